@@ -1,0 +1,48 @@
+# `make demo` and `make test` install what is missing first; `make help` lists the rest.
+PYTHON := .venv/bin/python
+MPIRUN ?= mpirun
+ARGS ?=
+
+# One thread per rank; Open MPI as root, with more ranks than cores, without ssh.
+export OMP_NUM_THREADS ?= 1
+export OMPI_ALLOW_RUN_AS_ROOT := 1
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
+export OMPI_MCA_rmaps_base_oversubscribe := 1
+export OMPI_MCA_plm := isolated
+
+.PHONY: help env demo test test-slow lint bench clean
+
+# Serial tests in two processes, then the mpirun ones one after another: two mpirun at once slow each other down and
+# can collide in Open MPI's session directory. Exit status 5 of pytest: nothing selected, allowed in one of the two.
+run_tests = s=0; m=0; \
+	$(PYTHON) -m pytest -n 2 --dist loadfile -m "$(1) and not mpi" $(ARGS) || s=$$?; \
+	$(PYTHON) -m pytest -m "$(1) and mpi" $(ARGS) || m=$$?; \
+	case $$s-$$m in 0-0|0-5|5-0) ;; *) echo "tests failed (pytest: $$s serial, $$m mpi)" >&2; exit 1;; esac
+
+help:       ## this list
+	@awk -F': *[a-z]* *## *' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+env:        ## the environment in .venv, with the timefem command in .venv/bin
+	@tools/make_env.sh
+
+demo: env   ## the spinning box under mpirun -n 2, a table and a figure
+	@if $(PYTHON) -c 'import mpi4py, petsc4py' 2>/dev/null; then $(MPIRUN) -n 2 $(PYTHON) examples/demo.py $(ARGS); \
+	else $(PYTHON) examples/demo.py $(ARGS); fi
+
+test: env   ## the default tests, the mpirun ones included (ARGS="-k name" and the like go to pytest)
+	@$(call run_tests,not slow)
+
+test-slow: env  ## the tests marked slow
+	@$(call run_tests,slow)
+
+lint: env   ## ruff
+	$(PYTHON) -m ruff check .
+
+bench: env  ## every script in benchmarks/
+	@for script in benchmarks/[a-z]*.py; do \
+	    [ -e "$$script" ] || continue; echo "== $$script"; $(PYTHON) "$$script" || exit 1; \
+	done
+
+clean:      ## remove caches and build products (not .venv)
+	rm -rf build dist *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
+	find . -path ./.venv -prune -o -path ./.git -prune -o -type d -name __pycache__ -exec rm -rf {} +
