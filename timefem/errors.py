@@ -1,0 +1,13 @@
+"""Errors that timefem raises on purpose: each names the offending thing and the remedy."""
+
+
+class InputError(ValueError):
+    """A value that cannot be used; the message names it and says what would be right."""
+
+
+class MissingBackend(RuntimeError):
+    """A named backend that is not installed; the message says how to install it."""
+
+
+class SolveError(RuntimeError):
+    """A solve that cannot go on, for instance a singular tangent; the message says where."""

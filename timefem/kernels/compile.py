@@ -1,0 +1,211 @@
+"""Compiled kernels: a CasADi function as machine code behind an address."""
+
+import ctypes
+import functools
+import importlib.util
+import os
+import sys
+import threading
+
+import numpy as np
+
+from ..errors import InputError, MissingBackend
+from .emit import LIBM, check_function, emit_ir
+
+__all__ = ["LANES", "Kernel", "compile_kernel", "default_backend"]
+
+LANES = 8  # evaluations at once in the batched form: one 512-bit register of doubles
+BACKENDS = ("llvm", "vm")
+VARIABLE = "TIMEFEM_KERNELS"
+SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def default_backend():
+    """The backend that the variable TIMEFEM_KERNELS names; unset: "llvm", or "vm" where llvmlite is missing.
+
+    Raises
+    ------
+    InputError
+        If the variable names no backend.
+    """
+    name = os.environ.get(VARIABLE)
+    if not name:
+        return "llvm" if importlib.util.find_spec("llvmlite") else "vm"
+    return _checked_backend(name, f"environment variable {VARIABLE}")
+
+
+def compile_kernel(function, backend=None):
+    """Make a kernel of a CasADi function.
+
+    Either form is compiled when its address is first asked for; errors in the function are raised here.
+
+    Parameters
+    ----------
+    function : casadi.Function
+        One dense vector input of length n_in, one dense vector output of length n_out, and for
+        "llvm" built of SX.
+    backend : {"llvm", "vm"}, optional
+        Machine code, or CasADi's virtual machine behind the same addresses: for operations without a template
+        and for machines without LLVM, some tens of times slower. Default: :func:`default_backend`.
+
+    Returns
+    -------
+    Kernel
+
+    Raises
+    ------
+    InputError
+        If the function has another signature or free variables, or there is no such backend.
+    UnsupportedOperation
+        If "llvm" has no template for one of its operations.
+    MissingBackend
+        If "llvm" is asked for and llvmlite is not installed.
+    """
+    backend = default_backend() if backend is None else _checked_backend(backend, "backend")
+    if backend == "llvm" and not importlib.util.find_spec("llvmlite"):
+        raise MissingBackend(f"kernels need llvmlite: python -m pip install llvmlite, or set {VARIABLE}=vm")
+    check_function(function, native=backend == "llvm")
+    return Kernel(function, backend)
+
+
+class Kernel:
+    """A point function, n_in doubles to n_out doubles, to be called by address from compiled code.
+
+    Both addresses have the C signature ``void(double *in, double *out)`` and are valid as long as the kernel
+    is referenced. `in` and `out` must not overlap.
+
+    Attributes
+    ----------
+    n_in, n_out : int
+    n_instructions : int
+        Length of CasADi's instruction list, loads and stores included.
+    backend : str
+        "llvm" or "vm".
+    """
+
+    def __init__(self, function, backend):
+        self.function = function
+        self.backend = backend
+        self.n_in, self.n_out = function.nnz_in(0), function.nnz_out(0)
+        self.n_instructions = function.n_instructions()
+        self._alive = []  # what owns the code behind the addresses
+
+    def __repr__(self):
+        return f"<Kernel {self.function.name()}: {self.n_in} -> {self.n_out}, {self.backend}>"
+
+    @functools.cached_property
+    def address(self):
+        """int: the scalar form, ``in[i]`` and ``out[i]``."""
+        return self._compile(1)
+
+    @functools.cached_property
+    def address_lanes(self):
+        """int: the 8-lane form, ``in[i * LANES + lane]`` and ``out[i * LANES + lane]``."""
+        return self._compile(LANES)
+
+    def _compile(self, lanes):
+        make = _machine_code if self.backend == "llvm" else _callback
+        owner, address = make(self.function, lanes)
+        self._alive.append(owner)
+        return address
+
+    def __call__(self, x, lanes=False):
+        """Evaluate at many points, one call each; for tests and post-processing.
+
+        Parameters
+        ----------
+        x : array, shape (..., n_in)
+        lanes : bool
+            Use the 8-lane form. It may differ from the scalar form by rounding.
+
+        Returns
+        -------
+        array, shape (..., n_out)
+
+        Raises
+        ------
+        InputError
+            If the last axis of `x` has another length.
+        """
+        x = np.asarray(x, dtype=float)
+        if x.ndim == 0 or x.shape[-1] != self.n_in:
+            raise InputError(f"kernel {self.function.name()!r} takes shape (..., {self.n_in}), not {x.shape}")
+        points = x.reshape(int(np.prod(x.shape[:-1])), self.n_in)
+        width, address = (LANES, self.address_lanes) if lanes else (1, self.address)
+        n_calls = -(-len(points) // width)
+        packed = np.ones((n_calls * width, self.n_in))  # the last block is filled up with ones
+        packed[:len(points)] = points
+        packed = np.ascontiguousarray(packed.reshape(n_calls, width, self.n_in).swapaxes(1, 2))
+        out = np.empty((n_calls, self.n_out, width))
+        call = SIGNATURE(address)
+        for i in range(n_calls):
+            call(packed.ctypes.data + i * packed.strides[0], out.ctypes.data + i * out.strides[0])
+        out = out.swapaxes(1, 2).reshape(n_calls * width, self.n_out)
+        return out[:len(points)].reshape(*x.shape[:-1], self.n_out)
+
+
+def _checked_backend(name, what):
+    if name not in BACKENDS:
+        raise InputError(f"{what} must be one of {', '.join(map(repr, BACKENDS))}, not {name!r}")
+    return name
+
+
+def _machine_code(function, lanes):
+    """Compile one form; returns the engine that owns it, and its address."""
+    return _compile_ir(emit_ir(function, "kernel", lanes))
+
+
+def _compile_ir(text):
+    import llvmlite.binding as llvm
+
+    # No optimisation passes: SX is already simplified and shares its subexpressions, so the code of O1 to O3
+    # runs no faster and takes longer to compile. Code generation below level 1 would cost speed.
+    machine = _target().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2)
+    module = llvm.parse_assembly(text)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    engine = llvm.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    return engine, engine.get_function_address("kernel")
+
+
+@functools.cache
+def _target():
+    """Start LLVM, and tell it where libm is: an address that it cannot find would end the process."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    try:
+        libm = ctypes.CDLL({"linux": "libm.so.6", "win32": "ucrtbase"}.get(sys.platform))
+    except OSError:
+        libm = ctypes.CDLL(None)  # another C library, which holds it itself
+    # the names after LIBM: what intrinsics become on processors that have no such instruction
+    for name in {*LIBM.values(), "floor", "ceil", "fmin", "fmax"}:
+        llvm.add_symbol(name, ctypes.cast(getattr(libm, name), ctypes.c_void_p).value)
+    return llvm.Target.from_default_triple()
+
+
+def _callback(function, lanes):
+    """Wrap CasADi's virtual machine in a C function; returns the callback, and its address."""
+    x, y = np.zeros(function.nnz_in(0)), np.zeros(function.nnz_out(0))
+    buffer, evaluate = function.buffer()
+    buffer.set_arg(0, memoryview(x))
+    buffer.set_res(0, memoryview(y))
+    lock = threading.Lock()  # one pair of buffers, and Python may switch threads between two lines below
+
+    def view(address, n):
+        return np.frombuffer((ctypes.c_double * (n * lanes)).from_address(address)).reshape(n, lanes)
+
+    def run(in_address, out_address):
+        # a length of zero has no buffer to view, nor an address that could be trusted
+        given = view(in_address, len(x)) if len(x) else np.zeros((0, lanes))
+        result = view(out_address, len(y)) if len(y) else np.zeros((0, lanes))
+        with lock:
+            for lane in range(lanes):
+                x[:] = given[:, lane]
+                evaluate()
+                result[:, lane] = y
+
+    callback = SIGNATURE(run)
+    return (callback, buffer), ctypes.cast(callback, ctypes.c_void_p).value
