@@ -1,0 +1,65 @@
+"""Lagrange shape functions on the reference element [0, 1], May & Betsch (20)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .. import validate
+
+NODES = ("equidistant", "lobatto")
+
+
+@dataclass(frozen=True)
+class LagrangeBasis:
+    """Lagrange polynomials of one degree.
+
+    Parameters
+    ----------
+    degree : int
+        At least 0; degree 0 has its one node at 1/2.
+    nodes : {"equidistant", "lobatto"}
+        Equidistant, or Gauss-Lobatto points (better conditioned from degree 4 on).
+    """
+
+    degree: int
+    nodes: str = "equidistant"
+
+    def __post_init__(self):
+        validate.integer("degree", self.degree, minimum=0)
+        validate.choice("nodes", self.nodes, NODES)
+
+    @property
+    def n_shapes(self):
+        return self.degree + 1
+
+    @cached_property
+    def points(self):
+        """Nodes xi_I in [0, 1], shape (n_shapes,)."""
+        if self.degree == 0:
+            return np.array([0.5])
+        if self.nodes == "equidistant":
+            return np.linspace(0, 1, self.degree + 1)
+        inner = np.polynomial.legendre.Legendre.basis(self.degree).deriv().roots().real
+        return (np.concatenate([[-1.0], np.sort(inner), [1.0]]) + 1) / 2
+
+    def values(self, xi):
+        """Shape functions N_I(xi), shape (n,) -> (n, n_shapes)."""
+        d = np.asarray(xi, float)[:, None] - self.points
+        gaps = self.points[:, None] - self.points
+        keep = ~np.eye(self.n_shapes, dtype=bool)
+        return np.stack([np.prod(d[:, keep[i]] / gaps[i, keep[i]], axis=1) for i in range(self.n_shapes)], axis=1)
+
+    def derivatives(self, xi):
+        """dN_I/dxi, shape (n,) -> (n, n_shapes)."""
+        return self.values(xi) @ self.differentiation
+
+    @cached_property
+    def differentiation(self):
+        """D[J, I] = N_I'(xi_J), by the barycentric formula, shape (n_shapes, n_shapes)."""
+        gaps = self.points[:, None] - self.points + np.eye(self.n_shapes)
+        weights = 1 / np.prod(gaps, axis=1)
+        matrix = weights[None, :] / weights[:, None] / gaps
+        np.fill_diagonal(matrix, 0)
+        np.fill_diagonal(matrix, -matrix.sum(axis=1))
+        return matrix

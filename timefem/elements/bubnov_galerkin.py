@@ -1,0 +1,67 @@
+"""The global Bubnov-Galerkin method: test and trial functions from the same spaces."""
+
+from dataclasses import dataclass
+
+from .. import validate
+from .basis import LagrangeBasis
+from .element import Space, TimeElement
+
+
+@dataclass(frozen=True)
+class BubnovGalerkin(TimeElement):
+    """Bubnov-Galerkin element, May & Betsch (24): the residual is the gradient of the discrete action.
+
+    Orders 2, 2, 4 for k = 1, 2, 3. Which tests and multipliers are left out to make the system of an initial-value
+    problem square is not spelled out in the paper: with `drop="start"` the tests of the first node, and, with
+    continuous multipliers, the multipliers there, which take their consistent value.
+
+    Parameters
+    ----------
+    degree : int
+        k, at least 1.
+    multipliers : {"continuous", "discontinuous"}
+        P^k continuous, or P^(k-1) discontinuous.
+    n_points : int, optional
+        Gauss points, at least k; default 2k.
+    drop : {"start", "end"}
+        Tests left out in initial-value problems. "end" (discontinuous multipliers only) is not strictly Bubnov, but
+        has smaller errors and stays stable over long times.
+    nodes : {"equidistant", "lobatto"}
+    """
+
+    degree: int
+    multipliers: str = "discontinuous"
+    n_points: int | None = None
+    drop: str = "start"
+    nodes: str = "equidistant"
+
+    name = "bg"
+    constraint_row_power = -1
+
+    def __post_init__(self):
+        validate.choice("multipliers", self.multipliers, ("continuous", "discontinuous"))
+        validate.choice("drop", self.drop, ("start", "end"))
+        if self.drop == "end" and self.multipliers == "continuous":
+            raise validate.InputError("drop='end' needs multipliers='discontinuous': with continuous multipliers "
+                                      "the system would lose rank")
+        self._validate(minimum_points=self.degree if isinstance(self.degree, int) else 1)
+
+    @property
+    def order(self):
+        """Order of convergence at the nodes (measured for k = 1, 2, 3)."""
+        return 2 * ((self.degree + 1) // 2)
+
+    @property
+    def state(self):
+        return Space(LagrangeBasis(self.degree, self.nodes), continuous=True)
+
+    @property
+    def multiplier(self):
+        continuous = self.multipliers == "continuous"
+        return Space(LagrangeBasis(self.degree - (not continuous), self.nodes), continuous)
+
+    state_test = state
+    multiplier_test = multiplier
+
+    def density(self, s):
+        return s.motion, -s.constraints  # the sign makes the tangent symmetric

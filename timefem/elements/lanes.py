@@ -1,0 +1,117 @@
+"""SIMD in Numba: vectors of 8 doubles that the compiler is sure to keep in vector registers."""
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+LANES = 8
+_VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+
+
+def _pointer(context, builder, array_type, array, offset):
+    """Pointer to the vector that starts at element `offset` of a C-contiguous array of any shape."""
+    data = cgutils.create_struct_proxy(array_type)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [offset]), _VECTOR.as_pointer())
+
+
+def _load(context, builder, array_type, array, offset):
+    return builder.load(_pointer(context, builder, array_type, array, offset), align=8)
+
+
+def _splat(builder, value):
+    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), mask)
+
+
+@intrinsic
+def add_lanes(typing, y, i, a, x, j):
+    """y[i:i+8] += a * x[j:j+8], offsets counted in doubles from the start of C-contiguous arrays."""
+
+    def emit(context, builder, signature, args):
+        ty, _, _, tx, _ = signature.args
+        y, i, a, x, j = args
+        target = _pointer(context, builder, ty, y, i)
+        fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_VECTOR, [_VECTOR] * 3), "llvm.fma.v8f64")
+        sum_ = builder.call(fma, [_splat(builder, a), _load(context, builder, tx, x, j),
+                                  builder.load(target, align=8)])
+        builder.store(sum_, target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(y, types.int64, types.float64, x, types.int64), emit
+
+
+@intrinsic
+def scale_lanes(typing, y, i, x, j):
+    """y[i:i+8] *= x[j:j+8], offsets counted in doubles from the start of C-contiguous arrays."""
+
+    def emit(context, builder, signature, args):
+        ty, _, tx, _ = signature.args
+        y, i, x, j = args
+        target = _pointer(context, builder, ty, y, i)
+        product = builder.fmul(builder.load(target, align=8), _load(context, builder, tx, x, j))
+        builder.store(product, target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(y, types.int64, x, types.int64), emit
+
+
+def _reduce(builder, vector, combine):
+    """Combine the 8 lanes pairwise: three shuffles and operations."""
+    half = LANES
+    while half > 1:
+        half //= 2
+        undefined = ir.Constant(vector.type, ir.Undefined)
+        parts = [builder.shuffle_vector(vector, undefined, ir.Constant(ir.VectorType(ir.IntType(32), half), lanes))
+                 for lanes in (list(range(half)), list(range(half, 2 * half)))]
+        vector = combine(*parts)
+    return builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
+
+
+@intrinsic
+def dot_lanes(typing, x, i, y, j):
+    """Sum of x[i:i+8] * y[j:j+8], offsets counted in doubles from the start of C-contiguous arrays."""
+
+    def emit(context, builder, signature, args):
+        tx, _, ty, _ = signature.args
+        x, i, y, j = args
+        product = builder.fmul(_load(context, builder, tx, x, i), _load(context, builder, ty, y, j))
+        return _reduce(builder, product, builder.fadd)
+
+    return types.float64(x, types.int64, y, types.int64), emit
+
+
+def _size(context, builder, signature, args):
+    """|x[i:i+8]| * y[j:j+8]."""
+    tx, _, ty, _ = signature.args[:4]
+    x, i, y, j = args[:4]
+    fabs = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_VECTOR, [_VECTOR]), "llvm.fabs.v8f64")
+    return builder.fmul(builder.call(fabs, [_load(context, builder, tx, x, i)]), _load(context, builder, ty, y, j))
+
+
+@intrinsic
+def largest_lane(typing, x, i, y, j):
+    """Maximum of |x[i:i+8]| * y[j:j+8]; NaN does not count."""
+
+    def emit(context, builder, signature, args):
+        def larger(a, b):
+            return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+        size = _size(context, builder, signature, args)
+        zero = ir.Constant(_VECTOR, [0.0] * LANES)
+        return _reduce(builder, builder.select(builder.fcmp_ordered(">", size, zero), size, zero), larger)
+
+    return types.float64(x, types.int64, y, types.int64), emit
+
+
+@intrinsic
+def find_lane(typing, x, i, y, j, value):
+    """First lane in which |x[i:i+8]| * y[j:j+8] equals `value`."""
+
+    def emit(context, builder, signature, args):
+        hits = builder.fcmp_ordered("==", _size(context, builder, signature, args), _splat(builder, args[4]))
+        byte = builder.bitcast(hits, ir.IntType(LANES))
+        return builder.zext(builder.cttz(byte, ir.Constant(ir.IntType(1), 0)), ir.IntType(64))
+
+    return types.int64(x, types.int64, y, types.int64, types.float64), emit

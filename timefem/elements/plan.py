@@ -1,0 +1,258 @@
+"""From a system and a time element to arrays that compiled loops can walk through.
+
+The residual density of each kind of part becomes one *point kernel* (values and derivatives at a quadrature point);
+what remains, the sums over points and shape functions, is the same for all kinds and is done in `evaluate`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels import LANES, cached_kernel
+from ..mechanics import Body, Symbols
+from .quadrature import gauss_legendre
+
+
+class PointSymbols:
+    """Symbols of one part at a quadrature point, and the terms that weak forms are made of.
+
+    Attributes
+    ----------
+    z, rate, multipliers, t, parameters : SX
+        Local `(q, p)`, its time derivative, `(gamma, mu)`, time, parameters.
+    motion : SX, shape (n_z,)
+        `J^T zdot - grad(H + lambda.Theta)`; the first term belongs to bodies only.
+    constraints, constraint_rate : SX, shape (n_multipliers,)
+        `Theta = (Phi, Psi)` and `grad Theta zdot + dTheta/dt`.
+    """
+
+    def __init__(self, part):
+        import casadi as ca
+
+        s = Symbols(part)
+        n = sum(b.n_q for b in part.bodies)
+        self.z, self.t, self.parameters = ca.vertcat(*s.q, *s.p), s.t, s.parameters
+        self.rate = ca.SX.sym("rate", 2 * n)
+        self.constraints = ca.vertcat(part.constraints(s), part.velocity_constraints(s))
+        self.multipliers = ca.SX.sym("w", self.constraints.numel())
+        augmented = part.energy(s) + ca.dot(self.multipliers, self.constraints)
+        self.motion = -ca.gradient(augmented, self.z)
+        if isinstance(part, Body):
+            self.motion += ca.vertcat(-self.rate[n:], self.rate[:n])
+        self.constraint_rate = (ca.jtimes(self.constraints, self.z, self.rate)
+                                + ca.jacobian(self.constraints, self.t))
+
+
+class PointKernel(NamedTuple):
+    """Point kernel of one kind of part for one weak form: inputs `[z, rate, multipliers, t, parameters]` (a slot that
+    does not enter is left out), outputs `[state rows, constraint rows, Jacobian entries]`."""
+
+    kernel: object
+    n_inputs: tuple  # components per slot: state, rate, multipliers
+    n_rows: tuple  # rows per test field: state, constraints
+    entries: list  # (test field, slot, row, column) per Jacobian entry
+
+
+def point_kernel(part, element):
+    """Point kernel of a part for a time element, compiled once per kind of part and form of the density."""
+    import casadi as ca
+
+    key = (part.kind, type(element))
+    if key not in _POINT_FUNCTIONS:
+        s = PointSymbols(part)
+        rows = [ca.densify(ca.SX(r)) for r in element.density(s)]
+        slots = [v if ca.depends_on(ca.vertcat(*rows), v) else v[:0] for v in (s.z, s.rate, s.multipliers)]
+        outputs, entries = list(rows), []
+        for field, row in enumerate(rows):
+            for slot, variable in enumerate(slots):
+                if row.numel() and variable.numel():
+                    jacobian = ca.sparsify(ca.jacobian(row, variable))
+                    outputs += jacobian.nonzeros()
+                    entries += [(field, slot, r, c) for r, c in zip(*jacobian.sparsity().get_triplet(), strict=True)]
+        inputs = ca.vertcat(*slots, s.t, s.parameters)
+        function = ca.Function("point", [inputs], [ca.cse(ca.vertcat(*outputs))])
+        sizes = tuple(v.numel() for v in slots), tuple(r.numel() for r in rows)
+        _POINT_FUNCTIONS[key] = function, *sizes, entries
+    function, *description = _POINT_FUNCTIONS[key]
+    return PointKernel(cached_kernel(key, lambda: function), *description)
+
+
+_POINT_FUNCTIONS = {}
+
+
+class Numbering(NamedTuple):
+    """Places of fields among the dofs of one element: `[left node | interior | right node]`."""
+
+    n_node: int
+    n_interior: int
+    fields: list  # per field: ndarray of int, shape (n_shapes, n_components)
+
+    @property
+    def n_local(self):
+        return 2 * self.n_node + self.n_interior
+
+    @property
+    def step(self):
+        """Dofs from one element to the next."""
+        return self.n_node + self.n_interior
+
+    def unpack(self, x):
+        """Nodal values per field, shape (n_elements, n_shapes, n_components), of all dofs of a chain of elements."""
+        n_elements = (len(x) - self.n_node) // self.step
+        return tuple(x[self.step * np.arange(n_elements)[:, None, None] + field] for field in self.fields)
+
+    def pack(self, *values):
+        """All dofs of a chain of elements from the nodal values per field; where elements meet, the later one counts."""
+        n_elements = len(values[0])
+        x = np.zeros(self.n_node + n_elements * self.step)
+        for field, value in zip(self.fields, values, strict=True):
+            x[self.step * np.arange(n_elements)[:, None, None] + field] = value
+        return x
+
+
+def number(spaces, sizes):
+    """Number the dofs of fields in time order: node by node, components innermost, discontinuous fields last."""
+    n_node = sum(size for space, size in zip(spaces, sizes, strict=True) if space.continuous)
+    fields = [np.zeros((space.basis.n_shapes, size), int) for space, size in zip(spaces, sizes, strict=True)]
+    shared = [f for f, space in zip(fields, spaces, strict=True) if space.continuous]
+    owned = [f for f, space in zip(fields, spaces, strict=True) if not space.continuous]
+    following = 0
+
+    def place(field, shape):
+        nonlocal following
+        field[shape] = np.arange(following, following + field.shape[1])
+        following += field.shape[1]
+
+    levels = shared[0].shape[0] if shared else 0
+    for level in range(levels - 1):
+        for field in shared:
+            place(field, level)
+    for field in owned:
+        for shape in range(field.shape[0]):
+            place(field, shape)
+    n_interior = following - n_node
+    for field in shared:
+        place(field, levels - 1)
+    return Numbering(n_node, n_interior, fields)
+
+
+class Plan(NamedTuple):
+    """Flat arrays for the compiled loops. `P` parts, `G` points padded to a multiple of 8 by weightless copies.
+
+    Offsets run along flat arrays; a *block* is the set of tangent entries of one pair of components (test component,
+    trial component): `n_i n_j` entries, for all pairs of shape functions.
+    """
+
+    points: np.ndarray  # (G,) in [0, 1]
+    n_points: int  # without the padding
+    slots: np.ndarray  # (3, 3) table offset, n_shapes, 1 if a time derivative
+    tables: np.ndarray  # flat, per slot (n_shapes, G): trial functions or their derivatives
+    tests: np.ndarray  # (2, 2) table offset, n_shapes
+    test_tables: np.ndarray  # flat, per test field (n_shapes, G): test functions times weights
+    pairs: np.ndarray  # (2, 3) offset of the products of test field and slot
+    pair_tables: np.ndarray  # flat, per pair (n_i n_j, G): weight, test and trial function
+    parts: np.ndarray  # (P, 15) see PART_*
+    gather: np.ndarray  # local dof of each (slot, component, shape) of each part
+    row_targets: np.ndarray  # local row of each (test field, row, shape) of each part
+    sections: np.ndarray  # (S, 4) test field, slot, first output, number of entries
+    entry_targets: np.ndarray  # start of the block of each Jacobian entry of each part
+    parameters: np.ndarray
+    n_columns: int
+    n_rows: int
+    n_tangent: int
+    n_in: int  # largest kernel input and output
+    n_out: int
+
+
+# columns of Plan.parts: three slots (state, rate, multipliers) and two test fields (state, constraints) count their
+# components from PART_SLOTS and PART_FIELDS on
+(PART_ADDRESS, PART_IN, PART_OUT, PART_SLOTS, _, _, PART_FIELDS, _, PART_PARAMETERS, PART_N_PARAMETERS, PART_GATHER,
+ PART_ROWS, PART_SECTION, PART_N_SECTIONS, PART_ENTRIES) = range(15)
+
+
+class ElementPlan:
+    """Everything that is known before numbers come in: kernels, index maps and the pattern of one element.
+
+    Attributes
+    ----------
+    columns, rows : Numbering
+        Trial dofs `[left node | interior | right node]` and test rows of one element.
+    tangent_rows, tangent_columns : ndarray of int, shape (n_tangent,)
+        Pattern of the element tangent, without repetition.
+    arrays : Plan
+    """
+
+    def __init__(self, system, element):
+        self.system, self.element = system, element
+        sizes = (system.n_z, system.n_multipliers)
+        trial = (element.state, element.multiplier)
+        test = (element.state_test, element.multiplier_test)
+        self.columns, self.rows = number(trial, sizes), number(test, sizes)
+        slot_spaces = (trial[0], trial[0], trial[1])
+        slot_fields = (0, 0, 1)
+
+        xi, weights = gauss_legendre(element.n_points)
+        padding = -len(xi) % LANES
+        xi, weights = np.append(xi, [xi[-1]] * padding), np.append(weights, [0.0] * padding)
+        tables = [slot_spaces[0].basis.values(xi).T, slot_spaces[1].basis.derivatives(xi).T,
+                  slot_spaces[2].basis.values(xi).T]
+        test_tables = [(space.basis.values(xi) * weights[:, None]).T for space in test]
+        pair_tables = [[(a[:, None] * b[None]).reshape(-1, len(xi)) for b in tables] for a in test_tables]
+        table_start = np.cumsum([0] + [t.size for t in tables])
+        pair_start = np.cumsum([0] + [t.size for row in pair_tables for t in row])
+
+        parts, gather, row_targets, sections, entry_targets, parameters, self.kernels = [], [], [], [], [], [], []
+        blocks, pattern, n_tangent = {}, [], 0
+        n_gather = n_rows = n_entries = n_parameters = 0
+        for group in system.groups:
+            kernel = point_kernel(group.part, element)
+            self.kernels.append(kernel.kernel)
+            first_section = len(sections)
+            first_output = sum(kernel.n_rows)
+            for start, (field, slot, _, _) in enumerate(kernel.entries):
+                if len(sections) == first_section or sections[-1][:2] != [field, slot]:
+                    sections.append([field, slot, first_output + start, 0])
+                sections[-1][3] += 1
+            n_sections = len(sections) - first_section
+            for instance in range(len(group.state_index)):
+                components = (group.state_index[instance], group.state_index[instance],
+                              group.multiplier_index[instance])
+                c = group.parameters[instance]
+                parts.append([kernel.kernel.address_lanes, kernel.kernel.n_in, kernel.kernel.n_out, *kernel.n_inputs,
+                              *kernel.n_rows, n_parameters, len(c), n_gather, n_rows, first_section, n_sections, n_entries])
+                g = [self.columns.fields[slot_fields[s]][:, components[s][:n]].T.ravel()
+                     for s, n in enumerate(kernel.n_inputs)]
+                r = [self.rows.fields[f][:, components[2 * f]].T.ravel() for f in range(2) if kernel.n_rows[f]]
+                targets = []
+                for field, slot, row, column in kernel.entries:
+                    a, b = components[2 * field][row], components[slot][column]
+                    key = (field, a, slot_fields[slot], b)
+                    if key not in blocks:
+                        blocks[key] = n_tangent
+                        i = self.rows.fields[field][:, a]
+                        j = self.columns.fields[slot_fields[slot]][:, b]
+                        pattern.append(np.stack(np.meshgrid(i, j, indexing="ij")).reshape(2, -1))
+                        n_tangent += pattern[-1].shape[1]
+                    targets.append(blocks[key])
+                gather += g
+                row_targets += r
+                entry_targets.append(np.array(targets, int))
+                parameters.append(c)
+                n_gather += sum(map(len, g))
+                n_rows += sum(map(len, r))
+                n_entries += len(targets)
+                n_parameters += len(c)
+        self.tangent_rows, self.tangent_columns = np.concatenate(pattern, axis=1)
+        integers = [np.ascontiguousarray(a, dtype=np.int64) for a in (
+            [[o, t.shape[0], d] for o, t, d in zip(table_start, tables, (0, 1, 0), strict=False)],
+            [[o, t.shape[0]] for o, t in zip(np.cumsum([0, test_tables[0].size]), test_tables, strict=True)],
+            np.reshape(pair_start[:-1], (2, 3)), parts, np.concatenate(gather), np.concatenate(row_targets),
+            sections, np.concatenate(entry_targets))]
+        slots, tests, pairs, parts, gather, row_targets, sections, entry_targets = integers
+        self.arrays = Plan(
+            points=xi, n_points=element.n_points, slots=slots, tables=np.concatenate([t.ravel() for t in tables]),
+            tests=tests, test_tables=np.concatenate([t.ravel() for t in test_tables]),
+            pairs=pairs, pair_tables=np.concatenate([t.ravel() for row in pair_tables for t in row]), parts=parts,
+            gather=gather, row_targets=row_targets, sections=sections, entry_targets=entry_targets,
+            parameters=np.concatenate(parameters), n_columns=self.columns.n_local, n_rows=self.rows.n_local,
+            n_tangent=n_tangent, n_in=max(k.n_in for k in self.kernels), n_out=max(k.n_out for k in self.kernels))

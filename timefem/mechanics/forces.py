@@ -1,0 +1,34 @@
+"""Forces that derive from a potential."""
+
+
+from .. import validate
+from ..errors import InputError
+from .part import Body, Part
+
+
+class Gravity(Part):
+    """Weight of one body, V = -m g.phi. `System(gravity=...)` makes one for every body.
+
+    Parameters
+    ----------
+    body : Body
+        A body with a `mass` whose first three coordinates are its centre of mass.
+    acceleration : array_like, shape (3,)
+        Gravitational acceleration g in space [m/s^2], for instance (0, 0, -9.81).
+    """
+
+    def __init__(self, body, acceleration, name=None):
+        if not isinstance(body, Body):
+            raise InputError(f"Gravity: body must be a body, not {body!r}")
+        self.bodies = (body,)
+        self.own_parameters = body.mass * validate.array("gravity", acceleration, (3,))
+        self.name = name
+
+    @property
+    def kind(self):
+        return ("gravity", self.bodies[0].kind)
+
+    def energy(self, s):
+        import casadi as ca
+
+        return -ca.dot(s.own, s.q[0][:3])

@@ -1,0 +1,140 @@
+"""The solution of a problem: fields in time, invariants, constraints and statistics."""
+
+import numpy as np
+
+from ..assembly import TimeMesh
+
+
+class Solution:
+    """Motion of a system over the solved elements.
+
+    Parameters
+    ----------
+    system : System
+    element : TimeElement
+    t : ndarray, shape (n_elements + 1,)
+        Ends of the solved elements [s]; the start alone when none was solved.
+    z0 : ndarray, shape (n_z,)
+        Initial state.
+    state : ndarray, shape (n_elements, n_shapes, n_z)
+        Nodal values of `(q, p)`.
+    multipliers : ndarray, shape (n_elements, n, n_multipliers)
+        Nodal values of `(gamma, mu)`.
+    status : Status
+    statistics : dict
+        Numbers of the solve: driver, backend, n_ranks, newton_iterations, seconds, n_unknowns, backward_error.
+
+    Attributes
+    ----------
+    z : ndarray, shape (n_elements + 1, n_z)
+        State at `t`.
+    success : bool
+    """
+
+    def __init__(self, system, element, t, z0, state, multipliers, status, statistics):
+        self.system, self.element, self.t = system, element, t
+        self.nodal_state, self.nodal_multipliers = state, multipliers
+        self.status, self.statistics = status, statistics
+        self.z = np.concatenate([[z0], state[:, -1]])
+
+    @property
+    def success(self):
+        return self.status.success
+
+    def __repr__(self):
+        return (f"Solution({self.element!r}, {len(self.t) - 1} elements, t = {self.t[0]:g} to {self.t[-1]:g}, "
+                f"{self.status.reason})")
+
+    # ---- dense output
+
+    def __call__(self, t):
+        """State `z = (q, p)` at times inside the solution, from the shape functions; shape t.shape + (n_z,)."""
+        return self._interpolate(self.nodal_state, self.element.state.basis, t)
+
+    def multipliers(self, t):
+        """Multipliers `(gamma, mu)`, shape t.shape + (n_multipliers,); gamma of a joint is its force [N, N m]."""
+        return self._interpolate(self.nodal_multipliers, self.element.multiplier.basis, t)
+
+    def _interpolate(self, values, basis, t):
+        t = np.asarray(t, float)
+        e, xi = TimeMesh(self.t).locate(t.ravel())
+        out = np.einsum("pi,pia->pa", basis.values(xi), values[e])
+        return out.reshape(*t.shape, values.shape[-1])
+
+    def _body(self, body, t):
+        """The body, its coordinates and its momenta."""
+        body = self.system.find(body)
+        z, part = self(t), self.system.coordinates(body)
+        return body, z[..., part], z[..., self.system.n_q:][..., part]
+
+    def position(self, body, t):
+        """Centre of mass [m], shape t.shape + (3,)."""
+        body, q, _ = self._body(body, t)
+        return body.position(q)
+
+    def velocity(self, body, t):
+        """Velocity of the centre of mass [m/s], shape t.shape + (3,)."""
+        return self._call(body, t, "velocity")
+
+    def rotation_matrix(self, body, t):
+        """Rotation matrix, body to space, shape t.shape + (3, 3)."""
+        body, q, _ = self._body(body, t)
+        return body.rotation_matrix(q)
+
+    def quaternion(self, body, t):
+        """Quaternion, scalar first, of a body in quaternions, shape t.shape + (4,)."""
+        body, q, _ = self._body(body, t)
+        return body.quaternion(q)
+
+    def angular_velocity(self, body, t, frame="body"):
+        """Angular velocity [rad/s] in body or space axes, shape t.shape + (3,)."""
+        body, q, p = self._body(body, t)
+        return body.angular_velocity(q, p, frame)
+
+    def _call(self, body, t, name):
+        body, q, p = self._body(body, t)
+        return getattr(body, name)(q, p)
+
+    # ---- invariants and constraints
+
+    def _at(self, t):
+        return (self.t, self.z) if t is None else (np.asarray(t, float), self(t))
+
+    def energy(self, t=None):
+        """Total energy H [J] at times, or at the ends of the elements."""
+        return self.system.hamiltonian(*self._at(t))
+
+    def linear_momentum(self, t=None):
+        """Linear momentum of the system [kg m/s], shape (..., 3)."""
+        return self._sum("linear_momentum", t)
+
+    def angular_momentum(self, t=None):
+        """Angular momentum of the system about the origin, in space axes [kg m^2/s], shape (..., 3)."""
+        return self._sum("angular_momentum", t)
+
+    def _sum(self, name, t):
+        _, z = self._at(t)
+        n = self.system.n_q
+        parts = [(b, self.system.coordinates(b)) for b in self.system.bodies]
+        return sum(getattr(b, name)(z[..., s], z[..., n:][..., s]) for b, s in parts)
+
+    def constraints(self, t=None):
+        """Residuals of the constraints on configuration and on velocity level, two arrays of shape (..., m)."""
+        theta = self.system.constraints(*self._at(t))
+        m = self.system.n_constraints
+        return theta[..., :m], theta[..., m:]
+
+    def errors(self):
+        """Largest drift of energy and angular momentum, and largest constraint residuals, at the element ends.
+
+        Returns
+        -------
+        dict
+            `energy`, `angular_momentum` (largest component), `configuration`, `velocity`.
+        """
+        energy, momentum = self.energy(), self.angular_momentum()
+        configuration, velocity = self.constraints()
+        return {"energy": float(np.abs(energy - energy[0]).max()),
+                "angular_momentum": float(np.abs(momentum - momentum[0]).max()),
+                "configuration": float(np.abs(configuration).max(initial=0.0)),
+                "velocity": float(np.abs(velocity).max(initial=0.0))}

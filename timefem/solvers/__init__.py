@@ -1,0 +1,1 @@
+"""Newton's method, linear backends, and the drivers march, windows and global."""

@@ -1,0 +1,97 @@
+"""Linear backends: factor the tangent, solve, and check the answer."""
+
+import importlib.util
+from abc import ABC, abstractmethod
+
+import numpy as np
+import scipy.sparse as sp
+
+from ... import validate
+from ...errors import MissingBackend, SolveError
+
+# name -> module (class LinearSolver there), modules needed, how to install them
+BACKENDS = {
+    "chain": ("chain", (), ""),
+    "superlu": ("superlu", (), ""),
+    "petsc": ("petsc", ("petsc4py", "mpi4py"), "make env, or pip install 'timefem[parallel]'"),
+    "sksparse": ("sksparse", ("sksparse",), "make env, or pip install 'timefem[sparse]'"),
+}
+
+REFINE_ABOVE = 1e-14  # backward error from which one step of refinement is tried
+REFUSE_ABOVE = 1e-6  # backward error that is no solution
+
+
+def check_backend(name):
+    """Return a known and installed backend's name.
+
+    Raises
+    ------
+    InputError
+        For an unknown name.
+    MissingBackend
+        When its packages are not installed; says how to install them.
+    """
+    validate.choice("backend", name, tuple(BACKENDS))
+    missing = [m for m in BACKENDS[name][1] if importlib.util.find_spec(m) is None]
+    if missing:
+        raise MissingBackend(f"backend {name!r} needs {' and '.join(missing)}, which is not installed: "
+                             f"{BACKENDS[name][2]}; backend 'chain' needs nothing")
+    return name
+
+
+def make_linear_solver(name, pattern, options=None):
+    """The linear solver called `name`, for a `ChainPattern`."""
+    check_backend(name)
+    module = importlib.import_module(f".{BACKENDS[name][0]}", __package__)
+    return module.Solver(pattern, options or {})
+
+
+class LinearSolver(ABC):
+    """A direct or iterative solver for one pattern and many matrices.
+
+    Subclasses keep what they can between `factor` calls.
+    """
+
+    def __init__(self, pattern, options):
+        if options:
+            raise validate.InputError(f"backend {self.name!r} takes no options, but got {', '.join(options)}")
+        self.pattern = pattern
+
+    @abstractmethod
+    def _factor(self, matrix):
+        """Factor the CSR matrix; raise SolveError when it is singular."""
+
+    @abstractmethod
+    def solve(self, b):
+        """Solution x of A x = b, shape (n,)."""
+
+    def factor(self, data):
+        """Factor the matrix with the given CSR values."""
+        n = len(self.pattern.indptr) - 1
+        self.matrix = sp.csr_matrix((data, self.pattern.indices, self.pattern.indptr), shape=(n, n))
+        self._norm = abs(self.matrix).sum(axis=1).max()
+        self._factor(self.matrix)
+
+    def solve_checked(self, b):
+        """Solution and its backward error |b - A x| / (|A| |x| + |b|), after one step of refinement where it helps.
+
+        Raises
+        ------
+        SolveError
+            When the answer is no solution.
+        """
+        x = self.solve(b)
+        residual, error = self._backward_error(x, b)
+        if error > REFINE_ABOVE:
+            refined = x + self.solve(residual)
+            _, refined_error = self._backward_error(refined, b)
+            if refined_error < error:
+                x, error = refined, refined_error
+        if not error <= REFUSE_ABOVE:
+            raise SolveError(f"backend {self.name!r} gave no solution: backward error {error:.1e}")
+        return x, error
+
+    def _backward_error(self, x, b):
+        residual = b - self.matrix @ x
+        scale = self._norm * np.abs(x).max() + np.abs(b).max()
+        return residual, float(np.abs(residual).max() / scale) if scale > 0 else 0.0

@@ -1,0 +1,20 @@
+"""The embedded time-chain LU."""
+
+from ..chain import ChainLU
+from .base import LinearSolver
+
+
+class Solver(LinearSolver):
+    """Block by block in time, with row pivoting across neighbouring blocks."""
+
+    name = "chain"
+
+    def __init__(self, pattern, options):
+        super().__init__(pattern, options)
+        self.lu = ChainLU(pattern.indptr, pattern.indices, pattern.block_starts)
+
+    def _factor(self, matrix):
+        self.lu.factor(matrix.data)
+
+    def solve(self, b):
+        return self.lu.solve(b)

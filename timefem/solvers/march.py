@@ -1,0 +1,66 @@
+"""Driver `march`: one element at a time, in a compiled loop."""
+
+import numpy as np
+
+from ..assembly import Assembler, Scaling
+from ..elements.step_plan import step_plan
+from .chain_system import initial_value_ends
+from .status import Status
+
+REASONS = {1: "not converged", 2: "singular tangent", 3: "not finite"}
+
+
+def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None, chunk=2000):
+    """Solve an initial-value problem element by element.
+
+    Parameters
+    ----------
+    plan : ElementPlan
+        Of an element that can be marched (`TimeElement.can_march`).
+    mesh : TimeMesh
+    z0, multipliers : ndarray
+        Initial state, and guess of the multipliers in the first element.
+    scaling : Scaling
+    settings : Newton
+    advance : callable
+        Told the number of elements solved since the last call.
+
+    Returns
+    -------
+    x : ndarray
+        All dofs in time order; valid up to the end of the last solved element.
+    n_solved : int
+    status : Status
+    iterations : ndarray of int, shape (n_solved,)
+    """
+    from .march_loop import march_elements
+
+    assembler = Assembler(plan, mesh, *initial_value_ends(plan, plan.element), scaling)
+    state, multiplier = plan.columns.fields
+    n_node = plan.columns.n_node
+    x = np.zeros(assembler.pattern.n_columns_full)
+    x[:n_node] = z0
+    x[multiplier] = multipliers
+    n = plan.rows.n_interior
+    arrays = step_plan(plan, -(-n // 8) * 8)
+    reference = scaling.size(z0)
+    iterations, history = np.zeros(mesh.n_elements, int), np.full(settings.max_iterations + 1, np.nan)
+    e, code = 0, 0
+    while e < mesh.n_elements and not code:
+        stop = min(e + chunk, mesh.n_elements)
+        solved, code = march_elements(
+            arrays, x, mesh.nodes[:-1], mesh.lengths, assembler.column_scale, assembler.row_scale, n_node,
+            plan.element.state.basis.points, state, multiplier, e, stop, settings.tol_residual * reference,
+            settings.tol_increment * reference, settings.max_iterations, settings.line_search, iterations, history)
+        advance(solved - e)
+        e = solved
+    status = Status(True)
+    if code:
+        status = Status.failure(REASONS[code], e, mesh.nodes[e], history[np.isfinite(history)])
+    return x, e, status, iterations[:e]
+
+
+def march_problem(system, element_plan, mesh, t0, z0, settings, scaling_name="full", advance=lambda n: None):
+    """`march` with scaling and multipliers worked out at the initial state."""
+    scaling = Scaling.of(scaling_name, system, element_plan.element, t0, z0)
+    return march(element_plan, mesh, z0, system.consistent_multipliers(t0, z0), scaling, settings, advance)

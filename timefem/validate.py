@@ -1,0 +1,54 @@
+"""Checks of input values, each with a one-line error that names the argument."""
+
+import operator
+
+import numpy as np
+
+from .errors import InputError
+
+
+def real(name, value, *, positive=False):
+    """Return `value` as a finite float, positive if asked."""
+    try:
+        value = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a number, not {value!r}") from None
+    if not np.isfinite(value):
+        raise InputError(f"{name} must be finite, not {value}")
+    if positive and value <= 0:
+        raise InputError(f"{name} must be positive, not {value:g}")
+    return value
+
+
+def integer(name, value, *, minimum):
+    """Return `value` as an int of at least `minimum`; floats and bools are refused."""
+    if isinstance(value, bool):
+        raise InputError(f"{name} must be an integer of at least {minimum}, not {value!r}")
+    try:
+        value = operator.index(value)
+    except TypeError:
+        raise InputError(f"{name} must be an integer of at least {minimum}, not {value!r}") from None
+    if value < minimum:
+        raise InputError(f"{name} must be at least {minimum}, not {value}")
+    return value
+
+
+def array(name, value, shape):
+    """Return `value` as a finite float array of the given shape (None: any length on that axis)."""
+    wanted = "(" + ", ".join("n" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
+    try:
+        value = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be an array of numbers of shape {wanted}") from None
+    if value.ndim != len(shape) or any(n is not None and n != s for n, s in zip(shape, value.shape, strict=True)):
+        raise InputError(f"{name} must have shape {wanted}, not {value.shape}")
+    if not np.all(np.isfinite(value)):
+        raise InputError(f"{name} must be finite, but contains {value[~np.isfinite(value)].flat[0]}")
+    return value
+
+
+def choice(name, value, choices):
+    """Return `value` if it is one of `choices`."""
+    if value not in choices:
+        raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+    return value
