@@ -28,8 +28,8 @@ class ChainPattern:
         Number of each free column and kept row when none is left out.
     n_columns_full, n_rows_full : int
         How many there would be.
-    block_starts : ndarray of int64
-        Where the columns of each element start; node 0, if anything of it is free, is a block of its own.
+    column_starts, row_starts : ndarray of int64, shape (n_elements + 2,)
+        Where the free columns and kept rows of node 0 and of each element `[interior | right node]` start.
     kind, base, slots : ndarray of int64
         Entry l of element e belongs to `data[base[e] + slots[kind[e], l]]`, unless `slots` is negative (left out).
     """
@@ -66,10 +66,10 @@ class ChainPattern:
                                         np.full(short - REPEATED - 1, copies * period)])
         self.indptr, self.indices = indptr, indices
         column_number, column_starts = _number(plan.columns, n_elements, free_columns)
-        row_number, _ = _number(plan.rows, n_elements, kept_rows)
+        row_number, row_starts = _number(plan.rows, n_elements, kept_rows)
         self.columns, self.rows = np.flatnonzero(column_number >= 0), np.flatnonzero(row_number >= 0)
         self.n_columns_full, self.n_rows_full = len(column_number), len(row_number)
-        self.block_starts = np.unique(np.concatenate([[0], column_starts]))
+        self.column_starts, self.row_starts = np.append(0, column_starts), np.append(0, row_starts)
 
     @property
     def nnz(self):

@@ -38,7 +38,7 @@ class DistributedChainSystem(ChainSystem):
         # numbers of unknowns where slabs meet; rows are shared out alike
         bounds = np.where(ends > 0, c_step * ends + free[0].sum(), 0)
         bounds[-1] -= c.n_node - free[1].sum()
-        self.slabs = [(a, b) for a, b in zip(ends, ends[1:], strict=False)]
+        self.slabs = np.stack([ends[:-1], ends[1:]], axis=1)
         self.own = bounds[comm.rank], bounds[comm.rank + 1]
         # the elements that contribute to rows own[0], ..., own[1] - 1, counted with the left-out first rows
         skipped = r.n_node - kept[0].sum()

@@ -9,8 +9,8 @@ from ..errors import InputError, SolveError
 from .march import march_problem
 from .newton import Newton
 
-COARSE = 0.25  # relative change of the state between nodes from which the march takes substeps
-SUBSTEPS = 4
+RELATIVE_STEP = 0.02  # relative change of the state per step of the march: Newton needs a guess this good
+MOST_SUBSTEPS = 16
 GUESSES = ("mg1", "constant")
 _ROUGH = Newton(tol_residual=1e-10, tol_increment=1e-5)
 
@@ -58,8 +58,8 @@ def initial_guess(guess, system, element, mesh, z0):
 
 def _march_guess(system, mesh, z0, times, multiplier_times):
     nodes = np.append(times[:, :-1], times[-1, -1])
-    rate = _relative_rate(system, mesh.nodes[0], z0)
-    substeps = SUBSTEPS if rate * np.diff(nodes).max() > COARSE else 1
+    change = _relative_rate(system, mesh.nodes[0], z0) * np.diff(nodes).max()
+    substeps = int(np.clip(np.ceil(change / RELATIVE_STEP), 1, MOST_SUBSTEPS))
     fine = np.append((nodes[:-1, None] + np.diff(nodes)[:, None] * np.arange(substeps) / substeps).ravel(), nodes[-1])
     plan = ElementPlan(system, MixedGalerkin(1))
     x, _, status, _ = march_problem(system, plan, TimeMesh(fine), mesh.nodes[0], z0, _ROUGH)

@@ -1,17 +1,17 @@
 """The embedded time-chain LU."""
 
-from ..chain import ChainLU
+from ..frontal import ChainLU
 from .base import LinearSolver
 
 
 class Solver(LinearSolver):
-    """Block by block in time, with row pivoting across neighbouring blocks."""
+    """Block by block in time, with pivots from neighbouring blocks where needed."""
 
     name = "chain"
 
     def __init__(self, pattern, options):
         super().__init__(pattern, options)
-        self.lu = ChainLU(pattern.indptr, pattern.indices, pattern.block_starts)
+        self.lu = ChainLU(pattern.indptr, pattern.indices, pattern.column_starts, pattern.row_starts)
 
     def _factor(self, matrix):
         self.lu.factor(matrix.data)

@@ -1,0 +1,112 @@
+"""The cases that the command line knows by name: initial-value problems with a known reference motion."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import validate
+from ..mechanics import FixedPoint, Pose, RigidBody, System
+from ..problems import InitialValueProblem
+
+GRAVITY = (0.0, 0.0, -9.81)
+CASES = {}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A named problem.
+
+    Attributes
+    ----------
+    name, title, description : str
+    t_end : float
+        Default end of the time span [s], which starts at 0.
+    n_elements : int
+        Default number of elements, right for mG(2).
+    conserved_axes : tuple of int
+        Space axes about which the angular momentum is constant; gravity and a joint leave the vertical one.
+    make : callable
+        `make(rotation="quaternion", inverse_mass="polynomial", t_end=None)` returns the InitialValueProblem.
+    """
+
+    name: str
+    title: str
+    description: str
+    t_end: float
+    n_elements: int
+    conserved_axes: tuple
+    make: Callable
+
+
+def find_case(name):
+    """The case of that name.
+
+    Raises
+    ------
+    InputError
+        When there is none; names those there are.
+    """
+    return CASES[validate.choice("case", name, tuple(CASES))]
+
+
+def _case(name, title, t_end, n_elements, conserved_axes=(0, 1, 2)):
+    """Enter a function `(rotation, inverse_mass) -> (System, state)` as a case; its docstring is the description."""
+    def enter(build):
+        def make(rotation="quaternion", inverse_mass="polynomial", t_end=None):
+            end = case.t_end if t_end is None else validate.real("t_end", t_end)
+            system, state = build(rotation=rotation, inverse_mass=inverse_mass)
+            return InitialValueProblem(system, state, (0.0, end))
+
+        case = Case(name, title, " ".join(build.__doc__.split()), t_end, n_elements, conserved_axes, make)
+        CASES[name] = case
+        return make
+    return enter
+
+
+def box_inertia(mass, size):
+    """Principal inertia of a homogeneous box with edges (l, b, h) along the body axes [kg m^2]."""
+    l, b, h = size
+    return mass / 12 * np.array([b**2 + h**2, l**2 + h**2, l**2 + b**2])
+
+
+@_case("spinning-box", "Free spinning box", t_end=5.0, n_elements=200)
+def spinning_box(**rotation):
+    """A free box of 12 kg, 5 x 2 x 1 m, spun near its unstable middle axis (May & Betsch)."""
+    size = (5.0, 2.0, 1.0)
+    box = RigidBody(mass=12, inertia=box_inertia(12, size), size=size, name="box", **rotation)
+    return System([box]), {box: Pose(angular_velocity=(0, 5, 1))}
+
+
+@_case("free-body", "Free rigid body", t_end=1.0, n_elements=200)
+def free_body(**rotation):
+    """A free body with the principal inertias 6, 8, 3 kg m^2, in fast rotation."""
+    # drawn as the box of 1 kg that has these inertias
+    body = RigidBody(mass=1, inertia=(6, 8, 3), size=np.sqrt([30, 6, 66]), name="body", **rotation)
+    return System([body]), {body: Pose(angular_velocity=(10, 20, 20))}
+
+
+@_case("physical-pendulum", "Physical pendulum", t_end=5.0, n_elements=100, conserved_axes=(2,))
+def physical_pendulum(**rotation):
+    """A bar of 10 x 1 x 1 m and density 10 kg/m^3, held at one end and let go from the horizontal (May & Betsch)."""
+    size = (1.0, 10.0, 1.0)  # the long axis is e2
+    mass = 10 * np.prod(size)
+    bar = RigidBody(mass=mass, inertia=box_inertia(mass, size), size=size, name="pendulum", **rotation)
+    return System([bar, FixedPoint(bar, point=(0, -5, 0))], gravity=GRAVITY), {bar: Pose(position=(0, 5, 0))}
+
+
+@_case("heavy-top", "Heavy top in steady precession", t_end=1.0, n_elements=500,
+       conserved_axes=(2,))
+def heavy_top(**rotation):
+    """A cone of density 2700 kg/m^3, 0.1 m high, 0.05 m base radius, spun on its tip at an angle of 60 degrees."""
+    height, radius, tilt, precession, spin = 0.1, 0.05, np.pi / 3, 10.0, 135.6
+    mass = 2700 * np.pi * radius**2 * height / 3
+    across, along = 3 / 20 * radius**2 + 3 / 80 * height**2, 3 / 10 * radius**2
+    arm = np.array([0, 0, 3 / 4 * height])  # from the tip to the centre of mass
+    top = RigidBody(mass=mass, inertia=mass * np.array([across, across, along]), name="top", **rotation)
+    c, s = np.cos(tilt), np.sin(tilt)
+    r = np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
+    angular_velocity = np.array([0, precession * s, spin + precession * c])  # in body axes
+    state = Pose(position=r @ arm, orientation=r, velocity=r @ np.cross(angular_velocity, arm),
+                 angular_velocity=angular_velocity)
+    return System([top, FixedPoint(top, point=-arm)], gravity=GRAVITY), {top: state}
