@@ -21,7 +21,8 @@ class Gravity(Part):
         if not isinstance(body, Body):
             raise InputError(f"Gravity: body must be a body, not {body!r}")
         self.bodies = (body,)
-        self.own_parameters = body.mass * validate.array("gravity", acceleration, (3,))
+        self.acceleration = validate.array("gravity", acceleration, (3,))
+        self.own_parameters = body.mass * self.acceleration
         self.name = name
 
     @property

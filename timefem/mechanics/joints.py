@@ -28,7 +28,8 @@ class FixedPoint(Part):
         if not isinstance(body, RigidBodyBase):
             raise InputError(f"FixedPoint: body must be a RigidBody, not {body!r}")
         self.bodies = (body,)
-        self.own_parameters = np.concatenate([validate.array("point", point, (3,)), validate.array("at", at, (3,))])
+        self.point, self.at = validate.array("point", point, (3,)), validate.array("at", at, (3,))
+        self.own_parameters = np.concatenate([self.point, self.at])
         self.name = name
 
     @property

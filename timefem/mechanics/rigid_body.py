@@ -10,7 +10,7 @@ from . import rotations
 from .part import Body
 
 
-def RigidBody(mass, inertia, rotation="quaternion", inverse_mass="polynomial", name=None):
+def RigidBody(mass, inertia, rotation="quaternion", inverse_mass="polynomial", name=None, size=None):
     """A rigid body, with its reference frame in the centre of mass.
 
     Parameters
@@ -26,6 +26,8 @@ def RigidBody(mass, inertia, rotation="quaternion", inverse_mass="polynomial", n
         that divided by |q|^4. Both agree on unit quaternions; conservation differs (polynomial is the default).
     name : str, optional
         Used in messages and files.
+    size : array_like, shape (3,), optional
+        Edge lengths in body axes [m] of the box that plots draw; it does not enter the motion.
 
     Returns
     -------
@@ -40,10 +42,10 @@ def RigidBody(mass, inertia, rotation="quaternion", inverse_mass="polynomial", n
     validate.choice("rotation", rotation, ("quaternion", "directors"))
     validate.choice("inverse_mass", inverse_mass, ("polynomial", "exact"))
     if rotation == "quaternion":
-        return QuaternionBody(mass, inertia, name, inverse_mass)
+        return QuaternionBody(mass, inertia, name, inverse_mass, size)
     if inverse_mass != "polynomial":
         raise InputError("inverse_mass applies to rotation='quaternion'; the mass matrix of directors is constant")
-    return DirectorBody(mass, inertia, name)
+    return DirectorBody(mass, inertia, name, size)
 
 
 def _inertia_matrix(inertia):
@@ -70,10 +72,13 @@ def _inertia_matrix(inertia):
 class RigidBodyBase(Body):
     """Common to both rotations: `q = (position of the centre of mass, rotation coordinates)`."""
 
-    def __init__(self, mass, inertia, name):
+    def __init__(self, mass, inertia, name, size):
         self.mass = validate.real("mass", mass, positive=True)
         self.inertia = _inertia_matrix(inertia)
         self.name = name
+        self.size = None if size is None else validate.array("size", size, (3,))
+        if size is not None and not np.all(self.size > 0):
+            raise InputError(f"size: the edge lengths must be positive, not {self.size.tolist()}")
 
     @property
     def _diagonal(self):
@@ -131,8 +136,8 @@ class QuaternionBody(RigidBodyBase):
     n_q = 7
     constraint_names = ("unit length of the quaternion",)
 
-    def __init__(self, mass, inertia, name=None, inverse_mass="polynomial"):
-        super().__init__(mass, inertia, name)
+    def __init__(self, mass, inertia, name=None, inverse_mass="polynomial", size=None):
+        super().__init__(mass, inertia, name, size)
         self.inverse_mass = inverse_mass
         inverse = np.linalg.inv(self.inertia)
         packed = np.diag(inverse) if self._diagonal else inverse[np.triu_indices(3)]
@@ -207,8 +212,8 @@ class DirectorBody(RigidBodyBase):
     n_q = 12
     constraint_names = ("length of d1", "length of d2", "length of d3", "d1.d2 = 0", "d1.d3 = 0", "d2.d3 = 0")
 
-    def __init__(self, mass, inertia, name=None):
-        super().__init__(mass, inertia, name)
+    def __init__(self, mass, inertia, name=None, size=None):
+        super().__init__(mass, inertia, name, size)
         self.euler_tensor = np.trace(self.inertia) / 2 * np.eye(3) - self.inertia
         smallest = np.linalg.eigvalsh(self.euler_tensor)[0]
         if smallest <= 1e-12 * np.trace(self.inertia):

@@ -20,6 +20,7 @@ from numba.extending import intrinsic
 from ..elements.lanes import _VECTOR, LANES, _load, _pointer, _reduce, add_lanes
 from ..errors import InputError, SolveError
 
+MAX_WIDTH = np.iinfo(np.uint16).max
 EPS = np.finfo(float).eps
 TINY = 1e-300  # its inverse is still finite
 
@@ -71,8 +72,11 @@ def _dot(typing, x, i, y, j, n):
 
 
 @njit(cache=True)
-def _first_columns(indptr, indices, starts, first):
-    """Fill in the first column of each row (n when empty); return a row that cannot be used, or -1."""
+def _analyse(indptr, indices, starts, first, places):
+    """Fill in the first column of each row (n when empty) and each entry's place behind the start of that block.
+
+    Returns a row that cannot be used, or -1.
+    """
     n = len(first)
     block = 0
     for r in range(n):
@@ -92,11 +96,13 @@ def _first_columns(indptr, indices, starts, first):
             if indices[end - 1] >= starts[min(block + 2, len(starts) - 1)]:
                 return r
             first[r] = c
+            for k in range(begin, end):
+                places[k] = indices[k] - starts[block]
     return -1
 
 
 @njit(cache=True, error_model="numpy")
-def _factor(indptr, indices, data, starts, order, entered, swaps, inverses, lower, upper, work):
+def _factor(indptr, places, data, starts, order, entered, swaps, inverses, lower, upper, work):
     """Fill swaps, inverses, lower and upper; return the column without a pivot, or -1."""
     front, spare, scale, rows, names = work
     stride, n_blocks = len(scale), len(starts) - 1
@@ -111,7 +117,7 @@ def _factor(indptr, indices, data, starts, order, entered, swaps, inverses, lowe
             row, r = i * stride, order[start + i]
             names[i] = r
             for k in range(indptr[r], indptr[r + 1]):
-                front[row + indices[k] - start] = data[k]
+                front[row + places[k]] = data[k]
             for v in range(0, width, LANES):
                 _raise_lanes(scale, v, front, row + v)
         for i in range(height):
@@ -244,21 +250,23 @@ class ChainLU:
     """
 
     def __init__(self, indptr, indices, block_starts):
-        self._indptr, self._indices, self._starts = (
-            np.ascontiguousarray(a, dtype=np.int64) for a in (indptr, indices, block_starts))
-        starts = self._starts
-        self.n, self.n_blocks = n, _ = len(self._indptr) - 1, len(starts) - 1
+        indptr, indices, starts = (np.ascontiguousarray(a, dtype=np.int64) for a in (indptr, indices, block_starts))
+        self.n, self.n_blocks = n, _ = len(indptr) - 1, len(starts) - 1
         if self.n_blocks < 1 or starts[0] != 0 or starts[-1] != n or np.any(np.diff(starts) < 1):
             raise InputError(f"block_starts must rise strictly from 0 to the number of columns, {n}")
-        first = np.empty(n, np.int64)
-        bad = _first_columns(self._indptr, self._indices, starts, first)
+        ends = np.append(starts[2:], [n, n])[:self.n_blocks]  # of the block behind
+        if (ends - starts[:-1]).max() > MAX_WIDTH:
+            raise InputError(f"two neighbouring blocks may have {MAX_WIDTH} columns together, not "
+                             f"{(ends - starts[:-1]).max()}")
+        self._indptr, self._starts = indptr, starts
+        first, self._places = np.empty(n, np.int64), np.empty(len(indices), np.uint16)
+        bad = _analyse(indptr, indices, starts, first, self._places)
         if bad >= 0:
-            self._refuse(bad)
+            self._refuse(bad, indices[indptr[bad]:indptr[bad + 1]])
         self._order = np.argsort(first, kind="stable")
         self._entered = np.cumsum(np.bincount(first, minlength=n)[:n])
 
         columns = np.arange(n)
-        ends = np.append(starts[2:], [n, n])[:self.n_blocks]
         multipliers = np.maximum(self._entered - columns - 1, 0)
         behind = np.repeat(ends, np.diff(starts)) - columns - 1
         self._lower, self._upper = _aligned(_whole(multipliers).sum()), _aligned(_whole(behind).sum())
@@ -285,10 +293,10 @@ class ChainLU:
             When the matrix is singular to working precision or not finite; names the block.
         """
         data = np.ascontiguousarray(data, dtype=float)
-        if data.shape != self._indices.shape:
-            raise InputError(f"data must have shape {self._indices.shape}, not {data.shape}")
+        if data.shape != self._places.shape:
+            raise InputError(f"data must have shape {self._places.shape}, not {data.shape}")
         self._factored = False
-        column = _factor(self._indptr, self._indices, data, self._starts, self._order, self._entered,
+        column = _factor(self._indptr, self._places, data, self._starts, self._order, self._entered,
                          self._swaps, self._inverses, self._lower, self._upper, self._work)
         if column >= 0:
             self._give_up(column, data)
@@ -335,8 +343,7 @@ class ChainLU:
     def _block(self, column):
         return np.searchsorted(self._starts, column, side="right") - 1
 
-    def _refuse(self, row):
-        columns = self._indices[self._indptr[row]:self._indptr[row + 1]]
+    def _refuse(self, row, columns):
         if np.any(np.diff(columns) <= 0) or columns[0] < 0 or columns[-1] >= self.n:
             raise InputError(f"columns of row {row} must ascend and lie in 0, ..., {self.n - 1}")
         raise InputError(f"row {row} touches blocks {self._block(columns[0])} to {self._block(columns[-1])}; "

@@ -6,6 +6,11 @@ from ...errors import InputError, SolveError
 from .base import LinearSolver
 
 PREFIX = "timefem_"
+WORKSPACE = PREFIX + "mat_mumps_icntl_14"  # extra workspace of MUMPS in percent, for pivots that are delayed
+WORKSPACE_PERCENT = (100, 400, 1600)
+WORKSPACE_ERRORS = (-8, -9, -14, -15, -17, -20)  # INFOG(1) of MUMPS
+
+_given = []  # options in PETSc's database that came from the last solver made here
 
 
 class Solver(LinearSolver):
@@ -32,9 +37,14 @@ class Solver(LinearSolver):
         self.indptr, self.indices = (np.asarray(a, dtype=PETSc.IntType) for a in (pattern.indptr, pattern.indices))
         self.sizes = ((n, None), (n, None))
         self.A, self.ksp = None, PETSc.KSP().create(self.comm)
-        database = PETSc.Options()
+        self.options = PETSc.Options()
+        while _given:
+            self.options.delValue(_given.pop())
         for key, value in options.items():
-            database[PREFIX + key.removeprefix("-").removeprefix(PREFIX)] = value
+            self._set(PREFIX + key.removeprefix("-").removeprefix(PREFIX), value)
+        self._own_workspace = not self.options.hasName(WORKSPACE)
+        if self._own_workspace:
+            self._set(WORKSPACE, WORKSPACE_PERCENT[0])
         self.ksp.setOptionsPrefix(PREFIX)
         self.ksp.setType("preonly")
         self.ksp.pc.setType("lu")
@@ -43,6 +53,10 @@ class Solver(LinearSolver):
             self.ksp.setFromOptions()
         except PETSc.Error as error:
             raise InputError(f"PETSc does not take the options {options}: {_reason(error)}") from error
+
+    def _set(self, key, value):
+        self.options[key] = value
+        _given.append(key)
 
     def factor(self, data):
         if self.A is None:
@@ -53,24 +67,40 @@ class Solver(LinearSolver):
             self.A.setValuesCSR(self.indptr, self.indices, data)
             self.A.assemble()
         self._norm = self.A.norm(self.PETSc.NormType.INFINITY)
+        for percent in WORKSPACE_PERCENT:
+            if self._own_workspace and percent > WORKSPACE_PERCENT[0]:
+                self._set(WORKSPACE, percent)
+                self.ksp.reset()
+                self.ksp.setFromOptions()
+                self.ksp.setOperators(self.A)
+            self._call(self.ksp.setUp)
+            if self._mumps_status() not in WORKSPACE_ERRORS:
+                return
+
+    def _mumps_status(self):
+        """INFOG(1) of MUMPS, 0 where another solver is used."""
+        pc = self.ksp.pc
+        if pc.getType() not in ("lu", "cholesky") or pc.getFactorSolverType() != "mumps":
+            return 0
+        return pc.getFactorMatrix().getMumpsInfog(1)
+
+    def _call(self, function, *args):
         try:
-            self.ksp.setUp()
+            return function(*args)
         except self.PETSc.Error as error:
             raise SolveError(f"backend 'petsc': {_reason(error)}") from error
 
     def _factor(self, matrix):
-        raise NotImplementedError("PETSc keeps its own matrix")  # `factor` does it all
+        raise AssertionError("PETSc keeps its own matrix: `factor` does it all")
 
     def solve(self, b):
         self.b.array[:] = b
-        try:
-            self.ksp.solve(self.b, self.x)
-        except self.PETSc.Error as error:
-            raise SolveError(f"backend 'petsc': {_reason(error)}") from error
+        self._call(self.ksp.solve, self.b, self.x)
         if self.ksp.reason < 0:
             names = {v: k for k, v in vars(self.PETSc.KSP.ConvergedReason).items() if isinstance(v, int)}
+            status = self._mumps_status()
             raise SolveError(f"backend 'petsc': KSP stopped with {names.get(self.ksp.reason, self.ksp.reason)} after "
-                             f"{self.ksp.its} iterations")
+                             f"{self.ksp.its} iterations" + (f" (MUMPS INFOG(1) = {status})" if status else ""))
         return self.x.array.copy()
 
     def _largest(self, values):

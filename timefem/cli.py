@@ -1,0 +1,536 @@
+"""The command `timefem`: list, run, plot, info. Exit status 1: a solve failed; 2: input that cannot be used."""
+
+import json
+import math
+import os
+import sys
+import time
+import traceback
+from contextlib import contextmanager, nullcontext
+from typing import Annotated
+
+import typer
+
+from . import __version__, validate
+from .errors import InputError, MissingBackend, SolveError
+
+UsageError = typer.BadParameter.__bases__[0]  # of click, which newer typer carries inside and older ones import
+PETSC_PREFIX = "-timefem_"
+PATIENCE = 30  # seconds that a failed rank waits for the others before it ends them all
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
+                  help="Sparse finite elements in time for mechanics.")
+
+
+def main(argv=None):
+    """Run a command line and return the exit status; `argv` is without the program's name."""
+    comm = None
+    try:
+        arguments, petsc_options = split_petsc_options(sys.argv[1:] if argv is None else argv)
+        comm = _world()
+        command = typer.main.get_command(app)
+        return command.main(arguments, prog_name="timefem", standalone_mode=False, obj=petsc_options) or 0
+    except (InputError, MissingBackend, UsageError) as error:
+        status, message = 2, error.format_message() if isinstance(error, UsageError) else str(error)
+    except SolveError as error:
+        status, message = 1, str(error)
+    except typer.Abort:
+        status, message = 130, "interrupted"
+    except Exception:
+        if comm is None:
+            raise
+        traceback.print_exc()
+        sys.stderr.flush()
+        comm.Abort(1)  # the other ranks would wait for this one for ever
+    if _rank() == 0:
+        print("timefem: error:", " ".join(message.split()), file=sys.stderr, flush=True)
+    if comm is not None:
+        _meet(comm, status)
+    return status
+
+
+def split_petsc_options(arguments):
+    """Split a command line into the other arguments and the PETSc options in it.
+
+    `-timefem_ksp_type gmres` becomes {"ksp_type": "gmres"}, and `-timefem_ksp_view`, with no value after it,
+    {"ksp_view": None}. As with PETSc, what follows and does not look like an option is the value.
+    """
+    others, options, rest = [], {}, list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        if argument.startswith(PETSC_PREFIX):
+            value = rest.pop(0) if rest and (not rest[0].startswith("-") or _is_number(rest[0])) else None
+            options[argument.removeprefix(PETSC_PREFIX)] = value
+        else:
+            others.append(argument)
+    return others, options
+
+
+def _is_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+# ---- ranks
+
+def _world():
+    from .solvers.communicator import launched_ranks, world
+
+    return world() if launched_ranks() > 1 else None
+
+
+def _rank():
+    """Rank of this process; from the launcher's word, which needs no mpi4py."""
+    names = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
+    return next((int(os.environ[n]) for n in names if os.environ.get(n, "").isdigit()), 0)
+
+
+def _meet(comm, status):
+    """Wait until all ranks have failed alike; when they have not, end them, since they may wait for this one."""
+    request, start = comm.Ibarrier(), time.monotonic()
+    while not request.Test():
+        if time.monotonic() - start > PATIENCE:
+            comm.Abort(status)
+        time.sleep(0.01)
+
+
+def _note(text):
+    if _rank() == 0:
+        print("timefem: note:", text, file=sys.stderr, flush=True)
+
+
+def _check_output(path):
+    """Raise InputError on all ranks when rank 0 cannot write there."""
+    from .solution.files import check_writable
+
+    comm, message = _world(), None
+    if _rank() == 0:
+        try:
+            check_writable(path)
+        except InputError as error:
+            message = str(error)
+    message = comm.bcast(message) if comm is not None else message
+    if message:
+        raise InputError(message)
+
+
+@contextmanager
+def _stdout_to_stderr():
+    """Send to standard error what libraries print, also from C (PETSc's views, MUMPS)."""
+    import ctypes
+
+    sys.stdout.flush()
+    saved = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        if os.name == "posix":
+            ctypes.CDLL(None).fflush(None)
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+# ---- commands
+
+@app.callback(invoke_without_command=True)
+def _timefem(ctx: typer.Context,
+             version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False):
+    if version:
+        print(f"timefem {__version__}")
+        raise typer.Exit()
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
+
+
+JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+@app.command("list")
+def list_command(as_json: JSON = False):
+    """What there is: cases, elements with their parameters, drivers, linear backends and whether each is installed."""
+    from .cases import CASES
+    from .solvers.drivers import DRIVERS
+
+    cases = {c.name: {"title": c.title, "description": c.description, "t_end": c.t_end, "n_elements": c.n_elements}
+             for c in CASES.values()}
+    if as_json:
+        return _print_json({"cases": cases, "elements": _elements(), "drivers": list(DRIVERS),
+                            "backends": _backends()})
+    from rich.console import Console
+
+    console = Console()
+    table = _table("cases", "case", "t_end [s]", "elements", "what it is")
+    for name, c in cases.items():
+        table.add_row(name, f"{c['t_end']:g}", str(c["n_elements"]), c["description"])
+    console.print(table)
+    table = _table("elements", "element", "what it is", "parameters (default)")
+    for name, e in _elements().items():
+        table.add_row(name, e["description"],
+                      "\n".join(f"{p['option']} ({p['default']})" for p in e["parameters"].values()))
+    console.print(table)
+    console.print("drivers:", ", ".join(DRIVERS), highlight=False)
+    console.print(_backend_table())
+
+
+@app.command()
+def run(
+    ctx: typer.Context,
+    case: Annotated[str, typer.Argument(help="A case that `timefem list` names.", show_default=False)],
+    rotation: Annotated[str, typer.Option(help="quaternion or directors.")] = "quaternion",
+    inverse_mass: Annotated[str, typer.Option(help="Quaternions: polynomial or exact.")] = "polynomial",
+    element: Annotated[str, typer.Option(help="mg (mixed Galerkin) or bg (Bubnov-Galerkin).")] = "mg",
+    degree: Annotated[int | None, typer.Option(help="Polynomial degree; default 2 for mg, 3 for bg.")] = None,
+    points: Annotated[int | None, typer.Option(help="Gauss points; default twice the degree.")] = None,
+    multipliers: Annotated[str | None, typer.Option(help="bg: discontinuous (default) or continuous.")] = None,
+    drop: Annotated[str | None, typer.Option(help="bg: tests left out at the start (default) or the end.")] = None,
+    nodes: Annotated[str, typer.Option(help="equidistant or lobatto.")] = "equidistant",
+    n_elements: Annotated[int | None, typer.Option(help="Default: that of the case.")] = None,
+    t_end: Annotated[float | None, typer.Option(help="End of the motion [s]; default: that of the case.")] = None,
+    driver: Annotated[str | None, typer.Option(
+        help="march, windows or global; default: march for mg, global for bg, windows with --window.")] = None,
+    window: Annotated[int | None, typer.Option(help="Elements per window; default 10.")] = None,
+    backend: Annotated[str | None, typer.Option(help="chain (default), superlu, petsc or sksparse.")] = None,
+    guess: Annotated[str | None, typer.Option(help="mg1 (default) or constant; windows and global.")] = None,
+    scaling: Annotated[str, typer.Option(help="full, weights or none.")] = "full",
+    tol_residual: Annotated[float, typer.Option(help="Of Newton's method, scaled.")] = 1e-13,
+    tol_increment: Annotated[float, typer.Option(help="Of Newton's method, scaled.")] = 1e-8,
+    max_iterations: Annotated[int, typer.Option(help="Of Newton's method.")] = 25,
+    line_search: Annotated[bool, typer.Option("--line-search", help="Halve steps until the residual falls.")] = False,
+    output: Annotated[str | None, typer.Option("-o", "--output", help="File for the solution (.h5).")] = None,
+    as_json: JSON = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Details on standard error.")] = False,
+):
+    """Solve a case.
+
+    Options that begin with -timefem_ go to PETSc (-timefem_ksp_type gmres). Under mpirun, --driver global
+    --backend petsc shares the work among the ranks.
+    """
+    from .cases import find_case
+    from .solvers.newton import Newton
+
+    case = find_case(case)
+    time_element = _make_element(element, degree, points, multipliers, drop, nodes)
+    driver = driver or ("windows" if window is not None else "march" if time_element.can_march else "global")
+    petsc_options = ctx.obj or None
+    if petsc_options and backend != "petsc":
+        raise InputError(f"{PETSC_PREFIX}{next(iter(petsc_options))} needs --backend petsc")
+    newton = Newton(tol_residual, tol_increment, max_iterations, line_search)
+    problem = case.make(rotation=rotation, inverse_mass=inverse_mass, t_end=t_end)
+    n_elements = case.n_elements if n_elements is None else n_elements
+    if output is not None:
+        _check_output(output)
+    unused = {"--window": window is not None and driver != "windows",
+              "--backend": backend is not None and driver == "march",
+              "--guess": guess is not None and driver == "march"}
+    if any(unused.values()):
+        _note(f"{' and '.join(o for o, u in unused.items() if u)} not used: --driver is {driver}")
+    comm = _world()
+    if comm is not None and not (driver == "global" and backend == "petsc"):
+        _note(f"the {comm.size} ranks repeat the same work; --driver global --backend petsc shares it")
+
+    with _stdout_to_stderr() if as_json else nullcontext():
+        sol = _solve(problem, time_element, n_elements, driver=driver, window=10 if window is None else window,
+                     backend=backend or "chain", guess=guess or "mg1", newton=newton, scaling=scaling,
+                     petsc_options=petsc_options, progress=None if _rank() == 0 else False)
+    if _rank() == 0:
+        if output is not None:
+            sol.save(output)
+        if verbose:
+            _print_details(sol)
+        report = _report(case, problem, n_elements, sol)
+        if as_json:
+            _print_json(report)
+        else:
+            _print_report(report, case, output)
+        if not sol.success:
+            print("timefem: failed:", " ".join(sol.status.message.split()), file=sys.stderr, flush=True)
+    return 0 if sol.success else 1
+
+
+@app.command()
+def plot(
+    path: Annotated[str, typer.Argument(help="A file that `timefem run -o` wrote.", show_default=False)],
+    output: Annotated[str | None, typer.Option("-o", "--output", help="The figure; default: PATH with .png.")] = None,
+    times: Annotated[str | None, typer.Option(help="Times of the snapshots [s], as in 0,0.5,1; default: six.")] = None,
+):
+    """Draw energy, momentum, constraints and snapshots of a saved solution."""
+    import numpy as np
+
+    from .solution import load
+    from .solution.files import check_writable
+
+    output = output or os.path.splitext(path)[0] + ".png"
+    sol = load(path)
+    check_writable(output)
+    if times is None:
+        times = np.linspace(sol.t[0], sol.t[-1], 6)
+    else:
+        times = np.array([validate.real("times", t) for t in times.split(",")])
+    import matplotlib
+
+    matplotlib.use("Agg")
+    figure = _draw(sol, times)
+    try:
+        figure.savefig(output, dpi=150)
+    except ValueError as error:  # an unknown ending
+        raise InputError(f"cannot write {output}: {error}") from None
+    print(output)
+
+
+@app.command()
+def info(as_json: JSON = False):
+    """Versions, processors, and what is installed."""
+    from .kernels.compile import default_backend
+
+    versions = _versions()
+    facts = {"timefem": __version__, "versions": versions, "n_cpus": os.cpu_count(), "kernels": default_backend(),
+             "backends": _backends()}
+    if as_json:
+        return _print_json(facts)
+    from rich.console import Console
+
+    table = _table(f"timefem {__version__}", "what", "version")
+    for name, version in versions.items():
+        table.add_row(name, version or "not installed")
+    table.add_row("processors", str(facts["n_cpus"]))
+    table.add_row("kernels", {"llvm": "llvm (machine code)", "vm": "vm (CasADi's virtual machine)"}[facts["kernels"]])
+    console = Console()
+    console.print(table)
+    console.print(_backend_table())
+
+
+# ---- what the commands do
+
+def _make_element(element, degree, points, multipliers, drop, nodes):
+    from .elements import BubnovGalerkin, MixedGalerkin
+
+    validate.choice("element", element, ("mg", "bg"))
+    if element == "mg":
+        if multipliers is not None or drop is not None:
+            raise InputError(f"--{'drop' if multipliers is None else 'multipliers'} belongs to --element bg")
+        return MixedGalerkin(2 if degree is None else degree, n_points=points, nodes=nodes)
+    return BubnovGalerkin(3 if degree is None else degree, multipliers=multipliers or "discontinuous",
+                          n_points=points, drop=drop or "start", nodes=nodes)
+
+
+def _solve(problem, element, n_elements, **settings):
+    """`timefem.solve`, but an error that ends the solve (a guess that fails) becomes a failed solution."""
+    from .solving import solve
+
+    try:
+        return solve(problem, element, n_elements, **settings)
+    except SolveError as error:
+        import numpy as np
+
+        from .solution import Solution
+        from .solvers.status import Status
+
+        system, t0 = problem.system, problem.t_span[0]
+        state = np.zeros((0, element.degree + 1, system.n_z))
+        multipliers = np.zeros((0, element.multiplier.basis.n_shapes, system.n_multipliers))
+        status = Status(False, "not solved", str(error), 0, t0)
+        marched = settings["driver"] == "march"
+        statistics = {"driver": settings["driver"], "backend": None if marched else settings["backend"], "n_ranks": 1,
+                      "newton_iterations": {"max": 0, "mean": 0.0}, "n_elements": n_elements, "n_unknowns": 0,
+                      "seconds": dict.fromkeys(("setup", "assemble", "solve", "total"), 0.0), "backward_error": None}
+        return Solution(system, element, np.array([t0]), problem.z0, state, multipliers, status, statistics)
+
+
+def _report(case, problem, n_elements, sol):
+    """The numbers of a run, as they go into the JSON."""
+    import numpy as np
+
+    from .elements import MixedGalerkin
+
+    statistics, status, element = sol.statistics, sol.status, sol.element
+    errors, momentum = sol.errors(), sol.angular_momentum()[:, list(case.conserved_axes)]
+    final = {}
+    for body in problem.system.bodies:
+        part = problem.system.coordinates(body)
+        q, p = sol.z[-1, part], sol.z[-1, problem.system.n_q:][part]
+        state = {"position": body.position(q), "velocity": body.velocity(q, p),
+                 "rotation_matrix": body.rotation_matrix(q)}
+        if body.rotation == "quaternion":
+            state["quaternion"] = body.quaternion(q)
+        state["angular_velocity"] = body.angular_velocity(q, p)
+        final[problem.system.label(body)] = {name: value.tolist() for name, value in state.items()}
+    galerkin = {} if isinstance(element, MixedGalerkin) else {"multipliers": element.multipliers, "drop": element.drop}
+    return {
+        "case": case.name, "rotation": problem.system.bodies[0].rotation, "element": element.name,
+        "degree": element.degree, "n_points": element.n_points, "nodes": element.nodes, **galerkin,
+        "n_elements": n_elements, "driver": statistics["driver"], "backend": statistics["backend"],
+        "n_ranks": statistics["n_ranks"], "t_end": problem.t_span[1],
+        "status": "converged" if status.success else "failed", "reason": status.reason, "message": status.message,
+        "failure": None if status.success else {name: value for name, value in status.as_dict().items()
+                                                if name != "success"},
+        "newton_iterations": statistics["newton_iterations"], "t_final": float(sol.t[-1]), "final": final,
+        "energy_error_max": errors["energy"],
+        "angular_momentum_error_max": float(np.abs(momentum - momentum[0]).max()),
+        "constraint_error_max": {level: errors[level] for level in ("configuration", "velocity")},
+        "backward_error": statistics["backward_error"], "seconds": statistics["seconds"],
+        "n_unknowns": statistics["n_unknowns"],
+    }
+
+
+def _print_report(r, case, output):
+    from rich.console import Console
+
+    def row(values):
+        return "  ".join(f"{v: .6f}" for v in values)
+
+    table = _table(f"{case.title} ({case.name})", "", "")
+    table.show_header = False
+    backend = f", {r['backend']}" if r["backend"] else ""
+    ranks = f", {r['n_ranks']} ranks" if r["n_ranks"] > 1 else ""
+    table.add_row("element", f"{r['element']}, degree {r['degree']}, {r['n_points']} Gauss points, {r['rotation']}")
+    table.add_row("driver", f"{r['driver']}{backend}{ranks}")
+    table.add_row("elements, end", f"{r['n_elements']}, {r['t_end']:g} s")
+    table.add_row("unknowns of a solve", str(r["n_unknowns"]))
+    table.add_row("Newton iterations", f"{r['newton_iterations']['mean']:.2f} on average, at most "
+                                       f"{r['newton_iterations']['max']}")
+    table.add_row("status", r["status"] if r["status"] == "converged" else f"failed: {r['reason']}")
+    table.add_row("error of the energy", f"{r['energy_error_max']:.2e} J")
+    axes = "" if len(case.conserved_axes) == 3 else ", vertical"
+    table.add_row("error of the angular momentum", f"{r['angular_momentum_error_max']:.2e} kg m^2/s{axes}")
+    table.add_row("error of the constraints", "{configuration:.2e}, of their rates {velocity:.2e}".format(
+        **r["constraint_error_max"]))
+    table.add_row("seconds", ", ".join(f"{name} {value:.3f}" for name, value in r["seconds"].items()))
+    for name, state in r["final"].items():
+        table.add_section()
+        table.add_row(f"{name} at t = {r['t_final']:g} s", "")
+        table.add_row("  position [m]", row(state["position"]))
+        table.add_row("  rotation matrix", "\n".join(map(row, state["rotation_matrix"])))
+        table.add_row("  angular velocity, body axes [1/s]", row(state["angular_velocity"]))
+    if output:
+        table.add_section()
+        table.add_row("saved in", output)
+    Console().print(table)
+
+
+def _print_details(sol):
+    status, statistics = sol.status, sol.statistics
+    print(f"timefem: {sol.system!r}", f"timefem: {sol.element!r}, {statistics['driver']}, {statistics['n_elements']} "
+          f"elements, {statistics['n_unknowns']} unknowns of a solve",
+          f"timefem: residuals {', '.join(f'{r:.2e}' for r in status.residual_history) or 'not kept'}",
+          f"timefem: largest backward error {statistics['backward_error']}", sep="\n", file=sys.stderr, flush=True)
+
+
+def _draw(sol, times):
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure(figsize=(11, 8), layout="constrained")
+    sol.plot_energy(ax=figure.add_subplot(2, 2, 1))
+    sol.plot_momentum(ax=figure.add_subplot(2, 2, 2))
+    sol.plot_constraints(ax=figure.add_subplot(2, 2, 3))
+    sol.plot_snapshots(times, ax=figure.add_subplot(2, 2, 4, projection="3d"))
+    return figure
+
+
+def _elements():
+    import dataclasses
+
+    from .elements import BubnovGalerkin, MixedGalerkin
+
+    elements = {}
+    for cls in (MixedGalerkin, BubnovGalerkin):
+        default_degree = {"mg": 2, "bg": 3}[cls.name]
+        parameters = {}
+        for f in dataclasses.fields(cls):
+            default = default_degree if f.name == "degree" else "2 degree" if f.name == "n_points" else f.default
+            parameters[f.name] = {"option": "--points" if f.name == "n_points" else f"--{f.name}", "default": default}
+        elements[cls.name] = {"class": cls.__name__, "description": cls.__doc__.split("\n")[0],
+                              "parameters": parameters}
+    return elements
+
+
+def _backends():
+    from .solvers.linear.base import BACKENDS, check_backend
+
+    backends = {}
+    for name in BACKENDS:
+        try:
+            check_backend(name)
+            backends[name] = {"available": True, "remedy": None}
+        except MissingBackend as error:
+            backends[name] = {"available": False, "remedy": str(error)}
+    return backends
+
+
+def _versions():
+    """Versions of what timefem stands on; None: not installed."""
+    import platform
+    from importlib import metadata
+
+    versions = {"python": platform.python_version()}
+    for name in ("numpy", "scipy", "casadi", "numba", "llvmlite", "petsc4py", "mpi4py", "scikit-sparse"):
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = None
+    versions["PETSc"] = versions["MPI"] = None
+    if versions["mpi4py"]:
+        import mpi4py
+
+        mpi4py.rc.initialize = False  # asking for the version needs no MPI_Init
+        from mpi4py import MPI
+
+        versions["MPI"] = MPI.Get_library_version().split(",")[0].split("\n")[0].strip("\0 ")
+    if versions["petsc4py"]:
+        versions["PETSc"] = _petsc_version()
+    return versions
+
+
+def _petsc_version():
+    """Version of the PETSc library, from its header, since loading it starts MPI; else that of petsc4py."""
+    import re
+    from importlib import metadata
+
+    import petsc4py
+
+    config = petsc4py.get_config()
+    for folder in (config.get("PETSC_DIR", ""), os.path.join(config.get("PETSC_DIR", ""), config.get("PETSC_ARCH", ""))):
+        header = os.path.join(folder, "include", "petscversion.h")
+        if os.path.isfile(header):
+            with open(header) as file:
+                numbers = dict(re.findall(r"#define PETSC_VERSION_(MAJOR|MINOR|SUBMINOR)\s+(\d+)", file.read()))
+            return ".".join(numbers[n] for n in ("MAJOR", "MINOR", "SUBMINOR"))
+    return metadata.version("petsc4py")
+
+
+def _table(title, *columns):
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column)
+    return table
+
+
+def _backend_table():
+    table = _table("linear backends", "backend", "installed", "how to get it")
+    for name, b in _backends().items():
+        table.add_row(name, "yes" if b["available"] else "no", b["remedy"] or "")
+    return table
+
+
+def _print_json(value):
+    print(json.dumps(_finite(value), indent=1, allow_nan=False), flush=True)
+
+
+def _finite(value):
+    """The same with None for what JSON has no word for."""
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""A system as plain data, for files, and back: no code is stored, and none is run from a file."""
+
+import numpy as np
+
+from ..errors import InputError
+from .forces import Gravity
+from .joints import FixedPoint
+from .rigid_body import DirectorBody, QuaternionBody
+from .system import System
+
+# Each class with the attributes that its constructor takes under the same names; a joint or force takes its
+# bodies first. A new part needs one line here.
+PARTS = {
+    QuaternionBody: ("mass", "inertia", "inverse_mass", "name", "size"),
+    DirectorBody: ("mass", "inertia", "name", "size"),
+    FixedPoint: ("point", "at", "name"),
+    Gravity: ("acceleration", "name"),
+}
+
+
+def describe(system):
+    """Plain data (dict, list, str, numbers) from which `build` makes the same system.
+
+    Returns
+    -------
+    dict
+        `{"parts": [{"class": ..., "bodies": [...], ...}, ...]}`; `bodies` are numbers in `system.bodies`.
+
+    Raises
+    ------
+    InputError
+        When a part has no description, or holds something that is not plain data, such as a function.
+    """
+    number = {id(body): i for i, body in enumerate(system.bodies)}
+    parts = []
+    for part in system.parts:
+        # a subclass may have other formulas, so that only the very class will do
+        if type(part) not in PARTS:
+            raise InputError(f"{system.label(part)} cannot be saved: {type(part).__name__} has no description for "
+                             f"files; known are {_known()}")
+        entry = {"class": type(part).__name__}
+        if id(part) not in number:
+            entry["bodies"] = [number[id(body)] for body in part.bodies]
+        for name in PARTS[type(part)]:
+            entry[name] = plain(f"{system.label(part)} cannot be saved: {name}", getattr(part, name))
+        parts.append(entry)
+    return {"parts": parts}
+
+
+def build(description):
+    """The system of a description made by `describe`.
+
+    Raises
+    ------
+    InputError
+        When a class is unknown, or the description is damaged.
+    """
+    try:
+        entries = description["parts"]
+        parts = [None if "bodies" in entry else _make(entry) for entry in entries]
+        bodies = [part for part in parts if part is not None]
+        for i, entry in enumerate(entries):
+            if "bodies" in entry:
+                parts[i] = _make(entry, [bodies[n] for n in entry["bodies"]])
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise InputError(f"the description of the system is damaged: {error!r}") from None
+    return System(parts)
+
+
+def plain(what, value):
+    """`value` as JSON can hold it: NumPy arrays and numbers become lists and numbers, which keeps every bit."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(what, v) for v in value]
+    if value is not None and not isinstance(value, str | int | float):
+        raise InputError(f"{what} is {value!r}, which is not plain data")
+    return value
+
+
+def _make(entry, bodies=()):
+    known = {cls.__name__: cls for cls in PARTS}
+    if entry["class"] not in known:
+        raise InputError(f"unknown part {entry['class']!r}; known are {_known()}")
+    own = {name: value for name, value in entry.items() if name not in ("class", "bodies")}
+    return known[entry["class"]](*bodies, **own)
+
+
+def _known():
+    return ", ".join(sorted(cls.__name__ for cls in PARTS))

@@ -1,0 +1,153 @@
+"""Solutions in HDF5 files: plain arrays and JSON text, written atomically."""
+
+import dataclasses
+import json
+import os
+import uuid
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from .. import elements
+from ..errors import InputError
+from ..mechanics.describe import build, describe, plain
+from ..solvers.status import Status
+from .solution import Solution
+
+FORMAT = "timefem solution"
+VERSION = 1
+ARRAYS = ("t", "z0", "nodal_state", "nodal_multipliers")
+
+
+def save(solution, path):
+    """Write a solution to an HDF5 file; an older file there is replaced only when the new one is complete.
+
+    Parameters
+    ----------
+    solution : Solution
+        Complete or partial.
+    path : str or Path
+
+    Raises
+    ------
+    InputError
+        When the path cannot be written, or the system or element cannot be described.
+    """
+    import h5py
+
+    texts = {"system": json.dumps(describe(solution.system)), "element": json.dumps(_describe(solution.element)),
+             "status": json.dumps(solution.status.as_dict()), "statistics": json.dumps(solution.statistics)}
+    arrays = {"t": solution.t, "z0": solution.z[0], "nodal_state": solution.nodal_state,
+              "nodal_multipliers": solution.nodal_multipliers}
+    with replacing(path) as temporary, h5py.File(temporary, "w") as file:
+        file.attrs.update(format=FORMAT, format_version=VERSION, timefem_version=_version(), **texts)
+        for name in ARRAYS:
+            # chunks, which compression and checksums need, cannot be empty
+            filters = {"compression": "gzip", "compression_opts": 1, "shuffle": True, "fletcher32": True}
+            file.create_dataset(name, data=arrays[name], **(filters if arrays[name].size else {}))
+
+
+def load(path):
+    """Read a solution from an HDF5 file written by `save`.
+
+    Returns
+    -------
+    Solution
+        Equal to the saved one bit for bit.
+
+    Raises
+    ------
+    InputError
+        When there is no such file, it is not a complete timefem file, or it names unknown parts or elements.
+    """
+    import h5py
+
+    try:
+        with h5py.File(path, "r") as file:
+            if file.attrs.get("format") != FORMAT:
+                raise InputError(f"{path} is not a timefem solution")
+            if file.attrs["format_version"] != VERSION:
+                raise InputError(f"{path} has format version {file.attrs['format_version']}; this timefem reads "
+                                 f"version {VERSION}")
+            arrays = {name: file[name][()] for name in ARRAYS}
+            data = {name: json.loads(file.attrs[name]) for name in ("system", "element", "status", "statistics")}
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}") from None
+    # what h5py raises for damaged files depends on where the damage is
+    except (OSError, KeyError, RuntimeError, TypeError, json.JSONDecodeError) as error:
+        raise InputError(f"{path} cannot be read as a timefem solution: {error}") from None
+    try:
+        system, element, status = build(data["system"]), _build(data["element"]), Status(**data["status"])
+    except (InputError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: {error}") from None
+    n = len(arrays["t"]) - 1
+    shapes = {"z0": (system.n_z,), "nodal_state": (n, element.state.basis.n_shapes, system.n_z),
+              "nodal_multipliers": (n, element.multiplier.basis.n_shapes, system.n_multipliers)}
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape:
+            raise InputError(f"{path}: {name} has shape {arrays[name].shape}, but the system needs {shape}")
+    return Solution(system, element, arrays["t"], arrays["z0"], arrays["nodal_state"], arrays["nodal_multipliers"],
+                    status, data["statistics"])
+
+
+def check_writable(path):
+    """Check, before any work is done, that a file can be written to `path`; the file is not touched.
+
+    Returns
+    -------
+    Path
+        The path, with symbolic links followed.
+
+    Raises
+    ------
+    InputError
+        When the path is a folder, its folder does not exist, or there is no permission.
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise InputError(f"cannot write {path}: it is a folder")
+    if not target.parent.is_dir():
+        raise InputError(f"cannot write {path}: there is no folder {target.parent}")
+    if not os.access(target.parent, os.W_OK | os.X_OK) or (target.exists() and not os.access(target, os.W_OK)):
+        raise InputError(f"cannot write {path}: no permission")
+    return target
+
+
+@contextmanager
+def replacing(path):
+    """Path of a temporary file in the folder of `path`; it takes the place of `path` when the block succeeds."""
+    target = check_writable(path)
+    temporary = target.with_name(f".{uuid.uuid4().hex}.part")
+    try:
+        yield temporary
+        with open(temporary, "rb") as file:
+            os.fsync(file)  # the rename must not reach the disk before the data
+        os.replace(temporary, target)
+    except OSError as error:  # for instance a full disk
+        raise OSError(f"could not write {path}: {error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _describe(element):
+    name = type(element).__name__
+    if getattr(elements, name, None) is not type(element):
+        raise InputError(f"the solution cannot be saved: {name} is not an element of timefem")
+    values = {f.name: getattr(element, f.name) for f in dataclasses.fields(element)}
+    return {"class": name, **{key: plain(f"{name} cannot be saved: {key}", v) for key, v in values.items()}}
+
+
+def _build(description):
+    values = dict(description)
+    name = values.pop("class")
+    cls = getattr(elements, str(name), None)
+    if not (isinstance(cls, type) and issubclass(cls, elements.TimeElement)):
+        raise InputError(f"unknown element {name!r}")
+    return cls(**values)
+
+
+def _version():
+    from .. import __version__
+
+    return __version__
