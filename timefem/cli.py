@@ -139,6 +139,8 @@ def _stdout_to_stderr():
 @app.callback(invoke_without_command=True)
 def _timefem(ctx: typer.Context,
              version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False):
+    if ctx.obj and ctx.invoked_subcommand != "run":
+        raise InputError(f"{PETSC_PREFIX}{next(iter(ctx.obj))} belongs to `timefem run`")
     if version:
         print(f"timefem {__version__}")
         raise typer.Exit()
@@ -179,7 +181,7 @@ def list_command(as_json: JSON = False):
 @app.command()
 def run(
     ctx: typer.Context,
-    case: Annotated[str, typer.Argument(help="A case that `timefem list` names.", show_default=False)],
+    case: Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names.")],
     rotation: Annotated[str, typer.Option(help="quaternion or directors.")] = "quaternion",
     inverse_mass: Annotated[str, typer.Option(help="Quaternions: polynomial or exact.")] = "polynomial",
     element: Annotated[str, typer.Option(help="mg (mixed Galerkin) or bg (Bubnov-Galerkin).")] = "mg",
@@ -210,9 +212,11 @@ def run(
     --backend petsc shares the work among the ranks.
     """
     from .cases import find_case
+    from .solvers.linear.base import check_backend
     from .solvers.newton import Newton
 
     case = find_case(case)
+    check_backend(backend or "chain")
     time_element = _make_element(element, degree, points, multipliers, drop, nodes)
     driver = driver or ("windows" if window is not None else "march" if time_element.can_march else "global")
     petsc_options = ctx.obj or None
@@ -253,7 +257,7 @@ def run(
 
 @app.command()
 def plot(
-    path: Annotated[str, typer.Argument(help="A file that `timefem run -o` wrote.", show_default=False)],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="A file that `timefem run -o` wrote.")],
     output: Annotated[str | None, typer.Option("-o", "--output", help="The figure; default: PATH with .png.")] = None,
     times: Annotated[str | None, typer.Option(help="Times of the snapshots [s], as in 0,0.5,1; default: six.")] = None,
 ):
@@ -422,12 +426,29 @@ def _print_details(sol):
 def _draw(sol, times):
     import matplotlib.pyplot as plt
 
-    figure = plt.figure(figsize=(11, 8), layout="constrained")
-    sol.plot_energy(ax=figure.add_subplot(2, 2, 1))
-    sol.plot_momentum(ax=figure.add_subplot(2, 2, 2))
-    sol.plot_constraints(ax=figure.add_subplot(2, 2, 3))
-    sol.plot_snapshots(times, ax=figure.add_subplot(2, 2, 4, projection="3d"))
+    figure = plt.figure(figsize=(13, 8), layout="constrained")
+    grid = figure.add_gridspec(2, 3, height_ratios=(2, 3))
+    for column, draw in enumerate((sol.plot_energy, sol.plot_momentum, sol.plot_constraints)):
+        draw(ax=figure.add_subplot(grid[0, column]))
+    snapshots = figure.add_subplot(grid[1, :], projection="3d")
+    sol.plot_snapshots(times, ax=snapshots)
+    _fill(snapshots)
     return figure
+
+
+def _fill(ax):
+    """Enlarge a 3D drawing, which fits into a square by itself, to the width or height of its axes."""
+    import itertools
+
+    import numpy as np
+    from mpl_toolkits.mplot3d import proj3d
+
+    ax.figure.draw_without_rendering()
+    limits = ax.get_xlim(), ax.get_ylim(), ax.get_zlim()
+    x, y, _ = proj3d.proj_transform(*np.array(list(itertools.product(*limits))).T, ax.get_proj())
+    drawn, room = np.ptp(ax.transData.transform(np.column_stack([x, y])), axis=0), ax.bbox.size
+    # numbers and names of axes stand outside of the box
+    ax.set_box_aspect([np.ptp(v) for v in limits], zoom=(0.75 if ax.axison else 0.95) * float(min(room / drawn)))
 
 
 def _elements():
@@ -492,8 +513,8 @@ def _petsc_version():
     import petsc4py
 
     config = petsc4py.get_config()
-    for folder in (config.get("PETSC_DIR", ""), os.path.join(config.get("PETSC_DIR", ""), config.get("PETSC_ARCH", ""))):
-        header = os.path.join(folder, "include", "petscversion.h")
+    for arch in ("", config.get("PETSC_ARCH", "")):
+        header = os.path.join(config.get("PETSC_DIR", ""), arch, "include", "petscversion.h")
         if os.path.isfile(header):
             with open(header) as file:
                 numbers = dict(re.findall(r"#define PETSC_VERSION_(MAJOR|MINOR|SUBMINOR)\s+(\d+)", file.read()))

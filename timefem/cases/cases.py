@@ -81,8 +81,7 @@ def spinning_box(**rotation):
 @_case("free-body", "Free rigid body", t_end=1.0, n_elements=200)
 def free_body(**rotation):
     """A free body with the principal inertias 6, 8, 3 kg m^2, in fast rotation."""
-    # drawn as the box of 1 kg that has these inertias
-    body = RigidBody(mass=1, inertia=(6, 8, 3), size=np.sqrt([30, 6, 66]), name="body", **rotation)
+    body = RigidBody(mass=1, inertia=(6, 8, 3), name="body", **rotation)
     return System([body]), {body: Pose(angular_velocity=(10, 20, 20))}
 
 
@@ -95,8 +94,7 @@ def physical_pendulum(**rotation):
     return System([bar, FixedPoint(bar, point=(0, -5, 0))], gravity=GRAVITY), {bar: Pose(position=(0, 5, 0))}
 
 
-@_case("heavy-top", "Heavy top in steady precession", t_end=1.0, n_elements=500,
-       conserved_axes=(2,))
+@_case("heavy-top", "Heavy top in steady precession", t_end=1.0, n_elements=500, conserved_axes=(2,))
 def heavy_top(**rotation):
     """A cone of density 2700 kg/m^3, 0.1 m high, 0.05 m base radius, spun on its tip at an angle of 60 degrees."""
     height, radius, tilt, precession, spin = 0.1, 0.05, np.pi / 3, 10.0, 135.6

@@ -125,7 +125,7 @@ class RigidBodyBase(Body):
         """Angular velocity [rad/s] in body (convective) or space axes, shape (..., 3)."""
         validate.choice("frame", frame, ("body", "space"))
         r = self.rotation_matrix(q)
-        body = np.einsum("ab,...cb,...c->...a", np.linalg.inv(self.inertia), np.swapaxes(r, -1, -2), self.spin(q, p))
+        body = np.einsum("ab,...cb,...c->...a", np.linalg.inv(self.inertia), r, self.spin(q, p))
         return body if frame == "body" else np.einsum("...ab,...b->...a", r, body)
 
 

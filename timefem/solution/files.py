@@ -7,8 +7,6 @@ import uuid
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-
 from .. import elements
 from ..errors import InputError
 from ..mechanics.describe import build, describe, plain
@@ -36,8 +34,9 @@ def save(solution, path):
     """
     import h5py
 
-    texts = {"system": json.dumps(describe(solution.system)), "element": json.dumps(_describe(solution.element)),
-             "status": json.dumps(solution.status.as_dict()), "statistics": json.dumps(solution.statistics)}
+    data = {"system": describe(solution.system), "element": _describe(solution.element),
+            "status": solution.status.as_dict(), "statistics": solution.statistics}
+    texts = {name: json.dumps(value, default=lambda number: number.tolist()) for name, value in data.items()}
     arrays = {"t": solution.t, "z0": solution.z[0], "nodal_state": solution.nodal_state,
               "nodal_multipliers": solution.nodal_multipliers}
     with replacing(path) as temporary, h5py.File(temporary, "w") as file:

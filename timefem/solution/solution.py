@@ -138,3 +138,47 @@ class Solution:
                 "angular_momentum": float(np.abs(momentum - momentum[0]).max()),
                 "configuration": float(np.abs(configuration).max(initial=0.0)),
                 "velocity": float(np.abs(velocity).max(initial=0.0))}
+
+    # ---- files, tables and plots
+
+    def save(self, path):
+        """Write to an HDF5 file, to be read with `timefem.load(path)`; see `timefem.solution.files.save`."""
+        from .files import save
+
+        save(self, path)
+
+    def to_csv(self, path, times=None):
+        """Write a table with one row per time; see `timefem.solution.export.to_csv`."""
+        from .export import to_csv
+
+        to_csv(self, path, times)
+
+    def to_json(self, path=None, times=None):
+        """Write the same data as JSON, or return it as a dict; see `timefem.solution.export.to_json`."""
+        from .export import to_json
+
+        return to_json(self, path, times)
+
+    def plot_energy(self, ax=None):
+        """Energy over time; see `timefem.solution.plots.plot_energy`."""
+        from .plots import plot_energy
+
+        return plot_energy(self, ax)
+
+    def plot_momentum(self, ax=None, kind="angular"):
+        """Angular or linear momentum over time; see `timefem.solution.plots.plot_momentum`."""
+        from .plots import plot_momentum
+
+        return plot_momentum(self, ax, kind)
+
+    def plot_constraints(self, ax=None):
+        """Largest constraint residuals over time; see `timefem.solution.plots.plot_constraints`."""
+        from .plots import plot_constraints
+
+        return plot_constraints(self, ax)
+
+    def plot_snapshots(self, times, body=None, ax=None, spacing=None):
+        """Bodies as boxes at chosen times; see `timefem.solution.plots.plot_snapshots`."""
+        from .plots import plot_snapshots
+
+        return plot_snapshots(self, times, body, ax, spacing)

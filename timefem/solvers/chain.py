@@ -1,14 +1,16 @@
 """The time-chain LU: a sparse matrix in time order, factored one time element after the other.
 
-The columns fall into consecutive blocks, one per time element, and a row touches at most two neighbouring blocks. Rows
-are taken in the order of their first column; column c then has a pivot chosen among the rows that have entered so far
-and have not been pivots yet, whichever block they come from. Nothing else is needed to pivot across blocks: a row that
-is not used in its first block waits, and has entries in the next block only. This is the frontal form of the almost
-block diagonal solvers (Diaz, Fairweather and Keast, COLROW, ACM TOMS 9, 1983), with rows interchanged only.
+The columns fall into consecutive blocks, one per time element, and a row touches at most two neighbouring blocks.
+Rows are taken in the order of their first column, and column c gets its pivot from all rows that have entered so far
+and are not pivots yet, whichever block they come from. That is all it takes to pivot across blocks: a row that is
+not used up in its first block waits, and by then has entries in the next block only. This is the frontal form of
+the solvers for almost block diagonal matrices (Diaz, Fairweather and Keast, ACM TOMS 9, 1983), but with row
+interchanges only.
 
-Storage follows the columns. With `entered[c]` rows whose first column is at most c, column c keeps the pivot, the
-`entered[c] - c - 1` multipliers of the other candidates, and the pivot row from column c + 1 to the end of the next
-block; both are filled up with zeros to whole vectors of 8.
+Where everything is follows from `entered`, the number of rows whose first column is at most c. In that order of
+rows, column c keeps its pivot, the multipliers of rows c + 1, ..., entered[c] - 1, and the pivot row from column
+c + 1 to the end of the next block. Each run is filled up with zeros to whole vectors of 8, and runs follow each
+other without gaps in the order in which `factor` makes them.
 """
 
 import numpy as np
@@ -20,14 +22,13 @@ from numba.extending import intrinsic
 from ..elements.lanes import _VECTOR, LANES, _load, _pointer, _reduce, add_lanes
 from ..errors import InputError, SolveError
 
-MAX_WIDTH = np.iinfo(np.uint16).max
 EPS = np.finfo(float).eps
 TINY = 1e-300  # its inverse is still finite
 
 
 @intrinsic
 def _copy_lanes(typing, y, i, x, j):
-    """y[i:i+8] = x[j:j+8], offsets counted in doubles."""
+    """y[i:i+8] = x[j:j+8], offsets counted in doubles from the start of C-contiguous arrays."""
 
     def emit(context, builder, signature, args):
         ty, _, tx, _ = signature.args
@@ -40,12 +41,13 @@ def _copy_lanes(typing, y, i, x, j):
 
 @intrinsic
 def _raise_lanes(typing, y, i, x, j):
-    """y[i:i+8] = max(y[i:i+8], |x[j:j+8]|)."""
+    """y[i:i+8] = max(y[i:i+8], |x[j:j+8]|); NaN does not count."""
 
     def emit(context, builder, signature, args):
         ty, _, tx, _ = signature.args
         y, i, x, j = args
-        fabs = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_VECTOR, [_VECTOR]), "llvm.fabs.v8f64")
+        fabs = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_VECTOR, [_VECTOR]),
+                                              "llvm.fabs.v8f64")
         old, new = _load(context, builder, ty, y, i), builder.call(fabs, [_load(context, builder, tx, x, j)])
         larger = builder.select(builder.fcmp_ordered(">", new, old), new, old)
         builder.store(larger, _pointer(context, builder, ty, y, i), align=8)
@@ -56,15 +58,17 @@ def _raise_lanes(typing, y, i, x, j):
 
 @intrinsic
 def _dot(typing, x, i, y, j, n):
-    """Sum of x[i:i+n] * y[j:j+n], n a multiple of 8; one vector of partial sums."""
+    """Sum of x[i:i+n] * y[j:j+n], n a multiple of 8, with one partial sum per lane."""
 
     def emit(context, builder, signature, args):
         tx, _, ty, _, _ = signature.args
         x, i, y, j, n = args
         total = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, [0.0] * LANES))
-        fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_VECTOR, [_VECTOR] * 3), "llvm.fma.v8f64")
+        fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_VECTOR, [_VECTOR] * 3),
+                                             "llvm.fma.v8f64")
         with cgutils.for_range_slice(builder, n.type(0), n, n.type(LANES)) as (k, _):
-            factors = [_load(context, builder, tx, x, builder.add(i, k)), _load(context, builder, ty, y, builder.add(j, k))]
+            factors = [_load(context, builder, ty, y, builder.add(j, k)),
+                       _load(context, builder, tx, x, builder.add(i, k))]
             builder.store(builder.call(fma, [*factors, builder.load(total)]), total)
         return _reduce(builder, builder.load(total), builder.fadd)
 
@@ -72,11 +76,14 @@ def _dot(typing, x, i, y, j, n):
 
 
 @njit(cache=True)
-def _analyse(indptr, indices, starts, first, places):
-    """Fill in the first column of each row (n when empty) and each entry's place behind the start of that block.
+def _whole(n):
+    """Numbers rounded up to whole vectors."""
+    return (n + LANES - 1) // LANES * LANES
 
-    Returns a row that cannot be used, or -1.
-    """
+
+@njit(cache=True)
+def _first_columns(indptr, indices, starts, first):
+    """Fill in the first column of each row (n when empty); return a row that cannot be used, or -1."""
     n = len(first)
     block = 0
     for r in range(n):
@@ -96,14 +103,28 @@ def _analyse(indptr, indices, starts, first, places):
             if indices[end - 1] >= starts[min(block + 2, len(starts) - 1)]:
                 return r
             first[r] = c
-            for k in range(begin, end):
-                places[k] = indices[k] - starts[block]
     return -1
 
 
 @njit(cache=True, error_model="numpy")
-def _factor(indptr, places, data, starts, order, entered, swaps, inverses, lower, upper, work):
-    """Fill swaps, inverses, lower and upper; return the column without a pivot, or -1."""
+def _factor(indptr, indices, data, starts, order, entered, swaps, inverses, lower, upper, work):
+    """Factor; return the first column without a pivot, or -1.
+
+    Step e works on a dense front: candidate rows by the columns of blocks e and e + 1, each row `stride` long.
+
+    Parameters
+    ----------
+    indptr, indices, data : the matrix
+    starts : (n_blocks + 1,) first column of each block, and n
+    order : (n,) rows by first column
+    entered : (n,) number of rows whose first column is at most c
+    swaps : (n,) filled in: place that place c of the row order is interchanged with, when column c is eliminated
+    inverses : (n,) filled in: 1 / pivot
+    lower, upper : filled in: multipliers by column, and pivot rows behind the pivot
+    work : front and spare, (height * stride,) each; scale (stride,); rows and names, (height,) int64 each
+        Candidate i starts at `front[rows[i]]` and is row `names[i]` of the matrix; `scale` has the largest
+        magnitude in each column of the front before elimination.
+    """
     front, spare, scale, rows, names = work
     stride, n_blocks = len(scale), len(starts) - 1
     at_l, at_u, waiting = 0, 0, 0
@@ -117,7 +138,7 @@ def _factor(indptr, places, data, starts, order, entered, swaps, inverses, lower
             row, r = i * stride, order[start + i]
             names[i] = r
             for k in range(indptr[r], indptr[r + 1]):
-                front[row + places[k]] = data[k]
+                front[row + indices[k] - start] = data[k]
             for v in range(0, width, LANES):
                 _raise_lanes(scale, v, front, row + v)
         for i in range(height):
@@ -131,10 +152,10 @@ def _factor(indptr, places, data, starts, order, entered, swaps, inverses, lower
                 if value > best:
                     best, pivot = value, i
             seen = n_rows
-            if not (best > max(EPS * width * scale[j], TINY) and best < np.inf):
-                # a pivot that is small for its column may still be fine for its row
-                if not (best > TINY and best < np.inf):
-                    return start + j
+            if not (best > TINY and best < np.inf):
+                return start + j
+            if not best > EPS * width * scale[j]:
+                # small for its column; rounding error only if it is small for its row as well, else badly scaled
                 largest, r = 0.0, names[pivot]
                 for k in range(indptr[r], indptr[r + 1]):
                     largest = max(largest, abs(data[k]))
@@ -150,7 +171,7 @@ def _factor(indptr, places, data, starts, order, entered, swaps, inverses, lower
                 _copy_lanes(upper, at_u, front, source + v)
                 at_u += LANES
             best = 0.0
-            first = j - j % LANES  # whole aligned vectors; columns up to j do not matter any more
+            first = j - j % LANES  # aligned vectors are faster, and columns up to j do not matter any more
             for i in range(j + 1, n_rows):
                 row = rows[i]
                 factor = front[row + j] * inverse
@@ -161,7 +182,7 @@ def _factor(indptr, places, data, starts, order, entered, swaps, inverses, lower
                 value = abs(front[row + j + 1])
                 if value > best:
                     best, pivot = value, i
-            at_l += (n_rows - j + LANES - 2) // LANES * LANES
+            at_l += _whole(n_rows - j - 1)
 
         waiting = height - size
         spare[:waiting * stride] = 0.0
@@ -177,20 +198,21 @@ def _factor(indptr, places, data, starts, order, entered, swaps, inverses, lower
 
 @njit(cache=True, error_model="numpy")
 def _solve(starts, entered, swaps, inverses, lower, upper, y, transposed):
-    """Overwrite y: rows in order -> columns, or columns -> rows in order when transposed."""
+    """Overwrite the right-hand side y, padded by 8 zeros, with the solution; rows are in `order`."""
     n, n_blocks = len(entered), len(starts) - 1
     at = 0
     if transposed:
         for e in range(n_blocks):
             last = starts[min(e + 2, n_blocks)]
             for c in range(starts[e], starts[e + 1]):
-                y[c] *= inverses[c]
+                value = y[c] * inverses[c]
+                y[c] = value
                 for v in range(c + 1, last, LANES):
-                    add_lanes(y, v, -y[c], upper, at)
+                    add_lanes(y, v, -value, upper, at)
                     at += LANES
         at = len(lower)
         for c in range(n - 1, -1, -1):
-            length = (entered[c] - c + LANES - 2) // LANES * LANES
+            length = _whole(entered[c] - c - 1)
             at -= length
             value = y[c] - _dot(lower, at, y, c + 1, length)
             y[c] = y[swaps[c]]
@@ -207,7 +229,7 @@ def _solve(starts, entered, swaps, inverses, lower, upper, y, transposed):
         for e in range(n_blocks - 1, -1, -1):
             last = starts[min(e + 2, n_blocks)]
             for c in range(starts[e + 1] - 1, starts[e] - 1, -1):
-                length = (last - c + LANES - 2) // LANES * LANES
+                length = _whole(last - c - 1)
                 at -= length
                 y[c] = (y[c] - _dot(upper, at, y, c + 1, length)) * inverses[c]
 
@@ -217,11 +239,6 @@ def _aligned(n):
     values = np.zeros(n + LANES)
     skip = -values.ctypes.data // values.itemsize % LANES
     return values[skip:skip + n]
-
-
-def _whole(n):
-    """Numbers rounded up to whole vectors."""
-    return (n + LANES - 1) // LANES * LANES
 
 
 class ChainLU:
@@ -250,23 +267,23 @@ class ChainLU:
     """
 
     def __init__(self, indptr, indices, block_starts):
-        indptr, indices, starts = (np.ascontiguousarray(a, dtype=np.int64) for a in (indptr, indices, block_starts))
-        self.n, self.n_blocks = n, _ = len(indptr) - 1, len(starts) - 1
+        self._indptr, self._indices, self._starts = (
+            np.ascontiguousarray(a, dtype=np.int64) for a in (indptr, indices, block_starts))
+        starts = self._starts
+        self.n, self.n_blocks = n, _ = len(self._indptr) - 1, len(starts) - 1
         if self.n_blocks < 1 or starts[0] != 0 or starts[-1] != n or np.any(np.diff(starts) < 1):
             raise InputError(f"block_starts must rise strictly from 0 to the number of columns, {n}")
-        ends = np.append(starts[2:], [n, n])[:self.n_blocks]  # of the block behind
-        if (ends - starts[:-1]).max() > MAX_WIDTH:
-            raise InputError(f"two neighbouring blocks may have {MAX_WIDTH} columns together, not "
-                             f"{(ends - starts[:-1]).max()}")
-        self._indptr, self._starts = indptr, starts
-        first, self._places = np.empty(n, np.int64), np.empty(len(indices), np.uint16)
-        bad = _analyse(indptr, indices, starts, first, self._places)
+        if self._indptr[0] != 0 or self._indptr[-1] != len(self._indices):
+            raise InputError(f"indptr must start at 0 and end at the number of indices, {len(self._indices)}")
+        first = np.empty(n, np.int64)
+        bad = _first_columns(self._indptr, self._indices, starts, first)
         if bad >= 0:
-            self._refuse(bad, indices[indptr[bad]:indptr[bad + 1]])
+            self._refuse(bad)
         self._order = np.argsort(first, kind="stable")
         self._entered = np.cumsum(np.bincount(first, minlength=n)[:n])
 
         columns = np.arange(n)
+        ends = np.append(starts[2:], [n, n])[:self.n_blocks]
         multipliers = np.maximum(self._entered - columns - 1, 0)
         behind = np.repeat(ends, np.diff(starts)) - columns - 1
         self._lower, self._upper = _aligned(_whole(multipliers).sum()), _aligned(_whole(behind).sum())
@@ -293,10 +310,10 @@ class ChainLU:
             When the matrix is singular to working precision or not finite; names the block.
         """
         data = np.ascontiguousarray(data, dtype=float)
-        if data.shape != self._places.shape:
-            raise InputError(f"data must have shape {self._places.shape}, not {data.shape}")
+        if data.shape != self._indices.shape:
+            raise InputError(f"data must have shape {self._indices.shape}, not {data.shape}")
         self._factored = False
-        column = _factor(self._indptr, self._places, data, self._starts, self._order, self._entered,
+        column = _factor(self._indptr, self._indices, data, self._starts, self._order, self._entered,
                          self._swaps, self._inverses, self._lower, self._upper, self._work)
         if column >= 0:
             self._give_up(column, data)
@@ -343,7 +360,8 @@ class ChainLU:
     def _block(self, column):
         return np.searchsorted(self._starts, column, side="right") - 1
 
-    def _refuse(self, row, columns):
+    def _refuse(self, row):
+        columns = self._indices[self._indptr[row]:self._indptr[row + 1]]
         if np.any(np.diff(columns) <= 0) or columns[0] < 0 or columns[-1] >= self.n:
             raise InputError(f"columns of row {row} must ascend and lie in 0, ..., {self.n - 1}")
         raise InputError(f"row {row} touches blocks {self._block(columns[0])} to {self._block(columns[-1])}; "
@@ -353,7 +371,13 @@ class ChainLU:
         if not np.all(np.isfinite(data)):
             row = np.searchsorted(self._indptr, np.flatnonzero(~np.isfinite(data))[0], side="right") - 1
             raise SolveError(f"the matrix is not finite in row {row}")
+        block = self._block(column)
+        place = column - self._starts[block]
+        left = np.sort(self._work[-1][place:max(self._entered[column] - self._starts[block], place)])
+        origin = self._block(self._indices[self._indptr[left]])
+        rows = ", ".join(f"{row} (from block {e})" for row, e in zip(left[:5], origin))
         raise SolveError(
-            f"singular matrix: no pivot for column {column}, in block (time element) {self._block(column)} of "
-            f"{self.n_blocks}: with what comes before it, its unknowns are not determined by the equations; look for "
-            "redundant constraints or missing conditions at an end")
+            f"the matrix is singular to working precision: no pivot for column {column}, in block {block} of "
+            f"{self.n_blocks}; " + (f"left are rows {rows}{', ...' if len(left) > 5 else ''}, which depend on others "
+            "up to there" if rows else "no row is left") + ". Blocks are time elements; look for redundant "
+            "constraints, unknowns without an equation, or missing conditions at an end")

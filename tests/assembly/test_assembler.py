@@ -1,0 +1,109 @@
+"""The assembled residual and tangent against elements put together by hand, dense."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import timefem as tf
+from tests.models import pendulum
+from timefem.assembly import Assembler, Scaling
+from timefem.elements import ElementPlan
+from timefem.solvers.chain_system import initial_value_ends
+
+ELEMENTS = [tf.MixedGalerkin(1), tf.MixedGalerkin(2), tf.BubnovGalerkin(1), tf.BubnovGalerkin(2, "continuous"),
+            tf.BubnovGalerkin(2, drop="end")]
+
+
+def assembler(element, mesh, scaling="none", ends=None):
+    problem = pendulum()
+    plan = ElementPlan(problem.system, element)
+    scale = Scaling.of(scaling, problem.system, element, 0, problem.z0)
+    return Assembler(plan, mesh, *(ends or initial_value_ends)(plan, element), scale)
+
+
+def dense(a, x):
+    """All rows and columns, nothing left out."""
+    batch = tf.ElementBatch(a.plan.system, a.plan.element)
+    starts = a.plan.columns.step * np.arange(a.mesh.n_elements)
+    local = x[starts[:, None] + np.arange(batch.n_columns)]
+    residuals, tangents = batch(local, a.mesh.lengths, a.mesh.nodes[:-1])
+    residual, tangent = np.zeros(a.pattern.n_rows_full), np.zeros((a.pattern.n_rows_full, len(x)))
+    for e, matrix in enumerate(batch.dense(tangents)):
+        rows = a.plan.rows.step * e + np.arange(batch.n_rows)
+        residual[rows] += residuals[e]
+        tangent[np.ix_(rows, starts[e] + np.arange(batch.n_columns))] += matrix
+    return residual, tangent
+
+
+def free_ends(plan, element):
+    """Conditions as in a boundary-value problem: some dofs free, some tests kept, at both ends."""
+    rng = np.random.default_rng(1)
+    return tuple(tuple(rng.random(n) < 0.5 for _ in range(2)) for n in (plan.columns.n_node, plan.rows.n_node))
+
+
+@pytest.mark.parametrize("element", ELEMENTS, ids=str)
+@pytest.mark.parametrize("n_elements", [1, 2, 3, 5, 6, 7, 8, 19])
+@pytest.mark.parametrize("ends", [initial_value_ends, free_ends])
+@pytest.mark.parametrize("scaling", ["none", "full"])
+def test_against_dense(element, n_elements, ends, scaling):
+    rng = np.random.default_rng(n_elements)
+    mesh = tf.TimeMesh(np.cumsum(rng.uniform(0.1, 0.3, n_elements + 1)))
+    a = assembler(element, mesh, scaling, ends)
+    p = a.pattern
+    x = rng.normal(size=p.n_columns_full)
+    residual, data = a.evaluate(x)
+    matrix = sp.csr_matrix((data, p.indices, p.indptr), shape=(len(p.rows), len(p.columns))).toarray()
+    expected_residual, expected = dense(a, x)
+    weights, sizes = a.row_scale[p.rows], a.column_scale[p.columns]
+    np.testing.assert_allclose(residual, expected_residual[p.rows] * weights, rtol=1e-13, atol=1e-13)
+    expected = expected[np.ix_(p.rows, p.columns)] * weights[:, None] * sizes
+    np.testing.assert_allclose(matrix, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
+    assert np.all(np.diff(p.indices)[np.diff(np.repeat(np.arange(len(p.rows)), np.diff(p.indptr))) == 0] > 0)
+
+
+@pytest.mark.parametrize("element", ELEMENTS, ids=str)
+def test_initial_value_system_is_square_and_has_full_rank(element):
+    problem = pendulum()
+    a = assembler(element, tf.TimeMesh.uniform((0, 0.4), 8), "full")
+    p = a.pattern
+    x = a.plan.columns.pack(np.broadcast_to(problem.z0, (8, element.degree + 1, problem.system.n_z)),
+                            np.ones((8, element.multiplier.basis.n_shapes, problem.system.n_multipliers)))
+    matrix = sp.csr_matrix((a.evaluate(x)[1], p.indices, p.indptr)).toarray()
+    assert matrix.shape[0] == matrix.shape[1]
+    singular = np.linalg.svd(matrix, compute_uv=False)
+    assert singular[-1] > 1e-9 * singular[0]
+
+
+@pytest.mark.parametrize("element", ELEMENTS, ids=str)
+def test_pack_and_unpack(element):
+    plan = ElementPlan(pendulum().system, element)
+    x = np.random.default_rng(0).normal(size=plan.columns.n_node + 5 * plan.columns.step)
+    state, multipliers = plan.columns.unpack(x)
+    np.testing.assert_array_equal(plan.columns.pack(state, multipliers), x)
+    np.testing.assert_array_equal(state[1:, 0], state[:-1, -1])  # one value where elements meet
+
+
+def test_time_order():
+    """Dofs are numbered in time order, components innermost."""
+    plan = ElementPlan(pendulum().system, tf.BubnovGalerkin(2, "continuous"))
+    state, multipliers = plan.columns.fields
+    assert np.all(np.diff(np.concatenate([state, multipliers], axis=1).ravel()) == 1)
+
+
+@pytest.mark.parametrize("scaling", ["none", "weights", "full"])
+def test_scaling_changes_the_condition_and_not_the_solution(scaling):
+    solution = tf.solve(pendulum(t_end=1), tf.BubnovGalerkin(2), 40, scaling=scaling)
+    reference = tf.solve(pendulum(t_end=1), tf.BubnovGalerkin(2), 40)
+    np.testing.assert_allclose(solution.z, reference.z, rtol=0, atol=1e-9)
+
+
+def test_scaling_improves_the_condition():
+    condition = {}
+    for scaling in ("none", "weights", "full"):
+        a = assembler(tf.BubnovGalerkin(2), tf.TimeMesh.uniform((0, 1), 40), scaling)
+        p = a.pattern
+        x = a.plan.columns.pack(np.broadcast_to(pendulum().z0, (40, 3, 14)), np.zeros((40, 2, 8)))
+        matrix = sp.csr_matrix((a.evaluate(x)[1], p.indices, p.indptr)).toarray()
+        condition[scaling] = np.linalg.cond(matrix)
+    assert condition["full"] < condition["weights"] < condition["none"]
+    assert condition["full"] < 1e5

@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+
+import timefem as tf
+from tests.models import ROTATIONS, pendulum
+from timefem.kernels import compile_count
+
+
+def bodies(n, rotation="quaternion"):
+    return [tf.RigidBody(1 + i, [2, 3, 4], rotation) for i in range(n)]
+
+
+def test_numbers_and_names():
+    system = pendulum().system
+    assert (system.n_q, system.n_z, system.n_constraints, system.n_multipliers) == (7, 14, 4, 8)
+    assert system.constraint_names == ["pendulum: unit length of the quaternion", "support: fixed point, x",
+                                       "support: fixed point, y", "support: fixed point, z"]
+
+
+def test_mixed_rotations_in_one_system():
+    a, b = tf.RigidBody(12, [5, 26, 29], "quaternion"), tf.RigidBody(12, [5, 26, 29], "directors")
+    system = tf.System([a, b], gravity=[0, 0, -9.81])
+    pose = tf.Pose(angular_velocity=[0, 5, 1])
+    solution = tf.solve(tf.InitialValueProblem(system, {a: pose, b: pose}, (0, 1)), tf.MixedGalerkin(4), 60)
+    np.testing.assert_allclose(solution.rotation_matrix(a, 1.0), solution.rotation_matrix(b, 1.0), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(solution.position(a, 1.0), [0, 0, -9.81 / 2], rtol=0, atol=1e-11)
+
+
+def test_bodies_of_one_kind_share_a_kernel():
+    element = tf.MixedGalerkin(1)
+    tf.ElementBatch(tf.System(bodies(1)), element)
+    before = compile_count()
+    tf.ElementBatch(tf.System(bodies(5)), element)
+    assert compile_count() == before
+
+
+@pytest.mark.parametrize("rotation", ROTATIONS)
+def test_uncoupled_bodies_move_as_each_on_its_own(rotation):
+    two = bodies(2, rotation)
+    poses = {two[0]: tf.Pose(angular_velocity=[1, 2, 3]), two[1]: tf.Pose(angular_velocity=[-2, 0.5, 1])}
+    together = tf.solve(tf.InitialValueProblem(tf.System(two), poses, (0, 1)), tf.BubnovGalerkin(2), 20)
+    for body in two:
+        alone = tf.solve(tf.InitialValueProblem(tf.System([body]), {body: poses[body]}, (0, 1)),
+                         tf.BubnovGalerkin(2), 20)
+        np.testing.assert_allclose(together.rotation_matrix(body, 1.0), alone.rotation_matrix(body, 1.0),
+                                   rtol=0, atol=1e-11)
+
+
+def test_bad_systems():
+    body, other = bodies(2)
+    for make, message in [
+            (lambda: tf.System([]), "at least one body"), (lambda: tf.System([body, body]), "given twice"),
+            (lambda: tf.System([body, 3]), "not a body, joint or force"),
+            (lambda: tf.System([body, tf.FixedPoint(other, [0, 0, 0])]), "not in the system"),
+            (lambda: tf.System([body], gravity=[0, 0]), "gravity must have shape"),
+            (lambda: tf.FixedPoint(3, [0, 0, 0]), "must be a RigidBody"),
+            (lambda: tf.FixedPoint(body, [0, 0]), "point must have shape"),
+            (lambda: tf.System([tf.RigidBody(1, [1, 1, 1], name="a"), tf.RigidBody(1, [1, 1, 1], name="a")]), "'a'")]:
+        with pytest.raises(tf.InputError, match=message):
+            make()
+
+
+def test_redundant_constraints_are_refused():
+    body = bodies(1)[0]
+    system = tf.System([body, tf.FixedPoint(body, [0, 0, 1], at=[0, 0, 1]), tf.FixedPoint(body, [0, 0, 1], at=[0, 0, 1])])
+    problem = tf.InitialValueProblem(system, {}, (0, 1))
+    with pytest.raises(tf.InputError, match="redundant"):
+        tf.solve(problem, tf.MixedGalerkin(1), 10)

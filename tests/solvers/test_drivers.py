@@ -1,0 +1,174 @@
+"""Driver against driver, backend against backend, and what happens when a solve fails."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+import timefem as tf
+from tests.models import ROTATIONS, pendulum, spinning_box
+
+BACKENDS = ["superlu"] + [name for name, module in (("petsc", "petsc4py"), ("sksparse", "sksparse"))
+                          if importlib.util.find_spec(module)]
+
+
+@pytest.mark.parametrize("problem", [spinning_box, pendulum])
+@pytest.mark.parametrize("rotation", ROTATIONS)
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_march_windows_and_global_agree(problem, rotation, degree):
+    p, element = problem(rotation, t_end=2), tf.MixedGalerkin(degree)
+    marched = tf.solve(p, element, 40)
+    windows = tf.solve(p, element, 40, driver="windows", window=7)  # 7 does not divide 40
+    together = tf.solve(p, element, 40, driver="global")
+    size = np.abs(marched.nodal_state).max()
+    for other in (windows, together):
+        np.testing.assert_allclose(other.nodal_state, marched.nodal_state, rtol=0, atol=1e-9 * size)
+        np.testing.assert_allclose(other.rotation_matrix(p.system.bodies[0], 2.0),
+                                   marched.rotation_matrix(p.system.bodies[0], 2.0), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("problem", [spinning_box, pendulum])
+@pytest.mark.parametrize("element", [tf.MixedGalerkin(1), tf.BubnovGalerkin(1), tf.BubnovGalerkin(2, "continuous"),
+                                     tf.BubnovGalerkin(3), tf.BubnovGalerkin(2, drop="end")], ids=str)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_backends_agree(problem, element, backend):
+    p = problem(t_end=1)
+    chain = tf.solve(p, element, 30, driver="global")
+    other = tf.solve(p, element, 30, driver="global", backend=backend)
+    assert chain.success and other.success, other.status.message
+    assert max(chain.statistics["backward_error"], other.statistics["backward_error"]) < 1e-12
+    np.testing.assert_allclose(other.z, chain.z, rtol=0, atol=1e-8 * np.abs(chain.z).max())
+
+
+@pytest.mark.parametrize("driver", ["windows", "global"])
+@pytest.mark.parametrize("element", [tf.MixedGalerkin(2), tf.BubnovGalerkin(2)], ids=str)
+def test_meshes_with_unequal_elements(driver, element):
+    rng = np.random.default_rng(0)
+    nodes = np.linspace(0, 1, 31)
+    nodes[1:-1] += rng.uniform(-0.3, 0.3, 29) / 30
+    p = spinning_box(t_end=1)
+    fine = tf.solve(p, tf.MixedGalerkin(4), 100)
+    solution = tf.solve(p, element, mesh=nodes, driver=driver, window=9)
+    error = np.abs(solution.z[-1] - fine.z[-1]).max() / np.abs(fine.z[-1]).max()
+    assert 1e-9 < error < (1e-2 if element.order == 2 else 1e-4)
+    if element.can_march:
+        np.testing.assert_allclose(tf.solve(p, element, mesh=nodes).z, solution.z, rtol=0, atol=1e-8)
+
+
+def test_a_window_larger_than_the_mesh_is_the_global_solve():
+    p = spinning_box(t_end=1)
+    np.testing.assert_array_equal(tf.solve(p, tf.BubnovGalerkin(2), 20, driver="windows", window=99).z,
+                                  tf.solve(p, tf.BubnovGalerkin(2), 20, driver="global").z)
+
+
+def test_guesses_lead_to_one_solution():
+    p, element = spinning_box(t_end=0.5), tf.BubnovGalerkin(2)
+    reference = tf.solve(p, element, 20)
+    nodes = np.concatenate([reference.nodal_state[:, :-1].reshape(-1, 14), reference.z[-1:]])
+    for guess in ("constant", "mg1", reference, lambda t: reference(t) + 1e-3, nodes):
+        solution = tf.solve(p, element, 20, guess=guess)
+        assert solution.success
+        np.testing.assert_allclose(solution.z, reference.z, rtol=0, atol=1e-9)
+    assert tf.solve(p, element, 20, guess=nodes).statistics["newton_iterations"]["max"] <= 2
+
+
+def test_reach_of_a_constant_guess():
+    """Without line search about 3 rad of rotation, with it 5; the pendulum to t = 2 and 4."""
+    careful = tf.Newton(line_search=True, max_iterations=60)
+    for problem, reach in ((spinning_box, (0.6, 1.0)), (pendulum, (2, 4))):
+        element = tf.BubnovGalerkin(3 if problem is spinning_box else 2)
+        n_elements = 40 if problem is spinning_box else 80
+        for newton, t_end in zip((None, careful), reach, strict=True):
+            solution = tf.solve(problem(t_end=t_end), element, n_elements, guess="constant", newton=newton)
+            assert solution.success
+            reference = tf.solve(problem(t_end=t_end), element, n_elements)
+            np.testing.assert_allclose(solution.z, reference.z, rtol=0, atol=1e-8 * np.abs(reference.z).max())
+    beyond = tf.solve(spinning_box(t_end=2), tf.BubnovGalerkin(3), 40, guess="constant")
+    assert not beyond.success
+
+
+def test_line_search_in_the_march():
+    plain, careful = (tf.solve(spinning_box(t_end=2), tf.MixedGalerkin(1), 20, newton=tf.Newton(line_search=search))
+                      for search in (False, True))
+    np.testing.assert_allclose(careful.z, plain.z, rtol=0, atol=1e-9)
+
+
+def test_a_march_that_fails_keeps_what_it_has():
+    p = spinning_box(t_end=40)
+    mesh = np.concatenate([np.linspace(0, 1, 41), [3, 40]])  # the last elements are far too long
+    solution = tf.solve(p, tf.MixedGalerkin(1), mesh=mesh)
+    assert not solution.success
+    status = solution.status
+    assert status.element in (40, 41) and status.time == mesh[status.element]
+    assert len(status.residual_history) > 2 and f"element {status.element}" in status.message
+    assert len(solution.t) == status.element + 1
+    good = tf.solve(spinning_box(t_end=1), tf.MixedGalerkin(1), 40)
+    np.testing.assert_allclose(solution.z[:41], good.z, rtol=0, atol=1e-9)
+    with pytest.raises(tf.InputError, match="outside"):
+        solution(39.0)
+
+
+@pytest.mark.parametrize("driver", ["march", "windows", "global"])
+def test_too_few_iterations(driver):
+    solution = tf.solve(spinning_box(), tf.MixedGalerkin(1), 50, driver=driver, newton=tf.Newton(max_iterations=1))
+    assert not solution.success and solution.status.reason == "not converged"
+    assert solution.status.element is not None and len(solution.status.residual_history) == 2
+    assert solution.t.tolist() == [0.0] and len(solution.z) == 1
+
+
+@pytest.mark.parametrize("driver", ["windows", "global"])
+def test_singular_tangent_is_reported(driver, monkeypatch):
+    from timefem.solvers.chain_system import ChainSystem
+
+    evaluate = ChainSystem.evaluate
+
+    def spoilt(self, x):
+        residual = evaluate(self, x)
+        self.data[:] = 0
+        return residual
+
+    monkeypatch.setattr(ChainSystem, "evaluate", spoilt)
+    solution = tf.solve(spinning_box(), tf.BubnovGalerkin(1), 20, driver=driver)
+    assert not solution.success and solution.status.reason == "singular tangent"
+    assert "block" in solution.status.message
+
+
+@pytest.mark.parametrize("options, message", [
+    (dict(n_elements=0), "n_elements must be at least 1"), (dict(n_elements=2.5), "n_elements"), (dict(), "either"),
+    (dict(n_elements=3, mesh=[0, 5]), "either"), (dict(mesh=[0, 1]), "time span"),
+    (dict(n_elements=9, driver="sprint"), "driver must be one of"), (dict(n_elements=9, backend="lapack"), "backend"),
+    (dict(n_elements=9, driver="global", scaling="some"), "scaling"), (dict(n_elements=9, window=0), "window"),
+    (dict(n_elements=9, driver="global", guess="good"), "guess"), (dict(n_elements=9, newton=3), "newton"),
+    (dict(n_elements=9, petsc_options={"ksp_type": "gmres"}), "petsc_options"),
+    (dict(n_elements=9, driver="global", guess=np.zeros((2, 3))), "guess must have shape"),
+    (dict(n_elements=9, guess=np.zeros((10, 14))), "driver='global'"),
+])
+def test_bad_options(options, message):
+    with pytest.raises(tf.InputError, match=message):
+        tf.solve(spinning_box(), tf.MixedGalerkin(1), **options)
+
+
+def test_elements_that_cannot_be_marched():
+    with pytest.raises(tf.InputError, match="windows"):
+        tf.solve(spinning_box(), tf.BubnovGalerkin(1), 10, driver="march")
+
+
+def test_missing_backend_says_how_to_install(monkeypatch):
+    import timefem.solvers.linear.base as base
+
+    monkeypatch.setattr(base.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(tf.MissingBackend, match=r"petsc4py.*timefem\[parallel\]"):
+        tf.solve(spinning_box(), tf.MixedGalerkin(1), 10, driver="global", backend="petsc")
+
+
+@pytest.mark.parametrize("options", [dict(tol_residual=0), dict(tol_increment=-1), dict(max_iterations=0),
+                                     dict(tol_residual=np.nan)])
+def test_bad_newton(options):
+    with pytest.raises(tf.InputError):
+        tf.Newton(**options)
+
+
+def test_sksparse_refuses_hopeless_conditions():
+    pytest.importorskip("sksparse", reason="scikit-sparse is an extra")
+    solution = tf.solve(spinning_box("directors"), tf.BubnovGalerkin(3), 100, backend="sksparse", scaling="none")
+    assert not solution.success and "normal equations" in solution.status.message
