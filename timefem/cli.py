@@ -162,9 +162,7 @@ def list_command(as_json: JSON = False):
     if as_json:
         return _print_json({"cases": cases, "elements": _elements(), "drivers": list(DRIVERS),
                             "backends": _backends()})
-    from rich.console import Console
-
-    console = Console()
+    console = _console()
     table = _table("cases", "case", "t_end [s]", "elements", "what it is")
     for name, c in cases.items():
         table.add_row(name, f"{c['t_end']:g}", str(c["n_elements"]), c["description"])
@@ -174,7 +172,7 @@ def list_command(as_json: JSON = False):
         table.add_row(name, e["description"],
                       "\n".join(f"{p['option']} ({p['default']})" for p in e["parameters"].values()))
     console.print(table)
-    console.print("drivers:", ", ".join(DRIVERS), highlight=False)
+    console.print("drivers:", ", ".join(DRIVERS))
     console.print(_backend_table())
 
 
@@ -211,6 +209,7 @@ def run(
     Options that begin with -timefem_ go to PETSc (-timefem_ksp_type gmres). Under mpirun, --driver global
     --backend petsc shares the work among the ranks.
     """
+    from .assembly import TimeMesh
     from .cases import find_case
     from .solvers.linear.base import check_backend
     from .solvers.newton import Newton
@@ -224,7 +223,7 @@ def run(
         raise InputError(f"{PETSC_PREFIX}{next(iter(petsc_options))} needs --backend petsc")
     newton = Newton(tol_residual, tol_increment, max_iterations, line_search)
     problem = case.make(rotation=rotation, inverse_mass=inverse_mass, t_end=t_end)
-    n_elements = case.n_elements if n_elements is None else n_elements
+    mesh = TimeMesh.uniform(problem.t_span, case.n_elements if n_elements is None else n_elements)
     if output is not None:
         _check_output(output)
     unused = {"--window": window is not None and driver != "windows",
@@ -237,22 +236,27 @@ def run(
         _note(f"the {comm.size} ranks repeat the same work; --driver global --backend petsc shares it")
 
     with _stdout_to_stderr() if as_json else nullcontext():
-        sol = _solve(problem, time_element, n_elements, driver=driver, window=10 if window is None else window,
+        sol = _solve(problem, time_element, mesh, driver=driver, window=10 if window is None else window,
                      backend=backend or "chain", guess=guess or "mg1", newton=newton, scaling=scaling,
                      petsc_options=petsc_options, progress=None if _rank() == 0 else False)
+    status = 0 if sol.success else 1
     if _rank() == 0:
         if output is not None:
-            sol.save(output)
+            try:
+                sol.save(output)
+            except OSError as error:  # a full disk must not take the numbers with it
+                print("timefem: error:", error, file=sys.stderr, flush=True)
+                output, status = None, 1
         if verbose:
             _print_details(sol)
-        report = _report(case, problem, n_elements, sol)
+        report = _report(case, problem, sol)
         if as_json:
             _print_json(report)
         else:
             _print_report(report, case, output)
         if not sol.success:
             print("timefem: failed:", " ".join(sol.status.message.split()), file=sys.stderr, flush=True)
-    return 0 if sol.success else 1
+    return status
 
 
 @app.command()
@@ -295,14 +299,12 @@ def info(as_json: JSON = False):
              "backends": _backends()}
     if as_json:
         return _print_json(facts)
-    from rich.console import Console
-
     table = _table(f"timefem {__version__}", "what", "version")
     for name, version in versions.items():
         table.add_row(name, version or "not installed")
     table.add_row("processors", str(facts["n_cpus"]))
     table.add_row("kernels", {"llvm": "llvm (machine code)", "vm": "vm (CasADi's virtual machine)"}[facts["kernels"]])
-    console = Console()
+    console = _console()
     console.print(table)
     console.print(_backend_table())
 
@@ -321,12 +323,12 @@ def _make_element(element, degree, points, multipliers, drop, nodes):
                           n_points=points, drop=drop or "start", nodes=nodes)
 
 
-def _solve(problem, element, n_elements, **settings):
+def _solve(problem, element, mesh, **settings):
     """`timefem.solve`, but an error that ends the solve (a guess that fails) becomes a failed solution."""
     from .solving import solve
 
     try:
-        return solve(problem, element, n_elements, **settings)
+        return solve(problem, element, mesh=mesh, **settings)
     except SolveError as error:
         import numpy as np
 
@@ -337,14 +339,16 @@ def _solve(problem, element, n_elements, **settings):
         state = np.zeros((0, element.degree + 1, system.n_z))
         multipliers = np.zeros((0, element.multiplier.basis.n_shapes, system.n_multipliers))
         status = Status(False, "not solved", str(error), 0, t0)
-        marched = settings["driver"] == "march"
-        statistics = {"driver": settings["driver"], "backend": None if marched else settings["backend"], "n_ranks": 1,
-                      "newton_iterations": {"max": 0, "mean": 0.0}, "n_elements": n_elements, "n_unknowns": 0,
+        driver, backend, comm = settings["driver"], settings["backend"], _world()
+        shared = comm is not None and (driver, backend) == ("global", "petsc")
+        statistics = {"driver": driver, "backend": None if driver == "march" else backend,
+                      "n_ranks": comm.size if shared else 1,
+                      "newton_iterations": {"max": 0, "mean": 0.0}, "n_elements": mesh.n_elements, "n_unknowns": 0,
                       "seconds": dict.fromkeys(("setup", "assemble", "solve", "total"), 0.0), "backward_error": None}
         return Solution(system, element, np.array([t0]), problem.z0, state, multipliers, status, statistics)
 
 
-def _report(case, problem, n_elements, sol):
+def _report(case, problem, sol):
     """The numbers of a run, as they go into the JSON."""
     import numpy as np
 
@@ -366,7 +370,7 @@ def _report(case, problem, n_elements, sol):
     return {
         "case": case.name, "rotation": problem.system.bodies[0].rotation, "element": element.name,
         "degree": element.degree, "n_points": element.n_points, "nodes": element.nodes, **galerkin,
-        "n_elements": n_elements, "driver": statistics["driver"], "backend": statistics["backend"],
+        "n_elements": statistics["n_elements"], "driver": statistics["driver"], "backend": statistics["backend"],
         "n_ranks": statistics["n_ranks"], "t_end": problem.t_span[1],
         "status": "converged" if status.success else "failed", "reason": status.reason, "message": status.message,
         "failure": None if status.success else {name: value for name, value in status.as_dict().items()
@@ -381,8 +385,6 @@ def _report(case, problem, n_elements, sol):
 
 
 def _print_report(r, case, output):
-    from rich.console import Console
-
     def row(values):
         return "  ".join(f"{v: .6f}" for v in values)
 
@@ -412,7 +414,7 @@ def _print_report(r, case, output):
     if output:
         table.add_section()
         table.add_row("saved in", output)
-    Console().print(table)
+    _console().print(table)
 
 
 def _print_details(sol):
@@ -426,29 +428,12 @@ def _print_details(sol):
 def _draw(sol, times):
     import matplotlib.pyplot as plt
 
-    figure = plt.figure(figsize=(13, 8), layout="constrained")
-    grid = figure.add_gridspec(2, 3, height_ratios=(2, 3))
-    for column, draw in enumerate((sol.plot_energy, sol.plot_momentum, sol.plot_constraints)):
-        draw(ax=figure.add_subplot(grid[0, column]))
-    snapshots = figure.add_subplot(grid[1, :], projection="3d")
-    sol.plot_snapshots(times, ax=snapshots)
-    _fill(snapshots)
+    figure = plt.figure(figsize=(14, 8), layout="constrained")
+    grid = figure.add_gridspec(3, 2, width_ratios=(2, 3))
+    for row, draw in enumerate((sol.plot_energy, sol.plot_momentum, sol.plot_constraints)):
+        draw(ax=figure.add_subplot(grid[row, 0]))
+    sol.plot_snapshots(times, ax=figure.add_subplot(grid[:, 1], projection="3d"))  # drawn in a square
     return figure
-
-
-def _fill(ax):
-    """Enlarge a 3D drawing, which fits into a square by itself, to the width or height of its axes."""
-    import itertools
-
-    import numpy as np
-    from mpl_toolkits.mplot3d import proj3d
-
-    ax.figure.draw_without_rendering()
-    limits = ax.get_xlim(), ax.get_ylim(), ax.get_zlim()
-    x, y, _ = proj3d.proj_transform(*np.array(list(itertools.product(*limits))).T, ax.get_proj())
-    drawn, room = np.ptp(ax.transData.transform(np.column_stack([x, y])), axis=0), ax.bbox.size
-    # numbers and names of axes stand outside of the box
-    ax.set_box_aspect([np.ptp(v) for v in limits], zoom=(0.75 if ax.axison else 0.95) * float(min(room / drawn)))
 
 
 def _elements():
@@ -520,6 +505,12 @@ def _petsc_version():
                 numbers = dict(re.findall(r"#define PETSC_VERSION_(MAJOR|MINOR|SUBMINOR)\s+(\d+)", file.read()))
             return ".".join(numbers[n] for n in ("MAJOR", "MINOR", "SUBMINOR"))
     return metadata.version("petsc4py")
+
+
+def _console():
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False)  # [m] is a unit
 
 
 def _table(title, *columns):

@@ -4,15 +4,17 @@ import numpy as np
 from numba import njit
 
 from ..elements.evaluate import evaluate_lanes
-from ..elements.lanes import LANES
+from ..elements.lanes import LANES, aligned_zeros
 
 
 @njit(cache=True, error_model="numpy")
 def assemble(plan, x, t, h, column_scale, row_scale, rows, columns, kind, base, slots, residual, data):
     """Add the elements to `residual` (all rows, unscaled) and to the CSR values `data` (scaled)."""
-    inputs, outputs = np.empty(plan.n_in * LANES), np.empty(plan.n_points * plan.n_out * LANES)
-    xs, rs, ks = np.empty((plan.n_columns, LANES)), np.empty((plan.n_rows, LANES)), np.empty((plan.n_tangent, LANES))
-    ts, hs = np.empty(LANES), np.empty(LANES)
+    inputs, outputs = aligned_zeros(plan.n_in * LANES), aligned_zeros(plan.n_points * plan.n_out * LANES)
+    xs = aligned_zeros(plan.n_columns * LANES).reshape(plan.n_columns, LANES)
+    rs = aligned_zeros(plan.n_rows * LANES).reshape(plan.n_rows, LANES)
+    ks = aligned_zeros(plan.n_tangent * LANES).reshape(plan.n_tangent, LANES)
+    ts, hs = aligned_zeros(LANES), aligned_zeros(LANES)
     n_e = h.shape[0]
     column_step = (x.shape[0] - plan.n_columns) // max(1, n_e - 1)
     row_step = (residual.shape[0] - plan.n_rows) // max(1, n_e - 1)

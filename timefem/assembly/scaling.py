@@ -53,17 +53,24 @@ class Scaling:
 
     def columns(self, numbering, lengths):
         """Sizes of all unknowns of a chain of elements, in time order."""
-        return self._along(numbering, lengths, self.multiplier_power)
+        return _along(numbering, lengths, *self.local(numbering, self.multiplier_power))
 
     def rows(self, numbering, lengths):
         """Weights of all rows of a chain of elements, in time order."""
-        return self._along(numbering, lengths, self.constraint_power)
+        return _along(numbering, lengths, *self.local(numbering, self.constraint_power))
 
-    def _along(self, numbering, lengths, power):
-        total, count = np.zeros((2, numbering.n_node + len(lengths) * numbering.step))
-        start = numbering.step * np.arange(len(lengths))[:, None]
-        for field, size, p in zip(numbering.fields, (self.state, self.multipliers), (0, power), strict=True):
-            for shape in field:  # within one shape function no place occurs twice
-                total[shape + start] += size * lengths[:, None] ** float(p)
-                count[shape + start] += 1
-        return total / count  # the mean where two elements meet
+    def local(self, numbering, power):
+        """Sizes of the dofs of one element of length 1, and the power of its length that they carry."""
+        size, exponent = np.zeros(numbering.n_local), np.zeros(numbering.n_local, int)
+        size[numbering.fields[0]], size[numbering.fields[1]] = self.state, self.multipliers
+        exponent[numbering.fields[1]] = power
+        return size, exponent
+
+
+def _along(numbering, lengths, size, exponent):
+    power = exponent.min() or exponent.max()  # the multipliers' one, the state has none
+    values = size * np.where(exponent, lengths[:, None] ** float(power), 1.0)
+    n = numbering.n_node
+    left, right = values[:, :n], values[:, values.shape[1] - n:]
+    right[:-1] = (right[:-1] + left[1:]) / 2  # the mean where two elements meet
+    return np.concatenate([left[0], values[:, n:].ravel()])

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from ..kernels.intrinsic import call_kernel
-from .lanes import LANES, add_lanes, scale_lanes
+from .lanes import LANES, add_lanes, aligned_zeros, scale_lanes
 from .plan import (
     PART_ADDRESS,
     PART_ENTRIES,
@@ -97,9 +97,11 @@ def evaluate_lanes(plan, x, t, h, inputs, outputs, residual, tangent):
 def evaluate_batch(plan, x, t, h, residual, tangent):
     """Evaluate any number of elements: `x` (n_e, n_columns), `t`, `h` (n_e,), `residual` (n_e, n_rows), `tangent`
     (n_e, n_tangent)."""
-    inputs, outputs = np.empty(plan.n_in * LANES), np.empty(plan.n_points * plan.n_out * LANES)
-    xs, rs, ks = np.empty((plan.n_columns, LANES)), np.empty((plan.n_rows, LANES)), np.empty((plan.n_tangent, LANES))
-    ts, hs = np.empty(LANES), np.empty(LANES)
+    inputs, outputs = aligned_zeros(plan.n_in * LANES), aligned_zeros(plan.n_points * plan.n_out * LANES)
+    xs = aligned_zeros(plan.n_columns * LANES).reshape(plan.n_columns, LANES)
+    rs = aligned_zeros(plan.n_rows * LANES).reshape(plan.n_rows, LANES)
+    ks = aligned_zeros(plan.n_tangent * LANES).reshape(plan.n_tangent, LANES)
+    ts, hs = aligned_zeros(LANES), aligned_zeros(LANES)
     n_e = x.shape[0]
     for e in range(0, n_e, LANES):
         n_active = min(LANES, n_e - e)

@@ -1,9 +1,4 @@
-"""One time element as three flat lists of vector operations, for stepping.
-
-The quadrature points stand in the SIMD lanes. Every list entry is one operation on vectors of 8 points: an input of a
-kernel gathers a nodal value times a shape function, a residual row or a tangent entry is a dot product of test (and
-trial) functions with one output of a kernel. The dofs of the left node are known and leave no tangent entries.
-"""
+"""Residual and tangent of a single time element, for stepping: quadrature points in the SIMD lanes."""
 
 from typing import NamedTuple
 
@@ -11,116 +6,148 @@ import numpy as np
 from numba import njit
 
 from ..kernels.intrinsic import call_kernel
-from .lanes import LANES, add_lanes, dot_lanes
+from .lanes import LANES, add_lanes, aligned_zeros, eight_dots, set_lanes
+from .plan import (
+    PART_ADDRESS,
+    PART_ENTRIES,
+    PART_FIELDS,
+    PART_GATHER,
+    PART_IN,
+    PART_N_PARAMETERS,
+    PART_N_SECTIONS,
+    PART_OUT,
+    PART_PARAMETERS,
+    PART_ROWS,
+    PART_SECTION,
+    PART_SLOTS,
+    Plan,
+)
 
 
 class StepPlan(NamedTuple):
-    """Arrays for `evaluate_step` and `add_tangent`; tables run over the points, padded to a multiple of 8.
+    """An element plan with what stepping needs besides.
 
-    `inputs`, `rows` and `entries` have one line per operation: table offset, place on the kernel's side, place on the
-    element's side, and 1 if a time derivative is involved. `parts` has one line per part: kernel address, n_in, n_out,
-    offset of its outputs, offset and number of its parameters, and start and stop in the three lists.
+    `places` of all tangent products in a flat matrix by columns (-1 for columns of the left node, which is known), per
+    part in the order section, test function, trial function, entry; `place_starts` per part; `n_outputs` of all parts
+    and points together; `n_sums` of the longest list of rows or entries that share their weights.
     """
 
-    points: np.ndarray
-    tables: np.ndarray
-    parts: np.ndarray
-    inputs: np.ndarray
-    rows: np.ndarray
-    entries: np.ndarray
-    parameters: np.ndarray
-    n_in: int
+    plan: Plan
+    places: np.ndarray
+    place_starts: np.ndarray
     n_outputs: int
+    n_sums: int
 
 
-def step_plan(plan, height):
-    """The `StepPlan` of an `ElementPlan`; tangent entries go to column-major matrices of the given height."""
-    a = plan.arrays
-    stride = len(a.points)
-    tests, pairs = a.tables.size, a.tables.size + a.test_tables.size
-    n_node = plan.columns.n_node
-    parts, inputs, rows, entries, n_outputs = [], [], [], [], 0
-    for part in a.parts:
-        address, n_in, n_out = part[:3]
-        first = len(inputs), len(rows), len(entries)
-        place, local = 0, part[10]
-        for slot in range(3):
-            table, n_shapes, rate = a.slots[slot]
-            for _ in range(part[3 + slot]):
-                inputs += [(table + j * stride, place, a.gather[local + j], rate) for j in range(n_shapes)]
-                local += n_shapes
-                place += 1
-        row, local = 0, part[11]
-        for field in range(2):
-            table, n_shapes = a.tests[field]
-            for _ in range(part[6 + field]):
-                rows += [(tests + table + i * stride, row, a.row_targets[local + i], 0) for i in range(n_shapes)]
-                local += n_shapes
-                row += 1
-        for section in range(part[12], part[12] + part[13]):
-            field, slot, start, count = a.sections[section]
-            n_products = a.tests[field, 1] * a.slots[slot, 1]
-            for entry in range(start, start + count):
-                block = a.entry_targets[part[14] + entry - row]
-                for ij in range(n_products):
-                    r, c = plan.tangent_rows[block + ij], plan.tangent_columns[block + ij] - n_node
-                    if c >= 0:
-                        table = pairs + a.pairs[field, slot] + ij * stride
-                        entries.append((table, entry, c * height + r, a.slots[slot, 2]))
-        parts.append([address, n_in, n_out, n_outputs, part[8], part[9],
-                      first[0], len(inputs), first[1], len(rows), first[2], len(entries)])
-        n_outputs += n_out * stride
-    lists = [np.array(v, dtype=np.int64).reshape(len(v), -1) for v in (parts, inputs, rows, entries)]
-    return StepPlan(a.points, np.concatenate([a.tables, a.test_tables, a.pair_tables]), *lists, a.parameters, a.n_in,
-                    n_outputs)
+def step_plan(element_plan, height):
+    """The `StepPlan` of an `ElementPlan`; tangent entries go to a matrix of columns of the given height."""
+    plan, n_node = element_plan.arrays, element_plan.columns.n_node
+    columns = element_plan.tangent_columns - n_node
+    target = np.where(columns >= 0, columns * height + element_plan.tangent_rows, -1)
+    places, starts, size = [np.zeros(0, np.int64)], [], 0
+    for part in plan.parts:
+        starts.append(size)
+        sections = plan.sections[part[PART_SECTION]:part[PART_SECTION] + part[PART_N_SECTIONS]]
+        for field, slot, start, count in sections:
+            blocks = plan.entry_targets[part[PART_ENTRIES] + start - sections[0, 2]:][:count]
+            n_products = plan.tests[field, 1] * plan.slots[slot, 1]
+            places.append(target[blocks + np.arange(n_products)[:, None]].ravel())
+            size += n_products * count
+    n_outputs = plan.parts[:, PART_OUT].sum() * len(plan.points) + LANES**2  # blocks of 8 may run over the end
+    n_sums = max(plan.parts[:, PART_FIELDS:PART_FIELDS + 2].max(), plan.sections[:, 3].max(initial=0)) + LANES
+    return StepPlan(plan, np.concatenate(places), np.array(starts, np.int64), int(n_outputs), int(n_sums))
+
+
+@njit(cache=True)
+def step_scratch(step):
+    """Arrays for `evaluate_step` and `add_tangent`: kernel inputs, kernel outputs of all parts, sums."""
+    return aligned_zeros(step.plan.n_in * LANES), aligned_zeros(step.n_outputs), aligned_zeros(step.n_sums)
 
 
 @njit(cache=True, error_model="numpy")
-def evaluate_step(plan, x, t, h, inputs, outputs, residual):
+def evaluate_step(step, x, t, h, scratch, residual):
     """Kernel outputs of all parts at all points, and the residual of the element.
 
     Parameters
     ----------
-    plan : StepPlan
+    step : StepPlan
     x : (n_columns,) dofs
     t, h : float, start time and length
-    inputs, outputs : (n_in * 8,) scratch, (n_outputs,) kept for `add_tangent`
+    scratch : from `step_scratch`; its outputs are kept for `add_tangent`
     residual : (n_rows,) result
     """
+    plan = step.plan
+    inputs, outputs, sums = scratch
+    stride = plan.points.shape[0]
+    inverse_h = 1.0 / h
     residual[:] = 0.0
+    base = 0
     for p in range(plan.parts.shape[0]):
         part = plan.parts[p]
-        first = (part[1] - part[5]) * LANES
-        for c in range(part[5]):
+        n_out = part[PART_OUT]
+        first = (part[PART_IN] - part[PART_N_PARAMETERS]) * LANES
+        for c in range(part[PART_N_PARAMETERS]):
             for lane in range(LANES):
-                inputs[first + c * LANES + lane] = plan.parameters[part[4] + c]
-        for g in range(0, plan.points.shape[0], LANES):
-            for i in range(first - LANES):
-                inputs[i] = 0.0
+                inputs[first + c * LANES + lane] = plan.parameters[part[PART_PARAMETERS] + c]
+        for g in range(0, stride, LANES):
+            place, local = 0, part[PART_GATHER]
+            for s in range(3):
+                table, n_shapes = plan.slots[s, 0] + g, plan.slots[s, 1]
+                factor = inverse_h if plan.slots[s, 2] == 1 else 1.0
+                for _ in range(part[PART_SLOTS + s]):
+                    set_lanes(inputs, place, factor * x[plan.gather[local]], plan.tables, table)
+                    for j in range(1, n_shapes):
+                        add_lanes(inputs, place, factor * x[plan.gather[local + j]], plan.tables, table + j * stride)
+                    local += n_shapes
+                    place += LANES
             for lane in range(LANES):
-                inputs[first - LANES + lane] = t + plan.points[g + lane] * h
-            for i in range(part[6], part[7]):
-                value = x[plan.inputs[i, 2]]
-                if plan.inputs[i, 3] == 1:
-                    value /= h
-                add_lanes(inputs, plan.inputs[i, 1] * LANES, value, plan.tables, plan.inputs[i, 0] + g)
-            block = part[3] + g * part[2]
-            call_kernel(part[0], inputs, 0, outputs, block)
-            for i in range(part[8], part[9]):
-                residual[plan.rows[i, 2]] += h * dot_lanes(plan.tables, plan.rows[i, 0] + g,
-                                                           outputs, block + plan.rows[i, 1] * LANES)
+                inputs[place + lane] = t + plan.points[g + lane] * h
+            call_kernel(part[PART_ADDRESS], inputs, 0, outputs, base + g * n_out)
+
+        row, local = 0, part[PART_ROWS]
+        for field in range(2):
+            n, n_shapes = part[PART_FIELDS + field], plan.tests[field, 1]
+            for i in range(n_shapes):
+                _sum_points(plan.test_tables, plan.tests[field, 0] + i * stride, stride, outputs, base, n_out, row, n,
+                            sums)
+                for r in range(n):
+                    residual[plan.row_targets[local + r * n_shapes + i]] += h * sums[r]
+            row += n
+            local += n * n_shapes
+        base += n_out * stride
 
 
 @njit(cache=True, error_model="numpy")
-def add_tangent(plan, h, outputs, matrix):
-    """Add the tangent of the element, without the columns of the left node, to a flat column-major matrix.
+def add_tangent(step, h, scratch, matrix):
+    """Add the tangent of the element, without the columns of the left node, to a flat matrix by columns.
 
     Values carry the element length h, derivatives by the rate do not: dt = h dxi, d/dt = d/dxi / h.
     """
+    plan = step.plan
+    _, outputs, sums = scratch
+    stride = plan.points.shape[0]
+    base = 0
     for p in range(plan.parts.shape[0]):
         part = plan.parts[p]
-        for g in range(0, plan.points.shape[0], LANES):
-            block = part[3] + g * part[2]
-            for i in range(part[10], part[11]):
-                value = dot_lanes(plan.tables, plan.entries[i, 0] + g, outputs, block + plan.entries[i, 1] * LANES)
-                matrix[plan.entries[i, 2]] += value if plan.entries[i, 3] == 1 else h * value
+        n_out, at = part[PART_OUT], step.place_starts[p]
+        for section in range(part[PART_SECTION], part[PART_SECTION] + part[PART_N_SECTIONS]):
+            field, slot = plan.sections[section, 0], plan.sections[section, 1]
+            first, n = plan.sections[section, 2], plan.sections[section, 3]
+            n_shapes = plan.slots[slot, 1]
+            factor = 1.0 if plan.slots[slot, 2] == 1 else h
+            for ij in range(plan.tests[field, 1] * n_shapes):
+                if step.places[at] >= 0:  # not the left node
+                    _sum_points(plan.pair_tables, plan.pairs[field, slot] + ij * stride, stride, outputs, base, n_out,
+                                first, n, sums)
+                    for k in range(n):
+                        matrix[step.places[at + k]] += factor * sums[k]
+                at += n
+        base += n_out * stride
+
+
+@njit(cache=True, error_model="numpy")
+def _sum_points(tables, table, stride, outputs, base, n_out, first, n, sums):
+    """sums[k] = weighted sum over the points of output first + k, for k < n; the weights are one line of a table."""
+    for k in range(0, n, LANES):
+        for g in range(0, stride, LANES):
+            eight_dots(sums, k, outputs, base + g * n_out + (first + k) * LANES, tables, table + g, min(g, 1))

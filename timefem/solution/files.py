@@ -42,9 +42,8 @@ def save(solution, path):
     with replacing(path) as temporary, h5py.File(temporary, "w") as file:
         file.attrs.update(format=FORMAT, format_version=VERSION, timefem_version=_version(), **texts)
         for name in ARRAYS:
-            # chunks, which compression and checksums need, cannot be empty
-            filters = {"compression": "gzip", "compression_opts": 1, "shuffle": True, "fletcher32": True}
-            file.create_dataset(name, data=arrays[name], **(filters if arrays[name].size else {}))
+            file.create_dataset(name, data=arrays[name], compression="gzip", compression_opts=1, shuffle=True,
+                                fletcher32=True)  # a checksum, so that damaged bytes are found when reading
 
 
 def load(path):

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from ..assembly import Assembler, Scaling
+from ..assembly import Scaling
 from ..elements.step_plan import step_plan
-from .chain_system import initial_value_ends
 from .status import Status
 
 REASONS = {1: "not converged", 2: "singular tangent", 3: "not finite"}
@@ -35,10 +34,11 @@ def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None
     """
     from .march_loop import march_elements
 
-    assembler = Assembler(plan, mesh, *initial_value_ends(plan, plan.element), scaling)
     state, multiplier = plan.columns.fields
     n_node = plan.columns.n_node
-    x = np.zeros(assembler.pattern.n_columns_full)
+    x = np.zeros(n_node + mesh.n_elements * plan.columns.step)
+    sizes, size_powers = (v[n_node:] for v in scaling.local(plan.columns, scaling.multiplier_power))
+    weights, weight_powers = scaling.local(plan.rows, scaling.constraint_power)
     x[:n_node] = z0
     x[multiplier] = multipliers
     n = plan.rows.n_interior
@@ -49,7 +49,8 @@ def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None
     while e < mesh.n_elements and not code:
         stop = min(e + chunk, mesh.n_elements)
         solved, code = march_elements(
-            arrays, x, mesh.nodes[:-1], mesh.lengths, assembler.column_scale, assembler.row_scale, n_node,
+            arrays, x, mesh.nodes[:-1], mesh.lengths, sizes, size_powers, weights,
+            weight_powers, n_node,
             plan.element.state.basis.points, state, multiplier, e, stop, settings.tol_residual * reference,
             settings.tol_increment * reference, settings.max_iterations, settings.line_search, iterations, history)
         advance(solved - e)

@@ -3,19 +3,20 @@
 import numpy as np
 from numba import njit
 
-from ..elements.lanes import LANES
-from ..elements.step_plan import add_tangent, evaluate_step
+from ..elements.lanes import LANES, aligned_zeros
+from ..elements.step_plan import add_tangent, evaluate_step, step_scratch
 from .dense import solve_dense
 
+EXTRAPOLATION_DEGREE = 3  # at least: the higher, the fewer Newton iterations
 CONVERGED, NOT_CONVERGED, SINGULAR, NOT_FINITE = 0, 1, 2, 3
 
 
 @njit(cache=True, error_model="numpy")
-def march_elements(plan, x, t, h, column_scale, row_scale, n_node, points, state, multiplier, start, stop,
+def march_elements(step, x, t, h, sizes, size_powers, weights, weight_powers, n_node, points, state, multiplier, start, stop,
                    tol_residual, tol_increment, max_iterations, line_search, iterations, history):
     """Solve elements start, ..., stop - 1 in place in `x` (all dofs in time order).
 
-    The guess extrapolates the polynomial of the element before; where Newton fails from there, the element is tried
+    The guess extrapolates a polynomial through the nodes of the elements before, at least cubic; where Newton fails from there, the element is tried
     again from a constant state. Newton stops when the scaled residual and the last scaled increment fall below their
     tolerances, or when round-off stops the residual from falling.
 
@@ -25,41 +26,54 @@ def march_elements(plan, x, t, h, column_scale, row_scale, n_node, points, state
         `stop, CONVERGED`, or the element that failed and why; `history` then holds its residuals.
     """
     n_shapes, n_z = state.shape
-    n = row_scale.shape[0] // h.shape[0]
+    n = weights.shape[0]
     height = (n + LANES - 1) // LANES * LANES
-    matrix, pivots = np.zeros((n + 1) * height), np.zeros(n, np.int64)
-    free, multipliers, dx = np.zeros(height), np.zeros(height), np.zeros(n)
-    inputs, outputs = np.empty(plan.n_in * LANES), np.empty(plan.n_outputs)
+    matrix, pivots = aligned_zeros((n + 1) * height), np.zeros(n, np.int64)
+    free, multipliers, dx = aligned_zeros(height), aligned_zeros(height), np.zeros(n)
+    scratch = step_scratch(step)
     residual, trial = np.empty(n), np.empty(n_node + n)
-    extrapolation, ratio = np.empty((n_shapes, n_shapes)), -1.0
+    cs, rs = sizes.copy(), weights.copy()
+    degree = n_shapes - 1
+    most_back = (EXTRAPOLATION_DEGREE + degree - 1) // degree
+    sources, known = np.empty(most_back * degree + 1, np.int64), np.full(most_back + 1, -1.0)
+    extrapolation, last_back = np.empty((n_shapes, len(sources))), 0
     for e in range(start, stop):
         local = x[e * n:e * n + n_node + n]
-        cs, rs = column_scale[e * n + n_node:(e + 1) * n + n_node], row_scale[e * n:(e + 1) * n]
+        if e == start or h[e] != h[e - 1]:
+            cs, rs = sizes * h[e] ** size_powers, weights * h[e] ** weight_powers
         status, n_done = NOT_CONVERGED, 0
         for attempt in range(2):
             if attempt == 0 and e > 0:
-                before = x[(e - 1) * n:(e - 1) * n + n_node + n]
-                if abs(h[e] / h[e - 1] - ratio) > 1e-12 * ratio:
-                    ratio = h[e] / h[e - 1]
-                    _extrapolation(points, ratio, extrapolation)
+                back = min(e, most_back)
+                n_sources = back * degree + 1
+                same = back == last_back
+                for m in range(back + 1):
+                    same = same and abs(h[e - m] - known[m]) <= 1e-12 * known[m]
+                if not same:
+                    last_back = back
+                    known[:back + 1] = h[e - back:e + 1][::-1]
+                    _extrapolation(points, h[e - back:e + 1], extrapolation)
                 for c in range(n_z):
+                    for s in range(n_sources - 1):
+                        sources[s] = (e - back + s // degree) * n + state[s % degree, c]
+                    sources[n_sources - 1] = (e - 1) * n + state[degree, c]
                     for j in range(1, n_shapes):
                         value = 0.0
-                        for i in range(n_shapes):
-                            value += extrapolation[j, i] * before[state[i, c]]
+                        for s in range(n_sources):
+                            value += extrapolation[j, s] * x[sources[s]]
                         local[state[j, c]] = value
                 for c in range(multiplier.shape[1]):
                     for j in range(multiplier.shape[0]):
-                        local[multiplier[j, c]] = before[multiplier[-1, c]]
+                        local[multiplier[j, c]] = x[(e - 1) * n + multiplier[-1, c]]
             elif e == 0 and attempt == 1:
                 break  # the first guess was constant already
             else:
                 for j in range(1, n_shapes):
                     for c in range(n_z):
                         local[state[j, c]] = local[state[0, c]]
-            status, n_done = _newton(plan, local, t[e], h[e], cs, rs, n_node, tol_residual, tol_increment,
-                                     max_iterations, line_search, matrix, pivots, free, multipliers, dx, inputs,
-                                     outputs, residual, trial, history)
+            status, n_done = _newton(step, local, t[e], h[e], cs, rs, n_node, tol_residual, tol_increment,
+                                     max_iterations, line_search, matrix, pivots, free, multipliers, dx, scratch,
+                                     residual, trial, history)
             iterations[e] = n_done
             if status == CONVERGED:
                 break
@@ -69,15 +83,22 @@ def march_elements(plan, x, t, h, column_scale, row_scale, n_node, points, state
 
 
 @njit(cache=True, error_model="numpy")
-def _extrapolation(points, ratio, matrix):
-    """matrix[j, i]: shape function i of one element at node j of the next, which is `ratio` times as long."""
+def _extrapolation(points, lengths, matrix):
+    """matrix[j, s]: Lagrange polynomial of source node s, of all elements but the last, at node j of the last."""
+    degree, back = len(points) - 1, len(lengths) - 1
+    times, start = np.empty(back * degree + 1), 0.0
+    for m in range(back):
+        times[m * degree:(m + 1) * degree] = start + points[:degree] * lengths[m]
+        start += lengths[m]
+    times[-1] = start
     for j in range(len(points)):
-        for i in range(len(points)):
+        target = start + points[j] * lengths[-1]
+        for s in range(len(times)):
             value = 1.0
-            for m in range(len(points)):
-                if m != i:
-                    value *= (1.0 + points[j] * ratio - points[m]) / (points[i] - points[m])
-            matrix[j, i] = value
+            for m in range(len(times)):
+                if m != s:
+                    value *= (target - times[m]) / (times[s] - times[m])
+            matrix[j, s] = value
 
 
 @njit(cache=True, error_model="numpy")
@@ -91,12 +112,12 @@ def _scaled_norm(values, scale):
 
 
 @njit(cache=True, error_model="numpy")
-def _newton(plan, local, t, h, cs, rs, n_node, tol_residual, tol_increment, max_iterations, line_search, matrix,
-            pivots, free, multipliers, dx, inputs, outputs, residual, trial, history):
+def _newton(step, local, t, h, cs, rs, n_node, tol_residual, tol_increment, max_iterations, line_search, matrix,
+            pivots, free, multipliers, dx, scratch, residual, trial, history):
     n, height = rs.shape[0], free.shape[0]
-    increment, last = np.inf, np.inf
+    increment, last, size = np.inf, np.inf, 1.0 / cs
     history[:] = np.nan
-    evaluate_step(plan, local, t, h, inputs, outputs, residual)
+    evaluate_step(step, local, t, h, scratch, residual)
     for it in range(max_iterations + 1):
         norm = _scaled_norm(residual, rs)
         history[it] = norm
@@ -108,26 +129,22 @@ def _newton(plan, local, t, h, cs, rs, n_node, tol_residual, tol_increment, max_
             break
         last = norm
         matrix[:] = 0.0
-        add_tangent(plan, h, outputs, matrix)
-        for r in range(n):
-            matrix[n * height + r] = residual[r]
-        for c in range(n + 1):
-            for r in range(n):
-                matrix[c * height + r] *= rs[r]
-        if not solve_dense(matrix, n, pivots, free, multipliers, dx):
+        add_tangent(step, h, scratch, matrix)
+        matrix[n * height:n * height + n] = residual
+        if not solve_dense(matrix, n, rs, pivots, free, multipliers, dx):
             return SINGULAR, it
-        length = 1.0
-        while True:
+        if line_search:
+            length = 1.0
             trial[:n_node] = local[:n_node]
-            for c in range(n):
-                trial[n_node + c] = local[n_node + c] - length * dx[c]
-            evaluate_step(plan, trial, t, h, inputs, outputs, residual)
-            if not line_search or length < 1e-3 or \
-                    _scaled_norm(residual, rs) <= max((1.0 - 1e-4 * length) * norm, tol_residual):
-                break
-            length *= 0.5
-        increment = 0.0
+            while length > 1e-3:
+                trial[n_node:] = local[n_node:] - length * dx
+                evaluate_step(step, trial, t, h, scratch, residual)
+                if _scaled_norm(residual, rs) <= max((1.0 - 1e-4 * length) * norm, tol_residual):
+                    break
+                length *= 0.5
+            dx *= length
         for c in range(n):
-            increment = max(increment, abs(length * dx[c] / cs[c]))
-            local[n_node + c] = trial[n_node + c]
+            local[n_node + c] -= dx[c]
+        increment = _scaled_norm(dx, size)
+        evaluate_step(step, local, t, h, scratch, residual)
     return NOT_CONVERGED, max_iterations

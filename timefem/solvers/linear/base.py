@@ -69,7 +69,7 @@ class LinearSolver(ABC):
         """Factor the matrix with the given CSR values."""
         n = len(self.pattern.indptr) - 1
         self.matrix = sp.csr_matrix((data, self.pattern.indices, self.pattern.indptr), shape=(n, n))
-        self._norm = abs(self.matrix).sum(axis=1).max()
+        self._norm = np.add.reduceat(np.abs(data), self.pattern.indptr[:-1]).max()  # no row is empty
         self._factor(self.matrix)
 
     def solve_checked(self, b):

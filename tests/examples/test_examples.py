@@ -1,0 +1,65 @@
+"""Each example runs, and its number is right."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def example(name):
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def no_windows():
+    import matplotlib
+
+    matplotlib.use("Agg")
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+def test_demo(tmp_path, capsys):
+    demo = example("demo")
+    result = demo.main(n_elements=100)
+    bg, mg = result["errors"]["Bubnov-Galerkin, k = 3"], result["errors"]["mG(2)"]
+    assert bg < 1e-4 and mg < 1e-3
+    demo.print_table(result)
+    assert "error of the rotation" in capsys.readouterr().out
+    demo.plot(result, tmp_path / "demo.png")
+    assert (tmp_path / "demo.png").stat().st_size > 10000
+
+
+def test_spinning_box(tmp_path):
+    module = example("spinning_box")
+    result = module.main(degrees=(1, 2, 3), n_elements=(50, 100, 200))
+    for degree, order in result["orders"].items():
+        assert order == pytest.approx(2 * degree, abs=0.3)
+    module.plot(result, tmp_path / "box.png")
+    assert (tmp_path / "box.png").stat().st_size > 10000
+
+
+def test_physical_pendulum(tmp_path):
+    module = example("physical_pendulum")
+    result = module.main()
+    assert result["force"][0] == pytest.approx([0, 0, 247.0847880299252], abs=1e-3)
+    assert result["force"][-1] == pytest.approx([0, -1073.1964000910773, 1593.254259333553], rel=1e-4, abs=1e-6)
+    module.plot(result, tmp_path / "pendulum.png")
+    assert (tmp_path / "pendulum.png").stat().st_size > 10000
+
+
+def test_as_a_script(tmp_path):
+    run = subprocess.run([sys.executable, EXAMPLES / "physical_pendulum.py", "--output", tmp_path / "new" / "folder"],
+                         capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+    assert "force at the start: 247.08" in run.stdout
+    assert (tmp_path / "new" / "folder" / "physical_pendulum.png").exists()

@@ -1,0 +1,281 @@
+"""Save and load: bit for bit, atomic, and clear about what cannot be read or written."""
+
+import os
+import stat
+
+import h5py
+import numpy as np
+import pytest
+
+import timefem as tf
+from tests.models import ROTATIONS, pendulum, spinning_box
+from timefem.mechanics.describe import build, describe
+from timefem.solution import check_writable, load
+from timefem.solution.solution import Solution
+from timefem.solvers.status import Status
+
+FULL = [[5.0, 0.3, -0.2], [0.3, 6.0, 0.1], [-0.2, 0.1, 7.0]]
+
+
+def full_inertia(rotation, **options):
+    """Two bodies with products of inertia, one held at a point, and gravity on one only."""
+    a = tf.RigidBody(2, FULL, rotation, name="a", size=(1, 2, 3), **options)
+    b = tf.RigidBody(3, FULL)
+    support = tf.FixedPoint(a, [0, 0, 1.5], at=[0.1, 0.2, 1.7])
+    system = tf.System([support, b, tf.Gravity(b, [0, 0.3, -9.81], name="weight"), a])
+    return tf.InitialValueProblem(system, {a: tf.Pose([0.1, 0.2, 0.2]), b: tf.Pose(angular_velocity=[1, 2, 3])},
+                                  (0, 0.2))
+
+
+PROBLEMS = {**{f"box {r}": (lambda r=r: spinning_box(r, 0.2)) for r in ROTATIONS},
+            **{f"pendulum {r}": (lambda r=r: pendulum(r, 0.2)) for r in ROTATIONS},
+            **{f"full inertia {r}": (lambda r=r: full_inertia(r)) for r in ROTATIONS},
+            "exact": lambda: full_inertia("quaternion", inverse_mass="exact")}
+ELEMENTS = [tf.MixedGalerkin(2, n_points=3), tf.MixedGalerkin(4, nodes="lobatto"), tf.BubnovGalerkin(2, drop="end"),
+            tf.BubnovGalerkin(2, multipliers="continuous")]
+
+
+def assert_equal(a, b):
+    """Two solutions are equal bit for bit, and give the same energies and tables."""
+    for name in ("t", "z", "nodal_state", "nodal_multipliers"):
+        x, y = getattr(a, name), getattr(b, name)
+        assert x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes(), name
+    assert a.element == b.element and a.status == b.status
+    assert a.system.constraint_names == b.system.constraint_names
+    for one, other in zip(a.system.parts, b.system.parts, strict=True):
+        assert type(one) is type(other) and one.kind == other.kind and one.name == other.name
+        assert one.parameters.tobytes() == other.parameters.tobytes()
+    assert a.to_json() == b.to_json()  # statistics, energies, momenta, constraints
+
+
+@pytest.fixture
+def sol():
+    return tf.solve(spinning_box(t_end=0.2), tf.MixedGalerkin(2), 4, progress=False)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+def test_round_trip_of_systems(problem, tmp_path):
+    sol = tf.solve(problem(), tf.MixedGalerkin(1), 4, progress=False)
+    sol.save(tmp_path / "a.h5")
+    assert_equal(sol, load(tmp_path / "a.h5"))
+
+
+@pytest.mark.parametrize("element", ELEMENTS, ids=repr)
+def test_round_trip_of_elements(element, tmp_path):
+    sol = tf.solve(pendulum(t_end=0.3), element, 3, progress=False)
+    assert sol.success
+    sol.save(str(tmp_path / "a.h5"))
+    loaded = load(str(tmp_path / "a.h5"))
+    assert_equal(sol, loaded)
+    t = np.linspace(0, 0.3, 7)
+    assert np.array_equal(sol(t), loaded(t)) and np.array_equal(sol.multipliers(t), loaded.multipliers(t))
+
+
+@pytest.mark.parametrize("n_solved", [0, 3])
+def test_partial_solutions(sol, n_solved, tmp_path):
+    status = Status.failure("not converged", n_solved, sol.t[n_solved], [1.0, np.inf, np.nan])
+    part = Solution(sol.system, sol.element, sol.t[:n_solved + 1], sol.z[0], sol.nodal_state[:n_solved],
+                    sol.nodal_multipliers[:n_solved], status, sol.statistics)
+    part.save(tmp_path / "a.h5")
+    loaded = load(tmp_path / "a.h5")
+    assert not loaded.success and "not converged in element" in loaded.status.message
+    assert loaded.nodal_state.tobytes() == part.nodal_state.tobytes() and loaded.z.shape == (n_solved + 1, 14)
+    np.testing.assert_equal(loaded.status.as_dict(), status.as_dict())
+    assert np.array_equal(loaded.energy(), part.energy())
+
+
+def test_solve_that_fails_at_once(tmp_path):
+    sol = tf.solve(spinning_box(t_end=5), tf.BubnovGalerkin(2), 2, newton=tf.Newton(max_iterations=1), progress=False)
+    assert not sol.success and len(sol.t) == 1
+    sol.save(tmp_path / "a.h5")
+    assert_equal(sol, load(tmp_path / "a.h5"))
+
+
+def test_large_texts(sol, tmp_path):
+    """More text than the 64 KiB that HDF5 keeps in an object header."""
+    sol.statistics["note"] = "x" * 200_000
+    sol.save(tmp_path / "a.h5")
+    assert load(tmp_path / "a.h5").statistics["note"] == sol.statistics["note"]
+
+
+def test_numpy_statistics(sol, tmp_path):
+    sol.statistics |= {"n": np.int64(3), "list": np.arange(2.0)}
+    sol.save(tmp_path / "a.h5")
+    assert load(tmp_path / "a.h5").statistics["list"] == [0.0, 1.0]
+
+
+def test_no_code_in_the_file(sol, tmp_path):
+    sol.save(tmp_path / "a.h5")
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert set(file) == {"t", "z0", "nodal_state", "nodal_multipliers"}
+        assert all(file[name].dtype == float and file[name].fletcher32 for name in file)
+        assert file.attrs["format_version"] == 1 and file.attrs["timefem_version"] == tf.__version__
+
+
+@pytest.mark.parametrize("rotation", ROTATIONS)
+def test_box_size_is_kept(rotation):
+    body = build(describe(full_inertia(rotation).system)).find("a")
+    assert body.size.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("size", [(1, 2), (1, 2, 0), "box"])
+def test_box_size_is_checked(size):
+    with pytest.raises(tf.InputError, match="size"):
+        tf.RigidBody(1, [1, 1, 1], size=size)
+
+
+# ---- what cannot be saved
+
+def test_unknown_part_is_named_when_saving(sol, tmp_path):
+    class Wind(tf.Gravity):
+        """A force that files do not know, though they know its base class."""
+
+    system = tf.System([*sol.system.parts, Wind(sol.system.bodies[0], [1, 0, 0], name="storm")])
+    sol.system = system
+    with pytest.raises(tf.InputError, match="storm cannot be saved: Wind"):
+        sol.save(tmp_path / "a.h5")
+    assert os.listdir(tmp_path) == []
+
+
+def test_function_in_a_part_is_named_when_saving():
+    system = pendulum().system
+    system.parts[1].point = lambda t: t
+    with pytest.raises(tf.InputError, match="support cannot be saved: point is <function"):
+        describe(system)
+
+
+def test_unknown_element_is_named_when_saving(sol, tmp_path):
+    class Own(tf.MixedGalerkin):
+        """An element that files do not know."""
+
+    sol.element = Own(2)
+    with pytest.raises(tf.InputError, match="Own"):
+        sol.save(tmp_path / "a.h5")
+
+
+# ---- what cannot be read
+
+def change(path, **attributes):
+    with h5py.File(path, "a") as file:
+        for name, (old, new) in attributes.items():
+            assert old in file.attrs[name]
+            file.attrs[name] = file.attrs[name].replace(old, new)
+
+
+@pytest.mark.parametrize("name, old, new, message", [
+    ("system", "QuaternionBody", "Subprocess", "unknown part 'Subprocess'; known are .*QuaternionBody"),
+    ("system", '"mass"', '"weight"', "damaged"),
+    ("system", '"parts"', '"things"', "damaged"),
+    ("element", "MixedGalerkin", "Trapezoidal", "unknown element 'Trapezoidal'"),
+    ("element", "MixedGalerkin", "gauss_legendre", "unknown element"),
+    ("element", '"degree": 2', '"degree": 3', "nodal_state has shape"),
+    ("status", '"success"', '"luck"', "luck"),
+    ("statistics", "{", "[", "cannot be read"),
+    ("format", "timefem", "other", "is not a timefem solution")])
+def test_changed_files_are_refused(sol, tmp_path, name, old, new, message):
+    path = tmp_path / "changed.h5"
+    sol.save(path)
+    change(path, **{name: (old, new)})
+    with pytest.raises(tf.InputError, match=message) as error:
+        load(path)
+    assert "changed.h5" in str(error.value)
+
+
+def test_newer_format_is_refused(sol, tmp_path):
+    sol.save(tmp_path / "a.h5")
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        file.attrs["format_version"] = 99
+    with pytest.raises(tf.InputError, match=r"a\.h5 has format version 99"):
+        load(tmp_path / "a.h5")
+
+
+def test_missing_foreign_and_truncated_files(sol, tmp_path):
+    path = tmp_path / "a.h5"
+    with pytest.raises(tf.InputError, match=r"there is no file .*a\.h5"):
+        load(path)
+    with pytest.raises(tf.InputError, match=str(tmp_path)):
+        load(tmp_path)
+    with h5py.File(path, "w") as file:
+        file["t"] = [1.0]
+    with pytest.raises(tf.InputError, match=r"a\.h5 is not a timefem solution"):
+        load(path)
+    path.write_text("t,x\n1,2\n")
+    with pytest.raises(tf.InputError, match=r"a\.h5 cannot be read"):
+        load(path)
+    sol.save(path)
+    content = path.read_bytes()
+    for keep in (0, 10, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:keep])
+        with pytest.raises(tf.InputError, match=r"a\.h5 cannot be read"):
+            load(path)
+
+
+def test_damaged_bytes_do_not_pass_for_numbers(sol, tmp_path):
+    path = tmp_path / "a.h5"
+    sol.save(path)
+    with h5py.File(path) as file:
+        chunk = file["nodal_state"].id.get_chunk_info(0)
+    content = bytearray(path.read_bytes())
+    content[chunk.byte_offset + chunk.size // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(tf.InputError, match=r"a\.h5 cannot be read"):
+        load(path)
+
+
+# ---- atomic writing
+
+@pytest.mark.parametrize("write", ["save", "to_csv", "to_json"])
+def test_failed_write_keeps_the_old_file(sol, tmp_path, monkeypatch, write):
+    path = tmp_path / "a"
+    getattr(sol, write)(path)
+    old = path.read_bytes()
+
+    def broken(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    # each stops in the middle of the writing
+    monkeypatch.setattr(h5py.File, "create_dataset", broken)
+    monkeypatch.setattr("json.dump", broken)
+    monkeypatch.setattr("timefem.solution.export.np.column_stack", broken)
+    with pytest.raises(KeyboardInterrupt):
+        getattr(sol, write)(path)
+    assert path.read_bytes() == old
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_full_disk_names_the_file(sol, tmp_path, monkeypatch):
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"could not write .*a\.h5.*No space left"):
+        sol.save(tmp_path / "a.h5")
+    assert os.listdir(tmp_path) == []
+
+
+def test_overwrites_and_follows_links(sol, tmp_path):
+    (tmp_path / "real.h5").write_text("older")
+    (tmp_path / "link.h5").symlink_to(tmp_path / "real.h5")
+    sol.save(tmp_path / "link.h5")
+    assert (tmp_path / "link.h5").is_symlink()
+    assert_equal(sol, load(tmp_path / "real.h5"))
+    umask = os.umask(0)
+    os.umask(umask)
+    assert stat.S_IMODE(os.stat(tmp_path / "real.h5").st_mode) == 0o666 & ~umask
+
+
+def test_check_writable(sol, tmp_path, monkeypatch):
+    path = tmp_path / "a.h5"
+    assert check_writable(path) == path.resolve()
+    assert not path.exists()
+    with pytest.raises(tf.InputError, match=r"cannot write .*: it is a folder"):
+        check_writable(tmp_path)
+    for missing in (tmp_path / "none" / "a.h5", tmp_path / "file" / "a.h5"):
+        (tmp_path / "file").write_text("")
+        with pytest.raises(tf.InputError, match=r"cannot write .*a\.h5: there is no folder"):
+            check_writable(missing)
+    # root may write everywhere, so the answer of the system is replaced
+    monkeypatch.setattr(os, "access", lambda *args: False)
+    for write in (check_writable, sol.save, sol.to_csv, sol.to_json):
+        with pytest.raises(tf.InputError, match=r"cannot write .*a\.h5: no permission"):
+            write(path)
