@@ -5,7 +5,7 @@ from .elements import BubnovGalerkin, ElementBatch, LagrangeBasis, MixedGalerkin
 from .errors import InputError, MissingBackend, SolveError
 from .mechanics import CanonicalState, FixedPoint, Gravity, Pose, RigidBody, System
 from .problems import InitialValueProblem
-from .solution import Solution
+from .solution import Solution, load
 from .solvers.newton import Newton
 from .solving import solve
 
@@ -14,5 +14,5 @@ __version__ = "0.1.0"
 __all__ = [
     "BubnovGalerkin", "CanonicalState", "ElementBatch", "FixedPoint", "Gravity", "InitialValueProblem", "InputError",
     "LagrangeBasis", "MissingBackend", "MixedGalerkin", "Newton", "Pose", "RigidBody", "Solution", "SolveError",
-    "System", "TimeElement", "TimeMesh", "gauss_legendre", "solve",
+    "System", "TimeElement", "TimeMesh", "gauss_legendre", "load", "solve",
 ]

@@ -213,6 +213,7 @@ def run(
     from .cases import find_case
     from .solvers.linear.base import check_backend
     from .solvers.newton import Newton
+    from .solving import solve
 
     case = find_case(case)
     check_backend(backend or "chain")
@@ -236,9 +237,10 @@ def run(
         _note(f"the {comm.size} ranks repeat the same work; --driver global --backend petsc shares it")
 
     with _stdout_to_stderr() if as_json else nullcontext():
-        sol = _solve(problem, time_element, mesh, driver=driver, window=10 if window is None else window,
-                     backend=backend or "chain", guess=guess or "mg1", newton=newton, scaling=scaling,
-                     petsc_options=petsc_options, progress=None if _rank() == 0 else False)
+        sol = solve(problem, time_element, mesh=mesh, driver=driver, newton=newton, scaling=scaling,
+                    window=None if unused["--window"] else window, backend=None if unused["--backend"] else backend,
+                    guess=None if unused["--guess"] else guess, petsc_options=petsc_options,
+                    progress=None if _rank() == 0 else False)
     status = 0 if sol.success else 1
     if _rank() == 0:
         if output is not None:
@@ -321,31 +323,6 @@ def _make_element(element, degree, points, multipliers, drop, nodes):
         return MixedGalerkin(2 if degree is None else degree, n_points=points, nodes=nodes)
     return BubnovGalerkin(3 if degree is None else degree, multipliers=multipliers or "discontinuous",
                           n_points=points, drop=drop or "start", nodes=nodes)
-
-
-def _solve(problem, element, mesh, **settings):
-    """`timefem.solve`, but an error that ends the solve (a guess that fails) becomes a failed solution."""
-    from .solving import solve
-
-    try:
-        return solve(problem, element, mesh=mesh, **settings)
-    except SolveError as error:
-        import numpy as np
-
-        from .solution import Solution
-        from .solvers.status import Status
-
-        system, t0 = problem.system, problem.t_span[0]
-        state = np.zeros((0, element.degree + 1, system.n_z))
-        multipliers = np.zeros((0, element.multiplier.basis.n_shapes, system.n_multipliers))
-        status = Status(False, "not solved", str(error), 0, t0)
-        driver, backend, comm = settings["driver"], settings["backend"], _world()
-        shared = comm is not None and (driver, backend) == ("global", "petsc")
-        statistics = {"driver": driver, "backend": None if driver == "march" else backend,
-                      "n_ranks": comm.size if shared else 1,
-                      "newton_iterations": {"max": 0, "mean": 0.0}, "n_elements": mesh.n_elements, "n_unknowns": 0,
-                      "seconds": dict.fromkeys(("setup", "assemble", "solve", "total"), 0.0), "backward_error": None}
-        return Solution(system, element, np.array([t0]), problem.z0, state, multipliers, status, statistics)
 
 
 def _report(case, problem, sol):

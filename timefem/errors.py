@@ -10,4 +10,8 @@ class MissingBackend(RuntimeError):
 
 
 class SolveError(RuntimeError):
-    """A solve that cannot go on, for instance a singular tangent; the message says where."""
+    """A solve that cannot go on; the message says where."""
+
+
+class SingularMatrix(SolveError):
+    """A matrix without an inverse to working precision; the message says where."""

@@ -11,7 +11,7 @@ from .solution import Solution
 from .solvers.newton import Newton
 
 
-def solve(problem, element, n_elements=None, *, mesh=None, driver=None, window=10, backend="chain", guess="mg1",
+def solve(problem, element, n_elements=None, *, mesh=None, driver=None, window=None, backend=None, guess=None,
           newton=None, scaling="full", petsc_options=None, progress=None):
     """Solve a problem with a time element.
 
@@ -27,12 +27,12 @@ def solve(problem, element, n_elements=None, *, mesh=None, driver=None, window=1
     driver : {"march", "windows", "global"}, optional
         One element at a time (elements that can be marched; their default), blocks of `window` elements, or all at
         once (default of the others). Under mpirun, `driver="global", backend="petsc"` is distributed over the ranks.
-    window : int
-        Elements per window; the last window takes what is left.
-    backend : {"chain", "superlu", "petsc", "sksparse"}
-        Linear solver of windows and global solves.
-    guess : {"mg1", "constant"}, callable, ndarray or Solution
-        Where Newton starts in windows and global solves: an mG(1) march, the state at the start, a function
+    window : int, optional
+        Elements per window, 10 unless given; the last window takes what is left. With `driver="windows"` only.
+    backend : {"chain", "superlu", "petsc", "sksparse"}, optional
+        Linear solver of windows and global solves; "chain" unless given.
+    guess : {"mg1", "constant"}, callable, ndarray or Solution, optional
+        "mg1" unless given. Where Newton starts in windows and global solves: an mG(1) march, the state at the start, a function
         `t -> z`, nodal states of shape (degree n_elements + 1, n_z) (global only), or another solution.
     newton : Newton, optional
         Tolerances, iterations, line search.
@@ -55,7 +55,7 @@ def solve(problem, element, n_elements=None, *, mesh=None, driver=None, window=1
     MissingBackend
         When the backend is not installed.
     """
-    from .solvers.drivers import run_driver
+    from .solvers.drivers import DRIVERS, run_driver
 
     if not isinstance(problem, InitialValueProblem):
         raise InputError(f"problem must be an InitialValueProblem, not {problem!r}")
@@ -65,6 +65,12 @@ def solve(problem, element, n_elements=None, *, mesh=None, driver=None, window=1
         raise InputError("give either n_elements or mesh")
     mesh = TimeMesh.uniform(problem.t_span, n_elements) if mesh is None else _checked_mesh(mesh, problem.t_span)
     driver = driver or ("march" if element.can_march else "global")
+    for name, value, users in (("window", window, ("windows",)), ("backend", backend, ("windows", "global")),
+                               ("guess", guess, ("windows", "global"))):
+        if value is not None and driver in DRIVERS and driver not in users:
+            raise InputError(f"{name} is given, but driver={driver!r} does not use it")
+    window, backend, guess = (default if value is None else value
+                              for value, default in ((window, 10), (backend, "chain"), (guess, "mg1")))
     if petsc_options and backend != "petsc":
         raise InputError(f"petsc_options are given, but the backend is {backend!r}")
     if isinstance(guess, np.ndarray | list) and driver != "global":

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem import cli
+from timefem import cli, solving
 from timefem.cases import CASES
 
 SHORT = ("--n-elements", "20", "--t-end", "0.5")
@@ -100,7 +100,7 @@ def test_backend_that_is_not_installed(timefem, monkeypatch):
 
 
 def test_unwritable_output_is_found_before_solving(timefem, tmp_path, monkeypatch):
-    monkeypatch.setattr(cli, "_solve", lambda *a, **k: pytest.fail("solved"))
+    monkeypatch.setattr(solving, "solve", lambda *a, **k: pytest.fail("solved"))
     status, _, err = timefem("run", "spinning-box", "-o", tmp_path)
     assert status == 2 and str(tmp_path) in err
 
@@ -114,7 +114,7 @@ def test_full_disk_keeps_the_numbers(timefem, tmp_path, monkeypatch):
 
 
 def test_unexpected_errors_keep_their_traceback(timefem, monkeypatch):
-    monkeypatch.setattr(cli, "_solve", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr(solving, "solve", lambda *a, **k: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         timefem("run", "spinning-box")
 

@@ -48,7 +48,7 @@ def test_meshes_with_unequal_elements(driver, element):
     nodes[1:-1] += rng.uniform(-0.3, 0.3, 29) / 30
     p = spinning_box(t_end=1)
     fine = tf.solve(p, tf.MixedGalerkin(4), 100)
-    solution = tf.solve(p, element, mesh=nodes, driver=driver, window=9)
+    solution = tf.solve(p, element, mesh=nodes, driver=driver, **({"window": 9} if driver == "windows" else {}))
     error = np.abs(solution.z[-1] - fine.z[-1]).max() / np.abs(fine.z[-1]).max()
     assert 1e-9 < error < (1e-2 if element.order == 2 else 1e-4)
     if element.can_march:
@@ -96,7 +96,7 @@ def test_line_search_in_the_march():
 def test_a_march_that_fails_keeps_what_it_has():
     p = spinning_box(t_end=40)
     mesh = np.concatenate([np.linspace(0, 1, 41), [3, 40]])  # the last elements are far too long
-    solution = tf.solve(p, tf.MixedGalerkin(1), mesh=mesh)
+    solution = tf.solve(p, tf.MixedGalerkin(1), mesh=mesh, newton=tf.Newton(max_iterations=6))
     assert not solution.success
     status = solution.status
     assert status.element in (40, 41) and status.time == mesh[status.element]
@@ -114,6 +114,23 @@ def test_too_few_iterations(driver):
     assert not solution.success and solution.status.reason == "not converged"
     assert solution.status.element is not None and len(solution.status.residual_history) == 2
     assert solution.t.tolist() == [0.0] and len(solution.z) == 1
+
+
+@pytest.mark.parametrize("driver", ["windows", "global"])
+def test_a_guess_that_fails_keeps_what_there_is(driver, monkeypatch):
+    import timefem.solvers.drivers as drivers
+
+    initial_guess = drivers.initial_guess
+
+    def fails_later(guess, system, element, mesh, z0):
+        if driver == "global" or mesh.nodes[0] > 0.4:
+            raise tf.SolveError("no luck")
+        return initial_guess(guess, system, element, mesh, z0)
+
+    monkeypatch.setattr(drivers, "initial_guess", fails_later)
+    solution = tf.solve(spinning_box(t_end=1), tf.BubnovGalerkin(2), 20, driver=driver)
+    assert not solution.success and solution.status.reason == "no guess" and "no luck" in solution.status.message
+    assert len(solution.t) == (1 if driver == "global" else 11) == solution.status.element + 1
 
 
 @pytest.mark.parametrize("driver", ["windows", "global"])
@@ -136,12 +153,13 @@ def test_singular_tangent_is_reported(driver, monkeypatch):
 @pytest.mark.parametrize("options, message", [
     (dict(n_elements=0), "n_elements must be at least 1"), (dict(n_elements=2.5), "n_elements"), (dict(), "either"),
     (dict(n_elements=3, mesh=[0, 5]), "either"), (dict(mesh=[0, 1]), "time span"),
-    (dict(n_elements=9, driver="sprint"), "driver must be one of"), (dict(n_elements=9, backend="lapack"), "backend"),
-    (dict(n_elements=9, driver="global", scaling="some"), "scaling"), (dict(n_elements=9, window=0), "window"),
+    (dict(n_elements=9, driver="sprint"), "driver must be one of"), (dict(n_elements=9, driver="global", backend="lapack"), "backend"),
+    (dict(n_elements=9, driver="global", scaling="some"), "scaling"), (dict(n_elements=9, driver="windows", window=0), "window"), (dict(n_elements=9, window=3), "does not use it"),
+    (dict(n_elements=9, backend="chain"), "does not use it"),
     (dict(n_elements=9, driver="global", guess="good"), "guess"), (dict(n_elements=9, newton=3), "newton"),
     (dict(n_elements=9, petsc_options={"ksp_type": "gmres"}), "petsc_options"),
     (dict(n_elements=9, driver="global", guess=np.zeros((2, 3))), "guess must have shape"),
-    (dict(n_elements=9, guess=np.zeros((10, 14))), "driver='global'"),
+    (dict(n_elements=9, driver="windows", guess=np.zeros((10, 14))), "driver='global'"),
 ])
 def test_bad_options(options, message):
     with pytest.raises(tf.InputError, match=message):

@@ -40,7 +40,6 @@ def RigidBody(mass, inertia, rotation="quaternion", inverse_mass="polynomial", n
         triangle inequality; with directors also when the Euler tensor is singular.
     """
     validate.choice("rotation", rotation, ("quaternion", "directors"))
-    validate.choice("inverse_mass", inverse_mass, ("polynomial", "exact"))
     if rotation == "quaternion":
         return QuaternionBody(mass, inertia, name, inverse_mass, size)
     if inverse_mass != "polynomial":
@@ -138,7 +137,7 @@ class QuaternionBody(RigidBodyBase):
 
     def __init__(self, mass, inertia, name=None, inverse_mass="polynomial", size=None):
         super().__init__(mass, inertia, name, size)
-        self.inverse_mass = inverse_mass
+        self.inverse_mass = validate.choice("inverse_mass", inverse_mass, ("polynomial", "exact"))
         inverse = np.linalg.inv(self.inertia)
         packed = np.diag(inverse) if self._diagonal else inverse[np.triu_indices(3)]
         # J0 = tr(J)/2 only fills up the rank of the mass matrix (54)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..assembly import TimeMesh
+from ..errors import InputError
 
 
 class Solution:
@@ -57,6 +58,8 @@ class Solution:
 
     def _interpolate(self, values, basis, t):
         t = np.asarray(t, float)
+        if len(self.t) == 1:
+            raise InputError(f"no element was solved ({self.status.reason}); the solution holds the initial state only")
         e, xi = TimeMesh(self.t).locate(t.ravel())
         out = np.einsum("pi,pia->pa", basis.values(xi), values[e])
         return out.reshape(*t.shape, values.shape[-1])

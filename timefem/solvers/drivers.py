@@ -8,6 +8,7 @@ import numpy as np
 from .. import validate
 from ..assembly import Scaling
 from ..elements import ElementPlan
+from ..errors import SolveError
 from ..progress import progress
 from .chain_system import ChainSystem
 from .communicator import world
@@ -82,14 +83,23 @@ def _march(system, plan, mesh, z0, settings, scaling, show):
 
 
 def _start(system, chain, element, mesh, z0, guess):
-    """Guess of all dofs, with the prescribed ones of the first node in place."""
-    state, multipliers = initial_guess(guess, system, element, mesh, z0)
+    """Guess of all dofs, with the prescribed ones of the first node in place, and a status."""
+    try:
+        state, multipliers = initial_guess(guess, system, element, mesh, z0)
+    except SolveError as error:
+        return None, Status.failure("no guess", 0, mesh.nodes[0], [], str(error))
     state = np.array(state)
     state[0, 0] = z0
     multipliers = np.array(multipliers)
     if element.multiplier.continuous:
         multipliers[0, 0] = system.consistent_multipliers(mesh.nodes[0], z0)
-    return chain.plan.columns.pack(state, multipliers)
+    return chain.plan.columns.pack(state, multipliers), Status(True)
+
+
+def _nothing(system, element):
+    """Nodal values of no element."""
+    return (np.zeros((0, element.degree + 1, system.n_z)),
+            np.zeros((0, element.multiplier.basis.n_shapes, system.n_multipliers)))
 
 
 def _windows(system, plan, mesh, z0, backend, window, guess, settings, scaling, options, show):
@@ -106,8 +116,10 @@ def _windows(system, plan, mesh, z0, backend, window, guess, settings, scaling, 
                 chain = ChainSystem(plan, part, scale, backend, options)
             chain.place(part)
             n_unknowns = max(n_unknowns, chain.n_unknowns)
-            x, status = newton(chain, _start(system, chain, element, part, z, guess), settings, reference)
-            iterations.append(len(status.residual_history) - 1)
+            x, status = _start(system, chain, element, part, z, guess)
+            if status.success:
+                x, status = newton(chain, x, settings, reference)
+                iterations.append(len(status.residual_history) - 1)
             if not status.success:
                 status.element += first
                 break
@@ -117,9 +129,8 @@ def _windows(system, plan, mesh, z0, backend, window, guess, settings, scaling, 
             for key in seconds:
                 seconds[key] += chain.seconds.pop(key, 0.0)
             backward_error = max(backward_error, chain.backward_error)
-    empty = np.zeros((0, element.degree + 1, system.n_z)), np.zeros((0, element.multiplier.basis.n_shapes,
-                                                                     system.n_multipliers))
-    state, multipliers = (np.concatenate(values) for values in zip(*parts, strict=True)) if parts else empty
+    parts.append(_nothing(system, element))
+    state, multipliers = (np.concatenate(values) for values in zip(*parts, strict=True))
     return Outcome(state, multipliers, status, np.array(iterations), n_unknowns, seconds,
                    backward_error=backward_error)
 
@@ -134,7 +145,11 @@ def _global(system, plan, mesh, z0, backend, guess, settings, scaling, options, 
         chain = DistributedChainSystem(plan, mesh, scale, comm, options)
     else:
         chain = ChainSystem(plan, mesh, scale, backend, options)
-    x = _start(system, chain, element, mesh, z0, guess)
+    x, status = _start(system, chain, element, mesh, z0, guess)
+    empty = _nothing(system, element)
+    n_ranks = comm.size if comm is not None else 1
+    if not status.success:
+        return Outcome(*empty, status, np.zeros(0, int), chain.n_unknowns, {}, n_ranks)
     with progress("global Newton", settings.max_iterations, show) as bar:
         def on_iteration(iteration, norm):
             bar.advance(bool(iteration))
@@ -145,8 +160,7 @@ def _global(system, plan, mesh, z0, backend, guess, settings, scaling, options, 
             x = chain.gather(x)
         else:
             x, status = newton(chain, x, settings, scale.size(z0), on_iteration)
-    state, multipliers = plan.columns.unpack(x)
-    if not status.success:  # no element of a global solve is good before all are
-        state, multipliers = state[:0], multipliers[:0]
-    return Outcome(state, multipliers, status, np.array([len(status.residual_history) - 1]), chain.n_unknowns,
-                   dict(chain.seconds), comm.size if comm is not None else 1, chain.backward_error)
+    # no element of a global solve is good before all are
+    values = plan.columns.unpack(x) if status.success else empty
+    return Outcome(*values, status, np.array([len(status.residual_history) - 1]), chain.n_unknowns,
+                   dict(chain.seconds), n_ranks, chain.backward_error)

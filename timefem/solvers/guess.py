@@ -64,7 +64,7 @@ def _march_guess(system, mesh, z0, times, multiplier_times):
     plan = ElementPlan(system, MixedGalerkin(1))
     x, _, status, _ = march_problem(system, plan, TimeMesh(fine), mesh.nodes[0], z0, _ROUGH)
     if not status.success:
-        raise SolveError(f"the mG(1) guess failed: {status.message}; or use guess='constant'")
+        raise SolveError(f"the mG(1) march failed: {status.message}")
     state, multipliers = plan.columns.unpack(x)
     state = np.concatenate([state[:, 0], state[-1:, 1]])[::substeps]
     k = times.shape[1] - 1

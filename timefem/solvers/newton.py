@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import validate
-from ..errors import SolveError
+from ..errors import SingularMatrix, SolveError
 from .status import Status
 
 
@@ -69,9 +69,8 @@ def newton(chain, x, settings, reference, on_iteration=lambda iteration, norm: N
         try:
             step = chain.linear_step(residual)
         except SolveError as error:
-            status = Status.failure("singular tangent", *chain.worst(residual), history)
-            status.message += f" [{error}]"
-            return x, status
+            reason = "singular tangent" if isinstance(error, SingularMatrix) else "linear solver failed"
+            return x, Status.failure(reason, *chain.worst(residual), history, str(error))
         length = 1.0
         while True:
             trial = chain.moved(x, step, -length)

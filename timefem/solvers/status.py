@@ -11,7 +11,7 @@ class Status:
     ----------
     success : bool
     reason : str
-        "converged", "not converged", "singular tangent", "not finite".
+        "converged", "not converged", "singular tangent", "linear solver failed", "not finite", "no guess".
     message : str
         One line for people: what happened, where, and a remedy.
     element : int or None
@@ -32,12 +32,15 @@ class Status:
     as_dict = asdict
 
     @classmethod
-    def failure(cls, reason, element, time, history):
+    def failure(cls, reason, element, time, history, detail=""):
         """A failed solve, with the remedy that fits the reason."""
         history = [float(r) for r in history]
         trail = ", ".join(f"{r:.2e}" for r in history[-6:])
         remedy = {"not converged": "use a smaller step (more elements), a better guess or line_search=True",
                   "singular tangent": "check for redundant constraints, or use a smaller step",
-                  "not finite": "the model gave NaN or infinity: use a smaller step or check loads and potentials"}
-        return cls(False, reason, f"{reason} in element {element} at t = {time:g} (residuals {trail}): "
-                   f"{remedy[reason]}", int(element), float(time), history)
+                  "linear solver failed": "use backend='chain', or other options",
+                  "not finite": "the model gave NaN or infinity: use a smaller step or check loads and potentials",
+                  "no guess": "use a smaller step (more elements) or guess='constant'"}
+        message = (f"{reason} in element {element} at t = {time:g}" + (f" (residuals {trail})" if trail else "")
+                   + (f" [{detail}]" if detail else "") + f": {remedy[reason]}")
+        return cls(False, reason, message, int(element), float(time), history)

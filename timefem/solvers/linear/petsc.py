@@ -1,5 +1,7 @@
 """PETSc, serial or distributed by rows. Every option reaches it through the prefix `timefem_`."""
 
+import ctypes
+
 import numpy as np
 
 from ...errors import InputError, SolveError
@@ -34,14 +36,17 @@ class Solver(LinearSolver):
         super().__init__(pattern, {})
         self.PETSc, n = PETSc, len(pattern.indptr) - 1
         self.comm = comm or PETSc.COMM_SELF
-        self.indptr, self.indices = (np.asarray(a, dtype=PETSc.IntType) for a in (pattern.indptr, pattern.indices))
         self.sizes = ((n, None), (n, None))
+        first = self.comm.tompi4py().exscan(n) if self.comm.size > 1 else 0
+        indptr, indices, self.places = _with_diagonal(pattern.indptr, pattern.indices, first or 0)
+        self.indptr, self.indices = (np.asarray(a, dtype=PETSc.IntType) for a in (indptr, indices))
         self.A, self.ksp = None, PETSc.KSP().create(self.comm)
         self.options = PETSc.Options()
         while _given:
             self.options.delValue(_given.pop())
-        for key, value in options.items():
-            self._set(PREFIX + key.removeprefix("-").removeprefix(PREFIX), value)
+        self._unchecked = [PREFIX + key.removeprefix("-").removeprefix(PREFIX) for key in options]
+        for key, value in zip(self._unchecked, options.values(), strict=True):
+            self._set(key, value)
         self._own_workspace = not self.options.hasName(WORKSPACE)
         if self._own_workspace:
             self._set(WORKSPACE, WORKSPACE_PERCENT[0])
@@ -59,12 +64,14 @@ class Solver(LinearSolver):
         _given.append(key)
 
     def factor(self, data):
+        values = np.zeros(len(self.indices))
+        values[self.places] = data
         if self.A is None:
-            self.A = self.PETSc.Mat().createAIJ(self.sizes, csr=(self.indptr, self.indices, data), comm=self.comm)
+            self.A = self.PETSc.Mat().createAIJ(self.sizes, csr=(self.indptr, self.indices, values), comm=self.comm)
             self.ksp.setOperators(self.A)
             self.x, self.b = self.A.createVecs()
         else:
-            self.A.setValuesCSR(self.indptr, self.indices, data)
+            self.A.setValuesCSR(self.indptr, self.indices, values)
             self.A.assemble()
         self._norm = self.A.norm(self.PETSc.NormType.INFINITY)
         for percent in WORKSPACE_PERCENT:
@@ -96,12 +103,22 @@ class Solver(LinearSolver):
     def solve(self, b):
         self.b.array[:] = b
         self._call(self.ksp.solve, self.b, self.x)
+        self._check_options()
         if self.ksp.reason < 0:
             names = {v: k for k, v in vars(self.PETSc.KSP.ConvergedReason).items() if isinstance(v, int)}
             status = self._mumps_status()
             raise SolveError(f"backend 'petsc': KSP stopped with {names.get(self.ksp.reason, self.ksp.reason)} after "
                              f"{self.ksp.its} iterations" + (f" (MUMPS INFOG(1) = {status})" if status else ""))
         return self.x.array.copy()
+
+    def _check_options(self):
+        """Refuse options that PETSc has not looked at in the first solve: they are misspelt or belong elsewhere."""
+        library, used = ctypes.CDLL(self.PETSc.__file__), ctypes.c_int(1)  # petsc4py 3.18 does not wrap this query
+        while self._unchecked:
+            name = self._unchecked.pop()
+            library.PetscOptionsUsed(None, name.encode(), ctypes.byref(used))
+            if not used.value:
+                raise InputError(f"PETSc did not use the option -{name}: check its spelling")
 
     def _largest(self, values):
         local = float(np.abs(values).max(initial=0.0))
@@ -114,6 +131,17 @@ class Solver(LinearSolver):
         residual = b - product.array
         scale = self._norm * self._largest(x) + self._largest(b)
         return residual, self._largest(residual) / scale if scale > 0 else 0.0
+
+
+def _with_diagonal(indptr, indices, first):
+    """CSR pattern with all diagonal entries, which PETSc's own factorisations ask for, and the places of the others."""
+    n = len(indptr) - 1
+    rows = np.repeat(np.arange(n), np.diff(indptr))
+    width = int(max(indices.max(), first + n)) + 1
+    keys = rows * width + indices
+    every = np.union1d(keys, np.arange(n) * width + first + np.arange(n))
+    counts = np.bincount(every // width, minlength=n)
+    return np.concatenate([[0], np.cumsum(counts)]), every % width, np.searchsorted(every, keys)
 
 
 def _mpi():

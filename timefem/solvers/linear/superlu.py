@@ -2,7 +2,7 @@
 
 import scipy.sparse.linalg as spla
 
-from ...errors import SolveError
+from ...errors import SingularMatrix
 from .base import LinearSolver
 
 
@@ -15,7 +15,7 @@ class Solver(LinearSolver):
         try:
             self.lu = spla.splu(matrix.tocsc(), permc_spec="NATURAL")
         except RuntimeError as error:
-            raise SolveError(f"backend 'superlu': {error}") from error
+            raise SingularMatrix(f"backend 'superlu': {error}") from error
 
     def solve(self, b):
         return self.lu.solve(b)

@@ -1,0 +1,60 @@
+"""Options and troubles of the PETSc backend, on one process."""
+
+import numpy as np
+import pytest
+
+import timefem as tf
+from tests.models import pendulum, spinning_box
+
+pytest.importorskip("petsc4py", reason="PETSc is an extra")
+
+
+def solve(options, problem=spinning_box, element=None):
+    return tf.solve(problem(t_end=1), element or tf.BubnovGalerkin(2), 20, backend="petsc", petsc_options=options)
+
+
+@pytest.mark.parametrize("options", [
+    {"ksp_type": "gmres", "pc_type": "bjacobi", "sub_pc_type": "lu", "sub_pc_factor_mat_solver_type": "mumps"},
+    {"-timefem_pc_factor_mat_solver_type": "superlu_dist", "mat_superlu_dist_replacetinypivot": True},
+    {"ksp_type": "gmres", "pc_factor_mat_solver_type": "petsc", "pc_factor_shift_type": "nonzero"},
+    {"pc_factor_mat_solver_type": "umfpack"}, {"mat_mumps_icntl_14": 300}])
+def test_options_reach_petsc(options):
+    reference = tf.solve(spinning_box(t_end=1), tf.BubnovGalerkin(2), 20)
+    solution = solve(options)
+    assert solution.success, solution.status.message
+    np.testing.assert_allclose(solution.z, reference.z, rtol=0, atol=1e-8 * np.abs(reference.z).max())
+
+
+def test_options_do_not_leak_into_the_next_solve():
+    weak = {"ksp_type": "richardson", "pc_type": "none", "ksp_max_it": 1}
+    assert not solve(weak).success
+    assert solve(None).success
+
+
+@pytest.mark.parametrize("options", [{"ksp_typ": "gmres"}, {"pc_factor_levels": 3}])
+def test_unused_options_are_refused(options):
+    with pytest.raises(tf.InputError, match=f"did not use the option -timefem_{next(iter(options))}"):
+        solve(options)
+
+
+def test_wrong_values_are_named():
+    with pytest.raises(tf.InputError, match="ksp_type"):
+        solve({"ksp_type": "magic"})
+
+
+def test_iterations_that_do_not_converge_are_reported():
+    solution = solve({"ksp_type": "gmres", "pc_type": "none", "ksp_max_it": 3})
+    assert not solution.success and solution.status.reason == "linear solver failed"
+    assert "KSP stopped with" in solution.status.message
+
+
+def test_static_pivots_that_do_not_do_are_reported():
+    """PETSc's own LU takes pivots from the diagonal, which has zeros here."""
+    solution = solve({"pc_factor_mat_solver_type": "petsc"})
+    assert not solution.success and "DIVERGED_PCSETUP_FAILED" in solution.status.message
+
+
+def test_mumps_gets_more_workspace_when_it_asks():
+    """This pattern delays so many pivots that 20 % more workspace, the default of MUMPS, does not do."""
+    solution = solve(None, pendulum, tf.BubnovGalerkin(1))
+    assert solution.success and solution.statistics["backward_error"] < 1e-12
