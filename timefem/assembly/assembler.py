@@ -30,6 +30,7 @@ class Assembler:
     def __init__(self, plan: ElementPlan, mesh, free_columns, kept_rows, scaling):
         self.plan, self.scaling = plan, scaling
         self.pattern = ChainPattern(plan, mesh.n_elements, free_columns, kept_rows)
+        self._data = np.empty(self.pattern.nnz)
         self.place(mesh)
 
     def place(self, mesh):
@@ -39,11 +40,15 @@ class Assembler:
         self.row_scale = self.scaling.rows(self.plan.rows, mesh.lengths)
 
     def evaluate(self, x):
-        """Scaled residual of the kept rows, shape (n_rows,), and CSR data of the scaled tangent, shape (nnz,)."""
+        """Scaled residual of the kept rows, shape (n_rows,), and CSR data of the scaled tangent, shape (nnz,).
+
+        The data are overwritten by the next call: fresh memory of this size would cost as much as the assembly.
+        """
         from .assemble import assemble
 
         p = self.pattern
-        residual, data = np.zeros(p.n_rows_full), np.zeros(p.nnz)
+        residual, data = np.zeros(p.n_rows_full), self._data
+        data[:] = 0.0
         assemble(self.plan.arrays, x, self.mesh.nodes[:-1], self.mesh.lengths, self.column_scale, self.row_scale,
                  self.plan.tangent_rows, self.plan.tangent_columns, p.kind, p.base, p.slots, residual, data)
         return residual[p.rows] * self.row_scale[p.rows], data

@@ -36,28 +36,37 @@ class LagrangeBasis:
     @cached_property
     def points(self):
         """Nodes xi_I in [0, 1], shape (n_shapes,)."""
+        return self._exact_points.astype(float)
+
+    @cached_property
+    def _exact_points(self):
+        """Nodes with the digits beyond double precision, see `gauss_legendre`."""
         if self.degree == 0:
-            return np.array([0.5])
+            return np.array([0.5], np.longdouble)
         if self.nodes == "equidistant":
-            return np.linspace(0, 1, self.degree + 1)
+            return np.arange(self.degree + 1, dtype=np.longdouble) / self.degree
         inner = np.polynomial.legendre.Legendre.basis(self.degree).deriv().roots().real
-        return (np.concatenate([[-1.0], np.sort(inner), [1.0]]) + 1) / 2
+        return (np.concatenate([[-1.0], np.sort(inner), [1.0]]).astype(np.longdouble) + 1) / 2
 
     def values(self, xi):
         """Shape functions N_I(xi), shape (n,) -> (n, n_shapes)."""
-        d = np.asarray(xi, float)[:, None] - self.points
-        gaps = self.points[:, None] - self.points
+        return self._exact_values(xi).astype(float)
+
+    def _exact_values(self, xi):
+        points = self._exact_points
+        d = np.asarray(xi, np.longdouble)[:, None] - points
+        gaps = points[:, None] - points
         keep = ~np.eye(self.n_shapes, dtype=bool)
         return np.stack([np.prod(d[:, keep[i]] / gaps[i, keep[i]], axis=1) for i in range(self.n_shapes)], axis=1)
 
     def derivatives(self, xi):
         """dN_I/dxi, shape (n,) -> (n, n_shapes)."""
-        return self.values(xi) @ self.differentiation
+        return (self._exact_values(xi) @ self.differentiation).astype(float)
 
     @cached_property
     def differentiation(self):
         """D[J, I] = N_I'(xi_J), by the barycentric formula, shape (n_shapes, n_shapes)."""
-        gaps = self.points[:, None] - self.points + np.eye(self.n_shapes)
+        gaps = self._exact_points[:, None] - self._exact_points + np.eye(self.n_shapes)
         weights = 1 / np.prod(gaps, axis=1)
         matrix = weights[None, :] / weights[:, None] / gaps
         np.fill_diagonal(matrix, 0)

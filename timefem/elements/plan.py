@@ -191,11 +191,12 @@ class ElementPlan:
         slot_spaces = (trial[0], trial[0], trial[1])
         slot_fields = (0, 0, 1)
 
-        xi, weights = gauss_legendre(element.n_points)
+        xi, weights = gauss_legendre(element.n_points, np.longdouble)
         padding = -len(xi) % LANES
         xi, weights = np.append(xi, [xi[-1]] * padding), np.append(weights, [0.0] * padding)
         tables = [slot_spaces[0].basis.values(xi).T, slot_spaces[1].basis.derivatives(xi).T,
                   slot_spaces[2].basis.values(xi).T]
+        weights = weights.astype(float)
         test_tables = [(space.basis.values(xi) * weights[:, None]).T for space in test]
         pair_tables = [[(a[:, None] * b[None]).reshape(-1, len(xi)) for b in tables] for a in test_tables]
         table_start = np.cumsum([0] + [t.size for t in tables])
@@ -250,7 +251,7 @@ class ElementPlan:
             sections, np.concatenate(entry_targets))]
         slots, tests, pairs, parts, gather, row_targets, sections, entry_targets = integers
         self.arrays = Plan(
-            points=xi, n_points=element.n_points, slots=slots, tables=np.concatenate([t.ravel() for t in tables]),
+            points=xi.astype(float), n_points=element.n_points, slots=slots, tables=np.concatenate([t.ravel() for t in tables]),
             tests=tests, test_tables=np.concatenate([t.ravel() for t in test_tables]),
             pairs=pairs, pair_tables=np.concatenate([t.ravel() for row in pair_tables for t in row]), parts=parts,
             gather=gather, row_targets=row_targets, sections=sections, entry_targets=entry_targets,

@@ -67,8 +67,10 @@ class LinearSolver(ABC):
 
     def factor(self, data):
         """Factor the matrix with the given CSR values."""
-        n = len(self.pattern.indptr) - 1
-        self.matrix = sp.csr_matrix((data, self.pattern.indices, self.pattern.indptr), shape=(n, n))
+        if not hasattr(self, "matrix"):
+            n = len(self.pattern.indptr) - 1
+            self.matrix = sp.csr_matrix((data, self.pattern.indices, self.pattern.indptr), shape=(n, n))
+        self.matrix.data = data
         self._norm = np.add.reduceat(np.abs(data), self.pattern.indptr[:-1]).max()  # no row is empty
         self._factor(self.matrix)
 
