@@ -63,8 +63,8 @@ def bench_march(n_steps, repeats):
         return reference.march_mg1(12.0, (5.0, 26.0, 29.0), z0, H, n_steps, 4, **tolerances)
 
     t_ours, t_cpp = interleaved(ours, cpp, repeats=repeats)
-    x, _, status, iterations = ours()
-    z, n_iter = cpp()
+    _, _, status, iterations = ours()
+    _, n_iter = cpp()
     assert status.success
     return {"what": "march mG(1), 4 points, us/step", "timefem": t_ours / n_steps * 1e6, "C++": t_cpp / n_steps * 1e6,
             "ratio": t_ours / t_cpp, "claim": "<= 1.6", "holds": t_ours / t_cpp <= 1.6,

@@ -85,9 +85,8 @@ def plot(result, path):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure = plt.figure(figsize=(13, 7), layout="constrained")
-    grid = figure.add_gridspec(2, 2, width_ratios=(4, 5))
-    energy, momentum = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[1, 0])
+    figure = plt.figure(figsize=(12, 7))
+    energy, momentum = figure.add_axes((0.07, 0.08, 0.41, 0.46)), figure.add_axes((0.57, 0.08, 0.41, 0.46))
     for (name, sol), style in zip(result["solutions"].items(), ("-", "--")):
         e, l = sol.energy(), sol.angular_momentum()
         # the start is exact, and a logarithmic axis has no zero
@@ -99,8 +98,11 @@ def plot(result, path):
     for ax in (energy, momentum):
         ax.grid(alpha=0.3)
     energy.legend(loc="center right")
-    box = figure.add_subplot(grid[:, 1], projection="3d")
+    # three-dimensional axes draw in a square: one larger than the figure, with the row of boxes across its middle
+    box = figure.add_axes((-0.08, 0.0, 1.16, 1.6), projection="3d", zorder=-1)
+    box.patch.set_visible(False)
     result["solutions"]["mG(2)"].plot_snapshots(np.linspace(0, 2.5, 6), ax=box)
+    box.set_title("")
     figure.savefig(path, dpi=150)
 
 

@@ -37,7 +37,8 @@ def test_imports_point_one_way(package):
 def test_import_is_light():
     heavy = "numba", "casadi", "llvmlite", "scipy", "matplotlib", "h5py", "petsc4py", "mpi4py", "rich", "typer"
     code = f"import sys, timefem; print([m for m in {heavy!r} if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
 
 
 def test_public_names_exist():

@@ -32,8 +32,8 @@ def solve(problem, element, n_elements=None, *, mesh=None, driver=None, window=N
     backend : {"chain", "superlu", "petsc", "sksparse"}, optional
         Linear solver of windows and global solves; "chain" unless given.
     guess : {"mg1", "constant"}, callable, ndarray or Solution, optional
-        "mg1" unless given. Where Newton starts in windows and global solves: an mG(1) march, the state at the start, a function
-        `t -> z`, nodal states of shape (degree n_elements + 1, n_z) (global only), or another solution.
+        "mg1" unless given. Where Newton starts in windows and global solves: an mG(1) march, the state at the start,
+        a function `t -> z`, nodal states of shape (degree n_elements + 1, n_z) (global only), or another solution.
     newton : Newton, optional
         Tolerances, iterations, line search.
     scaling : {"full", "weights", "none"}

@@ -62,7 +62,8 @@ def test_bad_systems():
 
 def test_redundant_constraints_are_refused():
     body = bodies(1)[0]
-    system = tf.System([body, tf.FixedPoint(body, [0, 0, 1], at=[0, 0, 1]), tf.FixedPoint(body, [0, 0, 1], at=[0, 0, 1])])
+    twice = [tf.FixedPoint(body, [0, 0, 1], at=[0, 0, 1]) for _ in range(2)]
+    system = tf.System([body, *twice])
     problem = tf.InitialValueProblem(system, {}, (0, 1))
     with pytest.raises(tf.InputError, match="redundant"):
         tf.solve(problem, tf.MixedGalerkin(1), 10)

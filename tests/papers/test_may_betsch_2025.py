@@ -71,7 +71,8 @@ def test_bubnov_galerkin_quoted_errors(degree, multipliers, n_elements, quoted):
     assert measured == pytest.approx(quoted, rel=0.1)
 
 
-@pytest.mark.parametrize("n_elements, energy, momentum", [(50, 4.5e-2, 5e-3), (100, 2.7e-3, 3e-4), (200, 1.6e-4, 1.9e-5)])
+@pytest.mark.parametrize("n_elements, energy, momentum",
+                         [(50, 4.5e-2, 5e-3), (100, 2.7e-3, 3e-4), (200, 1.6e-4, 1.9e-5)])
 def test_bubnov_galerkin_quoted_drifts(n_elements, energy, momentum):
     solution = tf.solve(spinning_box(), tf.BubnovGalerkin(3), n_elements)
     assert solution.errors()["energy"] == pytest.approx(energy, rel=0.1)

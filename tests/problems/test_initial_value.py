@@ -20,7 +20,7 @@ def test_inconsistent_momenta_are_refused():
     problem = spinning_box()
     q, p = problem.z0[:7], problem.z0[7:].copy()
     p[3] += 0.5  # a part along q
-    with pytest.raises(tf.InputError, match="'box: unit length of the quaternion' on velocity level by 0.5"):
+    with pytest.raises(tf.InputError, match=r"'box: unit length of the quaternion' on velocity level by 0\.5"):
         tf.InitialValueProblem(problem.system, {"box": tf.CanonicalState(q, p)}, (0, 1))
 
 

@@ -153,8 +153,10 @@ def test_singular_tangent_is_reported(driver, monkeypatch):
 @pytest.mark.parametrize("options, message", [
     (dict(n_elements=0), "n_elements must be at least 1"), (dict(n_elements=2.5), "n_elements"), (dict(), "either"),
     (dict(n_elements=3, mesh=[0, 5]), "either"), (dict(mesh=[0, 1]), "time span"),
-    (dict(n_elements=9, driver="sprint"), "driver must be one of"), (dict(n_elements=9, driver="global", backend="lapack"), "backend"),
-    (dict(n_elements=9, driver="global", scaling="some"), "scaling"), (dict(n_elements=9, driver="windows", window=0), "window"), (dict(n_elements=9, window=3), "does not use it"),
+    (dict(n_elements=9, driver="sprint"), "driver must be one of"),
+    (dict(n_elements=9, driver="global", backend="lapack"), "backend"),
+    (dict(n_elements=9, driver="global", scaling="some"), "scaling"),
+    (dict(n_elements=9, driver="windows", window=0), "window"), (dict(n_elements=9, window=3), "does not use it"),
     (dict(n_elements=9, backend="chain"), "does not use it"),
     (dict(n_elements=9, driver="global", guess="good"), "guess"), (dict(n_elements=9, newton=3), "newton"),
     (dict(n_elements=9, petsc_options={"ksp_type": "gmres"}), "petsc_options"),

@@ -1,6 +1,5 @@
 """The compiled assembly loop: 8 elements at a time, entries straight into their slots."""
 
-import numpy as np
 from numba import njit
 
 from ..elements.evaluate import evaluate_lanes

@@ -53,8 +53,8 @@ class TimeElement(ABC):
         validate.integer("n_points", self.n_points, minimum=1)
         if self.n_points < minimum_points:
             raise validate.InputError(
-                f"n_points = {self.n_points} makes the tangent of {type(self).__name__}(degree={self.degree}) singular; "
-                f"at least {minimum_points} are needed")
+                f"n_points = {self.n_points} makes the tangent of {type(self).__name__}(degree={self.degree}) "
+                f"singular; at least {minimum_points} are needed")
 
     @property
     @abstractmethod

@@ -4,7 +4,6 @@ Sums over quadrature points and shape functions. Values of the density and its d
 derivatives by the rate do not: dt = h dxi, d/dt = d/dxi / h. (`step_plan` has the form for a single element.)
 """
 
-import numpy as np
 from numba import njit
 
 from ..kernels.intrinsic import call_kernel

@@ -104,7 +104,7 @@ def scale_lanes(typing, y, i, x, j):
 
 @intrinsic
 def clear_lane(typing, y, i, lane):
-    """y[i + lane] = 0 for a lane in 0, ..., 7, as a vector operation: a scalar store would stall the next vector load."""
+    """y[i + lane] = 0, lane in 0, ..., 7, as a vector operation: a scalar store would stall the next vector load."""
 
     def emit(context, builder, signature, args):
         ty, _, _ = signature.args

@@ -102,7 +102,7 @@ class Numbering(NamedTuple):
         return tuple(x[self.step * np.arange(n_elements)[:, None, None] + field] for field in self.fields)
 
     def pack(self, *values):
-        """All dofs of a chain of elements from the nodal values per field; where elements meet, the later one counts."""
+        """All dofs of a chain of elements from nodal values per field; where elements meet, the later one counts."""
         n_elements = len(values[0])
         x = np.zeros(self.n_node + n_elements * self.step)
         for field, value in zip(self.fields, values, strict=True):
@@ -220,7 +220,8 @@ class ElementPlan:
                               group.multiplier_index[instance])
                 c = group.parameters[instance]
                 parts.append([kernel.kernel.address_lanes, kernel.kernel.n_in, kernel.kernel.n_out, *kernel.n_inputs,
-                              *kernel.n_rows, n_parameters, len(c), n_gather, n_rows, first_section, n_sections, n_entries])
+                              *kernel.n_rows, n_parameters, len(c), n_gather, n_rows, first_section, n_sections,
+                              n_entries])
                 g = [self.columns.fields[slot_fields[s]][:, components[s][:n]].T.ravel()
                      for s, n in enumerate(kernel.n_inputs)]
                 r = [self.rows.fields[f][:, components[2 * f]].T.ravel() for f in range(2) if kernel.n_rows[f]]
@@ -251,7 +252,8 @@ class ElementPlan:
             sections, np.concatenate(entry_targets))]
         slots, tests, pairs, parts, gather, row_targets, sections, entry_targets = integers
         self.arrays = Plan(
-            points=xi.astype(float), n_points=element.n_points, slots=slots, tables=np.concatenate([t.ravel() for t in tables]),
+            points=xi.astype(float), n_points=element.n_points, slots=slots,
+            tables=np.concatenate([t.ravel() for t in tables]),
             tests=tests, test_tables=np.concatenate([t.ravel() for t in test_tables]),
             pairs=pairs, pair_tables=np.concatenate([t.ravel() for row in pair_tables for t in row]), parts=parts,
             gather=gather, row_targets=row_targets, sections=sections, entry_targets=entry_targets,

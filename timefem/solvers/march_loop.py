@@ -12,13 +12,13 @@ CONVERGED, NOT_CONVERGED, SINGULAR, NOT_FINITE = 0, 1, 2, 3
 
 
 @njit(cache=True, error_model="numpy")
-def march_elements(step, x, t, h, sizes, size_powers, weights, weight_powers, n_node, points, state, multiplier, start, stop,
-                   tol_residual, tol_increment, max_iterations, line_search, iterations, history):
+def march_elements(step, x, t, h, sizes, size_powers, weights, weight_powers, n_node, points, state, multiplier,
+                   start, stop, tol_residual, tol_increment, max_iterations, line_search, iterations, history):
     """Solve elements start, ..., stop - 1 in place in `x` (all dofs in time order).
 
-    The guess extrapolates a polynomial through the nodes of the elements before, at least cubic; where Newton fails from there, the element is tried
-    again from a constant state. Newton stops when the scaled residual and the last scaled increment fall below their
-    tolerances, or when round-off stops the residual from falling.
+    The guess extrapolates a polynomial through the nodes of the elements before, at least cubic; where Newton fails
+    from there, the element is tried again from a constant state. Newton stops when the scaled residual and the last
+    scaled increment fall below their tolerances, or when round-off stops the residual from falling.
 
     Returns
     -------
