@@ -21,7 +21,7 @@ class PointSymbols:
     z, rate, multipliers, t, parameters : SX
         Local `(q, p)`, its time derivative, `(gamma, mu)`, time, parameters.
     motion : SX, shape (n_z,)
-        `J^T zdot - grad(H + lambda.Theta)`; the first term belongs to bodies only.
+        `J^T zdot - grad(H + lambda.Theta) + (Q, 0)`; the first term belongs to bodies only.
     constraints, constraint_rate : SX, shape (n_multipliers,)
         `Theta = (Phi, Psi)` and `grad Theta zdot + dTheta/dt`.
     """
@@ -36,7 +36,7 @@ class PointSymbols:
         self.constraints = ca.vertcat(part.constraints(s), part.velocity_constraints(s))
         self.multipliers = ca.SX.sym("w", self.constraints.numel())
         augmented = part.energy(s) + ca.dot(self.multipliers, self.constraints)
-        self.motion = -ca.gradient(augmented, self.z)
+        self.motion = ca.vertcat(part.force(s), ca.SX(n, 1)) - ca.gradient(augmented, self.z)
         if isinstance(part, Body):
             self.motion += ca.vertcat(-self.rate[n:], self.rate[:n])
         self.constraint_rate = (ca.jtimes(self.constraints, self.z, self.rate)

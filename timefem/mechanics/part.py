@@ -68,6 +68,12 @@ class Part(ABC):
         """Contribution to the Hamiltonian, SX scalar, in the symbols `s`."""
         return 0
 
+    def force(self, s):
+        """Generalized force Q(q, p, t) that does not derive from an energy, SX of the length of the local q."""
+        import casadi as ca
+
+        return ca.SX(sum(b.n_q for b in self.bodies), 1)
+
     def constraints(self, s):
         """Constraints Phi(q, t) on configuration level, SX of length n_constraints."""
         import casadi as ca

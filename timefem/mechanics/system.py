@@ -177,7 +177,10 @@ class System:
         return out.reshape(*shape, self.n_multipliers)
 
     def derivatives(self, t, z):
-        """At one state: grad H (n_z,), Jacobian of Theta (2 m, n_z) and its partial time derivative (2 m,)."""
+        """At one state: grad H - (Q, 0) (n_z,), Jacobian of Theta (2 m, n_z), its partial time derivative (2 m,).
+
+        Without constraints the motion is zdot = J (grad H - (Q, 0)), Q the forces that have no potential.
+        """
         grad, jac, rate = np.zeros(self.n_z), np.zeros((self.n_multipliers, self.n_z)), np.zeros(self.n_multipliers)
         for group, functions in zip(self.groups, self._functions, strict=True):
             for index, w, c in zip(group.state_index, group.multiplier_index, group.parameters, strict=True):
@@ -233,7 +236,8 @@ def _pointwise(part):
         arguments = [z, s.t, s.parameters]
         energy = ca.SX(part.energy(s))
         theta = ca.vertcat(part.constraints(s), part.velocity_constraints(s))
-        derivatives = [ca.gradient(energy, z), ca.densify(ca.jacobian(theta, z)), ca.densify(ca.jacobian(theta, s.t))]
+        force = ca.vertcat(part.force(s), ca.SX(z.numel() // 2, 1))
+        derivatives = [ca.gradient(energy, z) - force, ca.densify(ca.jacobian(theta, z)), ca.densify(ca.jacobian(theta, s.t))]
         _POINTWISE[part.kind] = {
             "hamiltonian": ca.Function("hamiltonian", arguments, [ca.densify(energy)]),
             "theta": ca.Function("theta", arguments, [ca.densify(theta)]),
