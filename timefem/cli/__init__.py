@@ -1,7 +1,5 @@
 """The command `timefem`: list, run, plot, info. Exit status 1: a solve failed; 2: input that cannot be used."""
 
-import json
-import math
 import os
 import sys
 import time
@@ -11,8 +9,21 @@ from typing import Annotated
 
 import typer
 
-from . import __version__, validate
-from .errors import InputError, MissingBackend, SolveError
+from .. import __version__, validate
+from ..errors import InputError, MissingBackend, SolveError
+from .report import (
+    backend_facts,
+    backend_table,
+    draw,
+    element_facts,
+    make_console,
+    make_table,
+    print_details,
+    print_json,
+    print_report,
+    run_report,
+    version_facts,
+)
 
 UsageError = typer.BadParameter.__bases__[0]  # of click, which newer typer carries inside and older ones import
 PETSC_PREFIX = "-timefem_"
@@ -77,7 +88,7 @@ def _is_number(text):
 # ---- ranks
 
 def _world():
-    from .solvers.communicator import launched_ranks, world
+    from ..solvers.communicator import launched_ranks, world
 
     return world() if launched_ranks() > 1 else None
 
@@ -104,7 +115,7 @@ def _note(text):
 
 def _check_output(path):
     """Raise InputError on all ranks when rank 0 cannot write there."""
-    from .solution.files import check_writable
+    from ..solution.files import check_writable
 
     comm, message = _world(), None
     if _rank() == 0:
@@ -154,26 +165,26 @@ JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 @app.command("list")
 def list_command(as_json: JSON = False):
     """What there is: cases, elements with their parameters, drivers, linear backends and whether each is installed."""
-    from .cases import CASES
-    from .solvers.drivers import DRIVERS
+    from ..cases import CASES
+    from ..solvers.drivers import DRIVERS
 
     cases = {c.name: {"title": c.title, "description": c.description, "t_end": c.t_end, "n_elements": c.n_elements}
              for c in CASES.values()}
     if as_json:
-        return _print_json({"cases": cases, "elements": _elements(), "drivers": list(DRIVERS),
-                            "backends": _backends()})
-    console = _console()
-    table = _table("cases", "case", "t_end [s]", "elements", "what it is")
+        return print_json({"cases": cases, "elements": element_facts(), "drivers": list(DRIVERS),
+                            "backends": backend_facts()})
+    console = make_console()
+    table = make_table("cases", "case", "t_end [s]", "elements", "what it is")
     for name, c in cases.items():
         table.add_row(name, f"{c['t_end']:g}", str(c["n_elements"]), c["description"])
     console.print(table)
-    table = _table("elements", "element", "what it is", "parameters (default)")
-    for name, e in _elements().items():
+    table = make_table("elements", "element", "what it is", "parameters (default)")
+    for name, e in element_facts().items():
         table.add_row(name, e["description"],
                       "\n".join(f"{p['option']} ({p['default']})" for p in e["parameters"].values()))
     console.print(table)
     console.print("drivers:", ", ".join(DRIVERS))
-    console.print(_backend_table())
+    console.print(backend_table())
 
 
 @app.command()
@@ -209,11 +220,11 @@ def run(
     Options that begin with -timefem_ go to PETSc (-timefem_ksp_type gmres). Under mpirun, --driver global
     --backend petsc shares the work among the ranks.
     """
-    from .assembly import TimeMesh
-    from .cases import find_case
-    from .solvers.linear.base import check_backend
-    from .solvers.newton import Newton
-    from .solving import solve
+    from ..assembly import TimeMesh
+    from ..cases import find_case
+    from ..solvers.linear.base import check_backend
+    from ..solvers.newton import Newton
+    from ..solving import solve
 
     case = find_case(case)
     check_backend(backend or "chain")
@@ -250,12 +261,12 @@ def run(
                 print("timefem: error:", error, file=sys.stderr, flush=True)
                 output, status = None, 1
         if verbose:
-            _print_details(sol)
-        report = _report(case, problem, sol)
+            print_details(sol)
+        report = run_report(case, problem, sol)
         if as_json:
-            _print_json(report)
+            print_json(report)
         else:
-            _print_report(report, case, output)
+            print_report(report, case, output)
         if not sol.success:
             print("timefem: failed:", " ".join(sol.status.message.split()), file=sys.stderr, flush=True)
     return status
@@ -270,8 +281,8 @@ def plot(
     """Draw energy, momentum, constraints and snapshots of a saved solution."""
     import numpy as np
 
-    from .solution import load
-    from .solution.files import check_writable
+    from ..solution import load
+    from ..solution.files import check_writable
 
     output = output or os.path.splitext(path)[0] + ".png"
     sol = load(path)
@@ -283,7 +294,7 @@ def plot(
     import matplotlib
 
     matplotlib.use("Agg")
-    figure = _draw(sol, times)
+    figure = draw(sol, times)
     try:
         figure.savefig(output, dpi=150)
     except ValueError as error:  # an unknown ending
@@ -294,27 +305,25 @@ def plot(
 @app.command()
 def info(as_json: JSON = False):
     """Versions, processors, and what is installed."""
-    from .kernels.compile import default_backend
+    from ..kernels.compile import default_backend
 
-    versions = _versions()
+    versions = version_facts()
     facts = {"timefem": __version__, "versions": versions, "n_cpus": os.cpu_count(), "kernels": default_backend(),
-             "backends": _backends()}
+             "backends": backend_facts()}
     if as_json:
-        return _print_json(facts)
-    table = _table(f"timefem {__version__}", "what", "version")
+        return print_json(facts)
+    table = make_table(f"timefem {__version__}", "what", "version")
     for name, version in versions.items():
         table.add_row(name, version or "not installed")
     table.add_row("processors", str(facts["n_cpus"]))
     table.add_row("kernels", {"llvm": "llvm (machine code)", "vm": "vm (CasADi's virtual machine)"}[facts["kernels"]])
-    console = _console()
+    console = make_console()
     console.print(table)
-    console.print(_backend_table())
+    console.print(backend_table())
 
-
-# ---- what the commands do
 
 def _make_element(element, degree, points, multipliers, drop, nodes):
-    from .elements import BubnovGalerkin, MixedGalerkin
+    from ..elements import BubnovGalerkin, MixedGalerkin
 
     validate.choice("element", element, ("mg", "bg"))
     if element == "mg":
@@ -323,203 +332,3 @@ def _make_element(element, degree, points, multipliers, drop, nodes):
         return MixedGalerkin(2 if degree is None else degree, n_points=points, nodes=nodes)
     return BubnovGalerkin(3 if degree is None else degree, multipliers=multipliers or "discontinuous",
                           n_points=points, drop=drop or "start", nodes=nodes)
-
-
-def _report(case, problem, sol):
-    """The numbers of a run, as they go into the JSON."""
-    import numpy as np
-
-    from .elements import MixedGalerkin
-
-    statistics, status, element = sol.statistics, sol.status, sol.element
-    errors, momentum = sol.errors(), sol.angular_momentum()[:, list(case.conserved_axes)]
-    final = {}
-    for body in problem.system.bodies:
-        part = problem.system.coordinates(body)
-        q, p = sol.z[-1, part], sol.z[-1, problem.system.n_q:][part]
-        state = {"position": body.position(q), "velocity": body.velocity(q, p),
-                 "rotation_matrix": body.rotation_matrix(q)}
-        if body.rotation == "quaternion":
-            state["quaternion"] = body.quaternion(q)
-        state["angular_velocity"] = body.angular_velocity(q, p)
-        final[problem.system.label(body)] = {name: value.tolist() for name, value in state.items()}
-    galerkin = {} if isinstance(element, MixedGalerkin) else {"multipliers": element.multipliers, "drop": element.drop}
-    return {
-        "case": case.name, "rotation": problem.system.bodies[0].rotation, "element": element.name,
-        "degree": element.degree, "n_points": element.n_points, "nodes": element.nodes, **galerkin,
-        "n_elements": statistics["n_elements"], "driver": statistics["driver"], "backend": statistics["backend"],
-        "n_ranks": statistics["n_ranks"], "t_end": problem.t_span[1],
-        "status": "converged" if status.success else "failed", "reason": status.reason, "message": status.message,
-        "failure": None if status.success else {name: value for name, value in status.as_dict().items()
-                                                if name != "success"},
-        "newton_iterations": statistics["newton_iterations"], "t_final": float(sol.t[-1]), "final": final,
-        "energy_error_max": errors["energy"],
-        "angular_momentum_error_max": float(np.abs(momentum - momentum[0]).max()),
-        "constraint_error_max": {level: errors[level] for level in ("configuration", "velocity")},
-        "backward_error": statistics["backward_error"], "seconds": statistics["seconds"],
-        "n_unknowns": statistics["n_unknowns"],
-    }
-
-
-def _print_report(r, case, output):
-    def row(values):
-        return "  ".join(f"{v: .6f}" for v in values)
-
-    table = _table(f"{case.title} ({case.name})", "", "")
-    table.show_header = False
-    backend = f", {r['backend']}" if r["backend"] else ""
-    ranks = f", {r['n_ranks']} ranks" if r["n_ranks"] > 1 else ""
-    table.add_row("element", f"{r['element']}, degree {r['degree']}, {r['n_points']} Gauss points, {r['rotation']}")
-    table.add_row("driver", f"{r['driver']}{backend}{ranks}")
-    table.add_row("elements, end", f"{r['n_elements']}, {r['t_end']:g} s")
-    table.add_row("unknowns of a solve", str(r["n_unknowns"]))
-    table.add_row("Newton iterations", f"{r['newton_iterations']['mean']:.2f} on average, at most "
-                                       f"{r['newton_iterations']['max']}")
-    table.add_row("status", r["status"] if r["status"] == "converged" else f"failed: {r['reason']}")
-    table.add_row("error of the energy", f"{r['energy_error_max']:.2e} J")
-    axes = "" if len(case.conserved_axes) == 3 else ", vertical"
-    table.add_row("error of the angular momentum", f"{r['angular_momentum_error_max']:.2e} kg m^2/s{axes}")
-    table.add_row("error of the constraints", "{configuration:.2e}, of their rates {velocity:.2e}".format(
-        **r["constraint_error_max"]))
-    table.add_row("seconds", ", ".join(f"{name} {value:.3f}" for name, value in r["seconds"].items()))
-    for name, state in r["final"].items():
-        table.add_section()
-        table.add_row(f"{name} at t = {r['t_final']:g} s", "")
-        table.add_row("  position [m]", row(state["position"]))
-        table.add_row("  rotation matrix", "\n".join(map(row, state["rotation_matrix"])))
-        table.add_row("  angular velocity, body axes [1/s]", row(state["angular_velocity"]))
-    if output:
-        table.add_section()
-        table.add_row("saved in", output)
-    _console().print(table)
-
-
-def _print_details(sol):
-    status, statistics = sol.status, sol.statistics
-    print(f"timefem: {sol.system!r}", f"timefem: {sol.element!r}, {statistics['driver']}, {statistics['n_elements']} "
-          f"elements, {statistics['n_unknowns']} unknowns of a solve",
-          f"timefem: residuals {', '.join(f'{r:.2e}' for r in status.residual_history) or 'not kept'}",
-          f"timefem: largest backward error {statistics['backward_error']}", sep="\n", file=sys.stderr, flush=True)
-
-
-def _draw(sol, times):
-    import matplotlib.pyplot as plt
-
-    figure = plt.figure(figsize=(14, 8), layout="constrained")
-    grid = figure.add_gridspec(3, 2, width_ratios=(2, 3))
-    for row, draw in enumerate((sol.plot_energy, sol.plot_momentum, sol.plot_constraints)):
-        draw(ax=figure.add_subplot(grid[row, 0]))
-    sol.plot_snapshots(times, ax=figure.add_subplot(grid[:, 1], projection="3d"))  # drawn in a square
-    return figure
-
-
-def _elements():
-    import dataclasses
-
-    from .elements import BubnovGalerkin, MixedGalerkin
-
-    elements = {}
-    for cls in (MixedGalerkin, BubnovGalerkin):
-        default_degree = {"mg": 2, "bg": 3}[cls.name]
-        parameters = {}
-        for f in dataclasses.fields(cls):
-            default = default_degree if f.name == "degree" else "2 degree" if f.name == "n_points" else f.default
-            parameters[f.name] = {"option": "--points" if f.name == "n_points" else f"--{f.name}", "default": default}
-        elements[cls.name] = {"class": cls.__name__, "description": cls.__doc__.split("\n")[0],
-                              "parameters": parameters}
-    return elements
-
-
-def _backends():
-    from .solvers.linear.base import BACKENDS, check_backend
-
-    backends = {}
-    for name in BACKENDS:
-        try:
-            check_backend(name)
-            backends[name] = {"available": True, "remedy": None}
-        except MissingBackend as error:
-            backends[name] = {"available": False, "remedy": str(error)}
-    return backends
-
-
-def _versions():
-    """Versions of what timefem stands on; None: not installed."""
-    import platform
-    from importlib import metadata
-
-    versions = {"python": platform.python_version()}
-    for name in ("numpy", "scipy", "casadi", "numba", "llvmlite", "petsc4py", "mpi4py", "scikit-sparse"):
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            versions[name] = None
-    versions["PETSc"] = versions["MPI"] = None
-    if versions["mpi4py"]:
-        import mpi4py
-
-        mpi4py.rc.initialize = False  # asking for the version needs no MPI_Init
-        from mpi4py import MPI
-
-        versions["MPI"] = MPI.Get_library_version().split(",")[0].split("\n")[0].strip("\0 ")
-    if versions["petsc4py"]:
-        versions["PETSc"] = _petsc_version()
-    return versions
-
-
-def _petsc_version():
-    """Version of the PETSc library, from its header, since loading it starts MPI; else that of petsc4py."""
-    import re
-    from importlib import metadata
-
-    import petsc4py
-
-    config = petsc4py.get_config()
-    for arch in ("", config.get("PETSC_ARCH", "")):
-        header = os.path.join(config.get("PETSC_DIR", ""), arch, "include", "petscversion.h")
-        if os.path.isfile(header):
-            with open(header) as file:
-                numbers = dict(re.findall(r"#define PETSC_VERSION_(MAJOR|MINOR|SUBMINOR)\s+(\d+)", file.read()))
-            return ".".join(numbers[n] for n in ("MAJOR", "MINOR", "SUBMINOR"))
-    return metadata.version("petsc4py")
-
-
-def _console():
-    from rich.console import Console
-
-    return Console(markup=False, highlight=False)  # [m] is a unit
-
-
-def _table(title, *columns):
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left")
-    for column in columns:
-        table.add_column(column)
-    return table
-
-
-def _backend_table():
-    table = _table("linear backends", "backend", "installed", "how to get it")
-    for name, b in _backends().items():
-        table.add_row(name, "yes" if b["available"] else "no", b["remedy"] or "")
-    return table
-
-
-def _print_json(value):
-    print(json.dumps(_finite(value), indent=1, allow_nan=False), flush=True)
-
-
-def _finite(value):
-    """The same with None for what JSON has no word for."""
-    if isinstance(value, dict):
-        return {k: _finite(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(v) for v in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,204 @@
+"""What the commands of `timefem` tell: facts as plain data, tables, JSON and the figure."""
+
+import json
+import math
+import os
+import sys
+
+from ..errors import MissingBackend
+
+
+def run_report(case, problem, sol):
+    """The numbers of a run, as they go into the JSON."""
+    import numpy as np
+
+    from ..elements import MixedGalerkin
+
+    statistics, status, element = sol.statistics, sol.status, sol.element
+    errors, momentum = sol.errors(), sol.angular_momentum()[:, list(case.conserved_axes)]
+    final = {}
+    for body in problem.system.bodies:
+        part = problem.system.coordinates(body)
+        q, p = sol.z[-1, part], sol.z[-1, problem.system.n_q:][part]
+        state = {"position": body.position(q), "velocity": body.velocity(q, p),
+                 "rotation_matrix": body.rotation_matrix(q)}
+        if body.rotation == "quaternion":
+            state["quaternion"] = body.quaternion(q)
+        state["angular_velocity"] = body.angular_velocity(q, p)
+        final[problem.system.label(body)] = {name: value.tolist() for name, value in state.items()}
+    galerkin = {} if isinstance(element, MixedGalerkin) else {"multipliers": element.multipliers, "drop": element.drop}
+    return {
+        "case": case.name, "rotation": problem.system.bodies[0].rotation, "element": element.name,
+        "degree": element.degree, "n_points": element.n_points, "nodes": element.nodes, **galerkin,
+        "n_elements": statistics["n_elements"], "driver": statistics["driver"], "backend": statistics["backend"],
+        "n_ranks": statistics["n_ranks"], "t_end": problem.t_span[1],
+        "status": "converged" if status.success else "failed", "reason": status.reason, "message": status.message,
+        "failure": None if status.success else {name: value for name, value in status.as_dict().items()
+                                                if name != "success"},
+        "newton_iterations": statistics["newton_iterations"], "t_final": float(sol.t[-1]), "final": final,
+        "energy_error_max": errors["energy"],
+        "angular_momentum_error_max": float(np.abs(momentum - momentum[0]).max()),
+        "constraint_error_max": {level: errors[level] for level in ("configuration", "velocity")},
+        "backward_error": statistics["backward_error"], "seconds": statistics["seconds"],
+        "n_unknowns": statistics["n_unknowns"],
+    }
+
+
+def print_report(r, case, output):
+    def row(values):
+        return "  ".join(f"{v: .6f}" for v in values)
+
+    table = make_table(f"{case.title} ({case.name})", "", "")
+    table.show_header = False
+    backend = f", {r['backend']}" if r["backend"] else ""
+    ranks = f", {r['n_ranks']} ranks" if r["n_ranks"] > 1 else ""
+    table.add_row("element", f"{r['element']}, degree {r['degree']}, {r['n_points']} Gauss points, {r['rotation']}")
+    table.add_row("driver", f"{r['driver']}{backend}{ranks}")
+    table.add_row("elements, end", f"{r['n_elements']}, {r['t_end']:g} s")
+    table.add_row("unknowns of a solve", str(r["n_unknowns"]))
+    table.add_row("Newton iterations", f"{r['newton_iterations']['mean']:.2f} on average, at most "
+                                       f"{r['newton_iterations']['max']}")
+    table.add_row("status", r["status"] if r["status"] == "converged" else f"failed: {r['reason']}")
+    table.add_row("error of the energy", f"{r['energy_error_max']:.2e} J")
+    axes = "" if len(case.conserved_axes) == 3 else ", vertical"
+    table.add_row("error of the angular momentum", f"{r['angular_momentum_error_max']:.2e} kg m^2/s{axes}")
+    table.add_row("error of the constraints", "{configuration:.2e}, of their rates {velocity:.2e}".format(
+        **r["constraint_error_max"]))
+    table.add_row("seconds", ", ".join(f"{name} {value:.3f}" for name, value in r["seconds"].items()))
+    for name, state in r["final"].items():
+        table.add_section()
+        table.add_row(f"{name} at t = {r['t_final']:g} s", "")
+        table.add_row("  position [m]", row(state["position"]))
+        table.add_row("  rotation matrix", "\n".join(map(row, state["rotation_matrix"])))
+        table.add_row("  angular velocity, body axes [1/s]", row(state["angular_velocity"]))
+    if output:
+        table.add_section()
+        table.add_row("saved in", output)
+    make_console().print(table)
+
+
+def print_details(sol):
+    status, statistics = sol.status, sol.statistics
+    print(f"timefem: {sol.system!r}", f"timefem: {sol.element!r}, {statistics['driver']}, {statistics['n_elements']} "
+          f"elements, {statistics['n_unknowns']} unknowns of a solve",
+          f"timefem: residuals {', '.join(f'{r:.2e}' for r in status.residual_history) or 'not kept'}",
+          f"timefem: largest backward error {statistics['backward_error']}", sep="\n", file=sys.stderr, flush=True)
+
+
+def draw(sol, times):
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure(figsize=(14, 8), layout="constrained")
+    grid = figure.add_gridspec(3, 2, width_ratios=(2, 3))
+    for row, draw in enumerate((sol.plot_energy, sol.plot_momentum, sol.plot_constraints)):
+        draw(ax=figure.add_subplot(grid[row, 0]))
+    sol.plot_snapshots(times, ax=figure.add_subplot(grid[:, 1], projection="3d"))  # drawn in a square
+    return figure
+
+
+def element_facts():
+    import dataclasses
+
+    from ..elements import BubnovGalerkin, MixedGalerkin
+
+    elements = {}
+    for cls in (MixedGalerkin, BubnovGalerkin):
+        default_degree = {"mg": 2, "bg": 3}[cls.name]
+        parameters = {}
+        for f in dataclasses.fields(cls):
+            default = default_degree if f.name == "degree" else "2 degree" if f.name == "n_points" else f.default
+            parameters[f.name] = {"option": "--points" if f.name == "n_points" else f"--{f.name}", "default": default}
+        elements[cls.name] = {"class": cls.__name__, "description": cls.__doc__.split("\n")[0],
+                              "parameters": parameters}
+    return elements
+
+
+def backend_facts():
+    from ..solvers.linear.base import BACKENDS, check_backend
+
+    backends = {}
+    for name in BACKENDS:
+        try:
+            check_backend(name)
+            backends[name] = {"available": True, "remedy": None}
+        except MissingBackend as error:
+            backends[name] = {"available": False, "remedy": str(error)}
+    return backends
+
+
+def version_facts():
+    """Versions of what timefem stands on; None: not installed."""
+    import platform
+    from importlib import metadata
+
+    versions = {"python": platform.python_version()}
+    for name in ("numpy", "scipy", "casadi", "numba", "llvmlite", "petsc4py", "mpi4py", "scikit-sparse"):
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = None
+    versions["PETSc"] = versions["MPI"] = None
+    if versions["mpi4py"]:
+        import mpi4py
+
+        mpi4py.rc.initialize = False  # asking for the version needs no MPI_Init
+        from mpi4py import MPI
+
+        versions["MPI"] = MPI.Get_library_version().split(",")[0].split("\n")[0].strip("\0 ")
+    if versions["petsc4py"]:
+        versions["PETSc"] = _petsc_version()
+    return versions
+
+
+def _petsc_version():
+    """Version of the PETSc library, from its header, since loading it starts MPI; else that of petsc4py."""
+    import re
+    from importlib import metadata
+
+    import petsc4py
+
+    config = petsc4py.get_config()
+    for arch in ("", config.get("PETSC_ARCH", "")):
+        header = os.path.join(config.get("PETSC_DIR", ""), arch, "include", "petscversion.h")
+        if os.path.isfile(header):
+            with open(header) as file:
+                numbers = dict(re.findall(r"#define PETSC_VERSION_(MAJOR|MINOR|SUBMINOR)\s+(\d+)", file.read()))
+            return ".".join(numbers[n] for n in ("MAJOR", "MINOR", "SUBMINOR"))
+    return metadata.version("petsc4py")
+
+
+def make_console():
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False)  # [m] is a unit
+
+
+def make_table(title, *columns):
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column)
+    return table
+
+
+def backend_table():
+    table = make_table("linear backends", "backend", "installed", "how to get it")
+    for name, b in backend_facts().items():
+        table.add_row(name, "yes" if b["available"] else "no", b["remedy"] or "")
+    return table
+
+
+def print_json(value):
+    print(json.dumps(_without_nan(value), indent=1, allow_nan=False), flush=True)
+
+
+def _without_nan(value):
+    """The same with None for what JSON has no word for."""
+    if isinstance(value, dict):
+        return {k: _without_nan(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
