@@ -1,0 +1,28 @@
+"""Large systems; slow."""
+
+import numpy as np
+import pytest
+
+import timefem as tf
+from tests.models import spinning_box
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("element, n_elements, accuracy", [
+    (tf.BubnovGalerkin(1), 100_000, 3e-3), (tf.BubnovGalerkin(1, "continuous"), 100_000, 1e-2),
+    (tf.BubnovGalerkin(1, drop="end"), 100_000, 3e-3), (tf.BubnovGalerkin(3), 20_000, 1e-8)], ids=str)
+def test_many_elements_at_once(element, n_elements, accuracy):
+    problem = spinning_box(t_end=50)
+    together = tf.solve(problem, element, n_elements)
+    assert together.success and together.statistics["newton_iterations"]["max"] <= 10
+    assert together.statistics["backward_error"] < 1e-14
+    fine = tf.solve(problem, tf.MixedGalerkin(3), n_elements)
+    assert np.abs(together.z - fine.z).max() < accuracy * np.abs(fine.z).max()
+
+
+def test_a_million_steps_without_drift():
+    solution = tf.solve(spinning_box(t_end=10_000), tf.MixedGalerkin(1), 1_000_000)
+    assert solution.success
+    errors = solution.errors()
+    assert errors["energy"] < 1e-8 and max(errors["configuration"], errors["velocity"]) < 1e-9
