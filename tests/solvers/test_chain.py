@@ -1,5 +1,7 @@
 """The time-chain LU against dense and SuperLU solves."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,8 +9,20 @@ import scipy.sparse.linalg as spla
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from timefem.errors import InputError, SolveError
+import timefem as tf
+from tests.models import ROTATIONS, pendulum, spinning_box
+from timefem.assembly import Scaling
+from timefem.elements import ElementPlan
+from timefem.errors import InputError, SingularMatrix, SolveError
 from timefem.solvers.chain import ChainLU
+from timefem.solvers.chain_system import ChainSystem
+from timefem.solvers.guess import initial_guess
+
+# Chains are (CSR matrix, column starts, row starts).
+
+
+def starts_of(sizes):
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(int)
 
 
 def staircase(sizes, early, rng, density=1.0):
@@ -17,28 +31,39 @@ def staircase(sizes, early, rng, density=1.0):
     Rows that start in block e reach to the end of block e + 1 and may leave out entries; every diagonal place of the
     staircase is kept, so that the pattern is not singular.
     """
-    starts = np.concatenate([[0], np.cumsum(sizes)])
+    starts = starts_of(sizes)
     n, last = starts[-1], len(sizes) - 1
-    dense = np.zeros((n, n))
-    row = 0
+    dense, row_starts = np.zeros((n, n)), np.append(starts[:-1] + [0, *early], n)
     for e in range(last + 1):
-        end = n if e == last else starts[e + 1] + early[e]
         stop = starts[min(e + 2, last + 1)]
-        for r in range(row, end):
+        for r in range(row_starts[e], row_starts[e + 1]):
             columns = np.arange(starts[e], stop)
             keep = rng.random(len(columns)) < density
             keep[np.clip(r - starts[e], 0, len(keep) - 1)] = True
             dense[r, columns[keep]] = rng.uniform(-1, 1, keep.sum())
-        row = end
-    return sp.csr_matrix(dense), starts
+    return sp.csr_matrix(dense), starts, row_starts
 
 
-def blocks(pieces, sizes):
-    """CSR matrix from {(e, f): block}."""
+def three_blocks(column_starts, row_starts, rng, density=1.0):
+    """Random chain in which rows see their own and both neighbouring blocks; no diagonal place is left out."""
+    column_starts, row_starts = np.asarray(column_starts), np.asarray(row_starts)
+    n, n_blocks = column_starts[-1], len(column_starts) - 1
+    dense = np.zeros((n, n))
+    for e in range(n_blocks):
+        low, high = column_starts[max(e - 1, 0)], column_starts[min(e + 2, n_blocks)]
+        shape = row_starts[e + 1] - row_starts[e], high - low
+        dense[row_starts[e]:row_starts[e + 1], low:high] = rng.uniform(-1, 1, shape) * (rng.random(shape) < density)
+    np.fill_diagonal(dense, rng.uniform(0.5, 1, n))
+    return sp.csr_matrix(dense), column_starts, row_starts
+
+
+def blocks(pieces, sizes, row_starts=None):
+    """Chain from {(e, f): block}; the rows of block e are those of the pieces (e, f)."""
     grid = [[None] * len(sizes) for _ in range(max(e for e, _ in pieces) + 1)]
     for (e, f), block in pieces.items():
         grid[e][f] = sp.csr_matrix(block)
-    return sp.bmat(grid, format="csr"), np.concatenate([[0], np.cumsum(sizes)])
+    starts = starts_of(sizes)
+    return sp.bmat(grid, format="csr"), starts, starts if row_starts is None else row_starts
 
 
 def element_chain(n_blocks, n_interior, n_node, rng):
@@ -86,7 +111,8 @@ def conditions_at_both_ends(n_blocks, rng, size=8, at_start=3):
         pieces[e + 1, e] = rng.uniform(-1, 1, (size, size))
         pieces[e + 1, e + 1] = -pieces[e + 1, e] @ np.linalg.inv(step)
     pieces[n_blocks, n_blocks - 1] = ends[at_start:]
-    return blocks(pieces, [size] * n_blocks)
+    rows = [at_start] + [size] * (n_blocks - 2) + [2 * size - at_start]
+    return blocks(pieces, [size] * n_blocks, starts_of(rows))
 
 
 def bidiagonal(n_blocks, rng, size=10):
@@ -96,18 +122,54 @@ def bidiagonal(n_blocks, rng, size=10):
     return blocks(pieces, [size] * n_blocks)
 
 
+def galerkin(n_blocks, n_interior, n_node, rng, columns_out=None, rows_out=None):
+    """As assembled from overlapping elements `[node | interior | node]`: node rows see both elements around.
+
+    As many columns as a node has are left out: the first `columns_out` (all) of the first node, and the other ones of
+    the last node; and rows likewise. The first block of either may become empty.
+    """
+    step, n_full = n_interior + n_node, n_node + n_blocks * (n_interior + n_node)
+    dense = np.zeros((n_full, n_full))
+    for e in range(n_blocks):
+        part = slice(e * step, (e + 1) * step + n_node)
+        dense[part, part] += rng.uniform(-1, 1, (step + n_node, step + n_node))
+    starts, n = np.append(0, n_node + np.arange(n_blocks + 1) * step), n_blocks * step
+    c, r = (n_node if out is None else out for out in (columns_out, rows_out))
+    return sp.csr_matrix(dense[r:r + n, c:c + n]), np.clip(starts - c, 0, n), np.clip(starts - r, 0, n)
+
+
+def many_delays(n_blocks, rng, size=9):
+    """Diagonal blocks are tiny or, in every third block, zero: pivots come from the neighbours."""
+    pieces = {}
+    for e in range(n_blocks):
+        pieces[e, e] = 1e-3 * rng.uniform(-1, 1, (size, size)) * (e % 3 > 0)
+        if e > 0:
+            pieces[e, e - 1], pieces[e - 1, e] = rng.uniform(-1, 1, (2, size, size))
+    return blocks(pieces, [size] * n_blocks)
+
+
 CHAINS = {
     "one block": lambda rng: element_chain(1, 3, 4, rng),
     "one unknown": lambda rng: element_chain(1, 0, 1, rng),
     "two blocks": lambda rng: element_chain(2, 4, 5, rng),
     "uniform": lambda rng: element_chain(30, 6, 14, rng),
-    "nodes only": lambda rng: element_chain(30, 0, 7, rng),
+    "nodes only": lambda rng: element_chain(8, 0, 7, rng),
     "wide": lambda rng: element_chain(4, 20, 45, rng),
     "different sizes": lambda rng: staircase([3, 17, 1, 8, 9, 24, 2], [3, 1, 4, 0, 9, 2], rng),
     "with gaps": lambda rng: staircase([9] * 20, [4] * 19, rng, density=0.4),
-    "saddle points": lambda rng: saddle_points(12, rng),
+    "saddle points": lambda rng: saddle_points(6, rng),
     "conditions at both ends": lambda rng: conditions_at_both_ends(60, rng),
     "bidiagonal": lambda rng: bidiagonal(40, rng),
+    "Galerkin": lambda rng: galerkin(30, 8, 14, rng),
+    "Galerkin, one element": lambda rng: galerkin(1, 8, 14, rng),
+    "Galerkin, two elements": lambda rng: galerkin(2, 8, 14, rng),
+    "Galerkin, nodes only": lambda rng: galerkin(30, 0, 5, rng),
+    "Galerkin, tests left out at the end": lambda rng: galerkin(6, 6, 4, rng, rows_out=0),
+    "Galerkin, conditions at both ends": lambda rng: galerkin(30, 6, 4, rng, columns_out=2, rows_out=1),
+    "three blocks": lambda rng: three_blocks([0, 4, 13, 20, 21, 40, 47], [0, 6, 12, 21, 28, 39, 47], rng),
+    "three blocks, gaps": lambda rng: three_blocks(np.arange(0, 201, 10), np.arange(0, 201, 10), rng, density=0.2),
+    "empty blocks": lambda rng: three_blocks([0, 0, 5, 5, 12, 12, 12, 20], [0, 3, 5, 9, 9, 12, 12, 20], rng),
+    "many delays": lambda rng: many_delays(30, rng),
 }
 
 
@@ -116,8 +178,8 @@ def rng():
     return np.random.default_rng(7)
 
 
-def factored(matrix, starts):
-    lu = ChainLU(matrix.indptr, matrix.indices, starts)
+def factored(matrix, column_starts, row_starts):
+    lu = ChainLU(matrix.indptr, matrix.indices, column_starts, row_starts)
     lu.factor(matrix.data)
     return lu
 
@@ -129,19 +191,19 @@ def backward_error(matrix, x, b):
 
 @pytest.mark.parametrize("name", CHAINS)
 def test_solves(name, rng):
-    matrix, starts = CHAINS[name](rng)
+    matrix, *starts = CHAINS[name](rng)
     b = rng.uniform(-1, 1, matrix.shape[0])
-    lu = factored(matrix, starts)
+    lu = factored(matrix, *starts)
     assert backward_error(matrix, lu.solve(b), b) < 1e-14
     assert backward_error(matrix.T, lu.solve_transposed(b), b) < 1e-13
-    assert (lu.n, lu.n_blocks) == (matrix.shape[0], len(starts) - 1)
+    assert (lu.n, lu.n_blocks) == (matrix.shape[0], len(starts[0]) - 1)
 
 
 @pytest.mark.parametrize("name", CHAINS)
 def test_agrees_with_others(name, rng):
-    matrix, starts = CHAINS[name](rng)
+    matrix, *starts = CHAINS[name](rng)
     b = rng.uniform(-1, 1, matrix.shape[0])
-    lu, dense = factored(matrix, starts), matrix.toarray()
+    lu, dense = factored(matrix, *starts), matrix.toarray()
     tolerance = 1e-14 * np.linalg.cond(dense)
     for mine, others in ((lu.solve(b), (np.linalg.solve(dense, b), spla.splu(matrix.tocsc()).solve(b))),
                          (lu.solve_transposed(b), (np.linalg.solve(dense.T, b),))):
@@ -150,10 +212,10 @@ def test_agrees_with_others(name, rng):
 
 
 def test_several_right_hand_sides(rng):
-    matrix, starts = element_chain(10, 3, 5, rng)
+    matrix, *starts = element_chain(10, 3, 5, rng)
     b = rng.uniform(-1, 1, (matrix.shape[0], 3))
     kept = b.copy()
-    lu = factored(matrix, starts)
+    lu = factored(matrix, *starts)
     for solve in (lu.solve, lu.solve_transposed):
         x = solve(b)
         assert x.shape == b.shape
@@ -164,17 +226,17 @@ def test_several_right_hand_sides(rng):
 
 
 def test_factors_again(rng):
-    matrix, starts = element_chain(10, 3, 5, rng)
+    matrix, *starts = element_chain(10, 3, 5, rng)
     b, fresh = rng.uniform(-1, 1, matrix.shape[0]), rng.uniform(-1, 1, matrix.nnz)
-    lu = factored(matrix, starts)
+    lu = factored(matrix, *starts)
     first = lu.solve(b)
-    with pytest.raises(SolveError):
+    with pytest.raises(SingularMatrix):
         lu.factor(np.zeros(matrix.nnz))
     with pytest.raises(SolveError, match="call factor"):
         lu.solve(b)
     lu.factor(fresh)
     other = sp.csr_matrix((fresh, matrix.indices, matrix.indptr))
-    np.testing.assert_array_equal(lu.solve(b), factored(other, starts).solve(b))
+    np.testing.assert_array_equal(lu.solve(b), factored(other, *starts).solve(b))
     lu.factor(matrix.data)
     np.testing.assert_array_equal(lu.solve(b), first)
 
@@ -182,84 +244,122 @@ def test_factors_again(rng):
 @pytest.mark.parametrize("side", ["rows", "columns"])
 @pytest.mark.parametrize("name", ["uniform", "different sizes", "with gaps", "bidiagonal"])
 def test_bad_scaling(name, side, rng):
-    matrix, starts = CHAINS[name](rng)
+    matrix, *starts = CHAINS[name](rng)
     scale = sp.diags(10.0 ** rng.choice([-8, 0, 8], matrix.shape[0]))
     scaled = sp.csr_matrix(scale @ matrix if side == "rows" else matrix @ scale)
     scaled.sort_indices()
     b = scaled @ rng.uniform(-1, 1, matrix.shape[0])
-    assert backward_error(scaled, factored(scaled, starts).solve(b), b) < 1e-13
+    assert backward_error(scaled, factored(scaled, *starts).solve(b), b) < 1e-13
 
 
 def test_memory(rng):
-    """No more than two dense blocks of pivot rows and one of multipliers."""
-    matrix, starts = element_chain(100, 8, 8, rng)
-    lu = ChainLU(matrix.indptr, matrix.indices, starts)
-    assert lu.fill < 100 * (16 * 32 + (16 + 8) * 16)
+    """No more than two dense blocks of pivot rows and of multipliers."""
+    matrix, *starts = element_chain(100, 8, 8, rng)
+    assert 0 < factored(matrix, *starts).fill < 100 * 2 * 16 * 32
+
+
+@pytest.mark.parametrize("name", ["Galerkin", "many delays", "one block"])
+def test_more_room(name, rng):
+    """When a front and store that start small turn out so, both grow."""
+    matrix, *starts = CHAINS[name](rng)
+    b = rng.uniform(-1, 1, matrix.shape[0])
+    lu = ChainLU(matrix.indptr, matrix.indices, *starts)
+    lu._capacity = lu._store = 1
+    lu.factor(matrix.data)
+    np.testing.assert_array_equal(lu.solve(b), factored(matrix, *starts).solve(b))
 
 
 @pytest.mark.parametrize("factor", [1.0, 1e9, 1e-9])
 def test_dependent_row(factor, rng):
-    """The rows of later blocks stand in for a dependent one, so that a pivot is missing at the end only."""
-    matrix, starts = bidiagonal(8, rng)
+    """Found where it is, although rows of later blocks could stand in for it up to the last one."""
+    matrix, *starts = bidiagonal(8, rng)
     dense = matrix.toarray()
     dense[47] = factor * (dense[43] + dense[45] / 3)
-    with pytest.raises(SolveError, match=r"in block 7 of 8; left are rows 47 \(from block 3\)"):
-        factored(sp.csr_matrix(dense), starts)
+    with pytest.raises(SingularMatrix, match=r"in block 4 of 8.*: row 4[357] depends"):
+        factored(sp.csr_matrix(dense), *starts)
 
 
 def test_dependent_column(rng):
     """Found where it is."""
-    matrix, starts = bidiagonal(8, rng)
+    matrix, *starts = bidiagonal(8, rng)
     dense = matrix.toarray()
     dense[:, 47] = dense[:, 43] + dense[:, 45] / 3
-    with pytest.raises(SolveError, match="for column 47, in block 4 of 8"):
-        factored(sp.csr_matrix(dense), starts)
+    with pytest.raises(SingularMatrix, match=r"in block 4 of 8.*: no pivot for column 47"):
+        factored(sp.csr_matrix(dense), *starts)
 
 
 @pytest.mark.parametrize("stored", [False, True])
 def test_empty_column_and_row(stored, rng):
-    matrix, starts = bidiagonal(8, rng)
-    for zero, message in ((np.s_[:, 35], "for column 35, in block 3 of 8"),
-                          (np.s_[35], "rows 35" if stored else "no row is left")):
+    matrix, *starts = bidiagonal(8, rng)
+    for zero, message in ((np.s_[:, 35], "in block 3 of 8.*: no pivot for column 35"),
+                          (np.s_[35], "in block 3 of 8.*: row 35 depends")):
         dense = matrix.toarray()
         dense[zero] = 0
         broken = sp.csr_matrix(dense)
         if stored:
             broken = sp.csr_matrix((dense[matrix.nonzero()], matrix.indices, matrix.indptr))
-        with pytest.raises(SolveError, match=message):
-            factored(broken, starts)
+        with pytest.raises(SingularMatrix, match=message):
+            factored(broken, *starts)
+
+
+@pytest.mark.parametrize("name", ["uniform", "with gaps", "Galerkin", "three blocks", "saddle points", "many delays"])
+@pytest.mark.parametrize("side", ["row", "column"])
+def test_never_garbage(name, side, rng):
+    """A row or column that depends on others nearby is refused, or at least the solution solves the system."""
+    matrix, *starts = CHAINS[name](rng)
+    n, b = matrix.shape[0], rng.uniform(-1, 1, matrix.shape[0])
+    for place in rng.integers(0, n - 4, 20):
+        dense = matrix.T.toarray() if side == "column" else matrix.toarray()
+        dense[place] = dense[place + 1] + dense[place + 3] / 3
+        broken = sp.csr_matrix(dense.T if side == "column" else dense)
+        try:
+            lu = factored(broken, *starts)
+        except (InputError, SolveError):
+            continue
+        assert backward_error(broken, lu.solve(b), b) < 1e-12
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_not_finite(value, rng):
-    matrix, starts = bidiagonal(8, rng)
+    matrix, *starts = bidiagonal(8, rng)
     matrix.data[matrix.indptr[35] + 2] = value
     with pytest.raises(SolveError, match="not finite in row 35"):
-        factored(matrix, starts)
+        factored(matrix, *starts)
 
 
 def test_row_too_wide(rng):
-    matrix, starts = bidiagonal(8, rng)
+    matrix, *starts = bidiagonal(8, rng)
     wide = matrix.tolil()
     wide[35, 5] = 1.0
     wide = wide.tocsr()
-    with pytest.raises(InputError, match="row 35 touches blocks 0 to 3"):
-        ChainLU(wide.indptr, wide.indices, starts)
+    with pytest.raises(InputError, match="row 35 of block 3 touches blocks 0 to 3"):
+        ChainLU(wide.indptr, wide.indices, *starts)
 
 
 def test_wrong_input(rng):
-    matrix, starts = bidiagonal(3, rng)
+    matrix, *starts = bidiagonal(3, rng)
     indptr, indices = matrix.indptr, matrix.indices
-    for wrong in ([0, 10, 20], [0, 10, 10, 30], [1, 10, 30], [0]):
-        with pytest.raises(InputError, match="block_starts"):
-            ChainLU(indptr, indices, wrong)
+    good = starts[0]
+    for wrong in ([0, 10, 20, 20], [0, 20, 10, 30], [1, 10, 20, 30], [0], []):
+        with pytest.raises(InputError, match="column_starts must rise"):
+            ChainLU(indptr, indices, wrong, good)
+        with pytest.raises(InputError, match="row_starts must rise"):
+            ChainLU(indptr, indices, good, wrong)
+    with pytest.raises(InputError, match="row_starts must rise"):
+        ChainLU(indptr, indices, good, [0, 30])
     with pytest.raises(InputError, match="row 2 must ascend"):
-        ChainLU(indptr, np.concatenate([indices[:20], indices[29:19:-1], indices[30:]]), starts)
+        ChainLU(indptr, np.concatenate([indices[:20], indices[29:19:-1], indices[30:]]), *starts)
     with pytest.raises(InputError, match=r"row 29 must .* 29"):
-        ChainLU(indptr, np.concatenate([indices[:-1], [30]]), starts)
+        ChainLU(indptr, np.concatenate([indices[:-1], [30]]), *starts)
     with pytest.raises(InputError, match="indptr"):
-        ChainLU(indptr, indices[:-1], starts)
-    lu = factored(matrix, starts)
+        ChainLU(indptr, indices[:-1], *starts)
+    with pytest.raises(InputError, match="indptr"):
+        ChainLU(np.concatenate([[0, 20, 10], indptr[3:]]), indices, *starts)
+    lu = ChainLU(indptr, indices, *starts)
+    for solve in (lu.solve, lu.solve_transposed):
+        with pytest.raises(SolveError, match="call factor"):
+            solve(np.ones(30))
+    lu.factor(matrix.data)
     with pytest.raises(InputError, match="data"):
         lu.factor(matrix.data[1:])
     for wrong in (np.ones(29), np.ones((30, 1, 1)), 1.0):
@@ -269,23 +369,50 @@ def test_wrong_input(rng):
 
 @st.composite
 def shapes(draw):
-    sizes = draw(st.lists(st.integers(1, 19), min_size=1, max_size=7))
-    early = [draw(st.integers(0, next_size)) for next_size in sizes[1:]]
-    return sizes, early, draw(st.sampled_from([0.3, 0.7, 1.0])), draw(st.integers(0, 99))
+    """Sizes of blocks, how far rows are ahead of columns, share of entries that are there, seed."""
+    sizes = draw(st.lists(st.integers(0, 19), min_size=1, max_size=7).filter(any))
+    ahead = [draw(st.integers(-size, next_size)) for size, next_size in pairwise(sizes)]
+    return sizes, ahead, draw(st.sampled_from([0.1, 0.3, 0.7, 1.0])), draw(st.integers(0, 99))
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(shapes())
 def test_any_shape(shape):
-    """Blocks of any size, and up to one block more rows than columns at any time."""
-    sizes, early, density, seed = shape
+    """Blocks of any size, also empty ones, and up to one block more rows than columns, or fewer, at any time."""
+    sizes, ahead, density, seed = shape
     rng = np.random.default_rng(seed)
-    matrix, starts = staircase(sizes, early, rng, density)
+    starts = starts_of(sizes)
+    rows = np.maximum.accumulate(starts + [0, *ahead, 0])
+    matrix, *starts = three_blocks(starts, rows, rng, density)
     b = rng.uniform(-1, 1, matrix.shape[0])
     try:
-        lu = factored(matrix, starts)
-    except SolveError:
+        lu = factored(matrix, *starts)
+    except SingularMatrix:
         assert np.linalg.cond(matrix.toarray()) > 1e12
         return
     assert backward_error(matrix, lu.solve(b), b) < 1e-13
     assert backward_error(matrix.T, lu.solve_transposed(b), b) < 1e-13
+
+
+ELEMENTS = [tf.MixedGalerkin(1), tf.BubnovGalerkin(1), tf.BubnovGalerkin(2, "continuous"),
+            tf.BubnovGalerkin(2, drop="end")]
+
+
+@pytest.mark.parametrize("model", [spinning_box, pendulum])
+@pytest.mark.parametrize("rotation", ROTATIONS)
+@pytest.mark.parametrize("element", ELEMENTS, ids=str)
+def test_tangents(model, rotation, element, rng):
+    """Of the first iteration of Newton's method."""
+    problem = model(rotation)
+    system, z0 = problem.system, problem.z0
+    plan, scaling = ElementPlan(system, element), Scaling.of("full", system, element, 0, z0)
+    for n_elements in (1, 2, 40):
+        mesh = tf.TimeMesh.uniform((0, 0.0125 * n_elements), n_elements)
+        chain = ChainSystem(plan, mesh, scaling)
+        chain.evaluate(plan.columns.pack(*initial_guess("mg1", system, element, mesh, z0)))
+        pattern = chain.assembler.pattern
+        matrix = sp.csr_matrix((chain.data, pattern.indices, pattern.indptr))
+        b = rng.uniform(-1, 1, matrix.shape[0])
+        lu = factored(matrix, pattern.column_starts, pattern.row_starts)
+        assert backward_error(matrix, lu.solve(b), b) < 1e-14
+        assert backward_error(matrix.T, lu.solve_transposed(b), b) < 1e-13

@@ -1,6 +1,6 @@
 """The embedded time-chain LU."""
 
-from ..frontal import ChainLU
+from ..chain import ChainLU
 from .base import LinearSolver
 
 
