@@ -67,11 +67,13 @@ class LinearSolver(ABC):
 
     def factor(self, data):
         """Factor the matrix with the given CSR values."""
+        from .norms import infinity_norm
+
         if not hasattr(self, "matrix"):
             n = len(self.pattern.indptr) - 1
             self.matrix = sp.csr_matrix((data, self.pattern.indices, self.pattern.indptr), shape=(n, n))
         self.matrix.data = data
-        self._norm = np.add.reduceat(np.abs(data), self.pattern.indptr[:-1]).max()  # no row is empty
+        self._norm = infinity_norm(self.pattern.indptr, data)
         self._factor(self.matrix)
 
     def solve_checked(self, b):

@@ -1,0 +1,16 @@
+"""Norms of large sparse matrices without copies: a copy of the numbers costs as much as the assembly."""
+
+from numba import njit
+
+
+@njit(cache=True)
+def infinity_norm(indptr, data):
+    """Largest sum of magnitudes of a row of a CSR matrix; NaN and infinity come through."""
+    norm = 0.0
+    for r in range(len(indptr) - 1):
+        total = 0.0
+        for k in range(indptr[r], indptr[r + 1]):
+            total += abs(data[k])
+        if not total <= norm:
+            norm = total
+    return norm
