@@ -188,3 +188,34 @@ def aligned_zeros(n):
     memory = np.zeros(n + LANES)
     skip = (-memory.ctypes.data % 64) // 8
     return memory[skip:skip + n]
+
+
+@intrinsic
+def copy_lanes(typing, y, i, x, j):
+    """y[i:i+8] = x[j:j+8], offsets counted in doubles from the start of C-contiguous arrays."""
+
+    def emit(context, builder, signature, args):
+        ty, _, tx, _ = signature.args
+        y, i, x, j = args
+        builder.store(_load(context, builder, tx, x, j), _pointer(context, builder, ty, y, i), align=8)
+        return context.get_dummy_value()
+
+    return types.void(y, types.int64, x, types.int64), emit
+
+
+@intrinsic
+def dot_runs(typing, x, i, y, j, n):
+    """Sum of x[i:i+n] * y[j:j+n] for n a multiple of 8, with one partial sum per lane."""
+
+    def emit(context, builder, signature, args):
+        tx, _, ty, _, _ = signature.args
+        x, i, y, j, n = args
+        total = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, [0.0] * LANES))
+        fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_VECTOR, [_VECTOR] * 3), "llvm.fma.v8f64")
+        with cgutils.for_range_slice(builder, n.type(0), n, n.type(LANES)) as (k, _):
+            factors = [_load(context, builder, ty, y, builder.add(j, k)),
+                       _load(context, builder, tx, x, builder.add(i, k))]
+            builder.store(builder.call(fma, [*factors, builder.load(total)]), total)
+        return _reduce(builder, builder.load(total), builder.fadd)
+
+    return types.float64(x, types.int64, y, types.int64, types.int64), emit
