@@ -84,8 +84,8 @@ def test_ranks_that_repeat_the_work_say_so():
 
 
 def test_error_on_one_rank_ends_all():
-    code = ("from mpi4py import MPI; from timefem import cli; solve = cli._solve\n"
-            "cli._solve = lambda *a, **k: 1 / 0 if MPI.COMM_WORLD.rank else solve(*a, **k)\n"
+    code = ("from mpi4py import MPI; from timefem import cli, solving; solve = solving.solve\n"
+            "solving.solve = lambda *a, **k: 1 / 0 if MPI.COMM_WORLD.rank else solve(*a, **k)\n"
             f"cli.main(['run', *{CASES['BG(3)'][1]!r}, *{SHARED!r}])")
     run = mpirun(2, "-c", code)
     assert run.returncode != 0 and "ZeroDivisionError" in run.stderr
