@@ -3,7 +3,44 @@
 from .assembly import TimeMesh
 from .elements import BubnovGalerkin, ElementBatch, LagrangeBasis, MixedGalerkin, TimeElement, gauss_legendre
 from .errors import InputError, MissingBackend, SolveError
-from .mechanics import CanonicalState, FixedPoint, Gravity, Pose, RigidBody, System
+from .mechanics import (
+    CanonicalState,
+    Constant,
+    Constraint,
+    Cylindrical,
+    Damper,
+    FixedPoint,
+    Force,
+    Formula,
+    Gravity,
+    MassProperties,
+    NonlinearSpring,
+    Planar,
+    PointMass,
+    Pose,
+    PrescribedAngle,
+    PrescribedPosition,
+    Prismatic,
+    Ramp,
+    RayleighDissipation,
+    Revolute,
+    RigidBody,
+    RigidDistance,
+    RotationalSpring,
+    Sine,
+    Spherical,
+    Spring,
+    Step,
+    System,
+    Table,
+    TimeFunction,
+    Torque,
+    TorsionalDamper,
+    TorsionalSpring,
+    TrianglePulse,
+    Universal,
+    Weld,
+)
 from .problems import InitialValueProblem
 from .solution import Solution, load
 from .solvers.newton import Newton
@@ -12,7 +49,12 @@ from .solving import solve
 __version__ = "0.1.0"
 
 __all__ = [
-    "BubnovGalerkin", "CanonicalState", "ElementBatch", "FixedPoint", "Gravity", "InitialValueProblem", "InputError",
-    "LagrangeBasis", "MissingBackend", "MixedGalerkin", "Newton", "Pose", "RigidBody", "Solution", "SolveError",
-    "System", "TimeElement", "TimeMesh", "gauss_legendre", "load", "solve",
+    "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "FixedPoint", "Gravity",
+    "InitialValueProblem", "InputError", "LagrangeBasis", "MassProperties", "MissingBackend", "MixedGalerkin", "Newton",
+    "Planar", "PointMass", "Pose", "PrescribedAngle", "PrescribedPosition", "Prismatic", "Revolute", "RigidBody",
+    "RigidDistance", "Solution", "SolveError", "Spherical", "System", "TimeElement", "TimeMesh", "Universal", "Weld",
+    "gauss_legendre", "load", "solve",
+    # forces and functions of time
+    "Constant", "Damper", "Force", "Formula", "NonlinearSpring", "Ramp", "RayleighDissipation", "RotationalSpring",
+    "Sine", "Spring", "Step", "Table", "TimeFunction", "Torque", "TorsionalDamper", "TorsionalSpring", "TrianglePulse",
 ]

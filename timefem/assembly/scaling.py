@@ -42,7 +42,9 @@ class Scaling:
         if name == "full":
             root = np.sqrt(system.mass_scale)
             state = np.concatenate([1 / root, root])
-            gradient = np.abs(system.derivatives(t, z)[1] * state).max(axis=1, initial=0)
+            jacobian = system.derivatives(t, z)[1].tocoo()
+            gradient = np.zeros(system.n_multipliers)
+            np.maximum.at(gradient, jacobian.row, np.abs(jacobian.data) * state[jacobian.col])
             multipliers = 1 / np.where(gradient > 0, gradient, 1.0)
         powers = (0, 0) if name == "none" else (-1, element.constraint_row_power)
         return cls(name, state, multipliers, *powers)

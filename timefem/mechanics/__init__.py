@@ -1,11 +1,47 @@
 """What moves: bodies, joints, forces and the system they make."""
 
-from .forces import Gravity
-from .joints import FixedPoint
+from .forces import (
+    Damper,
+    Force,
+    Gravity,
+    NonlinearSpring,
+    RayleighDissipation,
+    RotationalSpring,
+    Spring,
+    Torque,
+    TorsionalDamper,
+    TorsionalSpring,
+)
+from .inertia import MassProperties
+from .joints import (
+    Constraint,
+    Cylindrical,
+    FixedPoint,
+    Frame,
+    Joint,
+    Planar,
+    PrescribedAngle,
+    PrescribedPosition,
+    Prismatic,
+    Revolute,
+    RigidDistance,
+    Spherical,
+    Universal,
+    Weld,
+)
 from .part import Body, Part, Symbols
+from .point_mass import PointMass
 from .pose import CanonicalState, Pose
 from .rigid_body import DirectorBody, QuaternionBody, RigidBody, RigidBodyBase
 from .system import PartGroup, System
+from .time_functions import Constant, Formula, Ramp, Sine, Step, Table, TimeFunction, TrianglePulse
 
-__all__ = ["Body", "CanonicalState", "DirectorBody", "FixedPoint", "Gravity", "Part", "PartGroup", "Pose",
-           "QuaternionBody", "RigidBody", "RigidBodyBase", "Symbols", "System"]
+__all__ = ["Body", "CanonicalState", "Constraint", "Cylindrical", "DirectorBody", "FixedPoint", "Frame", "Gravity",
+           "Joint", "MassProperties", "Part", "PartGroup", "Planar", "PointMass", "Pose", "PrescribedAngle",
+           "PrescribedPosition", "Prismatic", "QuaternionBody", "Revolute", "RigidBody", "RigidBodyBase",
+           "RigidDistance", "Spherical", "Symbols", "System", "Universal", "Weld",
+           # forces
+           "Damper", "Force", "NonlinearSpring", "RayleighDissipation", "RotationalSpring", "Spring", "Torque",
+           "TorsionalDamper", "TorsionalSpring",
+           # functions of time
+           "Constant", "Formula", "Ramp", "Sine", "Step", "Table", "TimeFunction", "TrianglePulse"]

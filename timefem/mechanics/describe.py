@@ -1,21 +1,66 @@
 """A system as plain data, for files, and back: no code is stored, and none is run from a file."""
 
+from dataclasses import fields
+
 import numpy as np
 
 from ..errors import InputError
-from .forces import Gravity
-from .joints import FixedPoint
+from .forces import (
+    Damper,
+    Force,
+    Gravity,
+    NonlinearSpring,
+    RayleighDissipation,
+    RotationalSpring,
+    Spring,
+    Torque,
+    TorsionalDamper,
+    TorsionalSpring,
+)
+from .joints import (
+    Cylindrical,
+    FixedPoint,
+    Planar,
+    Prismatic,
+    Revolute,
+    RigidDistance,
+    Spherical,
+    Universal,
+    Weld,
+)
+from .point_mass import PointMass
 from .rigid_body import DirectorBody, QuaternionBody
 from .system import System
+from .time_functions import Constant, Ramp, Sine, Step, Table, TrianglePulse
 
 # Each class with the attributes that its constructor takes under the same names; a joint or force takes its
 # bodies first. A new part needs one line here.
 PARTS = {
     QuaternionBody: ("mass", "inertia", "inverse_mass", "name", "size"),
     DirectorBody: ("mass", "inertia", "name", "size"),
+    PointMass: ("mass", "dimension", "name"),
     FixedPoint: ("point", "at", "name"),
+    Spherical: ("point_a", "point_b", "invariant", "name"),
+    Revolute: ("point_a", "point_b", "axis_a", "axis_b", "invariant", "name"),
+    Universal: ("point_a", "point_b", "axis_a", "axis_b", "invariant", "name"),
+    Weld: ("point_a", "point_b", "orientation", "invariant", "name"),
+    Cylindrical: ("point_a", "point_b", "axis_a", "axis_b", "name"),
+    Prismatic: ("point_a", "point_b", "axis_b", "orientation", "name"),
+    Planar: ("point_a", "point_b", "axis_a", "axis_b", "name"),
+    RigidDistance: ("point_a", "point_b", "length", "name"),
     Gravity: ("acceleration", "name"),
+    Spring: ("point_a", "point_b", "stiffness", "rest_length", "name"),
+    NonlinearSpring: ("point_a", "point_b", "potential", "name"),  # named so that its function is refused, not itself
+    TorsionalSpring: ("axis", "stiffness", "rest_angle", "reference", "name"),
+    RotationalSpring: ("stiffness", "reference", "name"),
+    Damper: ("point_a", "point_b", "damping", "name"),
+    TorsionalDamper: ("axis", "damping", "name"),
+    RayleighDissipation: ("linear", "angular", "name"),
+    Force: ("value", "point", "time", "frame", "name"),
+    Torque: ("value", "time", "frame", "name"),
 }
+# Functions of time inside of parts; those given by formulas are code, and cannot be stored.
+TIME_FUNCTIONS = {cls.__name__: cls for cls in (Constant, Ramp, TrianglePulse, Step, Sine, Table)}
 
 
 def describe(system):
@@ -69,6 +114,9 @@ def build(description):
 
 def plain(what, value):
     """`value` as JSON can hold it: NumPy arrays and numbers become lists and numbers, which keeps every bit."""
+    if TIME_FUNCTIONS.get(type(value).__name__) is type(value):
+        return {"function": type(value).__name__,
+                **{f.name: plain(what, getattr(value, f.name)) for f in fields(value)}}
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):
@@ -82,8 +130,20 @@ def _make(entry, bodies=()):
     known = {cls.__name__: cls for cls in PARTS}
     if entry["class"] not in known:
         raise InputError(f"unknown part {entry['class']!r}; known are {_known()}")
-    own = {name: value for name, value in entry.items() if name not in ("class", "bodies")}
+    own = {name: _restore(value) for name, value in entry.items() if name not in ("class", "bodies")}
     return known[entry["class"]](*bodies, **own)
+
+
+def _restore(value):
+    """Functions of time from their descriptions, also in lists."""
+    if isinstance(value, list):
+        return [_restore(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    own = {name: v for name, v in value.items() if name != "function"}
+    if value["function"] not in TIME_FUNCTIONS:
+        raise InputError(f"unknown function of time {value['function']!r}; known are {', '.join(TIME_FUNCTIONS)}")
+    return TIME_FUNCTIONS[value["function"]](**own)
 
 
 def _known():

@@ -93,6 +93,13 @@ class RigidBodyBase(Body):
         """Symbolic position of the centre of mass (3,) and rotation matrix (3, 3) at coordinates `q`."""
 
     @abstractmethod
+    def angular_velocity_map(self, q):
+        """Symbolic A(q), shape (3, n_q): the angular velocity in space axes is omega = A(q) qdot.
+
+        Its transpose gives the generalized force of a torque m in space axes, Q = A(q)^T m, as Q.qdot = m.omega.
+        """
+
+    @abstractmethod
     def state(self, pose):
         """Coordinates and momenta of a `Pose`: two arrays of length n_q."""
 
@@ -187,6 +194,12 @@ class QuaternionBody(RigidBodyBase):
         g = ca.horzcat(-v, a * ca.SX.eye(3) - ca.skew(v))
         return q[:3], e @ g.T
 
+    def angular_velocity_map(self, q):
+        import casadi as ca
+
+        a, v = q[3], q[4:]
+        return ca.horzcat(ca.SX(3, 3), -2 * v, 2 * (a * ca.SX.eye(3) + ca.skew(v)))  # omega = 2 E(q) qdot
+
     def state(self, pose):
         quaternion = pose.quaternion
         spin = self.inertia @ pose.angular_velocity_in("body")
@@ -254,6 +267,11 @@ class DirectorBody(RigidBodyBase):
         import casadi as ca
 
         return q[:3], ca.reshape(q[3:], 3, 3)
+
+    def angular_velocity_map(self, q):
+        import casadi as ca
+
+        return ca.horzcat(ca.SX(3, 3), *(ca.skew(q[3 * i:3 * i + 3]) / 2 for i in range(1, 4)))  # 1/2 d_i x d_i'
 
     def state(self, pose):
         r = rotations.matrix_from_quaternion(pose.quaternion)

@@ -1,5 +1,6 @@
 """A mechanical system: bodies, joints and forces, and where each has its place in the state."""
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -58,8 +59,8 @@ class System:
                 raise InputError(f"System: {part!r} is not a body, joint or force")
         if gravity is not None:
             parts += [Gravity(b, gravity) for b in parts if isinstance(b, Body)]
-        for part in parts:
-            if sum(part is other for other in parts) > 1:
+        for part, times in Counter(parts).items():
+            if times > 1:
                 raise InputError(f"System: {part!r} is given twice")
         self.parts = tuple(parts)
         self.bodies = tuple(p for p in parts if isinstance(p, Body))
@@ -67,16 +68,16 @@ class System:
             raise InputError("System: at least one body is needed")
         for part in parts:
             for body in part.bodies:
-                if not any(body is b for b in self.bodies):
+                if body not in self._coordinates:
                     raise InputError(f"System: {self.label(part)} acts on {body!r}, which is not in the system")
         self.n_q = sum(b.n_q for b in self.bodies)
         self.n_z = 2 * self.n_q
         self.n_constraints = sum(len(p.constraint_names) for p in parts)
         self.n_multipliers = 2 * self.n_constraints
         names = [self.label(b) for b in self.bodies]
-        for name in names:
-            if names.count(name) > 1:
-                raise InputError(f"System: two bodies have the name {name!r}")
+        if len(self._names) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"System: two bodies have the name {twice!r}")
 
     def __repr__(self):
         return (f"System({len(self.bodies)} bodies, {len(self.parts) - len(self.bodies)} joints and forces, "
@@ -84,12 +85,26 @@ class System:
 
     def label(self, part):
         """Name of a part for messages and files: its own, or its class and number."""
-        if part.name:
-            return part.name
-        if isinstance(part, Body):
-            return f"body{[p for p in self.parts if isinstance(p, Body)].index(part) + 1}"
-        same = [p for p in self.parts if type(p) is type(part)]
-        return f"{type(part).__name__} {[p is part for p in same].index(True) + 1}"
+        return part.name or self._numbered[part]
+
+    @cached_property
+    def _numbered(self):
+        """Labels of unnamed parts: bodies are counted together, other parts by class."""
+        count, labels = Counter(), {}
+        for part in self.parts:
+            name = "body" if isinstance(part, Body) else f"{type(part).__name__} "
+            count[name] += 1
+            labels[part] = f"{name}{count[name]}"
+        return labels
+
+    @cached_property
+    def _names(self):
+        return {self.label(b): b for b in self.bodies}
+
+    @cached_property
+    def _coordinates(self):
+        stops = np.cumsum([b.n_q for b in self.bodies]).tolist()
+        return {b: slice(stop - b.n_q, stop) for b, stop in zip(self.bodies, stops, strict=True)}
 
     def find(self, body):
         """The body itself, or the body of that name.
@@ -99,19 +114,17 @@ class System:
         InputError
             When the system has no such body; names those it has.
         """
-        for b in self.bodies:
-            if b is body or (isinstance(body, str) and self.label(b) == body):
-                return b
+        if isinstance(body, Body) and body in self._coordinates:
+            return body
+        if isinstance(body, str) and body in self._names:
+            return self._names[body]
         raise InputError(f"no body {body!r} in the system; it has {', '.join(map(self.label, self.bodies))}")
 
     def coordinates(self, body):
         """Slice of the body's coordinates in `q` (and of its momenta in `p`)."""
-        start = 0
-        for b in self.bodies:
-            if b is body:
-                return slice(start, start + b.n_q)
-            start += b.n_q
-        raise InputError(f"{body!r} is not in the system")
+        if not isinstance(body, Body) or body not in self._coordinates:
+            raise InputError(f"{body!r} is not in the system")
+        return self._coordinates[body]
 
     @property
     def constraint_names(self):
@@ -124,11 +137,10 @@ class System:
 
     @cached_property
     def groups(self):
-        starts = np.concatenate([[0], np.cumsum([b.n_q for b in self.bodies])])
-        first = {id(b): s for b, s in zip(self.bodies, starts, strict=False)}
         places, constraint = {}, 0
         for part in self.parts:
-            q = np.concatenate([np.arange(first[id(b)], first[id(b)] + b.n_q) for b in part.bodies])
+            coordinates = map(self.coordinates, part.bodies)
+            q = np.concatenate([np.arange(c.start, c.stop) for c in coordinates])
             g = np.arange(constraint, constraint + len(part.constraint_names))
             constraint += len(g)
             place = (part, np.concatenate([q, q + self.n_q]), np.concatenate([g, g + self.n_constraints]))
@@ -158,13 +170,57 @@ class System:
         """Potential energy V(q, t), shape (..., n_z) -> (...) [J]."""
         return self._energy("hamiltonian", t, z, bodies=False)
 
+    def velocity(self, t, z):
+        """Velocities qdot = dH/dp, shape (..., n_z) -> (..., n_q)."""
+        t, z, shape = self._points(t, z)
+        out = np.zeros((len(z), self.n_q))
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            if isinstance(group.part, Body):
+                index = group.state_index
+                out[:, index[:, :index.shape[1] // 2]] = _map(functions["velocity"], z[:, index], t, group.parameters)
+        return out.reshape(*shape, self.n_q)
+
+    @cached_property
+    def has_power(self):
+        """Whether anything but a potential does work: forces, and what depends on time explicitly."""
+        return any(functions["power"] is not None for functions in self._functions)
+
+    def power(self, t, z, rate=None, multipliers=None):
+        """Power of all that is not in H, shape (..., n_z) -> (...) [W].
+
+        `Q.qdot + dH/dt + lambda.dTheta/dt` with the partial time derivatives: forces without a potential, potentials
+        and constraints that depend on time. Along a motion it is the rate of H.
+
+        Parameters
+        ----------
+        t : array_like, shape (...)
+        z : array_like, shape (..., n_z)
+        rate : array_like, shape (..., n_q), optional
+            Velocities qdot; default `velocity(t, z)`.
+        multipliers : array_like, shape (..., n_multipliers), optional
+            Default: zero, which leaves out the constraints that depend on time.
+        """
+        t, z, shape = self._points(t, z)
+        total = np.zeros(len(z))
+        if not self.has_power:
+            return total.reshape(shape)
+        rate = self.velocity(t, z) if rate is None else np.reshape(np.asarray(rate, float), (len(z), self.n_q))
+        multipliers = np.zeros((len(z), self.n_multipliers)) if multipliers is None else \
+            np.reshape(np.asarray(multipliers, float), (len(z), self.n_multipliers))
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            if functions["power"] is not None:
+                index = group.state_index
+                motion = np.concatenate([z[:, index], rate[:, index[:, :index.shape[1] // 2]],
+                                         multipliers[:, group.multiplier_index]], axis=2)
+                total += _map(functions["power"], motion, t, group.parameters).sum(axis=(1, 2))
+        return total.reshape(shape)
+
     def _energy(self, name, t, z, bodies=True):
         t, z, shape = self._points(t, z)
         total = np.zeros(len(z))
         for group, functions in zip(self.groups, self._functions, strict=True):
             if bodies or not isinstance(group.part, Body):
-                for index, c in zip(group.state_index, group.parameters, strict=True):
-                    total += _map(functions[name], z[:, index], t, c)[:, 0]
+                total += _map(functions[name], z[:, group.state_index], t, group.parameters).sum(axis=(1, 2))
         return total.reshape(shape)
 
     def constraints(self, t, z):
@@ -172,22 +228,31 @@ class System:
         t, z, shape = self._points(t, z)
         out = np.zeros((len(z), self.n_multipliers))
         for group, functions in zip(self.groups, self._functions, strict=True):
-            for index, w, c in zip(group.state_index, group.multiplier_index, group.parameters, strict=True):
-                out[:, w] = _map(functions["theta"], z[:, index], t, c)
+            out[:, group.multiplier_index] = _map(functions["theta"], z[:, group.state_index], t, group.parameters)
         return out.reshape(*shape, self.n_multipliers)
 
     def derivatives(self, t, z):
         """At one state: grad H - (Q, 0) (n_z,), Jacobian of Theta (2 m, n_z), its partial time derivative (2 m,).
 
-        Without constraints the motion is zdot = J (grad H - (Q, 0)), Q the forces that have no potential.
+        The Jacobian is a SciPy CSR array. Without constraints the motion is zdot = J (grad H - (Q, 0)), Q the forces
+        that have no potential.
         """
-        grad, jac, rate = np.zeros(self.n_z), np.zeros((self.n_multipliers, self.n_z)), np.zeros(self.n_multipliers)
+        import scipy.sparse as sp
+
+        grad, rate = np.zeros(self.n_z), np.zeros(self.n_multipliers)
+        entries = [(np.zeros(0), np.zeros(0, int), np.zeros(0, int))]
+        t, z, _ = self._points(t, z)
         for group, functions in zip(self.groups, self._functions, strict=True):
-            for index, w, c in zip(group.state_index, group.multiplier_index, group.parameters, strict=True):
-                g, b, r = (np.array(v) for v in functions["derivatives"](z[index], t, c))
-                grad[index] += g[:, 0]
-                jac[np.ix_(w, index)] = b
-                rate[w] = r[:, 0]
+            index, w = group.state_index, group.multiplier_index
+            values = _map(functions["derivatives"], z[:, index], t, group.parameters)[0]
+            g, b, r = np.split(values, [index.shape[1], values.shape[1] - w.shape[1]], axis=1)
+            np.add.at(grad, index, g)
+            rate[w] = r
+            rows, columns = np.broadcast_arrays(w[:, None], index[:, :, None])  # column by column
+            entries.append((b.ravel(), rows.ravel(), columns.ravel()))
+        data, rows, columns = map(np.concatenate, zip(*entries, strict=True))
+        jac = sp.csr_array((data, (rows, columns)), shape=(self.n_multipliers, self.n_z))
+        jac.eliminate_zeros()
         return grad, jac, rate
 
     def consistent_multipliers(self, t, z):
@@ -200,27 +265,47 @@ class System:
         InputError
             When the constraints are redundant there.
         """
+        import scipy.sparse as sp
+
         grad, jac, rate = self.derivatives(t, z)
         if not self.n_multipliers:
             return np.zeros(0)
         n = self.n_q
-        jac_j = np.hstack([-jac[:, n:], jac[:, :n]])  # grad Theta J
-        matrix = jac_j @ jac.T
-        size = np.sqrt(np.linalg.norm(jac, axis=1))
-        singular = np.linalg.svd(matrix / np.outer(size, size) ** 2, compute_uv=False)
-        if singular[-1] < 1e-12 * singular[0]:
+        jac_j = sp.hstack([-jac[:, n:], jac[:, :n]])  # grad Theta J
+        size = np.sqrt(jac.multiply(jac).sum(axis=1))
+        scale = sp.diags_array(1 / np.where(size > 0, size, 1.0))
+        solve = _regular(sp.csc_matrix(scale @ jac_j @ jac.T @ scale))
+        if solve is None:
             raise InputError("the constraints are redundant at the initial state: "
                              "remove the constraints that repeat others")
-        return np.linalg.solve(matrix, -(jac_j @ grad + rate))
+        return scale @ solve(-(scale @ (jac_j @ grad + rate)))
+
+
+def _regular(matrix):
+    """The function `b -> matrix^-1 b` of a sparse matrix; None when its condition number is 1e12 or more."""
+    from scipy.sparse.linalg import LinearOperator, onenormest, splu
+
+    try:
+        lu = splu(matrix)
+    except RuntimeError:  # exactly singular
+        return None
+    n = matrix.shape[0]
+    inverse = LinearOperator((n, n), lu.solve, rmatvec=lambda b: lu.solve(b, "T"), dtype=float)
+    condition = abs(matrix).sum(axis=0).max() * onenormest(inverse)
+    return lu.solve if condition < 1e12 else None
 
 
 def _map(function, z, t, c):
-    """Evaluate `function(z, t, c)` at many points: (n, n_local), (n,), (n_c,) -> (n, n_out)."""
-    n = len(z)
-    if n == 0 or function.size1_out(0) == 0:
-        return np.zeros((n, function.size1_out(0)))
-    c = np.broadcast_to(c, (n, len(c)))
-    return np.array(function.map(n)(z.T, t[None, :], c.T)).T
+    """Evaluate `function(z, t, c)` for all parts of a group at many points.
+
+    Shapes (n, n_parts, n_local), (n,), (n_parts, n_c) -> (n, n_parts, n_out).
+    """
+    n, n_parts, n_local = z.shape
+    n_out = function.size1_out(0)
+    if n == 0 or n_out == 0:
+        return np.zeros((n, n_parts, n_out))
+    z, t, c = z.reshape(-1, n_local), np.repeat(t, n_parts), np.tile(c, (n, 1))
+    return np.array(function.map(len(z))(z.T, t[None], c.T)).T.reshape(n, n_parts, n_out)
 
 
 _POINTWISE = {}
@@ -236,11 +321,18 @@ def _pointwise(part):
         arguments = [z, s.t, s.parameters]
         energy = ca.SX(part.energy(s))
         theta = ca.vertcat(part.constraints(s), part.velocity_constraints(s))
-        force = ca.vertcat(part.force(s), ca.SX(z.numel() // 2, 1))
-        derivatives = [ca.gradient(energy, z) - force, ca.densify(ca.jacobian(theta, z)), ca.densify(ca.jacobian(theta, s.t))]
+        generalized = ca.SX(part.force(s))
+        force = ca.vertcat(generalized, ca.SX(z.numel() // 2, 1))
+        rate, w = ca.SX.sym("rate", z.numel() // 2), ca.SX.sym("w", theta.numel())
+        power = ca.dot(generalized, rate) + ca.jacobian(energy, s.t) + ca.dot(w, ca.jacobian(theta, s.t))
+        derivatives = [ca.gradient(energy, z) - force, ca.jacobian(theta, z), ca.jacobian(theta, s.t)]
         _POINTWISE[part.kind] = {
             "hamiltonian": ca.Function("hamiltonian", arguments, [ca.densify(energy)]),
             "theta": ca.Function("theta", arguments, [ca.densify(theta)]),
-            "derivatives": ca.Function("derivatives", arguments, [ca.densify(d) for d in derivatives]),
+            "velocity": ca.Function("velocity", arguments, [ca.densify(ca.vertcat(*s.velocity))]),
+            "power": None if ca.SX(power).is_zero() else ca.Function("power", [ca.vertcat(z, rate, w), *arguments[1:]],
+                                                                     [ca.densify(power)]),
+            "derivatives": ca.Function("derivatives", arguments,
+                                       [ca.vertcat(*(ca.vec(ca.densify(d)) for d in derivatives))]),
         }
     return _POINTWISE[part.kind]

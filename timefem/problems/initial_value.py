@@ -65,7 +65,7 @@ class InitialValueProblem:
         theta = self.system.constraints(self.t_span[0], self.z0)
         _, jacobian, _ = self.system.derivatives(self.t_span[0], self.z0)
         # a violation counts against the size of the terms that make up the constraint
-        size = np.maximum(1.0, np.abs(jacobian) @ np.abs(self.z0))
+        size = np.maximum(1.0, abs(jacobian) @ np.abs(self.z0))
         worst = np.argmax(np.abs(theta) / size) if len(theta) else None
         if worst is None or abs(theta[worst]) <= self.tolerance * size[worst]:
             return

@@ -1,9 +1,8 @@
-"""Forces that derive from a potential."""
+"""Weight."""
 
-
-from .. import validate
-from ..errors import InputError
-from .part import Body, Part
+from ... import validate
+from ...errors import InputError
+from ..part import Body, Part
 
 
 class Gravity(Part):
@@ -12,7 +11,7 @@ class Gravity(Part):
     Parameters
     ----------
     body : Body
-        A body with a `mass` whose first three coordinates are its centre of mass.
+        A body with a `mass` whose first coordinates, three or as many as it has, are its centre of mass.
     acceleration : array_like, shape (3,)
         Gravitational acceleration g in space [m/s^2], for instance (0, 0, -9.81).
     """
@@ -32,4 +31,5 @@ class Gravity(Part):
     def energy(self, s):
         import casadi as ca
 
-        return -ca.dot(s.own, s.q[0][:3])
+        n = min(3, self.bodies[0].n_q)  # a point mass in one or two dimensions feels its components only
+        return -ca.dot(s.own[:n], s.q[0][:n])

@@ -1,11 +1,11 @@
-"""Joints: constraints between bodies and the ground."""
+"""A point of a body held fast in space."""
 
 import numpy as np
 
-from .. import validate
-from ..errors import InputError
-from .part import Part
-from .rigid_body import RigidBodyBase
+from ... import validate
+from ...errors import InputError
+from ..part import Part
+from ..rigid_body import RigidBodyBase
 
 
 class FixedPoint(Part):

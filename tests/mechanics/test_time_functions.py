@@ -1,0 +1,125 @@
+"""Functions of time: values in NumPy and in symbols, derivatives, kinks, plain data, and refused input."""
+
+import math
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.kernels import compile_count
+from timefem.mechanics.describe import build, describe
+from timefem.mechanics.time_functions import as_time_function, as_vector_function
+
+T = np.array([-1.0, 0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0])
+CASES = {
+    "constant": (tf.Constant(2.5), lambda t: np.full_like(t, 2.5), ()),
+    "ramp": (tf.Ramp(0.5, 2, -1, 3), lambda t: np.interp(t, [0.5, 2], [-1, 3]), (0.5, 2)),
+    "triangle": (tf.TrianglePulse(0, 0.5, 2, 100), lambda t: np.interp(t, [0, 0.5, 2], [0, 100, 0]), (0, 0.5, 2)),
+    "step": (tf.Step(1, -4), lambda t: np.where(t >= 1, -4.0, 0.0), (1,)),
+    "sine": (tf.Sine(2, 0.7, 0.3, -1), lambda t: -1 + 2 * np.sin(2 * np.pi * 0.7 * t + 0.3), ()),
+    "table": (tf.Table([0, 0.5, 2, 4], [1, 3, -2, 0.5]), lambda t: np.interp(t, [0, 0.5, 2, 4], [1, 3, -2, 0.5]),
+              (0, 0.5, 2, 4)),
+    "cubic": (tf.Table([0, 1, 2, 4], [0, 1, 8, 64], "cubic"), lambda t: np.clip(t, 0, 4)**3, (0, 1, 2, 4)),
+    "formula": (tf.Formula(lambda t: ca.exp(-t) * t**2, kinks=[1]), lambda t: np.exp(-t) * t**2, (1,)),
+}
+
+
+@pytest.mark.parametrize("function, expected, kinks", CASES.values(), ids=CASES)
+def test_values(function, expected, kinks):
+    np.testing.assert_allclose(function(T), expected(T), rtol=0, atol=1e-13)
+    assert function(T.reshape(2, 5)).shape == (2, 5) and function(0.3).shape == () and function(np.zeros(0)).size == 0
+    assert function.kinks == kinks
+    t, c = ca.SX.sym("t"), ca.SX.sym("c", len(function.parameters))
+    values = ca.Function("f", [t, c], [function.formula(t, *ca.vertsplit(c))])
+    np.testing.assert_allclose([float(values(v, function.parameters)) for v in T], expected(T), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(float(ca.Function("f", [t], [function(t)])(0.25)), function(0.25), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("function", [case[0] for case in CASES.values()], ids=CASES)
+def test_time_derivative(function):
+    """A time function can also drive a constraint, whose time derivative is taken."""
+    t = ca.SX.sym("t")
+    slope = ca.Function("f", [t], [ca.jacobian(ca.SX(function(t)), t)])
+    for v in (0.3, 1.7, 3.1):
+        assert float(slope(v)) == pytest.approx((function(v + 1e-6) - function(v - 1e-6)) / 2e-6, abs=1e-6)
+
+
+def test_value_objects():
+    assert tf.Table([0, 1], [2, 3]) == tf.Table(np.array([0.0, 1.0]), (2, 3)) != tf.Table([0, 1], [2, 4])
+    assert hash(tf.Sine(1, 2)) == hash(tf.Sine(1, 2))
+    assert tf.Sine(1, 2).form == tf.Sine(3, 4).form != tf.Step(1, 2).form
+    assert tf.Table([0, 1], [2, 3]).form != tf.Table([0, 1, 2], [2, 3, 4]).form
+    with pytest.raises(AttributeError):
+        tf.Sine(1, 2).amplitude = 3
+
+
+def test_sample_of_a_function_of_numbers():
+    table = tf.Table.sample(lambda t: np.interp(t, [0, 2], [1, 2]) ** 2, np.linspace(0, 2, 41))
+    np.testing.assert_allclose(table(T), np.interp(T, [0, 2], [1, 2]) ** 2, rtol=0, atol=1e-12)
+
+
+def test_numbers_and_callables():
+    assert as_time_function("time", 3) == tf.Constant(3)
+    assert as_time_function("time", lambda t: 1.0 + 0 * t)(2.0) == 1
+    x, y, z = as_vector_function("value", lambda t: (t, 2 * t, ca.sin(t)))
+    assert (x(2.0), y(2.0), z(2.0)) == (2, 4, np.sin(2))
+    assert as_vector_function("value", [1, tf.Step(0, 1), ca.cos])[2](0.0) == 1
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: tf.Constant(np.nan), "Constant: value must be finite"),
+    (lambda: tf.Constant("x"), "value must be a number"),
+    (lambda: tf.Ramp(1, 1, 0, 1), "Ramp: times must increase, not 1, 1"),
+    (lambda: tf.TrianglePulse(0, 2, 1, 5), "times must increase"),
+    (lambda: tf.TrianglePulse(0, 1, 2, np.inf), "peak must be finite"),
+    (lambda: tf.Sine(1, np.nan), "frequency must be finite"),
+    (lambda: tf.Table([0, 1], [1, 2, 3]), "values must have shape"),
+    (lambda: tf.Table([0, 1], [[1, 2], [3, 4]]), "values must have shape"),
+    (lambda: tf.Table([0], [1]), "at least two times"),
+    (lambda: tf.Table([0, 0], [1, 2]), "times must increase"),
+    (lambda: tf.Table([0, np.nan], [1, 2]), "times must be finite"),
+    (lambda: tf.Table([0, 1], [1, np.inf]), "values must be finite"),
+    (lambda: tf.Table([0, 1], [1, 2], "step"), "kind must be one of"),
+    (lambda: tf.Formula(3), "must be a function"),
+    (lambda: tf.Formula(lambda t: (t, t)), "must return 1 value"),
+    (lambda: tf.Formula(lambda t: math.sin(t)), "CasADi|casadi"),
+    (lambda: tf.Formula(lambda t: ca.SX.sym("other")), "contains the symbols other"),
+    (lambda: as_time_function("time", "x"), "time must be a number"),
+    (lambda: as_time_function("time", lambda: 1), "time: a function of time failed"),
+    (lambda: as_vector_function("value", [1, 2]), "three"), (lambda: as_vector_function("value", 5), "three"),
+    (lambda: as_vector_function("value", tf.Sine(1, 1)), "three"),
+    (lambda: as_vector_function("value", "abc"), "three"),
+    (lambda: as_vector_function("value", lambda t: (t, t)), "must return 3 values"),
+])
+def test_bad_input(make, message):
+    with pytest.raises(tf.InputError, match=message):
+        make()
+
+
+def test_plain_data_and_back():
+    functions = [case[0] for name, case in CASES.items() if name != "formula"]
+    body = tf.RigidBody(1, [1, 1, 1])
+    loads = [tf.Force(body, [1, f, f], time=f, point=[1, 2, 3], frame="body", name=str(i))
+             for i, f in enumerate(functions)]
+    system = tf.System([body, *loads])
+    again = build(describe(system))
+    for one, other in zip(system.parts, again.parts, strict=True):
+        assert one.kind == other.kind and one.parameters.tobytes() == other.parameters.tobytes()
+    damaged = describe(system)
+    damaged["parts"][1]["time"] = {"function": "exec", "value": 3}
+    with pytest.raises(tf.InputError, match="unknown function of time 'exec'"):
+        build(damaged)
+    with pytest.raises(tf.InputError, match="cannot be saved: time is Formula"):
+        describe(tf.System([body, tf.Torque(body, [1, 0, 0], time=ca.sin, name="motor")]))
+
+
+def test_numbers_do_not_make_new_kernels():
+    def batch(table, sine):
+        body = tf.RigidBody(1, [1, 1, 1])
+        return tf.ElementBatch(tf.System([body, tf.Force(body, [table, 2, sine])]), tf.MixedGalerkin(1))
+
+    batch(tf.Table([0, 1, 2], [1, 2, 3]), tf.Sine(1, 2))
+    before = compile_count()
+    batch(tf.Table([0, 1, 5], [4, 5, 6]), tf.Sine(3, 4, 5, 6))
+    assert compile_count() == before

@@ -1,0 +1,77 @@
+"""Functions given by the user, in CasADi symbols: checked when they are given, and told apart by identity."""
+
+import numpy as np
+
+from ...errors import InputError
+
+
+class Same:
+    """Stands for one object in a `kind`: equal to those of the very same object, which it keeps alive.
+
+    A bare `id` could be given to another function once the first one is gone, which would then get its kernel.
+    """
+
+    def __init__(self, thing):
+        self.thing = thing
+
+    def __eq__(self, other):
+        return isinstance(other, Same) and self.thing is other.thing
+
+    def __hash__(self):
+        return id(self.thing)
+
+
+def call(title, function, n, *arguments):
+    """The `n` values of a function given by the user, as SX of shape (n, 1).
+
+    Parameters
+    ----------
+    title : str
+        Starts the messages.
+    function : callable
+        Of the arguments; returns an SX, a number, or a sequence of these.
+    n : int
+    arguments : SX, or sequences of objects that hold SX
+
+    Raises
+    ------
+    InputError
+        When the function cannot be called, fails, or returns something else.
+    """
+    import casadi as ca
+
+    if not callable(function):
+        raise InputError(f"{title} must be a function that returns CasADi symbols, not {function!r}")
+    try:
+        value = function(*arguments)
+        value = ca.vertcat(*value) if isinstance(value, list | tuple | np.ndarray) else ca.SX(value)
+        value = ca.densify(ca.SX(value))
+    except Exception as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise InputError(f"{title} failed on CasADi symbols ({reason}); write it with casadi.sin, casadi.dot, ...") \
+            from error
+    if value.shape not in ((n, 1), (1, n)):
+        raise InputError(f"{title} must return {n} value{'s' * (n > 1)}, not shape {value.shape}")
+    value = value.reshape((n, 1))
+    if not all(np.isfinite(float(e)) for e in ca.vertsplit(value) if e.is_constant()):
+        # also what math.sin makes of a symbol
+        raise InputError(f"{title} must return finite values; write it with casadi.sin, casadi.dot, ...")
+    return value
+
+
+def check_symbols(title, value, *known):
+    """Refuse an SX that contains other symbols than the known ones.
+
+    Raises
+    ------
+    InputError
+        Names the strangers.
+    """
+    import casadi as ca
+
+    # by identity, not by name: a symbol of the user may be called t as well
+    strangers = ca.Function("f", list(known), [value], {"allow_free": True}).free_sx()
+    if strangers:
+        raise InputError(f"{title} contains the symbols {', '.join(map(str, strangers))}, which are not its arguments")
+
+
