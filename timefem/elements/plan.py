@@ -202,8 +202,9 @@ class ElementPlan:
         table_start = np.cumsum([0] + [t.size for t in tables])
         pair_start = np.cumsum([0] + [t.size for row in pair_tables for t in row])
 
-        parts, gather, row_targets, sections, entry_targets, parameters, self.kernels = [], [], [], [], [], [], []
-        blocks, pattern, n_tangent = {}, [], 0
+        # per group: one row of numbers, or of indices, for each of its parts
+        parts, gather, row_targets, sections, blocks, parameters, self.kernels = [], [], [], [], [], [], []
+        n_z, n_multipliers = sizes
         n_gather = n_rows = n_entries = n_parameters = 0
         for group in system.groups:
             kernel = point_kernel(group.part, element)
@@ -214,42 +215,36 @@ class ElementPlan:
                 if len(sections) == first_section or sections[-1][:2] != [field, slot]:
                     sections.append([field, slot, first_output + start, 0])
                 sections[-1][3] += 1
-            n_sections = len(sections) - first_section
-            for instance in range(len(group.state_index)):
-                components = (group.state_index[instance], group.state_index[instance],
-                              group.multiplier_index[instance])
-                c = group.parameters[instance]
-                parts.append([kernel.kernel.address_lanes, kernel.kernel.n_in, kernel.kernel.n_out, *kernel.n_inputs,
-                              *kernel.n_rows, n_parameters, len(c), n_gather, n_rows, first_section, n_sections,
-                              n_entries])
-                g = [self.columns.fields[slot_fields[s]][:, components[s][:n]].T.ravel()
-                     for s, n in enumerate(kernel.n_inputs)]
-                r = [self.rows.fields[f][:, components[2 * f]].T.ravel() for f in range(2) if kernel.n_rows[f]]
-                targets = []
-                for field, slot, row, column in kernel.entries:
-                    a, b = components[2 * field][row], components[slot][column]
-                    key = (field, a, slot_fields[slot], b)
-                    if key not in blocks:
-                        blocks[key] = n_tangent
-                        i = self.rows.fields[field][:, a]
-                        j = self.columns.fields[slot_fields[slot]][:, b]
-                        pattern.append(np.stack(np.meshgrid(i, j, indexing="ij")).reshape(2, -1))
-                        n_tangent += pattern[-1].shape[1]
-                    targets.append(blocks[key])
-                gather += g
-                row_targets += r
-                entry_targets.append(np.array(targets, int))
-                parameters.append(c)
-                n_gather += sum(map(len, g))
-                n_rows += sum(map(len, r))
-                n_entries += len(targets)
-                n_parameters += len(c)
-        self.tangent_rows, self.tangent_columns = np.concatenate(pattern, axis=1)
+            components = (group.state_index, group.state_index, group.multiplier_index)
+            g = _by_part([self.columns.fields[slot_fields[s]][:, components[s][:, :n]]
+                          for s, n in enumerate(kernel.n_inputs)])
+            r = _by_part([self.rows.fields[f][:, components[2 * f]] for f in range(2) if kernel.n_rows[f]])
+            # a block is known by its test field, component, trial field and component
+            keys = np.zeros((len(g), len(kernel.entries)), np.int64)
+            for m, (field, slot, row, column) in enumerate(kernel.entries):
+                test_component = field * n_z + components[2 * field][:, row]
+                trial_component = slot_fields[slot] * n_z + components[slot][:, column]
+                keys[:, m] = test_component * (n_z + n_multipliers) + trial_component
+            c = group.parameters
+            fixed = [kernel.kernel.address_lanes, kernel.kernel.n_in, kernel.kernel.n_out, *kernel.n_inputs,
+                     *kernel.n_rows, n_parameters, c.shape[1], n_gather, n_rows, first_section,
+                     len(sections) - first_section, n_entries]
+            part = np.array([fixed] * len(g), dtype=np.int64)
+            for column, values in ((PART_PARAMETERS, c), (PART_GATHER, g), (PART_ROWS, r), (PART_ENTRIES, keys)):
+                part[:, column] += np.arange(len(g)) * values.shape[1]
+            for list_, values in ((parts, part), (gather, g), (row_targets, r), (blocks, keys), (parameters, c)):
+                list_.append(values.ravel())
+            n_gather += g.size
+            n_rows += r.size
+            n_entries += keys.size
+            n_parameters += c.size
+        parts = np.reshape(np.concatenate(parts), (-1, 15))
+        entry_targets, self.tangent_rows, self.tangent_columns = self._blocks(np.concatenate(blocks), sizes)
         integers = [np.ascontiguousarray(a, dtype=np.int64) for a in (
             [[o, t.shape[0], d] for o, t, d in zip(table_start, tables, (0, 1, 0), strict=False)],
             [[o, t.shape[0]] for o, t in zip(np.cumsum([0, test_tables[0].size]), test_tables, strict=True)],
             np.reshape(pair_start[:-1], (2, 3)), parts, np.concatenate(gather), np.concatenate(row_targets),
-            sections, np.concatenate(entry_targets))]
+            sections, entry_targets)]
         slots, tests, pairs, parts, gather, row_targets, sections, entry_targets = integers
         self.arrays = Plan(
             points=xi.astype(float), n_points=element.n_points, slots=slots,
@@ -258,4 +253,31 @@ class ElementPlan:
             pairs=pairs, pair_tables=np.concatenate([t.ravel() for row in pair_tables for t in row]), parts=parts,
             gather=gather, row_targets=row_targets, sections=sections, entry_targets=entry_targets,
             parameters=np.concatenate(parameters), n_columns=self.columns.n_local, n_rows=self.rows.n_local,
-            n_tangent=n_tangent, n_in=max(k.n_in for k in self.kernels), n_out=max(k.n_out for k in self.kernels))
+            n_tangent=len(self.tangent_rows), n_in=max(k.n_in for k in self.kernels),
+            n_out=max(k.n_out for k in self.kernels))
+
+    def _blocks(self, keys, sizes):
+        """First tangent entry of the block of each key, and rows and columns of all tangent entries."""
+        n_z, n_multipliers = sizes
+        blocks, first, block = np.unique(keys, return_index=True, return_inverse=True)
+        test, trial = np.divmod(blocks, n_z + n_multipliers)
+        test_field, trial_field = (test >= n_z).astype(int), (trial >= n_z).astype(int)
+        n_tests, n_trials = (np.array([len(f) for f in numbering.fields]) for numbering in (self.rows, self.columns))
+        size = n_tests[test_field] * n_trials[trial_field]
+        order = np.argsort(first)  # blocks in the order of the parts, so that memory is walked through in order
+        starts = np.empty(len(blocks), np.int64)
+        starts[order] = np.cumsum(size[order]) - size[order]
+        rows, columns = np.empty(size.sum(), np.int64), np.empty(size.sum(), np.int64)
+        for a in range(2):
+            for b in range(2):
+                here = (test_field == a) & (trial_field == b)
+                i = self.rows.fields[a][:, test[here] - a * n_z].T[:, :, None]
+                j = self.columns.fields[b][:, trial[here] - b * n_z].T[:, None, :]
+                places = starts[here][:, None, None] + np.arange(n_tests[a] * n_trials[b]).reshape(n_tests[a], -1)
+                rows[places], columns[places] = i, j
+        return starts[block.ravel()], rows, columns
+
+
+def _by_part(values):
+    """Join arrays of shape (n_shapes, n_parts, n_components) to (n_parts, all components and shapes)."""
+    return np.concatenate([v.transpose(1, 2, 0).reshape(v.shape[1], -1) for v in values], axis=1)

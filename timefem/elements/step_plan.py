@@ -27,9 +27,9 @@ from .plan import (
 class StepPlan(NamedTuple):
     """An element plan with what stepping needs besides.
 
-    `places` of all tangent products in a flat matrix by columns (-1 for columns of the left node, which is known), per
-    part in the order section, test function, trial function, entry; `place_starts` per part; `n_outputs` of all parts
-    and points together; `n_sums` of the longest list of rows or entries that share their weights.
+    `places` of all tangent products in a flat matrix (-1 for columns of the left node, which is known), per part in the
+    order section, test function, trial function, entry; `place_starts` per part; `n_outputs` of all parts and points
+    together; `n_sums` of the longest list of rows or entries that share their weights.
     """
 
     plan: Plan
@@ -39,48 +39,69 @@ class StepPlan(NamedTuple):
     n_sums: int
 
 
-def step_plan(element_plan, height):
-    """The `StepPlan` of an `ElementPlan`; tangent entries go to a matrix of columns of the given height."""
-    plan, n_node = element_plan.arrays, element_plan.columns.n_node
-    columns = element_plan.tangent_columns - n_node
-    target = np.where(columns >= 0, columns * height + element_plan.tangent_rows, -1)
-    places, starts, size = [np.zeros(0, np.int64)], [], 0
-    for part in plan.parts:
-        starts.append(size)
-        sections = plan.sections[part[PART_SECTION]:part[PART_SECTION] + part[PART_N_SECTIONS]]
+def step_plan(element_plan, targets):
+    """The `StepPlan` of an `ElementPlan`.
+
+    Parameters
+    ----------
+    element_plan : ElementPlan
+    targets : ndarray of int, shape (n_tangent,)
+        Place of each tangent entry in a flat matrix, dense or sparse; those of the left node are left out.
+    """
+    plan = element_plan.arrays
+    targets = np.where(element_plan.tangent_columns >= element_plan.columns.n_node, targets, -1)
+    places, starts, size = [np.zeros(0, np.int64)], np.zeros(len(plan.parts), np.int64), 0
+    # parts of one kind follow one another and share their sections
+    kinds, kind = np.unique(plan.parts[:, [PART_SECTION, PART_N_SECTIONS]], axis=0, return_inverse=True)
+    for number, (section, n_sections) in enumerate(kinds):
+        members = np.flatnonzero(kind.ravel() == number)
+        sections = plan.sections[section:section + n_sections]
+        groups = [np.zeros((len(members), 0), np.int64)]
         for field, slot, start, count in sections:
-            blocks = plan.entry_targets[part[PART_ENTRIES] + start - sections[0, 2]:][:count]
-            n_products = plan.tests[field, 1] * plan.slots[slot, 1]
-            places.append(target[blocks + np.arange(n_products)[:, None]].ravel())
-            size += n_products * count
+            entries = plan.parts[members, PART_ENTRIES][:, None] + start - sections[0, 2] + np.arange(count)
+            products = np.arange(plan.tests[field, 1] * plan.slots[slot, 1])
+            groups.append(targets[plan.entry_targets[entries][:, None] + products[:, None]].reshape(len(members), -1))
+        group = np.concatenate(groups, axis=1)
+        starts[members] = size + group.shape[1] * np.arange(len(members))
+        places.append(group.ravel())
+        size += group.size
     n_outputs = plan.parts[:, PART_OUT].sum() * len(plan.points) + LANES**2  # blocks of 8 may run over the end
     n_sums = max(plan.parts[:, PART_FIELDS:PART_FIELDS + 2].max(), plan.sections[:, 3].max(initial=0)) + LANES
-    return StepPlan(plan, np.concatenate(places), np.array(starts, np.int64), int(n_outputs), int(n_sums))
+    return StepPlan(plan, np.concatenate(places), starts, int(n_outputs), int(n_sums))
 
 
 @njit(cache=True)
-def step_scratch(step):
-    """Arrays for `evaluate_step` and `add_tangent`: kernel inputs, kernel outputs of all parts, sums."""
-    return aligned_zeros(step.plan.n_in * LANES), aligned_zeros(step.n_outputs), aligned_zeros(step.n_sums)
+def step_scratch(step, keep):
+    """Arrays for `evaluate_step` and `add_tangent`: kernel inputs, kernel outputs (of all parts, or of one), sums."""
+    one = step.plan.n_out * step.plan.points.shape[0] + LANES**2
+    outputs = aligned_zeros(step.n_outputs if keep else one)
+    return aligned_zeros(step.plan.n_in * LANES), outputs, aligned_zeros(step.n_sums)
 
 
 @njit(cache=True, error_model="numpy")
-def evaluate_step(step, x, t, h, scratch, residual):
+def evaluate_step(step, x, t, h, scratch, residual, tangent):
     """Kernel outputs of all parts at all points, and the residual of the element.
+
+    With a tangent at once, the outputs of a part are used while they are in the cache, and are lost thereafter: worth
+    a tangent too many in the last iteration when there are many parts.
 
     Parameters
     ----------
     step : StepPlan
     x : (n_columns,) dofs
     t, h : float, start time and length
-    scratch : from `step_scratch`; its outputs are kept for `add_tangent`
+    scratch : from `step_scratch`
     residual : (n_rows,) result
+    tangent : flat matrix, result as from `add_tangent`; if empty, the outputs are kept for `add_tangent`
     """
     plan = step.plan
     inputs, outputs, sums = scratch
     stride = plan.points.shape[0]
     inverse_h = 1.0 / h
+    keep = tangent.shape[0] == 0
     residual[:] = 0.0
+    if not keep:
+        tangent[:] = 0.0
     base = 0
     for p in range(plan.parts.shape[0]):
         part = plan.parts[p]
@@ -114,35 +135,43 @@ def evaluate_step(step, x, t, h, scratch, residual):
                     residual[plan.row_targets[local + r * n_shapes + i]] += h * sums[r]
             row += n
             local += n * n_shapes
-        base += n_out * stride
+        if keep:
+            base += n_out * stride
+        else:
+            _add_part(step, p, base, h, outputs, sums, tangent)
 
 
 @njit(cache=True, error_model="numpy")
 def add_tangent(step, h, scratch, matrix):
-    """Add the tangent of the element, without the columns of the left node, to a flat matrix by columns.
+    """Add the tangent of the element, without the columns of the left node, to a flat matrix.
 
     Values carry the element length h, derivatives by the rate do not: dt = h dxi, d/dt = d/dxi / h.
     """
-    plan = step.plan
     _, outputs, sums = scratch
-    stride = plan.points.shape[0]
     base = 0
-    for p in range(plan.parts.shape[0]):
-        part = plan.parts[p]
-        n_out, at = part[PART_OUT], step.place_starts[p]
-        for section in range(part[PART_SECTION], part[PART_SECTION] + part[PART_N_SECTIONS]):
-            field, slot = plan.sections[section, 0], plan.sections[section, 1]
-            first, n = plan.sections[section, 2], plan.sections[section, 3]
-            n_shapes = plan.slots[slot, 1]
-            factor = 1.0 if plan.slots[slot, 2] == 1 else h
-            for ij in range(plan.tests[field, 1] * n_shapes):
-                if step.places[at] >= 0:  # not the left node
-                    _sum_points(plan.pair_tables, plan.pairs[field, slot] + ij * stride, stride, outputs, base, n_out,
-                                first, n, sums)
-                    for k in range(n):
-                        matrix[step.places[at + k]] += factor * sums[k]
-                at += n
-        base += n_out * stride
+    for p in range(step.plan.parts.shape[0]):
+        _add_part(step, p, base, h, outputs, sums, matrix)
+        base += step.plan.parts[p, PART_OUT] * step.plan.points.shape[0]
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def _add_part(step, p, base, h, outputs, sums, matrix):
+    """Add the tangent of part p, whose outputs start at `base`."""
+    plan = step.plan
+    part, stride = plan.parts[p], plan.points.shape[0]
+    n_out, at = part[PART_OUT], step.place_starts[p]
+    for section in range(part[PART_SECTION], part[PART_SECTION] + part[PART_N_SECTIONS]):
+        field, slot = plan.sections[section, 0], plan.sections[section, 1]
+        first, n = plan.sections[section, 2], plan.sections[section, 3]
+        n_shapes = plan.slots[slot, 1]
+        factor = 1.0 if plan.slots[slot, 2] == 1 else h
+        for ij in range(plan.tests[field, 1] * n_shapes):
+            if step.places[at] >= 0:  # not the left node
+                _sum_points(plan.pair_tables, plan.pairs[field, slot] + ij * stride, stride, outputs, base, n_out,
+                            first, n, sums)
+                for k in range(n):
+                    matrix[step.places[at + k]] += factor * sums[k]
+            at += n
 
 
 @njit(cache=True, error_model="numpy")

@@ -6,15 +6,16 @@ from numba import njit
 from ..elements.lanes import LANES, aligned_zeros
 from ..elements.step_plan import add_tangent, evaluate_step, step_scratch
 from .dense import solve_dense
+from .march_sparse import FACTORED, FULL, SINGULAR, solve_sparse
 
 EXTRAPOLATION_DEGREE = 3  # at least: the higher, the fewer Newton iterations
-CONVERGED, NOT_CONVERGED, SINGULAR, NOT_FINITE = 0, 1, 2, 3
+CONVERGED, NOT_CONVERGED, NOT_FINITE = 0, 1, 3  # and SINGULAR, FULL
 
 
 @njit(cache=True, error_model="numpy")
-def march_elements(step, x, t, h, sizes, size_powers, weights, weight_powers, n_node, points, state, multiplier,
+def march_elements(step, lu, x, t, h, sizes, size_powers, weights, weight_powers, n_node, points, state, multiplier,
                    start, stop, tol_residual, tol_increment, max_iterations, line_search, iterations, history):
-    """Solve elements start, ..., stop - 1 in place in `x` (all dofs in time order).
+    """Solve elements start, ..., stop - 1 in place in `x` (all dofs in time order); densely if `lu` is empty.
 
     The guess extrapolates a polynomial through the nodes of the elements before, at least cubic; where Newton fails
     from there, the element is tried again from a constant state. Newton stops when the scaled residual and the last
@@ -28,19 +29,21 @@ def march_elements(step, x, t, h, sizes, size_powers, weights, weight_powers, n_
     n_shapes, n_z = state.shape
     n = weights.shape[0]
     height = (n + LANES - 1) // LANES * LANES
-    matrix, pivots = aligned_zeros((n + 1) * height), np.zeros(n, np.int64)
+    sparse = lu.order.shape[0] > 0
+    matrix, pivots = aligned_zeros(lu.rows.shape[0] if sparse else (n + 1) * height), np.zeros(n, np.int64)
     free, multipliers, dx = aligned_zeros(height), aligned_zeros(height), np.zeros(n)
-    scratch = step_scratch(step)
+    scratch = step_scratch(step, not sparse)
     residual, trial = np.empty(n), np.empty(n_node + n)
-    cs, rs = sizes.copy(), weights.copy()
+    per_size, rs, scaled_for = sizes.copy(), weights.copy(), -1.0
     degree = n_shapes - 1
     most_back = (EXTRAPOLATION_DEGREE + degree - 1) // degree
-    sources, known = np.empty(most_back * degree + 1, np.int64), np.full(most_back + 1, -1.0)
-    extrapolation, last_back = np.empty((n_shapes, len(sources))), 0
+    shift, shape = np.empty((2, most_back * degree + 1), np.int64)  # of the source nodes of the extrapolation
+    extrapolation, last_back, known = np.empty((n_shapes, len(shift))), 0, np.full(most_back + 1, -1.0)
     for e in range(start, stop):
         local = x[e * n:e * n + n_node + n]
-        if e == start or h[e] != h[e - 1]:
-            cs, rs = sizes * h[e] ** size_powers, weights * h[e] ** weight_powers
+        if not abs(h[e] - scaled_for) <= 1e-9 * scaled_for:  # the lengths of a uniform mesh differ by rounding
+            scaled_for = h[e]
+            per_size, rs = 1.0 / (sizes * h[e] ** size_powers), weights * h[e] ** weight_powers
         status, n_done = NOT_CONVERGED, 0
         for attempt in range(2):
             if attempt == 0 and e > 0:
@@ -51,16 +54,16 @@ def march_elements(step, x, t, h, sizes, size_powers, weights, weight_powers, n_
                     same = same and abs(h[e - m] - known[m]) <= 1e-12 * known[m]
                 if not same:
                     last_back = back
+                    for s in range(n_sources - 1):
+                        shift[s], shape[s] = (s // degree - back) * n, s % degree
+                    shift[n_sources - 1], shape[n_sources - 1] = -n, degree
                     known[:back + 1] = h[e - back:e + 1][::-1]
                     _extrapolation(points, h[e - back:e + 1], extrapolation)
-                for c in range(n_z):
-                    for s in range(n_sources - 1):
-                        sources[s] = (e - back + s // degree) * n + state[s % degree, c]
-                    sources[n_sources - 1] = (e - 1) * n + state[degree, c]
-                    for j in range(1, n_shapes):
+                for j in range(1, n_shapes):
+                    for c in range(n_z):
                         value = 0.0
                         for s in range(n_sources):
-                            value += extrapolation[j, s] * x[sources[s]]
+                            value += extrapolation[j, s] * x[e * n + shift[s] + state[shape[s], c]]
                         local[state[j, c]] = value
                 for c in range(multiplier.shape[1]):
                     for j in range(multiplier.shape[0]):
@@ -71,11 +74,11 @@ def march_elements(step, x, t, h, sizes, size_powers, weights, weight_powers, n_
                 for j in range(1, n_shapes):
                     for c in range(n_z):
                         local[state[j, c]] = local[state[0, c]]
-            status, n_done = _newton(step, local, t[e], h[e], cs, rs, n_node, tol_residual, tol_increment,
+            status, n_done = _newton(step, lu, local, t[e], h[e], per_size, rs, n_node, tol_residual, tol_increment,
                                      max_iterations, line_search, matrix, pivots, free, multipliers, dx, scratch,
                                      residual, trial, history)
             iterations[e] = n_done
-            if status == CONVERGED:
+            if status == CONVERGED or status == FULL:
                 break
         if status != CONVERGED:
             return e, status
@@ -112,12 +115,14 @@ def _scaled_norm(values, scale):
 
 
 @njit(cache=True, error_model="numpy")
-def _newton(step, local, t, h, cs, rs, n_node, tol_residual, tol_increment, max_iterations, line_search, matrix,
-            pivots, free, multipliers, dx, scratch, residual, trial, history):
+def _newton(step, lu, local, t, h, per_size, rs, n_node, tol_residual, tol_increment, max_iterations, line_search,
+            matrix, pivots, free, multipliers, dx, scratch, residual, trial, history):
     n, height = rs.shape[0], free.shape[0]
-    increment, last, size = np.inf, np.inf, 1.0 / cs
+    sparse = lu.order.shape[0] > 0
+    tangent = matrix if sparse else matrix[:0]
+    increment, last = np.inf, np.inf
     history[:] = np.nan
-    evaluate_step(step, local, t, h, scratch, residual)
+    evaluate_step(step, local, t, h, scratch, residual, tangent)
     for it in range(max_iterations + 1):
         norm = _scaled_norm(residual, rs)
         history[it] = norm
@@ -128,23 +133,28 @@ def _newton(step, local, t, h, cs, rs, n_node, tol_residual, tol_increment, max_
         if it == max_iterations:
             break
         last = norm
-        matrix[:] = 0.0
-        add_tangent(step, h, scratch, matrix)
-        matrix[n * height:n * height + n] = residual
-        if not solve_dense(matrix, n, rs, pivots, free, multipliers, dx):
-            return SINGULAR, it
+        if sparse:
+            code = solve_sparse(lu, matrix, residual, rs, dx)
+            if code != FACTORED:
+                return code, it
+        else:
+            matrix[:] = 0.0
+            add_tangent(step, h, scratch, matrix)
+            matrix[n * height:n * height + n] = residual
+            if not solve_dense(matrix, n, rs, pivots, free, multipliers, dx):
+                return SINGULAR, it
         if line_search:
             length = 1.0
             trial[:n_node] = local[:n_node]
             while length > 1e-3:
                 trial[n_node:] = local[n_node:] - length * dx
-                evaluate_step(step, trial, t, h, scratch, residual)
+                evaluate_step(step, trial, t, h, scratch, residual, tangent)
                 if _scaled_norm(residual, rs) <= max((1.0 - 1e-4 * length) * norm, tol_residual):
                     break
                 length *= 0.5
             dx *= length
         for c in range(n):
             local[n_node + c] -= dx[c]
-        increment = _scaled_norm(dx, size)
-        evaluate_step(step, local, t, h, scratch, residual)
+        increment = _scaled_norm(dx, per_size)
+        evaluate_step(step, local, t, h, scratch, residual, tangent)
     return NOT_CONVERGED, max_iterations
