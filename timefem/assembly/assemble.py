@@ -2,18 +2,14 @@
 
 from numba import njit
 
-from ..elements.evaluate import evaluate_lanes
-from ..elements.lanes import LANES, aligned_zeros
+from ..elements.evaluate import evaluate_lanes, lane_scratch
+from ..elements.lanes import LANES
 
 
 @njit(cache=True, error_model="numpy")
 def assemble(plan, x, t, h, column_scale, row_scale, rows, columns, kind, base, slots, residual, data):
     """Add the elements to `residual` (all rows, unscaled) and to the CSR values `data` (scaled)."""
-    inputs, outputs = aligned_zeros(plan.n_in * LANES), aligned_zeros(plan.n_points * plan.n_out * LANES)
-    xs = aligned_zeros(plan.n_columns * LANES).reshape(plan.n_columns, LANES)
-    rs = aligned_zeros(plan.n_rows * LANES).reshape(plan.n_rows, LANES)
-    ks = aligned_zeros(plan.n_tangent * LANES).reshape(plan.n_tangent, LANES)
-    ts, hs = aligned_zeros(LANES), aligned_zeros(LANES)
+    xs, ts, hs, inputs, outputs, rs, ks = lane_scratch(plan)
     n_e = h.shape[0]
     column_step = (x.shape[0] - plan.n_columns) // max(1, n_e - 1)
     row_step = (residual.shape[0] - plan.n_rows) // max(1, n_e - 1)

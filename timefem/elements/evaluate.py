@@ -92,15 +92,20 @@ def evaluate_lanes(plan, x, t, h, inputs, outputs, residual, tangent):
                                   outputs, value)
 
 
+@njit(cache=True)
+def lane_scratch(plan):
+    """Arrays for 8 elements: dofs, start times, lengths, kernel inputs and outputs, residuals, tangent entries."""
+    return (aligned_zeros(plan.n_columns * LANES).reshape(plan.n_columns, LANES), aligned_zeros(LANES),
+            aligned_zeros(LANES), aligned_zeros(plan.n_in * LANES), aligned_zeros(plan.n_points * plan.n_out * LANES),
+            aligned_zeros(plan.n_rows * LANES).reshape(plan.n_rows, LANES),
+            aligned_zeros(plan.n_tangent * LANES).reshape(plan.n_tangent, LANES))
+
+
 @njit(cache=True, error_model="numpy")
 def evaluate_batch(plan, x, t, h, residual, tangent):
     """Evaluate any number of elements: `x` (n_e, n_columns), `t`, `h` (n_e,), `residual` (n_e, n_rows), `tangent`
     (n_e, n_tangent)."""
-    inputs, outputs = aligned_zeros(plan.n_in * LANES), aligned_zeros(plan.n_points * plan.n_out * LANES)
-    xs = aligned_zeros(plan.n_columns * LANES).reshape(plan.n_columns, LANES)
-    rs = aligned_zeros(plan.n_rows * LANES).reshape(plan.n_rows, LANES)
-    ks = aligned_zeros(plan.n_tangent * LANES).reshape(plan.n_tangent, LANES)
-    ts, hs = aligned_zeros(LANES), aligned_zeros(LANES)
+    xs, ts, hs, inputs, outputs, rs, ks = lane_scratch(plan)
     n_e = x.shape[0]
     for e in range(0, n_e, LANES):
         n_active = min(LANES, n_e - e)

@@ -134,19 +134,6 @@ def _reduce(builder, vector, combine):
     return builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
 
 
-@intrinsic
-def dot_lanes(typing, x, i, y, j):
-    """Sum of x[i:i+8] * y[j:j+8], offsets counted in doubles from the start of C-contiguous arrays."""
-
-    def emit(context, builder, signature, args):
-        tx, _, ty, _ = signature.args
-        x, i, y, j = args
-        product = builder.fmul(_load(context, builder, tx, x, i), _load(context, builder, ty, y, j))
-        return _reduce(builder, product, builder.fadd)
-
-    return types.float64(x, types.int64, y, types.int64), emit
-
-
 def _size(context, builder, signature, args):
     """|x[i:i+8]| * y[j:j+8]."""
     tx, _, ty, _ = signature.args[:4]
