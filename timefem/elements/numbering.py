@@ -1,0 +1,61 @@
+"""Places of the dofs of one element, and of a chain of elements, in time order."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Numbering(NamedTuple):
+    """Places of fields among the dofs of one element: `[left node | interior | right node]`."""
+
+    n_node: int
+    n_interior: int
+    fields: list  # per field: ndarray of int, shape (n_shapes, n_components)
+
+    @property
+    def n_local(self):
+        return 2 * self.n_node + self.n_interior
+
+    @property
+    def step(self):
+        """Dofs from one element to the next."""
+        return self.n_node + self.n_interior
+
+    def unpack(self, x):
+        """Nodal values per field, shape (n_elements, n_shapes, n_components), of all dofs of a chain of elements."""
+        n_elements = (len(x) - self.n_node) // self.step
+        return tuple(x[self.step * np.arange(n_elements)[:, None, None] + field] for field in self.fields)
+
+    def pack(self, *values):
+        """All dofs of a chain of elements from nodal values per field; where elements meet, the later one counts."""
+        n_elements = len(values[0])
+        x = np.zeros(self.n_node + n_elements * self.step)
+        for field, value in zip(self.fields, values, strict=True):
+            x[self.step * np.arange(n_elements)[:, None, None] + field] = value
+        return x
+
+
+def number(spaces, sizes):
+    """Number the dofs of fields in time order: node by node, components innermost, discontinuous fields last."""
+    n_node = sum(size for space, size in zip(spaces, sizes, strict=True) if space.continuous)
+    fields = [np.zeros((space.basis.n_shapes, size), int) for space, size in zip(spaces, sizes, strict=True)]
+    shared = [f for f, space in zip(fields, spaces, strict=True) if space.continuous]
+    owned = [f for f, space in zip(fields, spaces, strict=True) if not space.continuous]
+    following = 0
+
+    def place(field, shape):
+        nonlocal following
+        field[shape] = np.arange(following, following + field.shape[1])
+        following += field.shape[1]
+
+    levels = shared[0].shape[0] if shared else 0
+    for level in range(levels - 1):
+        for field in shared:
+            place(field, level)
+    for field in owned:
+        for shape in range(field.shape[0]):
+            place(field, shape)
+    n_interior = following - n_node
+    for field in shared:
+        place(field, levels - 1)
+    return Numbering(n_node, n_interior, fields)
