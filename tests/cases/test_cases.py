@@ -49,7 +49,7 @@ def errors(name, rotation, degree, n_elements):
 
 
 @pytest.mark.parametrize("rotation", ["quaternion", "directors"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", FINE)
 def test_reference_motion_is_reached(name, rotation):
     worst = errors(name, rotation, 4, FINE[name])
     assert {"rotation_matrix", "position"} & set(worst)
@@ -73,12 +73,13 @@ def test_defaults_are_good(name):
     assert sol.success
     assert sol.errors()["energy"] < 1e-8 * max(1.0, abs(sol.energy()[0]))
     momentum = sol.angular_momentum()[:, list(case.conserved_axes)]
-    assert np.abs(momentum - momentum[0]).max() < 1e-5 * max(1.0, np.abs(sol.angular_momentum()).max())
+    assert np.abs(momentum - momentum[0]).max(initial=0.0) < 1e-5 * max(1.0, np.abs(sol.angular_momentum()).max())
 
 
 def test_bodies_have_names():
-    names = [case.make().system.bodies[0].name for case in CASES.values()]
-    assert names == ["box", "body", "pendulum", "top"]
+    assert [CASES[name].make().system.bodies[0].name for name in FINE] == ["box", "body", "pendulum", "top"]
+    for case in CASES.values():
+        assert all(body.name for body in case.make().system.bodies)
 
 
 def test_exact_inverse_mass_and_end_time():

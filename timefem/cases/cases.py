@@ -25,7 +25,8 @@ class Case:
     n_elements : int
         Default number of elements, right for mG(2).
     conserved_axes : tuple of int
-        Space axes about which the angular momentum is constant; gravity and a joint leave the vertical one.
+        Space axes about which the angular momentum is constant; gravity and a fixed point leave the vertical
+        one, hinges to the ground and loads none.
     make : callable
         `make(rotation="quaternion", inverse_mass="polynomial", t_end=None)` returns the InitialValueProblem.
     """
@@ -50,7 +51,7 @@ def find_case(name):
     return CASES[validate.choice("case", name, tuple(CASES))]
 
 
-def _case(name, title, t_end, n_elements, conserved_axes=(0, 1, 2)):
+def define_case(name, title, t_end, n_elements, conserved_axes=(0, 1, 2)):
     """Enter a function `(rotation, inverse_mass) -> (System, state)` as a case; its docstring is the description."""
     def enter(build):
         def make(rotation="quaternion", inverse_mass="polynomial", t_end=None):
@@ -70,7 +71,7 @@ def box_inertia(mass, size):
     return mass / 12 * np.array([b**2 + h**2, l**2 + h**2, l**2 + b**2])
 
 
-@_case("spinning-box", "Free spinning box", t_end=5.0, n_elements=200)
+@define_case("spinning-box", "Free spinning box", t_end=5.0, n_elements=200)
 def spinning_box(**rotation):
     """A free box of 12 kg, 5 x 2 x 1 m, spun near its unstable middle axis (May & Betsch)."""
     size = (5.0, 2.0, 1.0)
@@ -78,14 +79,14 @@ def spinning_box(**rotation):
     return System([box]), {box: Pose(angular_velocity=(0, 5, 1))}
 
 
-@_case("free-body", "Free rigid body", t_end=1.0, n_elements=200)
+@define_case("free-body", "Free rigid body", t_end=1.0, n_elements=200)
 def free_body(**rotation):
     """A free body with the principal inertias 6, 8, 3 kg m^2, in fast rotation."""
     body = RigidBody(mass=1, inertia=(6, 8, 3), name="body", **rotation)
     return System([body]), {body: Pose(angular_velocity=(10, 20, 20))}
 
 
-@_case("physical-pendulum", "Physical pendulum", t_end=5.0, n_elements=100, conserved_axes=(2,))
+@define_case("physical-pendulum", "Physical pendulum", t_end=5.0, n_elements=100, conserved_axes=(2,))
 def physical_pendulum(**rotation):
     """A bar of 10 x 1 x 1 m and density 10 kg/m^3, held at one end and let go from the horizontal (May & Betsch)."""
     size = (1.0, 10.0, 1.0)  # the long axis is e2
@@ -94,7 +95,7 @@ def physical_pendulum(**rotation):
     return System([bar, FixedPoint(bar, point=(0, -5, 0))], gravity=GRAVITY), {bar: Pose(position=(0, 5, 0))}
 
 
-@_case("heavy-top", "Heavy top in steady precession", t_end=1.0, n_elements=500, conserved_axes=(2,))
+@define_case("heavy-top", "Heavy top in steady precession", t_end=1.0, n_elements=500, conserved_axes=(2,))
 def heavy_top(**rotation):
     """A cone of density 2700 kg/m^3, 0.1 m high, 0.05 m base radius, spun on its tip at an angle of 60 degrees."""
     height, radius, tilt, precession, spin = 0.1, 0.05, np.pi / 3, 10.0, 135.6

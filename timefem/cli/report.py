@@ -37,7 +37,7 @@ def run_report(case, problem, sol):
                                                 if name != "success"},
         "newton_iterations": statistics["newton_iterations"], "t_final": float(sol.t[-1]), "final": final,
         "energy_error_max": errors["energy"],
-        "angular_momentum_error_max": float(np.abs(momentum - momentum[0]).max()),
+        "angular_momentum_error_max": float(np.abs(momentum - momentum[0]).max()) if momentum.size else None,
         "constraint_error_max": {level: errors[level] for level in ("configuration", "velocity")},
         "backward_error": statistics["backward_error"], "seconds": statistics["seconds"],
         "n_unknowns": statistics["n_unknowns"],
@@ -60,8 +60,9 @@ def print_report(r, case, output):
                                        f"{r['newton_iterations']['max']}")
     table.add_row("status", r["status"] if r["status"] == "converged" else f"failed: {r['reason']}")
     table.add_row("error of the energy", f"{r['energy_error_max']:.2e} J")
-    axes = "" if len(case.conserved_axes) == 3 else ", vertical"
-    table.add_row("error of the angular momentum", f"{r['angular_momentum_error_max']:.2e} kg m^2/s{axes}")
+    if case.conserved_axes:
+        axes = "" if len(case.conserved_axes) == 3 else ", vertical"
+        table.add_row("error of the angular momentum", f"{r['angular_momentum_error_max']:.2e} kg m^2/s{axes}")
     table.add_row("error of the constraints", "{configuration:.2e}, of their rates {velocity:.2e}".format(
         **r["constraint_error_max"]))
     table.add_row("seconds", ", ".join(f"{name} {value:.3f}" for name, value in r["seconds"].items()))
