@@ -7,11 +7,14 @@ from .mechanics import (
     CanonicalState,
     Constant,
     Constraint,
+    Coordinates,
     Cylindrical,
     Damper,
     FixedPoint,
     Force,
     Formula,
+    GeneralizedBody,
+    GeneralizedSystem,
     Gravity,
     MassProperties,
     NonlinearSpring,
@@ -40,8 +43,10 @@ from .mechanics import (
     TrianglePulse,
     Universal,
     Weld,
+    from_sympy,
 )
-from .problems import InitialValueProblem
+from .mechanics.redundancy import redundant_constraints
+from .problems import InitialValueProblem, assemble
 from .solution import Solution, load
 from .solvers.newton import Newton
 from .solving import solve
@@ -53,8 +58,10 @@ __all__ = [
     "InitialValueProblem", "InputError", "LagrangeBasis", "MassProperties", "MissingBackend", "MixedGalerkin", "Newton",
     "Planar", "PointMass", "Pose", "PrescribedAngle", "PrescribedPosition", "Prismatic", "Revolute", "RigidBody",
     "RigidDistance", "Solution", "SolveError", "Spherical", "System", "TimeElement", "TimeMesh", "Universal", "Weld",
-    "gauss_legendre", "load", "solve",
+    "assemble", "gauss_legendre", "load", "redundant_constraints", "solve",
     # forces and functions of time
     "Constant", "Damper", "Force", "Formula", "NonlinearSpring", "Ramp", "RayleighDissipation", "RotationalSpring",
     "Sine", "Spring", "Step", "Table", "TimeFunction", "Torque", "TorsionalDamper", "TorsionalSpring", "TrianglePulse",
+    # systems by formulas
+    "Coordinates", "GeneralizedBody", "GeneralizedSystem", "from_sympy",
 ]

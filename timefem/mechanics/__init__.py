@@ -12,6 +12,7 @@ from .forces import (
     TorsionalDamper,
     TorsionalSpring,
 )
+from .generalized import Coordinates, GeneralizedBody, GeneralizedPotential, GeneralizedSystem
 from .inertia import MassProperties
 from .joints import (
     Constraint,
@@ -33,6 +34,7 @@ from .part import Body, Part, Symbols
 from .point_mass import PointMass
 from .pose import CanonicalState, Pose
 from .rigid_body import DirectorBody, QuaternionBody, RigidBody, RigidBodyBase
+from .sympy_bridge import from_sympy
 from .system import PartGroup, System
 from .time_functions import Constant, Formula, Ramp, Sine, Step, Table, TimeFunction, TrianglePulse
 
@@ -43,5 +45,7 @@ __all__ = ["Body", "CanonicalState", "Constraint", "Cylindrical", "DirectorBody"
            # forces
            "Damper", "Force", "NonlinearSpring", "RayleighDissipation", "RotationalSpring", "Spring", "Torque",
            "TorsionalDamper", "TorsionalSpring",
+           # systems by formulas
+           "Coordinates", "GeneralizedBody", "GeneralizedPotential", "GeneralizedSystem", "from_sympy",
            # functions of time
            "Constant", "Formula", "Ramp", "Sine", "Step", "Table", "TimeFunction", "TrianglePulse"]

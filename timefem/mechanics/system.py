@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .. import validate
 from ..errors import InputError
 from .forces import Gravity
 from .part import Body, Part, Symbols
@@ -41,6 +42,9 @@ class System:
         Bodies, joints and forces, in any order.
     gravity : array_like, shape (3,), optional
         Uniform gravitational acceleration [m/s^2] on every body.
+    redundant : {"refuse", "drop"}
+        What to do with constraints that repeat others: refuse to solve, or leave them out, as settled at the initial
+        state (see `timefem.mechanics.redundancy`).
 
     Attributes
     ----------
@@ -50,9 +54,15 @@ class System:
     constraint_names : list of str
         One per configuration constraint, in order.
     groups : list of PartGroup
+    complete, kept, dropped : System, ndarray of int, list of str
+        Of a system without its redundant constraints: the system with them, the numbers of the kept constraints in it,
+        and the names of the others. Else None, None and ().
     """
 
-    def __init__(self, parts, gravity=None):
+    complete, kept, dropped = None, None, ()
+
+    def __init__(self, parts, gravity=None, *, redundant="refuse"):
+        self.redundant = validate.choice("redundant", redundant, ("refuse", "drop"))
         parts = list(parts) if isinstance(parts, list | tuple) else [parts]
         for part in parts:
             if not isinstance(part, Part):
@@ -263,7 +273,7 @@ class System:
         Raises
         ------
         InputError
-            When the constraints are redundant there.
+            When the constraints are redundant there; names them.
         """
         import scipy.sparse as sp
 
@@ -276,8 +286,15 @@ class System:
         scale = sp.diags_array(1 / np.where(size > 0, size, 1.0))
         solve = _regular(sp.csc_matrix(scale @ jac_j @ jac.T @ scale))
         if solve is None:
-            raise InputError("the constraints are redundant at the initial state: "
-                             "remove the constraints that repeat others")
+            from .redundancy import redundant_constraints
+
+            names = redundant_constraints(self, t, z)
+            if not names:
+                raise InputError("the constraints are nearly redundant at the initial state: move the mechanism away "
+                                 "from the singular position")
+            shown = ", ".join(f"'{name}'" for name in names[:6]) + f" and {len(names) - 6} more" * (len(names) > 6)
+            raise InputError(f"the constraints are redundant at the initial state: {shown} can be left out, because "
+                             "other constraints imply them; do so, or give System(..., redundant='drop')")
         return scale @ solve(-(scale @ (jac_j @ grad + rate)))
 
 

@@ -1,5 +1,6 @@
 """What is asked: data only."""
 
+from .initial_state import assemble
 from .initial_value import InitialValueProblem
 
-__all__ = ["InitialValueProblem"]
+__all__ = ["InitialValueProblem", "assemble"]

@@ -4,7 +4,11 @@ import numpy as np
 
 from .. import validate
 from ..errors import InputError
-from ..mechanics import CanonicalState, Pose, System
+from ..mechanics import System
+from ..mechanics.generalized import canonical_states
+from ..mechanics.redundancy import drop_redundant
+from .initial_state import assemble as assembled
+from .initial_state import given_states
 
 
 class InitialValueProblem:
@@ -15,12 +19,17 @@ class InitialValueProblem:
     system : System
     state : dict
         Body (or its name) -> `Pose`, or `CanonicalState` for coordinates and momenta as they are. Bodies left out
-        rest at the origin in the reference orientation.
+        rest at the origin in the reference orientation. A `GeneralizedBody` takes `Coordinates` or a `CanonicalState`
+        and cannot be left out; these may stand for the dict when there is no other body.
     t_span : (float, float)
         Start and end time [s].
+    assemble : bool
+        Take the state as approximate, and assemble the mechanism from it (see `assemble`).
 
     Attributes
     ----------
+    system : System
+        The given one; with `redundant="drop"` without its redundant constraints, which it then names as `dropped`.
     z0 : ndarray, shape (n_z,)
         Initial `(q, p)`, consistent with the constraints on both levels.
 
@@ -32,7 +41,7 @@ class InitialValueProblem:
 
     tolerance = 1e-9
 
-    def __init__(self, system, state, t_span):
+    def __init__(self, system, state, t_span, *, assemble=False):
         if not isinstance(system, System):
             raise InputError(f"system must be a System, not {system!r}")
         self.system = system
@@ -44,22 +53,14 @@ class InitialValueProblem:
         if self.t_span[1] <= self.t_span[0]:
             raise InputError(f"t_span must go forward: the end {self.t_span[1]:g} is not after the start "
                              f"{self.t_span[0]:g}")
-        if not isinstance(state, dict):
-            raise InputError(f"state must be a dict from body to Pose, not {state!r}")
-        given = {id(system.find(body)): value for body, value in state.items()}
-        q, p = zip(*(self._body_state(body, given.get(id(body), Pose())) for body in system.bodies), strict=True)
-        self.z0 = np.concatenate([*q, *p])
+        state = canonical_states(system, state, self.t_span[0])
+        if assemble:
+            state = assembled(system, state, self.t_span[0])
+        states = [canonical for _, canonical in given_states(system, state).values()]
+        self.z0 = np.concatenate([*(s.q for s in states), *(s.p for s in states)])
         self._check_constraints()
-
-    def _body_state(self, body, value):
-        if isinstance(value, Pose):
-            return body.state(value)
-        if isinstance(value, CanonicalState):
-            if len(value.q) != body.n_q:
-                raise InputError(f"state of {self.system.label(body)}: q and p must have length {body.n_q}, "
-                                 f"not {len(value.q)}")
-            return value.q, value.p
-        raise InputError(f"state of {self.system.label(body)} must be a Pose or CanonicalState, not {value!r}")
+        if system.redundant == "drop":
+            self.system = drop_redundant(system, self.t_span[0], self.z0)
 
     def _check_constraints(self):
         theta = self.system.constraints(self.t_span[0], self.z0)
@@ -73,7 +74,7 @@ class InitialValueProblem:
         level = "configuration" if worst < len(names) else "velocity"
         what = "position and orientation" if level == "configuration" else "velocities (momenta)"
         raise InputError(f"the initial state violates the constraint '{names[worst % len(names)]}' on {level} level "
-                         f"by {abs(theta[worst]):.3g}; give {what} that satisfy it")
+                         f"by {abs(theta[worst]):.3g}; give {what} that satisfy it, or assemble=True")
 
     def __repr__(self):
         return f"InitialValueProblem({self.system!r}, t_span={self.t_span})"

@@ -9,7 +9,8 @@ import numpy as np
 from .. import validate
 from .files import replacing
 
-# Name, unit, labels of the components, and the value from body, q and p. Bodies without a quantity are left out.
+# Name, unit, labels of the components, and the value from body, q and p. Bodies without a position in space have
+# their coordinates and rates instead; other quantities that a body does not have are left out.
 BODY_FIELDS = (
     ("position", "m", ("x", "y", "z"), lambda body, q, p: body.position(q)),
     ("quaternion", "-", ("q0", "q1", "q2", "q3"), lambda body, q, p: body.quaternion(q)),
@@ -18,6 +19,8 @@ BODY_FIELDS = (
     ("velocity", "m/s", ("vx", "vy", "vz"), lambda body, q, p: body.velocity(q, p)),
     ("angular_velocity", "rad/s", ("Omega1", "Omega2", "Omega3"), lambda body, q, p: body.angular_velocity(q, p)),
 )
+COORDINATES = (("coordinates", "SI", "q", lambda body, q, p: q),
+               ("rates", "SI", "qdot", lambda body, q, p: body.velocity(q, p)))
 SYSTEM_UNITS = {"energy": "J", "linear_momentum": "kg m/s", "angular_momentum": "kg m^2/s",
                 "configuration_residual": "SI", "velocity_residual": "SI"}
 
@@ -48,6 +51,9 @@ def to_csv(solution, path, times=None):
             if name in fields:
                 for component, values in zip(components, fields[name].reshape(len(t), -1).T, strict=True):
                     columns[f"{label}.{component} [{unit}]"] = values
+        for name, unit, symbol, _ in COORDINATES:
+            for i, values in enumerate(fields.get(name, np.zeros((len(t), 0))).T):
+                columns[f"{label}.{symbol}{i + 1} [{unit}]"] = values
     for name, values in system.items():
         if values.ndim == 1:
             columns[f"{name} [{SYSTEM_UNITS[name]}]"] = values
@@ -69,7 +75,7 @@ def to_json(solution, path=None, times=None):
         no path is given. Numbers that are not finite become None.
     """
     t, bodies, system = _fields(solution, times)
-    units = {"t": "s", **{name: unit for name, unit, _, _ in BODY_FIELDS}, **SYSTEM_UNITS}
+    units = {"t": "s", **{name: unit for name, unit, _, _ in BODY_FIELDS + COORDINATES}, **SYSTEM_UNITS}
     data = _finite({"t": t, "bodies": bodies, "system": system, "units": units,
                     "status": solution.status.as_dict(), "statistics": solution.statistics})
     if path is None:
@@ -91,13 +97,16 @@ def _fields(solution, times):
     bodies = {}
     for body in model.bodies:
         part = model.coordinates(body)
+        fields = [f for f in BODY_FIELDS if hasattr(body, f[0])] if hasattr(body, "position") else COORDINATES
         bodies[model.label(body)] = {name: np.asarray(value(body, q[:, part], p[:, part]))
-                                     for name, _, _, value in BODY_FIELDS if hasattr(body, name)}
+                                     for name, _, _, value in fields}
     own = None if times is None else t
     configuration, velocity = solution.constraints(own)
-    system = {"energy": solution.energy(own), "linear_momentum": solution.linear_momentum(own),
-              "angular_momentum": solution.angular_momentum(own),
-              "configuration_residual": np.abs(configuration).max(axis=-1, initial=0.0),
+    system = {"energy": solution.energy(own)}
+    for name in ("linear_momentum", "angular_momentum"):
+        if all(hasattr(body, name) for body in model.bodies):
+            system[name] = getattr(solution, name)(own)
+    system |= {"configuration_residual": np.abs(configuration).max(axis=-1, initial=0.0),
               "velocity_residual": np.abs(velocity).max(axis=-1, initial=0.0)}
     return t, bodies, system
 

@@ -78,9 +78,13 @@ class Solution:
         body, q, _ = self._body(body, t)
         return body.position(q)
 
+    def coordinates(self, body, t):
+        """Generalized coordinates q of a body, shape t.shape + (n_q,)."""
+        return self._body(body, t, "n_q")[1]
+
     def velocity(self, body, t):
-        """Velocity of the centre of mass [m/s], shape t.shape + (3,)."""
-        body, q, p = self._body(body, t)
+        """Velocity of the centre of mass [m/s], shape t.shape + (3,); of a `GeneralizedBody` qdot, t.shape + (n_q,)."""
+        body, q, p = self._body(body, t, "velocity")
         return body.velocity(q, p)
 
     def rotation_matrix(self, body, t):
@@ -161,6 +165,9 @@ class Solution:
         return self._sum("angular_momentum", t)
 
     def _sum(self, name, t):
+        for body in self.system.bodies:
+            if not hasattr(body, name):
+                raise InputError(f"{self.system.label(body)} has no {name.replace('_', ' ')} in space: it is {body!r}")
         _, z = self._at(t)
         n = self.system.n_q
         parts = [(b, self.system.coordinates(b)) for b in self.system.bodies]
@@ -180,14 +187,16 @@ class Solution:
         Returns
         -------
         dict
-            `energy`, `angular_momentum` (largest component), `configuration`, `velocity`.
+            `energy`, `angular_momentum` (largest component; left out when a body has none), `configuration`,
+            `velocity`.
         """
-        momentum = self.angular_momentum()
+        errors = {"energy": float(np.abs(self.energy_balance()).max())}
+        if all(hasattr(body, "angular_momentum") for body in self.system.bodies):
+            momentum = self.angular_momentum()
+            errors["angular_momentum"] = float(np.abs(momentum - momentum[0]).max())
         configuration, velocity = self.constraints()
-        return {"energy": float(np.abs(self.energy_balance()).max()),
-                "angular_momentum": float(np.abs(momentum - momentum[0]).max()),
-                "configuration": float(np.abs(configuration).max(initial=0.0)),
-                "velocity": float(np.abs(velocity).max(initial=0.0))}
+        return errors | {"configuration": float(np.abs(configuration).max(initial=0.0)),
+                         "velocity": float(np.abs(velocity).max(initial=0.0))}
 
     # ---- files, tables and plots
 

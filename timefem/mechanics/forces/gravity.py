@@ -19,6 +19,8 @@ class Gravity(Part):
     def __init__(self, body, acceleration, name=None):
         if not isinstance(body, Body):
             raise InputError(f"Gravity: body must be a body, not {body!r}")
+        if not hasattr(body, "mass"):
+            raise InputError(f"Gravity: {body!r} has no mass in space; state its weight in its potential")
         self.bodies = (body,)
         self.acceleration = validate.array("gravity", acceleration, (3,))
         self.own_parameters = body.mass * self.acceleration
