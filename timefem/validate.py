@@ -11,7 +11,7 @@ def real(name, value, *, positive=False):
     """Return `value` as a finite float, positive if asked."""
     try:
         value = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be a number, not {value!r}") from None
     if not np.isfinite(value):
         raise InputError(f"{name} must be finite, not {value}")
@@ -38,7 +38,7 @@ def array(name, value, shape):
     wanted = "(" + ", ".join("n" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
     try:
         value = np.array(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be an array of numbers of shape {wanted}") from None
     if value.ndim != len(shape) or any(n is not None and n != s for n, s in zip(shape, value.shape, strict=True)):
         raise InputError(f"{name} must have shape {wanted}, not {value.shape}")

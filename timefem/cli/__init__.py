@@ -1,4 +1,4 @@
-"""The command `timefem`: list, run, plot, info. Exit status 1: a solve failed; 2: input that cannot be used."""
+"""The command `timefem`: list, run, check, plot, info. Exit status 1: a solve failed; 2: input that cannot be used."""
 
 import os
 import sys
@@ -11,6 +11,7 @@ import typer
 
 from .. import __version__, validate
 from ..errors import InputError, MissingBackend, SolveError
+from .model_files import check, model_arguments
 from .report import (
     backend_facts,
     backend_table,
@@ -190,7 +191,8 @@ def list_command(as_json: JSON = False):
 @app.command()
 def run(
     ctx: typer.Context,
-    case: Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names.")],
+    case: Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names, or a model file, "
+                                                             "which ends in .toml.")],
     rotation: Annotated[str, typer.Option(help="quaternion or directors.")] = "quaternion",
     inverse_mass: Annotated[str, typer.Option(help="Quaternions: polynomial or exact.")] = "polynomial",
     element: Annotated[str, typer.Option(help="mg (mixed Galerkin) or bg (Bubnov-Galerkin).")] = "mg",
@@ -215,18 +217,20 @@ def run(
     as_json: JSON = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Details on standard error.")] = False,
 ):
-    """Solve a case.
+    """Solve a case, or a model file; options given here override the settings in the file.
 
     Options that begin with -timefem_ go to PETSc (-timefem_ksp_type gmres). Under mpirun, --driver global
     --backend petsc shares the work among the ranks.
     """
     from ..assembly import TimeMesh
-    from ..cases import find_case
+    from ..cases import Case, find_case
     from ..solvers.linear.base import check_backend
     from ..solvers.newton import Newton
     from ..solving import solve
 
-    case = find_case(case)
+    if str(case).endswith(".toml"):
+        return run(**model_arguments(ctx))
+    case = case if isinstance(case, Case) else find_case(case)
     check_backend(backend or "chain")
     time_element = _make_element(element, degree, points, multipliers, drop, nodes)
     driver = driver or ("windows" if window is not None else "march" if time_element.can_march else "global")
@@ -270,6 +274,9 @@ def run(
         if not sol.success:
             print("timefem: failed:", " ".join(sol.status.message.split()), file=sys.stderr, flush=True)
     return status
+
+
+app.command()(check)
 
 
 @app.command()

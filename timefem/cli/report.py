@@ -20,15 +20,15 @@ def run_report(case, problem, sol):
     for body in problem.system.bodies:
         part = problem.system.coordinates(body)
         q, p = sol.z[-1, part], sol.z[-1, problem.system.n_q:][part]
-        state = {"position": body.position(q), "velocity": body.velocity(q, p),
-                 "rotation_matrix": body.rotation_matrix(q)}
-        if body.rotation == "quaternion":
-            state["quaternion"] = body.quaternion(q)
-        state["angular_velocity"] = body.angular_velocity(q, p)
+        # point masses have no rotation
+        state = {name: getattr(body, name)(*arguments) for name, arguments in
+                 (("position", (q,)), ("velocity", (q, p)), ("rotation_matrix", (q,)), ("quaternion", (q,)),
+                  ("angular_velocity", (q, p))) if hasattr(body, name)}
         final[problem.system.label(body)] = {name: value.tolist() for name, value in state.items()}
+    rotations = sorted({body.rotation for body in problem.system.bodies if hasattr(body, "rotation")})
     galerkin = {} if isinstance(element, MixedGalerkin) else {"multipliers": element.multipliers, "drop": element.drop}
     return {
-        "case": case.name, "rotation": problem.system.bodies[0].rotation, "element": element.name,
+        "case": case.name, "rotation": " and ".join(rotations) or None, "element": element.name,
         "degree": element.degree, "n_points": element.n_points, "nodes": element.nodes, **galerkin,
         "n_elements": statistics["n_elements"], "driver": statistics["driver"], "backend": statistics["backend"],
         "n_ranks": statistics["n_ranks"], "t_end": problem.t_span[1],
@@ -52,7 +52,8 @@ def print_report(r, case, output):
     table.show_header = False
     backend = f", {r['backend']}" if r["backend"] else ""
     ranks = f", {r['n_ranks']} ranks" if r["n_ranks"] > 1 else ""
-    table.add_row("element", f"{r['element']}, degree {r['degree']}, {r['n_points']} Gauss points, {r['rotation']}")
+    table.add_row("element", f"{r['element']}, degree {r['degree']}, {r['n_points']} Gauss points"
+                  f"{', ' + r['rotation'] if r['rotation'] else ''}")
     table.add_row("driver", f"{r['driver']}{backend}{ranks}")
     table.add_row("elements, end", f"{r['n_elements']}, {r['t_end']:g} s")
     table.add_row("unknowns of a solve", str(r["n_unknowns"]))
@@ -69,9 +70,11 @@ def print_report(r, case, output):
     for name, state in r["final"].items():
         table.add_section()
         table.add_row(f"{name} at t = {r['t_final']:g} s", "")
-        table.add_row("  position [m]", row(state["position"]))
-        table.add_row("  rotation matrix", "\n".join(map(row, state["rotation_matrix"])))
-        table.add_row("  angular velocity, body axes [1/s]", row(state["angular_velocity"]))
+        if "position" in state:
+            table.add_row("  position [m]", row(state["position"]))
+        if "rotation_matrix" in state:
+            table.add_row("  rotation matrix", "\n".join(map(row, state["rotation_matrix"])))
+            table.add_row("  angular velocity, body axes [1/s]", row(state["angular_velocity"]))
     if output:
         table.add_section()
         table.add_row("saved in", output)

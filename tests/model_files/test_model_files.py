@@ -1,0 +1,539 @@
+"""Model files: what they state, what is refused and how, and that nothing else ever happens."""
+
+import copy
+import datetime
+import inspect as signatures
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import timefem as tf
+from timefem import cli
+from timefem.cases import CASES
+from timefem.cases.cases import box_inertia
+from timefem.errors import InputError
+from timefem.mechanics import PointMass
+from timefem.mechanics.describe import PARTS, TIME_FUNCTIONS, describe
+from timefem.mechanics.rigid_body import DirectorBody, QuaternionBody
+from timefem.models import inspect, load_model, read_model
+from timefem.models.build import FORCES, FUNCTIONS, JOINTS
+from timefem.models.document import key_lines, schema
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "models"
+
+ZERO, X, Z = [0, 0, 0], [1, 0, 0], [0, 0, 1]
+POINTS = {"point_a": ZERO, "point_b": ZERO}
+APART = {"point_a": X, "point_b": [3, 0, 0]}
+AXES = {"axis_a": Z, "axis_b": Z}
+UNIT = [1, 0, 0, 0]
+PULSE = {"triangle": {"t0": 0, "t_peak": 0.1, "t1": 0.2, "peak": 3.0}}
+TABLE = {"table": {"times": [0, 0.5, 1], "values": [0, 1.5, 0], "kind": "cubic"}}
+# one entry of each type, with all its keys
+ENTRIES = {
+    "fixed_point": {"point": X, "at": X},
+    "spherical": {**POINTS, "invariant": True},
+    "revolute": {**POINTS, **AXES, "invariant": True},
+    "universal": {**POINTS, "axis_a": X, "axis_b": Z, "invariant": False},
+    "weld": {**POINTS, "orientation": UNIT, "invariant": False},
+    "cylindrical": {**POINTS, **AXES},
+    "prismatic": {**POINTS, "axis_b": Z, "orientation": [X, [0, 1, 0], Z]},
+    "planar": {**POINTS, **AXES},
+    "rigid_distance": {**APART, "length": 2.0},
+    "gravity": {"acceleration": [0, 0, -9.81]},
+    "spring": {**APART, "stiffness": 10, "rest_length": 1.0},
+    "torsional_spring": {"axis": Z, "stiffness": 2.5, "rest_angle": 0.1, "reference": UNIT},
+    "rotational_spring": {"stiffness": 2.5, "reference": UNIT},
+    "damper": {**APART, "damping": 0.5},
+    "torsional_damper": {"axis": Z, "damping": 0.5},
+    "rayleigh_dissipation": {"linear": 0.1, "angular": 0.2},
+    "force": {"value": [1, {"sine": {"amplitude": 1, "frequency": 2, "phase": 0.1, "offset": 1}}, TABLE], "point": X,
+              "time": PULSE, "frame": "body"},
+    "torque": {"value": [{"ramp": {"t0": 0, "t1": 1, "v0": 0, "v1": 2}}, 0, {"step": {"t0": 0.5, "value": 3}}],
+               "time": 2.0, "frame": "space"},
+}
+
+
+def stated(kind):
+    """A small valid model with one joint or force of that type."""
+    properties = schema()["$defs"][kind]["properties"]
+    bodies = {"bodies": ["one"]} if "bodies" in properties else {"body": "one"}
+    return {
+        "title": kind, "gravity": [0, 0, -9.81], "time": {"span": [0, 1], "n_elements": 10},
+        "solver": {"element": "mg", "degree": 1, "n_points": 2, "nodes": "lobatto", "driver": "windows", "window": 5,
+                   "backend": "superlu", "guess": "constant", "scaling": "weights", "tol_residual": 1e-12,
+                   "tol_increment": 1e-7, "max_iterations": 30, "line_search": True},
+        "bodies": {"one": {"type": "rigid", "mass": 1.5, "inertia": [1, 2, 2], "rotation": "quaternion",
+                           "inverse_mass": "exact", "size": [1, 2, 3], "position": ZERO, "orientation": UNIT,
+                           "velocity": ZERO, "angular_velocity": ZERO, "frame": "space"},
+                   "two": {"type": "rigid", "cylinder": {"radius": 0.1, "height": 1, "density": 100},
+                           "rotation": "directors"},
+                   "three": {"type": "point", "mass": 2, "dimension": 2, "position": [1, 2, 0], "velocity": X}},
+        "joints" if kind in JOINTS else "forces": {"part": {"type": kind, **bodies, **ENTRIES[kind]}},
+    }
+
+
+def toml(value):
+    """A value as TOML, tables inline."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(k)} = {toml(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    if isinstance(value, bool | str):
+        return json.dumps(value)
+    return value.isoformat() if isinstance(value, datetime.date) else repr(value)
+
+
+def toml_file(data):
+    return "".join(f"{json.dumps(k)} = {toml(v)}\n" for k, v in data.items())
+
+
+def write(path, data):
+    path.write_text(data if isinstance(data, str) else toml_file(data), encoding="utf-8")
+    return path
+
+
+# ---- what files state
+
+def test_every_part_of_the_registry_can_be_stated():
+    """Keys of the schema are the names in the Python API; what the constructor needs, the schema needs."""
+    defs = schema()["$defs"]
+    plain = {cls: names for cls, names in PARTS.items() if cls is not tf.NonlinearSpring}
+    types = {cls: name for name, cls in {**JOINTS, **FORCES, "point": PointMass}.items()}
+    types |= {QuaternionBody: "rigid", DirectorBody: "rigid"}
+    assert set(types) == set(plain)
+    for cls, names in plain.items():
+        entry, own = defs[types[cls]], set(names) - {"name"}
+        if cls in (QuaternionBody, DirectorBody, PointMass):
+            assert own <= set(entry["properties"])
+            continue
+        assert own == set(entry["properties"]) - {"type", "body", "bodies"}
+        parameters = signatures.signature(cls).parameters.values()
+        needed = {p.name for p in parameters if p.default is p.empty} & own
+        assert needed <= set(entry["required"])
+    for table, known in (("joints", JOINTS), ("forces", FORCES), ("bodies", ("rigid", "point"))):
+        kinds = schema()["properties"][table]["additionalProperties"]
+        assert set(kinds["properties"]["type"]["enum"]) == set(known)
+        assert {rule["then"]["$ref"].rsplit("/", 1)[1] for rule in kinds["allOf"]} == set(known)
+    assert set(FUNCTIONS.values()) == set(TIME_FUNCTIONS.values()) - {tf.Constant}
+    assert set(defs["function"]["then"]["properties"]) == set(FUNCTIONS)
+
+
+def test_the_schema_is_a_schema():
+    from jsonschema import Draft202012Validator
+
+    Draft202012Validator.check_schema(schema())
+
+
+@pytest.mark.parametrize("kind", ENTRIES)
+def test_each_type_gives_its_part(tmp_path, kind):
+    """All keys of an entry arrive in the part, as `describe` sees it."""
+    data = stated(kind)
+    model = load_model(write(tmp_path / "model.toml", data))
+    part = next(p for p in model.system.parts if p.name == "part")
+    assert type(part) is {**JOINTS, **FORCES}[kind]
+    described = next(p for p in describe(model.system)["parts"] if p.get("name") == "part")
+
+    def same(file, seen):
+        if isinstance(file, dict):
+            (name, arguments), = file.items()
+            return seen["function"] == FUNCTIONS[name].__name__ and all(same(v, seen[k]) for k, v in arguments.items())
+        if isinstance(seen, dict):
+            return seen == {"function": "Constant", "value": file}
+        return all(map(same, file, seen)) if isinstance(file, list) else file == seen
+
+    for key, value in ENTRIES[kind].items():
+        assert same(value, described[key]), key
+    assert model.element == tf.MixedGalerkin(1, 2, "lobatto")
+    assert model.settings["newton"] == tf.Newton(1e-12, 1e-7, 30, True)
+    one, two, three = model.system.bodies
+    assert (one.rotation, two.rotation, three.dimension) == ("quaternion", "directors", 2)
+    assert two.mass == pytest.approx(100 * math.pi * 0.01)
+
+
+@pytest.mark.parametrize("name", ["heavy_top", "physical_pendulum"])
+def test_files_are_the_cases(name):
+    model = load_model(EXAMPLES / f"{name}.toml")
+    case = CASES[name.replace("_", "-")]
+    expected = tf.solve(case.make(), tf.MixedGalerkin(2), case.n_elements, progress=False)
+    solution = model.solve(progress=False)
+    np.testing.assert_array_equal(solution.t, expected.t)
+    np.testing.assert_allclose(solution.z, expected.z, rtol=1e-13, atol=1e-13)
+
+
+def test_four_bar_against_the_reference():
+    with open(Path(__file__).parents[1] / "data" / "closed_loop.json") as file:
+        states = json.load(file)["states"]
+    model = load_model(EXAMPLES / "four_bar.toml")
+    solution = model.solve(progress=False)
+    for state in states[1:3]:
+        for body, expected in zip(model.system.bodies, state["bodies"], strict=True):
+            np.testing.assert_allclose(solution.position(body, state["t"]), expected["phi"], rtol=0, atol=1e-11)
+            np.testing.assert_allclose(solution.angular_velocity(body, state["t"]), expected["Omega"], rtol=0,
+                                       atol=1e-11)
+
+
+def test_slider_crank():
+    model = load_model(EXAMPLES / "slider_crank.toml")
+    facts = inspect(model)
+    assert (facts["degrees_of_freedom"], facts["redundant"], facts["faults"]) == (1, [], [])
+    solution = model.solve(progress=False)
+    # the slider is where the crank angle says: 0.3 cos + sqrt(0.5^2 - (0.3 sin)^2)
+    pin = solution.position("crank", solution.t) * 2
+    slider = solution.position("slider", solution.t)
+    np.testing.assert_allclose(slider[:, 1], pin[:, 1] + np.sqrt(0.25 - pin[:, 2] ** 2), rtol=0, atol=1e-10)
+    assert np.ptp(slider[:, 1]) > 0.1
+
+
+def test_solids(tmp_path):
+    solids = {"cuboid": {"length": 1, "width": 2, "height": 3, "density": 2}, "sphere": {"radius": 1, "density": 3},
+              "cone": {"radius": 1, "height": 2, "density": 3}, "cylinder": {"radius": 1, "height": 2, "density": 3}}
+    model = load_model(write(tmp_path / "m.toml", {
+        "time": {"span": [0, 1], "n_elements": 1}, "bodies": {k: {"type": "rigid", k: v} for k, v in solids.items()}}))
+    for body in model.system.bodies:
+        expected = getattr(tf.MassProperties, body.name)(**solids[body.name])
+        assert body.mass == expected.mass
+        np.testing.assert_array_equal(body.inertia, expected.inertia)
+    np.testing.assert_allclose(np.diag(model.system.bodies[0].inertia), box_inertia(12, (1, 2, 3)))
+    assert model.system.bodies[0].size.tolist() == [1, 2, 3]
+
+
+def test_examples_of_the_guide(tmp_path):
+    """The complete example loads, and so do all functions of time."""
+    guide = (EXAMPLES.parents[1] / "docs" / "how-to" / "model-files.md").read_text()
+    whole, functions = (block.split("```")[0] for block in guide.split("```toml\n")[1:3])
+    path = tmp_path / "m.toml"
+    path.write_text(whole)
+    assert load_model(path).title == "Pendulum pushed by a pulse"
+    for line in functions.splitlines():
+        path.write_text(whole + line + "\n")
+        assert load_model(path).system.parts[-2].time != tf.Constant(1.0)
+
+
+# ---- what is refused
+
+def changed(kind, **changes):
+    """A model with keys replaced, given by their path with __ between; None deletes."""
+    data = stated(kind)
+    for path, value in changes.items():
+        *keys, last = path.split("__")
+        table = data
+        for key in keys:
+            table = table[key]
+        if value is None:
+            del table[last]
+        else:
+            table[last] = value
+    return data
+
+
+NAN = math.nan
+BAD = {
+    "zero axis": (changed("revolute", joints__part__axis_a=ZERO), "joints.part.axis_a", "give a direction"),
+    "itself": (changed("spherical", joints__part__bodies=["one", "one"]), "joints.part.bodies", "two different bodies"),
+    "coincident": (changed("rigid_distance", joints__part__point_b=X), "joints.part", "set them apart"),
+    "coincident spring": (changed("spring", forces__part__point_b=X), "forces.part", "set points apart"),
+    "zero length": (changed("rigid_distance", joints__part__length=0), "joints.part.length", "must be a positive"),
+    "unknown key": (changed("spring", forces__part__stifness=3), "forces.part.stifness", "did you mean 'stiffness'"),
+    "unknown table": (changed("spring", solvers={}), "solvers", "did you mean 'solver'"),
+    "missing key": (changed("spring", forces__part__stiffness=None), "forces.part", "'stiffness' is missing"),
+    "unit": (changed("spring", bodies__one__mass="1 kg"), "bodies.one.mass", "must be a positive, finite number"),
+    "shape": (changed("spring", gravity=[0, -9.81]), "gravity", "must be three numbers"),
+    "bool": (changed("spring", bodies__one__mass=True), "bodies.one.mass", "not true"),
+    "missing body": (changed("spring", forces__part__bodies=["on"]), "forces.part.bodies", "did you mean 'one'"),
+    "unknown type": (changed("spring", forces__part__type="sprung"), "forces.part.type", "must be one of"),
+    "a joint among forces": (changed("spring", forces__part__type="revolute"), "forces.part.type", "must be one of"),
+    "NaN": (changed("spring", forces__part__stiffness=NAN), "forces.part.stiffness", "finite"),
+    "infinite": (changed("spring", time__span=[0, math.inf]), "time.span[1]", "finite"),
+    "NaN in table": (changed("force", forces__part__time={"table": {"times": [0, 1], "values": [0, NAN]}}),
+                     "forces.part.time.table.values[1]", "finite"),
+    "table goes back": (changed("force", forces__part__time={"table": {"times": [0, 0], "values": [0, 1]}}),
+                        "forces.part.time.table.times", "times must increase"),
+    "two functions": (changed("force", forces__part__time={**PULSE, **TABLE}), "forces.part.time", "one function"),
+    "code": (changed("force", forces__part__time="lambda t: t"), "forces.part.time", "a number or one function"),
+    "span": (changed("spring", time__span=[1, 1]), "time.span", "must go forward"),
+    "no bodies": (changed("gravity", bodies={}, forces={}), "bodies", "at least one"),
+    "element": (changed("spring", solver__multipliers="continuous"), "solver.multipliers", 'element = "bg"'),
+    "points": (changed("spring", solver={"degree": 3, "n_points": 2}), "solver.n_points", "at least 3"),
+    "unused": (changed("spring", solver={"window": 3, "driver": "march"}), "solver.window", "not used by driver"),
+    "plane": (changed("spring", bodies__three__position=Z), "bodies.three.position", "leaves the first 2 axes"),
+    "point mass": (changed("revolute", joints__part__bodies=["three"]), "joints.part", "a point mass has no axes"),
+    "inertia": (changed("spring", bodies__one__inertia=[1, 1, 3]), "bodies.one.inertia", "triangle inequality"),
+    "two solids": (changed("spring", bodies__two__mass=3), "bodies.two", "mass and inertia, or with one of"),
+    "violated": (changed("fixed_point", joints__part__at=Z), "joints.part", "violates the constraint"),
+    "moving": (changed("fixed_point", bodies__one__velocity=Z), "joints.part", "on velocity level"),
+    "large": (changed("spring", gravity=[0, 0, 10**400]), "gravity[2]", "1e100"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_names_file_key_and_remedy(tmp_path, name):
+    data, key, remedy = BAD[name]
+    path = write(tmp_path / "model.toml", data)
+    with pytest.raises(InputError) as error:
+        load_model(path)
+    message = str(error.value)
+    line = list(data).index(key.split(".")[0].split("[")[0]) + 1
+    assert message.startswith(f"{path}:{line}: {key}: "), message
+    assert remedy in message
+    assert "\n" not in message
+
+
+def test_lines(tmp_path):
+    text = '''# a = 1
+title = """
+[bodies.a]
+mass = 3
+"""
+"quoted = key".x = 1   # comment = [
+[ bodies . top ] # table
+mass = 1; '''.replace("; ", "\n") + '''inertia = [
+  1, 1,    # ]
+  1,
+]
+a.b.c = {d = "e = ["}
+[joints."odd ]name"]
+x = 1'''
+    lines = key_lines(text)
+    assert lines[("title",)] == 2
+    assert lines[("quoted = key", "x")] == 6
+    assert lines["bodies",] == lines["bodies", "top"] == 7
+    assert [lines["bodies", "top", k] for k in ("mass", "inertia", "a")] == [8, 9, 13]
+    assert lines["bodies", "top", "a", "b", "c"] == 13
+    assert lines["joints", "odd ]name", "x"] == 15
+    assert ("bodies", "a") not in lines
+
+
+def test_the_line_is_that_of_the_key(tmp_path):
+    text = (EXAMPLES / "heavy_top.toml").read_text()
+    path = write(tmp_path / "m.toml", text.replace("[0.649519052838329, 0, 0]", "[0.6, 0, '0']"))
+    line = next(i for i, row in enumerate(text.splitlines(), 1) if row.startswith("velocity"))
+    with pytest.raises(InputError, match=rf"m.toml:{line}: bodies.top.velocity\[2\]: must be a finite number"):
+        load_model(path)
+    path = write(tmp_path / "m.toml", text.replace("degree = 2", "degree = = 2"))
+    with pytest.raises(InputError, match=r"m.toml:11: is not a TOML file"):
+        load_model(path)
+    with pytest.raises(InputError, match=r"none.toml: cannot be read: No such file"):
+        load_model(tmp_path / "none.toml")
+
+
+# ---- redundant constraints
+
+DOOR = {"time": {"span": [0, 1], "n_elements": 10},
+        "bodies": {"door": {"type": "rigid", "mass": 1, "inertia": [1, 1, 1]}},
+        "joints": {name: {"type": "revolute", "bodies": ["door"], "point_a": [0, 0, z], "point_b": [0, 0, z], **AXES}
+                   for name, z in (("upper", 1), ("lower", -1))}}
+
+
+def test_over_constrained_mechanism(tmp_path):
+    """A door on two hinges: five of the ten constraints repeat others, and one degree of freedom is left."""
+    path = write(tmp_path / "door.toml", DOOR)
+    with pytest.raises(InputError, match=r"door.toml:3: joints.lower: over-constrained: .*5 redundant.*remove it"):
+        load_model(path)
+    model = read_model(path)
+    facts = inspect(model)
+    assert (facts["n_q"], facts["n_constraints"], facts["rank"], facts["degrees_of_freedom"]) == (7, 11, 6, 1)
+    assert len(facts["redundant"]) == 5 and all(name.startswith("lower: ") for name in facts["redundant"])
+    jacobian = model.system.derivatives(0, model.z0)[1].toarray()[:11, :7]
+    assert np.linalg.matrix_rank(jacobian) == facts["rank"]
+    # a ball joint and a joint that takes one direction instead
+    mended = copy.deepcopy(DOOR)
+    del mended["joints"]["lower"]
+    assert inspect(load_model(write(path, mended)))["degrees_of_freedom"] == 1
+
+
+def test_planar_four_bar_is_over_constrained(tmp_path):
+    """Bennett's remark: four parallel hinges in space have one degree of freedom and three redundant constraints."""
+    bodies = {name: {"type": "rigid", "mass": 1, "inertia": [1, 1, 1], "position": place}
+              for name, place in (("crank", [0, 0.5, 0]), ("coupler", [1, 1, 0]), ("rocker", [2, 0.5, 0]))}
+    hinge = lambda names, a, b: {"type": "revolute", "bodies": names, "point_a": a, "point_b": b, **AXES}
+    data = {"time": {"span": [0, 1], "n_elements": 1}, "bodies": bodies, "joints": {
+        "a": hinge(["crank"], [0, -0.5, 0], ZERO), "b": hinge(["crank", "coupler"], [0, 0.5, 0], [-1, 0, 0]),
+        "c": hinge(["coupler", "rocker"], X, [0, 0.5, 0]), "d": hinge(["rocker"], [0, -0.5, 0], [2, 0, 0])}}
+    facts = inspect(read_model(write(tmp_path / "m.toml", data)))
+    assert facts["degrees_of_freedom"] == 1
+    assert len(facts["redundant"]) == 3
+
+
+# ---- the command line
+
+@pytest.fixture
+def timefem(capfd):
+    def run(*arguments):
+        status = cli.main([str(a) for a in arguments])
+        out, err = capfd.readouterr()
+        return status, out, err
+    return run
+
+
+def test_check_command(timefem, tmp_path):
+    status, out, err = timefem("check", EXAMPLES / "four_bar.toml", "--json")
+    facts = json.loads(out)
+    assert (status, err, facts["degrees_of_freedom"], facts["status"]) == (0, "", 12, "fine")
+    assert set(facts["bodies"]) == {"bar1", "bar2", "bar3", "bar4"}
+    assert max(v["configuration"] for v in facts["violations"].values()) < 1e-14
+    status, out, _ = timefem("check", write(tmp_path / "door.toml", DOOR))
+    assert status == 2
+    assert "door.toml:3: joints.lower: over-constrained" in out and "lower: gap, x" in out
+    status, out, _ = timefem("check", write(tmp_path / "m.toml", BAD["violated"][0]), "--json")
+    assert status == 2
+    assert json.loads(out)["violations"]["part: fixed point, z"] == {"configuration": 1.0, "velocity": 0.0}
+    status, out, err = timefem("check", write(tmp_path / "m.toml", BAD["unit"][0]), "--json")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "m.toml:5: bodies.one.mass" in err
+
+
+def test_run_command(timefem, tmp_path):
+    def report(*options):
+        status, out, err = timefem("run", EXAMPLES / "physical_pendulum.toml", "--json", *options)
+        assert status == 0, err
+        return json.loads(out)
+
+    r = report()
+    assert (r["n_elements"], r["t_end"], r["degree"], r["driver"]) == (100, 5.0, 2, "march")
+    status, out, _ = timefem("run", "physical-pendulum", "--json")
+    assert json.loads(out)["final"] == r["final"]
+    r = report("--element", "bg", "--t-end", "0.5", "--n-elements", "4", "--rotation", "directors")
+    assert (r["element"], r["degree"], r["driver"], r["t_end"], r["rotation"]) == ("bg", 3, "global", 0.5, "directors")
+    # a file with other settings; options replace them
+    path = write(tmp_path / "m.toml", stated("force"))
+    status, out, _ = timefem("run", path, "--json", "-o", tmp_path / "s.h5")
+    r = json.loads(out)
+    assert (status, r["driver"], r["backend"], r["degree"], r["n_points"]) == (0, "windows", "superlu", 1, 2)
+    assert r["rotation"] == "directors and quaternion" and set(r["final"]["three"]) == {"position", "velocity"}
+    assert tf.load(tmp_path / "s.h5").success
+    status, out, _ = timefem("run", path, "--json", "--degree", "2", "--points", "3", "--backend", "chain")
+    r = json.loads(out)
+    assert (status, r["driver"], r["backend"], r["degree"], r["n_points"]) == (0, "windows", "chain", 2, 3)
+    assert timefem("run", path)[0] == 0
+
+
+def test_run_of_point_masses(timefem, tmp_path):
+    data = stated("gravity")
+    data["bodies"] = {"one": data["bodies"]["three"]}
+    status, out, _ = timefem("run", write(tmp_path / "m.toml", data), "--json")
+    assert status == 0 and json.loads(out)["rotation"] is None
+    assert timefem("run", tmp_path / "m.toml")[0] == 0
+
+
+# ---- whatever is in the file
+
+JUNK = st.one_of(
+    st.sampled_from([math.nan, math.inf, -math.inf, -1, 0, 1, -0.0, 1e308, 1e99, 1e-320, 10**400, 2.0, True, False, "",
+                     "one", "two", "three", "text", "1", "nan", "a\nb", [], {}, [[]], [{}], [1, 2], [0, 0, 0],
+                     [1, 2, 3, 4], ["one", "two"], ["one", "three"], [[1, 0, 0], [0, 1, 0], [0, 0, 1]], {"sine": {}},
+                     {"type": "rigid"},
+                     {"ramp": {"t0": 1, "t1": 1, "v0": 0, "v1": 0}}, {"table": {"times": [0, 1], "values": [1]}},
+                     {"__import__": "os"}, "lambda t: t", datetime.date(2020, 1, 1), [math.nan] * 3, [1e99] * 3,
+                     [1e-300] * 3]),
+    st.floats(), st.integers(), st.text(max_size=5), st.lists(st.floats(), max_size=4))
+
+
+def places(data, keys=()):
+    """Keys of everything in nested tables and arrays."""
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in items:
+        yield (*keys, key)
+        yield from places(value, (*keys, key))
+
+
+@st.composite
+def mutants(draw):
+    """A valid model with one to three changes anywhere."""
+    data = json.loads(json.dumps(stated(draw(st.sampled_from(sorted(ENTRIES))))))  # without shared lists
+    for _ in range(draw(st.integers(1, 3))):
+        known = list(places(data))
+        if not known:
+            break
+        *keys, last = draw(st.sampled_from(known))
+        table = data
+        for key in keys:
+            table = table[key]
+        change = draw(st.sampled_from(["replace"] * 3 + ["delete", "wrap", "unknown", "rename", "repeat"]))
+        if change == "delete":
+            del table[last]
+        elif change == "wrap":
+            table[last] = [table[last]]
+        elif change == "repeat" and isinstance(table, list):
+            table.append(copy.deepcopy(table[last]))
+        elif change == "rename" and isinstance(table, dict):
+            table[draw(st.text(max_size=4))] = table.pop(last)
+        elif change == "unknown" and isinstance(table, dict):
+            table[draw(st.text(max_size=6))] = copy.deepcopy(draw(JUNK))
+        else:
+            table[last] = copy.deepcopy(draw(JUNK))
+    return toml_file(data).encode("utf-8", "surrogatepass")
+
+
+@st.composite
+def garbled(draw):
+    """The bytes of a valid file, cut off, overwritten, or with lines left out or doubled; or any bytes."""
+    if draw(st.integers(0, 9)) == 0:
+        return draw(st.binary(max_size=200))
+    if draw(st.booleans()):
+        name = draw(st.sampled_from(["heavy_top", "four_bar", "slider_crank", "physical_pendulum"]))
+        text = (EXAMPLES / f"{name}.toml").read_bytes()
+    else:
+        text = toml_file(stated(draw(st.sampled_from(sorted(ENTRIES))))).encode()
+    change, at = draw(st.sampled_from(["cut", "overwrite", "remove", "lines", "double", "nest"])), \
+        draw(st.integers(0, len(text) - 1))
+    lines = text.split(b"\n")
+    row = at % len(lines)
+    if change == "cut":
+        return text[:at]
+    if change == "overwrite":
+        return text[:at] + draw(st.binary(min_size=1, max_size=4)) + text[at + draw(st.integers(0, 4)):]
+    if change == "remove":
+        return text[:at] + text[at + draw(st.integers(1, 30)):]
+    if change == "lines":
+        return b"\n".join(lines[:row] + lines[row + 1:])
+    if change == "double":
+        return b"\n".join(lines[:row] + lines[row:row + 1] * 2 + lines[row + 1:])
+    return text + b"\nx = " + b"[" * at
+
+
+def load_or_refuse(folder, content):
+    """Whether the model loads; anything but an InputError of one line that begins with the file's name fails."""
+    path = folder / "model.toml"
+    path.write_bytes(content)
+    try:
+        load_model(path)
+    except InputError as error:
+        message = str(error)
+        assert message.startswith(str(path)) and len(message.splitlines()) == 1 and len(message) > len(str(path)) + 10
+        assert len(message) < len(str(path)) + 600
+        return False
+    return True
+
+
+MANY = settings(deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory):
+    """Folder for the files, and how many were refused and loaded."""
+    return tmp_path_factory.mktemp("models"), {True: 0, False: 0}
+
+
+@settings(MANY, max_examples=1600)
+@given(content=mutants())
+def test_mutants_load_or_are_refused(counted, content):
+    folder, count = counted
+    count[load_or_refuse(folder, content)] += 1
+
+
+@settings(MANY, max_examples=1200)
+@given(content=garbled())
+def test_garbled_files_load_or_are_refused(counted, content):
+    folder, count = counted
+    count[load_or_refuse(folder, content)] += 1
+
+
+def test_enough_were_malformed(counted):
+    _, count = counted
+    if sum(count.values()) >= 2800:  # not when a worker ran only some of the tests
+        assert count[False] >= 2000
