@@ -112,7 +112,7 @@ def test_systems_of_many_bodies_are_sparse_by_themselves(monkeypatch):
     monkeypatch.setattr(march, "_matrix", lambda *a: used.append(make(*a)[0]) or make(*a))
     for n in (2, 10):
         assert tf.solve(bench.chain(n, t_end=0.02), tf.MixedGalerkin(1), 2).success
-    assert [len(lu.order) for lu in used] == [0, 220]
+    assert used[0] is None and len(used[1].order) == 220
 
 
 def test_factors_that_outgrow_their_room(solve, monkeypatch):

@@ -66,12 +66,12 @@ def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None
 
 
 def _matrix(plan, n):
-    """Sparse LU of the tangent of an element (empty when it is dense), and the place of each tangent entry."""
-    from .march_sparse import sparse_lu
-
+    """Sparse LU of the tangent of an element (None when it is dense), and the place of each tangent entry."""
     rows, columns = plan.tangent_rows, plan.tangent_columns - plan.columns.n_node
     if n < SPARSE_FROM:
-        return sparse_lu(rows[:0], columns[:0], 0)[0], columns * (-(-n // 8) * 8) + rows
+        return None, columns * (-(-n // 8) * 8) + rows
+    from .march_sparse import sparse_lu
+
     targets = np.full(len(rows), -1)
     unknown = columns >= 0
     lu, targets[unknown] = sparse_lu(rows[unknown], columns[unknown], n)

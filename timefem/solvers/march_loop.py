@@ -15,7 +15,7 @@ CONVERGED, NOT_CONVERGED, NOT_FINITE = 0, 1, 3  # and SINGULAR, FULL
 @njit(cache=True, error_model="numpy")
 def march_elements(step, lu, x, t, h, sizes, size_powers, weights, weight_powers, n_node, points, state, multiplier,
                    start, stop, tol_residual, tol_increment, max_iterations, line_search, iterations, history):
-    """Solve elements start, ..., stop - 1 in place in `x` (all dofs in time order); densely if `lu` is empty.
+    """Solve elements start, ..., stop - 1 in place in `x` (all dofs in time order); densely if `lu` is None.
 
     The guess extrapolates a polynomial through the nodes of the elements before, at least cubic; where Newton fails
     from there, the element is tried again from a constant state. Newton stops when the scaled residual and the last
@@ -29,10 +29,13 @@ def march_elements(step, lu, x, t, h, sizes, size_powers, weights, weight_powers
     n_shapes, n_z = state.shape
     n = weights.shape[0]
     height = (n + LANES - 1) // LANES * LANES
-    sparse = lu.order.shape[0] > 0
-    matrix, pivots = aligned_zeros(lu.rows.shape[0] if sparse else (n + 1) * height), np.zeros(n, np.int64)
+    if lu is None:  # the compiler leaves out the branch that is not taken
+        matrix = aligned_zeros((n + 1) * height)
+    else:
+        matrix = aligned_zeros(lu.rows.shape[0])
+    pivots = np.zeros(n, np.int64)
     free, multipliers, dx = aligned_zeros(height), aligned_zeros(height), np.zeros(n)
-    scratch = step_scratch(step, not sparse)
+    scratch = step_scratch(step, lu is None)
     residual, trial = np.empty(n), np.empty(n_node + n)
     per_size, rs, scaled_for = sizes.copy(), weights.copy(), -1.0
     degree = n_shapes - 1
@@ -118,8 +121,10 @@ def _scaled_norm(values, scale):
 def _newton(step, lu, local, t, h, per_size, rs, n_node, tol_residual, tol_increment, max_iterations, line_search,
             matrix, pivots, free, multipliers, dx, scratch, residual, trial, history):
     n, height = rs.shape[0], free.shape[0]
-    sparse = lu.order.shape[0] > 0
-    tangent = matrix if sparse else matrix[:0]
+    if lu is None:
+        tangent = matrix[:0]
+    else:
+        tangent = matrix
     increment, last = np.inf, np.inf
     history[:] = np.nan
     evaluate_step(step, local, t, h, scratch, residual, tangent)
@@ -133,16 +138,16 @@ def _newton(step, lu, local, t, h, per_size, rs, n_node, tol_residual, tol_incre
         if it == max_iterations:
             break
         last = norm
-        if sparse:
-            code = solve_sparse(lu, matrix, residual, rs, dx)
-            if code != FACTORED:
-                return code, it
-        else:
+        if lu is None:
             matrix[:] = 0.0
             add_tangent(step, h, scratch, matrix)
             matrix[n * height:n * height + n] = residual
             if not solve_dense(matrix, n, rs, pivots, free, multipliers, dx):
                 return SINGULAR, it
+        else:
+            code = solve_sparse(lu, matrix, residual, rs, dx)
+            if code != FACTORED:
+                return code, it
         if line_search:
             length = 1.0
             trial[:n_node] = local[:n_node]
