@@ -9,11 +9,12 @@ from tests.models import spinning_box
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("element, n_elements, accuracy", [
-    (tf.BubnovGalerkin(1), 100_000, 3e-3), (tf.BubnovGalerkin(1, "continuous"), 100_000, 1e-2),
-    (tf.BubnovGalerkin(1, drop="end"), 100_000, 3e-3), (tf.BubnovGalerkin(3), 20_000, 1e-8)], ids=str)
-def test_many_elements_at_once(element, n_elements, accuracy):
-    problem = spinning_box(t_end=50)
+@pytest.mark.parametrize("element, t_end, n_elements, accuracy", [
+    (tf.BubnovGalerkin(1), 50, 100_000, 3e-3), (tf.BubnovGalerkin(1, drop="end"), 50, 100_000, 3e-3),
+    (tf.BubnovGalerkin(1, "continuous"), 5, 100_000, 1e-4),  # its errors grow too fast for 50 s
+    (tf.BubnovGalerkin(3), 50, 20_000, 1e-8)], ids=str)
+def test_many_elements_at_once(element, t_end, n_elements, accuracy):
+    problem = spinning_box(t_end=t_end)
     together = tf.solve(problem, element, n_elements)
     assert together.success and together.statistics["newton_iterations"]["max"] <= 10
     assert together.statistics["backward_error"] < 1e-14
