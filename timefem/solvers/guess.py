@@ -1,5 +1,7 @@
 """Initial guesses for windows and global solves."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from .. import validate
@@ -61,7 +63,7 @@ def _march_guess(system, mesh, z0, times, multiplier_times):
     change = _relative_rate(system, mesh.nodes[0], z0) * np.diff(nodes).max()
     substeps = int(np.clip(np.ceil(change / RELATIVE_STEP), 1, MOST_SUBSTEPS))
     fine = np.append((nodes[:-1, None] + np.diff(nodes)[:, None] * np.arange(substeps) / substeps).ravel(), nodes[-1])
-    plan = ElementPlan(system, MixedGalerkin(1))
+    plan = _coarse_plan(system)
     x, _, status, _ = march_problem(system, plan, TimeMesh(fine), mesh.nodes[0], z0, _ROUGH)
     if not status.success:
         raise SolveError(f"the mG(1) march failed: {status.message}")
@@ -72,6 +74,12 @@ def _march_guess(system, mesh, z0, times, multiplier_times):
     middles = (fine[1:] + fine[:-1]) / 2
     multipliers = [np.interp(multiplier_times, middles, component) for component in multipliers[:, 0].T]
     return state, np.stack(multipliers, axis=-1) if multipliers else np.zeros((*multiplier_times.shape, 0))
+
+
+@lru_cache(maxsize=1)
+def _coarse_plan(system):
+    """Plan of the guess; the windows of a solve share it."""
+    return ElementPlan(system, MixedGalerkin(1))
 
 
 def _relative_rate(system, t, z):
