@@ -130,6 +130,7 @@ def test_a_guess_that_fails_keeps_what_there_is(driver, monkeypatch):
     monkeypatch.setattr(drivers, "initial_guess", fails_later)
     solution = tf.solve(spinning_box(t_end=1), tf.BubnovGalerkin(2), 20, driver=driver)
     assert not solution.success and solution.status.reason == "no guess" and "no luck" in solution.status.message
+    assert f"in element {solution.status.element} at" in solution.status.message
     assert len(solution.t) == (1 if driver == "global" else 11) == solution.status.element + 1
 
 

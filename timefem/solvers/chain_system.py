@@ -23,6 +23,8 @@ def initial_value_ends(plan, element):
 class ChainSystem:
     """Residual, tangent and linear solves on one process.
 
+    `place` moves it along a longer mesh.
+
     Parameters
     ----------
     plan : ElementPlan
@@ -40,6 +42,8 @@ class ChainSystem:
         Largest backward error of a linear solve so far.
     """
 
+    first_element = 0
+
     def __init__(self, plan, mesh, scaling, backend="chain", options=None):
         self.plan, self.mesh = plan, mesh
         self.assembler = Assembler(plan, mesh, *initial_value_ends(plan, plan.element), scaling)
@@ -50,9 +54,9 @@ class ChainSystem:
     def n_unknowns(self):
         return len(self.assembler.pattern.columns)
 
-    def place(self, mesh):
-        """Use another mesh with the same number of elements."""
-        self.mesh = mesh
+    def place(self, mesh, first_element=0):
+        """Use another mesh with the same number of elements; `first_element` is its place in a longer one."""
+        self.mesh, self.first_element = mesh, first_element
         self.assembler.place(mesh)
 
     def evaluate(self, x):
@@ -82,8 +86,8 @@ class ChainSystem:
         return float(np.abs(values).max())
 
     def worst(self, residual):
-        """Element with the largest residual, and its start time."""
+        """Element with the largest residual, counted from the start of the whole mesh, and its start time."""
         row = self.assembler.pattern.rows[np.argmax(np.where(np.isfinite(residual), np.abs(residual), np.inf))]
         n = self.plan.rows
         element = min(max(row - n.n_node, 0) // n.step, self.mesh.n_elements - 1)
-        return element, self.mesh.nodes[element]
+        return element + self.first_element, self.mesh.nodes[element]

@@ -87,7 +87,7 @@ def _start(system, chain, element, mesh, z0, guess):
     try:
         state, multipliers = initial_guess(guess, system, element, mesh, z0)
     except SolveError as error:
-        return None, Status.failure("no guess", 0, mesh.nodes[0], [], str(error))
+        return None, Status.failure("no guess", chain.first_element, mesh.nodes[0], [], str(error))
     state = np.array(state)
     state[0, 0] = z0
     multipliers = np.array(multipliers)
@@ -114,14 +114,13 @@ def _windows(system, plan, mesh, z0, backend, window, guess, settings, scaling, 
             part = mesh.part(first, min(first + window, mesh.n_elements))
             if chain is None or part.n_elements != chain.mesh.n_elements:
                 chain = ChainSystem(plan, part, scale, backend, options)
-            chain.place(part)
+            chain.place(part, first)
             n_unknowns = max(n_unknowns, chain.n_unknowns)
             x, status = _start(system, chain, element, part, z, guess)
             if status.success:
                 x, status = newton(chain, x, settings, reference)
                 iterations.append(len(status.residual_history) - 1)
             if not status.success:
-                status.element += first
                 break
             parts.append(plan.columns.unpack(x))
             z = parts[-1][0][-1, -1].copy()
