@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 
 import numpy as np
 
 from .. import validate
+from ..errors import InputError
 from ..mechanics import FixedPoint, Pose, RigidBody, System
 from ..problems import InitialValueProblem
 
@@ -27,8 +29,11 @@ class Case:
     conserved_axes : tuple of int
         Space axes about which the angular momentum is constant; gravity and a fixed point leave the vertical
         one, hinges to the ground and loads none.
+    has_rotation : bool
+        Whether the case has rigid bodies, for which `rotation` and `inverse_mass` can be chosen.
     make : callable
-        `make(rotation="quaternion", inverse_mass="polynomial", t_end=None)` returns the InitialValueProblem.
+        `make(rotation=None, inverse_mass=None, t_end=None)` returns the InitialValueProblem; None is the default of
+        `RigidBody`, and of the case. InputError for an option that the case has no use for.
     """
 
     name: str
@@ -37,6 +42,7 @@ class Case:
     t_end: float
     n_elements: int
     conserved_axes: tuple
+    has_rotation: bool
     make: Callable
 
 
@@ -52,16 +58,28 @@ def find_case(name):
 
 
 def define_case(name, title, t_end, n_elements, conserved_axes=(0, 1, 2)):
-    """Enter a function `(rotation, inverse_mass) -> (System, state)` as a case; its docstring is the description."""
-    def enter(build):
-        def make(rotation="quaternion", inverse_mass="polynomial", t_end=None):
-            end = case.t_end if t_end is None else validate.real("t_end", t_end)
-            system, state = build(rotation=rotation, inverse_mass=inverse_mass)
-            return InitialValueProblem(system, state, (0.0, end))
+    """Enter a function that returns (System, state) as a case; its docstring is the description.
 
-        case = Case(name, title, " ".join(build.__doc__.split()), t_end, n_elements, conserved_axes, make)
-        CASES[name] = case
+    It takes the options of `RigidBody`, `rotation` and `inverse_mass`, as keywords; a case without rigid bodies is a
+    function without arguments.
+    """
+    def enter(build):
+        has_rotation = bool(signature(build).parameters)
+
+        def make(rotation=None, inverse_mass=None, t_end=None):
+            end = t_end_default if t_end is None else validate.real("t_end", t_end)
+            options = {"rotation": rotation, "inverse_mass": inverse_mass}
+            options = {option: value for option, value in options.items() if value is not None}
+            if options and not has_rotation:
+                raise InputError(f"the case {name} has no rigid bodies, and no use for {' and '.join(options)}; "
+                                 "leave that out")
+            return InitialValueProblem(*build(**options), (0.0, end))
+
+        CASES[name] = Case(name, title, " ".join(build.__doc__.split()), t_end, n_elements, conserved_axes,
+                           has_rotation, make)
         return make
+
+    t_end_default = t_end
     return enter
 
 

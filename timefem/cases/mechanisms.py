@@ -2,7 +2,21 @@
 
 import numpy as np
 
-from ..mechanics import FixedPoint, Force, Pose, Revolute, RigidBody, Spherical, System, Torque, TrianglePulse
+from ..mechanics import (
+    FixedPoint,
+    Force,
+    MassProperties,
+    Pose,
+    Prismatic,
+    Ramp,
+    Revolute,
+    RigidBody,
+    Spherical,
+    System,
+    Torque,
+    TrianglePulse,
+    Universal,
+)
 from .cases import GRAVITY, box_inertia, define_case
 
 
@@ -37,10 +51,49 @@ def double_pendulum(**rotation):
                                                        bars[1]: Pose(position=(0, 1.5, 0))}
 
 
+@define_case("slider-crank", "Slider-crank", t_end=1.0, n_elements=200, conserved_axes=())
+def slider_crank(**rotation):
+    """A crank of 0.3 m, turned from rest by a growing torque, drives a slider through a rod of 0.5 m, in the plane of
+    e2 and e3 under gravity."""
+    solids = {"crank": MassProperties.cylinder(0.02, 0.3, 7850), "rod": MassProperties.cylinder(0.02, 0.5, 7850),
+              "slider": MassProperties.cuboid(0.1, 0.1, 0.05, 7850)}
+    crank, rod, slider = (RigidBody(solid.mass, solid.inertia, name=name, **rotation)
+                          for name, solid in solids.items())
+    e1, e2, pin, origin = (1, 0, 0), (0, 1, 0), (0, 0, 0.25), (0, 0, 0)
+    joints = [Revolute(crank, point_a=(0, 0, -0.15), point_b=origin, axis_a=e1, axis_b=e1, name="shaft"),
+              Spherical(crank, rod, point_a=(0, 0, 0.15), point_b=np.negative(pin), name="crank_pin"),
+              # one axis keeps the rod from turning about itself
+              Universal(rod, slider, point_a=pin, point_b=origin, axis_a=e2, axis_b=e1, name="slider_pin"),
+              Prismatic(slider, point_a=origin, point_b=origin, axis_b=e2, name="guide")]
+    motor = Torque(crank, [Ramp(0, 1, 0, -40), 0, 0], name="motor")
+    state = {crank: Pose(position=(0, 0, 0.15)), slider: Pose(position=(0, 0.4, 0)),
+             rod: Pose(position=(0, 0.2, 0.15), orientation=[[1, 0, 0], [0, -0.6, 0.8], [0, -0.8, -0.6]])}
+    return System([crank, rod, slider, *joints, motor], gravity=GRAVITY), state
+
+
+@define_case("closed-chain-4", "Closed chain of four links", t_end=5.0, n_elements=1000, conserved_axes=(2,))
+def closed_chain_4(**rotation):
+    """Four bars of 1 m and 1 kg in a ring of spherical joints, hung from one of them and let go, slowly turning."""
+    return ring(4, **rotation)
+
+
 @define_case("closed-chain", "Closed chain of five links", t_end=10.0, n_elements=2000, conserved_axes=(2,))
 def closed_chain(**rotation):
-    """Five bars of 1 m and 1 kg in a ring of spherical joints, hung from one of them and let go, slightly twisted."""
+    """Five bars of 1 m and 1 kg in a ring of spherical joints, hung from one of them and let go, slowly turning."""
     return ring(5, **rotation)
+
+
+@define_case("closed-chain-10", "Closed chain of ten links", t_end=5.0, n_elements=1000, conserved_axes=(2,))
+def closed_chain_10(**rotation):
+    """Ten bars of 1 m and 1 kg in a ring of spherical joints, hung from one of them and let go, slowly turning."""
+    return ring(10, **rotation)
+
+
+@define_case("closed-chain-100", "Closed chain of a hundred links", t_end=1.0, n_elements=100, conserved_axes=(2,))
+def closed_chain_100(**rotation):
+    """A hundred bars of 1 m and 1 kg in a ring of spherical joints, hung from one of them and let go, slowly
+    turning."""
+    return ring(100, **rotation)
 
 
 def ring(n, **rotation):
