@@ -52,3 +52,20 @@ def choice(name, value, choices):
     if value not in choices:
         raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
     return value
+
+
+def flag(name, value):
+    """Return `value` if it is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name} must be True or False, not {value!r}")
+    return bool(value)
+
+
+def direction(name, value):
+    """Return a vector of shape (3,) as it is, and of unit length."""
+    vector = array(name, value, (3,))
+    largest = np.abs(vector).max()
+    if largest == 0:
+        raise InputError(f"{name} has length zero; give a direction such as (0, 0, 1)")
+    unit = vector / largest  # whose square neither overflows nor vanishes
+    return vector, unit / np.linalg.norm(unit)

@@ -77,7 +77,7 @@ def test_bad_input_is_one_line_and_status_2(timefem, name):
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (["run", "spinning-bx"], "'closed-chain', not 'spinning-bx'"),
+    (["run", "spinning-bx"], "'closed-chain-100', not 'spinning-bx'"),
     (["run"], "CASE"),
     (["solve"], "solve"),
     (["list", "-timefem_ksp_view"], "belongs to `timefem run`"),
@@ -122,10 +122,13 @@ def test_unexpected_errors_keep_their_traceback(timefem, monkeypatch):
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("rotation", ["quaternion", "directors"])
 def test_json(timefem, name, rotation):
-    r = run_json(timefem, "run", name, "--rotation", rotation, "--n-elements", 20, "--t-end", 0.05)
+    case = CASES[name]
+    if not case.has_rotation:
+        pytest.skip("a case without rigid bodies")
+    r = run_json(timefem, "run", name, "--rotation", rotation, "--n-elements", 20, "--t-end", case.t_end / 100)
     assert r["case"] == name and r["rotation"] == rotation and r["element"] == "mg"
     assert (r["degree"], r["n_points"], r["n_elements"]) == (2, 4, 20)
-    assert (r["driver"], r["backend"], r["n_ranks"], r["t_end"]) == ("march", None, 1, 0.05)
+    assert (r["driver"], r["backend"], r["n_ranks"], r["t_end"]) == ("march", None, 1, case.t_end / 100)
     assert r["status"] == "converged" and r["failure"] is None
     assert 1 <= r["newton_iterations"]["mean"] <= r["newton_iterations"]["max"] <= 10
     for state in r["final"].values():
@@ -138,6 +141,16 @@ def test_json(timefem, name, rotation):
     assert max(r["constraint_error_max"].values()) < 1e-10
     assert set(r["seconds"]) == {"setup", "assemble", "solve", "total"}
     assert r["n_unknowns"] > 0
+
+
+def test_cases_without_rotation(timefem):
+    r = run_json(timefem, "run", "mass-spring", *SHORT)
+    assert r["rotation"] is None and set(r["final"]["masses"]) == {"coordinates", "velocity"}
+    assert r["energy_error_max"] < 1e-12 and r["angular_momentum_error_max"] is None
+    status, out, _ = timefem("run", "spring-pendulum", *SHORT)
+    assert status == 0 and "coordinates" in out
+    status, out, err = timefem("run", "mass-spring", "--rotation", "directors")
+    assert (status, out, err.count("\n")) == (2, "", 1) and "no use for rotation" in err
 
 
 def test_drivers_and_backends_agree(timefem):

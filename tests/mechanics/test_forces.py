@@ -430,7 +430,7 @@ BODY, OTHER, POINT = tf.RigidBody(1, [1, 1, 1], name="b"), tf.RigidBody(1, [1, 1
     (lambda: tf.NonlinearSpring(BODY, potential=lambda x, k: k * x), "potential failed"),
     (lambda: tf.NonlinearSpring(BODY, potential=lambda x: x, parameters=[np.nan]), "parameters must be finite"),
     (lambda: tf.NonlinearSpring(BODY, potential=lambda x: (x, x)), "must return 1 value"),
-    (lambda: tf.TorsionalSpring(BODY, axis=[0, 0, 0], stiffness=1), "axis must not be zero"),
+    (lambda: tf.TorsionalSpring(BODY, axis=[0, 0, 0], stiffness=1), "axis has length zero"),
     (lambda: tf.TorsionalSpring(BODY, stiffness=1, reference=[1, 1, 0, 0]), "reference: .*length"),
     (lambda: tf.TorsionalSpring(BODY, stiffness=1, rest_angle=np.inf), "rest_angle must be finite"),
     (lambda: tf.TorsionalSpring(POINT, stiffness=1), "must act on a rigid body"),

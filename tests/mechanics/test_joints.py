@@ -625,14 +625,17 @@ def fails(*_):
     (lambda: tf.RigidDistance(A, B, **AT, length=0), "length must be positive, not 0; .* Spherical"),
     (lambda: tf.RigidDistance(A, B, **AT, length=np.nan), "RigidDistance: length must be finite"),
     (lambda: tf.RigidDistance(A, B, **AT, length="far"), "length must be a number"),
-    (lambda: tf.PrescribedPosition(A, [0, 0, 1]), "position must be a function"),
-    (lambda: tf.PrescribedPosition(A, lambda t: (t, t)), r"position must return 3 values, not shape \(2, 1\)"),
+    (lambda: tf.PrescribedPosition(A, [0, 1]), "position must be three numbers or functions of time"),
+    (lambda: tf.PrescribedPosition(A, lambda t: (t, t)), r"position: .* must return 3 values, not shape \(2, 1\)"),
+    (lambda: tf.PrescribedPosition(A, [0, 0, tf.Ramp(0, 1, 0, 1)]), r"rate of a Ramp jumps.*kind='smooth'"),
     (lambda: tf.PrescribedPosition(A, lambda t: (math.sin(t), 0, 0)), "finite values; write it with casadi.sin"),
-    (lambda: tf.PrescribedPosition(A, lambda t, s: (t, 0, 0)), "position failed on CasADi symbols .*write it with"),
+    (lambda: tf.PrescribedPosition(A, lambda t, s: (t, 0, 0)), "position: .* failed on CasADi symbols .*write it with"),
     (lambda: tf.PrescribedPosition(A, lambda t: (t_foreign, 0, 0)), "contains the symbols t, which are not"),
     (lambda: tf.PrescribedPosition(A, lambda t: (np.nan, 0, 0)), "must return finite values"),
-    (lambda: tf.PrescribedAngle(A, angle=1.0, axis_b=Z, direction_a=X, direction_b=X), "angle must be a function"),
-    (lambda: tf.PrescribedAngle(A, angle=fails, axis_b=Z, direction_a=X, direction_b=X), "angle failed .*no way"),
+    (lambda: tf.PrescribedAngle(A, angle="fast", axis_b=Z, direction_a=X, direction_b=X), "angle must be a num"),
+    (lambda: tf.PrescribedAngle(A, angle=tf.Step(0, 1), axis_b=Z, direction_a=X, direction_b=X), "rate of a Step"),
+    (lambda: tf.PrescribedAngle(A, angle=tf.Table([0, 1], [0, 1]), axis_b=Z, direction_a=X, direction_b=X), "cubic"),
+    (lambda: tf.PrescribedAngle(A, angle=fails, axis_b=Z, direction_a=X, direction_b=X), "angle: .* failed .*no way"),
     (lambda: tf.PrescribedAngle(A, angle=lambda t: t, axis_b=Z, direction_a=X, direction_b=[1, 0, 1]),
      "direction_b must be at right angles to axis_b, but stands at 45 degrees"),
     (lambda: tf.Constraint([A, 3], fails, 1), "bodies must be a body or a list of bodies"),
@@ -656,6 +659,34 @@ def test_violated_joints_are_named():
     system = tf.System([A, B, tf.Spherical(A, B, point_a=X, point_b=O, name="elbow")])
     with pytest.raises(tf.InputError, match="'elbow: gap, x' on configuration level by 1"):
         tf.InitialValueProblem(system, {}, (0, 1))
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_axes_of_any_length(size):
+    def joint(x):
+        return tf.Revolute(A, B, point_a=O, point_b=O, axis_a=np.multiply(x, [3, 4, 0]), axis_b=np.multiply(x, Z))
+
+    np.testing.assert_allclose(joint(size).own_parameters, joint(1).own_parameters, rtol=0, atol=1e-15)
+
+
+def test_functions_of_time_are_saved():
+    """Motions by value objects are plain data; their numbers are parameters, so that they share kernels."""
+    def system(amplitude):
+        sine, table = tf.Sine(amplitude, 1), tf.Table([0, 1, 2], [0, amplitude, 0], "cubic")
+        return tf.System([BEAD, A, tf.PrescribedPosition(BEAD, [sine, 0, table], name="drive"),
+                          tf.PrescribedAngle(A, angle=tf.Ramp(0, 1, 0, amplitude, "smooth"), axis_b=Z, direction_a=X,
+                                             direction_b=X)])
+
+    first, second = system(1.0), system(2.0)
+    again = build(describe(first))
+    for one, two, three in zip(first.parts, second.parts, again.parts, strict=True):
+        assert one.kind == two.kind == three.kind
+        np.testing.assert_array_equal(one.parameters, three.parameters)
+        assert one.kinks == three.kinks
+    assert first.kinks.tolist() == [0, 1, 2]
+    z = np.random.default_rng(0).standard_normal(first.n_z)
+    np.testing.assert_array_equal(first.constraints(0.3, z), again.constraints(0.3, z))
+    assert np.abs(first.constraints(0.3, z) - second.constraints(0.3, z)).max() > 0.1
 
 
 def test_functions_are_not_saved():

@@ -12,11 +12,17 @@ from timefem.mechanics.describe import build, describe
 from timefem.mechanics.time_functions import as_time_function, as_vector_function
 
 T = np.array([-1.0, 0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0])
+def smooth_step(x):
+    x = np.clip(x, 0, 1)
+    return 10 * x**3 - 15 * x**4 + 6 * x**5
+
+
 CASES = {
     "constant": (tf.Constant(2.5), lambda t: np.full_like(t, 2.5), ()),
     "ramp": (tf.Ramp(0.5, 2, -1, 3), lambda t: np.interp(t, [0.5, 2], [-1, 3]), (0.5, 2)),
     "triangle": (tf.TrianglePulse(0, 0.5, 2, 100), lambda t: np.interp(t, [0, 0.5, 2], [0, 100, 0]), (0, 0.5, 2)),
     "step": (tf.Step(1, -4), lambda t: np.where(t >= 1, -4.0, 0.0), (1,)),
+    "smooth": (tf.Ramp(1, 3, -1, 5, "smooth"), lambda t: smooth_step((t - 1) / 2) * 6 - 1, (1, 3)),
     "sine": (tf.Sine(2, 0.7, 0.3, -1), lambda t: -1 + 2 * np.sin(2 * np.pi * 0.7 * t + 0.3), ()),
     "table": (tf.Table([0, 0.5, 2, 4], [1, 3, -2, 0.5]), lambda t: np.interp(t, [0, 0.5, 2, 4], [1, 3, -2, 0.5]),
               (0, 0.5, 2, 4)),
@@ -43,6 +49,14 @@ def test_time_derivative(function):
     slope = ca.Function("f", [t], [ca.jacobian(ca.SX(function(t)), t)])
     for v in (0.3, 1.7, 3.1):
         assert float(slope(v)) == pytest.approx((function(v + 1e-6) - function(v - 1e-6)) / 2e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("t", [0, 0.5, 1, 2])
+def test_motion_of_a_table_has_slopes_at_its_ends(t):
+    """As a load it is constant beyond its ends; as a motion it goes on there, so that its rate does not jump."""
+    table, symbol = tf.Table([0, 1, 2], [0, 0.5, 3], "cubic"), ca.SX.sym("t")  # t^2 - t / 2
+    rate = ca.Function("f", [symbol], [ca.jacobian(table.motion(symbol, *table.parameters.tolist()), symbol)])
+    assert float(rate(t)) == pytest.approx(2 * t - 0.5, abs=1e-13)
 
 
 def test_value_objects():

@@ -44,6 +44,10 @@ ENTRIES = {
     "prismatic": {**POINTS, "axis_b": Z, "orientation": [X, [0, 1, 0], Z]},
     "planar": {**POINTS, **AXES},
     "rigid_distance": {**APART, "length": 2.0},
+    "prescribed_position": {"position": [{"table": {"times": [0, 0.5, 1], "values": [0, 0, 0], "kind": "cubic"}}, 0,
+                                         {"sine": {"amplitude": 0.1, "frequency": 0}}], "point": ZERO},
+    "prescribed_angle": {"angle": {"ramp": {"t0": 0.1, "t1": 0.9, "v0": 0, "v1": 2, "kind": "smooth"}}, "axis_b": Z,
+                         "direction_a": X, "direction_b": X},
     "gravity": {"acceleration": [0, 0, -9.81]},
     "spring": {**APART, "stiffness": 10, "rest_length": 1.0},
     "torsional_spring": {"axis": Z, "stiffness": 2.5, "rest_angle": 0.1, "reference": UNIT},
@@ -63,7 +67,8 @@ def stated(kind):
     properties = schema()["$defs"][kind]["properties"]
     bodies = {"bodies": ["one"]} if "bodies" in properties else {"body": "one"}
     return {
-        "title": kind, "gravity": [0, 0, -9.81], "time": {"span": [0, 1], "n_elements": 10},
+        "title": kind, "gravity": [0, 0, -9.81], "redundant": "refuse", "assemble": False,
+        "time": {"span": [0, 1], "n_elements": 10},
         "solver": {"element": "mg", "degree": 1, "n_points": 2, "nodes": "lobatto", "driver": "windows", "window": 5,
                    "backend": "superlu", "guess": "constant", "scaling": "weights", "tol_residual": 1e-12,
                    "tol_increment": 1e-7, "max_iterations": 30, "line_search": True},
@@ -209,6 +214,10 @@ def test_examples_of_the_guide(tmp_path):
     path = tmp_path / "m.toml"
     path.write_text(whole)
     assert load_model(path).title == "Pendulum pushed by a pulse"
+    motor = (EXAMPLES.parents[1] / "docs" / "how-to" / "model-files.md").read_text().split("```toml\n")[3]
+    path.write_text("[bodies.crank]\ntype = 'rigid'\nmass = 1\ninertia = [1, 1, 1]\nangular_velocity = [0, 0, 6.28]\n"
+                    "[time]\nspan = [0, 5]\nn_elements = 9\n" + motor.split("```")[0])
+    assert len(load_model(path).system.constraint_names) == 2
     for line in functions.splitlines():
         path.write_text(whole + line + "\n")
         assert load_model(path).system.parts[-2].time != tf.Constant(1.0)
@@ -266,6 +275,16 @@ BAD = {
     "two solids": (changed("spring", bodies__two__mass=3), "bodies.two", "mass and inertia, or with one of"),
     "violated": (changed("fixed_point", joints__part__at=Z), "joints.part", "violates the constraint"),
     "moving": (changed("fixed_point", bodies__one__velocity=Z), "joints.part", "on velocity level"),
+    "redundant": (changed("spring", redundant="ignore"), "redundant", "must be one of \"refuse\", \"drop\""),
+    "assemble": (changed("spring", assemble=1), "assemble", "must be true or false"),
+    "jump": (changed("prescribed_angle", joints__part__angle={"step": {"t0": 0.5, "value": 1}}), "joints.part.angle",
+             "kind='smooth'"),
+    "corner": (changed("prescribed_position", joints__part__position=[PULSE, 0, 0]), "joints.part.position", "cubic"),
+    "short table": (changed("prescribed_angle", joints__part__angle=TABLE, time__span=[0, 2]), "joints.part",
+                    "extend its table"),
+    "no angle": (changed("prescribed_angle", joints__part__angle=None), "joints.part", "'angle' is missing"),
+    "code for a motion": (changed("prescribed_position", joints__part__position="lambda t: t"), "joints.part.position",
+                          "three components"),
     "large": (changed("spring", gravity=[0, 0, 10**400]), "gravity[2]", "1e100"),
 }
 
@@ -321,7 +340,16 @@ def test_the_line_is_that_of_the_key(tmp_path):
         load_model(tmp_path / "none.toml")
 
 
-# ---- redundant constraints
+@pytest.fixture
+def timefem(capfd):
+    def run(*arguments):
+        status = cli.main([str(a) for a in arguments])
+        out, err = capfd.readouterr()
+        return status, out, err
+    return run
+
+
+# ---- redundant constraints, assembly, prescribed motion
 
 DOOR = {"time": {"span": [0, 1], "n_elements": 10},
         "bodies": {"door": {"type": "rigid", "mass": 1, "inertia": [1, 1, 1]}},
@@ -340,10 +368,64 @@ def test_over_constrained_mechanism(tmp_path):
     assert len(facts["redundant"]) == 5 and all(name.startswith("lower: ") for name in facts["redundant"])
     jacobian = model.system.derivatives(0, model.z0)[1].toarray()[:11, :7]
     assert np.linalg.matrix_rank(jacobian) == facts["rank"]
-    # a ball joint and a joint that takes one direction instead
     mended = copy.deepcopy(DOOR)
     del mended["joints"]["lower"]
     assert inspect(load_model(write(path, mended)))["degrees_of_freedom"] == 1
+
+
+def test_redundant_constraints_are_dropped(timefem, tmp_path):
+    path = write(tmp_path / "door.toml", {"redundant": "drop", "gravity": [0, 0, -9.81], **DOOR})
+    model = load_model(path)
+    facts = inspect(model)
+    assert (facts["faults"], len(facts["redundant"]), facts["degrees_of_freedom"]) == ([], 5, 1)
+    solution = model.solve(progress=False)
+    assert solution.success and solution.system.dropped == facts["redundant"]
+    forces = solution.multipliers(0.5, minimum_norm=True)[1:11].reshape(2, 5)  # after the length of the quaternion
+    np.testing.assert_allclose(forces, [[0, 0, 9.81 / 2, 0, 0]] * 2, rtol=0, atol=1e-9)
+    status, out, _ = timefem("check", path, "--json")
+    assert (status, json.loads(out)["redundant"]) == (0, facts["redundant"])
+    status, out, _ = timefem("run", path, "--json", "-o", tmp_path / "door.h5")
+    assert status == 0
+    assert tf.load(tmp_path / "door.h5").system.dropped == facts["redundant"]
+
+
+def test_assembly(timefem, tmp_path):
+    """The slider-crank from positions that are a few centimetres off."""
+    data = {"assemble": True, **copy.deepcopy(load_model(EXAMPLES / "slider_crank.toml").document.data)}
+    for name in ("rod", "slider"):
+        data["bodies"][name]["position"] = [0, 0.3, 0.1]
+    path = write(tmp_path / "m.toml", data)
+    exact, model = load_model(EXAMPLES / "slider_crank.toml"), load_model(path)
+    assert inspect(model)["faults"] == []
+    assert max(v["configuration"] for v in inspect(model)["violations"].values()) < 1e-11
+    places = [m.solve(progress=False).position("slider", [0, 0.5])[:, 1] for m in (model, exact)]
+    assert abs(places[0][0] - places[1][0]) < 0.1
+    assert timefem("check", path)[0] == 0
+    data["bodies"]["rod"]["cylinder"]["height"] = 0.5
+    data["joints"]["guide"]["point_b"] = [0, 0, 5]  # out of reach
+    status, _, err = timefem("check", write(path, data))
+    assert status == 2 and err.count("\n") == 1
+    assert "joints." in err and "the mechanism cannot be assembled from these poses: the constraint" in err
+    status, _, err = timefem("run", write(path, data))
+    assert status == 2 and "give poses that are closer" in err
+
+
+@pytest.mark.parametrize("function, angle", [
+    ({"ramp": {"t0": 0.2, "t1": 0.8, "v0": 0, "v1": 6, "kind": "smooth"}}, [0, 0, 3, 6]),
+    ({"sine": {"amplitude": 1, "frequency": 0.5}}, [0, math.sin(0.1 * math.pi), 1, 0]),
+    ({"table": {"times": [0, 1], "values": [0, 2], "kind": "cubic"}}, [0, 0.2, 1, 2]), (0, [0, 0, 0, 0])])
+def test_prescribed_angle(tmp_path, function, angle):
+    """A crank that is driven: it turns as the file says, and assembly finds its speed at the start."""
+    data = stated("prescribed_angle")
+    data["joints"] = {"shaft": {"type": "revolute", "bodies": ["one"], **POINTS, **AXES},
+                      "drive": {**data["joints"]["part"], "angle": function}}
+    model = load_model(write(tmp_path / "m.toml", {**data, "assemble": True, "solver": {"degree": 2},
+                                                   "time": {"span": [0, 1], "n_elements": 40}}))
+    solution = model.solve(progress=False)
+    seen = solution.rotation_matrix("one", [0, 0.1, 0.5, 1])[:, :2, 0]
+    np.testing.assert_allclose(seen, np.column_stack([np.cos(angle), np.sin(angle)]), rtol=0, atol=1e-6)
+    if isinstance(function, dict) and "ramp" in function:
+        assert {0.2, 0.8} <= set(solution.t)
 
 
 def test_planar_four_bar_is_over_constrained(tmp_path):
@@ -361,15 +443,6 @@ def test_planar_four_bar_is_over_constrained(tmp_path):
 
 # ---- the command line
 
-@pytest.fixture
-def timefem(capfd):
-    def run(*arguments):
-        status = cli.main([str(a) for a in arguments])
-        out, err = capfd.readouterr()
-        return status, out, err
-    return run
-
-
 def test_check_command(timefem, tmp_path):
     status, out, err = timefem("check", EXAMPLES / "four_bar.toml", "--json")
     facts = json.loads(out)
@@ -384,7 +457,7 @@ def test_check_command(timefem, tmp_path):
     assert json.loads(out)["violations"]["part: fixed point, z"] == {"configuration": 1.0, "velocity": 0.0}
     status, out, err = timefem("check", write(tmp_path / "m.toml", BAD["unit"][0]), "--json")
     assert (status, out, err.count("\n")) == (2, "", 1)
-    assert "m.toml:5: bodies.one.mass" in err
+    assert "m.toml:7: bodies.one.mass" in err
 
 
 def test_run_command(timefem, tmp_path):
@@ -445,6 +518,7 @@ def places(data, keys=()):
 def mutants(draw):
     """A valid model with one to three changes anywhere."""
     data = json.loads(json.dumps(stated(draw(st.sampled_from(sorted(ENTRIES))))))  # without shared lists
+    data |= {"redundant": draw(st.sampled_from(["refuse", "drop"])), "assemble": draw(st.booleans())}
     for _ in range(draw(st.integers(1, 3))):
         known = list(places(data))
         if not known:

@@ -43,3 +43,38 @@ def test_bad_time_spans(t_span, message):
 def test_bad_states(state, message):
     with pytest.raises(tf.InputError, match=message):
         tf.InitialValueProblem(spinning_box().system, state, (0, 1))
+
+
+@pytest.mark.parametrize("driver", ["march", "global"])
+def test_parts_that_are_not_finite_are_named(driver):
+    """At the start before any work, later in the message of the failed solve."""
+    import casadi as ca
+
+    body = tf.RigidBody(1, [1, 2, 2], name="body")
+    system = tf.System([body, tf.Force(body, [0, 0, 1], time=lambda t: ca.log(0.5 - t), name="push")])
+    with pytest.raises(tf.InputError, match=r"push is not finite at the initial state, t = 0.6.*mend its formula"):
+        tf.InitialValueProblem(system, {}, (0.6, 1))
+    solution = tf.solve(tf.InitialValueProblem(system, {}, (0, 1)), tf.MixedGalerkin(1), 10, driver=driver,
+                        progress=False)
+    assert not solution.success
+    assert "not finite" in solution.status.message and "push is not finite at t = 0.5" in solution.status.message
+
+
+def test_points_that_coincide():
+    a, b = tf.PointMass(1, name="a"), tf.PointMass(1, name="b")
+    with pytest.raises(tf.InputError, match=r"Spring 1 is not finite at the initial state.*set points apart"):
+        tf.InitialValueProblem(tf.System([a, b, tf.Spring(a, b, stiffness=1, rest_length=1)]), {}, (0, 1))
+    system = tf.System([a, b, tf.RigidDistance(a, b, length=1, name="rod")])
+    for assemble in (False, True):
+        with pytest.raises(tf.InputError, match=r"'rod: distance' has no direction.*set them apart"):
+            tf.InitialValueProblem(system, {}, (0, 1), assemble=assemble)
+    with pytest.raises(tf.InputError, match="assemble must be True or False"):
+        tf.InitialValueProblem(system, {}, (0, 1), assemble="yes")
+
+
+def test_motion_must_cover_the_time_span():
+    a = tf.PointMass(1)
+    drive = tf.PrescribedPosition(a, [tf.Table([0, 0.5], [0, 1], "cubic"), 0, 0], name="drive")
+    with pytest.raises(tf.InputError, match=r"drive: its motion is given from 0 to 0.5 s, .* is 0 to 1 s; extend"):
+        tf.InitialValueProblem(tf.System([a, drive]), {a: tf.Pose(velocity=[2, 0, 0])}, (0, 1))
+    tf.InitialValueProblem(tf.System([a, drive]), {a: tf.Pose(velocity=[2, 0, 0])}, (0, 0.5))

@@ -1,16 +1,16 @@
 """Plots contain what they should, drawn with Agg."""
 
 import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 import timefem as tf
 from tests.models import pendulum, spinning_box
 from timefem.solution.plots import FLOOR, box_size
 
 matplotlib.use("Agg")
-plt = pytest.importorskip("matplotlib.pyplot")
-Poly3DCollection = pytest.importorskip("mpl_toolkits.mplot3d.art3d").Poly3DCollection
 
 
 @pytest.fixture(autouse=True)
@@ -135,6 +135,11 @@ def test_snapshots_of_several_bodies():
     for times in ([], [0, 2]):
         with pytest.raises(tf.InputError, match="time"):
             sol.plot_snapshots(times)
+    bob = tf.PointMass(1, name="bob")
+    sol = tf.solve(tf.InitialValueProblem(tf.System([bob]), {}, (0, 1)), tf.MixedGalerkin(1), 2, progress=False)
+    for body in ("bob", None):
+        with pytest.raises(tf.InputError, match="drawn as a box"):
+            sol.plot_snapshots([0, 1], body)
 
 
 def test_box_size():

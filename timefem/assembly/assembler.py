@@ -19,6 +19,8 @@ class Assembler:
     free_columns, kept_rows : (ndarray of bool, ndarray of bool)
         Which dofs, and which tests, of the first and the last node take part.
     scaling : Scaling
+    before, after : int
+        See `place`.
 
     Attributes
     ----------
@@ -27,28 +29,57 @@ class Assembler:
         Sizes of the unknowns and weights of the rows, of all dofs and tests.
     """
 
-    def __init__(self, plan: ElementPlan, mesh, free_columns, kept_rows, scaling):
+    def __init__(self, plan: ElementPlan, mesh, free_columns, kept_rows, scaling, before=0, after=0):
         self.plan, self.scaling = plan, scaling
-        self.pattern = ChainPattern(plan, mesh.n_elements, free_columns, kept_rows)
+        self.pattern = ChainPattern(plan, mesh.n_elements - before - after, free_columns, kept_rows)
         self._data = np.empty(self.pattern.nnz)
-        self.place(mesh)
+        self.place(mesh, before, after)
 
-    def place(self, mesh):
-        """Use another mesh with the same number of elements."""
-        self.mesh = mesh
-        self.column_scale = self.scaling.columns(self.plan.columns, mesh.lengths)
-        self.row_scale = self.scaling.rows(self.plan.rows, mesh.lengths)
+    def place(self, mesh, before=0, after=0):
+        """Use another mesh with the same number of elements.
+
+        Of this mesh, `before` elements at the start and `after` at the end are not assembled, but count in the
+        scales of the nodes that they share.
+        """
+        last = mesh.n_elements - after
+        self.mesh = mesh.part(before, last) if before or after else mesh
+        self.column_scale, self.row_scale = (
+            scale(numbering, mesh.lengths)[before * numbering.step:last * numbering.step + numbering.n_node]
+            for scale, numbering in ((self.scaling.columns, self.plan.columns), (self.scaling.rows, self.plan.rows)))
 
     def evaluate(self, x):
         """Scaled residual of the kept rows, shape (n_rows,), and CSR data of the scaled tangent, shape (nnz,).
 
         The data are overwritten by the next call: fresh memory of this size would cost as much as the assembly.
         """
+        p, data = self.pattern, self._data
+        data[:] = 0.0
+        residual = self._assemble(x, 0, self.mesh.n_elements)
+        residual = residual[p.row_index]
+        residual *= self.row_scale[p.row_index]
+        return residual, data
+
+    def first_not_finite(self, x):
+        """The first element whose residual is not finite at all dofs `x`, or None; spoils the data of `evaluate`."""
+        start, stop = 0, self.mesh.n_elements
+        if np.all(np.isfinite(self._assemble(x, start, stop))):
+            return None
+        while stop - start > 1:
+            middle = (start + stop) // 2
+            if np.all(np.isfinite(self._assemble(x, start, middle))):
+                start = middle
+            else:
+                stop = middle
+        return start
+
+    def _assemble(self, x, start, stop):
+        """Unscaled residual of elements start, ..., stop - 1 at all dofs; their tangents are added to the data."""
         from .assemble import assemble
 
-        p = self.pattern
-        residual, data = np.zeros(p.n_rows_full), self._data
-        data[:] = 0.0
-        assemble(self.plan.arrays, x, self.mesh.nodes[:-1], self.mesh.lengths, self.column_scale, self.row_scale,
-                 self.plan.tangent_rows, self.plan.tangent_columns, p.kind, p.base, p.slots, residual, data)
-        return residual[p.rows] * self.row_scale[p.rows], data
+        p, c, r = self.pattern, self.plan.columns, self.plan.rows
+        columns, rows = (slice(start * n.step, stop * n.step + n.n_node) for n in (c, r))
+        residual = np.zeros(rows.stop - rows.start)
+        assemble(self.plan.arrays, x[columns], self.mesh.nodes[start:stop], self.mesh.lengths[start:stop],
+                 self.column_scale[columns], self.row_scale[rows], self.plan.tangent_rows, self.plan.tangent_columns,
+                 p.kind[start:stop], p.base[start:stop], p.slots, residual, self._data)
+        return residual

@@ -32,10 +32,43 @@ class TimeMesh:
                              f"does not come after {self.nodes[worst]:g}")
 
     @classmethod
-    def uniform(cls, t_span, n_elements):
-        """Elements of equal length over `t_span = (start, end)`."""
+    def uniform(cls, t_span, n_elements, through=()):
+        """Elements of equal length over `t_span = (start, end)`, or nearly so, with nodes at given times.
+
+        Parameters
+        ----------
+        t_span : (float, float)
+        n_elements : int
+        through : array_like, shape (n,)
+            Times that become nodes, such as the kinks of loads; those outside of the span do not count. Between two
+            of them elements are of equal length, as many as keep the longest of all elements short. When they are
+            nodes of the uniform mesh to rounding, that is the mesh.
+
+        Raises
+        ------
+        InputError
+            When there are more intervals between these times than elements.
+        """
         n = validate.integer("n_elements", n_elements, minimum=1)
-        return cls(np.linspace(*t_span, n + 1))
+        nodes = np.linspace(*t_span, n + 1)
+        through = np.sort(validate.array("through", through, (None,)))
+        rounding = 1e-10 * (nodes[-1] - nodes[0]) / n + 1e-15 * np.abs(nodes[[0, -1]]).max()
+        through = through[(through > nodes[0] + rounding) & (through < nodes[-1] - rounding)]
+        through = through[np.diff(through, prepend=-np.inf) > rounding]
+        nearest = nodes[np.rint((through - nodes[0]) / (nodes[-1] - nodes[0]) * n).astype(int)]
+        if np.all(np.abs(through - nearest) <= rounding):
+            return cls(nodes)
+        if len(through) >= n:
+            raise InputError(f"n_elements is {n}, but {len(through) + 1} at least are needed for nodes at the "
+                             f"{len(through)} times given")
+        ends = np.array([nodes[0], *through, nodes[-1]])
+        lengths = np.diff(ends)
+        # the next element goes where elements are longest; where this starts from is below the result of that
+        counts = np.maximum(1, lengths / lengths.sum() * (n - len(lengths))).astype(int)
+        for _ in range(n - counts.sum()):
+            counts[np.argmax(lengths / counts)] += 1
+        parts = [np.linspace(a, b, k + 1)[:-1] for a, b, k in zip(ends, ends[1:], counts)]
+        return cls(np.append(np.concatenate(parts), ends[-1]))
 
     def part(self, start, stop):
         """The mesh of elements start, ..., stop - 1."""

@@ -5,6 +5,8 @@ the last node can be left out (initial or boundary conditions). The pattern is w
 elements; longer chains repeat its middle, so that nothing here grows with the number of element entries.
 """
 
+from functools import cached_property
+
 import numpy as np
 
 TEMPLATE = 6
@@ -23,9 +25,13 @@ class ChainPattern:
 
     Attributes
     ----------
-    indptr, indices : ndarray of int64
+    indptr, indices : ndarray of int32, of int64 where the matrix is too large
+    n_columns, n_rows : int
+        Number of free columns and kept rows.
     columns, rows : ndarray of int64
         Number of each free column and kept row when none is left out.
+    column_index, row_index : slice or ndarray
+        The same, as a slice where that will do: it costs no memory.
     n_columns_full, n_rows_full : int
         How many there would be.
     column_starts, row_starts : ndarray of int64, shape (n_elements + 2,)
@@ -49,31 +55,57 @@ class ChainPattern:
         indptr = np.concatenate([[0], np.cumsum(np.bincount(entries // n_columns, minlength=row_starts[-1]))])
         indices = entries % n_columns
 
-        copies = n_elements - short
-        self.kind, self.base = np.arange(short), np.zeros(short, int)
-        if copies:
-            first, last = row_starts[REPEATED], row_starts[REPEATED + 1]
-            period, shift = indptr[last] - indptr[first], plan.columns.step
-            count = np.arange(1, copies + 1)
-            indptr = np.concatenate([indptr[:last], (indptr[first:last] + count[:, None] * period).ravel(),
-                                     indptr[last:] + copies * period])
-            middle = indices[indptr[first]:indptr[first] + period]
-            end = indptr[first] + period
-            indices = np.concatenate([indices[:end], (middle + count[:, None] * shift).ravel(),
-                                      indices[end:] + copies * shift])
-            self.kind = np.insert(self.kind, REPEATED + 1, [REPEATED] * copies)
-            self.base = np.concatenate([self.base[:REPEATED + 1], count * period,
-                                        np.full(short - REPEATED - 1, copies * period)])
-        self.indptr, self.indices = indptr, indices
-        column_number, column_starts = _number(plan.columns, n_elements, free_columns)
-        row_number, row_starts = _number(plan.rows, n_elements, kept_rows)
-        self.columns, self.rows = np.flatnonzero(column_number >= 0), np.flatnonzero(row_number >= 0)
-        self.n_columns_full, self.n_rows_full = len(column_number), len(row_number)
-        self.column_starts, self.row_starts = np.append(0, column_starts), np.append(0, row_starts)
+        first, last = (row_starts[REPEATED], row_starts[REPEATED + 1]) if short == TEMPLATE else (0, 0)
+        copies, period = n_elements - short, indptr[last] - indptr[first]
+        self.kind = np.insert(np.arange(short), min(REPEATED + 1, short), [REPEATED] * copies)
+        self.base = np.clip(np.arange(n_elements) - REPEATED, 0, copies) * period
+        largest = max(indptr[-1] + copies * period, n_columns + copies * plan.columns.step)
+        size = np.int32 if largest < 2**31 else np.int64
+        self.indptr = _repeated(indptr[1:], first, last, copies, period, size, [0])
+        self.indices = _repeated(indices, indptr[first], indptr[last], copies, plan.columns.step, size)
+        self.n_columns_full, self.column_starts, self.column_index = _taking_part(
+            plan.columns, n_elements, free_columns)
+        self.n_rows_full, self.row_starts, self.row_index = _taking_part(plan.rows, n_elements, kept_rows)
+        self.n_columns, self.n_rows = int(self.column_starts[-1]), int(self.row_starts[-1])
 
     @property
     def nnz(self):
         return len(self.indices)
+
+    @cached_property
+    def columns(self):
+        return np.arange(self.n_columns_full)[self.column_index]
+
+    @cached_property
+    def rows(self):
+        return np.arange(self.n_rows_full)[self.row_index]
+
+
+def _repeated(values, first, last, copies, shift, dtype, before=()):
+    """`values` with values[first:last] repeated, each copy and what follows it larger by `shift` than the one before.
+
+    Filled in place: temporary arrays of this length would be the largest of the program.
+    """
+    n = last - first
+    out = np.empty(len(before) + len(values) + copies * n, dtype)
+    out[:len(before)] = before
+    main = out[len(before):]
+    main[:last] = values[:last]
+    np.add(values[first:last].astype(dtype), (np.arange(1, copies + 1) * shift).astype(dtype)[:, None],
+           out=main[last:last + copies * n].reshape(copies, n))
+    main[last + copies * n:] = values[last:] + copies * shift
+    return out
+
+
+def _taking_part(numbering, n_elements, ends):
+    """How many there are, where those that take part start in node 0 and in each element, and an index of them."""
+    n, n_node = numbering.n_node + n_elements * numbering.step, numbering.n_node
+    n_first, n_left_out = np.count_nonzero(ends[0]), n_node - np.count_nonzero(ends[1])
+    starts = np.append(0, n_first + np.arange(n_elements + 1) * numbering.step)
+    starts[-1] -= n_left_out
+    if np.all(ends[0][n_node - n_first:]) and np.all(ends[1][:n_node - n_left_out]):
+        return n, starts, slice(n_node - n_first, n - n_left_out)
+    return n, starts, np.flatnonzero(np.concatenate([ends[0], np.ones(n - 2 * n_node, bool), ends[1]]))
 
 
 def _number(numbering, n_elements, ends):

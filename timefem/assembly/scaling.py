@@ -1,7 +1,9 @@
 """Scaling of unknowns and rows. What the condition number of a tangent is depends on it, so it has a name.
 
-"none": weights as written in May & Betsch (14), (24). "weights": unknowns h lambda, and rows of algebraic constraints
-divided by h. "full": also coordinates and momenta weighted with the mass, and constraints brought to unit gradient.
+"none": weights as written in May & Betsch (14), (24). "reference": rows of constraints divided by h, as by weights on
+the reference element. "weights": unknowns h lambda, and rows of algebraic constraints divided by h (mG(k) has none: its
+constraints are differentiated). "full": also coordinates and momenta weighted with the mass, and constraints brought to
+unit gradient.
 """
 
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ import numpy as np
 
 from .. import validate
 
-SCALINGS = ("full", "weights", "none")
+SCALINGS = ("full", "weights", "reference", "none")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +48,7 @@ class Scaling:
             gradient = np.zeros(system.n_multipliers)
             np.maximum.at(gradient, jacobian.row, np.abs(jacobian.data) * state[jacobian.col])
             multipliers = 1 / np.where(gradient > 0, gradient, 1.0)
-        powers = (0, 0) if name == "none" else (-1, element.constraint_row_power)
+        powers = {"none": (0, 0), "reference": (0, -1)}.get(name, (-1, element.constraint_row_power))
         return cls(name, state, multipliers, *powers)
 
     def size(self, z):
@@ -55,23 +57,32 @@ class Scaling:
 
     def columns(self, numbering, lengths):
         """Sizes of all unknowns of a chain of elements, in time order."""
-        return _along(numbering, lengths, *self.local(numbering, self.multiplier_power))
+        return _along(numbering, lengths, *self.local(numbering, self.multiplier_power, self.constraint_power))
 
     def rows(self, numbering, lengths):
         """Weights of all rows of a chain of elements, in time order."""
-        return _along(numbering, lengths, *self.local(numbering, self.constraint_power))
+        return _along(numbering, lengths, *self.local(numbering, self.constraint_power, self.multiplier_power))
 
-    def local(self, numbering, power):
-        """Sizes of the dofs of one element of length 1, and the power of its length that they carry."""
-        size, exponent = np.zeros(numbering.n_local), np.zeros(numbering.n_local, int)
-        size[numbering.fields[0]], size[numbering.fields[1]] = self.state, self.multipliers
-        exponent[numbering.fields[1]] = power
+    def local(self, numbering, power, dual_power=0):
+        """Sizes of the dofs of one element of length 1, and the power of its length that they carry.
+
+        `dual_power` is for fields of costates, which belong to rows, and for rows that belong to unknowns.
+        """
+        size, exponent = np.ones(numbering.n_local), np.zeros(numbering.n_local, int)
+        n, m = len(self.state) // 2, len(self.multipliers) // 2
+        sizes = {"state": self.state, "coordinates": self.state[:n], "multipliers": self.multipliers,
+                 "constraints": self.multipliers[:m]}
+        for field, space in zip(numbering.fields, numbering.spaces, strict=True):
+            size[field] = sizes.get(space.components, 1.0)
+            if space.components in ("multipliers", "constraints", "joints"):
+                exponent[field] = dual_power if space.dual else power
         return size, exponent
 
 
 def _along(numbering, lengths, size, exponent):
-    power = exponent.min() or exponent.max()  # the multipliers' one, the state has none
-    values = size * np.where(exponent, lengths[:, None] ** float(power), 1.0)
+    values = np.tile(size, (len(lengths), 1))
+    for power in set(exponent.tolist()) - {0}:
+        values[:, exponent == power] *= lengths[:, None] ** float(power)
     n = numbering.n_node
     left, right = values[:, :n], values[:, values.shape[1] - n:]
     right[:-1] = (right[:-1] + left[1:]) / 2  # the mean where two elements meet

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from .. import __version__, validate
-from ..errors import InputError, MissingBackend, SolveError
+from ..errors import InputError, MissingBackend, RankError, SolveError
+from ..solvers.communicator import PATIENCE
 from .model_files import check, model_arguments
 from .report import (
     backend_facts,
@@ -25,10 +26,10 @@ from .report import (
     run_report,
     version_facts,
 )
+from .studies import repeat_options, study
 
 UsageError = typer.BadParameter.__bases__[0]  # of click, which newer typer carries inside and older ones import
 PETSC_PREFIX = "-timefem_"
-PATIENCE = 30  # seconds that a failed rank waits for the others before it ends them all
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
                   help="Sparse finite elements in time for mechanics.")
@@ -39,6 +40,8 @@ def main(argv=None):
     comm = None
     try:
         arguments, petsc_options = split_petsc_options(sys.argv[1:] if argv is None else argv)
+        if arguments[:1] == ["study"]:
+            arguments = repeat_options(arguments)
         comm = _world()
         command = typer.main.get_command(app)
         return command.main(arguments, prog_name="timefem", standalone_mode=False, obj=petsc_options) or 0
@@ -46,6 +49,11 @@ def main(argv=None):
         status, message = 2, error.format_message() if isinstance(error, UsageError) else str(error)
     except SolveError as error:
         status, message = 1, str(error)
+    except RankError as error:
+        status, message = 1, str(error)
+        if _rank() == 0:
+            print("timefem: error:", message, file=sys.stderr, flush=True)
+            message = ""
     except typer.Abort:
         status, message = 130, "interrupted"
     except Exception:
@@ -54,7 +62,7 @@ def main(argv=None):
         traceback.print_exc()
         sys.stderr.flush()
         comm.Abort(1)  # the other ranks would wait for this one for ever
-    if _rank() == 0:
+    if _rank() == 0 and message:
         print("timefem: error:", " ".join(message.split()), file=sys.stderr, flush=True)
     if comm is not None:
         _meet(comm, status)
@@ -193,8 +201,8 @@ def run(
     ctx: typer.Context,
     case: Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names, or a model file, "
                                                              "which ends in .toml.")],
-    rotation: Annotated[str, typer.Option(help="quaternion or directors.")] = "quaternion",
-    inverse_mass: Annotated[str, typer.Option(help="Quaternions: polynomial or exact.")] = "polynomial",
+    rotation: Annotated[str | None, typer.Option(help="quaternion (default) or directors.")] = None,
+    inverse_mass: Annotated[str | None, typer.Option(help="Quaternions: polynomial (default) or exact.")] = None,
     element: Annotated[str, typer.Option(help="mg (mixed Galerkin) or bg (Bubnov-Galerkin).")] = "mg",
     degree: Annotated[int | None, typer.Option(help="Polynomial degree; default 2 for mg, 3 for bg.")] = None,
     points: Annotated[int | None, typer.Option(help="Gauss points; default twice the degree.")] = None,
@@ -205,25 +213,32 @@ def run(
     t_end: Annotated[float | None, typer.Option(help="End of the motion [s]; default: that of the case.")] = None,
     driver: Annotated[str | None, typer.Option(
         help="march, windows or global; default: march for mg, global for bg, windows with --window.")] = None,
-    window: Annotated[int | None, typer.Option(help="Elements per window; default 10.")] = None,
+    window: Annotated[str | None, typer.Option(metavar="INTEGER|auto", help="Elements per window; default 10. auto: "
+                                               "from memory and convergence.")] = None,
     backend: Annotated[str | None, typer.Option(help="chain (default), superlu, petsc or sksparse.")] = None,
+    method: Annotated[str | None, typer.Option(help="With --backend petsc: mumps (default) or chain, time-chain "
+                                                    "substructuring.")] = None,
     guess: Annotated[str | None, typer.Option(help="mg1 (default) or constant; windows and global.")] = None,
-    scaling: Annotated[str, typer.Option(help="full, weights or none.")] = "full",
+    scaling: Annotated[str, typer.Option(help="full, weights, reference or none.")] = "full",
     tol_residual: Annotated[float, typer.Option(help="Of Newton's method, scaled.")] = 1e-13,
     tol_increment: Annotated[float, typer.Option(help="Of Newton's method, scaled.")] = 1e-8,
     max_iterations: Annotated[int, typer.Option(help="Of Newton's method.")] = 25,
     line_search: Annotated[bool, typer.Option("--line-search", help="Halve steps until the residual falls.")] = False,
     output: Annotated[str | None, typer.Option("-o", "--output", help="File for the solution (.h5).")] = None,
+    checkpoint: Annotated[str | None, typer.Option(help="File that is written now and then, to go on from.")] = None,
+    checkpoint_every: Annotated[str | None, typer.Option(metavar="60s|5it", help="Seconds or iterations between "
+                                                         "checkpoints; default 60s.")] = None,
+    restart: Annotated[str | None, typer.Option(help="Checkpoint to go on from, of the same solve.")] = None,
     as_json: JSON = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Details on standard error.")] = False,
 ):
     """Solve a case, or a model file; options given here override the settings in the file.
 
     Options that begin with -timefem_ go to PETSc (-timefem_ksp_type gmres). Under mpirun, --driver global
-    --backend petsc shares the work among the ranks.
+    or windows with --backend petsc shares the work among the ranks.
     """
-    from ..assembly import TimeMesh
     from ..cases import Case, find_case
+    from ..solution.slab import SlabSolution
     from ..solvers.linear.base import check_backend
     from ..solvers.newton import Newton
     from ..solving import solve
@@ -233,13 +248,17 @@ def run(
     case = case if isinstance(case, Case) else find_case(case)
     check_backend(backend or "chain")
     time_element = _make_element(element, degree, points, multipliers, drop, nodes)
+    if isinstance(window, str) and window != "auto":
+        if not window.strip().isdigit():
+            raise InputError(f"--window must be a number of elements or auto, not {window!r}")
+        window = int(window)
     driver = driver or ("windows" if window is not None else "march" if time_element.can_march else "global")
     petsc_options = ctx.obj or None
     if petsc_options and backend != "petsc":
         raise InputError(f"{PETSC_PREFIX}{next(iter(petsc_options))} needs --backend petsc")
     newton = Newton(tol_residual, tol_increment, max_iterations, line_search)
     problem = case.make(rotation=rotation, inverse_mass=inverse_mass, t_end=t_end)
-    mesh = TimeMesh.uniform(problem.t_span, case.n_elements if n_elements is None else n_elements)
+    n_elements = validate.integer("n_elements", case.n_elements if n_elements is None else n_elements, minimum=1)
     if output is not None:
         _check_output(output)
     unused = {"--window": window is not None and driver != "windows",
@@ -248,25 +267,28 @@ def run(
     if any(unused.values()):
         _note(f"{' and '.join(o for o, u in unused.items() if u)} not used: --driver is {driver}")
     comm = _world()
-    if comm is not None and not (driver == "global" and backend == "petsc"):
+    if comm is not None and not (driver in ("global", "windows") and backend == "petsc"):
         _note(f"the {comm.size} ranks repeat the same work; --driver global --backend petsc shares it")
 
     with _stdout_to_stderr() if as_json else nullcontext():
-        sol = solve(problem, time_element, mesh=mesh, driver=driver, newton=newton, scaling=scaling,
+        sol = solve(problem, time_element, n_elements, driver=driver, newton=newton, scaling=scaling,
                     window=None if unused["--window"] else window, backend=None if unused["--backend"] else backend,
-                    guess=None if unused["--guess"] else guess, petsc_options=petsc_options,
-                    progress=None if _rank() == 0 else False)
+                    guess=None if unused["--guess"] else guess, method=method, petsc_options=petsc_options,
+                    progress=None if _rank() == 0 else False, checkpoint=checkpoint, checkpoint_every=checkpoint_every,
+                    restart=restart)
     status = 0 if sol.success else 1
-    if _rank() == 0:
+    if _rank() == 0 or isinstance(sol, SlabSolution):  # of which every rank has a part
         if output is not None:
             try:
                 sol.save(output)
             except OSError as error:  # a full disk must not take the numbers with it
-                print("timefem: error:", error, file=sys.stderr, flush=True)
+                if _rank() == 0:
+                    print("timefem: error:", error, file=sys.stderr, flush=True)
                 output, status = None, 1
+        report = run_report(case, problem, sol)
+    if _rank() == 0:
         if verbose:
             print_details(sol)
-        report = run_report(case, problem, sol)
         if as_json:
             print_json(report)
         else:
@@ -277,6 +299,7 @@ def run(
 
 
 app.command()(check)
+app.add_typer(study, name="study")
 
 
 @app.command()

@@ -26,7 +26,7 @@ def model_arguments(ctx):
     settings["points"] = settings.pop("n_points", None)
     # what is conserved is not known of a model: no axes
     case = Case(given["case"], model.title, model.title, model.t_span[1], model.n_elements, conserved_axes=(),
-                make=lambda **_: model.problem)
+                has_rotation=True, make=lambda **_: model.problem)
     return {"ctx": ctx, **ctx.params, **settings, **given, "case": case}
 
 

@@ -1,5 +1,6 @@
 """What moves: bodies, joints, forces and the system they make."""
 
+from .controls import Actuator, ControlForce, ControlTorque, Cost, Effort, GeneralizedControl
 from .forces import (
     Damper,
     Force,
@@ -12,7 +13,8 @@ from .forces import (
     TorsionalDamper,
     TorsionalSpring,
 )
-from .generalized import Coordinates, GeneralizedBody, GeneralizedPotential, GeneralizedSystem
+from .generalized import GeneralizedPotential, GeneralizedSystem
+from .generalized_body import GeneralizedBody
 from .inertia import MassProperties
 from .joints import (
     Constraint,
@@ -32,7 +34,7 @@ from .joints import (
 )
 from .part import Body, Part, Symbols
 from .point_mass import PointMass
-from .pose import CanonicalState, Pose
+from .pose import CanonicalState, Coordinates, Pose
 from .rigid_body import DirectorBody, QuaternionBody, RigidBody, RigidBodyBase
 from .sympy_bridge import from_sympy
 from .system import PartGroup, System
@@ -45,6 +47,8 @@ __all__ = ["Body", "CanonicalState", "Constraint", "Cylindrical", "DirectorBody"
            # forces
            "Damper", "Force", "NonlinearSpring", "RayleighDissipation", "RotationalSpring", "Spring", "Torque",
            "TorsionalDamper", "TorsionalSpring",
+           # actuators
+           "Actuator", "ControlForce", "ControlTorque", "Cost", "Effort", "GeneralizedControl",
            # systems by formulas
            "Coordinates", "GeneralizedBody", "GeneralizedPotential", "GeneralizedSystem", "from_sympy",
            # functions of time

@@ -21,6 +21,8 @@ from .joints import (
     Cylindrical,
     FixedPoint,
     Planar,
+    PrescribedAngle,
+    PrescribedPosition,
     Prismatic,
     Revolute,
     RigidDistance,
@@ -29,6 +31,7 @@ from .joints import (
     Weld,
 )
 from .point_mass import PointMass
+from .redundancy import keep_constraints
 from .rigid_body import DirectorBody, QuaternionBody
 from .system import System
 from .time_functions import Constant, Ramp, Sine, Step, Table, TrianglePulse
@@ -48,6 +51,8 @@ PARTS = {
     Prismatic: ("point_a", "point_b", "axis_b", "orientation", "name"),
     Planar: ("point_a", "point_b", "axis_a", "axis_b", "name"),
     RigidDistance: ("point_a", "point_b", "length", "name"),
+    PrescribedPosition: ("position", "point", "name"),
+    PrescribedAngle: ("angle", "axis_b", "direction_a", "direction_b", "name"),
     Gravity: ("acceleration", "name"),
     Spring: ("point_a", "point_b", "stiffness", "rest_length", "name"),
     NonlinearSpring: ("point_a", "point_b", "potential", "name"),  # named so that its function is refused, not itself
@@ -69,13 +74,16 @@ def describe(system):
     Returns
     -------
     dict
-        `{"parts": [{"class": ..., "bodies": [...], ...}, ...]}`; `bodies` are numbers in `system.bodies`.
+        `{"parts": [{"class": ..., "bodies": [...], ...}, ...], "redundant": ...}`; `bodies` are numbers in
+        `system.bodies`. Of a system without its redundant constraints that of the complete one, and `kept`.
 
     Raises
     ------
     InputError
         When a part has no description, or holds something that is not plain data, such as a function.
     """
+    if system.complete is not None:
+        return {**describe(system.complete), "kept": system.kept.tolist()}
     number = {id(body): i for i, body in enumerate(system.bodies)}
     parts = []
     for part in system.parts:
@@ -89,7 +97,7 @@ def describe(system):
         for name in PARTS[type(part)]:
             entry[name] = plain(f"{system.label(part)} cannot be saved: {name}", getattr(part, name))
         parts.append(entry)
-    return {"parts": parts}
+    return {"parts": parts, "redundant": system.redundant}
 
 
 def build(description):
@@ -107,9 +115,13 @@ def build(description):
         for i, entry in enumerate(entries):
             if "bodies" in entry:
                 parts[i] = _make(entry, [bodies[n] for n in entry["bodies"]])
+        kept = description.get("kept")
+        if kept is not None and not set(kept) <= set(range(sum(len(part.constraint_names) for part in parts))):
+            raise IndexError(f"kept = {kept}")
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise InputError(f"the description of the system is damaged: {error!r}") from None
-    return System(parts)
+    system = System(parts, redundant=description.get("redundant", "refuse"))
+    return system if kept is None else keep_constraints(system, sorted(set(kept)))
 
 
 def plain(what, value):

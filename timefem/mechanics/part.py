@@ -1,6 +1,7 @@
 """What a mechanical part offers: energies and constraints in CasADi symbols."""
 
 from abc import ABC, abstractmethod
+from copy import copy
 
 import numpy as np
 
@@ -28,8 +29,25 @@ class Symbols:
         self.bodies = [ca.SX.sym(f"body{i}", len(b.own_parameters)) for i, b in enumerate(bodies)]
         self.own = self.bodies[0] if isinstance(part, Body) else ca.SX.sym("own", len(part.own_parameters))
         self.parameters = self.own if isinstance(part, Body) else ca.vertcat(self.own, *self.bodies)
-        self.velocity = [ca.gradient(b.kinetic_energy(q, p, c), p)
-                         for b, q, p, c in zip(bodies, self.q, self.p, self.bodies, strict=True)]
+        self._of = bodies
+        self.velocity = self._velocities(self.q, self.p)
+
+    def _velocities(self, q, p):
+        import casadi as ca
+
+        symbols = [ca.SX.sym("p", b.n_q) for b in self._of]
+        return [ca.substitute(ca.gradient(b.kinetic_energy(x, s, c), s), s, y)
+                for b, x, s, c, y in zip(self._of, q, symbols, self.bodies, p, strict=True)]
+
+    def at(self, q, p, velocity=None, t=None):
+        """The same symbols at other coordinates and momenta: lists of SX, one per body.
+
+        The velocities follow from the momenta unless they are given.
+        """
+        other = copy(self)
+        other.q, other.p, other.t = q, p, self.t if t is None else t
+        other.velocity = self._velocities(q, p) if velocity is None else velocity
+        return other
 
 
 class Part(ABC):
@@ -47,12 +65,24 @@ class Part(ABC):
         Numbers that enter the formulas.
     constraint_names : tuple of str
         One name per constraint on configuration level.
+    kinks : tuple of float
+        Times [s] where it is not smooth, for nodes of the mesh.
+    t_span : (float, float)
+        Times [s] for which it is known.
+    n_controls : int
+        Controls of its own: unknown functions of time, of problems that determine them.
+    controls : tuple of Part
+        The actuators whose controls it sees.
     """
 
+    n_controls = 0
+    controls = ()
     name = None
     bodies = ()
     own_parameters = np.zeros(0)
     constraint_names = ()
+    kinks = ()
+    t_span = (-np.inf, np.inf)
 
     @property
     @abstractmethod
@@ -73,6 +103,16 @@ class Part(ABC):
         import casadi as ca
 
         return ca.SX(sum(b.n_q for b in self.bodies), 1)
+
+    def control_force(self, s, u):
+        """Generalized force of the controls `u`, linear in them, SX of the length of the local q."""
+        import casadi as ca
+
+        return ca.SX(sum(b.n_q for b in self.bodies), 1)
+
+    def cost(self, s, u):
+        """Contribution to the integrand of the cost of an optimal control problem, SX scalar."""
+        return 0
 
     def constraints(self, s):
         """Constraints Phi(q, t) on configuration level, SX of length n_constraints."""
@@ -97,6 +137,8 @@ class Body(Part):
     """
 
     n_q = 0
+    n_increments = None  # of `moved`; None: the body has no increments
+    has_inverse_mass = True  # T(q, p) exists for all momenta
 
     @property
     def bodies(self):
@@ -109,6 +151,36 @@ class Body(Part):
     @abstractmethod
     def kinetic_energy(self, q, p, c):
         """Kinetic energy T(q, p), SX scalar, with parameters `c`."""
+
+    @abstractmethod
+    def kinetic_of_velocity(self, q, v, c):
+        """Kinetic energy T(q, v) of velocities v = qdot, SX scalar; its mass matrix may be singular."""
+
+    # ---- what structure-preserving schemes need; None where a body does not offer it
+
+    def invariant_velocity(self, q, v):
+        """What T(q, v) depends on, bilinear in q and v and unchanged by rigid motions of space; None if unknown."""
+        return None
+
+    def invariant_momentum(self, q, p):
+        """What T(q, p) depends on, bilinear in q and p and unchanged by rigid motions of space; None if unknown."""
+        return None
+
+    def kinetic_of_invariants(self, w, c):
+        """Kinetic energy of the invariant velocities `w`, quadratic."""
+        raise NotImplementedError
+
+    def kinetic_of_invariant_momentum(self, w, c):
+        """Kinetic energy of the invariant momenta `w`, quadratic."""
+        raise NotImplementedError
+
+    def moved(self, q, u):
+        """Coordinates after an increment u (n_increments,) that keeps the body's own constraints."""
+        raise NotImplementedError
+
+    def null_space(self, q):
+        """Velocities qdot = P(q) udot that the body's own constraints allow, SX (n_q, n_increments)."""
+        raise NotImplementedError
 
     def energy(self, s):
         return self.kinetic_energy(s.q[0], s.p[0], s.own)

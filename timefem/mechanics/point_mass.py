@@ -53,9 +53,38 @@ class PointMass(Body):
         return np.full(self.dimension, self.mass)
 
     def kinetic_energy(self, q, p, c):
+        return self.kinetic_of_invariant_momentum(p, c)
+
+    def kinetic_of_velocity(self, q, v, c):
+        return self.kinetic_of_invariants(v, c)
+
+    def kinetic_of_invariants(self, w, c):
         import casadi as ca
 
-        return c[0] * ca.sumsqr(p) / 2
+        return ca.sumsqr(w) / (2 * c[0])
+
+    def kinetic_of_invariant_momentum(self, w, c):
+        import casadi as ca
+
+        return c[0] * ca.sumsqr(w) / 2
+
+    def invariant_velocity(self, q, v):
+        return v
+
+    def invariant_momentum(self, q, p):
+        return p
+
+    @property
+    def n_increments(self):
+        return self.dimension
+
+    def moved(self, q, u):
+        return q + u
+
+    def null_space(self, q):
+        import casadi as ca
+
+        return ca.SX.eye(self.dimension)
 
     def frame(self, q):
         """Symbolic position (3,) and the identity matrix, so that joints see it as they see a rigid body."""

@@ -56,3 +56,16 @@ class CanonicalState:
     def __post_init__(self):
         object.__setattr__(self, "q", validate.array("q", self.q, (None,)))
         object.__setattr__(self, "p", validate.array("p", self.p, np.shape(self.q)))
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """Generalized coordinates `q` and their velocities `v = qdot`, shape (n,) each; at rest when v is left out."""
+
+    q: Any
+    v: Any = None
+
+    def __post_init__(self):
+        object.__setattr__(self, "q", validate.array("q", self.q, (None,)))
+        v = np.zeros(self.q.shape) if self.v is None else self.v
+        object.__setattr__(self, "v", validate.array("v", v, self.q.shape))

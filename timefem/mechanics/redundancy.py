@@ -5,6 +5,7 @@ import numpy as np
 from ..errors import InputError
 from .part import Body, Part
 from .rigid_body import RigidBodyBase
+from .system import System
 
 RANK_TOLERANCE = 1e-8  # of gradients of unit length; states hold their constraints to 1e-9 or better
 
@@ -142,6 +143,14 @@ class Selected(Part):
         return f"Selected({self.part!r}, {self.rows})"
 
     @property
+    def kinks(self):
+        return self.part.kinks
+
+    @property
+    def t_span(self):
+        return self.part.t_span
+
+    @property
     def kind(self):
         return (Selected, self.part.kind, self.rows)
 
@@ -183,21 +192,37 @@ def drop_redundant(system, t, z):
     InputError
         When constraints of a body itself repeat one another.
     """
-    rows = set(redundant_rows(system, t, z))
-    if not rows:
+    redundant = redundant_rows(system, t, z)
+    if not redundant:
         return system
+    return keep_constraints(system, np.setdiff1d(np.arange(system.n_constraints), redundant))
+
+
+def keep_constraints(system, kept):
+    """The system with only some of its constraints, which `complete`, `kept` and `dropped` tell about.
+
+    Parameters
+    ----------
+    system : System
+    kept : array_like of int
+        Numbers in `system.constraint_names`, increasing.
+
+    Raises
+    ------
+    InputError
+        When constraints of a body itself are left out.
+    """
     parts, first = [], 0
     for part in system.parts:
         n = len(part.constraint_names)
-        kept = [i for i in range(n) if first + i not in rows]
-        if len(kept) < n and isinstance(part, Body):
+        rows = [int(i) - first for i in kept if first <= i < first + n]
+        if len(rows) < n and isinstance(part, Body):
             raise InputError(f"the constraints of {system.label(part)} itself repeat one another; remove those that do")
-        parts.append(part if len(kept) == n else Selected(part, kept, system.label(part)))
+        parts.append(part if len(rows) == n else Selected(part, rows, system.label(part)))
         first += n
-    reduced = type(system)(parts)
-    reduced.complete = system
-    reduced.kept = np.array([i for i in range(system.n_constraints) if i not in rows], dtype=int)
-    reduced.dropped = [name for i, name in enumerate(system.constraint_names) if i in rows]
+    reduced = System(parts)
+    reduced.complete, reduced.kept = system, np.array(kept, dtype=int)
+    reduced.dropped = [name for i, name in enumerate(system.constraint_names) if i not in set(reduced.kept.tolist())]
     return reduced
 
 
@@ -206,11 +231,13 @@ def minimum_norm_multipliers(system, t, z, multipliers):
 
     With redundant constraints the forces of single joints are not determined by rigid-body mechanics; this shares them
     out evenly, in the units of the constraints. Solves `B^T lambda = B_kept^T lambda_kept`, B the gradient of Theta.
+    What counts are the multipliers of joints: those by which rigid bodies hold themselves together are what they then
+    have to be, so that the result does not depend on the rotation (quaternions or directors).
 
     Parameters
     ----------
     system : System
-        A system made by `drop_redundant`, such as `solution.system`.
+        A system made by `drop_redundant`, such as `solution.system`; of any other the multipliers are the only ones.
     t : array_like, shape (...)
         Times [s].
     z : array_like, shape (..., n_z)
@@ -220,24 +247,26 @@ def minimum_norm_multipliers(system, t, z, multipliers):
 
     Returns
     -------
-    ndarray, shape (..., system.complete.n_multipliers)
-        `(gamma, mu)` in the order of `system.complete.constraint_names`.
-
-    Raises
-    ------
-    InputError
-        When the system has no dropped constraints.
+    ndarray, shape (..., complete.n_multipliers)
+        `(gamma, mu)` in the order of `complete.constraint_names`; `complete` is `system.complete`, or the system.
     """
-    if system.complete is None:
-        raise InputError("minimum_norm_multipliers: no constraint of this system was dropped; its own multipliers are "
-                         "the only ones")
     z, multipliers = np.asarray(z, float), np.asarray(multipliers, float)
-    shape, m = z.shape[:-1], system.complete.n_constraints
+    complete = system.complete
+    if complete is None:
+        return multipliers.copy()
+    shape, m = z.shape[:-1], complete.n_constraints
     kept = np.concatenate([system.kept, system.kept + m])
+    rigid = np.concatenate([np.full(len(p.constraint_names), isinstance(p, RigidBodyBase)) for p in complete.parts])
+    own, joints = np.flatnonzero(np.tile(rigid, 2)), np.flatnonzero(np.tile(~rigid, 2))
+    scale = np.concatenate([np.ones(complete.n_q), complete.mass_scale])  # velocity level per momentum -> per velocity
     times = np.broadcast_to(np.asarray(t, float), shape).ravel()
-    out = []
-    for time, state, values in zip(times, z.reshape(-1, system.n_z), multipliers.reshape(-1, len(kept)), strict=True):
-        jacobian = system.complete.derivatives(time, state)[1].toarray()
+    out = np.zeros((len(times), 2 * m))
+    for i, (state, values) in enumerate(zip(z.reshape(-1, complete.n_z), multipliers.reshape(-1, len(kept)),
+                                            strict=True)):
+        jacobian = complete.derivatives(times[i], state)[1].toarray() * scale
+        force = jacobian[kept].T @ values
+        free = _null_space(jacobian[own])
         # redundant gradients differ by the drift of the state from the constraints, hence the generous cut
-        out.append(np.linalg.lstsq(jacobian.T, jacobian[kept].T @ values, rcond=1e-7)[0])
-    return np.array(out).reshape(*shape, 2 * m)
+        out[i, joints] = np.linalg.lstsq(free.T @ jacobian[joints].T, free.T @ force, rcond=1e-7)[0]
+        out[i, own] = np.linalg.lstsq(jacobian[own].T, force - jacobian[joints].T @ out[i, joints], rcond=None)[0]
+    return out.reshape(*shape, 2 * m)

@@ -79,6 +79,19 @@ class RigidBodyBase(Body):
         if size is not None and not np.all(self.size > 0):
             raise InputError(f"size: the edge lengths must be positive, not {self.size.tolist()}")
 
+    n_increments = 6
+
+    def null_space(self, q):
+        """Velocities that keep the body rigid: of the centre of mass, and angular, in space axes."""
+        import casadi as ca
+
+        return ca.vertcat(ca.horzcat(ca.SX.eye(3), ca.SX(3, 3)),
+                          ca.horzcat(ca.SX(self.n_q - 3, 3), self.rotation_rate(q[3:])))
+
+    @abstractmethod
+    def rotation_rate(self, rotation):
+        """Symbolic B, shape (n_q - 3, 3): the rotation coordinates change by B(rotation) omega, omega in space axes."""
+
     @property
     def _diagonal(self):
         return not np.any(self.inertia - np.diag(np.diag(self.inertia)))
@@ -163,18 +176,62 @@ class QuaternionBody(RigidBodyBase):
         """T = |p_phi|^2/(2m) + 1/8 p.M4^-1 p with M4^-1 = Ql(q) J4^-1 Ql(q)^T, (58) and (70)."""
         import casadi as ca
 
-        a, b = q[3:], p[3:]
-        pulled = ca.vertcat(ca.dot(a, b), a[0] * b[1:] - b[0] * a[1:] - ca.cross(a[1:], b[1:]))  # Ql(q)^T p
-        if self._diagonal:
-            square = ca.dot(c[2:5] * pulled[1:], pulled[1:])
-        else:
-            inverse = ca.vertcat(ca.horzcat(c[2], c[3], c[4]), ca.horzcat(c[3], c[5], c[6]),
-                                 ca.horzcat(c[4], c[6], c[7]))
-            square = ca.bilin(inverse, pulled[1:], pulled[1:])
-        rotational = (c[1] * pulled[0] ** 2 + square) / 8
+        w = self.invariant_momentum(q, p)
         if self.inverse_mass == "exact":
-            rotational = rotational / ca.sumsqr(a) ** 2
-        return c[0] * ca.sumsqr(p[:3]) / 2 + rotational
+            w[3:] /= ca.sumsqr(q[3:])
+        return self.kinetic_of_invariant_momentum(w, c)
+
+    def kinetic_of_invariant_momentum(self, w, c):
+        import casadi as ca
+
+        turning = c[1] * w[3] ** 2 + ca.bilin(self._inverse_inertia(c), w[4:], w[4:])
+        return c[0] * ca.sumsqr(w[:3]) / 2 + turning / 8
+
+    def _inverse_inertia(self, c):
+        import casadi as ca
+
+        if self._diagonal:
+            return ca.diag(c[2:5])
+        return ca.vertcat(ca.horzcat(c[2], c[3], c[4]), ca.horzcat(c[3], c[5], c[6]), ca.horzcat(c[4], c[6], c[7]))
+
+    def kinetic_of_velocity(self, q, v, c):
+        """T = m/2 |v|^2 + 1/2 Omega.J Omega, Kinon & Betsch (45): the mass matrix (46) of the quaternion has rank 3."""
+        return self.kinetic_of_invariants(self.invariant_velocity(q, v), c)
+
+    def kinetic_of_invariants(self, w, c):
+        import casadi as ca
+
+        inverse = self._inverse_inertia(c)
+        inertia = ca.diag(1 / c[2:5]) if self._diagonal else ca.inv(inverse)
+        return ca.sumsqr(w[:3]) / (2 * c[0]) + ca.bilin(inertia, w[3:], w[3:]) / 2
+
+    def invariant_velocity(self, q, v):
+        """Velocity of the centre of mass, and Omega = 2 G(q) v."""
+        import casadi as ca
+
+        a, b = q[3:], v[3:]
+        return ca.vertcat(v[:3], 2 * (a[0] * b[1:] - b[0] * a[1:] - ca.cross(a[1:], b[1:])))
+
+    def invariant_momentum(self, q, p):
+        """Linear momentum, and Ql(q)^T p, Betsch & Siebert; Kinon & Betsch (145)."""
+        import casadi as ca
+
+        a, b = q[3:], p[3:]
+        return ca.vertcat(p[:3], ca.dot(a, b), a[0] * b[1:] - b[0] * a[1:] - ca.cross(a[1:], b[1:]))
+
+    def moved(self, q, u):
+        """q = (x + u_x, turn(u_R) o quaternion): Kinon & Betsch (105) with Rodrigues parameters, which are cheaper."""
+        import casadi as ca
+
+        a, v = ca.vertsplit(turn(u[3:]), [0, 1, 4])
+        b, w = q[3], q[4:]
+        return ca.vertcat(q[:3] + u[:3], a * b - ca.dot(v, w), a * w + b * v + ca.cross(v, w))
+
+    def rotation_rate(self, rotation):
+        import casadi as ca
+
+        a, v = rotation[0], rotation[1:]
+        return ca.vertcat(-v.T, a * ca.SX.eye(3) - ca.skew(v)) / 2  # qdot = 1/2 E(q)^T omega
 
     def constraints(self, s):
         import casadi as ca
@@ -246,15 +303,50 @@ class DirectorBody(RigidBodyBase):
 
     def kinetic_energy(self, q, p, c):
         """T = |p_phi|^2/(2m) + 1/2 E^-1_ij p_i.p_j, the Legendre transform of (62)."""
+        return self.kinetic_of_invariant_momentum(p, c)
+
+    def kinetic_of_invariant_momentum(self, w, c):
         import casadi as ca
 
-        d = [p[3 * i:3 * i + 3] for i in range(1, 4)]
+        d = ca.reshape(w[3:], 3, 3)
+        return (c[0] * ca.sumsqr(w[:3]) + ca.trace(self._inverse_euler(c) @ (d.T @ d))) / 2
+
+    def _inverse_euler(self, c):
+        import casadi as ca
+
         if self._diagonal:
-            rotational = sum(c[1 + i] * ca.sumsqr(d[i]) for i in range(3))
-        else:
-            pairs = [(i, j) for i in range(3) for j in range(i, 3)]
-            rotational = sum((1 if i == j else 2) * c[1 + n] * ca.dot(d[i], d[j]) for n, (i, j) in enumerate(pairs))
-        return (c[0] * ca.sumsqr(p[:3]) + rotational) / 2
+            return ca.diag(c[1:4])
+        return ca.vertcat(ca.horzcat(c[1], c[2], c[3]), ca.horzcat(c[2], c[4], c[5]), ca.horzcat(c[3], c[5], c[6]))
+
+    def kinetic_of_velocity(self, q, v, c):
+        """T = m/2 |v|^2 + 1/2 E_ij d_i'.d_j', (62)."""
+        return self.kinetic_of_invariants(v, c)
+
+    def kinetic_of_invariants(self, w, c):
+        import casadi as ca
+
+        d = ca.reshape(w[3:], 3, 3)
+        euler = ca.diag(1 / c[1:4]) if self._diagonal else ca.inv(self._inverse_euler(c))
+        return (ca.sumsqr(w[:3]) / c[0] + ca.trace(euler @ (d.T @ d))) / 2
+
+    def invariant_velocity(self, q, v):
+        return v  # the mass matrix is constant
+
+    def invariant_momentum(self, q, p):
+        return p
+
+    def moved(self, q, u):
+        """Directors turned by `turn(u_R)`."""
+        import casadi as ca
+
+        a, v = ca.vertsplit(turn(u[3:]), [0, 1, 4])
+        turned = [d + 2 * a * ca.cross(v, d) + 2 * ca.cross(v, ca.cross(v, d)) for d in ca.vertsplit(q[3:], 3)]
+        return ca.vertcat(q[:3] + u[:3], *turned)
+
+    def rotation_rate(self, rotation):
+        import casadi as ca
+
+        return ca.vertcat(*(-ca.skew(d) for d in ca.vertsplit(rotation, 3)))  # d_i' = omega x d_i
 
     def constraints(self, s):
         import casadi as ca
@@ -286,3 +378,11 @@ class DirectorBody(RigidBodyBase):
     def spin(self, q, p):
         q, p = np.asarray(q), np.asarray(p)
         return np.cross(q[..., 3:].reshape(*q.shape[:-1], 3, 3), p[..., 3:].reshape(*p.shape[:-1], 3, 3)).sum(axis=-2)
+
+
+
+def turn(u):
+    """Symbolic unit quaternion (4,) of a rotation by the Rodrigues parameters u (3,): angle 2 atan(|u| / 2) about u."""
+    import casadi as ca
+
+    return ca.vertcat(1, u / 2) / ca.sqrt(1 + ca.sumsqr(u) / 4)

@@ -9,7 +9,8 @@ import numpy as np
 from .. import validate
 from ..errors import InputError
 from .forces import Gravity
-from .part import Body, Part, Symbols
+from .part import Body, Part
+from .pointwise import evaluate, pointwise
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,8 @@ class System:
     constraint_names : list of str
         One per configuration constraint, in order.
     groups : list of PartGroup
+    kinks : ndarray
+        Times [s] where parts that depend on the time are not smooth, increasing.
     complete, kept, dropped : System, ndarray of int, list of str
         Of a system without its redundant constraints: the system with them, the numbers of the kept constraints in it,
         and the names of the others. Else None, None and ().
@@ -79,7 +82,8 @@ class System:
         for part in parts:
             for body in part.bodies:
                 if body not in self._coordinates:
-                    raise InputError(f"System: {self.label(part)} acts on {body!r}, which is not in the system")
+                    raise InputError(f"System: {self.label(part)} acts on {body!r}, which is not in the system; "
+                                     "add it to the parts")
         self.n_q = sum(b.n_q for b in self.bodies)
         self.n_z = 2 * self.n_q
         self.n_constraints = sum(len(p.constraint_names) for p in parts)
@@ -87,7 +91,7 @@ class System:
         names = [self.label(b) for b in self.bodies]
         if len(self._names) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(f"System: two bodies have the name {twice!r}")
+            raise InputError(f"System: two bodies have the name {twice!r}; give each its own")
 
     def __repr__(self):
         return (f"System({len(self.bodies)} bodies, {len(self.parts) - len(self.bodies)} joints and forces, "
@@ -140,6 +144,10 @@ class System:
     def constraint_names(self):
         return [f"{self.label(p)}: {name}" for p in self.parts for name in p.constraint_names]
 
+    @property
+    def kinks(self):
+        return np.unique(np.array([t for part in self.parts for t in part.kinks], dtype=float))
+
     @cached_property
     def mass_scale(self):
         """Size of the mass matrix per coordinate, shape (n_q,)."""
@@ -150,7 +158,7 @@ class System:
         places, constraint = {}, 0
         for part in self.parts:
             coordinates = map(self.coordinates, part.bodies)
-            q = np.concatenate([np.arange(c.start, c.stop) for c in coordinates])
+            q = np.concatenate([np.zeros(0, int), *(np.arange(c.start, c.stop) for c in coordinates)])
             g = np.arange(constraint, constraint + len(part.constraint_names))
             constraint += len(g)
             place = (part, np.concatenate([q, q + self.n_q]), np.concatenate([g, g + self.n_constraints]))
@@ -163,7 +171,7 @@ class System:
 
     @cached_property
     def _functions(self):
-        return [_pointwise(g.part) for g in self.groups]
+        return [pointwise(g.part) for g in self.groups]
 
     def _points(self, t, z):
         """Flatten leading axes: `(n_points,)`, `(n_points, n_z)` and the shape to restore."""
@@ -187,8 +195,19 @@ class System:
         for group, functions in zip(self.groups, self._functions, strict=True):
             if isinstance(group.part, Body):
                 index = group.state_index
-                out[:, index[:, :index.shape[1] // 2]] = _map(functions["velocity"], z[:, index], t, group.parameters)
+                velocity = evaluate(functions["velocity"], z[:, index], t, group.parameters)
+                out[:, index[:, :index.shape[1] // 2]] = velocity
         return out.reshape(*shape, self.n_q)
+
+    def generalized_energy(self, t, z, velocity):
+        """Generalized energy p.v - T(q, v) + V(q, t), shapes (..., n_z), (..., n_q) -> (...) [J]; H where v = dH/dp."""
+        t, z, shape = self._points(t, z)
+        velocity, total = np.reshape(np.asarray(velocity, float), (len(z), self.n_q)), np.zeros(len(z))
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            index = group.state_index
+            motion = np.concatenate([z[:, index], velocity[:, index[:, :index.shape[1] // 2]]], axis=2)
+            total += evaluate(functions["generalized energy"], motion, t, group.parameters).sum(axis=(1, 2))
+        return total.reshape(shape)
 
     @cached_property
     def has_power(self):
@@ -222,7 +241,7 @@ class System:
                 index = group.state_index
                 motion = np.concatenate([z[:, index], rate[:, index[:, :index.shape[1] // 2]],
                                          multipliers[:, group.multiplier_index]], axis=2)
-                total += _map(functions["power"], motion, t, group.parameters).sum(axis=(1, 2))
+                total += evaluate(functions["power"], motion, t, group.parameters).sum(axis=(1, 2))
         return total.reshape(shape)
 
     def _energy(self, name, t, z, bodies=True):
@@ -230,7 +249,7 @@ class System:
         total = np.zeros(len(z))
         for group, functions in zip(self.groups, self._functions, strict=True):
             if bodies or not isinstance(group.part, Body):
-                total += _map(functions[name], z[:, group.state_index], t, group.parameters).sum(axis=(1, 2))
+                total += evaluate(functions[name], z[:, group.state_index], t, group.parameters).sum(axis=(1, 2))
         return total.reshape(shape)
 
     def constraints(self, t, z):
@@ -238,7 +257,7 @@ class System:
         t, z, shape = self._points(t, z)
         out = np.zeros((len(z), self.n_multipliers))
         for group, functions in zip(self.groups, self._functions, strict=True):
-            out[:, group.multiplier_index] = _map(functions["theta"], z[:, group.state_index], t, group.parameters)
+            out[:, group.multiplier_index] = evaluate(functions["theta"], z[:, group.state_index], t, group.parameters)
         return out.reshape(*shape, self.n_multipliers)
 
     def derivatives(self, t, z):
@@ -254,7 +273,7 @@ class System:
         t, z, _ = self._points(t, z)
         for group, functions in zip(self.groups, self._functions, strict=True):
             index, w = group.state_index, group.multiplier_index
-            values = _map(functions["derivatives"], z[:, index], t, group.parameters)[0]
+            values = evaluate(functions["derivatives"], z[:, index], t, group.parameters)[0]
             g, b, r = np.split(values, [index.shape[1], values.shape[1] - w.shape[1]], axis=1)
             np.add.at(grad, index, g)
             rate[w] = r
@@ -264,6 +283,18 @@ class System:
         jac = sp.csr_array((data, (rows, columns)), shape=(self.n_multipliers, self.n_z))
         jac.eliminate_zeros()
         return grad, jac, rate
+
+    def not_finite(self, t, z):
+        """Parts whose force or constraint is NaN or infinite at a state, or at one of many: dict to the first t."""
+        t, z, _ = self._points(t, z)
+        found = {}
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            values = evaluate(functions["derivatives"], z[:, group.state_index], t, group.parameters)
+            members = [part for part in self.parts if part.kind == group.part.kind]
+            for part, fine in zip(members, np.isfinite(values).all(axis=2).T, strict=True):
+                if not fine.all():
+                    found[part] = float(t[np.argmin(fine)])
+        return found
 
     def consistent_multipliers(self, t, z):
         """Multipliers for which d/dt Theta = 0 at a consistent state, shape (2 m,).
@@ -310,46 +341,3 @@ def _regular(matrix):
     inverse = LinearOperator((n, n), lu.solve, rmatvec=lambda b: lu.solve(b, "T"), dtype=float)
     condition = abs(matrix).sum(axis=0).max() * onenormest(inverse)
     return lu.solve if condition < 1e12 else None
-
-
-def _map(function, z, t, c):
-    """Evaluate `function(z, t, c)` for all parts of a group at many points.
-
-    Shapes (n, n_parts, n_local), (n,), (n_parts, n_c) -> (n, n_parts, n_out).
-    """
-    n, n_parts, n_local = z.shape
-    n_out = function.size1_out(0)
-    if n == 0 or n_out == 0:
-        return np.zeros((n, n_parts, n_out))
-    z, t, c = z.reshape(-1, n_local), np.repeat(t, n_parts), np.tile(c, (n, 1))
-    return np.array(function.map(len(z))(z.T, t[None], c.T)).T.reshape(n, n_parts, n_out)
-
-
-_POINTWISE = {}
-
-
-def _pointwise(part):
-    """CasADi functions of one kind of part: energy, constraints, and their first derivatives."""
-    import casadi as ca
-
-    if part.kind not in _POINTWISE:
-        s = Symbols(part)
-        z = ca.vertcat(*s.q, *s.p)
-        arguments = [z, s.t, s.parameters]
-        energy = ca.SX(part.energy(s))
-        theta = ca.vertcat(part.constraints(s), part.velocity_constraints(s))
-        generalized = ca.SX(part.force(s))
-        force = ca.vertcat(generalized, ca.SX(z.numel() // 2, 1))
-        rate, w = ca.SX.sym("rate", z.numel() // 2), ca.SX.sym("w", theta.numel())
-        power = ca.dot(generalized, rate) + ca.jacobian(energy, s.t) + ca.dot(w, ca.jacobian(theta, s.t))
-        derivatives = [ca.gradient(energy, z) - force, ca.jacobian(theta, z), ca.jacobian(theta, s.t)]
-        _POINTWISE[part.kind] = {
-            "hamiltonian": ca.Function("hamiltonian", arguments, [ca.densify(energy)]),
-            "theta": ca.Function("theta", arguments, [ca.densify(theta)]),
-            "velocity": ca.Function("velocity", arguments, [ca.densify(ca.vertcat(*s.velocity))]),
-            "power": None if ca.SX(power).is_zero() else ca.Function("power", [ca.vertcat(z, rate, w), *arguments[1:]],
-                                                                     [ca.densify(power)]),
-            "derivatives": ca.Function("derivatives", arguments,
-                                       [ca.vertcat(*(ca.vec(ca.densify(d)) for d in derivatives))]),
-        }
-    return _POINTWISE[part.kind]

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import validate
 from ..errors import InputError
-from .joints.formula import Same, call, check_symbols
+from .formula import Same, call, check_symbols
 
 
 class TimeFunction(ABC):
@@ -25,9 +25,15 @@ class TimeFunction(ABC):
         Numbers of `formula`.
     form : hashable
         Equal for functions with the same formula, whatever their numbers.
+    has_rate : bool
+        Whether it can prescribe a motion: its derivative does not jump.
+    t_span : (float, float)
+        Times [s] for which `motion` is meant.
     """
 
     kinks = ()
+    has_rate = True
+    t_span = (-np.inf, np.inf)
 
     @property
     def parameters(self):
@@ -40,6 +46,10 @@ class TimeFunction(ABC):
     @abstractmethod
     def formula(self, t, *c):
         """Value in CasADi symbols of the time and the parameters."""
+
+    def motion(self, t, *c):
+        """As `formula`, with a derivative at the ends of `t_span` too."""
+        return self.formula(t, *c)
 
     def __call__(self, t):
         import casadi as ca
@@ -72,23 +82,45 @@ class Constant(TimeFunction):
 
 @dataclass(frozen=True)
 class Ramp(TimeFunction):
-    """`v0` until `t0`, then linear to `v1` at `t1`, and constant from there on."""
+    """`v0` until `t0`, then up or down to `v1` at `t1`, and constant from there on.
+
+    With `kind="linear"` the rate is constant in between; with "smooth" it starts and ends at zero, and so does its
+    rate, `v0 + (v1 - v0) (10 x^3 - 15 x^4 + 6 x^5)`, x from 0 to 1.
+    """
 
     t0: float
     t1: float
     v0: float
     v1: float
+    kind: str = "linear"
 
     def __post_init__(self):
-        super().__post_init__()
+        for name in ("t0", "t1", "v0", "v1"):
+            object.__setattr__(self, name, validate.real(f"Ramp: {name}", getattr(self, name)))
+        validate.choice("Ramp: kind", self.kind, ("linear", "smooth"))
         self._increasing(self.t0, self.t1)
 
     @property
     def kinks(self):
         return self.t0, self.t1
 
+    @property
+    def has_rate(self):
+        return self.kind == "smooth"
+
+    @property
+    def form(self):
+        return type(self), self.kind
+
+    @property
+    def parameters(self):
+        return np.array([self.t0, self.t1, self.v0, self.v1])
+
     def formula(self, t, t0, t1, v0, v1):
-        return v0 + (v1 - v0) / (t1 - t0) * (_clip(t, t0, t1) - t0)
+        if self.kind == "linear":
+            return v0 + (v1 - v0) / (t1 - t0) * (_clip(t, t0, t1) - t0)
+        x = (_clip(t, t0, t1) - t0) / (t1 - t0)
+        return v0 + (v1 - v0) * x**3 * (10 - 15 * x + 6 * x**2)
 
 
 @dataclass(frozen=True)
@@ -99,6 +131,7 @@ class TrianglePulse(TimeFunction):
     t_peak: float
     t1: float
     peak: float
+    has_rate = False
 
     def __post_init__(self):
         super().__post_init__()
@@ -120,6 +153,7 @@ class Step(TimeFunction):
 
     t0: float
     value: float
+    has_rate = False
 
     @property
     def kinks(self):
@@ -185,6 +219,14 @@ class Table(TimeFunction):
         return self.times
 
     @property
+    def has_rate(self):
+        return self.kind == "cubic"
+
+    @property
+    def t_span(self):
+        return self.times[0], self.times[-1]
+
+    @property
     def form(self):
         return type(self), self.kind, len(self.times)
 
@@ -203,11 +245,15 @@ class Table(TimeFunction):
             coefficients = CubicSpline(self.times, self.values).c[2::-1].T.ravel()
         return np.concatenate([self.values[:1], self.times, coefficients])
 
-    def formula(self, t, value, *c):
+    def formula(self, t, *c):
+        return self.motion(_clip(t, c[1], c[len(self.times)]), *c)
+
+    def motion(self, t, value, *c):
         # A sum of increments instead of a choice of the interval: the same for every t, as SIMD wants it
         n, degree = len(self.times), self._degree
         for i in range(n - 1):
-            x = _clip(t, c[i], c[i + 1]) - c[i]
+            x = t if i == 0 else _max(t, c[i])
+            x = (x if i == n - 2 else _min(x, c[i + 1])) - c[i]
             a = c[n + i * degree:n + (i + 1) * degree]
             value += x * (a[0] if degree == 1 else a[0] + x * (a[1] + x * a[2]))
         return value
@@ -286,6 +332,16 @@ def as_vector_function(name, value):
 
 
 def _clip(t, low, high):
+    return _min(_max(t, low), high)
+
+
+def _min(x, y):
     import casadi as ca
 
-    return ca.fmin(ca.fmax(t, low), high)
+    return ca.fmin(x, y)
+
+
+def _max(x, y):
+    import casadi as ca
+
+    return ca.fmax(x, y)

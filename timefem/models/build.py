@@ -28,6 +28,7 @@ from ..mechanics import (
 from ..mechanics.describe import PARTS
 from ..mechanics.part import Body
 from ..problems import InitialValueProblem
+from ..problems.initial_value import uncovered
 from ..solvers.newton import Newton
 from .check import inspect
 from .document import Document, suggest
@@ -67,6 +68,8 @@ class Model:
     element : TimeElement
     settings : dict
         Further arguments of `timefem.solve`.
+    assemble : bool
+        Whether the state is approximate, and the mechanism is assembled from it.
     """
 
     document: Any
@@ -77,18 +80,22 @@ class Model:
     n_elements: int
     element: TimeElement
     settings: dict
+    assemble: bool = False
 
     @cached_property
     def problem(self):
-        """The InitialValueProblem; InputError when the state violates a constraint."""
+        """The InitialValueProblem; InputError when the state violates a constraint, or cannot be assembled."""
         try:
-            return InitialValueProblem(self.system, self.state, self.t_span)
+            return InitialValueProblem(self.system, self.state, self.t_span, assemble=self.assemble)
         except InputError as error:
-            raise self.document.error((), str(error)) from None
+            named = [part for part in self.system.parts if f"'{part.name}: " in str(error)]  # a constraint of it
+            raise self.document.error(self.keys(named[0]) if named else (), str(error)) from None
 
     @cached_property
     def z0(self):
-        """The state at the start as it is stated, whether it holds the constraints or not, shape (n_z,)."""
+        """The state at the start, assembled or as it is stated, whether it holds the constraints or not, (n_z,)."""
+        if self.assemble:
+            return self.problem.z0
         q, p = zip(*(body.state(self.state[body.name]) for body in self.system.bodies), strict=True)
         return np.concatenate([*q, *p])
 
@@ -150,7 +157,7 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None):
             bodies[name].state(state[name])  # a point mass may leave its plane
     parts = [*bodies.values(), *_parts(document, "joints", JOINTS, bodies), *_parts(document, "forces", FORCES, bodies)]
     with _naming(document, (), data):
-        system = System(parts, gravity=data.get("gravity"))
+        system = System(parts, gravity=data.get("gravity"), redundant=data.get("redundant", "refuse"))
     start, end = data["time"]["span"]
     if t_end is not None:
         end = t_end
@@ -160,8 +167,13 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None):
     with _naming(document, ("solver",), solver):
         element = _element(solver)
         settings = _settings(solver, element)
-    return Model(document, data.get("title", document.path), system, state, (start, end), data["time"]["n_elements"],
-                 element, settings)
+    model = Model(document, data.get("title", document.path), system, state, (start, end), data["time"]["n_elements"],
+                  element, settings, data.get("assemble", False))
+    for part in parts:
+        fault = uncovered(part, model.t_span)
+        if fault:
+            raise document.error(model.keys(part), fault)
+    return model
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ..mechanics import System
 from ..mechanics.part import Body
 from ..mechanics.redundancy import redundant_rows
 from ..problems import InitialValueProblem
@@ -26,12 +25,12 @@ def inspect(model):
     t, n, m = model.t_span[0], system.n_q, system.n_constraints
     with np.errstate(all="ignore"):  # points that coincide give NaN, which is told below
         theta = system.constraints(t, z)
-        gradient, jacobian, _ = system.derivatives(t, z)
+        jacobian = system.derivatives(t, z)[1]
     size = np.maximum(1.0, abs(jacobian) @ np.abs(z))
     names = system.constraint_names
     owners = [part for part in system.parts for _ in part.constraint_names]
     faults = [{"keys": model.keys(part), "message": "its force is not finite at the initial state; set points apart "
-                                                    "that coincide"} for part in _not_finite(model, gradient)]
+               "that coincide"} for part in system.not_finite(t, z) if not isinstance(part, Body)]
     # the gradient of a distance vanishes where its points meet
     rows = abs(jacobian[:m, :n]).sum(axis=1)
     for i in np.flatnonzero(rows == 0):
@@ -41,13 +40,14 @@ def inspect(model):
     for i in np.flatnonzero(~(scaled <= InitialValueProblem.tolerance)):
         level, what = ("configuration", "position and orientation") if i < m else ("velocity", "velocities")
         faults.append({"keys": model.keys(owners[i % m]), "message": f"the initial state violates the constraint "
-                       f"'{names[i % m]}' on {level} level by {abs(theta[i]):.3g}; give {what} that satisfy it"})
+                       f"'{names[i % m]}' on {level} level by {abs(theta[i]):.3g}; give {what} that satisfy "
+                       "it, or assemble = true"})
     finite = np.all(np.isfinite(jacobian.data))
     redundant = sorted(redundant_rows(system, t, z)) if finite else []
-    for i in redundant:
+    for i in redundant if system.redundant == "refuse" else ():
         faults.append({"keys": model.keys(owners[i]), "message": f"over-constrained: '{names[i]}' repeats other "
-                       f"constraints at the initial state ({len(redundant)} redundant in all); remove it, or use a "
-                       "joint that holds less"})
+                       f"constraints at the initial state ({len(redundant)} redundant in all); remove it, use a joint "
+                       'that holds less, or give redundant = "drop"'})
     return {
         "bodies": {b.name: {"class": type(b).__name__, "n_q": b.n_q} for b in system.bodies},
         "n_q": n, "n_constraints": m, "rank": m - len(redundant), "degrees_of_freedom": n - m + len(redundant),
@@ -56,19 +56,3 @@ def inspect(model):
                        for i, name in enumerate(names)},
         "faults": faults,
     }
-
-
-def _not_finite(model, gradient):
-    """Forces that have no value at the initial state."""
-    if np.all(np.isfinite(gradient)):
-        return []
-    found = []
-    for part in model.system.parts:
-        if not isinstance(part, Body):
-            system = System([*part.bodies, part])
-            z = np.concatenate([half[model.system.coordinates(body)]
-                                for half in np.split(model.z0, 2) for body in part.bodies])
-            with np.errstate(all="ignore"):
-                if not np.all(np.isfinite(system.derivatives(model.t_span[0], z)[0])):
-                    found.append(part)
-    return found

@@ -172,6 +172,10 @@ def _assembled(system, t, q, moves):
         else:
             damping *= 10
     worst = np.argmax(np.abs(phi) / size)
+    if not abs(gradient[[worst]]).sum():
+        raise InputError(f"the mechanism cannot be assembled from these poses: the constraint "
+                         f"'{system.constraint_names[worst]}' has no direction where its points coincide; set them "
+                         f"apart")
     if not abs(phi[worst]) <= TOLERANCE * size[worst]:
         raise InputError(f"the mechanism cannot be assembled from these poses: the constraint "
                          f"'{system.constraint_names[worst]}' stays violated by {abs(phi[worst]):.3g}; give poses that "

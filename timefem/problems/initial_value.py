@@ -36,7 +36,8 @@ class InitialValueProblem:
     Raises
     ------
     InputError
-        When the state violates a constraint (named, with its size), or `t_span` does not go forward.
+        When the state violates a constraint (named, with its size), a part is not finite there, or `t_span` does not
+        go forward.
     """
 
     tolerance = 1e-9
@@ -53,8 +54,12 @@ class InitialValueProblem:
         if self.t_span[1] <= self.t_span[0]:
             raise InputError(f"t_span must go forward: the end {self.t_span[1]:g} is not after the start "
                              f"{self.t_span[0]:g}")
+        for part in system.parts:
+            fault = uncovered(part, self.t_span)
+            if fault:
+                raise InputError(f"{system.label(part)}: {fault}")
         state = canonical_states(system, state, self.t_span[0])
-        if assemble:
+        if validate.flag("assemble", assemble):
             state = assembled(system, state, self.t_span[0])
         states = [canonical for _, canonical in given_states(system, state).values()]
         self.z0 = np.concatenate([*(s.q for s in states), *(s.p for s in states)])
@@ -63,6 +68,9 @@ class InitialValueProblem:
             self.system = drop_redundant(system, self.t_span[0], self.z0)
 
     def _check_constraints(self):
+        for part in self.system.not_finite(self.t_span[0], self.z0):
+            raise InputError(f"{self.system.label(part)} is not finite at the initial state, t = {self.t_span[0]:g}: "
+                             "set points apart that coincide, or mend its formula")
         theta = self.system.constraints(self.t_span[0], self.z0)
         _, jacobian, _ = self.system.derivatives(self.t_span[0], self.z0)
         # a violation counts against the size of the terms that make up the constraint
@@ -70,7 +78,10 @@ class InitialValueProblem:
         worst = np.argmax(np.abs(theta) / size) if len(theta) else None
         if worst is None or abs(theta[worst]) <= self.tolerance * size[worst]:
             return
-        names = self.system.constraint_names
+        names, m = self.system.constraint_names, self.system.n_constraints
+        if not abs(jacobian[[worst % m], :self.system.n_q]).sum():
+            raise InputError(f"the constraint '{names[worst % m]}' has no direction at the initial state, where its "
+                             "points coincide; set them apart, or use a Spherical joint")
         level = "configuration" if worst < len(names) else "velocity"
         what = "position and orientation" if level == "configuration" else "velocities (momenta)"
         raise InputError(f"the initial state violates the constraint '{names[worst % len(names)]}' on {level} level "
@@ -78,3 +89,13 @@ class InitialValueProblem:
 
     def __repr__(self):
         return f"InitialValueProblem({self.system!r}, t_span={self.t_span})"
+
+
+def uncovered(part, t_span):
+    """What is wrong with a part that is known for a shorter time than the time span; None when nothing is."""
+    start, end = part.t_span
+    slack = 1e-12 * max(map(abs, t_span))
+    if start <= t_span[0] + slack and end >= t_span[1] - slack:
+        return None
+    return (f"its motion is given from {start:g} to {end:g} s, but the time span is {t_span[0]:g} to {t_span[1]:g} s; "
+            "extend its table, or shorten the span")

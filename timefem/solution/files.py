@@ -34,16 +34,31 @@ def save(solution, path):
     """
     import h5py
 
+    with replacing(path) as temporary, h5py.File(temporary, "w") as file:
+        create(file, solution, len(solution.t) - 1, solution.t[0], solution.z[0])
+        fill(file, solution, 0)
+
+
+def create(file, solution, n_elements, start, z0):
+    """Write what describes a solution of that many elements, from time `start`, and make room for its arrays."""
     data = {"system": describe(solution.system), "element": _describe(solution.element),
             "status": solution.status.as_dict(), "statistics": solution.statistics}
     texts = {name: json.dumps(value, default=lambda number: number.tolist()) for name, value in data.items()}
-    arrays = {"t": solution.t, "z0": solution.z[0], "nodal_state": solution.nodal_state,
-              "nodal_multipliers": solution.nodal_multipliers}
-    with replacing(path) as temporary, h5py.File(temporary, "w") as file:
-        file.attrs.update(format=FORMAT, format_version=VERSION, timefem_version=_version(), **texts)
-        for name in ARRAYS:
-            file.create_dataset(name, data=arrays[name], compression="gzip", compression_opts=1, shuffle=True,
-                                fletcher32=True)  # a checksum, so that damaged bytes are found when reading
+    file.attrs.update(format=FORMAT, format_version=VERSION, timefem_version=_version(), **texts)
+    shapes = {"t": (n_elements + 1,), "z0": z0.shape, "nodal_state": (n_elements, *solution.nodal_state.shape[1:]),
+              "nodal_multipliers": (n_elements, *solution.nodal_multipliers.shape[1:])}
+    for name in ARRAYS:
+        file.create_dataset(name, shapes[name], float, compression="gzip", compression_opts=1, shuffle=True,
+                            fletcher32=True)  # a checksum, so that damaged bytes are found when reading
+    file["t"][0], file["z0"][:] = start, z0
+
+
+def fill(file, solution, first):
+    """Write the arrays of a solution whose first element has that number in the file."""
+    last = first + len(solution.t) - 1
+    file["t"][first + 1:last + 1] = solution.t[1:]
+    file["nodal_state"][first:last] = solution.nodal_state
+    file["nodal_multipliers"][first:last] = solution.nodal_multipliers
 
 
 def load(path):
@@ -76,7 +91,7 @@ def load(path):
     except (OSError, KeyError, RuntimeError, TypeError, json.JSONDecodeError) as error:
         raise InputError(f"{path} cannot be read as a timefem solution: {error}") from None
     try:
-        system, element, status = build(data["system"]), _build(data["element"]), Status(**data["status"])
+        system, element, status = build(data["system"]), build_element(data["element"]), Status(**data["status"])
     except (InputError, KeyError, TypeError) as error:
         raise InputError(f"{path}: {error}") from None
     n = len(arrays["t"]) - 1
@@ -136,7 +151,8 @@ def _describe(element):
     return {"class": name, **{key: plain(f"{name} cannot be saved: {key}", v) for key, v in values.items()}}
 
 
-def _build(description):
+def build_element(description):
+    """The time element of a description in a file."""
     values = dict(description)
     name = values.pop("class")
     cls = getattr(elements, str(name), None)

@@ -155,6 +155,9 @@ def _drawn_bodies(system, body):
         bodies = [system.find(b) for b in (body if isinstance(body, list | tuple) else [body])]
     if not bodies:
         raise InputError("no body of the system can be drawn as a box")
+    for b in bodies:
+        if not (hasattr(b, "rotation_matrix") and hasattr(b, "inertia")):
+            raise InputError(f"{system.label(b)} cannot be drawn as a box: it is {b!r}; leave it out of body")
     return bodies
 
 

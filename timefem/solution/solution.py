@@ -5,6 +5,7 @@ import numpy as np
 from ..assembly import TimeMesh
 from ..elements import gauss_legendre
 from ..errors import InputError
+from ..mechanics.redundancy import minimum_norm_multipliers
 
 
 class Solution:
@@ -40,6 +41,11 @@ class Solution:
         self.z = np.concatenate([[z0], state[:, -1]])
 
     @property
+    def end(self):
+        """Time and state at the end."""
+        return float(self.t[-1]), self.z[-1]
+
+    @property
     def success(self):
         return self.status.success
 
@@ -53,9 +59,16 @@ class Solution:
         """State `z = (q, p)` at times inside the solution, from the shape functions; shape t.shape + (n_z,)."""
         return self._interpolate(self.nodal_state, self.element.state.basis, t)
 
-    def multipliers(self, t):
-        """Multipliers `(gamma, mu)`, shape t.shape + (n_multipliers,); gamma of a joint is its force [N, N m]."""
-        return self._interpolate(self.nodal_multipliers, self.element.multiplier.basis, t)
+    def multipliers(self, t, *, minimum_norm=False):
+        """Multipliers `(gamma, mu)`, shape t.shape + (n_multipliers,); gamma of a joint is its force [N, N m].
+
+        In the order of `system.constraint_names`, gamma first. Redundant constraints that were dropped have none, and
+        the kept ones carry their forces, unless `minimum_norm` is True: then the forces are shared out evenly among
+        all constraints, in the order of `system.complete.constraint_names` (see `minimum_norm_multipliers` in
+        `timefem.mechanics.redundancy`).
+        """
+        values = self._interpolate(self.nodal_multipliers, self.element.multiplier.basis, t)
+        return minimum_norm_multipliers(self.system, t, self(t), values) if minimum_norm else values
 
     def _interpolate(self, values, basis, t):
         t = np.asarray(t, float)
@@ -173,6 +186,11 @@ class Solution:
         parts = [(b, self.system.coordinates(b)) for b in self.system.bodies]
         return sum(getattr(b, name)(z[..., s], z[..., n:][..., s]) for b, s in parts)
 
+    def momentum_drift(self, axes=(0, 1, 2)):
+        """Largest change of these components of the angular momentum since the start [kg m^2/s]."""
+        momentum = self.angular_momentum()[:, list(axes)]
+        return float(np.abs(momentum - momentum[0]).max())
+
     def constraints(self, t=None):
         """Residuals of the constraints on configuration and on velocity level, two arrays of shape (..., m)."""
         theta = self.system.constraints(*self._at(t))
@@ -192,8 +210,7 @@ class Solution:
         """
         errors = {"energy": float(np.abs(self.energy_balance()).max())}
         if all(hasattr(body, "angular_momentum") for body in self.system.bodies):
-            momentum = self.angular_momentum()
-            errors["angular_momentum"] = float(np.abs(momentum - momentum[0]).max())
+            errors["angular_momentum"] = self.momentum_drift()
         configuration, velocity = self.constraints()
         return errors | {"configuration": float(np.abs(configuration).max(initial=0.0)),
                          "velocity": float(np.abs(velocity).max(initial=0.0))}

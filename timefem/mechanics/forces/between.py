@@ -57,10 +57,7 @@ class ForcePart(Part):
 
     def _axis(self, axis):
         """The vector as given, and of unit length."""
-        vector = self._vector("axis", axis)
-        if not np.any(vector):
-            raise InputError(f"{self._title}: axis must not be zero")
-        return vector, vector / np.linalg.norm(vector)
+        return validate.direction(f"{self._title}: axis", axis)
 
     def _orientation(self, reference):
         """The orientation as given, and its rotation matrix."""

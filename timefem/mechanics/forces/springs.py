@@ -3,7 +3,7 @@
 import numpy as np
 
 from ... import validate
-from ..joints.formula import Same, call, check_symbols
+from ..formula import Same, call, check_symbols
 from .between import ForcePart, PointForce, relative_rotation
 
 

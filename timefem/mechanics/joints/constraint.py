@@ -4,8 +4,8 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
+from ..formula import Same, call, check_symbols
 from ..part import Body, Part, Symbols
-from .formula import Same, call, check_symbols
 from .joint import Frame
 
 

@@ -105,11 +105,7 @@ class Joint(Part):
 
     def _direction(self, name, value):
         """The vector as given, and its unit vector."""
-        vector = validate.array(f"{self._title}: {name}", value, (3,))
-        length = np.linalg.norm(vector)
-        if not length > 0:
-            raise InputError(f"{self._title}: {name} has length zero; give a direction such as (0, 0, 1)")
-        return vector, vector / length
+        return validate.direction(f"{self._title}: {name}", value)
 
     def _turn(self, orientation):
         """The orientation as given, and its rotation matrix."""
@@ -120,9 +116,7 @@ class Joint(Part):
         return np.array(orientation, float), matrix
 
     def _flag(self, name, value):
-        if not isinstance(value, bool | np.bool_):
-            raise InputError(f"{self._title}: {name} must be True or False, not {value!r}")
-        return bool(value)
+        return validate.flag(f"{self._title}: {name}", value)
 
     def _set_numbers(self, **numbers):
         """Numbers of the formula, by the names under which it sees their symbols."""

@@ -1,28 +1,48 @@
-"""Motion prescribed as a function of time (rheonomic constraints)."""
+"""Motion prescribed as a function of time (rheonomic constraints).
+
+The velocities of the bodies follow it, so that its rate must not jump: it may be constant, a `Sine`, a smooth `Ramp`,
+a cubic `Table` that covers the time span, or a formula.
+"""
 
 import numpy as np
 
 from ...errors import InputError
-from .formula import Same, call, check_symbols
+from ..time_functions import as_time_function, as_vector_function
 from .joint import Joint, gap
 
 
 class _Prescribed(Joint):
-    """Checks the function of time, and tells kinds apart by it."""
+    """Checks the functions of time, whose numbers come last in the parameters, and tells kinds apart by their forms."""
 
-    def _set_motion(self, name, function, n):
+    def _set_motion(self, name, functions, **numbers):
+        for f in functions:
+            if not f.has_rate:
+                raise InputError(f"{self._title}: {name}: the rate of a {type(f).__name__} jumps, which takes an "
+                                 f"infinite force; use Ramp(..., kind='smooth') or Table(..., kind='cubic')")
+        self._functions = functions
+        self._set_numbers(**numbers, motion=np.concatenate([f.parameters for f in functions]))
+
+    def _motion(self, t, c):
+        """Values of the functions at the time `t`, list of SX."""
         import casadi as ca
 
-        self._motion, self._motion_title, self._n = function, f"{self._title}: {name}", n
-        t = ca.SX.sym("t")
-        check_symbols(self._motion_title, self._value(t), t)
+        ends = np.cumsum([0, *(len(f.parameters) for f in self._functions)]).tolist()
+        numbers = ca.vertsplit(c.motion, ends)
+        return [f.motion(t, *ca.vertsplit(n)) for f, n in zip(self._functions, numbers, strict=True)]
 
-    def _value(self, t):
-        return call(self._motion_title, self._motion, self._n, t)
+    @property
+    def kinks(self):
+        """Times [s] where the motion is not smooth, for nodes of the mesh."""
+        return tuple(sorted({t for f in self._functions for t in f.kinks}))
+
+    @property
+    def t_span(self):
+        """Times [s] for which the motion is known."""
+        return max(f.t_span[0] for f in self._functions), min(f.t_span[1] for f in self._functions)
 
     @property
     def kind(self):
-        return (*super().kind, Same(self._motion))
+        return (*super().kind, *(f.form for f in self._functions))
 
 
 class PrescribedPosition(_Prescribed):
@@ -33,9 +53,9 @@ class PrescribedPosition(_Prescribed):
     Parameters
     ----------
     body : RigidBody or PointMass
-    position : callable
-        `position(t)`, place in space [m] as three CasADi expressions of the symbol t [s], for instance
-        `lambda t: (casadi.sin(t), 0, 0)`. Each new function is compiled.
+    position : array_like, shape (3,), or callable
+        Place in space [m]: three numbers or functions of time (see `time_functions`), or one function of the CasADi
+        symbol t [s] that returns three, for instance `lambda t: (casadi.sin(t), 0, 0)`. Each new callable is compiled.
     point : array_like, shape (3,)
         The point in body axes, from the centre of mass [m].
     name : str, optional
@@ -43,7 +63,7 @@ class PrescribedPosition(_Prescribed):
     Raises
     ------
     InputError
-        For wrong bodies and numbers, or a function that fails or returns something else.
+        For wrong bodies and numbers, or a function that fails, returns something else, or is not smooth.
     """
 
     constraint_names = ("position, x", "position, y", "position, z")
@@ -52,12 +72,13 @@ class PrescribedPosition(_Prescribed):
     def __init__(self, body, position, *, point=(0.0, 0.0, 0.0), name=None):
         super().__init__(body, None, name)
         self.point = self._point("a", point)
-        self.position = position
-        self._set_motion("position", position, 3)
-        self._set_numbers(point=self.point)
+        self.position = as_vector_function(f"{self._title}: position", position)
+        self._set_motion("position", self.position, point=self.point)
 
     def formula(self, a, b, t, c):
-        return [gap(a, b, c.point, self._value(t))]
+        import casadi as ca
+
+        return [gap(a, b, c.point, ca.vertcat(*self._motion(t, c)))]
 
 
 class PrescribedAngle(_Prescribed):
@@ -73,9 +94,9 @@ class PrescribedAngle(_Prescribed):
     a : RigidBody
     b : RigidBody, optional
         None is the ground.
-    angle : callable
-        `angle(t)` [rad], a CasADi expression of the symbol t [s], for instance `lambda t: 0.5 * t**2`. Each new
-        function is compiled.
+    angle : float, TimeFunction or callable
+        [rad]; a callable takes the CasADi symbol t [s], for instance `lambda t: 0.5 * t**2`, and each new one is
+        compiled.
     axis_b : array_like, shape (3,)
         Axis of the rotation in b (in space for the ground), of any length; its sense is that of the angle.
     direction_a, direction_b : array_like, shape (3,)
@@ -85,7 +106,8 @@ class PrescribedAngle(_Prescribed):
     Raises
     ------
     InputError
-        For wrong bodies and numbers, a direction_b along the axis, or a function that fails or returns something else.
+        For wrong bodies and numbers, a direction_b along the axis, or a function that fails, returns something else,
+        or is not smooth.
     """
 
     constraint_names = ("angle",)
@@ -99,13 +121,12 @@ class PrescribedAngle(_Prescribed):
             degrees = np.degrees(np.arccos(np.clip(axis @ u, -1, 1)))
             raise InputError(f"{self._title}: direction_b must be at right angles to axis_b, but stands at "
                              f"{degrees:.6g} degrees; take away its part along the axis")
-        self.angle = angle
-        self._set_motion("angle", angle, 1)
-        self._set_numbers(d=d, u=u, v=np.cross(axis, u))
+        self.angle = as_time_function(f"{self._title}: angle", angle)
+        self._set_motion("angle", (self.angle,), d=d, u=u, v=np.cross(axis, u))
 
     def formula(self, a, b, t, c):
         import casadi as ca
 
-        angle = self._value(t)
+        angle, = self._motion(t, c)
         u, v = b.direction(c.u), b.direction(c.v)
         return [ca.dot(a.direction(c.d), ca.sin(angle) * u - ca.cos(angle) * v)]

@@ -1,8 +1,10 @@
 """Functions given by the user, in CasADi symbols: checked when they are given, and told apart by identity."""
 
+from inspect import signature
+
 import numpy as np
 
-from ...errors import InputError
+from ..errors import InputError
 
 
 class Same:
@@ -75,3 +77,31 @@ def check_symbols(title, value, *known):
         raise InputError(f"{title} contains the symbols {', '.join(map(str, strangers))}, which are not its arguments")
 
 
+def with_time(function, q, c, t):
+    """Arguments of a function given by the user: `(q, c)`, or `(q, c, t)` when it needs three."""
+    try:
+        signature(function).bind(q, c)
+    except TypeError:
+        return q, c, t
+    except ValueError:  # a builtin without a signature
+        pass
+    return q, c
+
+
+def call_vector(title, function, *arguments):
+    """The values of a function given by the user, as many as it returns, as SX of shape (n, 1); see `call`."""
+    import casadi as ca
+
+    if not callable(function):
+        raise InputError(f"{title} must be a function that returns CasADi symbols, not {function!r}")
+    values = []
+
+    def first(*arguments):
+        value = function(*arguments)
+        values.append(ca.SX(ca.vertcat(*value) if isinstance(value, list | tuple | np.ndarray) else value))
+        return 0
+
+    call(title, first, 1, *arguments)
+    if not values[0].numel():
+        raise InputError(f"{title} returned no expression; leave constraints out instead")
+    return call(title, lambda: values[0], values[0].numel())

@@ -1,0 +1,123 @@
+"""`timefem study`: studies of methods."""
+
+import csv
+from contextlib import nullcontext
+from itertools import product
+from typing import Annotated
+
+import typer
+
+from ..errors import InputError
+from .report import make_console, make_table, print_json
+
+UNIT_BODY = "unit-body"
+WORDS = {"--multipliers": ("continuous", "discontinuous"), "--rotation": ("quaternion", "directors"),
+         "--scaling": ("none", "reference", "weights", "full")}
+NUMBERS = ("--elements", "--degree")
+
+study = typer.Typer(help="Studies of methods.", add_completion=False)
+
+
+def repeat_options(arguments):
+    """`--elements 50 100` as `--elements 50 --elements 100`, for the options that take several values."""
+    repeated, option = [], None
+    for argument, before in zip(arguments, [None, *arguments], strict=False):
+        if argument.startswith("-"):
+            option = argument
+        elif before != option and (argument.isdigit() if option in NUMBERS else argument in WORDS.get(option, ())):
+            repeated.append(option)
+        repeated.append(argument)
+    return repeated
+
+
+@study.callback()
+def _study():
+    """Studies of methods."""
+
+
+@study.command()
+def conditioning(
+    case: Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names, or unit-body: a free "
+                                                             "body with unit mass and inertia.")],
+    element: Annotated[str, typer.Option(help="bg (Bubnov-Galerkin) or mg (mixed Galerkin).")] = "bg",
+    degree: Annotated[list[int], typer.Option(help="Polynomial degrees.")] = (1, 2, 3),
+    multipliers: Annotated[list[str] | None, typer.Option(help="bg: continuous, discontinuous (default).")] = None,
+    rotation: Annotated[list[str], typer.Option(help="quaternion, directors.")] = ("quaternion",),
+    scaling: Annotated[list[str], typer.Option(help="none, reference, weights, full.")] = ("none",),
+    elements: Annotated[list[int], typer.Option(help="Numbers of elements.")] = (200, 400, 800),
+    norm: Annotated[int, typer.Option(help="2 or 1.")] = 2,
+    tangent: Annotated[str, typer.Option(help="assembled, or step: of the first element alone.")] = "assembled",
+    t_end: Annotated[float | None, typer.Option(help="End of the motion [s]; default: that of the case.")] = None,
+    backend: Annotated[str | None, typer.Option(help="chain (default), or petsc, shared among ranks.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values and nothing else.")] = False,
+    output: Annotated[str | None, typer.Option("-o", "--output", help="File for the figure.")] = None,
+):
+    """Condition number of the tangent against the length of the elements, with fitted powers of 1/h.
+
+    Options that take several values: --elements 50 100 200, --degree, --multipliers, --rotation, --scaling.
+    """
+    from ..cases import find_case
+    from ..studies import conditioning as run_study
+    from ..studies import unit_body
+    from . import _check_output, _make_element, _rank, _stdout_to_stderr
+
+    if as_json and as_csv:
+        raise InputError("give either --json or --csv")
+    if output is not None:
+        _check_output(output)
+    studied = [_make_element(element, k, None, m, None, "equidistant")
+               for k, m in product(degree, multipliers or [None])]
+    make = unit_body if case == UNIT_BODY else find_case(case).make
+    problems = {r: make(rotation=r, **({} if t_end is None else {"t_end": t_end})) for r in rotation}
+    with _stdout_to_stderr() if as_json or as_csv else nullcontext():
+        studies = [(r, run_study(problem, e, elements, scaling=s, norm=norm, tangent=tangent, backend=backend))
+                   for (r, problem), e, s in product(problems.items(), studied, scaling)]
+    if _rank():
+        return
+    if as_json:
+        print_json({"case": case, "studies": [{"rotation": r, **s.facts()} for r, s in studies]})
+    elif as_csv:
+        _print_csv(studies)
+    else:
+        _print_tables(case, studies)
+    if output is not None:
+        _save_figure(case, studies, output)
+
+
+def _print_tables(case, studies):
+    console = make_console()
+    for rotation, s in studies:
+        fitted = "" if len(s.h) < 2 else f": power of 1/h {s.slope:.2f}"
+        table = make_table(f"{case}, {rotation}, {s.label}, scaling {s.scaling}, {s.norm}-norm{fitted}", "elements",
+                           "h [s]", "unknowns", "largest", "smallest", "condition", "power")
+        for i in range(len(s.h)):
+            table.add_row(str(s.n_elements[i]), f"{s.h[i]:.4g}", str(s.n_unknowns[i]), f"{s.largest[i]:.3e}",
+                          f"{s.smallest[i]:.3e}", f"{s.condition[i]:.3e}", f"{s.slopes[i - 1]:.2f}" if i else "")
+        console.print(table)
+
+
+def _print_csv(studies):
+    import sys
+
+    writer = csv.writer(sys.stdout)
+    writer.writerow(["method", "rotation", "scaling", "norm", "n_elements", "h", "n_unknowns", "largest", "smallest",
+                     "condition", "fitted_slope"])
+    for rotation, s in studies:
+        for row in zip(s.n_elements, s.h, s.n_unknowns, s.largest, s.smallest, s.condition, strict=True):
+            writer.writerow([s.label, rotation, s.scaling, s.norm, *row[:3], *row[3:], s.slope])
+
+
+def _save_figure(case, studies, path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from ..studies import plot_conditioning
+
+    labels = [f"{s.label}, {rotation}, {s.scaling}" for rotation, s in studies]
+    ax = plot_conditioning([s for _, s in studies], labels=labels)
+    ax.set_title(case)
+    try:
+        ax.figure.savefig(path, dpi=150)
+    except ValueError as error:  # an unknown ending
+        raise InputError(f"cannot write {path}: {error}") from None

@@ -1,0 +1,68 @@
+"""Values of parts at given states, evaluated by CasADi's VM: for initial states and post-processing."""
+
+import numpy as np
+
+from .part import Body, Symbols
+
+PIECE = 256  # points that are evaluated at once
+
+def evaluate(function, z, t, c):
+    """Evaluate `function(z, t, c)` for all parts of a group at many points.
+
+    Shapes (n, n_parts, n_local), (n,), (n_parts, n_c) -> (n, n_parts, n_out).
+    """
+    n, n_parts, n_local = z.shape
+    n_out = function.size1_out(0)
+    if n == 0 or n_out == 0:
+        return np.zeros((n, n_parts, n_out))
+    # through buffers and in pieces: CasADi's own matrices and long maps take ten times as long as the evaluation
+    arguments = [np.ascontiguousarray(x, dtype=float)
+                 for x in (z.reshape(-1, n_local), np.repeat(t, n_parts), np.tile(c, (n, 1)))]
+    out = np.zeros((n * n_parts, n_out))
+    for size in {min(PIECE, len(out)), len(out) % PIECE} - {0}:
+        buffer, run = function.map(size).buffer()
+        first, stop = (0, len(out) // PIECE * PIECE) if size == PIECE else (len(out) - size, len(out))
+        for start in range(first, stop, size):
+            for i, x in enumerate(arguments):
+                if x.size:
+                    buffer.set_arg(i, memoryview(x[start:start + size]))
+            buffer.set_res(0, memoryview(out[start:start + size]))
+            run()
+    return out.reshape(n, n_parts, n_out)
+
+
+_POINTWISE = {}
+
+
+def pointwise(part):
+    """CasADi functions of one kind of part: energy, constraints, and their first derivatives."""
+    import casadi as ca
+
+    if part.kind not in _POINTWISE:
+        s = Symbols(part)
+        z = ca.vertcat(*s.q, *s.p)
+        arguments = [z, s.t, s.parameters]
+        energy = ca.SX(part.energy(s))
+        theta = ca.vertcat(part.constraints(s), part.velocity_constraints(s))
+        generalized = ca.SX(part.force(s))
+        force = ca.vertcat(generalized, ca.SX(z.numel() // 2, 1))
+        rate, w = ca.SX.sym("rate", z.numel() // 2), ca.SX.sym("w", theta.numel())
+        power = ca.dot(generalized, rate) + ca.jacobian(energy, s.t) + ca.dot(w, ca.jacobian(theta, s.t))
+        velocity = ca.SX.sym("v", z.numel() // 2)
+        generalized_energy = energy
+        if isinstance(part, Body):
+            kinetic = part.kinetic_of_velocity(s.q[0], velocity, s.own)
+            generalized_energy = ca.dot(s.p[0], velocity) - kinetic
+        derivatives = [ca.gradient(energy, z) - force, ca.jacobian(theta, z), ca.jacobian(theta, s.t)]
+        _POINTWISE[part.kind] = {
+            "hamiltonian": ca.Function("hamiltonian", arguments, [ca.densify(energy)]),
+            "generalized energy": ca.Function("generalized_energy", [ca.vertcat(z, velocity), *arguments[1:]],
+                                              [ca.densify(ca.SX(generalized_energy))]),
+            "theta": ca.Function("theta", arguments, [ca.densify(theta)]),
+            "velocity": ca.Function("velocity", arguments, [ca.densify(ca.vertcat(*s.velocity))]),
+            "power": None if ca.SX(power).is_zero() else ca.Function("power", [ca.vertcat(z, rate, w), *arguments[1:]],
+                                                                     [ca.densify(power)]),
+            "derivatives": ca.Function("derivatives", arguments,
+                                       [ca.vertcat(*(ca.vec(ca.densify(d)) for d in derivatives))]),
+        }
+    return _POINTWISE[part.kind]
