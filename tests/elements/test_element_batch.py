@@ -22,7 +22,7 @@ def numpy_residual(element, x, h, columns, rows, mass=12.0, inertia=(5.0, 26.0, 
     xi, weights = tf.gauss_legendre(element.n_points)
     trial, rates = element.state.basis.values(xi), element.state.basis.derivatives(xi)
     multiplier = element.multiplier.basis.values(xi)
-    tests = element.state_test.basis.values(xi), element.multiplier_test.basis.values(xi)
+    tests = element.test["state"].basis.values(xi), element.test["multipliers"].basis.values(xi)
     z, lam = x[columns.fields[0]], x[columns.fields[1]]
     out = np.zeros(rows.n_local, dtype=x.dtype)
     for g, w in enumerate(weights):

@@ -52,16 +52,13 @@ class BubnovGalerkin(TimeElement):
         return 2 * ((self.degree + 1) // 2)
 
     @property
-    def state(self):
-        return Space(LagrangeBasis(self.degree, self.nodes), continuous=True)
-
-    @property
-    def multiplier(self):
+    def trial(self):
         continuous = self.multipliers == "continuous"
-        return Space(LagrangeBasis(self.degree - (not continuous), self.nodes), continuous)
+        multipliers = LagrangeBasis(self.degree - (not continuous), self.nodes)
+        return {"state": Space(LagrangeBasis(self.degree, self.nodes), continuous=True),
+                "multipliers": Space(multipliers, continuous, "multipliers")}
 
-    state_test = state
-    multiplier_test = multiplier
+    test = trial
 
     def density(self, s):
         return s.motion, -s.constraints  # the sign makes the tangent symmetric

@@ -4,22 +4,38 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from .. import validate
+from ..errors import InputError
 from .basis import NODES, LagrangeBasis
+from .symbols import PointSymbols
 
 
 @dataclass(frozen=True)
 class Space:
-    """A field over one time element: its basis, and whether it is continuous across elements."""
+    """A field over one time element.
+
+    Attributes
+    ----------
+    basis : LagrangeBasis
+    continuous : bool
+        Whether neighbouring elements share the value at their common node.
+    components : str or Constants
+        What the field has values for, a name of `components.COMPONENTS`.
+    dual : bool
+        Of a costate, or of tests with a trial function: scaled as rows, or as unknowns, would be.
+    """
 
     basis: LagrangeBasis
     continuous: bool
+    components: str = "state"
+    dual: bool = False
 
 
 class TimeElement(ABC):
     """A time finite element.
 
     A subclass is a frozen dataclass that declares its spaces and one method, `density`, which reads like the weak form.
-    The rows of the element residual are `sum_g w_g h phi_i(xi_g) density(xi_g)`.
+    The rows of the element residual are `sum_g w_g h phi_i(xi_g) density(xi_g)`, with `phi_i'/h` instead of `phi_i` for
+    tests by rates.
 
     Attributes
     ----------
@@ -27,10 +43,17 @@ class TimeElement(ABC):
         Polynomial degree of the state.
     n_points : int
         Gauss points.
-    state, multiplier : Space
-        Trial spaces of `z = (q, p)` and `lambda = (gamma, mu)`.
-    state_test, multiplier_test : Space
-        Test spaces.
+    trial, test : dict
+        Field name -> `Space`. The first trial fields are the state `z = (q, p)` and the multipliers.
+    slots, test_slots : tuple of (str, str)
+        What the density sees of the trial fields, and what its rows are tested with: field, and "value" or "rate" at
+        the quadrature point, or "left" or "right" for the values at the ends of the element.
+    symbols : callable
+        `symbols(part, element, sizes)` makes the argument of `density`.
+    form : hashable
+        Elements of one form share their density.
+    needs_inverse_mass : bool
+        Whether velocities follow from momenta, as in Hamilton's equations.
     constraint_row_power : int
         Rows of the constraints are multiplied with `h` to this power by scaling.
     name : str
@@ -38,11 +61,72 @@ class TimeElement(ABC):
     """
 
     constraint_row_power = 0
+    needs_inverse_mass = True
+    symbols = PointSymbols
+    slots = (("state", "value"), ("state", "rate"), ("multipliers", "value"))
+
+    @property
+    @abstractmethod
+    def trial(self):
+        """Trial spaces by field."""
+
+    @property
+    @abstractmethod
+    def test(self):
+        """Test spaces by field."""
+
+    @property
+    def test_slots(self):
+        return tuple((name, "value") for name in self.test)
+
+    @property
+    def form(self):
+        return type(self)
+
+    @property
+    def state(self):
+        """Trial space of the state `z = (q, p)`."""
+        return self.trial["state"]
+
+    @property
+    def multiplier(self):
+        """Trial space of the multipliers."""
+        return self.trial["multipliers"]
 
     @property
     def can_march(self):
         """Whether each element can be solved on its own, given its left node: no tests are shared."""
-        return not (self.state_test.continuous or self.multiplier_test.continuous)
+        return not any(space.continuous for space in self.test.values())
+
+    def check(self, system):
+        """Whether the element can take a system; called before work starts.
+
+        Raises
+        ------
+        InputError
+            Says why not, and what would.
+        """
+        singular = [body for body in system.bodies if not body.has_inverse_mass] if self.needs_inverse_mass else []
+        if singular:
+            raise InputError(f"{system.label(singular[0])} has a singular mass matrix, and {self.name} needs its inverse; "
+                             "use EML(), which does without, or regularize=True")
+
+    def nodal_values(self, system, times, state, multipliers):
+        """Nodal values of all trial fields that belong to given states and multipliers, for guesses and initial values.
+
+        Parameters
+        ----------
+        system : System
+        times : ndarray, shape (n_elements, n_shapes)
+            Of the nodes of the state [s].
+        state, multipliers : ndarray, shapes (n_elements, n_shapes, n_z), (n_elements, n, n_multipliers)
+
+        Returns
+        -------
+        list of ndarray
+            In the order of `trial`.
+        """
+        return [state, multipliers]
 
     def _validate(self, minimum_points):
         """Checks common to the Galerkin elements; called when the value object is made."""
@@ -56,32 +140,12 @@ class TimeElement(ABC):
                 f"n_points = {self.n_points} makes the tangent of {type(self).__name__}(degree={self.degree}) "
                 f"singular; at least {minimum_points} are needed")
 
-    @property
-    @abstractmethod
-    def state(self):
-        """Trial space of the state."""
-
-    @property
-    @abstractmethod
-    def multiplier(self):
-        """Trial space of the multipliers."""
-
-    @property
-    @abstractmethod
-    def state_test(self):
-        """Test space of the equations of motion."""
-
-    @property
-    @abstractmethod
-    def multiplier_test(self):
-        """Test space of the constraints."""
-
     @abstractmethod
     def density(self, s):
-        """Residual density of one part in the symbols `s` (`PointSymbols`): rows of the state, rows of the constraints.
+        """Residual density of one part in the symbols `s`: rows per test slot.
 
         Returns
         -------
-        (SX, SX)
-            Shapes (n_z,) and (n_multipliers,) of the part.
+        sequence of SX
+            Shapes (n,) with the number of components that the part has of the test field.
         """

@@ -1,7 +1,7 @@
 """Residual and tangent of time elements, 8 elements at a time: one per SIMD lane.
 
-Sums over quadrature points and shape functions. Values of the density and its derivatives carry the element length h,
-derivatives by the rate do not: dt = h dxi, d/dt = d/dxi / h. (`step_plan` has the form for a single element.)
+Sums over quadrature points and shape functions. Integrals carry the element length h, and each rate, of a trial or of a
+test function, divides by it: dt = h dxi, d/dt = d/dxi / h. (`step_plan` has the form for a single element.)
 """
 
 from numba import njit
@@ -11,7 +11,6 @@ from .lanes import LANES, add_lanes, aligned_zeros, scale_lanes
 from .plan import (
     PART_ADDRESS,
     PART_ENTRIES,
-    PART_FIELDS,
     PART_GATHER,
     PART_IN,
     PART_N_PARAMETERS,
@@ -36,7 +35,7 @@ def evaluate_lanes(plan, x, t, h, inputs, outputs, residual, tangent):
     inputs, outputs : (n_in * 8,), (n_points * n_out * 8,) scratch
     residual, tangent : (n_rows, 8), (n_tangent, 8) results
     """
-    stride = plan.points.shape[0]
+    stride, n_slots = plan.points.shape[0], plan.slots.shape[0]
     residual[:] = 0.0
     tangent[:] = 0.0
     inverse_h = 1.0 / h
@@ -48,8 +47,8 @@ def evaluate_lanes(plan, x, t, h, inputs, outputs, residual, tangent):
             inputs[(first + c) * LANES:(first + c + 1) * LANES] = plan.parameters[part[PART_PARAMETERS] + c]
         for g in range(plan.n_points):
             place, local = 0, part[PART_GATHER]
-            inputs[:(first - 1) * LANES] = 0.0
-            for s in range(3):
+            inputs[:(first - 2) * LANES] = 0.0
+            for s in range(n_slots):
                 table, n_shapes, rate = plan.slots[s, 0], plan.slots[s, 1], plan.slots[s, 2]
                 for _ in range(part[PART_SLOTS + s]):
                     for j in range(n_shapes):
@@ -60,15 +59,17 @@ def evaluate_lanes(plan, x, t, h, inputs, outputs, residual, tangent):
                     place += LANES
             for lane in range(LANES):
                 inputs[place + lane] = t[lane] + plan.points[g] * h[lane]
+                inputs[place + LANES + lane] = h[lane]
             call_kernel(part[PART_ADDRESS], inputs, 0, outputs, g * n_out * LANES)
 
         row, local = 0, part[PART_ROWS]
-        for field in range(2):
-            table, n_shapes = plan.tests[field, 0], plan.tests[field, 1]
-            for _ in range(part[PART_FIELDS + field]):
+        for test in range(plan.tests.shape[0]):
+            table, n_shapes, rate = plan.tests[test, 0], plan.tests[test, 1], plan.tests[test, 2]
+            for _ in range(part[PART_SLOTS + n_slots + test]):
                 for g in range(plan.n_points):
                     value = (g * n_out + row) * LANES
-                    scale_lanes(outputs, value, h, 0)
+                    if rate == 0:
+                        scale_lanes(outputs, value, h, 0)
                     for i in range(n_shapes):
                         add_lanes(residual, plan.row_targets[local + i] * LANES,
                                   plan.test_tables[table + i * stride + g], outputs, value)
@@ -77,16 +78,18 @@ def evaluate_lanes(plan, x, t, h, inputs, outputs, residual, tangent):
 
         targets = part[PART_ENTRIES] - row
         for section in range(part[PART_SECTION], part[PART_SECTION] + part[PART_N_SECTIONS]):
-            field, slot = plan.sections[section, 0], plan.sections[section, 1]
-            table, rate = plan.pairs[field, slot], plan.slots[slot, 2]
-            n_products = plan.tests[field, 1] * plan.slots[slot, 1]
+            test, slot = plan.sections[section, 0], plan.sections[section, 1]
+            table, rates = plan.pairs[test, slot], plan.tests[test, 2] + plan.slots[slot, 2]
+            n_products = plan.tests[test, 1] * plan.slots[slot, 1]
             start = plan.sections[section, 2]
             for entry in range(start, start + plan.sections[section, 3]):
                 target = plan.entry_targets[targets + entry] * LANES
                 for g in range(plan.n_points):
                     value = (g * n_out + entry) * LANES
-                    if rate == 0:
+                    if rates == 0:
                         scale_lanes(outputs, value, h, 0)
+                    elif rates == 2:
+                        scale_lanes(outputs, value, inverse_h, 0)
                     for ij in range(n_products):
                         add_lanes(tangent, target + ij * LANES, plan.pair_tables[table + ij * stride + g],
                                   outputs, value)

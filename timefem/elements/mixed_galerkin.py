@@ -37,15 +37,14 @@ class MixedGalerkin(TimeElement):
         return 2 * self.degree
 
     @property
-    def state(self):
-        return Space(LagrangeBasis(self.degree, self.nodes), continuous=True)
+    def trial(self):
+        return {"state": Space(LagrangeBasis(self.degree, self.nodes), continuous=True),
+                "multipliers": Space(LagrangeBasis(self.degree - 1, self.nodes), False, "multipliers")}
 
     @property
-    def multiplier(self):
-        return Space(LagrangeBasis(self.degree - 1, self.nodes), continuous=False)
-
-    state_test = multiplier
-    multiplier_test = multiplier
+    def test(self):
+        basis = LagrangeBasis(self.degree - 1, self.nodes)
+        return {"state": Space(basis, continuous=False), "multipliers": Space(basis, False, "multipliers")}
 
     def density(self, s):
         return s.motion, s.constraint_rate

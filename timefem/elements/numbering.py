@@ -11,6 +11,7 @@ class Numbering(NamedTuple):
     n_node: int
     n_interior: int
     fields: list  # per field: ndarray of int, shape (n_shapes, n_components)
+    spaces: list  # per field: Space
 
     @property
     def n_local(self):
@@ -58,4 +59,4 @@ def number(spaces, sizes):
     n_interior = following - n_node
     for field in shared:
         place(field, levels - 1)
-    return Numbering(n_node, n_interior, fields)
+    return Numbering(n_node, n_interior, fields, list(spaces))

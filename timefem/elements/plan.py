@@ -9,13 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels import LANES
+from .components import components
 from .numbering import number
 from .point_kernel import point_kernel
 from .quadrature import gauss_legendre
 
 
 class Plan(NamedTuple):
-    """Flat arrays for the compiled loops. `P` parts, `G` points padded to a multiple of 8 by weightless copies.
+    """Flat arrays for the compiled loops. `P` parts, `G` points; two or more are padded to a multiple of 8 by weightless
+    copies.
 
     Offsets run along flat arrays; a *block* is the set of tangent entries of one pair of components (test component,
     trial component): `n_i n_j` entries, for all pairs of shape functions.
@@ -23,16 +25,16 @@ class Plan(NamedTuple):
 
     points: np.ndarray  # (G,) in [0, 1]
     n_points: int  # without the padding
-    slots: np.ndarray  # (3, 3) table offset, n_shapes, 1 if a time derivative
+    slots: np.ndarray  # (n_slots, 3) table offset, n_shapes, 1 if a time derivative
     tables: np.ndarray  # flat, per slot (n_shapes, G): trial functions or their derivatives
-    tests: np.ndarray  # (2, 2) table offset, n_shapes
-    test_tables: np.ndarray  # flat, per test field (n_shapes, G): test functions times weights
-    pairs: np.ndarray  # (2, 3) offset of the products of test field and slot
+    tests: np.ndarray  # (n_tests, 3) table offset, n_shapes, 1 if a time derivative
+    test_tables: np.ndarray  # flat, per test slot (n_shapes, G): test functions times weights
+    pairs: np.ndarray  # (n_tests, n_slots) offset of the products of test slot and slot
     pair_tables: np.ndarray  # flat, per pair (n_i n_j, G): weight, test and trial function
-    parts: np.ndarray  # (P, 15) see PART_*
+    parts: np.ndarray  # (P, PART_SLOTS + n_slots + n_tests) see PART_*
     gather: np.ndarray  # local dof of each (slot, component, shape) of each part
-    row_targets: np.ndarray  # local row of each (test field, row, shape) of each part
-    sections: np.ndarray  # (S, 4) test field, slot, first output, number of entries
+    row_targets: np.ndarray  # local row of each (test slot, row, shape) of each part
+    sections: np.ndarray  # (S, 4) test slot, slot, first output, number of entries
     entry_targets: np.ndarray  # start of the block of each Jacobian entry of each part
     parameters: np.ndarray
     n_columns: int
@@ -42,10 +44,28 @@ class Plan(NamedTuple):
     n_out: int
 
 
-# columns of Plan.parts: three slots (state, rate, multipliers) and two test fields (state, constraints) count their
-# components from PART_SLOTS and PART_FIELDS on
-(PART_ADDRESS, PART_IN, PART_OUT, PART_SLOTS, _, _, PART_FIELDS, _, PART_PARAMETERS, PART_N_PARAMETERS, PART_GATHER,
- PART_ROWS, PART_SECTION, PART_N_SECTIONS, PART_ENTRIES) = range(15)
+# columns of Plan.parts; from PART_SLOTS on the numbers of components per slot, then the numbers of rows per test slot
+(PART_ADDRESS, PART_ADDRESS_ONE, PART_IN, PART_OUT, PART_PARAMETERS, PART_N_PARAMETERS, PART_GATHER, PART_ROWS,
+ PART_SECTION, PART_N_SECTIONS, PART_ENTRIES, PART_SLOTS) = range(12)
+
+
+class _Slot(NamedTuple):
+    """What a density sees of a field, or tests with: the shape functions `shapes` of a field, and their table."""
+
+    field: int
+    shapes: tuple
+    table: np.ndarray  # (n_shapes, G)
+    rate: bool
+
+    @classmethod
+    def of(cls, spaces, name, where, xi):
+        field, basis = list(spaces).index(name), spaces[name].basis
+        if where in ("left", "right"):
+            if not spaces[name].continuous:
+                raise ValueError(f"{name} has no value at the {where} end: it is not continuous")
+            return cls(field, (0 if where == "left" else basis.n_shapes - 1,), np.ones((1, len(xi))), False)
+        table = basis.derivatives(xi) if where == "rate" else basis.values(xi)
+        return cls(field, tuple(range(basis.n_shapes)), table.T, where == "rate")
 
 
 class ElementPlan:
@@ -62,51 +82,50 @@ class ElementPlan:
 
     def __init__(self, system, element):
         self.system, self.element = system, element
-        sizes = (system.n_z, system.n_multipliers)
-        trial = (element.state, element.multiplier)
-        test = (element.state_test, element.multiplier_test)
-        self.columns, self.rows = number(trial, sizes), number(test, sizes)
-        slot_spaces = (trial[0], trial[0], trial[1])
-        slot_fields = (0, 0, 1)
+        spaces = {**element.trial, **{("test", name): space for name, space in element.test.items()}}
+        self.components = components(system, [space.components for space in spaces.values()])
+        self.columns, self.rows = (number(list(s.values()), [self.components[x.components].size for x in s.values()])
+                                   for s in (element.trial, element.test))
 
         xi, weights = gauss_legendre(element.n_points, np.longdouble)
-        padding = -len(xi) % LANES
+        padding = -len(xi) % LANES if len(xi) > 1 else 0
         xi, weights = np.append(xi, [xi[-1]] * padding), np.append(weights, [0.0] * padding)
-        tables = [slot_spaces[0].basis.values(xi).T, slot_spaces[1].basis.derivatives(xi).T,
-                  slot_spaces[2].basis.values(xi).T]
-        weights = weights.astype(float)
-        test_tables = [(space.basis.values(xi) * weights[:, None]).T for space in test]
-        pair_tables = [[(a[:, None] * b[None]).reshape(-1, len(xi)) for b in tables] for a in test_tables]
-        table_start = np.cumsum([0] + [t.size for t in tables])
-        pair_start = np.cumsum([0] + [t.size for row in pair_tables for t in row])
+        slots = [_Slot.of(element.trial, *slot, xi) for slot in element.slots]
+        tests = [_Slot.of(element.test, *slot, xi) for slot in element.test_slots]
+        tests = [t._replace(table=t.table * weights.astype(float)) for t in tests]
+        pairs = [(a.table[:, None] * b.table[None]).reshape(-1, len(xi)) for a in tests for b in slots]
+        trial_places = [self.components[element.trial[name].components].places for name, _ in element.slots]
+        test_places = [self.components[element.test[name].components].places for name, _ in element.test_slots]
+        column_sets, slot_set, column_of = _shape_sets(slots, self.columns)
+        row_sets, test_set, row_of = _shape_sets(tests, self.rows)
 
         # per group: one row of numbers, or of indices, for each of its parts
         parts, gather, row_targets, sections, blocks, parameters, self.kernels = [], [], [], [], [], [], []
-        n_z, n_multipliers = sizes
         n_gather = n_rows = n_entries = n_parameters = 0
-        for group in system.groups:
-            kernel = point_kernel(group.part, element)
+        for number_of_group, group in enumerate(system.groups):
+            sizes = {name: c.places[number_of_group].shape[1] for name, c in self.components.items()}
+            kernel = point_kernel(group.part, element, sizes)
             self.kernels.append(kernel.kernel)
             first_section = len(sections)
             first_output = sum(kernel.n_rows)
-            for start, (field, slot, _, _) in enumerate(kernel.entries):
-                if len(sections) == first_section or sections[-1][:2] != [field, slot]:
-                    sections.append([field, slot, first_output + start, 0])
+            for start, (test, slot, _, _) in enumerate(kernel.entries):
+                if len(sections) == first_section or sections[-1][:2] != [test, slot]:
+                    sections.append([test, slot, first_output + start, 0])
                 sections[-1][3] += 1
-            components = (group.state_index, group.state_index, group.multiplier_index)
-            g = _by_part([self.columns.fields[slot_fields[s]][:, components[s][:, :n]]
-                          for s, n in enumerate(kernel.n_inputs)])
-            r = _by_part([self.rows.fields[f][:, components[2 * f]] for f in range(2) if kernel.n_rows[f]])
-            # a block is known by its test field, component, trial field and component
+            seen = [places[number_of_group][:, :n] for places, n in zip(trial_places, kernel.n_inputs, strict=True)]
+            tested = [places[number_of_group][:, :n] for places, n in zip(test_places, kernel.n_rows, strict=True)]
+            g = _by_part([column_sets[i][:, c] for i, c in zip(slot_set, seen, strict=True)])
+            r = _by_part([row_sets[i][:, c] for i, c in zip(test_set, tested, strict=True)])
+            # a block is known by its test and trial components, numbered over all sets of shape functions
             keys = np.zeros((len(g), len(kernel.entries)), np.int64)
-            for m, (field, slot, row, column) in enumerate(kernel.entries):
-                test_component = field * n_z + components[2 * field][:, row]
-                trial_component = slot_fields[slot] * n_z + components[slot][:, column]
-                keys[:, m] = test_component * (n_z + n_multipliers) + trial_component
+            for m, (test, slot, row, column) in enumerate(kernel.entries):
+                keys[:, m] = ((row_of[test_set[test]] + tested[test][:, row]) * column_of[-1]
+                              + column_of[slot_set[slot]] + seen[slot][:, column])
             c = group.parameters
-            fixed = [kernel.kernel.address_lanes, kernel.kernel.n_in, kernel.kernel.n_out, *kernel.n_inputs,
-                     *kernel.n_rows, n_parameters, c.shape[1], n_gather, n_rows, first_section,
-                     len(sections) - first_section, n_entries]
+            compiled = kernel.kernel
+            fixed = [compiled.address_lanes, compiled.address if element.n_points == 1 else 0, compiled.n_in,
+                     compiled.n_out, n_parameters, c.shape[1], n_gather, n_rows, first_section,
+                     len(sections) - first_section, n_entries, *kernel.n_inputs, *kernel.n_rows]
             part = np.array([fixed] * len(g), dtype=np.int64)
             for column, values in ((PART_PARAMETERS, c), (PART_GATHER, g), (PART_ROWS, r), (PART_ENTRIES, keys)):
                 part[:, column] += np.arange(len(g)) * values.shape[1]
@@ -116,44 +135,92 @@ class ElementPlan:
             n_rows += r.size
             n_entries += keys.size
             n_parameters += c.size
-        parts = np.reshape(np.concatenate(parts), (-1, 15))
-        entry_targets, self.tangent_rows, self.tangent_columns = self._blocks(np.concatenate(blocks), sizes)
-        integers = [np.ascontiguousarray(a, dtype=np.int64) for a in (
-            [[o, t.shape[0], d] for o, t, d in zip(table_start, tables, (0, 1, 0), strict=False)],
-            [[o, t.shape[0]] for o, t in zip(np.cumsum([0, test_tables[0].size]), test_tables, strict=True)],
-            np.reshape(pair_start[:-1], (2, 3)), parts, np.concatenate(gather), np.concatenate(row_targets),
-            sections, entry_targets)]
-        slots, tests, pairs, parts, gather, row_targets, sections, entry_targets = integers
+        entry_targets, self.tangent_rows, self.tangent_columns = _blocks(
+            np.concatenate(blocks), column_of[-1], _by_component(row_sets), _by_component(column_sets))
+
+        def whole(values, shape=-1):
+            return np.ascontiguousarray(values, dtype=np.int64).reshape(shape)
+
+        def starts(tables):
+            return np.cumsum([0] + [t.size for t in tables])[:-1]
+
+        def flat(tables):
+            return np.concatenate([t.ravel() for t in tables])
+
         self.arrays = Plan(
-            points=xi.astype(float), n_points=element.n_points, slots=slots,
-            tables=np.concatenate([t.ravel() for t in tables]),
-            tests=tests, test_tables=np.concatenate([t.ravel() for t in test_tables]),
-            pairs=pairs, pair_tables=np.concatenate([t.ravel() for row in pair_tables for t in row]), parts=parts,
-            gather=gather, row_targets=row_targets, sections=sections, entry_targets=entry_targets,
+            points=xi.astype(float), n_points=element.n_points,
+            slots=whole([starts([s.table for s in slots]), [len(s.shapes) for s in slots], [s.rate for s in slots]],
+                        (3, -1)).T.copy(),
+            tables=flat([s.table for s in slots]),
+            tests=whole([starts([s.table for s in tests]), [len(s.shapes) for s in tests], [s.rate for s in tests]],
+                        (3, -1)).T.copy(),
+            test_tables=flat([s.table for s in tests]), pairs=whole(starts(pairs), (len(tests), len(slots))),
+            pair_tables=flat(pairs), parts=whole(np.concatenate(parts), (-1, PART_SLOTS + len(slots) + len(tests))),
+            gather=whole(np.concatenate(gather)), row_targets=whole(np.concatenate(row_targets)),
+            sections=whole(sections, (-1, 4)), entry_targets=whole(entry_targets),
             parameters=np.concatenate(parameters), n_columns=self.columns.n_local, n_rows=self.rows.n_local,
             n_tangent=len(self.tangent_rows), n_in=max(k.n_in for k in self.kernels),
             n_out=max(k.n_out for k in self.kernels))
 
-    def _blocks(self, keys, sizes):
-        """First tangent entry of the block of each key, and rows and columns of all tangent entries."""
-        n_z, n_multipliers = sizes
-        blocks, first, block = np.unique(keys, return_index=True, return_inverse=True)
-        test, trial = np.divmod(blocks, n_z + n_multipliers)
-        test_field, trial_field = (test >= n_z).astype(int), (trial >= n_z).astype(int)
-        n_tests, n_trials = (np.array([len(f) for f in numbering.fields]) for numbering in (self.rows, self.columns))
-        size = n_tests[test_field] * n_trials[trial_field]
-        order = np.argsort(first)  # blocks in the order of the parts, so that memory is walked through in order
-        starts = np.empty(len(blocks), np.int64)
-        starts[order] = np.cumsum(size[order]) - size[order]
-        rows, columns = np.empty(size.sum(), np.int64), np.empty(size.sum(), np.int64)
-        for a in range(2):
-            for b in range(2):
-                here = (test_field == a) & (trial_field == b)
-                i = self.rows.fields[a][:, test[here] - a * n_z].T[:, :, None]
-                j = self.columns.fields[b][:, trial[here] - b * n_z].T[:, None, :]
-                places = starts[here][:, None, None] + np.arange(n_tests[a] * n_trials[b]).reshape(n_tests[a], -1)
-                rows[places], columns[places] = i, j
-        return starts[block.ravel()], rows, columns
+
+    # ---- nodal values of all fields
+
+    def pack(self, mesh, state, multipliers):
+        """All dofs of a mesh from nodal values of the state and of the multipliers `(gamma, mu)`.
+
+        Parameters
+        ----------
+        mesh : TimeMesh
+        state, multipliers : ndarray, shapes (n_elements, n_shapes, n_z), (n_elements, n, n_multipliers)
+        """
+        times = mesh.points(self.element.state.basis)
+        return self.columns.pack(*self.element.nodal_values(self.system, times, state, multipliers))
+
+    def constant(self, mesh, z, multipliers):
+        """`pack` of one state and one set of multipliers for all nodes."""
+        shapes = self.element.state.basis.n_shapes, self.element.multiplier.basis.n_shapes
+        return self.pack(mesh, *(np.tile(v, (mesh.n_elements, n, 1))
+                                 for v, n in zip((z, multipliers), shapes, strict=True)))
+
+    def unpack(self, x):
+        """Nodal values of the state and of the multipliers `(gamma, mu)`, and a dict of those of all other fields."""
+        state, multipliers, *others = self.columns.unpack(x)
+        missing = self.system.n_multipliers - multipliers.shape[2]
+        if missing:  # a scheme with constraints on configuration level alone
+            multipliers = np.pad(multipliers, ((0, 0), (0, 0), (0, missing)))
+        return state, multipliers, dict(zip(list(self.element.trial)[2:], others, strict=True))
+
+
+def _shape_sets(slots, numbering):
+    """The different sets of shape functions of the slots.
+
+    Returns the dofs per set, shape (n_shapes, n_components), the set of each slot, and where the components of each set
+    start when those of all sets are counted through (and the end).
+    """
+    sets = list(dict.fromkeys((s.field, s.shapes) for s in slots))
+    dofs = [numbering.fields[field][list(shapes)] for field, shapes in sets]
+    return (dofs, [sets.index((s.field, s.shapes)) for s in slots],
+            np.cumsum([0] + [d.shape[1] for d in dofs]))
+
+
+def _by_component(sets):
+    """Dofs of each component of each set, padded with -1: shape (n_components of all sets, most shapes)."""
+    most = max(len(dofs) for dofs in sets)
+    return np.concatenate([np.pad(dofs, ((0, most - len(dofs)), (0, 0)), constant_values=-1).T for dofs in sets])
+
+
+def _blocks(keys, n_trial, rows_of, columns_of):
+    """First tangent entry of the block of each key, and rows and columns of all tangent entries."""
+    blocks, first, block = np.unique(keys, return_index=True, return_inverse=True)
+    test, trial = np.divmod(blocks, n_trial)
+    order = np.argsort(first)  # blocks in the order of the parts, so that memory is walked through in order
+    i, j = rows_of[test[order]][:, :, None], columns_of[trial[order]][:, None, :]
+    there = (i >= 0) & (j >= 0)
+    size = there.sum(axis=(1, 2))
+    starts = np.empty(len(blocks), np.int64)
+    starts[order] = np.cumsum(size) - size
+    i, j = np.broadcast_arrays(i, j)
+    return starts[block.ravel()], i[there], j[there]
 
 
 def _by_part(values):

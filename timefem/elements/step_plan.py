@@ -1,4 +1,7 @@
-"""Residual and tangent of a single time element, for stepping: quadrature points in the SIMD lanes."""
+"""Residual and tangent of a single time element, for stepping: quadrature points in the SIMD lanes.
+
+With one point only there are no lanes, and the scalar kernels are called.
+"""
 
 from typing import NamedTuple
 
@@ -9,8 +12,8 @@ from ..kernels.intrinsic import call_kernel
 from .lanes import LANES, add_lanes, aligned_zeros, eight_dots, set_lanes
 from .plan import (
     PART_ADDRESS,
+    PART_ADDRESS_ONE,
     PART_ENTRIES,
-    PART_FIELDS,
     PART_GATHER,
     PART_IN,
     PART_N_PARAMETERS,
@@ -57,16 +60,16 @@ def step_plan(element_plan, targets):
         members = np.flatnonzero(kind.ravel() == number)
         sections = plan.sections[section:section + n_sections]
         groups = [np.zeros((len(members), 0), np.int64)]
-        for field, slot, start, count in sections:
+        for test, slot, start, count in sections:
             entries = plan.parts[members, PART_ENTRIES][:, None] + start - sections[0, 2] + np.arange(count)
-            products = np.arange(plan.tests[field, 1] * plan.slots[slot, 1])
+            products = np.arange(plan.tests[test, 1] * plan.slots[slot, 1])
             groups.append(targets[plan.entry_targets[entries][:, None] + products[:, None]].reshape(len(members), -1))
         group = np.concatenate(groups, axis=1)
         starts[members] = size + group.shape[1] * np.arange(len(members))
         places.append(group.ravel())
         size += group.size
     n_outputs = plan.parts[:, PART_OUT].sum() * len(plan.points) + LANES**2  # blocks of 8 may run over the end
-    n_sums = max(plan.parts[:, PART_FIELDS:PART_FIELDS + 2].max(), plan.sections[:, 3].max(initial=0)) + LANES
+    n_sums = max(plan.parts[:, PART_SLOTS + len(plan.slots):].max(), plan.sections[:, 3].max(initial=0)) + LANES
     return StepPlan(plan, np.concatenate(places), starts, int(n_outputs), int(n_sums))
 
 
@@ -96,7 +99,8 @@ def evaluate_step(step, x, t, h, scratch, residual, tangent):
     """
     plan = step.plan
     inputs, outputs, sums = scratch
-    stride = plan.points.shape[0]
+    stride, n_slots = plan.points.shape[0], plan.slots.shape[0]
+    width = 1 if stride == 1 else LANES
     inverse_h = 1.0 / h
     keep = tangent.shape[0] == 0
     residual[:] = 0.0
@@ -106,33 +110,41 @@ def evaluate_step(step, x, t, h, scratch, residual, tangent):
     for p in range(plan.parts.shape[0]):
         part = plan.parts[p]
         n_out = part[PART_OUT]
-        first = (part[PART_IN] - part[PART_N_PARAMETERS]) * LANES
+        first = (part[PART_IN] - part[PART_N_PARAMETERS]) * width
         for c in range(part[PART_N_PARAMETERS]):
-            for lane in range(LANES):
-                inputs[first + c * LANES + lane] = plan.parameters[part[PART_PARAMETERS] + c]
+            for lane in range(width):
+                inputs[first + c * width + lane] = plan.parameters[part[PART_PARAMETERS] + c]
         for g in range(0, stride, LANES):
             place, local = 0, part[PART_GATHER]
-            for s in range(3):
+            for s in range(n_slots):
                 table, n_shapes = plan.slots[s, 0] + g, plan.slots[s, 1]
                 factor = inverse_h if plan.slots[s, 2] == 1 else 1.0
                 for _ in range(part[PART_SLOTS + s]):
-                    set_lanes(inputs, place, factor * x[plan.gather[local]], plan.tables, table)
-                    for j in range(1, n_shapes):
-                        add_lanes(inputs, place, factor * x[plan.gather[local + j]], plan.tables, table + j * stride)
+                    if width == 1:
+                        inputs[place] = 0.0
+                        for j in range(n_shapes):
+                            inputs[place] += factor * x[plan.gather[local + j]] * plan.tables[table + j]
+                    else:
+                        set_lanes(inputs, place, factor * x[plan.gather[local]], plan.tables, table)
+                        for j in range(1, n_shapes):
+                            add_lanes(inputs, place, factor * x[plan.gather[local + j]], plan.tables,
+                                      table + j * stride)
                     local += n_shapes
-                    place += LANES
-            for lane in range(LANES):
+                    place += width
+            for lane in range(width):
                 inputs[place + lane] = t + plan.points[g + lane] * h
-            call_kernel(part[PART_ADDRESS], inputs, 0, outputs, base + g * n_out)
+                inputs[place + width + lane] = h
+            call_kernel(part[PART_ADDRESS_ONE if width == 1 else PART_ADDRESS], inputs, 0, outputs, base + g * n_out)
 
         row, local = 0, part[PART_ROWS]
-        for field in range(2):
-            n, n_shapes = part[PART_FIELDS + field], plan.tests[field, 1]
+        for test in range(plan.tests.shape[0]):
+            n, n_shapes = part[PART_SLOTS + n_slots + test], plan.tests[test, 1]
+            factor = 1.0 if plan.tests[test, 2] == 1 else h
             for i in range(n_shapes):
-                _sum_points(plan.test_tables, plan.tests[field, 0] + i * stride, stride, outputs, base, n_out, row, n,
+                _sum_points(plan.test_tables, plan.tests[test, 0] + i * stride, stride, outputs, base, n_out, row, n,
                             sums)
                 for r in range(n):
-                    residual[plan.row_targets[local + r * n_shapes + i]] += h * sums[r]
+                    residual[plan.row_targets[local + r * n_shapes + i]] += factor * sums[r]
             row += n
             local += n * n_shapes
         if keep:
@@ -145,7 +157,7 @@ def evaluate_step(step, x, t, h, scratch, residual, tangent):
 def add_tangent(step, h, scratch, matrix):
     """Add the tangent of the element, without the columns of the left node, to a flat matrix.
 
-    Values carry the element length h, derivatives by the rate do not: dt = h dxi, d/dt = d/dxi / h.
+    Integrals carry the element length h, each rate divides by it: dt = h dxi, d/dt = d/dxi / h.
     """
     _, outputs, sums = scratch
     base = 0
@@ -161,13 +173,14 @@ def _add_part(step, p, base, h, outputs, sums, matrix):
     part, stride = plan.parts[p], plan.points.shape[0]
     n_out, at = part[PART_OUT], step.place_starts[p]
     for section in range(part[PART_SECTION], part[PART_SECTION] + part[PART_N_SECTIONS]):
-        field, slot = plan.sections[section, 0], plan.sections[section, 1]
+        test, slot = plan.sections[section, 0], plan.sections[section, 1]
         first, n = plan.sections[section, 2], plan.sections[section, 3]
         n_shapes = plan.slots[slot, 1]
-        factor = 1.0 if plan.slots[slot, 2] == 1 else h
-        for ij in range(plan.tests[field, 1] * n_shapes):
+        rates = plan.tests[test, 2] + plan.slots[slot, 2]
+        factor = h if rates == 0 else (1.0 if rates == 1 else 1.0 / h)
+        for ij in range(plan.tests[test, 1] * n_shapes):
             if step.places[at] >= 0:  # not the left node
-                _sum_points(plan.pair_tables, plan.pairs[field, slot] + ij * stride, stride, outputs, base, n_out,
+                _sum_points(plan.pair_tables, plan.pairs[test, slot] + ij * stride, stride, outputs, base, n_out,
                             first, n, sums)
                 for k in range(n):
                     matrix[step.places[at + k]] += factor * sums[k]
@@ -177,6 +190,10 @@ def _add_part(step, p, base, h, outputs, sums, matrix):
 @njit(cache=True, error_model="numpy")
 def _sum_points(tables, table, stride, outputs, base, n_out, first, n, sums):
     """sums[k] = weighted sum over the points of output first + k, for k < n; the weights are one line of a table."""
+    if stride == 1:
+        for k in range(n):
+            sums[k] = tables[table] * outputs[base + first + k]
+        return
     for k in range(0, n, LANES):
         for g in range(0, stride, LANES):
             eight_dots(sums, k, outputs, base + g * n_out + (first + k) * LANES, tables, table + g, min(g, 1))

@@ -1,8 +1,115 @@
-"""Dense solve of one small system, columns as vectors of 8 doubles."""
+"""Dense solve of the tangent of one element, columns as vectors of 8 doubles.
 
+Unknowns that enter one equation only are left for the end: that equation gives them once the others are known. Many
+elements have such unknowns, for instance the momenta that a one-step scheme computes from its new positions.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
 from numba import njit
 
-from ..elements.lanes import LANES, add_lanes, clear_lane, find_lane, largest_lane, set_lanes
+from ..elements.lanes import LANES, add_lanes, aligned_zeros, clear_lane, find_lane, largest_lane, set_lanes
+
+
+class DenseOrder(NamedTuple):
+    """Rows and columns that are solved together, then explicit ones, one after the other.
+
+    Entry k of explicit row i, `starts[i] <= k < starts[i + 1]`, stands at `places[k]` of the matrix in column
+    `entries[k]`; the unknown itself comes first.
+    """
+
+    core_rows: np.ndarray
+    core_columns: np.ndarray
+    rows: np.ndarray
+    starts: np.ndarray
+    entries: np.ndarray
+    places: np.ndarray
+    size: int  # of the flat matrix
+
+
+def dense_order(rows, columns, n):
+    """The `DenseOrder` of a square pattern of n rows, and the place of each of its entries in the flat matrix."""
+    by_row, by_column = [set() for _ in range(n)], [set() for _ in range(n)]
+    for r, c in zip(rows.tolist(), columns.tolist(), strict=True):
+        by_row[r].add(c)
+        by_column[c].add(r)
+    explicit, waiting = [], [c for c in range(n) if len(by_column[c]) == 1]
+    while waiting:
+        column = waiting.pop()
+        if len(by_column[column]) != 1:
+            continue
+        row = by_column[column].pop()
+        explicit.append((row, column))
+        for c in by_row[row]:
+            by_column[c].discard(row)
+            if len(by_column[c]) == 1:
+                waiting.append(c)
+    explicit.reverse()  # the last one found depends on the core alone
+    core_rows = np.setdiff1d(np.arange(n), [r for r, _ in explicit])
+    core_columns = np.setdiff1d(np.arange(n), [c for _, c in explicit])
+    n_core = len(core_rows)
+    height = -(-n_core // LANES) * LANES
+    place, start = {}, (n_core + 1) * height
+    starts, entries = [0], []
+    for row, column in explicit:
+        own = [column, *sorted(by_row[row] - {column})]
+        place.update({(row, c): start + len(entries) + k for k, c in enumerate(own)})
+        entries += own
+        starts.append(len(entries))
+    new_row, new_column = np.zeros(n, int), np.zeros(n, int)
+    new_row[core_rows], new_column[core_columns] = np.arange(n_core), np.arange(n_core)
+    in_core = np.isin(rows, core_rows)
+    targets = np.where(in_core, new_column[columns] * height + new_row[rows], 0)
+    for k in np.flatnonzero(~in_core):
+        targets[k] = place[rows[k], columns[k]]
+    arrays = [np.array(a, np.int64) for a in (core_rows, core_columns, [r for r, _ in explicit], starts, entries)]
+    return DenseOrder(*arrays, start + np.arange(len(entries)), start + len(entries)), targets
+
+
+@njit(cache=True)
+def dense_scratch(order):
+    """Arrays for `solve_ordered`."""
+    n = order.core_rows.shape[0]
+    height = (n + LANES - 1) // LANES * LANES
+    return np.zeros(n, np.int64), aligned_zeros(height), aligned_zeros(height), np.empty(n), np.empty(n)
+
+
+@njit(cache=True, error_model="numpy")
+def solve_ordered(order, a, right, weights, scratch, x):
+    """Solve the tangent of an element in the flat matrix `a`, which is destroyed.
+
+    Parameters
+    ----------
+    order : DenseOrder
+    a : (order.size,)
+    right, weights : (n,) right-hand side, and weights by which entries are compared across rows
+    scratch : from `dense_scratch`; it keeps the pivots for the next matrix
+    x : (n,) solution
+
+    Returns
+    -------
+    bool
+        False when a pivot is zero or not finite.
+    """
+    pivots, free, multipliers, core_weights, core = scratch
+    n, height = core.shape[0], free.shape[0]
+    for i in range(n):
+        a[n * height + i] = right[order.core_rows[i]]
+        core_weights[i] = weights[order.core_rows[i]]
+    if n and not solve_dense(a, n, core_weights, pivots, free, multipliers, core):
+        return False
+    for i in range(n):
+        x[order.core_columns[i]] = core[i]
+    for i in range(order.rows.shape[0]):
+        value, first = right[order.rows[i]], order.starts[i]
+        for k in range(first + 1, order.starts[i + 1]):
+            value -= a[order.places[k]] * x[order.entries[k]]
+        pivot = a[order.places[first]]
+        if not 0.0 < abs(pivot) < 1e300:
+            return False
+        x[order.entries[first]] = value / pivot
+    return True
 
 
 @njit(cache=True, error_model="numpy")

@@ -4,13 +4,18 @@ import numpy as np
 
 from ..assembly import Scaling
 from ..elements.step_plan import step_plan
+from .dense import dense_order
 from .status import Status
 
 SPARSE_FROM = 130  # unknowns of an element from which on a sparse tangent is faster: 90 to 150 were measured for chains
+NO_ORDER = dense_order(np.zeros(0, int), np.zeros(0, int), 0)[0]
 REASONS = {1: "not converged", 2: "singular tangent", 3: "not finite"}
 
 
-def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None, chunk=2000):
+CHUNK = 2000  # elements between two words to the caller
+
+
+def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None, chunk=CHUNK, x=None, start=0):
     """Solve an initial-value problem element by element.
 
     Parameters
@@ -23,7 +28,13 @@ def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None
     scaling : Scaling
     settings : Newton
     advance : callable
-        Told the number of elements solved since the last call.
+        Told the number of elements solved since the last call; what it returns, if true, stops the march.
+    chunk : int
+        Elements between two such calls.
+    x : ndarray, optional
+        All dofs, to be filled in; those of elements 0, ..., start - 1 are known.
+    start : int
+        First element to be solved.
 
     Returns
     -------
@@ -31,51 +42,58 @@ def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None
         All dofs in time order; valid up to the end of the last solved element.
     n_solved : int
     status : Status
-    iterations : ndarray of int, shape (n_solved,)
+    iterations : ndarray of int
+        Of the elements solved here.
     """
     from .march_loop import march_elements
     from .march_sparse import FULL, enlarged
 
-    state, multiplier = plan.columns.fields
     n_node = plan.columns.n_node
-    x = np.zeros(n_node + mesh.n_elements * plan.columns.step)
+    x = np.zeros(n_node + mesh.n_elements * plan.columns.step) if x is None else x
     sizes, size_powers = (v[n_node:] for v in scaling.local(plan.columns, scaling.multiplier_power))
     weights, weight_powers = scaling.local(plan.rows, scaling.constraint_power)
-    x[:n_node] = z0
-    x[multiplier] = multipliers
-    lu, targets = _matrix(plan, plan.rows.n_interior)
+    if start == 0:
+        x[:n_node + plan.columns.step] = plan.constant(mesh.part(0, 1), z0, multipliers)
+    fields = list(zip(plan.columns.fields, plan.columns.spaces, strict=True))
+    continuous = np.concatenate([dofs for dofs, space in fields if space.continuous], axis=1)
+    owned = [dofs for dofs, space in fields if not space.continuous]
+    last = np.concatenate([np.tile(dofs[-1], len(dofs)) for dofs in owned])
+    owned = np.concatenate([dofs.ravel() for dofs in owned])
+    lu, order, targets = _matrix(plan, plan.rows.n_interior)
     arrays = step_plan(plan, targets)
     reference = scaling.size(z0)
     iterations, history = np.zeros(mesh.n_elements, int), np.full(settings.max_iterations + 1, np.nan)
-    e, code = 0, 0
-    while e < mesh.n_elements and not code:
+    e, code, stopped = start, 0, False
+    while e < mesh.n_elements and not code and not stopped:
         stop = min(e + chunk, mesh.n_elements)
         solved, code = march_elements(
-            arrays, lu, x, mesh.nodes[:-1], mesh.lengths, sizes, size_powers, weights,
-            weight_powers, n_node,
-            plan.element.state.basis.points, state, multiplier, e, stop, settings.tol_residual * reference,
+            arrays, lu, order, x, mesh.nodes[:-1], mesh.lengths, sizes, size_powers, weights, weight_powers, n_node,
+            plan.element.state.basis.points, continuous, owned, last, e, stop, settings.tol_residual * reference,
             settings.tol_increment * reference, settings.max_iterations, settings.line_search, iterations, history)
-        advance(solved - e)
-        e = solved
+        n_new, e = solved - e, solved
+        stopped = advance(n_new)
         if code == FULL:  # the element is tried again, with more room for its factors
             lu, code = enlarged(lu, 2 * len(lu.lower)), 0
     status = Status(True)
     if code:
         status = Status.failure(REASONS[code], e, mesh.nodes[e], history[np.isfinite(history)])
-    return x, e, status, iterations[:e]
+    elif e < mesh.n_elements:
+        status = Status.failure("stopped", e, mesh.nodes[e], [])
+    return x, e, status, iterations[start:e]
 
 
 def _matrix(plan, n):
-    """Sparse LU of the tangent of an element (None when it is dense), and the place of each tangent entry."""
+    """Sparse LU of the tangent of an element (None when it is dense), order when it is dense, and the place of each
+    tangent entry."""
     rows, columns = plan.tangent_rows, plan.tangent_columns - plan.columns.n_node
+    unknown, targets = columns >= 0, np.full(len(rows), -1)
     if n < SPARSE_FROM:
-        return None, columns * (-(-n // 8) * 8) + rows
+        order, targets[unknown] = dense_order(rows[unknown], columns[unknown], n)
+        return None, order, targets
     from .march_sparse import sparse_lu
 
-    targets = np.full(len(rows), -1)
-    unknown = columns >= 0
     lu, targets[unknown] = sparse_lu(rows[unknown], columns[unknown], n)
-    return lu, targets
+    return lu, NO_ORDER, targets
 
 
 def march_problem(system, element_plan, mesh, t0, z0, settings, scaling_name="full", advance=lambda n: None):

@@ -3,9 +3,9 @@
 import numpy as np
 from numba import njit
 
-from ..elements.lanes import LANES, aligned_zeros
+from ..elements.lanes import aligned_zeros
 from ..elements.step_plan import add_tangent, evaluate_step, step_scratch
-from .dense import solve_dense
+from .dense import dense_scratch, solve_ordered
 from .march_sparse import FACTORED, FULL, SINGULAR, solve_sparse
 
 EXTRAPOLATION_DEGREE = 3  # at least: the higher, the fewer Newton iterations
@@ -13,9 +13,13 @@ CONVERGED, NOT_CONVERGED, NOT_FINITE = 0, 1, 3  # and SINGULAR, FULL
 
 
 @njit(cache=True, error_model="numpy")
-def march_elements(step, lu, x, t, h, sizes, size_powers, weights, weight_powers, n_node, points, state, multiplier,
-                   start, stop, tol_residual, tol_increment, max_iterations, line_search, iterations, history):
+def march_elements(step, lu, order, x, t, h, sizes, size_powers, weights, weight_powers, n_node, points, continuous,
+                   owned, owned_last, start, stop, tol_residual, tol_increment, max_iterations, line_search, iterations,
+                   history):
     """Solve elements start, ..., stop - 1 in place in `x` (all dofs in time order); densely if `lu` is None.
+
+    `continuous` are the dofs of the fields with values at the nodes, shape (n_shapes, n_components); `owned` those of
+    the others, which start from `owned_last` of the element before.
 
     The guess extrapolates a polynomial through the nodes of the elements before, at least cubic; where Newton fails
     from there, the element is tried again from a constant state. Newton stops when the scaled residual and the last
@@ -26,15 +30,13 @@ def march_elements(step, lu, x, t, h, sizes, size_powers, weights, weight_powers
     element, status : int
         `stop, CONVERGED`, or the element that failed and why; `history` then holds its residuals.
     """
-    n_shapes, n_z = state.shape
+    n_shapes, n_z = continuous.shape
     n = weights.shape[0]
-    height = (n + LANES - 1) // LANES * LANES
     if lu is None:  # the compiler leaves out the branch that is not taken
-        matrix = aligned_zeros((n + 1) * height)
+        matrix = aligned_zeros(order.size)
     else:
         matrix = aligned_zeros(lu.rows.shape[0])
-    pivots = np.zeros(n, np.int64)
-    free, multipliers, dx = aligned_zeros(height), aligned_zeros(height), np.zeros(n)
+    dense, dx = dense_scratch(order), np.zeros(n)
     scratch = step_scratch(step, lu is None)
     residual, trial = np.empty(n), np.empty(n_node + n)
     per_size, rs, scaled_for = sizes.copy(), weights.copy(), -1.0
@@ -66,20 +68,24 @@ def march_elements(step, lu, x, t, h, sizes, size_powers, weights, weight_powers
                     for c in range(n_z):
                         value = 0.0
                         for s in range(n_sources):
-                            value += extrapolation[j, s] * x[e * n + shift[s] + state[shape[s], c]]
-                        local[state[j, c]] = value
-                for c in range(multiplier.shape[1]):
-                    for j in range(multiplier.shape[0]):
-                        local[multiplier[j, c]] = x[(e - 1) * n + multiplier[-1, c]]
+                            value += extrapolation[j, s] * x[e * n + shift[s] + continuous[shape[s], c]]
+                        local[continuous[j, c]] = value
+                if e >= 4 and same and last_back == most_back:  # equal lengths: a cubic as well
+                    for c in range(owned.shape[0]):
+                        p = e * n + owned_last[c]
+                        local[owned[c]] = 4.0 * (x[p - n] + x[p - 3 * n]) - 6.0 * x[p - 2 * n] - x[p - 4 * n]
+                else:
+                    for c in range(owned.shape[0]):
+                        local[owned[c]] = x[(e - 1) * n + owned_last[c]]
             elif e == 0 and attempt == 1:
                 break  # the first guess was constant already
             else:
                 for j in range(1, n_shapes):
                     for c in range(n_z):
-                        local[state[j, c]] = local[state[0, c]]
-            status, n_done = _newton(step, lu, local, t[e], h[e], per_size, rs, n_node, tol_residual, tol_increment,
-                                     max_iterations, line_search, matrix, pivots, free, multipliers, dx, scratch,
-                                     residual, trial, history)
+                        local[continuous[j, c]] = local[continuous[0, c]]
+            status, n_done = _newton(step, lu, order, local, t[e], h[e], per_size, rs, n_node, tol_residual,
+                                     tol_increment, max_iterations, line_search, matrix, dense, dx, scratch, residual,
+                                     trial, history)
             iterations[e] = n_done
             if status == CONVERGED or status == FULL:
                 break
@@ -112,15 +118,17 @@ def _scaled_norm(values, scale):
     norm = 0.0
     for i in range(values.shape[0]):
         v = abs(values[i] * scale[i])
-        if not v <= norm:  # lets NaN through
+        if not v <= norm:
             norm = v
+            if np.isnan(v):
+                break
     return norm
 
 
 @njit(cache=True, error_model="numpy")
-def _newton(step, lu, local, t, h, per_size, rs, n_node, tol_residual, tol_increment, max_iterations, line_search,
-            matrix, pivots, free, multipliers, dx, scratch, residual, trial, history):
-    n, height = rs.shape[0], free.shape[0]
+def _newton(step, lu, order, local, t, h, per_size, rs, n_node, tol_residual, tol_increment, max_iterations,
+            line_search, matrix, dense, dx, scratch, residual, trial, history):
+    n = rs.shape[0]
     if lu is None:
         tangent = matrix[:0]
     else:
@@ -141,8 +149,7 @@ def _newton(step, lu, local, t, h, per_size, rs, n_node, tol_residual, tol_incre
         if lu is None:
             matrix[:] = 0.0
             add_tangent(step, h, scratch, matrix)
-            matrix[n * height:n * height + n] = residual
-            if not solve_dense(matrix, n, rs, pivots, free, multipliers, dx):
+            if not solve_ordered(order, matrix, residual, rs, dense, dx):
                 return SINGULAR, it
         else:
             code = solve_sparse(lu, matrix, residual, rs, dx)

@@ -1,0 +1,79 @@
+"""What a field has values for: places of the components of every part among those of the whole system."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..mechanics import Body
+
+
+class Components(NamedTuple):
+    """Components of one sort.
+
+    Attributes
+    ----------
+    size : int
+        Of the whole system.
+    places : list of ndarray of int, shape (n_parts, n_local)
+        Per group of parts, where the local components stand.
+    """
+
+    size: int
+    places: list
+
+
+def _state(system):
+    return Components(system.n_z, [g.state_index for g in system.groups])
+
+
+def _coordinates(system):
+    return Components(system.n_q, [g.state_index[:, :g.state_index.shape[1] // 2] for g in system.groups])
+
+
+def _multipliers(system):
+    return Components(system.n_multipliers, [g.multiplier_index for g in system.groups])
+
+
+def _constraints(system):
+    places = [g.multiplier_index[:, :g.multiplier_index.shape[1] // 2] for g in system.groups]
+    return Components(system.n_constraints, places)
+
+
+def _joints(system):
+    """Constraints that do not belong to a body alone."""
+    every = _constraints(system).places
+    places = [p[:, :0] if isinstance(g.part, Body) else p for g, p in zip(system.groups, every, strict=True)]
+    taken = np.sort(np.concatenate([p.ravel() for p in places]))
+    return Components(len(taken), [np.searchsorted(taken, p) for p in places])
+
+
+def _increments(system):
+    """Increments of the bodies' coordinates that keep the bodies' own constraints."""
+    stops = np.cumsum([b.n_increments for b in system.bodies]).tolist()
+    own = {b: np.arange(stop - b.n_increments, stop) for b, stop in zip(system.bodies, stops, strict=True)}
+    parts = {}
+    for part in system.parts:
+        parts.setdefault(part.kind, []).append(np.concatenate([own[b] for b in part.bodies]))
+    return Components(stops[-1], [np.array(parts[g.part.kind]) for g in system.groups])
+
+
+def _controls(system):
+    """Controls of the actuators; a part sees those of `part.controls`."""
+    actuators = [p for p in system.parts if p.n_controls]
+    stops = np.cumsum([a.n_controls for a in actuators]).tolist()
+    own = {a: np.arange(stop - a.n_controls, stop) for a, stop in zip(actuators, stops, strict=True)}
+    parts = {}
+    for part in system.parts:
+        seen = [own[a] for a in part.controls]
+        parts.setdefault(part.kind, []).append(np.concatenate(seen) if seen else np.zeros(0, int))
+    return Components(stops[-1] if stops else 0, [np.array(parts[g.part.kind]) for g in system.groups])
+
+
+COMPONENTS = {"state": _state, "coordinates": _coordinates, "multipliers": _multipliers, "constraints": _constraints,
+              "joints": _joints, "increments": _increments,
+              "controls": _controls}
+
+
+def components(system, names):
+    """The `Components` of a system, for those in `names`: names, or functions of the system."""
+    return {name: COMPONENTS[name](system) if isinstance(name, str) else name(system) for name in dict.fromkeys(names)}

@@ -1,0 +1,213 @@
+"""One-step schemes as time elements: two nodes, one residual per step."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import InputError
+from ..mechanics import Body
+from .basis import LagrangeBasis
+from .discrete_gradient import discrete_gradient, gradient_at, transposed_product
+from .element import Space, TimeElement
+from .symbols import ElementSymbols
+
+
+class StepSymbols(ElementSymbols):
+    """Symbols of one part in one step, and the terms that schemes are made of.
+
+    Attributes
+    ----------
+    q0, p0, q1, p1, qm, pm : SX
+        Local coordinates and momenta at the start, the end and their mean.
+    v0, v1, vm : SX
+        The same of velocities, where the scheme has such a field.
+    multipliers : SX
+        gamma of the step.
+    t0, t1, tm, per_h : SX
+        Times at the start, the end and in the middle; 1/h.
+    is_body : bool
+    body : Body
+        The part itself, when it is one.
+    """
+
+    def __init__(self, part, element, sizes):
+        super().__init__(part, element, sizes)
+        self._functions = {}
+        self.is_body, self.body = isinstance(part, Body), part
+        n = self.slots["state", "left"].numel() // 2
+        self.q0, self.p0 = self.slots["state", "left"][:n], self.slots["state", "left"][n:]
+        self.q1, self.p1 = self.slots["state", "right"][:n], self.slots["state", "right"][n:]
+        self.qm, self.pm = (self.q0 + self.q1) / 2, (self.p0 + self.p1) / 2
+        if ("velocity", "left") in self.slots:
+            self.v0, self.v1 = self.slots["velocity", "left"], self.slots["velocity", "right"]
+            self.vm = (self.v0 + self.v1) / 2
+        self.per_h = 1 / self.h  # divisions are slow
+        self.multipliers = self.slots["multipliers", "value"]
+        self.tm, self.t0, self.t1 = self.t, self.t - self.h / 2, self.t + self.h / 2
+
+    def inertia(self, expression):
+        """The expression for a body, zero for other parts: what only bodies have."""
+        import casadi as ca
+
+        return expression if self.is_body else ca.SX(expression.numel(), 1)
+
+    def velocity(self, q, p):
+        """Velocities qdot = dH/dp of all bodies of the part, SX."""
+        import casadi as ca
+
+        return ca.vertcat(*self.bodies_at(ca.vertcat(q, p)).velocity)
+
+    def moved(self, q, u):
+        """Coordinates of all bodies of the part after increments."""
+        import casadi as ca
+
+        return ca.vertcat(*(b.moved(x, d) for b, x, d in zip(self.part.bodies, self.split(q), self._increments(u),
+                                                             strict=True)))
+
+    def projected(self, q, force):
+        """P(q)^T force, the null-space matrix P of all bodies of the part at `q`."""
+        import casadi as ca
+
+        return ca.vertcat(*(b.null_space(x).T @ f for b, x, f in zip(self.part.bodies, self.split(q),
+                                                                     self.split(force), strict=True)))
+
+    def _increments(self, u):
+        import casadi as ca
+
+        n = [b.n_increments for b in self.part.bodies]
+        return ca.vertsplit(u, [sum(n[:i]) for i in range(len(n) + 1)])
+
+    def spread(self, q, u):
+        """Velocities P(q) u, the null-space matrix P of all bodies of the part at `q`."""
+        import casadi as ca
+
+        return ca.vertcat(*(b.null_space(x) @ d for b, x, d in zip(self.part.bodies, self.split(q),
+                                                                   self._increments(u), strict=True)))
+
+    def potential(self, q):
+        """V(q, t) in the middle of the step; 0 for bodies."""
+        return 0 if self.is_body else self._terms("energy", q)
+
+    def constraints(self, q, t=None):
+        """Constraints that the scheme has multipliers for, SX."""
+        import casadi as ca
+
+        return self._terms("constraints", q, t=t) if self.multipliers.numel() else ca.SX(0, 1)
+
+    def velocity_constraints(self, q, p, t=None):
+        """Their rates with the velocities that belong to the momenta, SX."""
+        import casadi as ca
+
+        return (self._terms("velocity_constraints", q, self.velocity(q, p), t, p) if self.multipliers.numel()
+                else ca.SX(0, 1))
+
+    def _terms(self, name, q, velocity=None, t=None, p=None):
+        """A term of the part at coordinates, velocities and momenta that are expressions."""
+        import casadi as ca
+
+        if name not in self._functions:
+            symbols = [ca.SX.sym("v", b.n_q) for b in self.part.bodies]
+            at = self.at_point.at(self.at_point.q, self.at_point.p, symbols)
+            value = ca.SX(getattr(self.part, name)(at))
+            arguments = [ca.vertcat(*at.q), ca.vertcat(*symbols), ca.vertcat(*at.p), at.t, self.parameters]
+            self._functions[name] = ca.Function(name, arguments, [value])
+        zero = ca.SX.zeros(q.numel())
+        return self._functions[name](q, zero if velocity is None else velocity, zero if p is None else p,
+                                     self.t if t is None else t, self.parameters)
+
+    def force(self, q0, q1, velocity):
+        """`-DV - Dg^T gamma + Q`: discrete gradients D between q0 and q1, applied forces Q in the middle."""
+        force = self._terms("force", (q0 + q1) / 2, velocity)
+        if not self.is_body:
+            force -= discrete_gradient(self.potential, q0, q1)
+        for k in range(self.multipliers.numel()):
+            force -= discrete_gradient(lambda q, k=k: self.constraints(q)[k], q0, q1) * self.multipliers[k]
+        return force
+
+    def load(self, q, velocity):
+        """`-grad V + Q` at `q`."""
+        return self._terms("force", q, velocity) - gradient_at(self.potential, q)
+
+    def midpoint_force(self, q, velocity):
+        """`-grad V - grad g^T gamma + Q` at `q`."""
+        return self.load(q, velocity) - transposed_product(self.constraints, q, self.multipliers)
+
+
+@dataclass(frozen=True)
+class OneStep(TimeElement):
+    """A one-step scheme with constraints on configuration level, multipliers constant over the step.
+
+    A subclass sets `name` and gives `density`, whose rows are, per test field: the state (balance of momentum, then
+    kinematics: two times n_q), the constraints, and the tests of further fields.
+
+    With `has_velocity` the element has a further field, "velocity", with values at the nodes. `extra` names fields that
+    are constant over the step, with tests of their own, and what they have values for: pairs (name, components).
+    """
+
+    degree = 1
+    n_points = 1
+    order = 2
+    symbols = StepSymbols
+    has_velocity = False
+    extra = ()
+    constraints_of = "constraints"
+
+    @property
+    def trial(self):
+        linear, constant = LagrangeBasis(1), LagrangeBasis(0)
+        trial = {"state": Space(linear, True), "multipliers": Space(constant, False, self.constraints_of)}
+        if self.has_velocity:
+            trial["velocity"] = Space(linear, True, "coordinates")
+        return trial | {name: Space(constant, False, components) for name, components in self.extra}
+
+    @property
+    def test(self):
+        constant = LagrangeBasis(0)
+        test = {"state": "state", "multipliers": self.constraints_of}
+        if self.has_velocity:
+            test["velocity"] = "coordinates"
+        return {name: Space(constant, False, components) for name, components in (test | dict(self.extra)).items()}
+
+    @property
+    def slots(self):
+        ends = ("state", "velocity") if self.has_velocity else ("state",)
+        return (*((name, end) for name in ends for end in ("left", "right")),
+                *((name, "value") for name in ("multipliers", *dict(self.extra))))
+
+    @property
+    def test_slots(self):
+        return tuple((name, "value") for name in self.test)
+
+    def nodal_values(self, system, times, state, multipliers):
+        """As `TimeElement.nodal_values`: velocities qdot(q, p), further fields zero."""
+        from .components import components
+
+        values = [state, multipliers[..., _kept(system, self.constraints_of)]]
+        if self.has_velocity:
+            values.append(system.velocity(times, state))
+        known = components(system, dict(self.extra).values())
+        return values + [np.zeros((len(state), 1, known[c].size)) for _, c in self.extra]
+
+    def _need_increments(self, system):
+        for body in system.bodies:
+            if body.n_increments is None:
+                raise InputError(f"{self.name} needs bodies whose own constraints are solved by increments: rigid "
+                                 f"bodies, point masses; {system.label(body)} has constraints given by a formula")
+
+    @abstractmethod
+    def density(self, s):
+        """Rows of one part in the symbols `s` (`StepSymbols`)."""
+
+
+def _kept(system, name):
+    """Which of the multipliers `(gamma, mu)` a scheme has."""
+    kept = np.zeros(system.n_multipliers, bool)
+    kept[:system.n_constraints] = True
+    if name == "joints":
+        first = 0
+        for part in system.parts:
+            n = len(part.constraint_names)
+            kept[first:first + n] = not isinstance(part, Body)
+            first += n
+    return kept

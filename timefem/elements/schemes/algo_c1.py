@@ -1,0 +1,72 @@
+"""ALGO_C1: Simo & Wong's momentum conserving scheme on the rotation group, in Betsch & Siebert (2009)."""
+
+from dataclasses import dataclass
+
+from ...errors import InputError
+from ...mechanics.rigid_body import RigidBodyBase
+from ..discrete_gradient import gradient_at
+from ..one_step import OneStep
+
+
+@dataclass(frozen=True)
+class AlgoC1(OneStep):
+    """ALGO_C1 of Simo & Wong, for rigid bodies without joints; order 2.
+
+    With the body's angular velocity W and rotation R: `Theta = h/2 (W0 + W1)`, `R1 = R0 exp(Theta)`, and the spatial
+    momentum grows by h times the torque at `R0 exp(Theta/2)`; the centre of mass follows the midpoint rule. Conserves
+    the angular momentum, and the energy of free bodies; the rotation stays on the group, in quaternions and directors.
+
+    Unknowns are the increments (displacement, and Rodrigues parameters `2 tan(|Theta|/2)` about the axis) and the
+    twists at the end (velocities of the centre of mass, and angular), all in space axes.
+    """
+
+    name = "algo-c1"
+    constraints_of = "joints"
+    extra = (("increments", "increments"), ("twist", "increments"))
+
+    def check(self, system):
+        super().check(system)
+        for part in system.parts:
+            if part.constraint_names and not isinstance(part, RigidBodyBase) or \
+                    part in system.bodies and not isinstance(part, RigidBodyBase):
+                raise InputError(f"{self.name} takes rigid bodies, springs and loads, but no joints and no other bodies "
+                                 f"such as {system.label(part)}; use EML() or EMH()")
+
+    def density(self, s):
+        import casadi as ca
+
+        u, end = s.slots["increments", "value"], s.slots["twist", "value"]
+        start = ca.vertcat(*(_twist(*b) for b in zip(s.part.bodies, s.split(s.q0), s.split(s.velocity(s.q0, s.p0)))))
+        q1, middle = s.moved(s.q0, u), s.moved(s.q0, ca.vertcat(*map(_half, ca.vertsplit(u, 6))))
+        torque = s.projected(middle, s.load(middle, s.spread(middle, (start + end) / 2)))
+        if not s.is_body:
+            return ca.SX(s.q0.numel() * 2, 1), s.multipliers, ca.SX(u.numel(), 1), torque
+        p1 = gradient_at(lambda v: s.body.kinetic_of_velocity(q1, v, s.parameters), s.spread(q1, end))
+        back = s.body.frame(s.q0)[1] @ s.body.frame(q1)[1].T  # from R1 W1 to R0 W1
+        mean = (start + ca.vertcat(end[:3], back @ end[3:])) / 2
+        motion = s.per_h * ca.vertcat(u[:3], _rotation_vector(u[3:])) - mean
+        balance = s.per_h * (s.projected(s.q0, s.p0) - s.projected(q1, p1))
+        return ca.vertcat(s.q1 - q1, s.p1 - p1), s.multipliers, motion, balance
+
+
+def _twist(body, q, velocity):
+    import casadi as ca
+
+    return ca.vertcat(velocity[:3], body.angular_velocity_map(q) @ velocity)
+
+
+def _half(u):
+    """The increment half way: half the displacement, half the angle."""
+    import casadi as ca
+
+    return ca.vertcat(u[:3] / 2, u[3:] / (1 + ca.sqrt(1 + ca.sumsqr(u[3:]) / 4)))
+
+
+def _rotation_vector(u):
+    """Angle times axis of the Rodrigues parameters."""
+    import casadi as ca
+
+    square = ca.sumsqr(u) / 4
+    small = square < 1e-6
+    r = ca.sqrt(ca.if_else(small, 1, square))
+    return u * ca.if_else(small, 1 - square / 3 + square**2 / 5, ca.atan(r) / r)

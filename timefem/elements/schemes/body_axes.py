@@ -1,0 +1,104 @@
+"""Schemes on velocities in body axes, which are additive: what those of Zupan and of Simo and Vu-Quoc share."""
+
+from dataclasses import dataclass
+
+from ...errors import InputError
+from ...mechanics import Body
+from ...mechanics.quaternions import exponential, product
+from ...mechanics.rigid_body import QuaternionBody
+from ..one_step import OneStep, StepSymbols
+
+
+class BodyAxesSymbols(StepSymbols):
+    """Symbols of one part in one step; a twist is the velocity of each body and its angular velocity in body axes.
+
+    Attributes
+    ----------
+    w0 : SX
+        Twists at the start.
+    """
+
+    def __init__(self, part, element, sizes):
+        import casadi as ca
+
+        super().__init__(part, element, sizes)
+        rates = self.split(self.velocity(self.q0, self.p0))
+        self.w0 = ca.vertcat(*(b.invariant_velocity(q, v) for b, q, v in self._of_bodies(self.split(self.q0), rates)))
+
+    def _of_bodies(self, *values):
+        return zip(self.part.bodies, *values, strict=True)
+
+    def turned(self, q, u):
+        """Coordinates after the displacement and the rotation vector u, in body axes: q o exp(u/2)."""
+        import casadi as ca
+
+        return ca.vertcat(*(ca.vertcat(x[:3] + d[:3], product(x[3:], exponential(d[3:] / 2))) if _turns(b) else x + d
+                            for b, x, d in self._of_bodies(self.split(q), self._increments(u))))
+
+    def rate(self, q, w):
+        """qdot = (v, 1/2 q o Omega)."""
+        import casadi as ca
+
+        return ca.vertcat(*(ca.vertcat(d[:3], product(x[3:], ca.vertcat(0, d[3:])) / 2) if _turns(b) else d
+                            for b, x, d in self._of_bodies(self.split(q), self._increments(w))))
+
+    def commutator(self, a, b):
+        """a x b of the angular velocities in two twists, zero for the velocities."""
+        import casadi as ca
+
+        return ca.vertcat(*(ca.vertcat(ca.SX(3, 1), ca.cross(x[3:], y[3:])) if _turns(body) else ca.SX(x.numel(), 1)
+                            for body, x, y in self._of_bodies(self._increments(a), self._increments(b))))
+
+    def momentum(self, q, w):
+        """Momenta p = (m v, 2 q o (J Omega)) of a body, zero for other parts."""
+        import casadi as ca
+
+        if not self.is_body:
+            return ca.SX.zeros(q.numel())
+        momentum = self._mass() @ w
+        if not _turns(self.body):
+            return momentum
+        return ca.vertcat(momentum[:3], 2 * product(q[3:], ca.vertcat(0, momentum[3:])))
+
+    def balance(self, q, w, a, t):
+        """m v' - F and J Omega' + Omega x J Omega - M, (21); a part gives its share."""
+        import casadi as ca
+
+        if self.is_body:
+            mass = self._mass()
+            gyroscopic = ca.vertcat(ca.SX(3, 1), ca.cross(w[3:], (mass @ w)[3:])) if _turns(self.body) else 0
+            return mass @ a + gyroscopic
+        x = ca.SX.sym("q", q.numel())
+        potential = ca.gradient(ca.SX(self._terms("energy", x, t=t)), x)
+        force = self._terms("force", q, self.rate(q, w), t) - ca.substitute(potential, x, q)
+        return -ca.vertcat(*(ca.vertcat(f[:3], b.invariant_momentum(x, f)[4:] / 2) if _turns(b) else f
+                             for b, x, f in self._of_bodies(self.split(q), self.split(force))))
+
+    def _mass(self):
+        """Mass matrix in body axes, constant."""
+        import casadi as ca
+
+        w = ca.SX.sym("w", self.body.n_increments)
+        return ca.hessian(self.body.kinetic_of_invariants(w, self.parameters), w)[0]
+
+
+@dataclass(frozen=True)
+class BodyAxesScheme(OneStep):
+    """Base of the schemes that turn quaternions by exponentials, so that |q| = 1 holds without a multiplier."""
+
+    symbols = BodyAxesSymbols
+    constraints_of = "joints"
+
+    def check(self, system):
+        for body in system.bodies:
+            if not isinstance(body, QuaternionBody) and body.n_increments != body.n_q:
+                raise InputError(f"{self.name} takes rigid bodies in quaternions and point masses, not "
+                                 f"{system.label(body)}; use rotation='quaternion', or another element")
+        for part in system.parts:
+            if part.constraint_names and not isinstance(part, Body):
+                raise InputError(f"{self.name} cannot take constraints between bodies: {system.label(part)}; use "
+                                 "MixedGalerkin, or a scheme with multipliers such as EML")
+
+
+def _turns(body):
+    return isinstance(body, QuaternionBody)

@@ -1,0 +1,49 @@
+"""EML: the Livens energy-momentum scheme, Kinon & Betsch (2024)."""
+
+from dataclasses import dataclass
+
+from ..discrete_gradient import discrete_gradient, gradient_at, transposed_product
+from ..one_step import OneStep
+
+
+@dataclass(frozen=True)
+class EML(OneStep):
+    """Livens energy-momentum scheme, Kinon & Betsch (72), (86); order 2.
+
+    Independent positions, velocities and momenta, so that singular and varying mass matrices are allowed. Conserves the
+    generalized energy `p.v - T(q, v) + V` and the angular momentum; constraints hold at the nodes.
+    """
+
+    name = "eml"
+    has_velocity = True
+    needs_inverse_mass = False
+
+    def density(self, s):
+        import casadi as ca
+
+        by_q, by_v = kinetic_derivatives(s, s.q1, s.v1)
+        balance = s.inertia((s.p0 - s.p1) * s.per_h + by_q) + s.force(s.q0, s.q1, s.vm)
+        kinematics = s.inertia(s.per_h * (s.q1 - s.q0) - s.vm)
+        fiber = s.inertia(by_v - s.pm)
+        return ca.vertcat(balance, kinematics), s.constraints(s.q1, s.t1), fiber
+
+
+def kinetic_derivatives(s, q1, v1):
+    """Discrete derivatives of T(q, v) by q and by v, from the start of the step to `q1, v1`.
+
+    In the invariant velocities of the body (87) where it has them, partitioned (129) to (131) otherwise.
+    """
+    import casadi as ca
+
+    if not s.is_body:
+        return ca.SX.zeros(q1.numel()), ca.SX.zeros(q1.numel())
+    body, c, q0, v0 = s.body, s.parameters, s.q0, s.v0
+    qm, vm = (q0 + q1) / 2, (v0 + v1) / 2
+    start, end = body.invariant_velocity(q0, v0), body.invariant_velocity(q1, v1)
+    if start is None:
+        by_q = sum(discrete_gradient(lambda q, v=v: body.kinetic_of_velocity(q, v, c), q0, q1) for v in (v0, v1)) / 2
+        by_v = sum(discrete_gradient(lambda v, q=q: body.kinetic_of_velocity(q, v, c), v0, v1) for q in (q0, q1)) / 2
+        return by_q, by_v
+    momentum = gradient_at(lambda w: body.kinetic_of_invariants(w, c), (start + end) / 2)
+    return (transposed_product(lambda q: body.invariant_velocity(q, vm), qm, momentum),
+            transposed_product(lambda v: body.invariant_velocity(qm, v), vm, momentum))

@@ -1,0 +1,37 @@
+"""QUAT_VI: the variational integrator of Betsch & Siebert (2009), Appendix E."""
+
+from dataclasses import dataclass
+
+from ..discrete_gradient import gradient_at, transposed_product
+from ..one_step import OneStep
+
+
+@dataclass(frozen=True)
+class QuatVI(OneStep):
+    """Variational integrator by the midpoint rule, Betsch & Siebert (E1), as a map of (q, p); order 2.
+
+    Symplectic; conserves the angular momentum. `p0 = -D1 L_d + h/2 g'(q0)^T gamma` and
+    `p1 = D2 L_d - h/2 g'(q1)^T gamma1`, where gamma1 makes the momenta consistent at the end; it does not change the
+    motion. For all bodies and joints; on bodies in quaternions it is QUAT_VI.
+
+    A body in quaternions turns by an angle whose sine is about h|Omega|: above h|Omega| = 1 a step has no solution, and
+    the solve ends with "not converged". Then take smaller steps, or EMH.
+    """
+
+    name = "quat-vi"
+    extra = (("end_multipliers", "constraints"),)
+
+    def density(self, s):
+        import casadi as ca
+
+        velocity = s.per_h * (s.q1 - s.q0)
+        by_q = by_v = ca.SX.zeros(s.q1.numel())
+        if s.is_body:
+            by_q = gradient_at(lambda q: s.body.kinetic_of_velocity(q, velocity, s.parameters), s.qm)
+            by_v = gradient_at(lambda v: s.body.kinetic_of_velocity(s.qm, v, s.parameters), velocity)
+        half = (by_q + s.load(s.qm, velocity)) / 2
+        at_start = transposed_product(lambda q: s.constraints(q, s.t0), s.q0, s.multipliers) / 2
+        at_end = transposed_product(lambda q: s.constraints(q, s.t1), s.q1, s.slots["end_multipliers", "value"]) / 2
+        start = s.inertia((s.p0 - by_v) * s.per_h) + half - at_start
+        end = s.inertia((by_v - s.p1) * s.per_h) + half - at_end
+        return ca.vertcat(start, end), s.constraints(s.q1, s.t1), s.velocity_constraints(s.q1, s.p1, s.t1)

@@ -1,0 +1,61 @@
+"""The third-order scheme of Zupan & Zupan (2017): TR-BDF2 on velocities in body axes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .body_axes import BodyAxesScheme
+
+TAU, W = 2 - np.sqrt(2), np.sqrt(2) / 4
+THIRD = (1 - W) / 3, (3 * W + 1) / 3, TAU / 6  # last row of the Butcher array (9), misprinted there
+
+
+@dataclass(frozen=True)
+class Zupan3(BodyAxesScheme):
+    """Third-order scheme of Zupan & Zupan for rigid bodies in quaternions; order 3.
+
+    A trapezoidal stage to t0 + tau h, a BDF2 stage to t1, both of order 2, and an explicit update of order 3. The
+    difference of the last two is an estimate of the local error. Two things are corrected against the paper, which is
+    `Zupan3Printed`: the factor in (20) is 1/24, and the angular velocities take the last update too.
+    """
+
+    name = "zupan3"
+    order = 3
+    embedded_order = 2
+    extra = (("start", "increments"), ("stage", "increments"), ("end", "increments"), ("error", "state"))
+    correction = 1 / 24
+    updates_velocity = True
+
+    def density(self, s):
+        import casadi as ca
+
+        h, q0, w0 = s.h, s.q0, s.w0
+        a0, a_tau, a1 = (s.slots[name, "value"] for name in ("start", "stage", "end"))
+        w_tau = w0 + TAU * h / 2 * (a0 + a_tau)
+        q_tau = s.turned(q0, TAU * h / 2 * (w0 + w_tau))
+        w1 = w0 + h * (W * (a0 + a_tau) + TAU / 2 * a1)
+        q1 = s.turned(q0, h * (W * (w0 + w_tau) + TAU / 2 * w1))
+        balances = (s.balance(q0, w0, a0, s.t0), s.balance(q_tau, w_tau, a_tau, s.t0 + TAU * h),
+                    s.balance(q1, w1, a1, s.t1))
+
+        turning = s.commutator(w0, TAU**2 * w1 - w_tau) * (2 * h**2 * self.correction / (TAU * (TAU - 1)))
+        q3 = s.turned(q0, h * combined(w0, w_tau, w1) + turning)
+        w3 = w0 + h * combined(a0, a_tau, a1) if self.updates_velocity else w1
+        third, second = (ca.vertcat(q, s.momentum(q, w)) for q, w in ((q3, w3), (q1, w1)))
+        state = s.inertia(ca.vertcat(s.q1, s.p1) - third)
+        return state, ca.SX(0, 1), *balances, s.inertia(s.slots["error", "value"] - (third - second))
+
+
+def combined(*values):
+    """The last row of the Butcher array (9)."""
+    return sum(b * v for b, v in zip(THIRD, values, strict=True))
+
+
+@dataclass(frozen=True)
+class Zupan3Printed(Zupan3):
+    """The scheme of Zupan & Zupan as printed, which is of order 2."""
+
+    name = "zupan3-printed"
+    order = 2
+    correction = 1 / 48
+    updates_velocity = False

@@ -1,0 +1,85 @@
+"""What the density of a time element is written in: CasADi symbols of one part."""
+
+from ..mechanics import Body, Symbols
+
+
+class ElementSymbols:
+    """Symbols of one part in one element.
+
+    Parameters
+    ----------
+    part : Part
+    element : TimeElement
+    sizes : dict
+        Number of components of the part, by name of `components.COMPONENTS`.
+
+    Attributes
+    ----------
+    part : Part
+    slots : dict
+        (field, "value" | "rate" | "left" | "right") -> SX.
+    t, h : SX
+        Time at the quadrature point, length of the element [s].
+    at_point : Symbols
+        The mechanical symbols of the part.
+    parameters : SX
+    """
+
+    def __init__(self, part, element, sizes):
+        import casadi as ca
+
+        self.part, self.at_point = part, Symbols(part)
+        self.slots = {(field, where): ca.SX.sym(f"{field}_{where}", sizes[element.trial[field].components])
+                      for field, where in element.slots}
+        self.t, self.h, self.parameters = self.at_point.t, ca.SX.sym("h"), self.at_point.parameters
+
+    def split(self, values):
+        """Components of all bodies of the part, one SX per body."""
+        import casadi as ca
+
+        n = [b.n_q for b in self.part.bodies]
+        if not n:
+            return []
+        return ca.vertsplit(values, [sum(n[:i]) for i in range(len(n) + 1)])
+
+    def bodies_at(self, z, velocity=None, t=None):
+        """The mechanical symbols of the part at other coordinates and momenta `z = (q, p)`.
+
+        Without `velocity` it follows from the momenta.
+        """
+        half = z.numel() // 2
+        return self.at_point.at(self.split(z[:half]), self.split(z[half:]),
+                                None if velocity is None else self.split(velocity), self.t if t is None else t)
+
+
+class PointSymbols(ElementSymbols):
+    """Symbols at a quadrature point, and the terms that Galerkin methods are made of.
+
+    Attributes
+    ----------
+    z, rate, multipliers : SX
+        Local `(q, p)`, its time derivative, `(gamma, mu)`.
+    motion : SX, shape (n_z,)
+        `J^T zdot - grad(H + lambda.Theta) + (Q, 0)`; the first term belongs to bodies only.
+    constraints, constraint_rate : SX, shape (n_multipliers,)
+        `Theta = (Phi, Psi)` and `grad Theta zdot + dTheta/dt`.
+    """
+
+    def __init__(self, part, element, sizes):
+        import casadi as ca
+
+        super().__init__(part, element, sizes)
+        self.z, self.rate = self.slots["state", "value"], self.slots["state", "rate"]
+        self.multipliers = self.slots["multipliers", "value"]
+        n = self.z.numel() // 2
+        s = self.bodies_at(self.z)
+        self.constraints = ca.vertcat(part.constraints(s), part.velocity_constraints(s))
+        augmented = part.energy(s) + ca.dot(self.multipliers, self.constraints)
+        force = part.force(s)
+        if ("controls", "value") in self.slots:
+            force += part.control_force(s, self.slots["controls", "value"]) if part.n_controls else 0
+        self.motion = ca.vertcat(force, ca.SX(n, 1)) - ca.gradient(ca.SX(augmented), self.z)
+        if isinstance(part, Body):
+            self.motion += ca.vertcat(-self.rate[n:], self.rate[:n])
+        self.constraint_rate = (ca.jtimes(self.constraints, self.z, self.rate)
+                                + ca.jacobian(self.constraints, self.t))
