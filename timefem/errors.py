@@ -15,3 +15,11 @@ class SolveError(RuntimeError):
 
 class SingularMatrix(SolveError):
     """A matrix without an inverse to working precision; the message says where."""
+
+
+class RankError(RuntimeError):
+    """An error on one rank of a parallel run, raised on all of them; the message names the rank and its elements."""
+
+
+class IllConditioned(UserWarning):
+    """A solve that may lose more digits than it should; the message says how many, where, and what would help."""

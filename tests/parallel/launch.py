@@ -5,11 +5,13 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 SETTINGS = {"OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_plm": "isolated"}
+ROOT = Path(__file__).parents[2]  # where `tests` can be imported
 TIME_LIMIT = 120
 
 
@@ -21,7 +23,8 @@ def mpirun(n_ranks, *arguments):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
     command = ["mpirun", "-n", str(n_ranks), sys.executable, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT, env={**os.environ, **SETTINGS})
+    return subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT, env={**os.environ, **SETTINGS},
+                          cwd=ROOT)
 
 
 def timefem(n_ranks, *arguments):

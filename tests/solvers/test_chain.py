@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 import timefem as tf
 from tests.models import ROTATIONS, pendulum, spinning_box
-from timefem.assembly import Scaling
 from timefem.elements import ElementPlan
 from timefem.errors import InputError, SingularMatrix, SolveError
 from timefem.solvers.chain import ChainLU
 from timefem.solvers.chain_system import ChainSystem
-from timefem.solvers.guess import initial_guess
+from timefem.solvers.guess import first_iterate
+from timefem.solvers.job import Job
+from timefem.solvers.newton import Newton
 
 # Chains are (CSR matrix, column starts, row starts).
 
@@ -269,30 +270,68 @@ def test_more_room(name, rng):
     np.testing.assert_array_equal(lu.solve(b), factored(matrix, *starts).solve(b))
 
 
+def turned_round(matrix, column_starts, row_starts):
+    """The same chain from its end to its start."""
+    turned = sp.csr_matrix(matrix.toarray()[::-1, ::-1])
+    return turned, *(starts[-1] - starts[::-1] for starts in (column_starts, row_starts))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("name", ["Galerkin", "bidiagonal", "different sizes", "conditions at both ends"])
+def test_direction(name, turned, rng):
+    """Either solves."""
+    matrix, *starts = CHAINS[name](rng)
+    if turned:
+        matrix, *starts = turned_round(matrix, *starts)
+    lu = factored(matrix, *starts)
+    b = rng.uniform(-1, 1, matrix.shape[0])
+    assert backward_error(matrix, lu.solve(b), b) < 1e-14
+    assert backward_error(matrix.T, lu.solve_transposed(b), b) < 1e-13
+
+
+@pytest.mark.parametrize("name, backwards", [("Galerkin", True), ("bidiagonal", True), ("conditions at both ends", False)])
+def test_cheaper_direction(name, backwards, rng):
+    """Backwards from the free end of an initial-value problem."""
+    matrix, *starts = CHAINS[name](rng)
+    assert factored(matrix, *starts).backwards == backwards
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("name", ["Galerkin", "bidiagonal"])
 @pytest.mark.parametrize("factor", [1.0, 1e9, 1e-9])
-def test_dependent_row(factor, rng):
-    """Found where it is, although rows of later blocks could stand in for it up to the last one."""
-    matrix, *starts = bidiagonal(8, rng)
-    dense = matrix.toarray()
-    dense[47] = factor * (dense[43] + dense[45] / 3)
-    with pytest.raises(SingularMatrix, match=r"in block 4 of 8.*: row 4[357] depends"):
+def test_dependent_row(factor, name, turned, rng):
+    """Found where it is, although rows of other blocks could stand in for it up to the last one."""
+    matrix, *starts = CHAINS[name](rng)
+    if turned:
+        matrix, *starts = turned_round(matrix, *starts)
+    dense, e = matrix.toarray(), 4
+    row = starts[1][e] + 1
+    dense[row] = factor * (dense[row + 1] + dense[row + 3] / 3)
+    with pytest.raises(SingularMatrix, match=rf"in block {e} of .*: (row|no pivot for column) \d"):
         factored(sp.csr_matrix(dense), *starts)
 
 
-def test_dependent_column(rng):
+@pytest.mark.parametrize("turned", [False, True])
+def test_dependent_column(turned, rng):
     """Found where it is."""
     matrix, *starts = bidiagonal(8, rng)
+    if turned:
+        matrix, *starts = turned_round(matrix, *starts)
     dense = matrix.toarray()
     dense[:, 47] = dense[:, 43] + dense[:, 45] / 3
-    with pytest.raises(SingularMatrix, match=r"in block 4 of 8.*: no pivot for column 47"):
+    with pytest.raises(SingularMatrix, match=r"in block 4 of 8.*: no pivot for column 4[357]"):
         factored(sp.csr_matrix(dense), *starts)
 
 
+@pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("stored", [False, True])
-def test_empty_column_and_row(stored, rng):
-    matrix, *starts = bidiagonal(8, rng)
-    for zero, message in ((np.s_[:, 35], "in block 3 of 8.*: no pivot for column 35"),
-                          (np.s_[35], "in block 3 of 8.*: row 35 depends")):
+def test_empty_column_and_row(stored, turned, rng):
+    matrix, *starts = galerkin(8, 6, 4, rng)
+    if turned:
+        matrix, *starts = turned_round(matrix, *starts)
+    row, column = (s[3] + 1 for s in reversed(starts))
+    for zero, message in ((np.s_[:, column], f"in block 3 of 9.*: no pivot for column {column};"),
+                          (np.s_[row], f"in block 3 of 9.*: row {row} depends")):
         dense = matrix.toarray()
         dense[zero] = 0
         broken = sp.csr_matrix(dense)
@@ -404,12 +443,12 @@ ELEMENTS = [tf.MixedGalerkin(1), tf.BubnovGalerkin(1), tf.BubnovGalerkin(2, "con
 def test_tangents(model, rotation, element, rng):
     """Of the first iteration of Newton's method."""
     problem = model(rotation)
-    system, z0 = problem.system, problem.z0
-    plan, scaling = ElementPlan(system, element), Scaling.of("full", system, element, 0, z0)
+    plan = ElementPlan(problem.system, element)
     for n_elements in (1, 2, 40):
         mesh = tf.TimeMesh.uniform((0, 0.0125 * n_elements), n_elements)
-        chain = ChainSystem(plan, mesh, scaling)
-        chain.evaluate(plan.columns.pack(*initial_guess("mg1", system, element, mesh, z0)))
+        job = Job(plan, mesh, problem.z0, "chain", {}, 1, "mg1", Newton(), "full", False)
+        chain = ChainSystem(plan, mesh, job.scale)
+        chain.evaluate(first_iterate(job, chain, mesh, problem.z0)[0])
         pattern = chain.assembler.pattern
         matrix = sp.csr_matrix((chain.data, pattern.indices, pattern.indptr))
         b = rng.uniform(-1, 1, matrix.shape[0])

@@ -118,16 +118,16 @@ def test_too_few_iterations(driver):
 
 @pytest.mark.parametrize("driver", ["windows", "global"])
 def test_a_guess_that_fails_keeps_what_there_is(driver, monkeypatch):
-    import timefem.solvers.drivers as drivers
+    import timefem.solvers.guess as module
 
-    initial_guess = drivers.initial_guess
+    initial_guess = module.initial_guess
 
-    def fails_later(guess, system, element, mesh, z0):
+    def fails_later(guess, plan, mesh, z0, start, stop):
         if driver == "global" or mesh.nodes[0] > 0.4:
             raise tf.SolveError("no luck")
-        return initial_guess(guess, system, element, mesh, z0)
+        return initial_guess(guess, plan, mesh, z0, start, stop)
 
-    monkeypatch.setattr(drivers, "initial_guess", fails_later)
+    monkeypatch.setattr(module, "initial_guess", fails_later)
     solution = tf.solve(spinning_box(t_end=1), tf.BubnovGalerkin(2), 20, driver=driver)
     assert not solution.success and solution.status.reason == "no guess" and "no luck" in solution.status.message
     assert f"in element {solution.status.element} at" in solution.status.message

@@ -19,16 +19,27 @@ def whole(n):
 
 
 @njit(cache=True)
-def check_pattern(indptr, indices, column_starts, row_starts, open_columns, open_rows):
+def _column(indices, k, flipped, last):
+    """Column of entry k; from the end and counted from the last column when flipped."""
+    return last - indices[len(indices) - 1 - k] if flipped else np.int64(indices[k])
+
+
+@njit(cache=True)
+def _value(data, k, flipped):
+    return data[len(data) - 1 - k] if flipped else data[k]
+
+
+@njit(cache=True)
+def check_pattern(indptr, indices, flipped, column_starts, row_starts, open_columns, open_rows):
     """Mark columns that the next block touches and rows that touch it; return a row that cannot be used, or -1."""
-    n_blocks = len(column_starts) - 1
+    n_blocks, last = len(column_starts) - 1, column_starts[-1] - 1
     for e in range(n_blocks):
         low, start, stop = column_starts[max(e - 1, 0)], column_starts[e], column_starts[e + 1]
         high = column_starts[min(e + 2, n_blocks)]
         for r in range(row_starts[e], row_starts[e + 1]):
             for k in range(indptr[r], indptr[r + 1]):
-                c = indices[k]
-                if c < low or c >= high or (k > indptr[r] and c <= indices[k - 1]):
+                c = _column(indices, k, flipped, last)
+                if c < low or c >= high or (k > indptr[r] and c <= _column(indices, k - 1, flipped, last)):
                     return r
                 if c < start:
                     open_columns[c] = True
@@ -38,31 +49,47 @@ def check_pattern(indptr, indices, column_starts, row_starts, open_columns, open
 
 
 @njit(cache=True)
-def _row_size(indptr, data, row):
+def estimate_work(column_starts, row_starts, n_open_columns, n_open_rows, held_columns, held_rows):
+    """Multiplications of a factorisation in which columns and rows wait for each other only."""
+    done, work = 0, 0.0
+    for e in range(len(column_starts) - 1):
+        n_rows, n_columns = row_starts[e + 1] - done, column_starts[e + 1] - done
+        k = max(min(n_rows - n_open_rows[e] - held_rows, n_columns - n_open_columns[e] - held_columns), 0)
+        work += k * (n_rows - k / 2) * whole(n_columns)
+        done += k
+    return work
+
+
+@njit(cache=True)
+def _row_size(indptr, data, flipped, row):
     """Largest magnitude in a row of the matrix."""
     largest = 0.0
     for k in range(indptr[row], indptr[row + 1]):
-        largest = max(largest, abs(data[k]))
+        largest = max(largest, abs(_value(data, k, flipped)))
     return largest
 
 
 @njit(cache=True, error_model="numpy")
-def factor(indptr, indices, data, column_starts, row_starts, column_order, row_order, n_open_columns, n_open_rows,
-           capacity, ends, column_swaps, row_swaps, inverses, lower, upper):
-    """Factor; return a code and two numbers.
+def factor(indptr, indices, data, flipped, column_starts, row_starts, column_order, row_order, n_open_columns, n_open_rows,
+           held_columns, held_rows, capacity, ends, column_swaps, row_swaps, inverses, lower, upper):
+    """Factor; return a code, two numbers, and what is left in the last front: row numbers, column numbers, entries.
 
     Returns FACTORED and the lengths used of `lower` and `upper`; or what is wrong, and the column without a pivot,
-    the row that vanished, or the block at which there was not enough room.
+    the row that vanished, or the block at which there was not enough room. A pivot leaves the places behind those of
+    the held rows and columns, so that these stay the first ones of the front.
 
     Parameters
     ----------
     indptr, indices, data : the matrix
+    flipped : whether `indices` and `data` are read from the end, and columns counted from the last one
     column_starts, row_starts : (n_blocks + 1,) as in `ChainLU`
     column_order, row_order : (n,) open ones last in their block
     n_open_columns, n_open_rows : (n_blocks,)
+    held_columns, held_rows : how many, from the first on, are never eliminated
     capacity : most rows and columns of the front
     ends : (n_blocks,) filled in: number of pivots up to the end of each block
-    column_swaps, row_swaps : (n,) filled in: place that place k is interchanged with
+    column_swaps, row_swaps : (n,) filled in: place that is interchanged with the first place not held, and this
+        with place k
     inverses : (n,) filled in: 1 / pivot
     lower, upper : filled in: multipliers by pivot, and pivot rows behind the pivot
     """
@@ -72,15 +99,16 @@ def factor(indptr, indices, data, column_starts, row_starts, column_order, row_o
     rows, names, columns = np.empty(capacity, np.int64), np.empty(capacity, np.int64), np.empty(capacity, np.int64)
     slot, read = np.empty(len(column_order), np.int32), indptr[:-1].copy()
     sizes = np.zeros(len(column_order))  # largest magnitude so far in each column of the matrix
-    done, at_l, at_u = 0, 0, 0
+    none, empty = rows[:0], np.empty((0, 0))
+    done, at_l, at_u, last = 0, 0, 0, column_starts[-1] - 1
     for e in range(n_blocks):
         old_rows, n_rows = row_starts[e] - done, row_starts[e + 1] - done
         old_columns, n_columns = column_starts[e] - done, column_starts[e + 1] - done
         complete, eligible = n_rows - n_open_rows[e], n_columns - n_open_columns[e]
         if n_rows > capacity or n_columns > capacity:
-            return FRONT_FULL, e, 0
+            return FRONT_FULL, e, 0, none, none, empty
         if at_l + eligible * whole(n_rows) > len(lower) or at_u + eligible * whole(n_columns) > len(upper):
-            return STORE_FULL, e, 0
+            return STORE_FULL, e, 0, none, none, empty
         names[old_rows:n_rows] = row_order[row_starts[e]:row_starts[e + 1]]
         columns[old_columns:n_columns] = column_order[column_starts[e]:column_starts[e + 1]]
         for j in range(n_columns):
@@ -91,45 +119,61 @@ def factor(indptr, indices, data, column_starts, row_starts, column_order, row_o
             for v in range(whole(old_columns) if i < old_rows else 0, whole(n_columns) + LANES, LANES):
                 copy_lanes(front, row + v, zeros, 0)
             k, stop = read[r], indptr[r + 1]
-            while k < stop and indices[k] < column_starts[e + 1]:
-                c = indices[k]
-                front[row + slot[c]] = data[k]
-                sizes[c] = max(sizes[c], abs(data[k]))
+            while k < stop:
+                c, value = _column(indices, k, flipped, last), _value(data, k, flipped)
+                if c >= column_starts[e + 1]:
+                    break
+                front[row + slot[c]] = value
+                sizes[c] = max(sizes[c], abs(value))
                 k += 1
             read[r] = k
 
-        k, tolerance = 0, EPS * n_columns
-        while k < eligible:
-            j, best, pivot = k, 0.0, k
-            while j < eligible:
+        k, j, tolerance = 0, held_columns, EPS * n_columns
+        while k + held_columns < eligible:
+            best, pivot, tries = 0.0, k + held_rows, eligible - k - held_columns
+            while tries > 0:  # from the last pivot on, since columns before it had to wait, and then from the start
+                if j >= eligible:
+                    j = k + held_columns
                 best = 0.0
-                for i in range(k, complete):
+                for i in range(k + held_rows, complete):
                     value = abs(front[rows[i] + j])
                     if value > best:
                         best, pivot = value, i
                 largest = best
+                for i in range(k, k + held_rows):
+                    largest = max(largest, abs(front[rows[i] + j]))
                 for i in range(complete, n_rows):
                     largest = max(largest, abs(front[rows[i] + j]))
                 if best >= THRESHOLD * largest:
                     break
                 j += 1
-            if j == eligible:  # all columns have to wait
+                tries -= 1
+            if tries == 0:  # all columns have to wait
                 break
             if not (best > TINY and best < np.inf):
-                return NO_PIVOT, columns[j], 0
+                return NO_PIVOT, columns[j], 0, none, none, empty
             if not best > tolerance * sizes[columns[j]]:
                 # small for its column; rounding error only if it is small for its row as well, else badly scaled
-                if not best > tolerance * _row_size(indptr, data, names[pivot]):
-                    return NO_PIVOT, columns[j], 0
+                if not best > tolerance * _row_size(indptr, data, flipped, names[pivot]):
+                    return NO_PIVOT, columns[j], 0, none, none, empty
+            column_swaps[done + k], row_swaps[done + k] = done + j, done + pivot
+            between = k + held_columns
             if j > k:
                 for i in range(n_rows):
                     row = rows[i]
-                    front[row + j], front[row + k] = front[row + k], front[row + j]
-                columns[j], columns[k] = columns[k], columns[j]
-            source = rows[pivot]
-            rows[pivot], rows[k] = rows[k], source
-            names[pivot], names[k] = names[k], names[pivot]
-            column_swaps[done + k], row_swaps[done + k] = done + j, done + pivot
+                    value = front[row + j]
+                    front[row + j] = front[row + between]
+                    front[row + between] = front[row + k]
+                    front[row + k] = value
+                column = columns[j]
+                columns[j] = columns[between]
+                columns[between] = columns[k]
+                columns[k] = column
+            between = k + held_rows
+            source, name = rows[pivot], names[pivot]
+            rows[pivot], names[pivot] = rows[between], names[between]
+            rows[between], names[between] = rows[k], names[k]
+            rows[k], names[k] = source, name
             inverse = 1.0 / front[source + k]
             inverses[done + k] = inverse
             for v in range(k + 1, n_columns, LANES):
@@ -148,11 +192,12 @@ def factor(indptr, indices, data, column_starts, row_starts, column_order, row_o
                 lower[at_l + i] = 0.0
             at_l += whole(length)
             k += 1
+            j += 1
 
         # what is left moves to the next front
         for i in range(k, n_rows):
             row = rows[i]
-            if i < complete:
+            if k + held_rows <= i < complete:
                 j = k
                 while j < n_columns and not abs(front[row + j]) > tolerance * sizes[columns[j]]:
                     j += 1
@@ -160,8 +205,8 @@ def factor(indptr, indices, data, column_starts, row_starts, column_order, row_o
                     largest = 0.0
                     for j in range(k, n_columns):
                         largest = max(largest, abs(front[row + j]))
-                    if not largest > tolerance * _row_size(indptr, data, names[i]):
-                        return VANISHED, names[i], 0
+                    if not largest > tolerance * _row_size(indptr, data, flipped, names[i]):
+                        return VANISHED, names[i], 0, none, none, empty
             names[i - k] = names[i]
             for v in range(0, n_columns - k, LANES):
                 copy_lanes(spare, (i - k) * stride + v, front, row + k + v)
@@ -170,58 +215,63 @@ def factor(indptr, indices, data, column_starts, row_starts, column_order, row_o
         front, spare = spare, front
         done += k
         ends[e] = done
-    return FACTORED, at_l, at_u
+    n_rows, n_columns = row_starts[n_blocks] - done, column_starts[n_blocks] - done
+    left_over = np.empty((n_rows, n_columns))
+    for i in range(n_rows):
+        for j in range(n_columns):
+            left_over[i, j] = front[i * stride + j]
+    return FACTORED, at_l, at_u, names[:n_rows].copy(), columns[:n_columns].copy(), left_over
+
+
+@njit(cache=True)
+def _to_front(y, k, between, other):
+    """Interchange places `other` and `between`, then `between` and k; return what is now at k."""
+    value = y[other]
+    y[other] = y[between]
+    y[between] = y[k]
+    y[k] = value
+    return value
+
+
+@njit(cache=True)
+def _from_front(y, k, between, other, value):
+    """Put `value` at k and undo `_to_front`."""
+    y[k] = y[between]
+    y[between] = y[other]
+    y[other] = value
 
 
 @njit(cache=True, error_model="numpy")
-def solve(column_starts, row_starts, ends, column_swaps, row_swaps, inverses, lower, upper, y):
-    """Overwrite the right-hand side y, padded by 8 zeros, with the solution; both in the order of the chain."""
+def forward(starts, held, ends, swaps, scales, factors, y):
+    """Eliminate from the right-hand side y, padded by 8 zeros, in the order of the chain's rows.
+
+    Behind the pivots' places is then the right-hand side of what is left over. For the matrix, `starts`, `held` and
+    `swaps` are those of the rows, `factors` is `lower` and `scales` is empty; for the transposed matrix they are those
+    of the columns, `upper` and `inverses`.
+    """
     k, at = 0, 0
     for e in range(len(ends)):
         while k < ends[e]:
-            other = row_swaps[k]
-            value = y[other]
-            y[other] = y[k]
-            y[k] = value
+            value = _to_front(y, k, k + held, swaps[k])
+            if len(scales) > 0:
+                value *= scales[k]
+                y[k] = value
             k += 1
-            for v in range(k, row_starts[e + 1], LANES):
-                add_lanes(y, v, -value, lower, at)
+            for v in range(k, starts[e + 1], LANES):
+                add_lanes(y, v, -value, factors, at)
                 at += LANES
-    at = len(upper)
-    for e in range(len(ends) - 1, -1, -1):
-        while k > (ends[e - 1] if e > 0 else 0):
-            length = whole(column_starts[e + 1] - k)
-            at -= length
-            behind = dot_runs(upper, at, y, k, length)
-            k -= 1
-            other = column_swaps[k]
-            value = (y[k] - behind) * inverses[k]
-            y[k] = y[other]
-            y[other] = value
 
 
 @njit(cache=True, error_model="numpy")
-def solve_transposed(column_starts, row_starts, ends, column_swaps, row_swaps, inverses, lower, upper, y):
-    """As `solve`, for the transposed matrix."""
-    k, at = 0, 0
-    for e in range(len(ends)):
-        while k < ends[e]:
-            other = column_swaps[k]
-            value = y[other] * inverses[k]
-            y[other] = y[k]
-            y[k] = value
-            k += 1
-            for v in range(k, column_starts[e + 1], LANES):
-                add_lanes(y, v, -value, upper, at)
-                at += LANES
-    at = len(lower)
+def backward(starts, held, ends, swaps, scales, factors, y):
+    """Recover the solution from y, which holds it behind the pivots' places; `upper` here where `forward` has `lower`."""
+    k, at = ends[-1], len(factors)
     for e in range(len(ends) - 1, -1, -1):
         while k > (ends[e - 1] if e > 0 else 0):
-            length = whole(row_starts[e + 1] - k)
+            length = whole(starts[e + 1] - k)
             at -= length
-            behind = dot_runs(lower, at, y, k, length)
+            value = y[k - 1] - dot_runs(factors, at, y, k, length)
             k -= 1
-            other = row_swaps[k]
-            value = y[k] - behind
-            y[k] = y[other]
-            y[other] = value
+            if len(scales) > 0:
+                value *= scales[k]
+            _from_front(y, k, k + held, swaps[k], value)

@@ -1,6 +1,7 @@
 """A chain of elements distributed over MPI ranks: contiguous slabs of elements, rows and columns in time order."""
 
 import time
+from collections import defaultdict
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from ..assembly import Assembler
 from ..errors import InputError
 from .chain_system import ChainSystem, initial_value_ends
+from .communicator import agree
 from .linear.petsc import Solver
 
 
@@ -15,7 +17,8 @@ class DistributedChainSystem(ChainSystem):
     """`ChainSystem` over the ranks of a communicator, solved by PETSc.
 
     Each rank owns the columns of its slab of elements and as many rows. Where elements of a neighbour contribute to
-    those rows, it evaluates them too: one element at each end of the slab.
+    those rows, it evaluates them too: one element at each end of the slab. Nothing here but the nodes of the mesh grows
+    with the number of elements of other ranks.
 
     Parameters
     ----------
@@ -30,60 +33,108 @@ class DistributedChainSystem(ChainSystem):
         if comm.size > mesh.n_elements:
             raise InputError(f"{comm.size} ranks cannot share {mesh.n_elements} elements: use fewer ranks or more "
                              "elements")
-        self.plan, self.mesh, self.comm = plan, mesh, comm
+        self.plan, self.comm = plan, comm
         free, kept = initial_value_ends(plan, plan.element)
         n, c, r = mesh.n_elements, plan.columns, plan.rows
-        c_step, r_step = c.step, r.step
-        ends = np.arange(comm.size + 1) * n // comm.size
+        n_free, skipped = int(free[0].sum()), int(r.n_node - kept[0].sum())
+        ends = [rank * n // comm.size for rank in range(comm.size + 1)]
+        self.slab = ends[comm.rank], ends[comm.rank + 1]
         # numbers of unknowns where slabs meet; rows are shared out alike
-        bounds = np.where(ends > 0, c_step * ends + free[0].sum(), 0)
-        bounds[-1] -= c.n_node - free[1].sum()
-        self.slabs = np.stack([ends[:-1], ends[1:]], axis=1)
+        bounds = [c.step * end + n_free if end else 0 for end in ends]
+        bounds[-1] -= int(c.n_node - free[1].sum())
         self.own = bounds[comm.rank], bounds[comm.rank + 1]
         # the elements that contribute to rows own[0], ..., own[1] - 1, counted with the left-out first rows
-        skipped = r.n_node - kept[0].sum()
-        first = max(0, (self.own[0] + skipped - r.n_node) // r_step)
-        last = min(n, (self.own[1] - 1 + skipped - r.n_node) // r_step + (2 if r.n_node else 1))
-        self.first, self.last = int(first), int(last)
+        self.first = max(0, (self.own[0] + skipped - r.n_node) // r.step)
+        self.last = min(n, (self.own[1] - 1 + skipped - r.n_node) // r.step + (2 if r.n_node else 1))
 
         inner_c, inner_r = np.ones(c.n_node, bool), np.zeros(r.n_node, bool)
-        part = mesh.part(self.first, self.last)
-        assembler = Assembler(plan, part, (free[0] if self.first == 0 else inner_c, free[1] if last == n else inner_c),
-                              (kept[0] if self.first == 0 else inner_r, kept[1] if last == n else inner_r), scaling)
-        # sizes of shared nodes depend on both neighbours
-        assembler.column_scale = scaling.columns(c, mesh.lengths)[self.first * c_step:][:len(assembler.column_scale)]
-        assembler.row_scale = scaling.rows(r, mesh.lengths)[self.first * r_step:][:len(assembler.row_scale)]
-        self.assembler = assembler
-        pattern = assembler.pattern
-        row_start = 0 if self.first == 0 else self.first * r_step + r.n_node - skipped
-        column_start = 0 if self.first == 0 else self.first * c_step + free[0].sum() - c.n_node
+        at_start, at_end = self.first == 0, self.last == n
+        part, before, after = self._surroundings(mesh)
+        self.assembler = Assembler(
+            plan, part, (free[0] if at_start else inner_c, free[1] if at_end else inner_c),
+            (kept[0] if at_start else inner_r, kept[1] if at_end else inner_r), scaling, before, after)
+        self.mesh = mesh
+        pattern = self.assembler.pattern
+        row_start = 0 if at_start else self.first * r.step + r.n_node - skipped
+        column_start = 0 if at_start else self.first * c.step + n_free - c.n_node
         self.local_rows = slice(self.own[0] - row_start, self.own[1] - row_start)
         indptr = pattern.indptr[self.local_rows.start:self.local_rows.stop + 1]
-        self.entries = slice(indptr[0], indptr[-1])
-        local = SimpleNamespace(indptr=indptr - indptr[0], indices=pattern.indices[self.entries] + column_start)
+        self.entries = slice(int(indptr[0]), int(indptr[-1]))
+        local = SimpleNamespace(indptr=indptr - indptr[0],
+                                indices=pattern.indices[self.entries].astype(PETSc.IntType) + column_start,
+                                n_node=(c.n_node, r.n_node))
+        elements = np.arange(self.slab[0], self.slab[1] + 1)
+        local.column_starts, local.row_starts = (
+            np.append([0] if comm.rank == 0 else [], np.minimum(first + step * elements, bounds[-1])).astype(np.int64)
+            for first, step in ((n_free, c.step), (r.n_node - skipped, r.step)))
         self.linear = Solver(local, options or {}, PETSc.Comm(comm))
-        n_own = self.own[1] - self.own[0]
-        self._whole = PETSc.Vec().createMPI((n_own, None), comm=PETSc.Comm(comm))
-        self._part = PETSc.Vec().createSeq(len(pattern.columns))
-        needed = PETSc.IS().createStride(len(pattern.columns), column_start, 1, comm=PETSc.COMM_SELF)
+        self._whole = PETSc.Vec().createMPI((self.own[1] - self.own[0], None), comm=PETSc.Comm(comm))
+        self._part = PETSc.Vec().createSeq(pattern.n_columns)
+        needed = PETSc.IS().createStride(pattern.n_columns, column_start, 1, comm=PETSc.COMM_SELF)
         self._scatter = PETSc.Scatter().create(self._whole, needed, self._part, None)
-        self.seconds, self.backward_error = {"assemble": 0.0, "solve": 0.0}, 0.0
+        self._own_columns = slice(self.own[0] - column_start, self.own[1] - column_start)
+        self.seconds, self.backward_error, self._error = defaultdict(float), 0.0, None
+
+    def _surroundings(self, mesh):
+        """The mesh of the evaluated elements and their neighbours, and how many neighbours there are at both ends."""
+        before, after = min(self.first, 1), min(mesh.n_elements - self.last, 1)
+        return mesh.part(self.first - before, self.last + after), before, after
+
+    @property
+    def where(self):
+        """This rank's share, in words."""
+        start, stop = self.slab
+        nodes = self.mesh.nodes
+        return (f"elements {self.first_element + start} to {self.first_element + stop - 1}, "
+                f"t = {nodes[start]:g} to {nodes[stop]:g}")
 
     @property
     def n_unknowns(self):
-        return self.comm.allreduce(int(self.own[1] - self.own[0]))
+        return self.comm.allreduce(self.own[1] - self.own[0])
 
-    def local_dofs(self, x):
-        """The dofs of the elements that this rank evaluates, of all dofs `x`."""
-        start = self.first * self.plan.columns.step
-        return x[start:start + self.assembler.pattern.n_columns_full].copy()
+    def place(self, mesh, first_element=0):
+        self.mesh, self.first_element = mesh, first_element
+        self.assembler.place(*self._surroundings(mesh))
+
+    def share(self, x):
+        columns = self.assembler.pattern.column_index
+        self._whole.array[:] = x[columns][self._own_columns]
+        self._scatter.scatter(self._whole, self._part)
+        x[columns] = self._part.array
+
+    def gather(self, x, root=None):
+        own = np.ascontiguousarray(self.own_part(x)[self.plan.columns.n_node if self.slab[0] else 0:])
+        counts = self.comm.allgather(len(own))
+        whole = np.empty(sum(counts)) if root is None or root == self.comm.rank else None
+        if root is None:
+            self.comm.Allgatherv(own, (whole, counts))
+        else:
+            self.comm.Gatherv(own, (whole, counts) if root == self.comm.rank else None, root)
+        return whole
+
+    def end(self, x):
+        return self.comm.bcast(super().end(self.own_part(x)), self.comm.size - 1)
 
     def evaluate(self, x):
+        """As in `ChainSystem`; an error of this rank is kept until `norm`, where the ranks meet."""
         start = time.perf_counter()
-        residual, data = self.assembler.evaluate(x)
+        try:
+            residual, data = self.assembler.evaluate(x)
+        except Exception as error:
+            self._error = error
+            return np.full(self.own[1] - self.own[0], np.nan)
         self.data = data[self.entries]
         self.seconds["assemble"] += time.perf_counter() - start
         return residual[self.local_rows]
+
+    def linear_step(self, residual):
+        error = step = None
+        try:
+            step = super().linear_step(residual)
+        except Exception as failure:
+            error = failure
+        agree(self.comm, error, self.where)
+        return step
 
     def moved(self, x, step, length):
         self._whole.array[:] = step
@@ -94,25 +145,17 @@ class DistributedChainSystem(ChainSystem):
         from mpi4py import MPI
 
         local = float(np.abs(values).max(initial=0.0))
-        return self.comm.allreduce(local if np.isfinite(local) else np.inf, op=MPI.MAX)
+        norm = self.comm.allreduce(local if np.isfinite(local) else np.inf, op=MPI.MAX)
+        if norm == np.inf:
+            error, self._error = self._error, None
+            agree(self.comm, error, self.where)
+        return norm
 
-    def worst(self, residual):
-        padded = np.zeros(len(self.assembler.pattern.rows))
-        padded[self.local_rows] = residual
-        local = self.assembler.mesh, super().worst(padded)[0]
-        size = float(np.abs(residual).max(initial=0.0))
-        found = self.comm.allgather((size if np.isfinite(size) else np.inf, local[1] + self.first))
-        element = max(found)[1]
-        return element, self.mesh.nodes[element]
-
-    def gather(self, x):
-        """All dofs, on every rank, from each rank's local ones."""
-        c = self.plan.columns
-        step = c.step
-        start, stop = self.slabs[self.comm.rank]
-        shift = self.first * step
-        own = x[(c.n_node + start * step if start else 0) - shift:c.n_node + stop * step - shift]
-        counts = self.comm.allgather(len(own))
-        whole = np.empty(sum(counts))
-        self.comm.Allgatherv(np.ascontiguousarray(own), (whole, counts))
-        return whole
+    def worst(self, residual, x=None):
+        element, size = self._worst(residual, x, self.local_rows.start)
+        found = self.comm.allgather((size, -element))  # of infinite ones the first
+        element = -max(found)[1]
+        slabs = [[self.first_element + end for end in slab] for slab in self.comm.allgather(self.slab)]
+        time, element = self.mesh.nodes[element], self.first_element + element
+        rank, (start, stop) = next((r, s) for r, s in enumerate(slabs) if element < s[1])
+        return {"element": element, "time": time, "rank": rank, "slab": [start, stop - 1]}

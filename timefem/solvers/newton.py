@@ -33,7 +33,7 @@ class Newton:
         validate.integer("max_iterations", self.max_iterations, minimum=1)
 
 
-def newton(chain, x, settings, reference, on_iteration=lambda iteration, norm: None):
+def newton(chain, x, settings, reference, on_iteration=lambda iteration, norm, x: None):
     """Solve `chain` (a `ChainSystem`) for its free dofs, from the guess `x`.
 
     Parameters
@@ -45,7 +45,7 @@ def newton(chain, x, settings, reference, on_iteration=lambda iteration, norm: N
     reference : float
         Size of the scaled state; tolerances are relative to it.
     on_iteration : callable
-        Told the iteration and its residual norm.
+        Told the iteration, its residual norm, finite, and the iterate; what it returns, if true, stops the iteration.
 
     Returns
     -------
@@ -58,19 +58,20 @@ def newton(chain, x, settings, reference, on_iteration=lambda iteration, norm: N
     for iteration in range(settings.max_iterations + 1):
         norm = chain.norm(residual)
         history.append(norm)
-        on_iteration(iteration, norm)
         if not np.isfinite(norm):
-            return x, Status.failure("not finite", *chain.worst(residual), history)
+            return x, Status.failure("not finite", history=history, **chain.worst(residual, x))
         settled = norm <= settings.tol_residual * reference or (iteration and norm >= 0.5 * history[-2])
         if increment <= settings.tol_increment * reference and settled:
             return x, Status(True, residual_history=history)
+        if on_iteration(iteration, norm, x):
+            return x, Status.failure("stopped", chain.first_element, chain.mesh.nodes[0], history)
         if iteration == settings.max_iterations:
             break
         try:
             step = chain.linear_step(residual)
         except SolveError as error:
             reason = "singular tangent" if isinstance(error, SingularMatrix) else "linear solver failed"
-            return x, Status.failure(reason, *chain.worst(residual), history, str(error))
+            return x, Status.failure(reason, history=history, detail=str(error), **chain.worst(residual))
         length = 1.0
         while True:
             trial = chain.moved(x, step, -length)
@@ -80,4 +81,4 @@ def newton(chain, x, settings, reference, on_iteration=lambda iteration, norm: N
                 break
             length /= 2
         x, increment = trial, length * chain.norm(step)
-    return x, Status.failure("not converged", *chain.worst(residual), history)
+    return x, Status.failure("not converged", history=history, **chain.worst(residual))

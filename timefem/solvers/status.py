@@ -2,6 +2,13 @@
 
 from dataclasses import asdict, dataclass, field
 
+REMEDIES = {"not converged": "use a smaller step (more elements), a better guess or line_search=True",
+            "singular tangent": "check for redundant constraints, or use a smaller step",
+            "linear solver failed": "use backend='chain', or other options",
+            "not finite": "the model gave NaN or infinity: use a smaller step or check loads and potentials",
+            "no guess": "use a smaller step (more elements) or guess='constant'",
+            "stopped": "go on from the checkpoint with timefem.restart"}
+
 
 @dataclass
 class Status:
@@ -11,7 +18,8 @@ class Status:
     ----------
     success : bool
     reason : str
-        "converged", "not converged", "singular tangent", "linear solver failed", "not finite", "no guess".
+        "converged", "not converged", "singular tangent", "linear solver failed", "not finite", "no guess", or
+        "stopped" (by SIGTERM, when there is a checkpoint to go on from).
     message : str
         One line for people: what happened, where, and a remedy.
     element : int or None
@@ -20,6 +28,10 @@ class Status:
         Start of that element [s].
     residual_history : list of float
         Scaled residual norm per Newton iteration, of the failed element or window, or of a global solve.
+    rank : int or None
+        Rank that failed, where elements are shared among ranks.
+    slab : list of int or None
+        First and last element of that rank.
     """
 
     success: bool
@@ -28,19 +40,18 @@ class Status:
     element: int | None = None
     time: float | None = None
     residual_history: list = field(default_factory=list)
+    rank: int | None = None
+    slab: list | None = None
 
     as_dict = asdict
 
     @classmethod
-    def failure(cls, reason, element, time, history, detail=""):
+    def failure(cls, reason, element, time, history, detail="", rank=None, slab=None):
         """A failed solve, with the remedy that fits the reason."""
         history = [float(r) for r in history]
         trail = ", ".join(f"{r:.2e}" for r in history[-6:])
-        remedy = {"not converged": "use a smaller step (more elements), a better guess or line_search=True",
-                  "singular tangent": "check for redundant constraints, or use a smaller step",
-                  "linear solver failed": "use backend='chain', or other options",
-                  "not finite": "the model gave NaN or infinity: use a smaller step or check loads and potentials",
-                  "no guess": "use a smaller step (more elements) or guess='constant'"}
-        message = (f"{reason} in element {element} at t = {time:g}" + (f" (residuals {trail})" if trail else "")
-                   + (f" [{detail}]" if detail else "") + f": {remedy[reason]}")
-        return cls(False, reason, message, int(element), float(time), history)
+        message = (f"{reason} in element {element} at t = {time:g}"
+                   + (f", on rank {rank} (elements {slab[0]} to {slab[1]})" if rank is not None else "")
+                   + (f" (residuals {trail})" if trail else "") + (f" [{detail}]" if detail else "")
+                   + f": {REMEDIES[reason]}")
+        return cls(False, reason, message, int(element), float(time), history, rank, slab)

@@ -17,6 +17,11 @@ BACKENDS = {
     "sksparse": ("sksparse", ("sksparse",), "make env, or pip install 'timefem[sparse]'"),
 }
 
+METHODS = {  # of the backend "petsc": options of PETSc
+    "mumps": {"pc_type": "lu", "pc_factor_mat_solver_type": "mumps"},
+    "chain": {"pc_type": "python"},
+}
+
 REFINE_ABOVE = 1e-14  # backward error from which one step of refinement is tried
 REFUSE_ABOVE = 1e-6  # backward error that is no solution
 
@@ -37,6 +42,24 @@ def check_backend(name):
         raise MissingBackend(f"backend {name!r} needs {' and '.join(missing)}, which is not installed: "
                              f"{BACKENDS[name][2]}; backend 'chain' needs nothing")
     return name
+
+
+def method_options(method, backend, options):
+    """PETSc options of a method, with the given ones.
+
+    Raises
+    ------
+    InputError
+        For an unknown method, another backend, or options that contradict it.
+    """
+    validate.choice("method", method, tuple(METHODS))
+    if backend != "petsc":
+        raise validate.InputError(f"method is given, but the backend is {backend!r}: add backend='petsc'")
+    given = {key.removeprefix("-").removeprefix("timefem_"): key for key in options or {}}
+    for key in METHODS[method]:
+        if key in given:
+            raise validate.InputError(f"give either method or the PETSc option {given[key]!r}")
+    return {**METHODS[method], **(options or {})}
 
 
 def make_linear_solver(name, pattern, options=None):

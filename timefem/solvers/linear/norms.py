@@ -1,5 +1,6 @@
 """Norms of large sparse matrices without copies: a copy of the numbers costs as much as the assembly."""
 
+import numpy as np
 from numba import njit
 
 
@@ -14,3 +15,13 @@ def infinity_norm(indptr, data):
         if not total <= norm:
             norm = total
     return norm
+
+
+@njit(cache=True)
+def product_of_magnitudes(indptr, indices, data, v):
+    """`|A| |v|` of a CSR matrix."""
+    product = np.zeros(len(indptr) - 1)
+    for r in range(len(product)):
+        for k in range(indptr[r], indptr[r + 1]):
+            product[r] += abs(data[k] * v[indices[k]])
+    return product

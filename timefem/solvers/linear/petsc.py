@@ -6,22 +6,26 @@ import numpy as np
 
 from ...errors import InputError, SolveError
 from .base import LinearSolver
+from .norms import infinity_norm
+from .petsc_matrix import AssembledMatrix, RowMatrix
+from .substructure import Substructure
 
 PREFIX = "timefem_"
 WORKSPACE = PREFIX + "mat_mumps_icntl_14"  # extra workspace of MUMPS in percent, for pivots that are delayed
 WORKSPACE_PERCENT = (100, 400, 1600)
+LAG = PREFIX + "pc_chain_lag"  # time-chain substructuring factors in every lag-th Newton iteration only
 WORKSPACE_ERRORS = (-8, -9, -14, -15, -17, -20)  # INFOG(1) of MUMPS
 
 _given = []  # options in PETSc's database that came from the last solver made here
 
 
 class Solver(LinearSolver):
-    """KSP with `preonly`, LU and MUMPS unless options say otherwise.
+    """KSP with `preonly`, LU and MUMPS unless options say otherwise; `pc_type python` is time-chain substructuring.
 
     Parameters
     ----------
     pattern : object with `indptr`, `indices`
-        CSR pattern of the local rows, with global columns.
+        CSR pattern of the local rows, with global columns. For substructuring also the slabs, see `SlabRows`.
     options : dict
         PETSc options without prefix, for instance {"ksp_type": "gmres", "pc_type": "bjacobi"}.
     comm : PETSc communicator, optional
@@ -33,14 +37,9 @@ class Solver(LinearSolver):
     def __init__(self, pattern, options, comm=None):
         from petsc4py import PETSc
 
-        super().__init__(pattern, {})
-        self.PETSc, n = PETSc, len(pattern.indptr) - 1
-        self.comm = comm or PETSc.COMM_SELF
-        self.sizes = ((n, None), (n, None))
-        first = self.comm.tompi4py().exscan(n) if self.comm.size > 1 else 0
-        indptr, indices, self.places = _with_diagonal(pattern.indptr, pattern.indices, first or 0)
-        self.indptr, self.indices = (np.asarray(a, dtype=PETSc.IntType) for a in (indptr, indices))
-        self.A, self.ksp = None, PETSc.KSP().create(self.comm)
+        self.PETSc, self.comm, self._row_starts = PETSc, comm or PETSc.COMM_SELF, pattern.indptr
+        PETSc.garbage_cleanup(self.comm)  # what Python let go of is freed only here
+        self.ksp = PETSc.KSP().create(self.comm)
         self.options = PETSc.Options()
         while _given:
             self.options.delValue(_given.pop())
@@ -58,22 +57,33 @@ class Solver(LinearSolver):
             self.ksp.setFromOptions()
         except PETSc.Error as error:
             raise InputError(f"PETSc does not take the options {options}: {_reason(error)}") from error
+        self.chain = self._make_chain(pattern) if self.ksp.pc.getType() == "python" else None
+        self.matrix = RowMatrix(pattern, self.comm) if self.chain else AssembledMatrix(pattern, self.comm)
+        self.A = self.matrix.mat
+        self.ksp.setOperators(self.A)
+        self.x, self.b = self.A.createVecs()
+
+    def _make_chain(self, pattern):
+        try:
+            lag = self.options.getInt(LAG, 1)
+        except self.PETSc.Error as error:
+            raise InputError(f"-{LAG} must be an integer: {_reason(error)}") from error
+        if lag > 1 and self.ksp.getType() == "preonly":
+            raise InputError(f"-{LAG} {lag} needs a Krylov method, for instance -{PREFIX}ksp_type gmres")
+        chain = Substructure(pattern, self.comm, PREFIX, lag)
+        self.ksp.pc.setPythonContext(chain)
+        return chain
 
     def _set(self, key, value):
         self.options[key] = value
         _given.append(key)
 
     def factor(self, data):
-        values = np.zeros(len(self.indices))
-        values[self.places] = data
-        if self.A is None:
-            self.A = self.PETSc.Mat().createAIJ(self.sizes, csr=(self.indptr, self.indices, values), comm=self.comm)
-            self.ksp.setOperators(self.A)
-            self.x, self.b = self.A.createVecs()
-        else:
-            self.A.setValuesCSR(self.indptr, self.indices, values)
-            self.A.assemble()
-        self._norm = self.A.norm(self.PETSc.NormType.INFINITY)
+        self.matrix.take(data)
+        self._data, self._norm = data, self._largest(np.array([infinity_norm(self._row_starts, data)]))
+        if self.chain:
+            self._call(self.chain.factor, data)
+            return
         for percent in WORKSPACE_PERCENT:
             if self._own_workspace and percent > WORKSPACE_PERCENT[0]:
                 self._set(WORKSPACE, percent)
@@ -101,15 +111,25 @@ class Solver(LinearSolver):
         raise AssertionError("PETSc keeps its own matrix: `factor` does it all")
 
     def solve(self, b):
-        self.b.array[:] = b
-        self._call(self.ksp.solve, self.b, self.x)
+        return self._solve(self.ksp.solve, self.b, b, self.x)
+
+    def solve_transposed(self, b):
+        """Solution x of A^T x = b, shape (n,)."""
+        return self._solve(self.ksp.solveTranspose, self.x, b, self.b)
+
+    def _solve(self, solve, right, b, solution):
+        right.array[:] = b
+        self._call(solve, right, solution)
         self._check_options()
+        if self.ksp.reason < 0 and self.chain and not self.chain.current:  # the factors are too old
+            self._call(self.chain.factor, self._data, True)
+            self._call(solve, right, solution)
         if self.ksp.reason < 0:
             names = {v: k for k, v in vars(self.PETSc.KSP.ConvergedReason).items() if isinstance(v, int)}
             status = self._mumps_status()
             raise SolveError(f"backend 'petsc': KSP stopped with {names.get(self.ksp.reason, self.ksp.reason)} after "
                              f"{self.ksp.its} iterations" + (f" (MUMPS INFOG(1) = {status})" if status else ""))
-        return self.x.array.copy()
+        return solution.array.copy()
 
     def _check_options(self):
         """Refuse options that PETSc has not looked at in the first solve: they are misspelt or belong elsewhere."""
@@ -131,17 +151,6 @@ class Solver(LinearSolver):
         residual = b - product.array
         scale = self._norm * self._largest(x) + self._largest(b)
         return residual, self._largest(residual) / scale if scale > 0 else 0.0
-
-
-def _with_diagonal(indptr, indices, first):
-    """CSR pattern with all diagonal entries, which PETSc's own factorisations ask for, and the places of the others."""
-    n = len(indptr) - 1
-    rows = np.repeat(np.arange(n), np.diff(indptr))
-    width = int(max(indices.max(), first + n)) + 1
-    keys = rows * width + indices
-    every = np.union1d(keys, np.arange(n) * width + first + np.arange(n))
-    counts = np.bincount(every // width, minlength=n)
-    return np.concatenate([[0], np.cumsum(counts)]), every % width, np.searchsorted(every, keys)
 
 
 def _mpi():

@@ -1,0 +1,191 @@
+"""A chain of elements with conditions, and unknowns, of its own at each end."""
+
+import time
+from types import SimpleNamespace
+
+import numpy as np
+
+from ..assembly import Assembler
+from .chain_system import ChainSystem
+from .linear import make_linear_solver
+
+
+class EndBlock:
+    """What an end of the time span adds to the equations: conditions, unknown numbers, forces on the node.
+
+    Parameters
+    ----------
+    node, unknowns : SX
+        Symbols of the dofs of the node, in the order of `ElementPlan.columns`, and of the unknowns of the block.
+    rows : SX
+        Conditions: expressions that are zero.
+    node_rows : SX, optional
+        What is added to the rows of the node, in the order of `ElementPlan.rows`; none unless given.
+    sizes : array_like, optional
+        Sizes of the unknowns, for scaling.
+    """
+
+    def __init__(self, node, unknowns, rows, node_rows=None, sizes=None):
+        import casadi as ca
+
+        self.n_unknowns, self.n_rows = unknowns.numel(), rows.numel()
+        node_rows = ca.SX(0, 1) if node_rows is None else node_rows
+        self.n_node_rows = node_rows.numel()
+        x, values = ca.vertcat(node, unknowns), ca.densify(ca.vertcat(node_rows, rows))
+        self._function = ca.Function("end", [x], [values, ca.densify(ca.jacobian(values, x))])
+        self.sizes = np.ones(self.n_unknowns) if sizes is None else np.asarray(sizes, float)
+
+    @classmethod
+    def none(cls, n_node):
+        """A block that adds nothing."""
+        import casadi as ca
+
+        return cls(ca.SX.sym("node", n_node), ca.SX(0, 1), ca.SX(0, 1))
+
+    def __call__(self, x):
+        """Rows and their Jacobian at the node's dofs followed by the unknowns: (n,), (n, n_node + n_unknowns)."""
+        values, jacobian = self._function(x)
+        return np.array(values).ravel(), np.array(jacobian)
+
+
+class BoundarySystem(ChainSystem):
+    """`ChainSystem` whose ends may be free, with an `EndBlock` at each.
+
+    Its unknowns `x` are those of the start block, all dofs of the chain, and those of the end block.
+
+    Parameters
+    ----------
+    plan, mesh, scaling, backend, options
+        As in `ChainSystem`.
+    free, kept : (ndarray of bool, ndarray of bool)
+        Dofs and tests of the first and the last node that take part.
+    start, end : EndBlock
+    """
+
+    def __init__(self, plan, mesh, scaling, free, kept, start, end, backend="chain", options=None):
+        self.plan, self.mesh, self.free, self.kept = plan, mesh, free, kept
+        self.slab, self.first, self.last = (0, mesh.n_elements), 0, mesh.n_elements
+        self.blocks = start, end
+        self.assembler = Assembler(plan, mesh, free, kept, scaling)
+        p = self.assembler.pattern
+        n_rows, n_columns = p.n_rows + start.n_rows + end.n_rows, p.n_columns + start.n_unknowns + end.n_unknowns
+        if n_rows != n_columns:
+            raise ValueError(f"{n_rows} equations for {n_columns} unknowns")
+        self._join(p)
+        self.linear = make_linear_solver(backend, self.pattern, options)
+        self.seconds, self.backward_error = {"assemble": 0.0, "solve": 0.0}, 0.0
+        self._weights = None
+
+    # ---- the pattern: rows of the start block, rows of the chain, rows of the end block; columns alike
+
+    def _join(self, p):
+        start, end = self.blocks
+        shift = start.n_unknowns
+        # rows of the first and of the last node that get entries of the blocks, with all columns of the block
+        head, tail = (int(k.sum()) if b.n_node_rows else 0 for k, b in zip(self.kept, self.blocks, strict=True))
+        first = np.arange(shift + int(self.free[0].sum()))
+        n = shift + p.n_columns + end.n_unknowns
+        last = np.arange(n - end.n_unknowns - int(self.free[1].sum()), n)
+        stop = p.n_rows - tail
+        lists, self._head, self._tail = [np.tile(first, start.n_rows)], [], []
+        lengths = [len(first)] * start.n_rows
+        for rows, columns, places in ((range(head), first, self._head), (range(stop, p.n_rows), last, self._tail)):
+            for row in rows:
+                own = p.indices[p.indptr[row]:p.indptr[row + 1]] + shift
+                merged = np.union1d(own, columns)
+                at = len(merged) - len(merged)
+                places.append((row, merged, np.searchsorted(merged, own), np.searchsorted(merged, columns) + at))
+        lists += [merged for _, merged, _, _ in self._head]
+        lengths += [len(merged) for _, merged, _, _ in self._head]
+        self._middle = slice(p.indptr[head], p.indptr[stop])
+        lists.append(p.indices[self._middle] + shift)
+        lengths = np.concatenate([lengths, np.diff(p.indptr[head:stop + 1]), [len(m) for _, m, _, _ in self._tail],
+                                  [len(last)] * end.n_rows]).astype(np.int64)
+        lists += [merged for _, merged, _, _ in self._tail] + [np.tile(last, end.n_rows)]
+        starts = [s.copy() for s in (p.column_starts, p.row_starts)]
+        for s, a, b in zip(starts, (start.n_unknowns, start.n_rows), (end.n_unknowns, end.n_rows), strict=True):
+            s[1:] += a
+            s[-1] += b
+        indices = np.concatenate(lists)
+        self.pattern = SimpleNamespace(
+            indptr=np.concatenate([[0], np.cumsum(lengths)]).astype(p.indptr.dtype), indices=indices.astype(
+                p.indices.dtype), column_starts=starts[0], row_starts=starts[1], n_columns=n, n_rows=n)
+
+    @property
+    def n_unknowns(self):
+        return self.pattern.n_columns
+
+    # ---- values
+
+    def split(self, x):
+        """Unknowns of the start block, dofs of the chain, unknowns of the end block."""
+        a, b = (block.n_unknowns for block in self.blocks)
+        return x[:a], x[a:len(x) - b], x[len(x) - b:]
+
+    def _block_values(self, x):
+        """Scaled rows, and scaled Jacobian by the free dofs and the unknowns in time order, of both blocks."""
+        first, chain, last = self.split(x)
+        n, out = self.plan.columns.n_node, []
+        a = self.assembler
+        ends = ((chain[:n], first, a.column_scale[:n], a.row_scale[:self.plan.rows.n_node]),
+                (chain[len(chain) - n:], last, a.column_scale[len(chain) - n:],
+                 a.row_scale[len(a.row_scale) - self.plan.rows.n_node:]))
+        for i, (block, (node, unknowns, sizes, weights)) in enumerate(zip(self.blocks, ends, strict=True)):
+            values, jacobian = block(np.concatenate([node, unknowns]))
+            jacobian = jacobian * np.concatenate([sizes, block.sizes])
+            columns = np.concatenate([np.flatnonzero(self.free[i]), n + np.arange(block.n_unknowns)])
+            if i == 0:  # unknowns of the block come before the node
+                columns = np.roll(columns, block.n_unknowns)
+            rows = np.flatnonzero(self.kept[i]) if block.n_node_rows else np.zeros(0, int)
+            rows = np.concatenate([rows, block.n_node_rows + np.arange(block.n_rows)])
+            values, jacobian = values[rows], jacobian[np.ix_(rows, columns)]
+            weight = np.ones(len(rows))
+            if block.n_node_rows:
+                weight[:len(rows) - block.n_rows] = weights[self.kept[i]]
+            out.append((values, jacobian, weight))
+        if self._weights is None:  # rows of the conditions are brought to size one
+            self._weights = [1 / np.maximum(np.abs(j[len(j) - b.n_rows:]).max(axis=1, initial=0.0), 1e-300)
+                             for (_, j, _), b in zip(out, self.blocks, strict=True)]
+        for (values, jacobian, weight), own, block in zip(out, self._weights, self.blocks, strict=True):
+            weight[len(weight) - block.n_rows:] = own
+            values *= weight
+            jacobian *= weight[:, None]
+        return [(v, j) for v, j, _ in out]
+
+    def evaluate(self, x):
+        start = time.perf_counter()
+        residual, data = self.assembler.evaluate(self.split(x)[1])
+        p = self.assembler.pattern
+        (first, first_jacobian), (last, last_jacobian) = self._block_values(x)
+        n_first, n_last = len(self._head), len(self._tail)
+        residual[:n_first] += first[:n_first]
+        residual[len(residual) - n_last:] += last[:n_last]
+
+        def merged(places, jacobian):
+            out = []
+            for (row, columns, own, of_block), added in zip(places, jacobian, strict=False):
+                values = np.zeros(len(columns))
+                values[own] = data[p.indptr[row]:p.indptr[row + 1]]
+                values[of_block] += added
+                out.append(values)
+            return out
+
+        self.data = np.concatenate([first_jacobian[n_first:].ravel(), *merged(self._head, first_jacobian),
+                                    data[self._middle], *merged(self._tail, last_jacobian),
+                                    last_jacobian[n_last:].ravel()])
+        self.seconds["assemble"] += time.perf_counter() - start
+        return np.concatenate([first[n_first:], residual, last[n_last:]])
+
+    def moved(self, x, step, length):
+        first, chain, last = self.split(x.copy())
+        a, b = len(first), len(step) - len(last)
+        first += length * step[:a] * self.blocks[0].sizes
+        last += length * step[b:] * self.blocks[1].sizes
+        index = self.assembler.pattern.column_index
+        chain[index] += length * step[a:b] * self.assembler.column_scale[index]
+        return np.concatenate([first, chain, last])
+
+    def worst(self, residual, x=None):
+        a, b = (block.n_rows for block in self.blocks)
+        inner = residual[a:len(residual) - b]
+        return super().worst(inner, None if x is None else self.split(x)[1])

@@ -1,0 +1,13 @@
+"""A body in units of its own."""
+
+from ..mechanics import Pose, RigidBody, System
+from ..problems import InitialValueProblem
+
+
+def unit_body(rotation="quaternion", inverse_mass="polynomial", t_end=5.0):
+    """A free body of unit mass and inertia that turns at about 1 rad/s: every number in the tangent is O(1).
+
+    Slopes of condition numbers show on coarse meshes here, while a body in SI units hides some behind its inertia.
+    """
+    body = RigidBody(1, [1, 1, 1], rotation, inverse_mass, name="body")
+    return InitialValueProblem(System([body]), {body: Pose(angular_velocity=(0, 0.7, 0.7))}, (0, t_end))

@@ -1,0 +1,184 @@
+"""Condition number of the tangent against the length of the elements."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import validate
+from ..assembly import Scaling, TimeMesh
+from ..elements import BubnovGalerkin, ElementPlan, MixedGalerkin, TimeElement
+from ..errors import IllConditioned, InputError, SolveError
+from ..problems import InitialValueProblem
+from ..solution import Solution
+from ..solving import solve
+
+TANGENTS = ("assembled", "step")
+
+
+@dataclass(frozen=True)
+class Conditioning:
+    """Condition numbers of one method on several meshes.
+
+    Attributes
+    ----------
+    element : TimeElement
+    scaling, tangent : str
+    norm : int
+    n_elements, n_unknowns : ndarray of int, shape (n,)
+    h : ndarray, shape (n,)
+        Length of the elements [s].
+    largest, smallest : ndarray, shape (n,)
+        `|A|` and `1 / |A^-1|`; in the 2-norm the extreme singular values.
+    """
+
+    element: TimeElement
+    scaling: str
+    norm: int
+    tangent: str
+    n_elements: np.ndarray
+    n_unknowns: np.ndarray
+    h: np.ndarray
+    largest: np.ndarray
+    smallest: np.ndarray
+
+    @property
+    def condition(self):
+        """Condition numbers, shape (n,)."""
+        return self.largest / self.smallest
+
+    @property
+    def slopes(self):
+        """Powers of 1/h from one mesh to the next, shape (n - 1,)."""
+        return -np.diff(np.log(self.condition)) / np.diff(np.log(self.h))
+
+    @property
+    def slope(self):
+        """Power of 1/h, fitted over all meshes; NaN for a single mesh."""
+        if len(self.h) < 2:
+            return float("nan")
+        return float(-np.polyfit(np.log(self.h), np.log(self.condition), 1)[0])
+
+    @property
+    def label(self):
+        """Short name of the method, for tables and figures."""
+        multipliers = getattr(self.element, "multipliers", None)
+        name = f"{'mG' if self.element.name == 'mg' else 'BG'}({self.element.degree})"
+        return ", ".join(filter(None, (name, multipliers, "one step" if self.tangent == "step" else None)))
+
+    def facts(self):
+        """Everything as plain data."""
+        numbers = {name: getattr(self, name).tolist()
+                   for name in ("n_elements", "n_unknowns", "h", "largest", "smallest", "condition", "slopes")}
+        return {"element": self.element.name, "degree": self.element.degree,
+                "multipliers": getattr(self.element, "multipliers", "discontinuous"), "scaling": self.scaling,
+                "norm": self.norm, "tangent": self.tangent, **numbers, "slope": self.slope}
+
+
+def conditioning(problem, element, n_elements=(50, 100, 200), *, scaling="none", norm=2, tangent="assembled",
+                 trajectory=None, backend=None):
+    """Condition numbers of the tangent at the solved trajectory.
+
+    The inverse is not formed: extreme singular values by Lanczos' method on `A^T A` and on the factorised inverse, the
+    1-norm of the inverse by Higham's estimator. Their dependence on the scaling is why the scaling has to be named.
+
+    Parameters
+    ----------
+    problem : InitialValueProblem or Case
+    element : MixedGalerkin or BubnovGalerkin
+    n_elements : sequence of int
+        Numbers of elements of equal length.
+    scaling : {"none", "reference", "weights", "full"}
+        See `timefem.assembly.scaling`.
+    norm : {2, 1}
+    tangent : {"assembled", "step"}
+        Of all elements at once, or of the first one alone, as in a march.
+    trajectory : Solution, optional
+        A solution of the problem at which to take the tangents, where the element itself finds none; default: the
+        element's own on each mesh.
+    backend : {"chain", "petsc"}, optional
+        Factorisation of the assembled tangent; "chain" unless given. Under mpirun, "petsc" shares products and solves
+        among the ranks.
+
+    Returns
+    -------
+    Conditioning
+
+    Raises
+    ------
+    InputError
+        For input that cannot be used.
+    SolveError
+        When there is no trajectory, or a tangent is singular.
+    """
+    from ..solvers.linear import check_backend
+    from .operators import extreme_values
+
+    problem = problem if isinstance(problem, InitialValueProblem) or not hasattr(problem, "make") else problem.make()
+    if not isinstance(problem, InitialValueProblem):
+        raise InputError(f"problem must be an InitialValueProblem or a case, not {problem!r}")
+    if not isinstance(element, MixedGalerkin | BubnovGalerkin):
+        raise InputError(f"element must be a MixedGalerkin or a BubnovGalerkin, not {element!r}")
+    counts = [validate.integer("n_elements", n, minimum=1) for n in np.atleast_1d(n_elements).tolist()]
+    if not counts or len(set(counts)) < len(counts):
+        raise InputError(f"n_elements must be different numbers, not {counts}")
+    validate.choice("norm", norm, (2, 1))
+    validate.choice("tangent", tangent, TANGENTS)
+    scale = Scaling.of(scaling, problem.system, element, problem.t_span[0], problem.z0)
+    if backend is not None and tangent == "step":
+        raise InputError("backend is given, but tangent='step' does not use it")
+    backend = validate.choice("backend", backend or "chain", ("chain", "petsc"))
+    check_backend(backend)
+    if trajectory is not None and not isinstance(trajectory, Solution):
+        raise InputError(f"trajectory must be a Solution, not {trajectory!r}")
+    plan = ElementPlan(problem.system, element)
+    sizes, values = [], []
+    for n in counts:
+        mesh = TimeMesh.uniform(problem.t_span, n)
+        state, multipliers = _nodal_values(problem, element, mesh, trajectory, backend)
+        if tangent == "step":
+            mesh, state, multipliers = mesh.part(0, 1), state[:1], multipliers[:1]
+        operator = _tangent(plan, mesh, scale, backend, plan.columns.pack(state, multipliers))
+        sizes.append(operator.n)
+        values.append(extreme_values(operator, norm))
+    counts, (largest, smallest) = np.array(counts), np.array(values).T
+    span = problem.t_span[1] - problem.t_span[0]
+    return Conditioning(element, scaling, norm, tangent, counts, np.array(sizes), span / counts, largest, smallest)
+
+
+def _nodal_values(problem, element, mesh, trajectory, backend):
+    if trajectory is not None:
+        return (trajectory(mesh.points(element.state.basis)),
+                trajectory.multipliers(mesh.points(element.multiplier.basis)))
+    options = {} if element.can_march else {"driver": "global", "backend": backend}
+    if options and backend == "petsc":
+        options["gather"] = True
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IllConditioned)  # the study says it better
+        solution = solve(problem, element, mesh=mesh, progress=False, **options)
+    if not solution.success:
+        raise SolveError(f"no trajectory on {mesh.n_elements} elements: {solution.status.message}; take more elements, "
+                         "or give a solution of another element as trajectory")
+    return solution.nodal_state, solution.nodal_multipliers
+
+
+def _tangent(plan, mesh, scale, backend, x):
+    from ..solvers.chain_system import ChainSystem
+    from ..solvers.communicator import world
+    from .operators import DistributedTangent, Tangent
+
+    if backend == "chain":
+        chain = ChainSystem(plan, mesh, scale)
+        chain.evaluate(x)
+        return Tangent(chain)
+    comm = world()
+    if comm is None:
+        from mpi4py import MPI
+
+        comm = MPI.COMM_SELF
+    from ..solvers.distributed import DistributedChainSystem
+
+    chain = DistributedChainSystem(plan, mesh, scale, comm)
+    step = plan.columns.step
+    chain.evaluate(x[chain.first * step:chain.last * step + plan.columns.n_node].copy())
+    return DistributedTangent(chain)

@@ -1,0 +1,121 @@
+"""A tangent and its inverse as linear operators, on one process or on all ranks.
+
+Extreme singular values and norms come from SciPy: Lanczos' method (ARPACK) on A^T A and on A^-1 A^-T, and Higham's
+estimator of 1-norms. Under mpirun SciPy runs on rank 0 only, which hands whole vectors to the others; products and
+solves are distributed, and the inverse is never formed.
+"""
+
+from contextlib import suppress
+
+import numpy as np
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, onenormest
+
+from ..errors import SolveError
+
+TOLERANCE = 5e-3  # of the residual of squared singular values, hence half of it in the values, at most
+COLUMNS = 8  # of the block with which 1-norms are estimated
+
+
+class Tangent:
+    """Products and solves with a tangent on this process."""
+
+    comm = None
+
+    def __init__(self, chain):
+        chain.linear.factor(chain.data)
+        self.linear, self.n = chain.linear, chain.n_unknowns
+
+    def apply(self, operation, v):
+        """`A v`, `A^T v`, `A^-1 v` or `A^-T v`, shape (n,)."""
+        if operation == "multiply":
+            return self.linear.matrix @ v
+        if operation == "multiply_transposed":
+            return self.linear.matrix.T @ v
+        return (self.linear.lu.solve if operation == "solve" else self.linear.lu.solve_transposed)(v)
+
+    def one_norm(self):
+        """Largest sum of magnitudes of a column."""
+        return float(abs(self.linear.matrix).sum(axis=0).max())
+
+    def lead(self, work):
+        """The value of `work()`, which may call `apply`."""
+        return work()
+
+
+class DistributedTangent(Tangent):
+    """The same with PETSc; vectors are whole on rank 0, and every rank has its part of the work."""
+
+    def __init__(self, chain):
+        super().__init__(chain)
+        self.comm = self.linear.comm.tompi4py()
+        counts = self.comm.allgather(len(self.linear.b.array))
+        self.counts, self.n = counts, sum(counts)
+
+    def lead(self, work):
+        if self.comm.rank:
+            while (operation := self.comm.bcast(None)) is not None:
+                with suppress(SolveError):  # all ranks fail alike, and rank 0 tells
+                    self._shared(operation, None)
+            value, error = self.comm.bcast(None)
+        else:
+            value, error = None, None
+            try:
+                value = work()
+            except Exception as failure:  # the other ranks wait
+                error = failure
+            self.comm.bcast(None)
+            self.comm.bcast((value, error))
+        if error is not None:
+            raise error
+        return value
+
+    def apply(self, operation, v):
+        self.comm.bcast(operation)
+        return self._shared(operation, np.ascontiguousarray(v))
+
+    def _shared(self, operation, v):
+        x, b = self.linear.x, self.linear.b
+        part = np.empty(self.counts[self.comm.rank])
+        self.comm.Scatterv((v, self.counts), part)
+        if operation == "multiply":
+            x.array[:] = part
+            self.linear.A.mult(x, b)
+            part = b.array.copy()
+        elif operation == "multiply_transposed":
+            b.array[:] = part
+            self.linear.A.multTranspose(b, x)
+            part = x.array.copy()
+        else:
+            part = (self.linear.solve if operation == "solve" else self.linear.solve_transposed)(part)
+        whole = np.empty(self.n) if self.comm.rank == 0 else None
+        self.comm.Gatherv(part, (whole, self.counts))
+        return whole
+
+    def one_norm(self):
+        return float(self.linear.A.norm(self.linear.PETSc.NormType.NORM_1))
+
+
+def extreme_values(tangent, norm):
+    """`|A|` and `1 / |A^-1|` in the 2-norm (the extreme singular values) or the 1-norm."""
+    if norm == 1:
+        return tangent.one_norm(), 1 / tangent.lead(lambda: _inverse_one_norm(tangent))
+    return tangent.lead(lambda: (_largest(tangent, "multiply", "multiply_transposed"),
+                                 1 / _largest(tangent, "solve_transposed", "solve")))
+
+
+def _largest(tangent, first, second):
+    """Largest singular value of the operator `first`, whose transpose is `second`."""
+    squared = LinearOperator((tangent.n,) * 2, lambda v: tangent.apply(second, tangent.apply(first, v.ravel())),
+                             dtype=float)
+    start = np.random.default_rng(0).standard_normal(tangent.n)
+    try:
+        values = eigsh(squared, 1, tol=TOLERANCE, v0=start, return_eigenvectors=False)
+    except ArpackNoConvergence as error:
+        raise SolveError(f"Lanczos' method did not find an extreme singular value: {error}") from error
+    return float(np.sqrt(values[0]))
+
+
+def _inverse_one_norm(tangent):
+    inverse = LinearOperator((tangent.n,) * 2, lambda v: tangent.apply("solve", v.ravel()),
+                             rmatvec=lambda v: tangent.apply("solve_transposed", v.ravel()), dtype=float)
+    return float(onenormest(inverse, t=min(COLUMNS, tangent.n)))

@@ -1,0 +1,122 @@
+"""Rank of the multiplier space: whether the motion determines all multipliers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import validate
+from ..assembly import Assembler, Scaling, TimeMesh
+from ..elements import ElementPlan, TimeElement
+from ..errors import InputError
+from .conditioning import _nodal_values
+
+ROUNDING = 1e-7  # singular values below it, relative to the largest, are zero: they are found as roots of squares
+
+
+@dataclass(frozen=True)
+class MultiplierRank:
+    """Extreme singular values of the constraint block.
+
+    Attributes
+    ----------
+    element : TimeElement
+    all_multipliers : bool
+    n_elements : ndarray of int, shape (n,)
+    n_multipliers, n_tests : ndarray of int, shape (n,)
+        Columns and rows of the block.
+    smallest : ndarray, shape (n,)
+        Smallest singular value over the largest.
+    """
+
+    element: TimeElement
+    all_multipliers: bool
+    n_elements: np.ndarray
+    n_multipliers: np.ndarray
+    n_tests: np.ndarray
+    smallest: np.ndarray
+
+    @property
+    def full_rank(self):
+        """Whether the smallest singular values stand above rounding, shape (n,) of bool."""
+        return self.smallest > ROUNDING
+
+    @property
+    def slope(self):
+        """Power of h with which the smallest singular value falls; 0 for a sound space."""
+        h = 1 / self.n_elements
+        return float(np.polyfit(np.log(h), np.log(np.maximum(self.smallest, 1e-16)), 1)[0])
+
+
+def multiplier_rank(problem, element, n_elements=(20, 40, 80), *, all_multipliers=False):
+    """Smallest singular value of the constraint block of the assembled tangent, over its largest.
+
+    The block has the tests of the equations of motion as rows, the free multipliers as columns, and entries
+    `int phi_i grad Theta^T psi_j dt`, scaled as by scaling="full". Where its columns depend on each other, the motion
+    does not determine the multipliers; where that is nearly so, the condition number has a power of 1/h more.
+
+    Parameters
+    ----------
+    problem : InitialValueProblem
+    element : MixedGalerkin or BubnovGalerkin
+    n_elements : sequence of int
+    all_multipliers : bool
+        Count the multipliers of the first node as unknowns as well, although its tests are left out (continuous
+        multipliers only): the choice that the method avoids.
+
+    Returns
+    -------
+    MultiplierRank
+    """
+    if all_multipliers and not element.multiplier.continuous:
+        raise InputError("all_multipliers=True needs continuous multipliers: all others are unknowns already")
+    plan, results = ElementPlan(problem.system, element), []
+    if not problem.system.n_multipliers:
+        raise InputError("the system has no constraints, hence no multipliers")
+    scale = Scaling.of("full", problem.system, element, problem.t_span[0], problem.z0)
+    for n in n_elements:
+        mesh = TimeMesh.uniform(problem.t_span, validate.integer("n_elements", n, minimum=1))
+        block = _block(plan, mesh, scale, _nodal_values(problem, element, mesh, None, "chain"), all_multipliers)
+        results.append((n, block.shape[1], block.shape[0], _ratio(block)))
+    counts, columns, rows, smallest = (np.array(v) for v in zip(*results, strict=True))
+    return MultiplierRank(element, all_multipliers, counts, columns, rows, smallest)
+
+
+def _block(plan, mesh, scale, values, all_multipliers):
+    import scipy.sparse as sp
+
+    from ..solvers.chain_system import initial_value_ends
+
+    free, kept = initial_value_ends(plan, plan.element)
+    if all_multipliers:
+        free = np.array(free[0]), free[1]
+        free[0][plan.columns.fields[1][0]] = True
+    assembler = Assembler(plan, mesh, free, kept, scale)
+    _, data = assembler.evaluate(plan.columns.pack(*values))
+    pattern = assembler.pattern
+    matrix = sp.csr_matrix((data, pattern.indices, pattern.indptr), shape=(len(pattern.indptr) - 1, pattern.n_columns))
+    tests = _belongs(plan.rows, 0, mesh.n_elements)[pattern.row_index]
+    multipliers = _belongs(plan.columns, 1, mesh.n_elements)[pattern.column_index]
+    return matrix[tests][:, multipliers]
+
+
+def _belongs(numbering, field, n_elements):
+    """Whether each dof of a chain of elements belongs to the field."""
+    places = numbering.step * np.arange(n_elements)[:, None, None] + numbering.fields[field]
+    belongs = np.zeros(numbering.n_node + n_elements * numbering.step, bool)
+    belongs[places.ravel()] = True
+    return belongs
+
+
+def _ratio(block):
+    """Smallest singular value of a sparse matrix over its largest, by inverse iteration on the normal equations."""
+    import scipy.sparse as sp
+    from scipy.sparse.linalg import eigsh
+
+    if block.shape[1] > block.shape[0]:
+        return 0.0
+    normal = sp.csc_matrix(block.T @ block)
+    start = np.random.default_rng(0).standard_normal(normal.shape[0])
+    largest = eigsh(normal, 1, v0=start, tol=1e-4, return_eigenvectors=False)[0]
+    shift = 1e-15 * largest  # off zero, so that a singular block has factors as well
+    smallest = eigsh(normal, 1, sigma=-shift, v0=start, tol=1e-4, return_eigenvectors=False)[0]
+    return float(np.sqrt(max(smallest, 0.0) / largest))
