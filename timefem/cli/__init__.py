@@ -12,12 +12,12 @@ import typer
 from .. import __version__, validate
 from ..errors import InputError, MissingBackend, RankError, SolveError
 from ..solvers.communicator import PATIENCE
+from .elements import element_facts, fitting_facts, make_element
 from .model_files import check, model_arguments
 from .report import (
     backend_facts,
     backend_table,
     draw,
-    element_facts,
     make_console,
     make_table,
     print_details,
@@ -26,6 +26,7 @@ from .report import (
     run_report,
     version_facts,
 )
+from .reproduce import reproduce
 from .studies import repeat_options, study
 
 UsageError = typer.BadParameter.__bases__[0]  # of click, which newer typer carries inside and older ones import
@@ -172,8 +173,14 @@ JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 
 
 @app.command("list")
-def list_command(as_json: JSON = False):
+def list_command(
+    elements: Annotated[bool, typer.Option("--elements", help="Which case each element can take, and why not "
+                                                              "otherwise.")] = False,
+    as_json: JSON = False,
+):
     """What there is: cases, elements with their parameters, drivers, linear backends and whether each is installed."""
+    if elements:
+        return _list_elements(as_json)
     from ..cases import CASES
     from ..solvers.drivers import DRIVERS
 
@@ -196,6 +203,18 @@ def list_command(as_json: JSON = False):
     console.print(backend_table())
 
 
+def _list_elements(as_json):
+    facts = fitting_facts()
+    if as_json:
+        return print_json({"elements": facts})
+    table = make_table("elements and cases", "element", "takes", "does not take", "for instance, why")
+    for name, cases in facts.items():
+        refused = {case: why for case, why in cases.items() if why}
+        table.add_row(name, ", ".join(case for case in cases if case not in refused) if refused else "all",
+                      ", ".join(refused), next((f"{case}: {why}" for case, why in refused.items()), ""))
+    make_console().print(table)
+
+
 @app.command()
 def run(
     ctx: typer.Context,
@@ -203,12 +222,13 @@ def run(
                                                              "which ends in .toml.")],
     rotation: Annotated[str | None, typer.Option(help="quaternion (default) or directors.")] = None,
     inverse_mass: Annotated[str | None, typer.Option(help="Quaternions: polynomial (default) or exact.")] = None,
-    element: Annotated[str, typer.Option(help="mg (mixed Galerkin) or bg (Bubnov-Galerkin).")] = "mg",
+    element: Annotated[str, typer.Option(help="mg (mixed Galerkin), bg (Bubnov-Galerkin), or a scheme that "
+                                                     "`timefem list` names, as eml or emh.")] = "mg",
     degree: Annotated[int | None, typer.Option(help="Polynomial degree; default 2 for mg, 3 for bg.")] = None,
     points: Annotated[int | None, typer.Option(help="Gauss points; default twice the degree.")] = None,
     multipliers: Annotated[str | None, typer.Option(help="bg: discontinuous (default) or continuous.")] = None,
     drop: Annotated[str | None, typer.Option(help="bg: tests left out at the start (default) or the end.")] = None,
-    nodes: Annotated[str, typer.Option(help="equidistant or lobatto.")] = "equidistant",
+    nodes: Annotated[str | None, typer.Option(help="mg, bg: equidistant (default) or lobatto.")] = None,
     n_elements: Annotated[int | None, typer.Option(help="Default: that of the case.")] = None,
     t_end: Annotated[float | None, typer.Option(help="End of the motion [s]; default: that of the case.")] = None,
     driver: Annotated[str | None, typer.Option(
@@ -247,7 +267,7 @@ def run(
         return run(**model_arguments(ctx))
     case = case if isinstance(case, Case) else find_case(case)
     check_backend(backend or "chain")
-    time_element = _make_element(element, degree, points, multipliers, drop, nodes)
+    time_element = make_element(element, degree, points, multipliers, drop, nodes)
     if isinstance(window, str) and window != "auto":
         if not window.strip().isdigit():
             raise InputError(f"--window must be a number of elements or auto, not {window!r}")
@@ -300,6 +320,7 @@ def run(
 
 app.command()(check)
 app.add_typer(study, name="study")
+app.command()(reproduce)
 
 
 @app.command()
@@ -350,15 +371,3 @@ def info(as_json: JSON = False):
     console = make_console()
     console.print(table)
     console.print(backend_table())
-
-
-def _make_element(element, degree, points, multipliers, drop, nodes):
-    from ..elements import BubnovGalerkin, MixedGalerkin
-
-    validate.choice("element", element, ("mg", "bg"))
-    if element == "mg":
-        if multipliers is not None or drop is not None:
-            raise InputError(f"--{'drop' if multipliers is None else 'multipliers'} belongs to --element bg")
-        return MixedGalerkin(2 if degree is None else degree, n_points=points, nodes=nodes)
-    return BubnovGalerkin(3 if degree is None else degree, multipliers=multipliers or "discontinuous",
-                          n_points=points, drop=drop or "start", nodes=nodes)

@@ -1,0 +1,46 @@
+"""`timefem reproduce`: figures of the papers."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .. import validate
+from ..errors import SolveError
+from .report import make_console, make_table, print_json
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="may-betsch-2025, kinon-betsch-2024, betsch-siebert-2009, zupan-2017, "
+                                              "gebhardt-romero, or all.")],
+    figure: Annotated[str, typer.Argument(help="Such as fig8, or all.")] = "all",
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer or shorter runs, same statements.")] = False,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for figures and numbers.")] = Path("figures"),
+    page: Annotated[Path | None, typer.Option(help="Write a page of all figures, next to the folder.")] = None,
+    processes: Annotated[int, typer.Option(help="Scripts that run at a time.")] = 2,
+    again: Annotated[bool, typer.Option("--again", help="Run also what was run already.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+):
+    """Reproduce figures of the papers, and compare their numbers; exit status 1 when one does not agree."""
+    import os
+
+    from ..reproduction import find_scripts, run_scripts, write_page
+
+    validate.integer("processes", processes, minimum=1)
+    scripts = find_scripts(paper, figure)
+    results = run_scripts(scripts, quick, output, processes, False if as_json else None, again)
+    if page is not None:
+        write_page(results, page, os.path.relpath(output, page.parent))
+    if as_json:
+        print_json(results)
+    else:
+        table = make_table("figures", "figure", "what", "measured", "paper", "agrees")
+        for key, facts in results.items():
+            for c in facts["checks"]:
+                table.add_row(key, c["what"], f"{c['measured']:.4g}", c["claimed"], "yes" if c["agrees"] else "NO")
+            if "error" in facts:
+                table.add_row(key, "the script failed", "", facts["error"], "NO")
+        make_console().print(table)
+    bad = [key for key, facts in results.items() if not facts["agrees"]]
+    if bad:
+        raise SolveError(f"{len(bad)} of {len(results)} figures do not agree with the paper: {', '.join(bad)}")

@@ -1,0 +1,185 @@
+"""Find the scripts of the papers' figures, run them in parallel processes, keep what they found."""
+
+import argparse
+import importlib.util
+import json
+import re
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+from ..errors import InputError
+from ..progress import progress
+from ..validate import choice
+
+PAPERS = {
+    "may-betsch-2025": "May & Betsch (2025)",
+    "kinon-betsch-2024": "Kinon & Betsch (2024)",
+    "betsch-siebert-2009": "Betsch & Siebert (2009)",
+    "zupan-2017": "Zupan & Zupan (2017)",
+    "gebhardt-romero": "Gebhardt & Romero",
+}
+HOMES = (Path(__file__).parents[2] / "examples", Path(sys.prefix) / "share" / "timefem" / "examples")
+
+
+def find_scripts(paper="all", figure="all"):
+    """Scripts of a paper's figures in order: list of (paper, figure, path).
+
+    Parameters
+    ----------
+    paper : str
+        A name in `PAPERS`, or "all".
+    figure : str
+        Such as "fig8", or "all".
+
+    Raises
+    ------
+    InputError
+        For a paper or figure that there is not; names those there are.
+    """
+    papers = PAPERS if paper == "all" else [choice("paper", paper, (*PAPERS, "all"))]
+    home = next((h for h in HOMES if (h / "may_betsch_2025").is_dir()), None)
+    if home is None:
+        raise InputError("the scripts of the figures (folder examples) are not installed; run this from a source tree")
+    found = [(name, path.stem, path) for name in papers
+             for path in sorted((home / name.replace("-", "_")).glob("fig*.py"), key=_number)]
+    if figure != "all":
+        chosen = [f for f in found if f[1] == figure]
+        if not chosen:
+            raise InputError(f"no figure {figure!r} of {paper}; there are {', '.join(f for _, f, _ in found)}")
+        found = chosen
+    return found
+
+
+def _number(path):
+    digits = re.search(r"\d+", path.stem)
+    return int(digits.group()) if digits else 0, path.stem
+
+
+def load_script(path):
+    """The module of a script, imported from its file."""
+    name = f"timefem_figure_{path.parent.name}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def run_script(path, quick=False, folder=None):
+    """Run one script.
+
+    Parameters
+    ----------
+    path : Path
+    quick : bool
+        Fewer or shorter runs, same statements.
+    folder : Path, optional
+        Where to write the figure, as PNG with the name of the script.
+
+    Returns
+    -------
+    dict
+        Facts of the finding, "seconds", "figure" (path or None), "title" and "claim".
+    """
+    import matplotlib
+
+    matplotlib.use("Agg", force=True)
+    import matplotlib.pyplot as plt
+
+    start, module = time.perf_counter(), load_script(Path(path))
+    title, claim = _read(module.__doc__)
+    finding = module.main(quick=quick)
+    image = None
+    if folder is not None:
+        image = Path(folder) / f"{Path(path).stem}.png"
+        image.parent.mkdir(parents=True, exist_ok=True)
+        with plt.rc_context(STYLE):
+            figure = plt.figure(figsize=(7.5, 4.5), layout="constrained")
+            module.plot(finding, figure)
+            figure.savefig(image, dpi=120)
+            plt.close(figure)
+    return {**finding.facts(), "seconds": time.perf_counter() - start, "figure": image and str(image), "title": title,
+            "claim": claim}
+
+
+STYLE = {"axes.grid": True, "grid.alpha": 0.3, "legend.fontsize": "small", "axes.titlesize": "medium"}
+
+
+def _read(text):
+    """First line and claim of a docstring."""
+    paragraphs = [" ".join(p.split()) for p in text.strip().split("\n\n")]
+    claim = next((p.removeprefix("Claim:").strip() for p in paragraphs if p.startswith("Claim:")), "")
+    return paragraphs[0], claim
+
+
+def run_scripts(scripts, quick=False, folder=None, processes=2, show=None, again=False):
+    """Run scripts in parallel processes; results of earlier runs in the folder are taken again unless `again`.
+
+    Parameters
+    ----------
+    scripts : list of (str, str, Path)
+        From `find_scripts`.
+    quick, folder
+        As in `run_script`; every paper has a subfolder.
+    processes : int
+    show : bool, optional
+        Progress bar.
+    again : bool
+        Run also what was run already, by the same script with the same setting.
+
+    Returns
+    -------
+    dict
+        "paper/figure" -> facts as from `run_script`; a script that failed has "error".
+    """
+    results, waiting = {}, []
+    for paper, name, path in scripts:
+        sub = None if folder is None else Path(folder) / paper
+        known = None if sub is None or again else _known(sub / f"{name}.json", path, quick)
+        if known:
+            results[f"{paper}/{name}"] = known
+        else:
+            waiting.append((paper, name, path, sub))
+    with progress("figures", len(scripts), show) as bar, ProcessPoolExecutor(processes) as pool:
+        bar.advance(len(results))
+        jobs = {pool.submit(run_script, path, quick, sub): (paper, name, path, sub)
+                for paper, name, path, sub in waiting}
+        for job in as_completed(jobs):
+            paper, name, path, sub = jobs[job]
+            try:
+                facts = job.result()
+            except Exception as error:
+                facts = {"agrees": False, "error": f"{type(error).__name__}: {error}", "checks": [], "remark": ""}
+            else:
+                if sub is not None:
+                    stamp = {"quick": quick, "script": path.stat().st_mtime}
+                    (sub / f"{name}.json").write_text(json.dumps(facts | stamp, indent=1))
+            results[f"{paper}/{name}"] = facts
+            bar.advance(1)
+            bar.note(f"{paper} {name}")
+    return {f"{paper}/{name}": results[f"{paper}/{name}"] for paper, name, _ in scripts}
+
+
+def _known(file, path, quick):
+    """What an earlier run wrote, if the script has not changed since."""
+    try:
+        facts = json.loads(file.read_text())
+    except (OSError, ValueError):
+        return None
+    same = facts.get("quick") == quick and facts.get("script") == path.stat().st_mtime
+    return facts if same and Path(facts["figure"]).exists() else None
+
+
+def script(file):
+    """Command line of one script: `python fig4.py [--quick] [--output DIR]`; prints what was found."""
+    file = Path(file)
+    parser = argparse.ArgumentParser(description=_read(load_script(file).__doc__)[0])
+    parser.add_argument("--quick", action="store_true", help="fewer or shorter runs")
+    parser.add_argument("--output", type=Path, default=Path("figures") / file.parent.name, help="folder for the figure")
+    arguments = parser.parse_args()
+    facts = run_script(file, arguments.quick, arguments.output)
+    for check in facts["checks"]:
+        print(f"{check['what']}: {check['measured']:.4g} (paper: {check['claimed']}) "
+              f"{'agrees' if check['agrees'] else 'DOES NOT AGREE'}")
+    print(facts["remark"], facts["figure"], sep="\n" if facts["remark"] else "")
