@@ -35,9 +35,10 @@ def reproduce(
         print_json(results)
     else:
         table = make_table("figures", "figure", "what", "measured", "paper", "agrees")
+        table.columns[0].no_wrap = True
         for key, facts in results.items():
             for c in facts["checks"]:
-                table.add_row(key, c["what"], f"{c['measured']:.4g}", c["claimed"], "yes" if c["agrees"] else "NO")
+                table.add_row(key.replace("/", "\n"), c["what"], f"{c['measured']:.4g}", c["claimed"], "yes" if c["agrees"] else "NO")
             if "error" in facts:
                 table.add_row(key, "the script failed", "", facts["error"], "NO")
         make_console().print(table)

@@ -58,8 +58,10 @@ def _number(path):
 
 
 def load_script(path):
-    """The module of a script, imported from its file."""
+    """The module of a script, imported from its file; `common` of its folder can be imported by it."""
     name = f"timefem_figure_{path.parent.name}_{path.stem}"
+    sys.modules.pop("common", None)  # of another paper
+    sys.path[:] = [str(path.parent), *(p for p in sys.path if Path(p).parent != path.parent.parent)]
     spec = importlib.util.spec_from_file_location(name, path)
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -1,0 +1,24 @@
+"""Fig. 9: snapshots of the physical pendulum, mG(1), h = 0.1 s."""
+
+from common import pendulum
+
+import timefem as tf
+from timefem.reproduction import Finding, script
+
+
+def main(quick=False):
+    sol = tf.solve(pendulum(), tf.MixedGalerkin(1), n_elements=50)
+    finding = Finding(data={"solution": sol}, remark="The paper names no numbers; the fixed point is checked instead.")
+    error = abs(sol.constraints()[0]).max()
+    finding.check("largest violation of the constraints [m]", error, "0", error < 1e-11)
+    return finding
+
+
+def plot(finding, figure):
+    ax = figure.add_subplot(projection="3d")
+    finding.data["solution"].plot_snapshots([0, 0.5, 1, 1.5, 2], ax=ax)
+    ax.set_title("physical pendulum at t = 0, 0.5, ..., 2 s")
+
+
+if __name__ == "__main__":
+    script(__file__)
