@@ -78,7 +78,7 @@ def test_initial_value_system_is_square_and_has_full_rank(element):
 def test_pack_and_unpack(element):
     plan = ElementPlan(pendulum().system, element)
     x = np.random.default_rng(0).normal(size=plan.columns.n_node + 5 * plan.columns.step)
-    state, multipliers = plan.columns.unpack(x)
+    state, multipliers, *_ = plan.columns.unpack(x)
     np.testing.assert_array_equal(plan.columns.pack(state, multipliers), x)
     np.testing.assert_array_equal(state[1:, 0], state[:-1, -1])  # one value where elements meet
 
@@ -86,7 +86,7 @@ def test_pack_and_unpack(element):
 def test_time_order():
     """Dofs are numbered in time order, components innermost."""
     plan = ElementPlan(pendulum().system, tf.BubnovGalerkin(2, "continuous"))
-    state, multipliers = plan.columns.fields
+    state, multipliers, *_ = plan.columns.fields
     assert np.all(np.diff(np.concatenate([state, multipliers], axis=1).ravel()) == 1)
 
 

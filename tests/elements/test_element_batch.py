@@ -35,7 +35,7 @@ def numpy_residual(element, x, h, columns, rows, mass=12.0, inertia=(5.0, 26.0, 
             constraint = np.array([q @ rate[3:7], p @ rate[3:7] + q @ rate[10:14]])
         else:
             constraint = -np.array([(q @ q - 1) / 2, q @ p])
-        for field, density in zip(rows.fields, (motion, constraint), strict=True):
+        for field, density in zip(rows.fields, (motion, constraint, np.zeros(0)), strict=True):
             test = tests[0] if density is motion else tests[1]
             for i, place in enumerate(field):
                 out[place] += w * h * test[g, i] * density

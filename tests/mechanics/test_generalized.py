@@ -215,7 +215,7 @@ STRANGER = ca.SX.sym("stranger")
     (lambda: system(lambda q, v, c: ca.sumsqr(v) ** 2), "kinetic must be quadratic .* second derivatives depend on v"),
     (lambda: system(lambda q, v, c: ca.sumsqr(v) + q[0] * v[1]), "kinetic must be quadratic .* linear part"),
     (lambda: system(lambda q, v, c: ca.sumsqr(v) + q[0] ** 2), "kinetic must be quadratic .* part without v"),
-    (lambda: system(lambda q, v, c: v[0] ** 2), r"singular \(q\[1\] without kinetic energy\), .*inverse.*Livens"),
+    (lambda: system(lambda q, v, c: v[0] ** 2), r"singular \(q\[1\] without kinetic energy\), .*inverse.*EML"),
     (lambda: system(lambda q, v, c: (v[0] + v[1]) ** 2), "mass matrix is singular, and .*regularize=True"),
     (lambda: system(lambda q, v, c: v[0] ** 2 - v[1] ** 2), "mass matrix is not positive definite"),
     (lambda: system(lambda q, v, c: (1 + q[0] ** 2) * ca.sumsqr(v), 13), "at most 12 coordinates, not 13"),

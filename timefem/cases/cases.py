@@ -116,14 +116,26 @@ def physical_pendulum(**rotation):
 @define_case("heavy-top", "Heavy top in steady precession", t_end=1.0, n_elements=500, conserved_axes=(2,))
 def heavy_top(**rotation):
     """A cone of density 2700 kg/m^3, 0.1 m high, 0.05 m base radius, spun on its tip at an angle of 60 degrees."""
-    height, radius, tilt, precession, spin = 0.1, 0.05, np.pi / 3, 10.0, 135.6
+    return top(tilt=np.pi / 3, precession=10.0, spin=135.6, **rotation)
+
+
+@define_case("nutating-top", "Heavy top in deep nutation", t_end=3.0, n_elements=2000, conserved_axes=(2,))
+def nutating_top(**rotation):
+    """The cone of heavy-top, slow in spin, thrown up from the horizontal so that it almost comes to rest upright, falls
+    through and comes up again: nutation in turns slow and fast."""
+    return top(tilt=np.pi / 2, precession=0.588, spin=5.0, nutation=-15.18, **rotation)
+
+
+def top(tilt, precession, spin, nutation=0.0, **rotation):
+    """A cone on its tip: System and state; angle to the vertical [rad] and rates of Euler's angles [rad/s]."""
+    height, radius = 0.1, 0.05
     mass = 2700 * np.pi * radius**2 * height / 3
     across, along = 3 / 20 * radius**2 + 3 / 80 * height**2, 3 / 10 * radius**2
     arm = np.array([0, 0, 3 / 4 * height])  # from the tip to the centre of mass
     top = RigidBody(mass=mass, inertia=mass * np.array([across, across, along]), name="top", **rotation)
     c, s = np.cos(tilt), np.sin(tilt)
     r = np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
-    angular_velocity = np.array([0, precession * s, spin + precession * c])  # in body axes
+    angular_velocity = np.array([nutation, precession * s, spin + precession * c])  # in body axes
     state = Pose(position=r @ arm, orientation=r, velocity=r @ np.cross(angular_velocity, arm),
                  angular_velocity=angular_velocity)
     return System([top, FixedPoint(top, point=-arm)], gravity=GRAVITY), {top: state}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from .. import validate
 from .basis import LagrangeBasis
 from .element import Space, TimeElement
+from .nonholonomic import nonholonomic_values
 
 
 @dataclass(frozen=True)
@@ -14,6 +15,9 @@ class BubnovGalerkin(TimeElement):
     Orders 2, 2, 4 for k = 1, 2, 3. Which tests and multipliers are left out to make the system of an initial-value
     problem square is not spelled out in the paper: with `drop="start"` the tests of the first node, and, with
     continuous multipliers, the multipliers there, which take their consistent value.
+
+    Nonholonomic constraints, which no action leads to, enter as `A dH/dp + a = 0` with discontinuous multipliers of
+    degree k - 1.
 
     Parameters
     ----------
@@ -56,9 +60,14 @@ class BubnovGalerkin(TimeElement):
         continuous = self.multipliers == "continuous"
         multipliers = LagrangeBasis(self.degree - (not continuous), self.nodes)
         return {"state": Space(LagrangeBasis(self.degree, self.nodes), continuous=True),
-                "multipliers": Space(multipliers, continuous, "multipliers")}
+                "multipliers": Space(multipliers, continuous, "multipliers"),
+                "nonholonomic": Space(LagrangeBasis(self.degree - 1, self.nodes), False, "nonholonomic")}
 
     test = trial
+    slots = (*TimeElement.slots, ("nonholonomic", "value"))
+
+    def nodal_values(self, system, times, state, multipliers):
+        return [state, multipliers, nonholonomic_values(self, system, times, state)]
 
     def density(self, s):
-        return s.motion, -s.constraints  # the sign makes the tangent symmetric
+        return s.motion, -s.constraints, -s.form  # the sign makes the tangent symmetric

@@ -31,7 +31,9 @@ def _coordinates(system):
 
 
 def _multipliers(system):
-    return Components(system.n_multipliers, [g.multiplier_index for g in system.groups])
+    every = np.arange(system.n_multipliers)
+    return Components(system.n_multipliers, [np.tile(every, (len(g.state_index), 1)) if g.part.sees_multipliers
+                                             else g.multiplier_index for g in system.groups])
 
 
 def _constraints(system):
@@ -45,6 +47,17 @@ def _joints(system):
     places = [p[:, :0] if isinstance(g.part, Body) else p for g, p in zip(system.groups, every, strict=True)]
     taken = np.sort(np.concatenate([p.ravel() for p in places]))
     return Components(len(taken), [np.searchsorted(taken, p) for p in places])
+
+
+def _nonholonomic(system):
+    return Components(system.n_nonholonomic, [g.nonholonomic_index for g in system.groups])
+
+
+def _nonholonomic_pairs(system):
+    """Those of the nonholonomic constraints, then those of their rates."""
+    n = system.n_nonholonomic
+    places = [np.concatenate([g.nonholonomic_index, g.nonholonomic_index + n], axis=1) for g in system.groups]
+    return Components(2 * n, places)
 
 
 def _increments(system):
@@ -71,7 +84,7 @@ def _controls(system):
 
 COMPONENTS = {"state": _state, "coordinates": _coordinates, "multipliers": _multipliers, "constraints": _constraints,
               "joints": _joints, "increments": _increments,
-              "controls": _controls}
+              "controls": _controls, "nonholonomic": _nonholonomic, "nonholonomic pairs": _nonholonomic_pairs}
 
 
 def components(system, names):

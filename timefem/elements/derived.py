@@ -73,6 +73,14 @@ class Controlled(Derived):
     def slots(self):
         return (*self.element.slots, ("controls", "value"))
 
+    def cost(self, s):
+        """Integrand of the cost of one part in the symbols `s`; at the mean state where an element sees only its ends."""
+        if ("state", "value") in s.slots:
+            z = s.slots["state", "value"]
+        else:
+            z = (s.slots["state", "left"] + s.slots["state", "right"]) / 2
+        return s.part.cost(s.bodies_at(z), s.slots["controls", "value"])
+
     def nodal_values(self, system, times, state, multipliers):
         from .components import components
 
@@ -94,17 +102,18 @@ class Carrier(Part):
 
 @dataclass(frozen=True)
 class Constants:
-    """Components of constants in time: n of them; the carrier sees all, every part the first `shared` ones."""
+    """Components of constants in time: n of them; the carrier sees all, every part the first `shared` ones and those
+    that stand for numbers of its own."""
 
     n: int
     shared: int = 0
 
     def __call__(self, system):
-        places = []
-        for group in system.groups:
-            n = self.n if isinstance(group.part, Carrier) else self.shared
-            places.append(np.tile(np.arange(n), (len(group.state_index), 1)))
-        return Components(self.n, places)
+        parts, shared = {}, tuple(range(self.shared))
+        for part in system.parts:
+            seen = range(self.n) if isinstance(part, Carrier) else (*shared, *part.seen_constants)
+            parts.setdefault(part.kind, []).append(np.array(seen, dtype=int))
+        return Components(self.n, [np.array(parts[g.part.kind]) for g in system.groups])
 
 
 @dataclass(frozen=True)
@@ -119,15 +128,18 @@ class WithConstants(Derived):
     n : int
         Constants.
     free_time : bool
-        The first one is the length of the time span over that of the mesh, which starts at time zero.
+        The first one is the length of the time span over that of the mesh.
+    start : float
+        Where the mesh starts [s], for a free time.
     """
 
     n: int = 0
     free_time: bool = False
+    start: float = 0.0
 
     @property
     def form(self):
-        return type(self), self.n, self.free_time, self.element.form
+        return type(self), self.n, self.free_time, self.start, self.element.form
 
     @property
     def trial(self):
@@ -154,9 +166,23 @@ class WithConstants(Derived):
             stretch = s.slots["constants", "value"][0]
             rates = [v for (_, where), v in s.slots.items() if where == "rate"][:-1]
             old = [*rates, s.t, s.h]
-            new = [*(r / stretch for r in rates), s.t * stretch, s.h * stretch]
+            new = [*(r / stretch for r in rates), self.start + (s.t - self.start) * stretch, s.h * stretch]
             rows = [stretch * r for r in ca.substitute([ca.SX(r) for r in rows], old, new)]
+        if s.part.unknown_numbers:
+            old = [s.parameters[i] for i in s.part.unknown_numbers]
+            new = ca.vertsplit(s.slots["constants", "value"])[int(self.free_time):]
+            rows = ca.substitute([ca.SX(r) for r in rows], old, new)
         return [*rows, s.slots["constants", "rate"] if isinstance(s.part, Carrier) else ca.SX(0, 1)]
+
+    def cost(self, s):
+        """As `Controlled.cost`, in the stretched time."""
+        import casadi as ca
+
+        cost = ca.SX(self.element.cost(s))
+        if not self.free_time:
+            return cost
+        stretch = s.slots["constants", "value"][0]
+        return stretch * ca.substitute(cost, s.t, s.t * stretch)
 
     def nodal_values(self, system, times, state, multipliers):
         values = self.element.nodal_values(system, times, state, multipliers)
@@ -193,8 +219,7 @@ class Optimality(Derived):
     def density(self, s):
         import casadi as ca
 
-        u = s.slots["controls", "value"]
-        total = s.part.cost(s.bodies_at(s.slots["state", "value"]), u)
+        total = self.element.cost(s)
         for (name, where), rows in zip(self.element.test_slots, self.element.density(s), strict=True):
             if rows.numel():
                 total += ca.dot(rows, s.slots[costate(name), where])
@@ -207,6 +232,29 @@ class Optimality(Derived):
         sizes = components(system, [space.components for space in self.element.test.values()])
         return [*values, *(np.zeros((len(state), space.basis.n_shapes, sizes[space.components].size))
                            for space in self.element.test.values())]
+
+
+@dataclass(frozen=True)
+class Functional(Derived):
+    """The integral of the cost of an element over it, in the numbering of that element: one row."""
+
+    @property
+    def test(self):
+        return {"cost": Space(LagrangeBasis(0), False, _one)}
+
+    @property
+    def test_slots(self):
+        return (("cost", "value"),)
+
+    def density(self, s):
+        import casadi as ca
+
+        return [ca.SX(self.element.cost(s))]
+
+
+def _one(system):
+    """One component, of all parts together."""
+    return Components(1, [np.zeros((len(g.state_index), 1), int) for g in system.groups])
 
 
 def costate(name):

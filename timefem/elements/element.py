@@ -3,7 +3,10 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+import numpy as np
+
 from .. import validate
+from ..display import Card
 from ..errors import InputError
 from .basis import NODES, LagrangeBasis
 from .symbols import PointSymbols
@@ -108,8 +111,15 @@ class TimeElement(ABC):
         """
         singular = [body for body in system.bodies if not body.has_inverse_mass] if self.needs_inverse_mass else []
         if singular:
-            raise InputError(f"{system.label(singular[0])} has a singular mass matrix, and {self.name} needs its inverse; "
-                             "use EML(), which does without, or regularize=True")
+            raise InputError(f"{system.label(singular[0])} has a singular mass matrix, and {self.name} needs its "
+                             "inverse; use EML(), which does without, or regularize=True")
+        if system.n_nonholonomic and "nonholonomic" not in self.trial:
+            raise InputError(f"{self.name} does not take nonholonomic constraints ('{system.nonholonomic_names[0]}'); "
+                             "use MixedGalerkin, BubnovGalerkin, NonTwistingEM or DLA")
+
+    def kept_multipliers(self, system):
+        """Which of the multipliers `(gamma, mu)` of a system the element has, bool (n_multipliers,)."""
+        return np.ones(system.n_multipliers, bool)
 
     def nodal_values(self, system, times, state, multipliers):
         """Nodal values of all trial fields that belong to given states and multipliers, for guesses and initial values.
@@ -127,6 +137,20 @@ class TimeElement(ABC):
             In the order of `trial`.
         """
         return [state, multipliers]
+
+    def summary(self):
+        """Degree, order and spaces as a table: text where it is printed, HTML in a notebook."""
+        facts = {"what it is": (type(self).__doc__ or "").strip().splitlines()[0], "degree of the state": self.degree}
+        facts |= {"order": self.order} if hasattr(self, "order") else {}
+        facts |= {"Gauss points": self.n_points,
+                  "can be marched": "yes" if self.can_march else "no: windows or global"}
+        rows = [("trial field", "degree", "nodes", "shared with neighbours", "components")]
+        rows += [(name, s.basis.n_shapes - 1, s.basis.n_shapes, "at the ends" if s.continuous else "no",
+                  str(s.components)) for name, s in self.trial.items()]
+        return Card(repr(self), facts, {"spaces": rows})
+
+    def _repr_html_(self):
+        return self.summary()._repr_html_()
 
     def _validate(self, minimum_points):
         """Checks common to the Galerkin elements; called when the value object is made."""

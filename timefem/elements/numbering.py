@@ -28,10 +28,15 @@ class Numbering(NamedTuple):
         return tuple(x[self.step * np.arange(n_elements)[:, None, None] + field] for field in self.fields)
 
     def pack(self, *values):
-        """All dofs of a chain of elements from nodal values per field; where elements meet, the later one counts."""
+        """All dofs of a chain of elements from nodal values per field; where elements meet, the later one counts.
+
+        Fields without components may be left out at the end.
+        """
+        if any(field.size for field in self.fields[len(values):]):
+            raise ValueError(f"{len(self.fields)} fields have dofs, but there are values of {len(values)}")
         n_elements = len(values[0])
         x = np.zeros(self.n_node + n_elements * self.step)
-        for field, value in zip(self.fields, values, strict=True):
+        for field, value in zip(self.fields, values, strict=False):
             x[self.step * np.arange(n_elements)[:, None, None] + field] = value
         return x
 
@@ -49,14 +54,14 @@ def number(spaces, sizes):
         field[shape] = np.arange(following, following + field.shape[1])
         following += field.shape[1]
 
-    levels = shared[0].shape[0] if shared else 0
-    for level in range(levels - 1):
+    for level in range(max((field.shape[0] for field in shared), default=0) - 1):
         for field in shared:
-            place(field, level)
+            if level < max(1, field.shape[0] - 1):
+                place(field, level)
     for field in owned:
         for shape in range(field.shape[0]):
             place(field, shape)
     n_interior = following - n_node
     for field in shared:
-        place(field, levels - 1)
+        place(field, -1)
     return Numbering(n_node, n_interior, fields, list(spaces))

@@ -179,11 +179,17 @@ class OneStep(TimeElement):
     def test_slots(self):
         return tuple((name, "value") for name in self.test)
 
+    def kept_multipliers(self, system):
+        """Those on configuration level; with `constraints_of = "joints"` those of joints only."""
+        own = [self.constraints_of == "joints" and isinstance(part, Body) for part in system.parts
+               for _ in part.constraint_names]
+        return np.append(np.logical_not(own), np.zeros(system.n_constraints)).astype(bool)
+
     def nodal_values(self, system, times, state, multipliers):
         """As `TimeElement.nodal_values`: velocities qdot(q, p), further fields zero."""
         from .components import components
 
-        values = [state, multipliers[..., _kept(system, self.constraints_of)]]
+        values = [state, multipliers[..., self.kept_multipliers(system)]]
         if self.has_velocity:
             values.append(system.velocity(times, state))
         known = components(system, dict(self.extra).values())
@@ -193,21 +199,10 @@ class OneStep(TimeElement):
         for body in system.bodies:
             if body.n_increments is None:
                 raise InputError(f"{self.name} needs bodies whose own constraints are solved by increments: rigid "
-                                 f"bodies, point masses; {system.label(body)} has constraints given by a formula")
+                                 f"bodies, point masses; {system.label(body)} has constraints given by a formula; use "
+                                 f"{self.name.removeprefix('null-').upper()}()")
 
     @abstractmethod
     def density(self, s):
         """Rows of one part in the symbols `s` (`StepSymbols`)."""
 
-
-def _kept(system, name):
-    """Which of the multipliers `(gamma, mu)` a scheme has."""
-    kept = np.zeros(system.n_multipliers, bool)
-    kept[:system.n_constraints] = True
-    if name == "joints":
-        first = 0
-        for part in system.parts:
-            n = len(part.constraint_names)
-            kept[first:first + n] = not isinstance(part, Body)
-            first += n
-    return kept

@@ -123,7 +123,7 @@ class ElementPlan:
                               + column_of[slot_set[slot]] + seen[slot][:, column])
             c = group.parameters
             compiled = kernel.kernel
-            fixed = [compiled.address_lanes, compiled.address if element.n_points == 1 else 0, compiled.n_in,
+            fixed = [compiled.address_lanes, kernel.step.address if element.n_points == 1 else 0, compiled.n_in,
                      compiled.n_out, n_parameters, c.shape[1], n_gather, n_rows, first_section,
                      len(sections) - first_section, n_entries, *kernel.n_inputs, *kernel.n_rows]
             part = np.array([fixed] * len(g), dtype=np.int64)
@@ -183,12 +183,13 @@ class ElementPlan:
                                  for v, n in zip((z, multipliers), shapes, strict=True)))
 
     def unpack(self, x):
-        """Nodal values of the state and of the multipliers `(gamma, mu)`, and a dict of those of all other fields."""
+        """Nodal values of the state and of the multipliers `(gamma, mu)`, and a dict of those of all other fields, as
+        far as the system has components of them."""
         state, multipliers, *others = self.columns.unpack(x)
-        missing = self.system.n_multipliers - multipliers.shape[2]
-        if missing:  # a scheme with constraints on configuration level alone
-            multipliers = np.pad(multipliers, ((0, 0), (0, 0), (0, missing)))
-        return state, multipliers, dict(zip(list(self.element.trial)[2:], others, strict=True))
+        every = np.zeros((*multipliers.shape[:2], self.system.n_multipliers))
+        every[..., self.element.kept_multipliers(self.system)] = multipliers
+        names = list(self.element.trial)[2:]
+        return state, every, {name: v for name, v in zip(names, others, strict=True) if v.shape[2]}
 
 
 def _shape_sets(slots, numbering):

@@ -1,6 +1,6 @@
 """Residual and tangent of a single time element, for stepping: quadrature points in the SIMD lanes.
 
-With one point only there are no lanes, and the scalar kernels are called.
+With one point only there are no lanes: see `one_point`.
 """
 
 from typing import NamedTuple
@@ -10,6 +10,7 @@ from numba import njit
 
 from ..kernels.intrinsic import call_kernel
 from .lanes import LANES, add_lanes, aligned_zeros, eight_dots, set_lanes
+from .one_point import OnePoint, add_one, evaluate_one, one_point
 from .plan import (
     PART_ADDRESS,
     PART_ADDRESS_ONE,
@@ -32,7 +33,8 @@ class StepPlan(NamedTuple):
 
     `places` of all tangent products in a flat matrix (-1 for columns of the left node, which is known), per part in the
     order section, test function, trial function, entry; `place_starts` per part; `n_outputs` of all parts and points
-    together; `n_sums` of the longest list of rows or entries that share their weights.
+    together; `n_sums` of the longest list of rows or entries that share their weights; `one` is what stands for all of
+    these with one point.
     """
 
     plan: Plan
@@ -40,6 +42,7 @@ class StepPlan(NamedTuple):
     place_starts: np.ndarray
     n_outputs: int
     n_sums: int
+    one: OnePoint
 
 
 def step_plan(element_plan, targets):
@@ -55,8 +58,10 @@ def step_plan(element_plan, targets):
     targets = np.where(element_plan.tangent_columns >= element_plan.columns.n_node, targets, -1)
     places, starts, size = [np.zeros(0, np.int64)], np.zeros(len(plan.parts), np.int64), 0
     # parts of one kind follow one another and share their sections
-    kinds, kind = np.unique(plan.parts[:, [PART_SECTION, PART_N_SECTIONS]], axis=0, return_inverse=True)
-    for number, (section, n_sections) in enumerate(kinds):
+    key = [PART_SECTION, PART_N_SECTIONS, PART_ADDRESS_ONE]
+    kinds, kind = np.unique(plan.parts[:, key], axis=0, return_inverse=True)
+    found = []
+    for number, (section, n_sections, _) in enumerate(kinds):
         members = np.flatnonzero(kind.ravel() == number)
         sections = plan.sections[section:section + n_sections]
         groups = [np.zeros((len(members), 0), np.int64)]
@@ -67,10 +72,11 @@ def step_plan(element_plan, targets):
         group = np.concatenate(groups, axis=1)
         starts[members] = size + group.shape[1] * np.arange(len(members))
         places.append(group.ravel())
+        found.append((members, sections, group))
         size += group.size
     n_outputs = plan.parts[:, PART_OUT].sum() * len(plan.points) + LANES**2  # blocks of 8 may run over the end
     n_sums = max(plan.parts[:, PART_SLOTS + len(plan.slots):].max(), plan.sections[:, 3].max(initial=0)) + LANES
-    return StepPlan(plan, np.concatenate(places), starts, int(n_outputs), int(n_sums))
+    return StepPlan(plan, np.concatenate(places), starts, int(n_outputs), int(n_sums), one_point(plan, found))
 
 
 @njit(cache=True)
@@ -81,7 +87,7 @@ def step_scratch(step, keep):
     return aligned_zeros(step.plan.n_in * LANES), outputs, aligned_zeros(step.n_sums)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", _nrt=False)
 def evaluate_step(step, x, t, h, scratch, residual, tangent):
     """Kernel outputs of all parts at all points, and the residual of the element.
 
@@ -100,7 +106,9 @@ def evaluate_step(step, x, t, h, scratch, residual, tangent):
     plan = step.plan
     inputs, outputs, sums = scratch
     stride, n_slots = plan.points.shape[0], plan.slots.shape[0]
-    width = 1 if stride == 1 else LANES
+    if stride == 1:
+        evaluate_one(plan, step.one, x, t, h, inputs, outputs, residual, tangent)
+        return
     inverse_h = 1.0 / h
     keep = tangent.shape[0] == 0
     residual[:] = 0.0
@@ -110,31 +118,25 @@ def evaluate_step(step, x, t, h, scratch, residual, tangent):
     for p in range(plan.parts.shape[0]):
         part = plan.parts[p]
         n_out = part[PART_OUT]
-        first = (part[PART_IN] - part[PART_N_PARAMETERS]) * width
+        first = (part[PART_IN] - part[PART_N_PARAMETERS]) * LANES
         for c in range(part[PART_N_PARAMETERS]):
-            for lane in range(width):
-                inputs[first + c * width + lane] = plan.parameters[part[PART_PARAMETERS] + c]
+            for lane in range(LANES):
+                inputs[first + c * LANES + lane] = plan.parameters[part[PART_PARAMETERS] + c]
         for g in range(0, stride, LANES):
             place, local = 0, part[PART_GATHER]
             for s in range(n_slots):
                 table, n_shapes = plan.slots[s, 0] + g, plan.slots[s, 1]
                 factor = inverse_h if plan.slots[s, 2] == 1 else 1.0
                 for _ in range(part[PART_SLOTS + s]):
-                    if width == 1:
-                        inputs[place] = 0.0
-                        for j in range(n_shapes):
-                            inputs[place] += factor * x[plan.gather[local + j]] * plan.tables[table + j]
-                    else:
-                        set_lanes(inputs, place, factor * x[plan.gather[local]], plan.tables, table)
-                        for j in range(1, n_shapes):
-                            add_lanes(inputs, place, factor * x[plan.gather[local + j]], plan.tables,
-                                      table + j * stride)
+                    set_lanes(inputs, place, factor * x[plan.gather[local]], plan.tables, table)
+                    for j in range(1, n_shapes):
+                        add_lanes(inputs, place, factor * x[plan.gather[local + j]], plan.tables, table + j * stride)
                     local += n_shapes
-                    place += width
-            for lane in range(width):
+                    place += LANES
+            for lane in range(LANES):
                 inputs[place + lane] = t + plan.points[g + lane] * h
-                inputs[place + width + lane] = h
-            call_kernel(part[PART_ADDRESS_ONE if width == 1 else PART_ADDRESS], inputs, 0, outputs, base + g * n_out)
+                inputs[place + LANES + lane] = h
+            call_kernel(part[PART_ADDRESS], inputs, 0, outputs, base + g * n_out)
 
         row, local = 0, part[PART_ROWS]
         for test in range(plan.tests.shape[0]):
@@ -153,20 +155,23 @@ def evaluate_step(step, x, t, h, scratch, residual, tangent):
             _add_part(step, p, base, h, outputs, sums, tangent)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", _nrt=False)
 def add_tangent(step, h, scratch, matrix):
     """Add the tangent of the element, without the columns of the left node, to a flat matrix.
 
     Integrals carry the element length h, each rate divides by it: dt = h dxi, d/dt = d/dxi / h.
     """
     _, outputs, sums = scratch
+    if step.plan.points.shape[0] == 1:
+        add_one(step.plan, step.one, h, outputs, matrix)
+        return
     base = 0
     for p in range(step.plan.parts.shape[0]):
         _add_part(step, p, base, h, outputs, sums, matrix)
         base += step.plan.parts[p, PART_OUT] * step.plan.points.shape[0]
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@njit(cache=True, error_model="numpy", forceinline=True, _nrt=False)
 def _add_part(step, p, base, h, outputs, sums, matrix):
     """Add the tangent of part p, whose outputs start at `base`."""
     plan = step.plan
@@ -187,13 +192,9 @@ def _add_part(step, p, base, h, outputs, sums, matrix):
             at += n
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", _nrt=False)
 def _sum_points(tables, table, stride, outputs, base, n_out, first, n, sums):
     """sums[k] = weighted sum over the points of output first + k, for k < n; the weights are one line of a table."""
-    if stride == 1:
-        for k in range(n):
-            sums[k] = tables[table] * outputs[base + first + k]
-        return
     for k in range(0, n, LANES):
         for g in range(0, stride, LANES):
             eight_dots(sums, k, outputs, base + g * n_out + (first + k) * LANES, tables, table + g, min(g, 1))

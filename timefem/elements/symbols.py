@@ -63,6 +63,11 @@ class PointSymbols(ElementSymbols):
         `J^T zdot - grad(H + lambda.Theta) + (Q, 0)`; the first term belongs to bodies only.
     constraints, constraint_rate : SX, shape (n_multipliers,)
         `Theta = (Phi, Psi)` and `grad Theta zdot + dTheta/dt`.
+    form, form_rate : SX, shape (n_nonholonomic,)
+        `A qdot + a` with qdot = dH/dp, and its derivative along zdot; zero-length without that field. Their
+        multipliers act on the motion by -A^T and, where the element has pairs of them, by the gradient of `form`.
+    form_of_rate : SX, shape (n_nonholonomic,)
+        `A qdot + a` with the rate of the shape functions.
     """
 
     def __init__(self, part, element, sizes):
@@ -83,3 +88,20 @@ class PointSymbols(ElementSymbols):
             self.motion += ca.vertcat(-self.rate[n:], self.rate[:n])
         self.constraint_rate = (ca.jtimes(self.constraints, self.z, self.rate)
                                 + ca.jacobian(self.constraints, self.t))
+        self._add_nonholonomic(s)
+
+    def _add_nonholonomic(self, s):
+        import casadi as ca
+
+        multipliers = self.slots.get(("nonholonomic", "value"), ca.SX(0, 1))
+        self.form = self.form_rate = self.form_of_rate = ca.SX(0, 1)
+        if not multipliers.numel():
+            return
+        n, m = self.z.numel() // 2, len(self.part.nonholonomic_names)
+        matrix, drift = self.part.pfaffian(s)
+        self.form = self.part.velocity_form(s)
+        self.form_rate = ca.jtimes(self.form, self.z, self.rate) + ca.jacobian(self.form, self.t)
+        self.form_of_rate = matrix @ self.rate[:n] + drift
+        self.motion -= ca.vertcat(matrix.T @ multipliers[:m], ca.SX(n, 1))
+        if multipliers.numel() > m:
+            self.motion -= ca.jtimes(self.form, self.z, multipliers[m:], True)

@@ -33,6 +33,7 @@ from .joints import (
 from .point_mass import PointMass
 from .redundancy import keep_constraints
 from .rigid_body import DirectorBody, QuaternionBody
+from .rolling import KnifeEdge, NonTwisting, RollingDisc, RollingSphere
 from .system import System
 from .time_functions import Constant, Ramp, Sine, Step, Table, TrianglePulse
 
@@ -53,6 +54,10 @@ PARTS = {
     RigidDistance: ("point_a", "point_b", "length", "name"),
     PrescribedPosition: ("position", "point", "name"),
     PrescribedAngle: ("angle", "axis_b", "direction_a", "direction_b", "name"),
+    RollingSphere: ("radius", "normal", "point", "name"),
+    RollingDisc: ("radius", "axis", "normal", "point", "name"),
+    KnifeEdge: ("point", "across", "name"),
+    NonTwisting: ("a", "name"),
     Gravity: ("acceleration", "name"),
     Spring: ("point_a", "point_b", "stiffness", "rest_length", "name"),
     NonlinearSpring: ("point_a", "point_b", "potential", "name"),  # named so that its function is refused, not itself

@@ -36,7 +36,8 @@ class GeneralizedSystem(System):
 
     `H = 1/2 p.M(q)^-1 p + V(q, t)` with `p = M v`, and constraints `Phi(q, t) = 0` (index 2, GGL, as for bodies).
     The mass matrix may depend on q (n at most 12 then; to compile a full one takes about a second for n = 8, and ten
-    for n = 12) and must be positive definite. There are no positions and
+    for n = 12). It must be positive definite, or at least on motions that the constraints allow: then EML and its
+    reductions take it, and other elements with `regularize`. There are no positions and
     momenta in space: a solution has `coordinates`, `velocity`, `energy` and `constraints`.
 
     Parameters
@@ -70,7 +71,7 @@ class GeneralizedSystem(System):
     ------
     InputError
         For wrong numbers; for functions that fail, return something else or contain foreign symbols; for a kinetic
-        energy that is not quadratic in v; for a mass matrix that is always singular. At the initial state: when the
+        energy that is not quadratic in v; for a motion without mass that no constraint rules out. At the initial state: when the
         mass matrix is singular there, or the constraints are dependent.
 
     Examples

@@ -9,9 +9,9 @@ from .part import Body
 from .pose import CanonicalState, Coordinates
 
 LARGEST = 12  # coordinates, for a mass matrix that varies: the derivatives of its inverse are compiled, in 1 s for 8
-ALTERNATIVES = ("the Hamiltonian form needs its inverse. Choose coordinates and constraints that leave no direction "
-                "without mass, or use regularize=True when the constraints rule such directions out; a formulation in "
-                "velocities (Livens) would take it, but is not in timefem yet")
+ALTERNATIVES = ("its inverse is needed. Choose coordinates that leave no direction without mass, or constraints, "
+                "independent of the time, that rule such directions out: EML() then takes it as it is, and other "
+                "elements with regularize=True")
 
 
 class GeneralizedBody(Body):
@@ -25,6 +25,9 @@ class GeneralizedBody(Body):
     ----------
     constant_mass : bool
         Whether M does not depend on q.
+    has_inverse_mass : bool
+        False for a singular M without `regularize`: for elements with velocities of their own, such as EML. Momenta at
+        given times still yield velocities, by the regularised M.
     mass_scale : ndarray, shape (n,)
         Size of the mass matrix per coordinate, for scaling.
     """
@@ -44,6 +47,9 @@ class GeneralizedBody(Body):
         self._name_constraints(names, phi.numel())
         mass = self._mass_of(kinetic, q, v, c)
         diagonal = self._constant_diagonal(mass, q, c)
+        self.has_inverse_mass = regularize is not False or not self._always_singular(mass, q, c)
+        if not self.has_inverse_mass and phi.numel() and not ca.depends_on(phi, t):
+            regularize = True
         weight = self._weight(regularize, diagonal, phi, t)
         if self.regularized:
             gradient = ca.jacobian(phi, q)
@@ -111,6 +117,14 @@ class GeneralizedBody(Body):
         missing = np.flatnonzero(~np.array(ca.DM(mass.sparsity(), 1)).any(axis=1))
         self._massless = [f"q[{i}]" for i in missing]
         return mass
+
+    def _always_singular(self, mass, q, c):
+        """Whether M is singular, for one that depends on q at some place in general position."""
+        import casadi as ca
+
+        place = np.random.default_rng(0).uniform(0.1, 1, self.n_q)
+        value = np.array(ca.Function("mass", [q, c], [ca.densify(mass)])(place, self.formula_parameters))
+        return np.isfinite(value).all() and abs(_smallest(value)) < 1e-12
 
     def _constant_diagonal(self, mass, q, c, values=None):
         """Diagonal of M, with zeros where it depends on q."""
@@ -209,9 +223,7 @@ class GeneralizedBody(Body):
         mass = self.mass_matrix(q)
         if not np.all(np.isfinite(mass)):
             raise InputError(f"{self._title}: the mass matrix is not finite{where}")
-        root = np.sqrt(np.maximum(np.diag(mass), 0))
-        scaled = mass / np.outer(*[np.where(root > 0, root, 1.0)] * 2)  # units of the coordinates do not count
-        smallest = np.linalg.eigvalsh(scaled)[0]
+        smallest = _smallest(mass)
         if smallest < 1e-12:
             self._refuse_mass(("is singular" if smallest > -1e-12 else "is not positive definite") + where)
         return mass
@@ -259,3 +271,9 @@ class GeneralizedBody(Body):
     def velocity(self, q, p):
         """Velocities `qdot = M^-1 p`, shape (..., n)."""
         return np.linalg.solve(self.mass_matrix(q), np.asarray(p, float)[..., None])[..., 0]
+
+
+def _smallest(mass):
+    """Smallest eigenvalue of a mass matrix, without the units of its coordinates."""
+    root = np.sqrt(np.maximum(np.diag(mass), 0))
+    return np.linalg.eigvalsh(mass / np.outer(*[np.where(root > 0, root, 1.0)] * 2))[0]

@@ -65,6 +65,8 @@ class Part(ABC):
         Numbers that enter the formulas.
     constraint_names : tuple of str
         One name per constraint on configuration level.
+    nonholonomic_names : tuple of str
+        One name per nonholonomic constraint, see `velocity_form`.
     kinks : tuple of float
         Times [s] where it is not smooth, for nodes of the mesh.
     t_span : (float, float)
@@ -73,14 +75,21 @@ class Part(ABC):
         Controls of its own: unknown functions of time, of problems that determine them.
     controls : tuple of Part
         The actuators whose controls it sees.
+    sees_multipliers : bool
+        Whether it sees those of the whole system.
+    unknown_numbers, seen_constants : tuple of int
+        Which of its own parameters are unknown constants of a problem, and which ones (see `unknowns`).
     """
 
     n_controls = 0
     controls = ()
+    sees_multipliers = False
+    unknown_numbers = seen_constants = ()
     name = None
     bodies = ()
     own_parameters = np.zeros(0)
     constraint_names = ()
+    nonholonomic_names = ()
     kinks = ()
     t_span = (-np.inf, np.inf)
 
@@ -127,6 +136,20 @@ class Part(ABC):
         phi = self.constraints(s)
         rate = ca.jtimes(phi, ca.vertcat(*s.q), ca.vertcat(*s.velocity))
         return rate + ca.jacobian(phi, s.t)
+
+    def velocity_form(self, s):
+        """Nonholonomic constraints A(q, t) qdot + a(q, t) = 0, affine in `s.velocity`, SX of length n_nonholonomic."""
+        import casadi as ca
+
+        return ca.SX(0, 1)
+
+    def pfaffian(self, s):
+        """A and a of the `velocity_form`, SX of shapes (n_nonholonomic, n_q) and (n_nonholonomic,)."""
+        import casadi as ca
+
+        velocities = [ca.SX.sym("v", b.n_q) for b in self.bodies]
+        form, v = self.velocity_form(s.at(s.q, s.p, velocities)), ca.vertcat(*velocities)
+        return ca.jacobian(form, v), ca.substitute(form, v, ca.SX.zeros(v.numel()))
 
 
 class Body(Part):

@@ -65,4 +65,19 @@ def pointwise(part):
             "derivatives": ca.Function("derivatives", arguments,
                                        [ca.vertcat(*(ca.vec(ca.densify(d)) for d in derivatives))]),
         }
+        if part.n_controls:
+            u = ca.SX.sym("u", part.n_controls)
+            _POINTWISE[part.kind]["control force"] = ca.Function(
+                "control_force", [ca.vertcat(z, u), *arguments[1:]], [ca.densify(part.control_force(s, u))])
+        if part.nonholonomic_names:
+            form, (matrix, drift) = part.velocity_form(s), part.pfaffian(s)
+            form_rate = ca.jacobian(form, s.t)
+            derivatives = [matrix, ca.jacobian(form, z), drift, form_rate]
+            drifts = ca.SX(ca.vertcat(drift, form_rate))
+            _POINTWISE[part.kind] |= {
+                "velocity form": ca.Function("velocity_form", arguments, [ca.densify(form)]),
+                "velocity form derivatives": ca.Function("velocity_form_derivatives", arguments, [
+                    ca.vertcat(*(ca.vec(ca.densify(d)) for d in derivatives))]),
+                "drifts": None if drifts.is_zero() else ca.Function("drifts", arguments, [ca.densify(drifts)]),
+            }
     return _POINTWISE[part.kind]

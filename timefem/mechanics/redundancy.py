@@ -138,6 +138,7 @@ class Selected(Part):
         self.part, self.rows, self.name = part, tuple(rows), name
         self.bodies, self.own_parameters = part.bodies, part.own_parameters
         self.constraint_names = tuple(part.constraint_names[i] for i in self.rows)
+        self.nonholonomic_names = part.nonholonomic_names
 
     def __repr__(self):
         return f"Selected({self.part!r}, {self.rows})"
@@ -165,6 +166,9 @@ class Selected(Part):
 
     def velocity_constraints(self, s):
         return self.part.velocity_constraints(s)[list(self.rows)]
+
+    def velocity_form(self, s):
+        return self.part.velocity_form(s)
 
 
 def drop_redundant(system, t, z):

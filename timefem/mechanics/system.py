@@ -9,8 +9,11 @@ import numpy as np
 from .. import validate
 from ..errors import InputError
 from .forces import Gravity
+from .names import Names, find_part
 from .part import Body, Part
 from .pointwise import evaluate, pointwise
+
+LISTED = 12  # parts in a table of `summary`
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +28,15 @@ class PartGroup:
         Where the local `(q, p)` stand in the system's `z = (q, p)`.
     multiplier_index : ndarray of int, shape (n_parts, 2 m_local)
         Where the local `(gamma, mu)` stand in the system's `lambda = (gamma, mu)`.
+    nonholonomic_index : ndarray of int, shape (n_parts, n_local)
+        Where the local nonholonomic constraints stand among those of the system.
     parameters : ndarray, shape (n_parts, n_parameters)
     """
 
     part: Part
     state_index: np.ndarray
     multiplier_index: np.ndarray
+    nonholonomic_index: np.ndarray
     parameters: np.ndarray
 
 
@@ -54,6 +60,9 @@ class System:
         Coordinates, `2 n_q`, constraints m, and `2 m` multipliers `(gamma, mu)`.
     constraint_names : list of str
         One per configuration constraint, in order.
+    n_nonholonomic : int
+    nonholonomic_names : list of str
+        Constraints `A(q, t) qdot + a(q, t) = 0` on velocities alone, counted apart from the others.
     groups : list of PartGroup
     kinks : ndarray
         Times [s] where parts that depend on the time are not smooth, increasing.
@@ -88,6 +97,7 @@ class System:
         self.n_z = 2 * self.n_q
         self.n_constraints = sum(len(p.constraint_names) for p in parts)
         self.n_multipliers = 2 * self.n_constraints
+        self.n_nonholonomic = sum(len(p.nonholonomic_names) for p in parts)
         names = [self.label(b) for b in self.bodies]
         if len(self._names) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
@@ -96,6 +106,64 @@ class System:
     def __repr__(self):
         return (f"System({len(self.bodies)} bodies, {len(self.parts) - len(self.bodies)} joints and forces, "
                 f"{self.n_q} coordinates, {self.n_constraints} constraints)")
+
+    def summary(self):
+        """Bodies, joints and forces as a table: text where it is printed, HTML in a notebook."""
+        from ..display import Card
+
+        facts = {"bodies": len(self.bodies), "coordinates": self.n_q, "constraints": self.n_constraints}
+        facts |= {"nonholonomic constraints": self.n_nonholonomic} if self.n_nonholonomic else {}
+        facts |= {"redundant constraints left out": ", ".join(self.dropped)} if self.dropped else {}
+        facts["coordinates less constraints"] = self.n_q - self.n_constraints
+        tables = {"bodies": [("name", "what it is", "mass [kg]", "coordinates", "constraints of its own")]}
+        tables["bodies"] += [(self.label(b), _kind(b), f"{b.mass:g}" if hasattr(b, "mass") else "", b.n_q,
+                              len(b.constraint_names)) for b in self.bodies[:LISTED]]
+        for title, parts in (("joints", self._joints), ("forces", self._forces)):
+            if parts:
+                tables[title] = [("name", "what it is", "on", "constraints")[:4 if title == "joints" else 3]]
+                tables[title] += [(self.label(p), _kind(p), " and ".join(map(self.label, p.bodies)),
+                                   len(p.constraint_names) + len(p.nonholonomic_names))[:len(tables[title][0])]
+                                  for p in parts[:LISTED]]
+        for title, parts in (("bodies", self.bodies), ("joints", self._joints), ("forces", self._forces)):
+            if len(parts) > LISTED:
+                tables[f"{title}, {len(parts) - LISTED} more"] = tables.pop(title)
+        return Card("System", facts, tables)
+
+    def _repr_html_(self):
+        return self.summary()._repr_html_()
+
+    # ---- parts by name
+
+    def __getitem__(self, name):
+        """The body, joint or force of that name (see `label`)."""
+        return find_part([(self.label(p), p) for p in self.parts], name)
+
+    def _ipython_key_completions_(self):
+        return [self.label(p) for p in self.parts]
+
+    @property
+    def _joints(self):
+        return [p for p in self.parts if not isinstance(p, Body) and (p.constraint_names or p.nonholonomic_names)]
+
+    @property
+    def _forces(self):
+        joints = set(self._joints)
+        return [p for p in self.parts if not isinstance(p, Body) and p not in joints]
+
+    @property
+    def body(self):
+        """Bodies as attributes: `system.body.crank`."""
+        return Names("body", self._names)
+
+    @property
+    def joint(self):
+        """Joints, and other parts with constraints, as attributes."""
+        return Names("joint", {self.label(p): p for p in self._joints})
+
+    @property
+    def force(self):
+        """Springs, dampers and loads as attributes."""
+        return Names("force", {self.label(p): p for p in self._forces})
 
     def label(self, part):
         """Name of a part for messages and files: its own, or its class and number."""
@@ -145,6 +213,10 @@ class System:
         return [f"{self.label(p)}: {name}" for p in self.parts for name in p.constraint_names]
 
     @property
+    def nonholonomic_names(self):
+        return [f"{self.label(p)}: {name}" for p in self.parts for name in p.nonholonomic_names]
+
+    @property
     def kinks(self):
         return np.unique(np.array([t for part in self.parts for t in part.kinks], dtype=float))
 
@@ -155,16 +227,18 @@ class System:
 
     @cached_property
     def groups(self):
-        places, constraint = {}, 0
+        places, constraint, rolling = {}, 0, 0
         for part in self.parts:
             coordinates = map(self.coordinates, part.bodies)
             q = np.concatenate([np.zeros(0, int), *(np.arange(c.start, c.stop) for c in coordinates)])
             g = np.arange(constraint, constraint + len(part.constraint_names))
             constraint += len(g)
-            place = (part, np.concatenate([q, q + self.n_q]), np.concatenate([g, g + self.n_constraints]))
+            r = np.arange(rolling, rolling + len(part.nonholonomic_names))
+            rolling += len(r)
+            place = (part, np.concatenate([q, q + self.n_q]), np.concatenate([g, g + self.n_constraints]), r)
             places.setdefault(part.kind, []).append(place)
-        return [PartGroup(same[0][0], np.array([z for _, z, _ in same]),
-                          np.array([w for _, _, w in same], dtype=int), np.array([p.parameters for p, _, _ in same]))
+        return [PartGroup(same[0][0], *(np.array([place[i] for place in same], dtype=int) for i in (1, 2, 3)),
+                          np.array([place[0].parameters for place in same]))
                 for same in places.values()]
 
     # ---- values at given states, evaluated by CasADi's VM (post-processing and initial states only)
@@ -212,13 +286,14 @@ class System:
     @cached_property
     def has_power(self):
         """Whether anything but a potential does work: forces, and what depends on time explicitly."""
-        return any(functions["power"] is not None for functions in self._functions)
+        return any(f["power"] is not None or f.get("drifts") is not None for f in self._functions)
 
-    def power(self, t, z, rate=None, multipliers=None):
+    def power(self, t, z, rate=None, multipliers=None, nonholonomic=None):
         """Power of all that is not in H, shape (..., n_z) -> (...) [W].
 
         `Q.qdot + dH/dt + lambda.dTheta/dt` with the partial time derivatives: forces without a potential, potentials
-        and constraints that depend on time. Along a motion it is the rate of H.
+        and constraints that depend on time, nonholonomic constraints that prescribe a velocity. Along a motion it is
+        the rate of H.
 
         Parameters
         ----------
@@ -228,6 +303,8 @@ class System:
             Velocities qdot; default `velocity(t, z)`.
         multipliers : array_like, shape (..., n_multipliers), optional
             Default: zero, which leaves out the constraints that depend on time.
+        nonholonomic : array_like, shape (..., n_nonholonomic) or (..., 2 n_nonholonomic), optional
+            Multipliers of nonholonomic constraints, and of their rates; those with a drift a(q, t) do work.
         """
         t, z, shape = self._points(t, z)
         total = np.zeros(len(z))
@@ -242,7 +319,35 @@ class System:
                 motion = np.concatenate([z[:, index], rate[:, index[:, :index.shape[1] // 2]],
                                          multipliers[:, group.multiplier_index]], axis=2)
                 total += evaluate(functions["power"], motion, t, group.parameters).sum(axis=(1, 2))
+            if nonholonomic is not None and functions.get("drifts") is not None:
+                drifts = evaluate(functions["drifts"], z[:, group.state_index], t, group.parameters)
+                index = group.nonholonomic_index
+                values = np.reshape(np.asarray(nonholonomic, float), (len(z), -1))
+                if values.shape[1] > self.n_nonholonomic:
+                    index = np.concatenate([index, index + self.n_nonholonomic], axis=1)
+                total += (values[:, index] * drifts[:, :, :index.shape[1]]).sum(axis=(1, 2))
         return total.reshape(shape)
+
+    def control_force(self, t, z, controls):
+        """Generalized forces of the controls, shapes (...), (..., n_z), (..., n_controls) -> (..., n_q).
+
+        Controls of all actuators, in the order of the parts.
+        """
+        t, z, shape = self._points(t, z)
+        controls, out = np.reshape(np.asarray(controls, float), (len(z), -1)), np.zeros((len(z), self.n_q))
+        actuators = [p for p in self.parts if p.n_controls]
+        stops = dict(zip(actuators, np.cumsum([a.n_controls for a in actuators]).tolist(), strict=True))
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            if not group.part.n_controls:
+                continue
+            members = [p for p in actuators if p.kind == group.part.kind]
+            own = np.array([np.arange(stops[p] - p.n_controls, stops[p]) for p in members])
+            values = evaluate(functions["control force"], np.concatenate([z[:, group.state_index], controls[:, own]],
+                                                                         axis=2), t, group.parameters)
+            half = group.state_index.shape[1] // 2
+            for i, place in enumerate(group.state_index[:, :half]):
+                out[:, place] += values[:, i]
+        return out.reshape(*shape, self.n_q)
 
     def _energy(self, name, t, z, bodies=True):
         t, z, shape = self._points(t, z)
@@ -284,6 +389,43 @@ class System:
         jac.eliminate_zeros()
         return grad, jac, rate
 
+    def nonholonomic(self, t, z):
+        """Nonholonomic constraints A qdot + a with qdot = dH/dp, shape (..., n_z) -> (..., n_nonholonomic)."""
+        t, z, shape = self._points(t, z)
+        out = np.zeros((len(z), self.n_nonholonomic))
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            if group.nonholonomic_index.size:
+                out[:, group.nonholonomic_index] = evaluate(functions["velocity form"], z[:, group.state_index], t,
+                                                            group.parameters)
+        return out.reshape(*shape, self.n_nonholonomic)
+
+    def nonholonomic_derivatives(self, t, z):
+        """At one state: A (n, n_q), Jacobian of `nonholonomic` (n, n_z), a (n,), its partial time derivative (n,).
+
+        The first two are SciPy CSR arrays.
+        """
+        import scipy.sparse as sp
+
+        n = self.n_nonholonomic
+        rates, entries = np.zeros((2, n)), [[(np.zeros(0), np.zeros(0, int), np.zeros(0, int))] for _ in range(2)]
+        t, z, _ = self._points(t, z)
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            index, w = group.state_index, group.nonholonomic_index
+            if not w.size:
+                continue
+            values = evaluate(functions["velocity form derivatives"], z[:, index], t, group.parameters)[0]
+            half, m = index.shape[1] // 2, w.shape[1]
+            blocks = np.split(values, np.cumsum([m * half, 2 * m * half, m]), axis=1)
+            rates[0, w], rates[1, w] = blocks[2:]
+            for block, columns, list_ in zip(blocks[:2], (index[:, :half], index), entries, strict=True):
+                rows, columns = np.broadcast_arrays(w[:, None], columns[:, :, None])
+                list_.append((block.ravel(), rows.ravel(), columns.ravel()))
+        matrices = []
+        for list_, columns in zip(entries, (self.n_q, self.n_z), strict=True):
+            data, rows, places = map(np.concatenate, zip(*list_, strict=True))
+            matrices.append(sp.csr_array((data, (rows, places)), shape=(n, columns)))
+        return *matrices, *rates
+
     def not_finite(self, t, z):
         """Parts whose force or constraint is NaN or infinite at a state, or at one of many: dict to the first t."""
         t, z, _ = self._points(t, z)
@@ -299,18 +441,35 @@ class System:
     def consistent_multipliers(self, t, z):
         """Multipliers for which d/dt Theta = 0 at a consistent state, shape (2 m,).
 
-        Solves `grad Theta J grad Theta^T lambda = -(grad Theta J grad H + dTheta/dt)`, from May & Betsch (13).
+        Solves `grad Theta J grad Theta^T lambda = -(grad Theta J grad H + dTheta/dt)`, from May & Betsch (13), together
+        with the nonholonomic constraints.
 
         Raises
         ------
         InputError
             When the constraints are redundant there; names them.
         """
+        return self._consistent(t, z)[:self.n_multipliers]
+
+    def consistent_nonholonomic(self, t, z):
+        """Multipliers of the nonholonomic constraints at a consistent state, shape (n_nonholonomic,).
+
+        Those of A qdot + a, whose force on the coordinates is -A^T gamma. Errors as `consistent_multipliers`.
+        """
+        return self._consistent(t, z)[self.n_multipliers:][:self.n_nonholonomic]
+
+    def _consistent(self, t, z):
+        """Multipliers of Theta, and of the pairs (A qdot + a, its rate) of nonholonomic constraints."""
         import scipy.sparse as sp
 
-        grad, jac, rate = self.derivatives(t, z)
-        if not self.n_multipliers:
+        if not self.n_multipliers + self.n_nonholonomic:
             return np.zeros(0)
+        grad, jac, rate = self.derivatives(t, z)
+        if self.n_nonholonomic:
+            a, derivative, drift, drift_rate = self.nonholonomic_derivatives(t, z)
+            none = sp.csr_array((self.n_nonholonomic, self.n_q))
+            jac = sp.vstack([jac, sp.hstack([a, none]), derivative], format="csr")
+            rate = np.concatenate([rate, drift, drift_rate])
         n = self.n_q
         jac_j = sp.hstack([-jac[:, n:], jac[:, :n]])  # grad Theta J
         size = np.sqrt(jac.multiply(jac).sum(axis=1))
@@ -322,11 +481,18 @@ class System:
             names = redundant_constraints(self, t, z)
             if not names:
                 raise InputError("the constraints are nearly redundant at the initial state: move the mechanism away "
-                                 "from the singular position")
+                                 "from the singular position" +
+                                 ", or remove nonholonomic constraints that repeat others" * bool(self.n_nonholonomic))
             shown = ", ".join(f"'{name}'" for name in names[:6]) + f" and {len(names) - 6} more" * (len(names) > 6)
             raise InputError(f"the constraints are redundant at the initial state: {shown} can be left out, because "
                              "other constraints imply them; do so, or give System(..., redundant='drop')")
         return scale @ solve(-(scale @ (jac_j @ grad + rate)))
+
+
+def _kind(part):
+    """Class of a part as a user makes it, and the coordinates of its rotation."""
+    name = "RigidBody" if hasattr(part, "rotation_rate") else type(part).__name__
+    return f"{name}, {part.rotation}" if hasattr(part, "rotation_rate") else name
 
 
 def _regular(matrix):

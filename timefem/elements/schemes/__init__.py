@@ -2,19 +2,23 @@
 
 from .algo_c1 import AlgoC1
 from .dir_em import DirEM
+from .dla import DLA
 from .emh import EMH
 from .eml import EML
 from .mph import MPH
 from .mpl import MPL
 from .newmark_so3 import NewmarkSO3
+from .nontwisting_em import NonTwistingEM
 from .null_emh import NullEMH
 from .null_eml import NullEML
 from .quat_vi import QuatVI
 from .reml import REML
 from .zupan3 import Zupan3, Zupan3Printed
 
-__all__ = ["EMH", "EML", "MPH", "MPL", "AlgoC1", "DirEM", "NewmarkSO3", "NullEMH", "NullEML", "QuatVI", "REML", "SCHEMES",
-           "Zupan3", "Zupan3Printed"]
+__all__ = ["DLA", "EMH", "EML", "MPH", "MPL", "AlgoC1", "DirEM", "NewmarkSO3", "NonTwistingEM", "NullEMH", "NullEML",
+           "QuatVI", "REML", "SCHEMES", "Zupan3", "Zupan3Printed"]
 
+# by name on the command line
 SCHEMES = {cls.name: cls for cls in (EML, REML, NullEML, EMH, NullEMH, MPL, MPH, QuatVI, DirEM, AlgoC1,
-                                   Zupan3, Zupan3Printed, NewmarkSO3)}
+                                   Zupan3, Zupan3Printed, NewmarkSO3, NonTwistingEM, DLA)}
+ALIASES = {"quat-em": "emh"}

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from ...errors import InputError
+from ...mechanics import Body
 from ...mechanics.rigid_body import RigidBodyBase
 from ..discrete_gradient import gradient_at
+from ..increments import half, rotation_vector
 from ..one_step import OneStep
 
 
@@ -27,24 +29,24 @@ class AlgoC1(OneStep):
     def check(self, system):
         super().check(system)
         for part in system.parts:
-            if part.constraint_names and not isinstance(part, RigidBodyBase) or \
-                    part in system.bodies and not isinstance(part, RigidBodyBase):
-                raise InputError(f"{self.name} takes rigid bodies, springs and loads, but no joints and no other bodies "
-                                 f"such as {system.label(part)}; use EML() or EMH()")
+            if not isinstance(part, RigidBodyBase) and (part.constraint_names or isinstance(part, Body)):
+                raise InputError(f"{self.name} takes rigid bodies, springs and loads, but no joints and no other "
+                                 f"bodies such as {system.label(part)}; use EML() or EMH()")
 
     def density(self, s):
         import casadi as ca
 
         u, end = s.slots["increments", "value"], s.slots["twist", "value"]
-        start = ca.vertcat(*(_twist(*b) for b in zip(s.part.bodies, s.split(s.q0), s.split(s.velocity(s.q0, s.p0)))))
-        q1, middle = s.moved(s.q0, u), s.moved(s.q0, ca.vertcat(*map(_half, ca.vertsplit(u, 6))))
+        velocities = s.split(s.velocity(s.q0, s.p0))
+        start = ca.vertcat(*map(_twist, s.part.bodies, s.split(s.q0), velocities))
+        q1, middle = s.moved(s.q0, u), s.moved(s.q0, ca.vertcat(*map(half, ca.vertsplit(u, 6))))
         torque = s.projected(middle, s.load(middle, s.spread(middle, (start + end) / 2)))
         if not s.is_body:
             return ca.SX(s.q0.numel() * 2, 1), s.multipliers, ca.SX(u.numel(), 1), torque
         p1 = gradient_at(lambda v: s.body.kinetic_of_velocity(q1, v, s.parameters), s.spread(q1, end))
         back = s.body.frame(s.q0)[1] @ s.body.frame(q1)[1].T  # from R1 W1 to R0 W1
         mean = (start + ca.vertcat(end[:3], back @ end[3:])) / 2
-        motion = s.per_h * ca.vertcat(u[:3], _rotation_vector(u[3:])) - mean
+        motion = s.per_h * ca.vertcat(u[:3], rotation_vector(u[3:])) - mean
         balance = s.per_h * (s.projected(s.q0, s.p0) - s.projected(q1, p1))
         return ca.vertcat(s.q1 - q1, s.p1 - p1), s.multipliers, motion, balance
 
@@ -53,20 +55,3 @@ def _twist(body, q, velocity):
     import casadi as ca
 
     return ca.vertcat(velocity[:3], body.angular_velocity_map(q) @ velocity)
-
-
-def _half(u):
-    """The increment half way: half the displacement, half the angle."""
-    import casadi as ca
-
-    return ca.vertcat(u[:3] / 2, u[3:] / (1 + ca.sqrt(1 + ca.sumsqr(u[3:]) / 4)))
-
-
-def _rotation_vector(u):
-    """Angle times axis of the Rodrigues parameters."""
-    import casadi as ca
-
-    square = ca.sumsqr(u) / 4
-    small = square < 1e-6
-    r = ca.sqrt(ca.if_else(small, 1, square))
-    return u * ca.if_else(small, 1 - square / 3 + square**2 / 5, ca.atan(r) / r)

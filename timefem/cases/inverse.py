@@ -1,0 +1,204 @@
+"""Problems of inverse dynamics, and their answers where they are known."""
+
+import numpy as np
+
+from ..mechanics import (
+    Constraint,
+    ControlForce,
+    ControlTorque,
+    Coordinates,
+    GeneralizedControl,
+    GeneralizedSystem,
+    Gravity,
+    PointMass,
+    Pose,
+    Revolute,
+    RigidBody,
+    System,
+)
+from ..mechanics.outputs import CoordinateOutput, FormulaOutput, PositionOutput
+from ..mechanics.time_functions import as_time_function
+from ..mechanics.trajectories import Transfer
+from ..problems.inverse_dynamics import InverseDynamics
+from .cases import GRAVITY, box_inertia
+
+TROLLEY, LOAD, WINCH = 10.0, 100.0, 10.0  # masses [kg]; of the winch the inertia over the squared radius of its drum
+
+
+def trolley_crane(x=(0.0, 5.0), z=(-4.0, -1.0), t_end=3.0, redundant=False):
+    """Overhead trolley crane: a trolley that is pushed, a winch that pulls the rope, and a load whose place in a plane
+    is prescribed from rest to rest. It is flat: coordinates and controls follow from four derivatives of that place
+    (Blajer & Kolodziejczyk 2004; Betsch, Quasem & Uhlar 2009).
+
+    Coordinates are the place of the trolley, the length of the rope and the angle of swing; with `redundant` place,
+    length and the two coordinates of the load, with one constraint. Controls: forces on trolley and rope [N].
+
+    Returns
+    -------
+    problem : InverseDynamics
+    answer : callable
+        `answer(times)` -> coordinates (n, n_q), controls (n, 2).
+    """
+    import casadi as ca
+
+    g = -GRAVITY[2]
+    place = [Transfer(0.0, t_end, *ends, smoothness=5) for ends in (x, z)]
+    if redundant:
+        trolley, rope = PointMass(TROLLEY, 1, name="trolley"), PointMass(WINCH, 1, name="rope")
+        load = PointMass(LOAD, 2, name="load")
+        length = Constraint([trolley, rope, load], _rope_length, 1, name="rope length")
+        system = System([trolley, rope, load, length, Gravity(load, (0, -g, 0))])
+        outputs = PositionOutput(load, "x"), PositionOutput(load, "y")
+        drives = [ControlForce(trolley, [(1, 0, 0)]), GeneralizedControl(rope, [[1.0]])]
+        states = [{trolley: Pose((x[i], 0, 0)), rope: Pose((-z[i], 0, 0)), load: Pose((x[i], z[i], 0))} for i in (0, 1)]
+    else:
+        system = GeneralizedSystem(3, _crane_kinetic, lambda q, c: -LOAD * g * q[1] * ca.cos(q[2]), name="crane")
+        crane = system.bodies[0]
+        outputs = (FormulaOutput(lambda q: _load(q)[0], crane, "load x"),
+                   FormulaOutput(lambda q: _load(q)[1], crane, "load z"))
+        drives = GeneralizedControl(crane, [[1, 0], [0, 1], [0, 0]], name="drives")
+        states = [{crane: Coordinates([x[i], -z[i], 0.0], np.zeros(3))} for i in (0, 1)]
+    problem = InverseDynamics(system, dict(zip(outputs, place, strict=True)), *states, (0.0, t_end), actuators=drives)
+
+    t = ca.SX.sym("t")
+    x_t, z_t = (f(t) for f in place)
+    ax, az = _rate(x_t, t, 2), _rate(z_t, t, 2) + g
+    swing, rope_force = ca.atan(-ax / az), LOAD * ca.sqrt(ax**2 + az**2)
+    length = -z_t / ca.cos(swing)
+    position = x_t - length * ca.sin(swing)
+    controls = (TROLLEY * _rate(position, t, 2) - rope_force * ca.sin(swing), WINCH * _rate(length, t, 2) - rope_force)
+    coordinates = (position, length, x_t, z_t) if redundant else (position, length, swing)
+    return problem, _answer(t, coordinates, controls)
+
+
+def _load(q):
+    import casadi as ca
+
+    return ca.vertcat(q[0] + q[1] * ca.sin(q[2]), -q[1] * ca.cos(q[2]))
+
+
+def _crane_kinetic(q, v, c):
+    import casadi as ca
+
+    return (TROLLEY * v[0]**2 + WINCH * v[1]**2 + LOAD * ca.sumsqr(ca.jtimes(_load(q), q, v))) / 2
+
+
+def _rope_length(frames, t, c):
+    trolley, rope, load = (f.q for f in frames)
+    return ((load[0] - trolley[0])**2 + load[1]**2 - rope[0]**2) / 2
+
+
+def mass_chain(n, trajectory, t_end=5.0, mass=1.0, stiffness=4.0, start_only=False):
+    """A chain of n masses and springs, pushed at the first mass, with the last one prescribed: relative degree 2 n.
+
+    Returns
+    -------
+    problem : InverseDynamics
+    answer : callable
+        `answer(times)` -> coordinates (n_times, n), control (n_times, 1).
+    """
+    import casadi as ca
+
+    def potential(q, c):
+        return stiffness / 2 * ca.sumsqr(q[1:] - q[:-1]) if n > 1 else 0 * q[0]
+
+    system = GeneralizedSystem(n, lambda q, v, c: mass / 2 * ca.sumsqr(v), potential, name="chain")
+    chain = system.bodies[0]
+    trajectory = as_time_function("trajectory", trajectory)
+    near = {chain: Coordinates(np.zeros(n), np.zeros(n))}
+    problem = InverseDynamics(system, {CoordinateOutput(chain, n - 1, "last mass"): trajectory}, near,
+                              None if start_only else near, (0.0, t_end),
+                              actuators=GeneralizedControl(chain, np.eye(n)[:, :1], name="push"))
+    t = ca.SX.sym("t")
+    places = [trajectory(t)]
+    for i in range(n):  # what the next mass, in the end the hand, does to each mass
+        further = stiffness * (places[0] - places[1]) if i else 0
+        force = ca.cse(mass * _rate(places[0], t, 2) + further)
+        if i < n - 1:
+            places.insert(0, places[0] + force / stiffness)
+    return problem, _answer(t, places, [force])
+
+
+def elastic_arm(trajectory=Transfer(1.0, 3.0, 0.0, 1.0, 3), t_end=4.0, stiffness=50.0, start_only=False):
+    """Two bars of 1 m and 1 kg in a horizontal plane, a motor at the shoulder and a spring at the elbow. Prescribed is
+    the angle at which the end is seen from the shoulder, for small angles of the elbow: not minimum phase, for the
+    internal dynamics has the eigenvalues +-sqrt(600 / s^2) (after Seifried 2012).
+
+    Returns
+    -------
+    InverseDynamics
+    """
+    import casadi as ca
+
+    def kinetic(q, v, c):
+        both = v[0] + v[1]
+        return v[0]**2 / 6 + (v[0]**2 + v[0] * both * ca.cos(q[1]) + both**2 / 3) / 2
+
+    system = GeneralizedSystem(2, kinetic, lambda q, c: stiffness * q[1]**2 / 2, name="arm")
+    arm = system.bodies[0]
+    trajectory = as_time_function("trajectory", trajectory)
+    states = [{arm: Coordinates([float(trajectory(t)), 0.0], np.zeros(2))} for t in (0.0, t_end)]
+    return InverseDynamics(system, {FormulaOutput(lambda q: q[0] + q[1] / 2, arm, "end of the arm"): trajectory},
+                           states[0], None if start_only else states[1], (0.0, t_end),
+                           actuators=GeneralizedControl(arm, [[1.0], [0.0]], name="motor"))
+
+
+def four_bar_lift(rise=0.4, t_end=1.0, **rotation):
+    """A load on the coupler of a four-bar in the plane of e2 and e3, lifted from rest to rest by a torque on the crank.
+
+    Crank of 0.5 m, coupler of 1.2 m with a load of 20 kg in its middle, rocker of 1 m, and 1.3 m between the pins in
+    the ground; a closed loop with redundant constraints.
+
+    Returns
+    -------
+    problem : InverseDynamics
+    bodies : tuple
+        Crank, coupler, rocker, load.
+    """
+    ground, lengths, angle = 1.3, (0.5, 1.2, 1.0), -0.8
+    first, last = np.zeros(3), np.array([0, ground, 0])
+    pin_a = lengths[0] * np.array([0, np.cos(angle), np.sin(angle)])
+    way = last - pin_a
+    distance = np.linalg.norm(way)
+    along = (distance**2 + lengths[1]**2 - lengths[2]**2) / (2 * distance)
+    pin_b = pin_a + along * way / distance + np.sqrt(lengths[1]**2 - along**2) * np.cross((1, 0, 0), way / distance)
+    ends = [(first, pin_a), (pin_a, pin_b), (last, pin_b)]
+    bars, state = [], {}
+    for name, length, mass, (a, b) in zip(("crank", "coupler", "rocker"), lengths, (2.0, 22.0, 3.0), ends, strict=True):
+        bar = RigidBody(mass, box_inertia(mass, (0.1, length, 0.1)), size=(0.1, length, 0.1), name=name, **rotation)
+        direction = (b - a) / length
+        state[bar] = Pose((a + b) / 2, np.column_stack([(1, 0, 0), direction, np.cross((1, 0, 0), direction)]))
+        bars.append(bar)
+    axes = dict(axis_a=(1, 0, 0), axis_b=(1, 0, 0))
+    half = [np.array([0, length / 2, 0]) for length in lengths]
+    joints = [Revolute(bars[0], point_a=-half[0], point_b=first, **axes),
+              Revolute(bars[0], bars[1], point_a=half[0], point_b=-half[1], **axes),
+              Revolute(bars[2], point_a=-half[2], point_b=last, **axes),
+              Revolute(bars[2], bars[1], point_a=half[2], point_b=half[1], **axes)]
+    system = System([*bars, *joints], gravity=GRAVITY, redundant="drop")
+    height = PositionOutput(bars[1], "z", name="load height")
+    start = float(state[bars[1]].position[2])
+    lift = Transfer(0.0, t_end, start, start + rise, smoothness=3)
+    problem = InverseDynamics(system, {height: lift}, state, None, (0.0, t_end),
+                              actuators=ControlTorque(bars[0], [(1, 0, 0)], name="motor"))
+    return problem, tuple(bars)
+
+
+def _rate(expression, t, n):
+    import casadi as ca
+
+    for _ in range(n):
+        expression = ca.cse(ca.jacobian(ca.SX(expression), t))
+    return expression
+
+
+def _answer(t, coordinates, controls):
+    import casadi as ca
+
+    function = ca.Function("answer", [t], [ca.densify(ca.vertcat(*coordinates)), ca.densify(ca.vertcat(*controls))])
+
+    def answer(times):
+        values = function.map(len(times))(np.reshape(times, (1, -1)))
+        return tuple(np.array(v).T for v in values)
+
+    return answer
