@@ -34,6 +34,12 @@ def test_imports_point_one_way(package):
         assert not forbidden & set(imported(path)), f"{path.name} imports up the list"
 
 
+def test_studies_stand_on_solving():
+    for path in (ROOT / "studies").rglob("*.py"):
+        assert not {"cases", "models", "cli"} & set(imported(path)), f"{path.name} imports up the list"
+    assert "studies" not in set(imported(ROOT / "solving.py"))
+
+
 def test_import_is_light():
     heavy = "numba", "casadi", "llvmlite", "scipy", "matplotlib", "h5py", "petsc4py", "mpi4py", "rich", "typer"
     code = f"import sys, timefem; print([m for m in {heavy!r} if m in sys.modules])"

@@ -3,25 +3,53 @@
 from . import studies
 from .assembly import TimeMesh
 from .elements import BubnovGalerkin, ElementBatch, LagrangeBasis, MixedGalerkin, TimeElement, gauss_legendre
+from .elements.schemes import (
+    DLA,
+    EMH,
+    EML,
+    MPH,
+    MPL,
+    REML,
+    AlgoC1,
+    DirEM,
+    NewmarkSO3,
+    NonTwistingEM,
+    NullEMH,
+    NullEML,
+    QuatVI,
+    Zupan3,
+    Zupan3Printed,
+)
 from .errors import IllConditioned, InputError, MissingBackend, RankError, SolveError
 from .mechanics import (
+    AngleOutput,
     CanonicalState,
     Constant,
     Constraint,
+    ControlForce,
+    ControlTorque,
+    CoordinateOutput,
     Coordinates,
     Cylindrical,
     Damper,
     FixedPoint,
     Force,
     Formula,
+    FormulaOutput,
     GeneralizedBody,
+    GeneralizedControl,
     GeneralizedSystem,
     Gravity,
+    KnifeEdge,
     MassProperties,
+    NonholonomicConstraint,
     NonlinearSpring,
+    NonTwisting,
     Planar,
     PointMass,
+    Polynomial,
     Pose,
+    PositionOutput,
     PrescribedAngle,
     PrescribedPosition,
     Prismatic,
@@ -30,9 +58,12 @@ from .mechanics import (
     Revolute,
     RigidBody,
     RigidDistance,
+    RollingDisc,
+    RollingSphere,
     RotationalSpring,
     Sine,
     Spherical,
+    Spline,
     Spring,
     Step,
     System,
@@ -41,28 +72,41 @@ from .mechanics import (
     Torque,
     TorsionalDamper,
     TorsionalSpring,
+    Transfer,
     TrianglePulse,
     Universal,
     Weld,
     from_sympy,
 )
 from .mechanics.redundancy import redundant_constraints
-from .problems import InitialValueProblem, assemble
+from .problems import BoundaryValueProblem, InitialValueProblem, InverseDynamics, assemble
 from .solution import Solution, load
 from .solvers.newton import Newton
+from .solvers.step_control import StepControl
 from .solving import restart, solve
+from .solving_boundary import continuation, solve_all
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BoundaryValueProblem", "continuation", "solve_all",
     "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "FixedPoint", "Gravity",
     "IllConditioned", "InitialValueProblem", "InputError", "LagrangeBasis", "MassProperties", "MissingBackend",
     "MixedGalerkin", "Newton", "Planar", "PointMass", "Pose", "PrescribedAngle", "PrescribedPosition", "Prismatic",
-    "RankError", "Revolute", "RigidBody", "RigidDistance", "Solution", "SolveError", "Spherical", "System", "TimeElement",
-    "TimeMesh", "Universal", "Weld", "assemble", "gauss_legendre", "load", "redundant_constraints", "restart", "solve", "studies",
+    "RankError", "Revolute", "RigidBody", "RigidDistance", "Solution", "SolveError", "Spherical", "StepControl",
+    "System", "TimeElement", "TimeMesh", "Universal", "Weld", "assemble", "gauss_legendre", "load",
+    "redundant_constraints", "restart", "solve", "studies",
     # forces and functions of time
     "Constant", "Damper", "Force", "Formula", "NonlinearSpring", "Ramp", "RayleighDissipation", "RotationalSpring",
     "Sine", "Spring", "Step", "Table", "TimeFunction", "Torque", "TorsionalDamper", "TorsionalSpring", "TrianglePulse",
+    # one-step schemes
+    "DLA", "EMH", "EML", "MPH", "MPL", "REML", "AlgoC1", "DirEM", "NewmarkSO3", "NonTwistingEM", "NullEMH", "NullEML",
+    "QuatVI", "Zupan3", "Zupan3Printed",
+    # nonholonomic constraints
+    "KnifeEdge", "NonTwisting", "NonholonomicConstraint", "RollingDisc", "RollingSphere",
     # systems by formulas
     "Coordinates", "GeneralizedBody", "GeneralizedSystem", "from_sympy",
+    # inverse dynamics
+    "AngleOutput", "ControlForce", "ControlTorque", "CoordinateOutput", "FormulaOutput", "GeneralizedControl",
+    "InverseDynamics", "Polynomial", "PositionOutput", "Spline", "Transfer",
 ]

@@ -8,7 +8,7 @@ from .elements import TimeElement, gauss_legendre
 from .errors import InputError
 from .mechanics import CanonicalState
 from .mechanics.describe import build
-from .problems import InitialValueProblem
+from .problems import BoundaryValueProblem, InitialValueProblem, InverseDynamics
 from .solution import Solution
 from .solution.files import build_element, check_writable
 from .solution.slab import SlabSolution
@@ -17,14 +17,14 @@ from .solvers.communicator import own_world
 from .solvers.newton import Newton
 
 
-def solve(problem, element, n_elements=None, *, mesh=None, driver=None, window=None, backend=None, guess=None,
-          newton=None, scaling="full", method=None, petsc_options=None, progress=None, gather=None, checkpoint=None,
-          checkpoint_every=None, restart=None):
+def solve(problem, element, n_elements=None, *, mesh=None, tolerance=None, driver=None, window=None, backend=None,
+          guess=None, newton=None, scaling="full", method=None, petsc_options=None, progress=None, gather=None,
+          checkpoint=None, checkpoint_every=None, restart=None):
     """Solve a problem with a time element.
 
     Parameters
     ----------
-    problem : InitialValueProblem
+    problem : InitialValueProblem, BoundaryValueProblem or InverseDynamics
     element : TimeElement
         For instance `MixedGalerkin(degree=2)` or `BubnovGalerkin(degree=3)`.
     n_elements : int
@@ -34,6 +34,12 @@ def solve(problem, element, n_elements=None, *, mesh=None, driver=None, window=N
         for a table with more entries than elements.
     mesh : TimeMesh or array_like
         Ends of the elements, from the start to the end of the time span.
+    tolerance : float or StepControl, optional
+        Instead of `n_elements` and `mesh`: march on a mesh that is found on the way, so that errors at the nodes stay
+        below `tolerance`, relative to the size of the motion (see `StepControl`). Elements come in pairs of equal
+        length, and end at the kinks of the system. Boundary-value problems, and initial-value problems with
+        `driver="global"`: refine the mesh, from `n_elements` or `mesh` if given, until the estimated error at the nodes
+        is below that number, relative to the size of the motion.
     driver : {"march", "windows", "global"}, optional
         One element at a time (elements that can be marched; their default), blocks of `window` elements, or all at
         once (default of the others). Under mpirun, "global" and "windows" with `backend="petsc"` are distributed over
@@ -47,6 +53,10 @@ def solve(problem, element, n_elements=None, *, mesh=None, driver=None, window=N
     guess : {"mg1", "constant"}, callable, ndarray or Solution, optional
         "mg1" unless given. Where Newton starts in windows and global solves: an mG(1) march, the state at the start,
         a function `t -> z`, nodal states of shape (degree n_elements + 1, n_z) (global only), or another solution.
+        Of boundary-value problems: "interpolation" (bodies move straight and turn steadily between the configurations
+        at the ends; the default where one is given at the end), "march" (from a state at the start; the default
+        otherwise), or the last three. Newton's method has a line search there, and where it fails the loads that
+        make the guess a motion are taken away step by step.
     newton : Newton, optional
         Tolerances, iterations, line search.
     scaling : {"full", "weights", "reference", "none"}
@@ -88,12 +98,33 @@ def solve(problem, element, n_elements=None, *, mesh=None, driver=None, window=N
     from .solvers.drivers import DRIVERS, run_driver
     from .solvers.linear.base import method_options
 
-    if not isinstance(problem, InitialValueProblem):
-        raise InputError(f"problem must be an InitialValueProblem, not {problem!r}")
+    if not isinstance(problem, InitialValueProblem | BoundaryValueProblem | InverseDynamics):
+        raise InputError("problem must be an InitialValueProblem, BoundaryValueProblem or InverseDynamics, not "
+                         f"{problem!r}")
     if not isinstance(element, TimeElement):
         raise InputError(f"element must be a time element such as MixedGalerkin(degree=2), not {element!r}")
+    element.check(problem.system)
+    if isinstance(problem, InverseDynamics):
+        others = {"tolerance": tolerance, "window": window, "gather": gather, "checkpoint": checkpoint,
+                  "checkpoint_every": checkpoint_every, "restart": restart, "method": method}
+        return _solve_inverse(problem, element, n_elements, mesh, others, driver=driver, backend=backend, guess=guess,
+                              newton=newton, scaling=scaling, petsc_options=petsc_options)
+    if isinstance(problem, BoundaryValueProblem) or (tolerance is not None and driver == "global"):
+        others = {"window": window, "gather": gather, "checkpoint": checkpoint, "checkpoint_every": checkpoint_every,
+                  "restart": restart, "method": method}
+        return _solve_globally(problem, element, n_elements, mesh, tolerance, others, driver=driver, backend=backend,
+                               guess=guess, newton=newton, scaling=scaling, petsc_options=petsc_options,
+                               progress=progress)
+    if tolerance is not None:
+        unused = {"n_elements": n_elements, "mesh": mesh, "window": window, "backend": backend, "guess": guess,
+                  "method": method, "petsc_options": petsc_options, "gather": gather, "checkpoint": checkpoint,
+                  "checkpoint_every": checkpoint_every, "restart": restart}
+        given = [name for name, value in unused.items() if value is not None]
+        if given or driver not in (None, "march"):
+            raise InputError(f"{(given or ['driver'])[0]} is given, but a march to a tolerance does not use it")
+        return _solve_to_tolerance(problem, element, tolerance, newton, scaling, progress)
     if (mesh is None) == (n_elements is None):
-        raise InputError("give either n_elements or mesh")
+        raise InputError("give either n_elements, mesh or tolerance")
     mesh = _mesh_through_kinks(problem, n_elements) if mesh is None else _checked_mesh(mesh, problem.t_span)
     driver = driver or ("march" if element.can_march else "global")
     for name, value, users in (("window", window, ("windows",)), ("backend", backend, ("windows", "global")),
@@ -108,8 +139,7 @@ def solve(problem, element, n_elements=None, *, mesh=None, driver=None, window=N
         raise InputError(f"petsc_options are given, but the backend is {backend!r}")
     if isinstance(guess, np.ndarray | list) and driver != "global":
         raise InputError("nodal values as guess need driver='global'; give a function t -> z instead")
-    if newton is not None and not isinstance(newton, Newton):
-        raise InputError(f"newton must be a Newton(...), not {newton!r}")
+    _check_newton(newton)
     if window != "auto":
         validate.integer("window", window, minimum=1)
     if checkpoint_every is not None and checkpoint is None:
@@ -123,23 +153,93 @@ def solve(problem, element, n_elements=None, *, mesh=None, driver=None, window=N
                          guess=guess, settings=newton or Newton(), scaling=scaling, options=petsc_options,
                          show=progress, gather=gather, checkpoint=checkpoint, restart=restart,
                          checkpoint_every=EVERY if checkpoint_every is None else checkpoint_every)
-    statistics = {"driver": driver, "backend": None if driver == "march" else backend, "n_ranks": outcome.n_ranks,
-                  "newton_iterations": {"max": int(outcome.iterations.max(initial=0)),
-                                        "mean": float(outcome.iterations.mean()) if len(outcome.iterations) else 0.0},
-                  "n_elements": mesh.n_elements, "n_unknowns": outcome.n_unknowns, "seconds": outcome.seconds,
-                  "backward_error": outcome.backward_error}
+    statistics = _statistics(outcome, mesh, driver, None if driver == "march" else backend)
     values, first = (outcome.state, outcome.multipliers, outcome.status, statistics), outcome.first or 0
     t, z0 = mesh.nodes[first:first + len(outcome.state) + 1], problem.z0
     if outcome.first is not None:
         z0 = outcome.state[0, 0] if len(outcome.state) else z0
-        return SlabSolution(problem.system, element, t, z0, *values, comm=own_world(),
+        return SlabSolution(problem.system, element, t, z0, *values, fields=outcome.others, comm=own_world(),
                             origin=(mesh.nodes[0], problem.z0))
-    solution = Solution(problem.system, element, t, z0, *values)
+    solution = Solution(problem.system, element, t, z0, *values, outcome.others)
     if solution.status.reason == "stopped":
         solution.status.message += f" ({checkpoint})"
     elif not solution.success:
         solution.status.message += _not_finite(solution, mesh)
     return solution
+
+
+def _solve_globally(problem, element, n_elements, mesh, tolerance, others, **arguments):
+    """Boundary-value problems, and global solves to a tolerance."""
+    given = [name for name, value in others.items() if value is not None]
+    what = "a boundary-value problem" if isinstance(problem, BoundaryValueProblem) else "a global solve to a tolerance"
+    if given:
+        raise InputError(f"{given[0]} is given, but {what} does not use it")
+    if (mesh is None) == (n_elements is None) and (mesh is not None or tolerance is None):
+        raise InputError("give either n_elements or mesh, or tolerance" if tolerance is None else
+                         "give n_elements or mesh to start from, not both")
+    if n_elements is not None:
+        validate.integer("n_elements", n_elements, minimum=1)
+    _check_newton(arguments["newton"])
+    mesh = None if mesh is None else _checked_mesh(mesh, problem.t_span)
+    if isinstance(problem, BoundaryValueProblem):
+        from .solving_boundary import solve_boundary
+
+        return solve_boundary(problem, element, n_elements, mesh, tolerance=tolerance, **arguments)
+    from .solving_refined import solve_refined
+
+    guess = arguments.pop("guess")
+
+    def solve_on(element, mesh, last):
+        return solve(problem, element, mesh=mesh, guess=guess if last is None else last, **arguments)
+
+    return solve_refined(solve_on, problem, element, tolerance, n_elements, mesh)
+
+
+def _solve_inverse(problem, element, n_elements, mesh, others, **arguments):
+    """Inverse dynamics."""
+    from .solving_inverse import solve_inverse_dynamics
+
+    given = [name for name, value in others.items() if value is not None]
+    if given:
+        raise InputError(f"{given[0]} is given, but inverse dynamics does not use it")
+    if (mesh is None) == (n_elements is None):
+        raise InputError("give either n_elements or mesh")
+    _check_newton(arguments["newton"])
+    mesh = None if mesh is None else _checked_mesh(mesh, problem.t_span)
+    return solve_inverse_dynamics(problem, element, n_elements, mesh, **arguments)
+
+
+def _solve_to_tolerance(problem, element, tolerance, newton, scaling, progress):
+    from .solvers.adaptive import solve_adaptively
+    from .solvers.step_control import StepControl
+
+    _check_newton(newton)
+    if not element.can_march:
+        raise InputError(f"{element!r} couples its elements and cannot be marched to a tolerance; give n_elements")
+    control = tolerance if isinstance(tolerance, StepControl) else StepControl(tolerance)
+    mesh, outcome, found = solve_adaptively(problem.system, element, problem.t_span, problem.z0, control,
+                                            newton or Newton(), scaling, progress)
+    statistics = {**_statistics(outcome, mesh, "march", None), "tolerance": control.tolerance, **found}
+    t = mesh.nodes[:len(outcome.state) + 1]
+    solution = Solution(problem.system, element, t, problem.z0, outcome.state, outcome.multipliers, outcome.status,
+                        statistics, outcome.others)
+    if not solution.success:
+        solution.status.message += _not_finite(solution, mesh)
+    return solution
+
+
+def _check_newton(newton):
+    if newton is not None and not isinstance(newton, Newton):
+        raise InputError(f"newton must be a Newton(...), not {newton!r}")
+
+
+def _statistics(outcome, mesh, driver, backend):
+    iterations = outcome.iterations
+    return {"driver": driver, "backend": backend, "n_ranks": outcome.n_ranks,
+            "newton_iterations": {"max": int(iterations.max(initial=0)),
+                                  "mean": float(iterations.mean()) if len(iterations) else 0.0},
+            "n_elements": mesh.n_elements, "n_unknowns": outcome.n_unknowns, "seconds": outcome.seconds,
+            "backward_error": outcome.backward_error}
 
 
 def restart(path, **arguments):

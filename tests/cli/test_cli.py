@@ -77,7 +77,7 @@ def test_bad_input_is_one_line_and_status_2(timefem, name):
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (["run", "spinning-bx"], "'closed-chain-100', not 'spinning-bx'"),
+    (["run", "spinning-bx"], "not 'spinning-bx'"),
     (["run"], "CASE"),
     (["solve"], "solve"),
     (["list", "-timefem_ksp_view"], "belongs to `timefem run`"),

@@ -128,7 +128,7 @@ def check_singular():
 def check_lag():
     """Old factors serve GMRES; when they serve no longer, the matrix is factored again."""
     matrix, *starts = galerkin(9, 6, 4, rng := np.random.default_rng(7))
-    pattern, data, own = distributed(matrix, *starts, (4, 4), 9)
+    pattern, _, own = distributed(matrix, *starts, (4, 4), 9)
     b = np.random.default_rng(8).uniform(-1, 1, matrix.shape[0])
     solver = Solver(pattern, {**CHAIN, "ksp_type": "gmres", "pc_chain_lag": 3, "ksp_rtol": 1e-13, "ksp_max_it": 20},
                     PETSc.Comm(COMM))
@@ -159,8 +159,8 @@ ELEMENTS = [tf.MixedGalerkin(1), tf.MixedGalerkin(2), tf.MixedGalerkin(3), tf.Bu
 def check_motions():
     """The same numbers as the embedded solver; also when each slab is one element."""
     for number, element in enumerate(ELEMENTS):
-        model, rotation = (spinning_box, pendulum)[number % 2], ROTATIONS[number // 2 % 2]
-        for model, rotation in {(model, rotation), (pendulum, "quaternion")}:
+        one = (spinning_box, pendulum)[number % 2], ROTATIONS[number // 2 % 2]
+        for model, rotation in dict.fromkeys([one, (pendulum, "quaternion")]):
             for n_elements in (7, COMM.size):
                 problem = model(rotation, t_end=0.03 * n_elements)
                 expected = tf.solve(problem, element, n_elements, driver="global")
@@ -172,8 +172,35 @@ def check_motions():
                                            err_msg=what)
 
 
+OPTIONS = [
+    {},
+    {"ksp_type": "gmres", "ksp_rtol": 1e-12, "pc_type": "python", "pc_chain_lag": 3},
+    {"ksp_type": "gmres", "ksp_rtol": 1e-12, "pc_factor_mat_solver_type": "superlu_dist",
+     "mat_superlu_dist_replacetinypivot": True},
+    {"ksp_type": "gmres", "ksp_rtol": 1e-12, "pc_type": "bjacobi", "sub_pc_type": "lu",
+     "sub_pc_factor_mat_solver_type": "mumps"},
+    {"ksp_type": "gmres", "ksp_rtol": 1e-12, "pc_type": "asm", "pc_asm_overlap": 4, "sub_pc_type": "lu",
+     "sub_pc_factor_mat_solver_type": "mumps"},
+]
+
+
+def check_options():
+    """Every solver that the documentation names for several ranks comes to the same."""
+    if COMM.size > 3:  # iterations of ranks that share a core take minutes
+        return
+    problem, element = spinning_box(t_end=0.5), tf.BubnovGalerkin(2)
+    expected = tf.solve(problem, element, 20)
+    for options in OPTIONS:
+        solution = tf.solve(problem, element, 20, driver="global", backend="petsc", petsc_options=options)
+        assert solution.success, f"{options}: {solution.status.message}"
+        np.testing.assert_allclose(solution.z, expected.z, rtol=0, atol=1e-9 * np.abs(expected.z).max(),
+                                   err_msg=str(options))
+
+
+CHECKS = check_random_chains, check_interface_options, check_singular, check_lag, check_motions, check_options
+
 if __name__ == "__main__":
-    for check in (check_random_chains, check_interface_options, check_singular, check_lag, check_motions):
+    for check in CHECKS:
         check()
         if COMM.rank == 0:
             print("passed", check.__name__, flush=True)

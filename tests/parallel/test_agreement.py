@@ -7,9 +7,11 @@ from tests.parallel.launch import mpirun
 pytestmark = pytest.mark.mpi
 
 
-@pytest.mark.parametrize("n_ranks, rotation", [
-    (2, "quaternion"), (4, "directors"), *(pytest.param(n, rotation, marks=pytest.mark.slow) for n, rotation in (
-        (1, "quaternion"), (1, "directors"), (2, "directors"), (3, "quaternion"), (3, "directors"), (4, "quaternion")))])
+SLOW = [(1, "quaternion"), (1, "directors"), (2, "directors"), (3, "quaternion"), (3, "directors"), (4, "quaternion")]
+
+
+@pytest.mark.parametrize("n_ranks, rotation", [(2, "quaternion"), (4, "directors"),
+                                               *(pytest.param(*way, marks=pytest.mark.slow) for way in SLOW)])
 def test_ranks_methods_and_drivers_agree(n_ranks, rotation):
     run = mpirun(n_ranks, "-m", "tests.parallel.agreement", rotation)
     assert run.returncode == 0, run.stderr

@@ -289,7 +289,8 @@ def test_direction(name, turned, rng):
     assert backward_error(matrix.T, lu.solve_transposed(b), b) < 1e-13
 
 
-@pytest.mark.parametrize("name, backwards", [("Galerkin", True), ("bidiagonal", True), ("conditions at both ends", False)])
+@pytest.mark.parametrize("name, backwards",
+                         [("Galerkin", True), ("bidiagonal", True), ("conditions at both ends", False)])
 def test_cheaper_direction(name, backwards, rng):
     """Backwards from the free end of an initial-value problem."""
     matrix, *starts = CHAINS[name](rng)

@@ -193,3 +193,38 @@ def test_sksparse_refuses_hopeless_conditions():
     pytest.importorskip("sksparse", reason="scikit-sparse is an extra")
     solution = tf.solve(spinning_box("directors"), tf.BubnovGalerkin(3), 100, backend="sksparse", scaling="none")
     assert not solution.success and "normal equations" in solution.status.message
+
+
+def test_automatic_windows():
+    """They grow while Newton converges fast, and shrink when it does not or fails."""
+    from timefem.solvers.windows import WindowSize
+
+    size = WindowSize("auto", 2, 200)
+    assert size.now == 64
+    size.converged(64, 3)
+    size.converged(128, 3)
+    assert size.now == 200
+    size.converged(200, 7)
+    assert size.now == 200
+    size.converged(200, 12)
+    assert size.now == 100
+    assert size.failed(100) and size.now == 50
+    size.converged(30, 2)  # the last window, shorter than it might have been
+    assert size.now == 50
+    assert not WindowSize("auto", 2, 2).failed(2) and not WindowSize(10, 1, 100).failed(10)
+
+
+def test_a_failed_automatic_window_is_tried_again():
+    """From a constant guess long windows fail; what comes out is what short ones give."""
+    p, element = spinning_box(t_end=4), tf.MixedGalerkin(2)
+    solution = tf.solve(p, element, 160, driver="windows", window="auto", guess="constant")
+    assert solution.success
+    np.testing.assert_allclose(solution.z, tf.solve(p, element, 160).z, rtol=0, atol=1e-8 * np.abs(solution.z).max())
+    assert not tf.solve(p, element, 160, driver="windows", window=64, guess="constant").success
+
+
+def test_automatic_windows_by_few_solves():
+    solution = tf.solve(spinning_box(t_end=5), tf.MixedGalerkin(2), 1000, driver="windows", window="auto")
+    whole = tf.solve(spinning_box(t_end=5), tf.MixedGalerkin(2), 1000)
+    np.testing.assert_allclose(solution.z, whole.z, rtol=0, atol=1e-9 * np.abs(whole.z).max())
+    assert 512 * 16 <= solution.statistics["n_unknowns"]

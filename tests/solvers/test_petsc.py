@@ -17,6 +17,11 @@ def solve(options, problem=spinning_box, element=None):
     {"ksp_type": "gmres", "pc_type": "bjacobi", "sub_pc_type": "lu", "sub_pc_factor_mat_solver_type": "mumps"},
     {"-timefem_pc_factor_mat_solver_type": "superlu_dist", "mat_superlu_dist_replacetinypivot": True},
     {"ksp_type": "gmres", "pc_factor_mat_solver_type": "petsc", "pc_factor_shift_type": "nonzero"},
+    {"ksp_type": "gmres", "pc_type": "ilu", "pc_factor_levels": 3, "pc_factor_shift_type": "nonzero",
+     "ksp_rtol": 1e-12, "ksp_max_it": 500},
+    {"ksp_type": "gmres", "pc_type": "asm", "pc_asm_overlap": 2, "sub_pc_type": "lu",
+     "sub_pc_factor_mat_solver_type": "mumps"},
+    {"ksp_type": "gmres", "pc_type": "python", "pc_chain_lag": 3, "ksp_rtol": 1e-12},
     {"pc_factor_mat_solver_type": "umfpack"}, {"mat_mumps_icntl_14": 300}])
 def test_options_reach_petsc(options):
     reference = tf.solve(spinning_box(t_end=1), tf.BubnovGalerkin(2), 20)

@@ -26,6 +26,8 @@ class Scaling:
         Size of `(q, p)`, and weight of the equations of motion.
     multipliers : ndarray, shape (n_multipliers,)
         Size of `(gamma, mu)`, and weight of the constraints, before powers of h.
+    nonholonomic : ndarray, shape (2 n_nonholonomic,)
+        The same of nonholonomic constraints and of their rates.
     multiplier_power, constraint_power : int
         Powers of h in the size of the multipliers and the weight of the constraints.
     """
@@ -33,6 +35,7 @@ class Scaling:
     name: str
     state: np.ndarray
     multipliers: np.ndarray
+    nonholonomic: np.ndarray
     multiplier_power: int
     constraint_power: int
 
@@ -41,15 +44,16 @@ class Scaling:
         """The scaling called `name`, for a system at a typical state `z`."""
         validate.choice("scaling", name, SCALINGS)
         state, multipliers = np.ones(system.n_z), np.ones(system.n_multipliers)
+        nonholonomic = np.ones(2 * system.n_nonholonomic)
         if name == "full":
             root = np.sqrt(system.mass_scale)
             state = np.concatenate([1 / root, root])
-            jacobian = system.derivatives(t, z)[1].tocoo()
-            gradient = np.zeros(system.n_multipliers)
-            np.maximum.at(gradient, jacobian.row, np.abs(jacobian.data) * state[jacobian.col])
-            multipliers = 1 / np.where(gradient > 0, gradient, 1.0)
+            multipliers = _unit_gradient(system.derivatives(t, z)[1], state)
+            if system.n_nonholonomic:
+                matrix, jacobian, _, _ = system.nonholonomic_derivatives(t, z)
+                nonholonomic = np.concatenate([_unit_gradient(matrix, state), _unit_gradient(jacobian, state)])
         powers = {"none": (0, 0), "reference": (0, -1)}.get(name, (-1, element.constraint_row_power))
-        return cls(name, state, multipliers, *powers)
+        return cls(name, state, multipliers, nonholonomic, *powers)
 
     def size(self, z):
         """Size of a scaled state, by which tolerances are multiplied; 1 for a zero state."""
@@ -71,12 +75,21 @@ class Scaling:
         size, exponent = np.ones(numbering.n_local), np.zeros(numbering.n_local, int)
         n, m = len(self.state) // 2, len(self.multipliers) // 2
         sizes = {"state": self.state, "coordinates": self.state[:n], "multipliers": self.multipliers,
-                 "constraints": self.multipliers[:m]}
+                 "constraints": self.multipliers[:m], "nonholonomic pairs": self.nonholonomic,
+                 "nonholonomic": self.nonholonomic[:len(self.nonholonomic) // 2]}
         for field, space in zip(numbering.fields, numbering.spaces, strict=True):
             size[field] = sizes.get(space.components, 1.0)
-            if space.components in ("multipliers", "constraints", "joints"):
+            if space.components in ("multipliers", "constraints", "joints", "nonholonomic", "nonholonomic pairs"):
                 exponent[field] = dual_power if space.dual else power
         return size, exponent
+
+
+def _unit_gradient(jacobian, state):
+    """What brings the rows of a Jacobian to a largest entry of one, in scaled states."""
+    jacobian = jacobian.tocoo()
+    gradient = np.zeros(jacobian.shape[0])
+    np.maximum.at(gradient, jacobian.row, np.abs(jacobian.data) * state[jacobian.col])
+    return 1 / np.where(gradient > 0, gradient, 1.0)
 
 
 def _along(numbering, lengths, size, exponent):

@@ -13,6 +13,7 @@ from .. import __version__, validate
 from ..errors import InputError, MissingBackend, RankError, SolveError
 from ..solvers.communicator import PATIENCE
 from .elements import element_facts, fitting_facts, make_element
+from .export import export
 from .model_files import check, model_arguments
 from .report import (
     backend_facts,
@@ -229,7 +230,11 @@ def run(
     multipliers: Annotated[str | None, typer.Option(help="bg: discontinuous (default) or continuous.")] = None,
     drop: Annotated[str | None, typer.Option(help="bg: tests left out at the start (default) or the end.")] = None,
     nodes: Annotated[str | None, typer.Option(help="mg, bg: equidistant (default) or lobatto.")] = None,
+    constraints: Annotated[str | None, typer.Option(help="mg: gradient (default) or discrete-gradient, with which "
+                                                         "constraints of any degree hold at the nodes.")] = None,
     n_elements: Annotated[int | None, typer.Option(help="Default: that of the case.")] = None,
+    tolerance: Annotated[float | None, typer.Option(help="Relative error at the nodes; march on a mesh found on the "
+                                                         "way, instead of --n-elements.")] = None,
     t_end: Annotated[float | None, typer.Option(help="End of the motion [s]; default: that of the case.")] = None,
     driver: Annotated[str | None, typer.Option(
         help="march, windows or global; default: march for mg, global for bg, windows with --window.")] = None,
@@ -267,7 +272,7 @@ def run(
         return run(**model_arguments(ctx))
     case = case if isinstance(case, Case) else find_case(case)
     check_backend(backend or "chain")
-    time_element = make_element(element, degree, points, multipliers, drop, nodes)
+    time_element = make_element(element, degree, points, multipliers, drop, nodes, constraints)
     if isinstance(window, str) and window != "auto":
         if not window.strip().isdigit():
             raise InputError(f"--window must be a number of elements or auto, not {window!r}")
@@ -278,7 +283,8 @@ def run(
         raise InputError(f"{PETSC_PREFIX}{next(iter(petsc_options))} needs --backend petsc")
     newton = Newton(tol_residual, tol_increment, max_iterations, line_search)
     problem = case.make(rotation=rotation, inverse_mass=inverse_mass, t_end=t_end)
-    n_elements = validate.integer("n_elements", case.n_elements if n_elements is None else n_elements, minimum=1)
+    if tolerance is None:
+        n_elements = validate.integer("n_elements", case.n_elements if n_elements is None else n_elements, minimum=1)
     if output is not None:
         _check_output(output)
     unused = {"--window": window is not None and driver != "windows",
@@ -291,11 +297,11 @@ def run(
         _note(f"the {comm.size} ranks repeat the same work; --driver global --backend petsc shares it")
 
     with _stdout_to_stderr() if as_json else nullcontext():
-        sol = solve(problem, time_element, n_elements, driver=driver, newton=newton, scaling=scaling,
-                    window=None if unused["--window"] else window, backend=None if unused["--backend"] else backend,
-                    guess=None if unused["--guess"] else guess, method=method, petsc_options=petsc_options,
-                    progress=None if _rank() == 0 else False, checkpoint=checkpoint, checkpoint_every=checkpoint_every,
-                    restart=restart)
+        sol = solve(problem, time_element, n_elements, tolerance=tolerance, driver=driver, newton=newton,
+                    scaling=scaling, window=None if unused["--window"] else window,
+                    backend=None if unused["--backend"] else backend, guess=None if unused["--guess"] else guess,
+                    method=method, petsc_options=petsc_options, progress=None if _rank() == 0 else False,
+                    checkpoint=checkpoint, checkpoint_every=checkpoint_every, restart=restart)
     status = 0 if sol.success else 1
     if _rank() == 0 or isinstance(sol, SlabSolution):  # of which every rank has a part
         if output is not None:
@@ -326,10 +332,14 @@ app.command()(reproduce)
 @app.command()
 def plot(
     path: Annotated[str, typer.Argument(metavar="PATH", help="A file that `timefem run -o` wrote.")],
-    output: Annotated[str | None, typer.Option("-o", "--output", help="The figure; default: PATH with .png.")] = None,
-    times: Annotated[str | None, typer.Option(help="Times of the snapshots [s], as in 0,0.5,1; default: six.")] = None,
+    output: Annotated[str | None, typer.Option("-o", "--output", help="The figure; default: PATH with .png. With the "
+                                               "ending .html (to be played in a browser), .gif, .mp4, .pvd (ParaView), "
+                                               ".csv or .json the motion.")] = None,
+    times: Annotated[str | None, typer.Option(help="Times of the snapshots, or of the motion [s], as in 0,0.5,1; "
+                                              "default: six snapshots.")] = None,
 ):
-    """Draw energy, momentum, constraints and snapshots of a saved solution."""
+    """Draw energy, momentum, constraints and snapshots of a saved solution, or write its motion."""
+    import matplotlib
     import numpy as np
 
     from ..solution import load
@@ -338,14 +348,11 @@ def plot(
     output = output or os.path.splitext(path)[0] + ".png"
     sol = load(path)
     check_writable(output)
-    if times is None:
-        times = np.linspace(sol.t[0], sol.t[-1], 6)
-    else:
-        times = np.array([validate.real("times", t) for t in times.split(",")])
-    import matplotlib
-
+    times = None if times is None else np.array([validate.real("times", t) for t in times.split(",")])
     matplotlib.use("Agg")
-    figure = draw(sol, times)
+    if export(sol, output, times):
+        return print(output)
+    figure = draw(sol, np.linspace(sol.t[0], sol.t[-1], 6) if times is None else times)
     try:
         figure.savefig(output, dpi=150)
     except ValueError as error:  # an unknown ending

@@ -10,8 +10,6 @@ from ..errors import MissingBackend
 
 def run_report(case, problem, sol):
     """The numbers of a run, as they go into the JSON."""
-    from ..elements import MixedGalerkin
-
     statistics, status, element = sol.statistics, sol.status, sol.element
     errors = sol.errors()
     # systems by formulas have no angular momentum
@@ -28,10 +26,10 @@ def run_report(case, problem, sol):
                   ("angular_velocity", (q, p))) if hasattr(body, name)}
         final[problem.system.label(body)] = {name: value.tolist() for name, value in state.items()}
     rotations = sorted({body.rotation for body in problem.system.bodies if hasattr(body, "rotation")})
-    galerkin = {} if isinstance(element, MixedGalerkin) else {"multipliers": element.multipliers, "drop": element.drop}
+    galerkin = {name: getattr(element, name) for name in ("nodes", "multipliers", "drop") if name in vars(element)}
     return {
         "case": case.name, "rotation": " and ".join(rotations) or None, "element": element.name,
-        "degree": element.degree, "n_points": element.n_points, "nodes": element.nodes, **galerkin,
+        "degree": element.degree, "n_points": element.n_points, **galerkin,
         "n_elements": statistics["n_elements"], "driver": statistics["driver"], "backend": statistics["backend"],
         "n_ranks": statistics["n_ranks"], "t_end": problem.t_span[1],
         "status": "converged" if status.success else "failed", "reason": status.reason, "message": status.message,
@@ -40,6 +38,7 @@ def run_report(case, problem, sol):
         "newton_iterations": statistics["newton_iterations"], "t_final": t_end, "final": final,
         "energy_error_max": errors["energy"],
         "angular_momentum_error_max": momentum,
+        **({"generalized_energy_error_max": errors["generalized_energy"]} if "generalized_energy" in errors else {}),
         "constraint_error_max": {level: errors[level] for level in ("configuration", "velocity")},
         "backward_error": statistics["backward_error"], "seconds": statistics["seconds"],
         "n_unknowns": statistics["n_unknowns"],
@@ -63,6 +62,8 @@ def print_report(r, case, output):
                                        f"{r['newton_iterations']['max']}")
     table.add_row("status", r["status"] if r["status"] == "converged" else f"failed: {r['reason']}")
     table.add_row("error of the energy", f"{r['energy_error_max']:.2e} J")
+    if "generalized_energy_error_max" in r:
+        table.add_row("error of the generalized energy", f"{r['generalized_energy_error_max']:.2e} J")
     if case.conserved_axes:
         axes = "" if len(case.conserved_axes) == 3 else ", vertical"
         table.add_row("error of the angular momentum", f"{r['angular_momentum_error_max']:.2e} kg m^2/s{axes}")
@@ -103,23 +104,6 @@ def draw(sol, times):
         draw(ax=figure.add_subplot(grid[row, 0]))
     sol.plot_snapshots(times, ax=figure.add_subplot(grid[:, 1], projection="3d"))  # drawn in a square
     return figure
-
-
-def element_facts():
-    import dataclasses
-
-    from ..elements import BubnovGalerkin, MixedGalerkin
-
-    elements = {}
-    for cls in (MixedGalerkin, BubnovGalerkin):
-        default_degree = {"mg": 2, "bg": 3}[cls.name]
-        parameters = {}
-        for f in dataclasses.fields(cls):
-            default = default_degree if f.name == "degree" else "2 degree" if f.name == "n_points" else f.default
-            parameters[f.name] = {"option": "--points" if f.name == "n_points" else f"--{f.name}", "default": default}
-        elements[cls.name] = {"class": cls.__name__, "description": cls.__doc__.split("\n")[0],
-                              "parameters": parameters}
-    return elements
 
 
 def backend_facts():

@@ -60,13 +60,14 @@ def conditioning(
     from ..cases import find_case
     from ..studies import conditioning as run_study
     from ..studies import unit_body
-    from . import _check_output, _make_element, _rank, _stdout_to_stderr
+    from . import _check_output, _rank, _stdout_to_stderr
+    from .elements import make_element
 
     if as_json and as_csv:
         raise InputError("give either --json or --csv")
     if output is not None:
         _check_output(output)
-    studied = [_make_element(element, k, None, m, None, "equidistant")
+    studied = [make_element(element, k, None, m, None, "equidistant")
                for k, m in product(degree, multipliers or [None])]
     make = unit_body if case == UNIT_BODY else find_case(case).make
     problems = {r: make(rotation=r, **({} if t_end is None else {"t_end": t_end})) for r in rotation}
@@ -83,6 +84,45 @@ def conditioning(
         _print_tables(case, studies)
     if output is not None:
         _save_figure(case, studies, output)
+
+
+@study.command()
+def precision(
+    case: Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names.")],
+    element: Annotated[str, typer.Option(help="mg, bg, or a scheme that `timefem list` names.")] = "mg",
+    degree: Annotated[int | None, typer.Option(help="Polynomial degree of mg and bg.")] = None,
+    points: Annotated[int | None, typer.Option(help="Gauss points of mg and bg.")] = None,
+    rotation: Annotated[str | None, typer.Option(help="quaternion or directors; default: that of the case.")] = None,
+    n_elements: Annotated[int | None, typer.Option(help="Of the coarsest mesh; default: that of the case.")] = None,
+    quantity: Annotated[str, typer.Option(help="coordinates, or state.")] = "coordinates",
+    t_end: Annotated[float | None, typer.Option(help="End of the motion [s]; default: that of the case.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+):
+    """Second quotient of precision, from elements of length h, h/2 and h/4: 4 for a method of order 2."""
+    from ..cases import find_case
+    from ..studies import quotient_of_precision
+    from . import _rank, _stdout_to_stderr
+    from .elements import make_element
+
+    found = find_case(case)
+    problem, n = found.make(rotation=rotation, t_end=t_end), found.n_elements if n_elements is None else n_elements
+    time_element = make_element(element, degree, points)
+    with _stdout_to_stderr() if as_json else nullcontext():
+        result = quotient_of_precision(problem, time_element, n, quantity=quantity)
+    if _rank():
+        return
+    facts = {"case": case} | result.facts()
+    if as_json:
+        return print_json(facts)
+    table = make_table(f"{case}: second quotient of precision by {time_element.name}, h = {result.h:.4g} s",
+                       "t [s]", "|y(h) - y(h/2)|", "|y(h/2) - y(h/4)|", "quotient")
+    for i in sorted({round(k * (len(result.t) - 1) / 10) for k in range(11)}):
+        table.add_row(f"{result.t[i]:.4g}", f"{result.coarse[i]:.3e}", f"{result.fine[i]:.3e}",
+                      f"{result.quotients[i]:.4f}")
+    table.add_row("all", "", "", f"{result.quotient:.4f}")
+    console = make_console()
+    console.print(table)
+    console.print(f"order {result.order:.3f}; a method of order {time_element.order} has {facts['expected']:g}")
 
 
 def _print_tables(case, studies):

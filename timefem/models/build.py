@@ -45,9 +45,10 @@ def file_type(cls):
     return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
 
-JOINTS = {file_type(cls): cls for cls in PARTS if issubclass(cls, Joint | FixedPoint)}
+JOINTS = {file_type(cls): cls for cls in PARTS if issubclass(cls, Joint | FixedPoint) or cls.nonholonomic_names}
 # a nonlinear spring holds a function, which a file cannot
-FORCES = {file_type(cls): cls for cls in PARTS if not issubclass(cls, Joint | FixedPoint | Body | NonlinearSpring)}
+FORCES = {file_type(cls): cls for cls in PARTS
+          if file_type(cls) not in JOINTS and not issubclass(cls, Body | NonlinearSpring)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,8 @@
 """What is asked: data only."""
 
+from .boundary import BoundaryValueProblem
 from .initial_state import assemble
 from .initial_value import InitialValueProblem
+from .inverse_dynamics import InverseDynamics
 
-__all__ = ["InitialValueProblem", "assemble"]
+__all__ = ["BoundaryValueProblem", "InitialValueProblem", "InverseDynamics", "assemble"]

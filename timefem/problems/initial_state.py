@@ -194,28 +194,35 @@ def _momenta(body, q, value, start):
 
 def _projected(system, t, q, p, moves):
     """Momenta whose velocities hold the constraints: the impulses of the constraints, `dp = -G^T mu`, see to it."""
+    import scipy.sparse as sp
+
     m, n = system.n_constraints, system.n_q
-    if not m:
+    names = system.constraint_names + system.nonholonomic_names
+    if not names:
         return p
-    _, jacobian, rate = system.derivatives(t, np.concatenate([q, p]))
-    gradient, mobility = jacobian[:m, :n], _inverse_mass(system, t, q)
+    z = np.concatenate([q, p])
+    _, jacobian, rate = system.derivatives(t, z)
+    gradient, rate, mobility = jacobian[:m, :n], rate[:m], _inverse_mass(system, t, q)
+    if system.n_nonholonomic:
+        matrix, _, drift, _ = system.nonholonomic_derivatives(t, z)
+        gradient, rate = sp.vstack([gradient, matrix], format="csr"), np.concatenate([rate, drift])
     free = gradient * moves
     gram, scale = _unit_diagonal(free @ mobility @ free.T)
     best, previous = p, np.inf
     for _ in range(ITERATIONS):
         velocity = mobility @ p
-        violation = gradient @ velocity + rate[:m]
+        violation = gradient @ velocity + rate
         error = np.linalg.norm(scale * violation)
         if not error < previous:
             break  # rounding; redundant constraints take a few steps to it
         best, previous = p, error
         p = p - free.T @ _solve(gram, scale, FLOOR, violation)
     velocity = mobility @ best
-    violation = np.abs(gradient @ velocity + rate[:m])
-    size = np.maximum(1.0, abs(gradient) @ np.abs(velocity) + np.abs(rate[:m]))
+    violation = np.abs(gradient @ velocity + rate)
+    size = np.maximum(1.0, abs(gradient) @ np.abs(velocity) + np.abs(rate))
     worst = np.argmax(violation / size)
     if not violation[worst] <= TOLERANCE * size[worst]:
-        raise InputError(f"no velocities satisfy the constraint '{system.constraint_names[worst]}': it stays violated "
+        raise InputError(f"no velocities satisfy the constraint '{names[worst]}': it stays violated "
                          f"by {violation[worst]:.3g}; fix fewer bodies, or check the motion that is prescribed")
     return best
 

@@ -64,6 +64,7 @@ class InitialValueProblem:
         states = [canonical for _, canonical in given_states(system, state).values()]
         self.z0 = np.concatenate([*(s.q for s in states), *(s.p for s in states)])
         self._check_constraints()
+        self._check_nonholonomic()
         if system.redundant == "drop":
             self.system = drop_redundant(system, self.t_span[0], self.z0)
 
@@ -86,6 +87,18 @@ class InitialValueProblem:
         what = "position and orientation" if level == "configuration" else "velocities (momenta)"
         raise InputError(f"the initial state violates the constraint '{names[worst % len(names)]}' on {level} level "
                          f"by {abs(theta[worst]):.3g}; give {what} that satisfy it, or assemble=True")
+
+    def _check_nonholonomic(self):
+        if not self.system.n_nonholonomic:
+            return
+        form = self.system.nonholonomic(self.t_span[0], self.z0)
+        _, jacobian, _, _ = self.system.nonholonomic_derivatives(self.t_span[0], self.z0)
+        size = np.maximum(1.0, abs(jacobian) @ np.abs(self.z0))
+        worst = np.argmax(np.abs(form) / size)
+        if not abs(form[worst]) <= self.tolerance * size[worst]:
+            raise InputError(f"the initial state violates the nonholonomic constraint "
+                             f"'{self.system.nonholonomic_names[worst]}' by {abs(form[worst]):.3g}; give velocities "
+                             "(momenta) that satisfy it, or assemble=True")
 
     def __repr__(self):
         return f"InitialValueProblem({self.system!r}, t_span={self.t_span})"

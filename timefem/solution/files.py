@@ -47,7 +47,8 @@ def create(file, solution, n_elements, start, z0):
     file.attrs.update(format=FORMAT, format_version=VERSION, timefem_version=_version(), **texts)
     shapes = {"t": (n_elements + 1,), "z0": z0.shape, "nodal_state": (n_elements, *solution.nodal_state.shape[1:]),
               "nodal_multipliers": (n_elements, *solution.nodal_multipliers.shape[1:])}
-    for name in ARRAYS:
+    shapes |= {f"fields/{name}": (n_elements, *values.shape[1:]) for name, values in solution.fields.items()}
+    for name in shapes:
         file.create_dataset(name, shapes[name], float, compression="gzip", compression_opts=1, shuffle=True,
                             fletcher32=True)  # a checksum, so that damaged bytes are found when reading
     file["t"][0], file["z0"][:] = start, z0
@@ -59,6 +60,8 @@ def fill(file, solution, first):
     file["t"][first + 1:last + 1] = solution.t[1:]
     file["nodal_state"][first:last] = solution.nodal_state
     file["nodal_multipliers"][first:last] = solution.nodal_multipliers
+    for name, values in solution.fields.items():
+        file[f"fields/{name}"][first:last] = values
 
 
 def load(path):
@@ -84,6 +87,7 @@ def load(path):
                 raise InputError(f"{path} has format version {file.attrs['format_version']}; this timefem reads "
                                  f"version {VERSION}")
             arrays = {name: file[name][()] for name in ARRAYS}
+            fields = {name: values[()] for name, values in file.get("fields", {}).items()}
             data = {name: json.loads(file.attrs[name]) for name in ("system", "element", "status", "statistics")}
     except FileNotFoundError:
         raise InputError(f"there is no file {path}") from None
@@ -97,11 +101,19 @@ def load(path):
     n = len(arrays["t"]) - 1
     shapes = {"z0": (system.n_z,), "nodal_state": (n, element.state.basis.n_shapes, system.n_z),
               "nodal_multipliers": (n, element.multiplier.basis.n_shapes, system.n_multipliers)}
+    further = {name: space for name, space in element.trial.items() if name not in ("state", "multipliers")}
+    sizes = elements.components(system, [space.components for space in further.values()])
+    further = {name: (n, space.basis.n_shapes, sizes[space.components].size) for name, space in further.items()
+               if sizes[space.components].size}
+    if set(fields) != set(further):
+        raise InputError(f"{path}: the file has the fields {sorted(fields)}, but the element {sorted(further)}")
+    shapes |= further
     for name, shape in shapes.items():
-        if arrays[name].shape != shape:
-            raise InputError(f"{path}: {name} has shape {arrays[name].shape}, but the system needs {shape}")
+        found = (arrays | fields)[name].shape
+        if found != shape:
+            raise InputError(f"{path}: {name} has shape {found}, but the system needs {shape}")
     return Solution(system, element, arrays["t"], arrays["z0"], arrays["nodal_state"], arrays["nodal_multipliers"],
-                    status, data["statistics"])
+                    status, data["statistics"], fields)
 
 
 def check_writable(path):

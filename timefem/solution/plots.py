@@ -148,6 +148,13 @@ def box_size(body):
     return np.maximum(size, 0.01 * size.max())
 
 
+def box_faces(centre, rotation, size):
+    """Corners of a box, shape (8, 3), and of its faces, (6, 4, 3)."""
+    signs = np.array(list(itertools.product((-1, 1), repeat=3)))
+    corners = centre + (signs * size / 2) @ rotation.T
+    return corners, corners[[[0, 1, 3, 2], [4, 5, 7, 6], [0, 1, 5, 4], [2, 3, 7, 6], [0, 2, 6, 4], [1, 3, 7, 5]]]
+
+
 def _drawn_bodies(system, body):
     if body is None:
         bodies = [b for b in system.bodies if hasattr(b, "rotation_matrix") and hasattr(b, "inertia")]
@@ -207,10 +214,8 @@ def _box(ax, centre, rotation, size, colour, shade, named):
     from matplotlib.colors import to_rgb
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-    signs = np.array(list(itertools.product((-1, 1), repeat=3)))
-    corners = centre + (signs * size / 2) @ rotation.T
-    faces = [[0, 1, 3, 2], [4, 5, 7, 6], [0, 1, 5, 4], [2, 3, 7, 6], [0, 2, 6, 4], [1, 3, 7, 5]]
-    ax.add_collection3d(Poly3DCollection(corners[faces], facecolor=(*to_rgb(colour), shade), edgecolor="0.15",
+    corners, faces = box_faces(centre, rotation, size)
+    ax.add_collection3d(Poly3DCollection(faces, facecolor=(*to_rgb(colour), shade), edgecolor="0.15",
                                          linewidth=0.8))
     for i, (axis, style) in enumerate(zip(rotation.T, STYLES, strict=False)):
         tip = centre + (size[i] / 2 + 0.15 * size.max()) * axis

@@ -19,6 +19,8 @@ class SlabSolution(Solution):
     ----------
     system, element, t, z0, state, multipliers, status, statistics
         As in `Solution`, of this rank's elements; `z0` is the state at their start.
+    fields : dict, optional
+        As in `Solution`.
     comm : mpi4py communicator
     origin : (float, ndarray)
         Time and state at the start of the motion.
@@ -29,8 +31,8 @@ class SlabSolution(Solution):
         This rank has the elements start, ..., stop - 1.
     """
 
-    def __init__(self, *arguments, comm, origin):
-        super().__init__(*arguments)
+    def __init__(self, *arguments, comm, origin, fields=None):
+        super().__init__(*arguments, fields)
         self.comm, self.origin = comm, origin
         n = len(self.t) - 1
         self.counts = comm.allgather(n)
@@ -42,7 +44,7 @@ class SlabSolution(Solution):
         t = self._gathered(self.t[1:])
         return Solution(self.system, self.element, np.append(self.origin[0], t), self.origin[1],
                         self._gathered(self.nodal_state), self._gathered(self.nodal_multipliers), self.status,
-                        self.statistics)
+                        self.statistics, {name: self._gathered(values) for name, values in self.fields.items()})
 
     def _gathered(self, values):
         size = int(np.prod(values.shape[1:]))

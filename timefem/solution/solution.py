@@ -26,6 +26,8 @@ class Solution:
     status : Status
     statistics : dict
         Numbers of the solve: driver, backend, n_ranks, newton_iterations, seconds, n_unknowns, backward_error.
+    fields : dict, optional
+        Nodal values of the further fields of the element by name, shape (n_elements, n_shapes, n_components).
 
     Attributes
     ----------
@@ -34,16 +36,22 @@ class Solution:
     success : bool
     """
 
-    def __init__(self, system, element, t, z0, state, multipliers, status, statistics):
+    def __init__(self, system, element, t, z0, state, multipliers, status, statistics, fields=None):
         self.system, self.element, self.t = system, element, t
         self.nodal_state, self.nodal_multipliers = state, multipliers
         self.status, self.statistics = status, statistics
+        self.fields = {name: values for name, values in (fields or {}).items() if values.shape[-1]}
         self.z = np.concatenate([[z0], state[:, -1]])
 
     @property
     def end(self):
         """Time and state at the end."""
         return float(self.t[-1]), self.z[-1]
+
+    @property
+    def parameters(self):
+        """Unknown numbers that the problem asked for, by name."""
+        return self.statistics.get("parameters", {})
 
     @property
     def success(self):
@@ -69,6 +77,42 @@ class Solution:
         """
         values = self._interpolate(self.nodal_multipliers, self.element.multiplier.basis, t)
         return minimum_norm_multipliers(self.system, t, self(t), values) if minimum_norm else values
+
+    def field(self, name, t=None):
+        """A further field of the element, such as the velocities qdot of EML, at times inside the solution.
+
+        Parameters
+        ----------
+        name : str
+            One of `fields`.
+        t : array_like, optional
+            Times [s]; default: the ends of the elements, for fields that are continuous.
+
+        Returns
+        -------
+        ndarray, shape t.shape + (n_components,)
+        """
+        if name not in self.fields:
+            has = ", ".join(map(repr, self.fields)) or "none"
+            raise InputError(f"{self.element!r} has no field {name!r}; further fields of this solution: {has}")
+        values, space = self.fields[name], self.element.trial[name]
+        if t is not None:
+            return self._interpolate(values, space.basis, t)
+        if not space.continuous or not len(values):
+            raise InputError(f"the field {name!r} has no values at the ends of the elements; give times")
+        return np.concatenate([values[:1, 0], values[:, -1]])
+
+    def controls(self, t, actuator=None):
+        """Controls of all actuators in the order of the system, or of one, shape t.shape + (n_controls,)."""
+        values = self.field("controls", t)
+        if actuator is None:
+            return values
+        first = 0
+        for part in self.system.parts:
+            if part is actuator and part.n_controls:
+                return values[..., first:first + part.n_controls]
+            first += part.n_controls
+        raise InputError(f"{actuator!r} is no actuator of the system")
 
     def _interpolate(self, values, basis, t):
         t = np.asarray(t, float)
@@ -124,8 +168,21 @@ class Solution:
         """Total energy H [J] at times, or at the ends of the elements."""
         return self.system.hamiltonian(*self._at(t))
 
+    def generalized_energy(self, t=None):
+        """Generalized energy `p.v - T(q, v) + V` [J] of schemes with velocities of their own: EML, REML, Null-EML, MPL.
+
+        What EML conserves, Kinon & Betsch (2024); it differs from `energy` by O(h^2), since `v` and `p` are related at
+        the midpoints only.
+
+        Raises
+        ------
+        InputError
+            When the element has no velocities.
+        """
+        return self.system.generalized_energy(*self._at(t), self.field("velocity", t))
+
     def work(self, t=None):
-        """Work since the start [J] of all that is not in H: loads, dampers, and what depends on time explicitly.
+        """Work since the start [J] of all that is not in H: loads, controls, dampers, and what depends on time explicitly.
 
         The integral of `System.power` over the dense output, by Gauss quadrature with two points more than the element
         has, so that loads which the element does not resolve show in the balance. The velocity is the derivative of
@@ -138,7 +195,7 @@ class Solution:
             Times inside the solution [s]; default: the ends of the elements, shape (n_elements + 1,).
         """
         n = len(self.t) - 1
-        if not n or not self.system.has_power:
+        if not n or not (self.system.has_power or "controls" in self.fields):
             return np.zeros(np.shape(self._at(t)[0]))
         ends = np.concatenate([[0.0], np.cumsum(self._element_work(np.arange(n), np.ones(n)))])
         if t is None:
@@ -161,7 +218,15 @@ class Solution:
         rate = interpolate(basis.derivatives(xi), self.nodal_state[..., :self.system.n_q]) / h[:, None, None]
         multipliers = interpolate(self.element.multiplier.basis.values(xi), self.nodal_multipliers)
         times = self.t[e, None] + h[:, None] * xi.reshape(len(e), -1)
-        return h * end * (self.system.power(times, z, rate, multipliers) @ weights)
+        rolling = None
+        if self.system.n_nonholonomic:
+            basis = self.element.trial["nonholonomic"].basis
+            rolling = interpolate(basis.values(xi), self.fields["nonholonomic"])
+        power = self.system.power(times, z, rate, multipliers, rolling)
+        if "controls" in self.fields:
+            controls = interpolate(self.element.trial["controls"].basis.values(xi), self.fields["controls"])
+            power = power + (self.system.control_force(times, z, controls) * rate).sum(axis=-1)
+        return h * end * (power @ weights)
 
     def energy_balance(self, t=None):
         """Energy that the method gained or lost [J], H(t) - H(start) - work: zero for the exact motion."""
@@ -205,10 +270,13 @@ class Solution:
         Returns
         -------
         dict
-            `energy`, `angular_momentum` (largest component; left out when a body has none), `configuration`,
-            `velocity`.
+            `energy`, `generalized_energy` (where the element has velocities), `angular_momentum` (largest component;
+            left out when a body has none), `configuration`, `velocity`.
         """
         errors = {"energy": float(np.abs(self.energy_balance()).max())}
+        if "velocity" in self.fields and len(self.t) > 1:
+            energy = self.generalized_energy() - self.work()
+            errors["generalized_energy"] = float(np.abs(energy - energy[0]).max())
         if all(hasattr(body, "angular_momentum") for body in self.system.bodies):
             errors["angular_momentum"] = self.momentum_drift()
         configuration, velocity = self.constraints()
@@ -234,6 +302,39 @@ class Solution:
         from .export import to_json
 
         return to_json(self, path, times)
+
+    def to_vtk(self, path, times=None):
+        """Write the motion for ParaView; see `timefem.solution.vtk.to_vtk`."""
+        from .vtk import to_vtk
+
+        to_vtk(self, path, times)
+
+    def to_xarray(self, times=None):
+        """The same data as an xarray Dataset; see `timefem.solution.summary.to_xarray`."""
+        from .summary import to_xarray
+
+        return to_xarray(self, times)
+
+    def summary(self):
+        """Element, solver, errors and bodies as a table: text where it is printed, HTML in a notebook."""
+        from .summary import summarize
+
+        return summarize(self)
+
+    def _repr_html_(self):
+        return self.summary()._repr_html_()
+
+    def save_html(self, path, times=None, title=None):
+        """Write a page that plays the motion in a browser; see `timefem.solution.viewer.save_html`."""
+        from .viewer import save_html
+
+        save_html(self, path, times, title)
+
+    def animate(self, path=None, times=None, fps=25, traces=True):
+        """A film of the motion, .gif or .mp4; see `timefem.solution.animation.animate`."""
+        from .animation import animate
+
+        return animate(self, path, times, fps, traces)
 
     def plot_energy(self, ax=None):
         """Energy over time; see `timefem.solution.plots.plot_energy`."""

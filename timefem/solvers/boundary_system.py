@@ -74,7 +74,7 @@ class BoundarySystem(ChainSystem):
         self._join(p)
         self.linear = make_linear_solver(backend, self.pattern, options)
         self.seconds, self.backward_error = {"assemble": 0.0, "solve": 0.0}, 0.0
-        self._weights = None
+        self._weights, self.checked = None, True
 
     # ---- the pattern: rows of the start block, rows of the chain, rows of the end block; columns alike
 

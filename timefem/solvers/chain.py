@@ -69,7 +69,8 @@ class ChainLU:
         # memory before it is used
         self._largest_block = int(max(np.diff(starts).max() for starts in self._starts))
         self._capacity = 4 * self._largest_block + LANES
-        self._store = self._n_columns * loops.whole(2 * self._largest_block) + self._capacity * loops.whole(self._capacity)
+        usual_block = int(max(np.diff(starts).max() for starts in (self._column_starts, self._row_starts)))
+        self._store = self._n_columns * loops.whole(2 * usual_block) + self._capacity * loops.whole(self._capacity)
         self._memory = self._factors = None
 
     def factor(self, data):

@@ -70,8 +70,8 @@ def _row_size(indptr, data, flipped, row):
 
 
 @njit(cache=True, error_model="numpy")
-def factor(indptr, indices, data, flipped, column_starts, row_starts, column_order, row_order, n_open_columns, n_open_rows,
-           held_columns, held_rows, capacity, ends, column_swaps, row_swaps, inverses, lower, upper):
+def factor(indptr, indices, data, flipped, column_starts, row_starts, column_order, row_order, n_open_columns,
+           n_open_rows, held_columns, held_rows, capacity, ends, column_swaps, row_swaps, inverses, lower, upper):
     """Factor; return a code, two numbers, and what is left in the last front: row numbers, column numbers, entries.
 
     Returns FACTORED and the lengths used of `lower` and `upper`; or what is wrong, and the column without a pivot,
@@ -264,7 +264,7 @@ def forward(starts, held, ends, swaps, scales, factors, y):
 
 @njit(cache=True, error_model="numpy")
 def backward(starts, held, ends, swaps, scales, factors, y):
-    """Recover the solution from y, which holds it behind the pivots' places; `upper` here where `forward` has `lower`."""
+    """Recover the solution from y, which holds it behind the pivots' places; `upper` where `forward` has `lower`."""
     k, at = ends[-1], len(factors)
     for e in range(len(ends) - 1, -1, -1):
         while k > (ends[e - 1] if e > 0 else 0):

@@ -75,7 +75,8 @@ def dense_scratch(order):
     return np.zeros(n, np.int64), aligned_zeros(height), aligned_zeros(height), np.empty(n), np.empty(n)
 
 
-@njit(cache=True, error_model="numpy")
+# Without run-time reference counts, which for tuples of arrays take longer than the work.
+@njit(cache=True, error_model="numpy", _nrt=False)
 def solve_ordered(order, a, right, weights, scratch, x):
     """Solve the tangent of an element in the flat matrix `a`, which is destroyed.
 
@@ -93,26 +94,27 @@ def solve_ordered(order, a, right, weights, scratch, x):
         False when a pivot is zero or not finite.
     """
     pivots, free, multipliers, core_weights, core = scratch
+    core_rows, core_columns, rows, starts, entries, places, _ = order
     n, height = core.shape[0], free.shape[0]
     for i in range(n):
-        a[n * height + i] = right[order.core_rows[i]]
-        core_weights[i] = weights[order.core_rows[i]]
+        a[n * height + i] = right[core_rows[i]]
+        core_weights[i] = weights[core_rows[i]]
     if n and not solve_dense(a, n, core_weights, pivots, free, multipliers, core):
         return False
     for i in range(n):
-        x[order.core_columns[i]] = core[i]
-    for i in range(order.rows.shape[0]):
-        value, first = right[order.rows[i]], order.starts[i]
-        for k in range(first + 1, order.starts[i + 1]):
-            value -= a[order.places[k]] * x[order.entries[k]]
-        pivot = a[order.places[first]]
+        x[core_columns[i]] = core[i]
+    for i in range(rows.shape[0]):
+        value, first = right[rows[i]], starts[i]
+        for k in range(first + 1, starts[i + 1]):
+            value -= a[places[k]] * x[entries[k]]
+        pivot = a[places[first]]
         if not 0.0 < abs(pivot) < 1e300:
             return False
-        x[order.entries[first]] = value / pivot
+        x[entries[first]] = value / pivot
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", _nrt=False)
 def solve_dense(a, n, weights, pivots, free, multipliers, x):
     """Solve by Gauss-Jordan elimination with row pivoting.
 

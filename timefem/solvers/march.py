@@ -1,5 +1,7 @@
 """Driver `march`: one element at a time, in a compiled loop, with a dense or a sparse tangent."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..assembly import Scaling
@@ -48,28 +50,20 @@ def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None
     from .march_loop import march_elements
     from .march_sparse import FULL, enlarged
 
-    n_node = plan.columns.n_node
+    loop = LoopArrays.of(plan, scaling)
+    n_node, lu = loop.n_node, loop.lu
     x = np.zeros(n_node + mesh.n_elements * plan.columns.step) if x is None else x
-    sizes, size_powers = (v[n_node:] for v in scaling.local(plan.columns, scaling.multiplier_power))
-    weights, weight_powers = scaling.local(plan.rows, scaling.constraint_power)
     if start == 0:
         x[:n_node + plan.columns.step] = plan.constant(mesh.part(0, 1), z0, multipliers)
-    fields = list(zip(plan.columns.fields, plan.columns.spaces, strict=True))
-    continuous = np.concatenate([dofs for dofs, space in fields if space.continuous], axis=1)
-    owned = [dofs for dofs, space in fields if not space.continuous]
-    last = np.concatenate([np.tile(dofs[-1], len(dofs)) for dofs in owned])
-    owned = np.concatenate([dofs.ravel() for dofs in owned])
-    lu, order, targets = _matrix(plan, plan.rows.n_interior)
-    arrays = step_plan(plan, targets)
     reference = scaling.size(z0)
     iterations, history = np.zeros(mesh.n_elements, int), np.full(settings.max_iterations + 1, np.nan)
     e, code, stopped = start, 0, False
     while e < mesh.n_elements and not code and not stopped:
         stop = min(e + chunk, mesh.n_elements)
         solved, code = march_elements(
-            arrays, lu, order, x, mesh.nodes[:-1], mesh.lengths, sizes, size_powers, weights, weight_powers, n_node,
-            plan.element.state.basis.points, continuous, owned, last, e, stop, settings.tol_residual * reference,
-            settings.tol_increment * reference, settings.max_iterations, settings.line_search, iterations, history)
+            loop.step, lu, loop.order, x, mesh.nodes[:-1], mesh.lengths, *loop.scales, n_node, *loop.fields, e, stop,
+            settings.tol_residual * reference, settings.tol_increment * reference, settings.max_iterations,
+            settings.line_search, iterations, history)
         n_new, e = solved - e, solved
         stopped = advance(n_new)
         if code == FULL:  # the element is tried again, with more room for its factors
@@ -80,6 +74,42 @@ def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None
     elif e < mesh.n_elements:
         status = Status.failure("stopped", e, mesh.nodes[e], [])
     return x, e, status, iterations[start:e]
+
+
+class LoopArrays(NamedTuple):
+    """What the compiled loops take besides the mesh and the dofs.
+
+    Attributes
+    ----------
+    step : StepPlan
+    lu, order : SparseLU or None, DenseOrder
+    scales : tuple of ndarray
+        Sizes of the unknowns of an element of length 1 and the powers of its length, weights of the rows likewise.
+    fields : tuple of ndarray
+        Nodes of the state in [0, 1]; dofs of the fields with values at the nodes, shape (n_shapes, n_components);
+        dofs of the others, and for each of these the last one of its component.
+    """
+
+    step: object
+    lu: object
+    order: object
+    scales: tuple
+    n_node: int
+    fields: tuple
+
+    @classmethod
+    def of(cls, plan, scaling):
+        n_node = plan.columns.n_node
+        sizes, size_powers = (v[n_node:] for v in scaling.local(plan.columns, scaling.multiplier_power))
+        fields = list(zip(plan.columns.fields, plan.columns.spaces, strict=True))
+        continuous = np.concatenate([dofs for dofs, space in fields if space.continuous], axis=1)
+        owned = [dofs for dofs, space in fields if not space.continuous]
+        last = np.concatenate([np.tile(dofs[-1], len(dofs)) for dofs in owned])
+        owned = np.concatenate([dofs.ravel() for dofs in owned])
+        lu, order, targets = _matrix(plan, plan.rows.n_interior)
+        return cls(step_plan(plan, targets), lu, order,
+                   (sizes, size_powers, *scaling.local(plan.rows, scaling.constraint_power)), n_node,
+                   (plan.element.state.basis.points, continuous, owned, last))
 
 
 def _matrix(plan, n):

@@ -83,9 +83,12 @@ def march_elements(step, lu, order, x, t, h, sizes, size_powers, weights, weight
                 for j in range(1, n_shapes):
                     for c in range(n_z):
                         local[continuous[j, c]] = local[continuous[0, c]]
-            status, n_done = _newton(step, lu, order, local, t[e], h[e], per_size, rs, n_node, tol_residual,
-                                     tol_increment, max_iterations, line_search, matrix, dense, dx, scratch, residual,
-                                     trial, history)
+                if e > 0:
+                    for c in range(owned.shape[0]):
+                        local[owned[c]] = x[(e - 1) * n + owned_last[c]]
+            status, n_done = solve_element(step, lu, order, local, t[e], h[e], per_size, rs, n_node, tol_residual,
+                                           tol_increment, max_iterations, line_search, matrix, dense, dx, scratch,
+                                           residual, trial, history)
             iterations[e] = n_done
             if status == CONVERGED or status == FULL:
                 break
@@ -113,7 +116,7 @@ def _extrapolation(points, lengths, matrix):
             matrix[j, s] = value
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", _nrt=False)
 def _scaled_norm(values, scale):
     norm = 0.0
     for i in range(values.shape[0]):
@@ -125,9 +128,10 @@ def _scaled_norm(values, scale):
     return norm
 
 
-@njit(cache=True, error_model="numpy")
-def _newton(step, lu, order, local, t, h, per_size, rs, n_node, tol_residual, tol_increment, max_iterations,
-            line_search, matrix, dense, dx, scratch, residual, trial, history):
+@njit(cache=True, error_model="numpy", _nrt=False)
+def solve_element(step, lu, order, local, t, h, per_size, rs, n_node, tol_residual, tol_increment, max_iterations,
+                  line_search, matrix, dense, dx, scratch, residual, trial, history):
+    """Newton's method on one element, in place in its dofs `local`; returns a status and the number of iterations."""
     n = rs.shape[0]
     if lu is None:
         tangent = matrix[:0]
@@ -155,18 +159,18 @@ def _newton(step, lu, order, local, t, h, per_size, rs, n_node, tol_residual, to
             code = solve_sparse(lu, matrix, residual, rs, dx)
             if code != FACTORED:
                 return code, it
-        if line_search:
-            length = 1.0
-            trial[:n_node] = local[:n_node]
-            while length > 1e-3:
-                trial[n_node:] = local[n_node:] - length * dx
-                evaluate_step(step, trial, t, h, scratch, residual, tangent)
-                if _scaled_norm(residual, rs) <= max((1.0 - 1e-4 * length) * norm, tol_residual):
-                    break
-                length *= 0.5
-            dx *= length
+        length = 1.0
+        while True:
+            for c in range(n_node):
+                trial[c] = local[c]
+            for c in range(n):
+                trial[n_node + c] = local[n_node + c] - length * dx[c]
+            evaluate_step(step, trial, t, h, scratch, residual, tangent)
+            if not line_search or length <= 2e-3 or \
+                    _scaled_norm(residual, rs) <= max((1.0 - 1e-4 * length) * norm, tol_residual):
+                break
+            length *= 0.5
         for c in range(n):
-            local[n_node + c] -= dx[c]
-        increment = _scaled_norm(dx, per_size)
-        evaluate_step(step, local, t, h, scratch, residual, tangent)
+            local[n_node + c] = trial[n_node + c]
+        increment = length * _scaled_norm(dx, per_size)
     return NOT_CONVERGED, max_iterations

@@ -6,8 +6,6 @@ towards it, without fill, unless the other direction is less work all the same. 
 the elimination starts stay in the front all the way.
 """
 
-import numpy as np
-
 from .chain import ChainLU
 
 

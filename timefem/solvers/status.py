@@ -6,7 +6,12 @@ REMEDIES = {"not converged": "use a smaller step (more elements), a better guess
             "singular tangent": "check for redundant constraints, or use a smaller step",
             "linear solver failed": "use backend='chain', or other options",
             "not finite": "the model gave NaN or infinity: use a smaller step or check loads and potentials",
+            "not reached": "ask for less, give a better guess, or follow the solution from an easier problem with "
+                           "timefem.continuation",
+            "infeasible": "loosen bounds and conditions, give more time, or another guess",
+            "not accurate": "loosen the tolerance, which may be beyond rounding, or take an element of higher degree",
             "no guess": "use a smaller step (more elements) or guess='constant'",
+            "step too small": "loosen the tolerance, allow a smaller min_step, or check the model near this time",
             "stopped": "go on from the checkpoint with timefem.restart"}
 
 
@@ -18,8 +23,10 @@ class Status:
     ----------
     success : bool
     reason : str
-        "converged", "not converged", "singular tangent", "linear solver failed", "not finite", "no guess", or
-        "stopped" (by SIGTERM, when there is a checkpoint to go on from).
+        "converged", "not converged", "singular tangent", "linear solver failed", "not finite", "no guess",
+        "not reached" (by a homotopy; the message says how far it came), "not accurate" (after mesh
+        refinement),
+        "step too small" (of step-size control), or "stopped" (by SIGTERM, when there is a checkpoint to go on from).
     message : str
         One line for people: what happened, where, and a remedy.
     element : int or None

@@ -138,7 +138,7 @@ def conditioning(problem, element, n_elements=(50, 100, 200), *, scaling="none",
         state, multipliers = _nodal_values(problem, element, mesh, trajectory, backend)
         if tangent == "step":
             mesh, state, multipliers = mesh.part(0, 1), state[:1], multipliers[:1]
-        operator = _tangent(plan, mesh, scale, backend, plan.columns.pack(state, multipliers))
+        operator = _tangent(plan, mesh, scale, backend, plan.pack(mesh, state, multipliers))
         sizes.append(operator.n)
         values.append(extreme_values(operator, norm))
     counts, (largest, smallest) = np.array(counts), np.array(values).T

@@ -91,7 +91,7 @@ def _block(plan, mesh, scale, values, all_multipliers):
         free = np.array(free[0]), free[1]
         free[0][plan.columns.fields[1][0]] = True
     assembler = Assembler(plan, mesh, free, kept, scale)
-    _, data = assembler.evaluate(plan.columns.pack(*values))
+    _, data = assembler.evaluate(plan.pack(mesh, *values))
     pattern = assembler.pattern
     matrix = sp.csr_matrix((data, pattern.indices, pattern.indptr), shape=(len(pattern.indptr) - 1, pattern.n_columns))
     tests = _belongs(plan.rows, 0, mesh.n_elements)[pattern.row_index]

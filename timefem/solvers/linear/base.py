@@ -4,7 +4,6 @@ import importlib.util
 from abc import ABC, abstractmethod
 
 import numpy as np
-import scipy.sparse as sp
 
 from ... import validate
 from ...errors import MissingBackend, SolveError
@@ -90,6 +89,8 @@ class LinearSolver(ABC):
 
     def factor(self, data):
         """Factor the matrix with the given CSR values."""
+        import scipy.sparse as sp
+
         from .norms import infinity_norm
 
         if not hasattr(self, "matrix"):

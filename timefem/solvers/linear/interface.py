@@ -6,6 +6,7 @@ from ...errors import SingularMatrix
 from .slab_rows import swap
 
 NULL_PIVOTS, WORKSPACE = 24, 14  # controls of MUMPS, ICNTL
+SMALLEST_PIVOT = 3  # CNTL: a smaller one, relative to the scaled matrix, is null
 N_NULL_PIVOTS, SINGULAR = 28, -10  # INFOG, and INFOG(1) of a singular matrix
 
 
@@ -50,14 +51,14 @@ class Interface:
         self.ksp.pc.setType("lu")
         self.ksp.pc.setFactorSolverType("mumps")
         self.ksp.setFromOptions()
-        self._set_up()
+        self._set_up(np.finfo(float).eps * width)
 
     def _scatter(self, numbers):
         needed = self.PETSc.IS().createGeneral(numbers, comm=self.PETSc.COMM_SELF)
         part = self.PETSc.Vec().createSeq(len(numbers))
         return self.PETSc.Scatter().create(self.x, needed, part, None), part
 
-    def _set_up(self):
+    def _set_up(self, tolerance):
         pc = self.ksp.pc
         mumps = pc.getType() == "lu" and pc.getFactorSolverType() == "mumps"
         if mumps:
@@ -65,6 +66,7 @@ class Interface:
             factors = pc.getFactorMatrix()
             factors.setMumpsIcntl(NULL_PIVOTS, 1)
             factors.setMumpsIcntl(WORKSPACE, 100)
+            factors.setMumpsCntl(SMALLEST_PIVOT, tolerance)
         self.ksp.setUp()
         if mumps and (factors.getMumpsInfog(1) == SINGULAR or factors.getMumpsInfog(N_NULL_PIVOTS) > 0):
             raise SingularMatrix("singular matrix (to working precision): the unknowns of the nodes between the slabs "

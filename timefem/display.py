@@ -1,0 +1,49 @@
+"""Short tables about an object, as text and as HTML for notebooks."""
+
+from dataclasses import dataclass, field
+from html import escape
+
+
+@dataclass
+class Card:
+    """A title, facts, and tables.
+
+    Attributes
+    ----------
+    title : str
+    facts : dict
+        What -> value, as texts or numbers.
+    tables : dict
+        Title -> list of rows, the first of which is the header.
+    """
+
+    title: str
+    facts: dict
+    tables: dict = field(default_factory=dict)
+
+    def __repr__(self):
+        lines = [self.title, *_aligned([(f"  {what}", value) for what, value in self.facts.items()])]
+        for title, rows in self.tables.items():
+            lines += [f"  {title}", *_aligned([(f"    {row[0]}", *row[1:]) for row in rows])]
+        return "\n".join(lines)
+
+    def _repr_html_(self):
+        facts = "".join(f"<tr>{_cell('th', what)}{_cell('td', value)}</tr>" for what, value in self.facts.items())
+        parts = [f"<strong>{escape(self.title)}</strong>", f"<table>{facts}</table>"]
+        for title, (header, *rows) in self.tables.items():
+            head = "".join(_cell("th", value) for value in header)
+            body = "".join(f"<tr>{''.join(_cell('td', value) for value in row)}</tr>" for row in rows)
+            caption = f'<caption style="text-align: left">{escape(title)}</caption>'
+            parts.append(f"<table>{caption}<tr>{head}</tr>{body}</table>")
+        return "<div>" + "".join(parts) + "</div>"
+
+
+def _aligned(rows):
+    """Lines with columns of equal width."""
+    rows = [[str(value) for value in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(value.ljust(width) for value, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _cell(tag, value):
+    return f'<{tag} style="text-align: left">{escape(str(value))}</{tag}>'

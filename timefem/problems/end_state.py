@@ -1,0 +1,277 @@
+"""What is asked of the end of a motion: states of bodies, or only some of their components, and formulas."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import validate
+from ..errors import InputError
+from ..mechanics import CanonicalState, Coordinates, GeneralizedBody, PointMass, Pose, RigidBodyBase, Symbols, rotations
+from ..mechanics.formula import call_vector, check_symbols
+
+TOLERANCE = 1e-10  # of conditions and constraints at the end, against their size
+INDEPENDENT = 1e-8  # smallest singular value of conditions that do not repeat others
+
+
+@dataclass(frozen=True, eq=False)
+class EndState:
+    """State of a body at the end, of which only what is given is asked for; None is free.
+
+    Parameters
+    ----------
+    position, velocity : array_like, shape (3,), optional
+        Of the centre of mass in space [m, m/s]; entries that are None are free.
+    orientation : array_like, shape (4,) or (3, 3), optional
+        Unit quaternion (scalar first) or rotation matrix.
+    angular_velocity : array_like, shape (3,), optional
+        [rad/s], in the axes `frame`; entries that are None are free.
+    frame : {"body", "space"}
+    q, v : array_like, shape (n,), optional
+        Generalized coordinates and velocities of a `GeneralizedBody`; entries that are None are free.
+    """
+
+    position: Any = None
+    orientation: Any = None
+    velocity: Any = None
+    angular_velocity: Any = None
+    frame: str = "body"
+    q: Any = None
+    v: Any = None
+
+    def __post_init__(self):
+        validate.choice("frame", self.frame, ("body", "space"))
+        for name in ("position", "velocity", "angular_velocity"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _partial(name, getattr(self, name), 3))
+        for name in ("q", "v"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _partial(name, getattr(self, name), len(getattr(self, name))))
+        if self.orientation is not None:
+            object.__setattr__(self, "orientation", rotations.as_quaternion(self.orientation))
+
+    @classmethod
+    def of(cls, value):
+        """The same of a `Pose` or of `Coordinates`, which ask for everything."""
+        if isinstance(value, Pose):
+            return cls(value.position, value.quaternion, value.velocity, value.angular_velocity, value.frame)
+        return cls(q=value.q, v=value.v)
+
+
+def _partial(name, value, n):
+    try:
+        value = np.array(value, float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be an array of {n} numbers, or None where it is free, not {value!r}") from None
+    if value.shape != (n,) or np.any(np.isinf(value)):
+        raise InputError(f"{name} must be an array of {n} numbers, or None where it is free, not {value.tolist()}")
+    return value
+
+
+class EndConditions:
+    """Conditions c(z, t) = 0 at the end, reduced to what the constraints of the system leave open.
+
+    Of n conditions those combinations are kept that are independent along the motions that the constraints allow at a
+    state which satisfies both: with the basis T of these directions, the left singular vectors of dc/dz T.
+
+    Parameters
+    ----------
+    system : System
+    targets : dict
+        Body -> `EndState`, `Pose`, `Coordinates` or `CanonicalState`.
+    formula : callable, optional
+        `formula(q, v, t)` -> expressions that are zero, in CasADi symbols; q and v are all coordinates and velocities.
+    t : float
+        Time of the end (a guess, where it is free) [s].
+    z : ndarray, shape (n_z,)
+        Where the search for a state at the end starts from.
+
+    Attributes
+    ----------
+    names : list of str
+        What each of the n conditions asks for.
+    state : ndarray, shape (n_z,)
+        A state that satisfies conditions and constraints.
+    combinations : ndarray, shape (n_kept, n)
+    freedom : int
+        Dimension of the states that the constraints allow, twice the degrees of freedom.
+
+    Raises
+    ------
+    InputError
+        For bodies, lengths and types that do not fit, and conditions that contradict each other or the constraints.
+    """
+
+    def __init__(self, system, targets, formula, t, z):
+        import casadi as ca
+
+        self.system, self.names = system, []
+        z_symbol, t_symbol, self._velocity = ca.SX.sym("z", system.n_z), ca.SX.sym("t"), None
+        rows, z = [], z.copy()
+        for body, target in self._checked(targets).items():
+            rows += self._of_body(body, target, z_symbol, z)
+        if formula is not None:
+            v = system_velocity(system, z_symbol)
+            values = call_vector("end_conditions", formula, z_symbol[:system.n_q], v, t_symbol)
+            check_symbols("end_conditions", values, z_symbol, t_symbol)
+            rows.append(values)
+            self.names += [f"end_conditions[{i}]" for i in range(values.numel())]
+        rows = ca.densify(ca.vertcat(ca.SX(0, 1), *rows))
+        self.function = ca.Function("end_conditions", [z_symbol, t_symbol], [rows])
+        self._derivative = ca.Function("gradient", [z_symbol, t_symbol], [ca.densify(ca.jacobian(rows, z_symbol))])
+        root = np.sqrt(system.mass_scale)
+        self._size = np.concatenate([1 / root, root])
+        self.state = self._search(z, t)
+        self._reduce(t)
+
+    def _checked(self, targets):
+        if not isinstance(targets, dict):
+            raise InputError(f"end must be a dict from body to EndState, Pose or Coordinates, not {targets!r}")
+        out = {}
+        for body, target in targets.items():
+            body = self.system.find(body)
+            label = self.system.label(body)
+            generalized = isinstance(body, GeneralizedBody)
+            known = (EndState, Coordinates, CanonicalState) if generalized else (EndState, Pose, CanonicalState)
+            if not isinstance(target, known):
+                raise InputError(f"end of {label} must be given as {' or '.join(c.__name__ for c in known)}, not "
+                                 f"{target!r}")
+            if isinstance(target, CanonicalState):
+                if len(target.q) != body.n_q:
+                    raise InputError(f"end of {label}: q and p must have length {body.n_q}, not {len(target.q)}")
+            else:
+                target = target if isinstance(target, EndState) else EndState.of(target)
+                self._check_fields(body, label, target)
+            out[body] = target
+        return out
+
+    @staticmethod
+    def _check_fields(body, label, target):
+        given = [name for name in ("position", "orientation", "velocity", "angular_velocity", "q", "v")
+                 if getattr(target, name) is not None]
+        if isinstance(body, GeneralizedBody):
+            wrong = [name for name in given if name not in ("q", "v")]
+        else:
+            wrong = [name for name in given if name in ("q", "v")]
+            if isinstance(body, PointMass):  # a Pose has an orientation, which says nothing of a point
+                wrong += [name for name in given if name == "angular_velocity" and np.any(target.angular_velocity)]
+        if wrong:
+            raise InputError(f"end of {label}: {body!r} has no {wrong[0].replace('_', ' ')}")
+        for name in ("q", "v"):
+            value = getattr(target, name)
+            if value is not None and len(value) != body.n_q:
+                raise InputError(f"end of {label}: {name} must have length {body.n_q}, not {len(value)}")
+
+    def _of_body(self, body, target, z_symbol, z):
+        """Rows of a body; its part of `z` is set to the target where that is plain."""
+        import casadi as ca
+
+        label, n, s = self.system.label(body), self.system.n_q, self.system.coordinates(body)
+        q, p = z_symbol[s], z_symbol[n + s.start:n + s.stop]
+        v = body_velocity(body, q, p)
+        rows = []
+
+        def ask(what, values, wanted):
+            wanted = np.asarray(wanted, float)
+            given = np.flatnonzero(np.isfinite(wanted))
+            rows.append(ca.vertcat(ca.SX(0, 1), *(values[int(i)] - wanted[i] for i in given)))
+            self.names.extend(f"{what} of {label}" for _ in given)
+
+        if isinstance(target, CanonicalState):
+            ask("coordinates", q, target.q)
+            ask("momenta", p, target.p)
+            z[s], z[n + s.start:n + s.stop] = target.q, target.p
+            return rows
+        for what, value, of in (("position", target.position, q), ("velocity", target.velocity, v),
+                                ("coordinates", target.q, q), ("velocities", target.v, v)):
+            if value is None:
+                continue
+            value = value[:body.dimension] if isinstance(body, PointMass) else value
+            ask(what, of, value)
+            if of is q:
+                z[s][:len(value)] = np.where(np.isfinite(value), value, z[s][:len(value)])
+        if not isinstance(body, RigidBodyBase):
+            return rows
+        if target.orientation is not None:
+            wanted = body.state(Pose(orientation=target.orientation))[0][3:]
+            ask("orientation", q[3:], wanted)
+            z[s][3:] = wanted
+        if target.angular_velocity is not None:
+            omega = body.angular_velocity_map(q) @ v
+            ask("angular velocity", body.frame(q)[1].T @ omega if target.frame == "body" else omega,
+                target.angular_velocity)
+        return rows
+
+    def _values(self, z, t):
+        """Constraints and conditions, their Jacobian in scaled states, and sizes of their terms."""
+        theta, jacobian = self.system.constraints(t, z), self.system.derivatives(t, z)[1].toarray()
+        if self.system.n_nonholonomic:
+            theta = np.concatenate([theta, self.system.nonholonomic(t, z)])
+            jacobian = np.vstack([jacobian, self.system.nonholonomic_derivatives(t, z)[1].toarray()])
+        own, derivative = self.function(z, t), self._derivative(z, t)
+        values = np.concatenate([theta, np.array(own).ravel()])
+        jacobian = np.vstack([jacobian, np.array(derivative).reshape(-1, len(z))]) * self._size
+        return values, jacobian
+
+    def _search(self, z, t):
+        """A state near `z` that satisfies constraints and conditions: Gauss-Newton steps of least norm."""
+        names = [f"the constraint '{name}'" for name in
+                 (*self.system.constraint_names, *self.system.constraint_names, *self.system.nonholonomic_names)]
+        names += self.names
+        for _ in range(50):
+            values, jacobian = self._values(z, t)
+            weight = 1 / np.maximum(np.linalg.norm(jacobian, axis=1), 1e-12)
+            bad = np.abs(values) * weight
+            if not np.any(bad > TOLERANCE):
+                return z
+            step = np.linalg.lstsq(jacobian * weight[:, None], values * weight, rcond=INDEPENDENT)[0]
+            z = z - self._size * step * min(1.0, 1.0 / max(np.abs(step).max(), 1e-300))
+        worst = int(np.argmax(np.where(np.isfinite(bad), bad, np.inf)))
+        raise InputError(f"no state at the end satisfies all conditions and constraints: {names[worst]} stays violated "
+                         f"by {abs(values[worst]):.3g}; leave out what contradicts the rest")
+
+    def _reduce(self, t):
+        from scipy.linalg import null_space
+
+        _, jacobian = self._values(self.state, t)
+        m = len(jacobian) - len(self.names)
+        constraints, own = jacobian[:m], jacobian[m:]
+        norm = np.maximum(np.linalg.norm(constraints, axis=1, keepdims=True), 1e-300)
+        tangent = null_space(constraints / norm, rcond=INDEPENDENT) if m else np.eye(len(self._size))
+        self.freedom = tangent.shape[1]
+        weight = 1 / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-300)
+        u, s, _ = np.linalg.svd(weight * own @ tangent, full_matrices=False)
+        rank = int((s > INDEPENDENT).sum())
+        self.tangent_rank = rank
+        independent = rank == len(self.names)
+        self.combinations = np.diag(weight[:, 0]) if independent else u[:, :rank].T * weight[:, 0]
+        if not independent:  # rows of unit gradient
+            gradient = np.linalg.norm(self.combinations @ own, axis=1, keepdims=True)
+            self.combinations = self.combinations / np.maximum(gradient, 1e-300)
+
+    def __call__(self, z, t):
+        """The conditions that are kept, in CasADi symbols."""
+        import casadi as ca
+
+        return ca.sparsify(ca.DM(self.combinations)) @ self.function(z, t) if len(self.combinations) else ca.SX(0, 1)
+
+    def gradient(self, t):
+        """Their derivatives at `state`, shape (n_kept, n_z)."""
+        return self.combinations @ np.array(self._derivative(self.state, t)).reshape(-1, self.system.n_z)
+
+
+def body_velocity(body, q, p):
+    """Velocities qdot = dH/dp of a body, SX."""
+    import casadi as ca
+
+    s = Symbols(body)
+    return ca.Function("velocity", [s.q[0], s.p[0], s.own], [s.velocity[0]])(q, p, body.own_parameters)
+
+
+def system_velocity(system, z):
+    """Velocities qdot of all bodies at the symbols z = (q, p), SX."""
+    import casadi as ca
+
+    n = system.n_q
+    parts = [(body, system.coordinates(body)) for body in system.bodies]
+    return ca.vertcat(*(body_velocity(b, z[s], z[n + s.start:n + s.stop]) for b, s in parts))

@@ -1,0 +1,115 @@
+"""Inverse dynamics: conditions at the ends, the guess, and the global solve."""
+
+import time
+
+import numpy as np
+
+from ..assembly import Scaling
+from ..elements import ElementPlan, MixedGalerkin
+from ..elements.servo import Servo, ServoPart
+from ..errors import InputError
+from ..mechanics import System
+from .boundary_system import BoundarySystem, EndBlock
+from .job import Outcome
+from .newton import Newton, newton
+
+MOST = 200  # elements on which the guess is made
+
+
+def solve_inverse(problem, element, mesh, *, backend="chain", options=None, guess=None, settings=None, scaling="full"):
+    """Solve an `InverseDynamics` problem with a time element on a mesh; see `timefem.solve`.
+
+    Returns
+    -------
+    element : TimeElement
+        With controls, whose fields the outcome has.
+    outcome : Outcome
+    """
+    start = time.perf_counter()
+    if not isinstance(element, MixedGalerkin):
+        raise InputError(f"inverse dynamics takes MixedGalerkin elements, not {element!r}")
+    element.check(problem.system)
+    servo = Servo(element)
+    system = System([*problem.system.parts, ServoPart(problem.inversion, problem.kinks)])
+    plan = ElementPlan(system, servo)
+    scale = Scaling.of(scaling, system, servo, mesh.nodes[0], problem.start)
+    values = first_guess(problem, plan, mesh, guess)
+    x, reference = plan.columns.pack(*values), scale.size(values[0])
+    n = plan.columns.n_node
+    chain = BoundarySystem(plan, mesh, scale, (np.ones(n, bool),) * 2, (np.ones(plan.rows.n_node, bool),) * 2,
+                           *end_blocks(problem, plan), backend, options)
+    setup = time.perf_counter() - start
+    x, status = newton(chain, x, settings or Newton(line_search=True), reference)
+    state, multipliers, others = plan.unpack(chain.split(x)[1])
+    if not status.success:  # no element of a global solve is good before all are
+        state, multipliers, others = state[:0], multipliers[:0], {k: v[:0] for k, v in others.items()}
+    seconds = {"setup": setup, **chain.seconds, "total": time.perf_counter() - start}
+    iterations = np.array([len(status.residual_history) - 1])
+    return servo, Outcome(state, multipliers, others, status, iterations, chain.n_unknowns, seconds,
+                          backward_error=chain.backward_error)
+
+
+def end_blocks(problem, plan):
+    """Conditions at the start and at the end.
+
+    At the start: the constraints. Of the n hidden constraints of an output (its deviation and derivatives of that) the
+    lower half at the start and the lower half at the end, as for interpolation by Hermite; and those of the internal
+    dynamics. Without a state at the end everything is asked for at the start.
+    """
+    import casadi as ca
+
+    blocks = []
+    for first in (True, False):
+        node, t = ca.SX.sym("node", plan.columns.n_node), problem.t_span[0 if first else 1]
+        z = node[plan.columns.fields[0][0].tolist()]
+        rows = [problem.inversion.theta(z, t)[0]] if first else []
+        for hidden, n in zip(problem.inversion.hidden, problem.inversion.n_hidden, strict=True):
+            n_end = n // 2 if problem.has_end else 0
+            rows.append(hidden(z, t)[0][:n - n_end if first else n_end])
+        conditions = problem.conditions[0 if first else 1]
+        if len(conditions):
+            rows.append(ca.DM(conditions) @ (z - (problem.start if first else problem.end)))
+        blocks.append(EndBlock(node, ca.SX(0, 1), ca.vertcat(ca.SX(0, 1), *rows)))
+    return blocks
+
+
+def first_guess(problem, plan, mesh, guess):
+    """Nodal values of all fields: states fitted to the trajectories, and forces and controls that belong to them."""
+    element, inversion = plan.element, problem.inversion
+    times, points = mesh.points(element.state.basis), mesh.points(element.multiplier.basis)
+    if guess is None:
+        guess = fitted_motion(problem, mesh)
+    elif not callable(guess):
+        raise InputError(f"guess must be a function t -> z or a Solution, not {guess!r}")
+    state = np.asarray(guess(times.ravel()), float).reshape(*times.shape, problem.system.n_z)
+    if not np.all(np.isfinite(state)):
+        raise InputError("guess must be finite")
+    some = few_times(mesh)
+    forces = np.array([inversion.forces(t, z) for t, z in zip(some, np.asarray(guess(some), float), strict=True)])
+    forces = np.stack([np.interp(points, some, f) for f in forces.T], axis=-1)
+    m = inversion.n_forces
+    multipliers = np.concatenate([forces[..., :m], np.zeros_like(forces[..., :m])], axis=-1)
+    values = element.nodal_values(plan.system, times, state, multipliers)
+    values[list(element.trial).index("controls")] = forces[..., m:]
+    return values
+
+
+def few_times(mesh):
+    """Ends of the elements and their middles, of a coarser mesh where there are very many."""
+    nodes = np.interp(np.linspace(0, 1, min(mesh.n_elements, MOST) + 1), np.linspace(0, 1, len(mesh.nodes)), mesh.nodes)
+    return np.sort(np.concatenate([nodes, (nodes[1:] + nodes[:-1]) / 2]))
+
+
+def fitted_motion(problem, mesh):
+    """The way from start to end, moved to where the trajectories want it: a function of the time."""
+    from scipy.interpolate import CubicSpline
+
+    t0, t1 = problem.t_span
+    times = few_times(mesh)
+    x = (times - t0) / (t1 - t0)
+    way = problem.start + (x**2 * (3 - 2 * x))[:, None] * (problem.end - problem.start)
+    out, offset = np.empty_like(way), np.zeros(problem.system.n_z)
+    for i, t in enumerate(times):
+        out[i] = problem.fitted(t, way[i] + offset)
+        offset = out[i] - way[i]
+    return CubicSpline(times, out)

@@ -1,0 +1,230 @@
+"""Bounds and path inequalities: the interior-point method IPOPT, in CasADi's wheel, on the optimality system's entries.
+
+Nothing is differentiated again: equations, their Jacobian and the Hessian of the Lagrangian are blocks of the residual
+and of the tangent of `OptimalChain`, evaluated by the same element kernels, with the same sparsity.
+"""
+
+import numpy as np
+
+from .path import PathRows
+from .status import Status
+
+ITERATIONS = 1000
+TOLERANCE = 1e-9
+REASONS = {"Infeasible_Problem_Detected": "infeasible", "Maximum_Iterations_Exceeded": "not converged",
+           "Restoration_Failed": "infeasible"}
+
+
+def solve_bounded(chain, x, max_iterations=None):
+    """Solve an `OptimalControl` problem with inequalities from the guess `x`.
+
+    Parameters
+    ----------
+    chain : OptimalChain
+    x : ndarray
+        Where to start; the costates do not count.
+    max_iterations : int, optional
+
+    Returns
+    -------
+    x : ndarray
+        With the costates of the equations.
+    status : Status
+    iterations : int
+    """
+    import casadi as ca
+
+    nlp = _Nlp(chain, x)
+    callbacks = nlp.callbacks()
+    options = {name: callbacks[name] for name in ("grad_f", "jac_g", "hess_lag")}
+    options |= {"ipopt": {"print_level": 0, "sb": "yes", "tol": TOLERANCE, "max_iter": max_iterations or ITERATIONS},
+                "print_time": False, "no_nlp_grad": True, "calc_lam_p": False, "error_on_fail": False,
+                "show_eval_warnings": False}
+    solver = ca.nlpsol("optimal_control", "ipopt", callbacks["nlp"], options)
+    lower, upper = nlp.bounds
+    start = np.clip(np.zeros(nlp.n), lower, upper)
+    result = solver(x0=start, lbx=lower, ubx=upper, lbg=nlp.lowest, ubg=0)
+    stats = solver.stats()
+    if nlp.failure is not None:
+        raise nlp.failure
+    x = nlp.place(np.array(result["x"]).ravel(), np.array(result["lam_g"]).ravel())
+    history = [float(v) for v in stats.get("iterations", {}).get("inf_pr", [])]
+    if stats["return_status"] in ("Solve_Succeeded", "Solved_To_Acceptable_Level"):
+        return x, Status(True, residual_history=history), stats["iter_count"]
+    residual = chain.evaluate(x)
+    reason = REASONS.get(stats["return_status"], "not converged")
+    detail = f"IPOPT: {stats['return_status'].replace('_', ' ').lower()}"
+    return x, Status.failure(reason, history=history, detail=detail, **chain.worst(residual)), stats["iter_count"]
+
+
+class _Nlp:
+    """The nonlinear program in scaled changes of the unknowns from a first guess."""
+
+    def __init__(self, chain, x):
+        self.chain, self.base, self.failure, self._key = chain, chain.with_costates(x, 0), None, None
+        self.primal, self.dual = np.flatnonzero(~chain.dual), np.flatnonzero(chain.dual)
+        self.n, self.path = len(self.primal), PathRows(chain) if chain.problem.path is not None else None
+        n_path = self.path.n_rows if self.path else 0
+        self.n_rows = len(self.dual) + n_path
+        self.lowest = np.concatenate([np.zeros(len(self.dual)), np.full(n_path, -np.inf)])
+        self._patterns(x)
+
+    def _patterns(self, x):
+        p, number = self.chain.pattern, np.full(self.chain.n_unknowns, -1)
+        number[self.primal] = np.arange(self.n)
+        rows = np.repeat(np.arange(p.n_rows), np.diff(p.indptr))
+        row, column = number[rows], number[p.indices]
+        equation = np.full(self.chain.n_unknowns, -1)
+        equation[self.dual] = np.arange(len(self.dual))
+        self._of_hessian = np.flatnonzero((row >= 0) & (column >= row))
+        self._of_jacobian = np.flatnonzero((equation[rows] >= 0) & (column >= 0))
+        hessian = [(row[self._of_hessian], column[self._of_hessian])]
+        jacobian = [(equation[rows[self._of_jacobian]], column[self._of_jacobian])]
+        if self.path:
+            self.path.number(number)
+            hessian.append(self.path.hessian_places)
+            rows, columns = self.path.jacobian_places
+            jacobian.append((rows + len(self.dual), columns))
+        self.hessian, self._hessian_slots = _pattern(self.n, self.n, hessian)
+        self.jacobian, self._jacobian_slots = _pattern(self.n_rows, self.n, jacobian)
+
+    @property
+    def bounds(self):
+        """Bounds of the changes, of controls and of the final time."""
+        problem, chain = self.chain.problem, self.chain
+        lower, upper = np.full(chain.n_unknowns, -np.inf), np.full(chain.n_unknowns, np.inf)
+        at = chain.columns_of("controls")
+        now, size = chain.scaled(self.base), chain.sizes
+        for bound, values in ((lower, problem.bounds[0]), (upper, problem.bounds[1])):
+            bound[at] = values / size[at] - now[at]
+        if problem.free_time:
+            at = chain.columns_of("constants")[..., 0]
+            shortest = np.where(np.isfinite(problem.t_end_bounds), problem.t_end_bounds, (1e-6, np.inf))
+            low, high = shortest / chain.mesh.nodes[-1]
+            lower[at], upper[at] = low - now[at], high - now[at]
+        return lower[self.primal], upper[self.primal]
+
+    def place(self, change, costates):
+        """All unknowns after changes, with scaled costates."""
+        step = np.zeros(self.chain.n_unknowns)
+        step[self.primal] = change
+        step[self.dual] = costates[:len(self.dual)]
+        return self.chain.moved(self.base, step, 1.0)
+
+    def _at(self, change, costates):
+        """The optimality system at a point, kept for the next question about the same point."""
+        key = change.tobytes(), costates.tobytes()
+        if self._key != key:
+            self.x = self.place(change, costates)
+            self.residual, self._key = self.chain.evaluate(self.x), key
+            self.data = self.chain.data.copy()
+        return self.x
+
+    # ---- what IPOPT asks for
+
+    def _objective(self, v):
+        return self.chain.objective(self._at(v, np.zeros(len(self.dual))))
+
+    def _gradient(self, v):
+        self._at(v, np.zeros(len(self.dual)))
+        return self.residual[self.primal]
+
+    def _rows(self, v):
+        x = self._at(v, np.zeros(len(self.dual)))
+        rows = self.residual[self.dual]
+        return np.concatenate([rows, self.path.values(x)]) if self.path else rows
+
+    def _jacobian(self, v):
+        x = self._at(v, np.zeros(len(self.dual)))
+        values = [self.data[self._of_jacobian]]
+        if self.path:
+            values.append(self.path.jacobian(x))
+        return np.bincount(self._jacobian_slots, np.concatenate(values), self.jacobian.nnz())
+
+    def _hessian(self, v, factor, costates):
+        y, of_path = costates[:len(self.dual)], costates[len(self.dual):]
+        x = self._at(v, y / factor if factor else y)
+        values = (factor or 1.0) * self.data[self._of_hessian]
+        if not factor:  # without the cost, which the system always has
+            self._at(v, np.zeros(len(self.dual)))
+            values -= self.data[self._of_hessian]
+        values = [values]
+        if self.path:
+            values.append(self.path.hessian(x, of_path))
+        return np.bincount(self._hessian_slots, np.concatenate(values), self.hessian.nnz())
+
+    def callbacks(self):
+        """CasADi functions of the program, by the names that `nlpsol` gives them."""
+        import casadi as ca
+
+        scalar, none = ca.Sparsity.dense(1, 1), ca.Sparsity(0, 0)
+        v, rows = ca.Sparsity.dense(self.n, 1), ca.Sparsity.dense(self.n_rows, 1)
+        at = [v, none]
+        multiplied = [*at, scalar, rows]
+
+        def guarded(function):
+            def run(*arguments):
+                try:
+                    return function(*(np.array(a).ravel() for a in arguments))
+                except Exception as error:  # CasADi would turn it into text
+                    self.failure = error
+                    raise
+            return run
+
+        def make(name, inputs, names, outputs, function):
+            return _callback(name, inputs, names[0], [s for s, _ in outputs], names[1], guarded(function))
+
+        names = ["x", "p"], ["x", "p", "lam_f", "lam_g"]
+        return {
+            "nlp": make("nlp", at, (names[0], ["f", "g"]), [(scalar, 0), (rows, 0)],
+                        lambda v, p: [self._objective(v), self._rows(v)]),
+            "grad_f": make("grad_f", at, (names[0], ["f", "grad_f_x"]), [(scalar, 0), (ca.Sparsity.dense(self.n, 1), 0)],
+                           lambda v, p: [self._objective(v), self._gradient(v)]),
+            "jac_g": make("jac_g", at, (names[0], ["g", "jac_g_x"]), [(rows, 0), (self.jacobian, 0)],
+                          lambda v, p: [self._rows(v), ca.DM(self.jacobian, self._jacobian(v))]),
+            "hess_lag": make("hess_lag", multiplied, (names[1], ["triu_hess_gamma_x_x"]), [(self.hessian, 0)],
+                             lambda v, p, f, g: [ca.DM(self.hessian, self._hessian(v, float(f[0]), g))]),
+        }
+
+
+def _pattern(n_rows, n_columns, places):
+    """CasADi sparsity of entries (rows, columns) with repetitions, and the slot of each."""
+    import casadi as ca
+
+    rows, columns = (np.concatenate(x).astype(np.int64) for x in zip(*places, strict=True))
+    keys, slots = np.unique(columns * n_rows + rows, return_inverse=True)
+    columns, rows = np.divmod(keys, n_rows)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=n_columns))])
+    return ca.Sparsity(n_rows, n_columns, starts.tolist(), rows.tolist()), slots.ravel()
+
+
+def _callback(name, inputs, input_names, outputs, output_names, function):
+    import casadi as ca
+
+    class Called(ca.Callback):
+        def __init__(self):
+            ca.Callback.__init__(self)
+            self.construct(name, {})
+
+        def get_n_in(self):
+            return len(inputs)
+
+        def get_n_out(self):
+            return len(outputs)
+
+        def get_sparsity_in(self, i):
+            return inputs[i]
+
+        def get_sparsity_out(self, i):
+            return outputs[i]
+
+        def get_name_in(self, i):
+            return input_names[i]
+
+        def get_name_out(self, i):
+            return output_names[i]
+
+        def eval(self, arguments):
+            return function(*arguments)
+
+    return Called()

@@ -1,0 +1,145 @@
+"""The optimality system of an optimal control problem on a chain of elements."""
+
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..assembly import Assembler
+from ..elements import ElementPlan
+from ..elements.derived import Functional
+from .boundary_system import BoundarySystem, EndBlock
+
+
+class OptimalChain(BoundarySystem):
+    """Gradient of the Lagrangian `cost + costates . equations` by unknowns and costates, and its symmetric tangent.
+
+    Its unknowns `x` are all dofs of the chain (states, multipliers, controls, constants, costates), then the costates
+    of the conditions at the end. Rows and columns have the same numbers.
+
+    Parameters
+    ----------
+    problem : OptimalControl
+    plan : ElementPlan
+        Of an `Optimality` element.
+    mesh, scaling, backend, options
+        As in `ChainSystem`.
+    hold : bool
+        Keep the constants (the final time) as they are.
+
+    Attributes
+    ----------
+    dual : ndarray of bool, shape (n_unknowns,)
+        Which unknowns are costates, and which rows are equations of motion and conditions.
+    """
+
+    def __init__(self, problem, plan, mesh, scaling, backend="chain", options=None, hold=False):
+        self.problem = problem
+        free = tuple(np.array(mask) for mask in _free(plan, hold))
+        start, end = EndBlock.none(plan.columns.n_node), _end_block(problem, plan, mesh)
+        super().__init__(plan, mesh, scaling, free, free, start, end, backend, options)
+        self._weights = [np.ones(0), np.ones(end.n_rows)]  # conditions have rows of unit gradient already
+        c = plan.columns
+        self._dual = np.zeros(c.n_node + mesh.n_elements * c.step, bool)
+        for name, field in zip(plan.element.trial, c.fields, strict=True):
+            if name.startswith("costate"):
+                self._dual[c.step * np.arange(mesh.n_elements)[:, None, None] + field] = True
+        self.dual = np.concatenate([self._dual[self.assembler.pattern.column_index], np.ones(end.n_unknowns, bool)])
+
+    def columns_of(self, name):
+        """Numbers of the unknowns of a field, -1 where they do not take part: (n_elements, n_shapes, n_components)."""
+        c, index = self.plan.columns, self.assembler.pattern.column_index
+        number = np.full(len(self._dual), -1)
+        number[index] = np.arange(len(number[index]))
+        field = c.fields[list(self.plan.element.trial).index(name)]
+        return number[c.step * np.arange(self.mesh.n_elements)[:, None, None] + field]
+
+    def with_costates(self, x, factor):
+        """`x` with its costates multiplied."""
+        if factor == 1:
+            return x
+        x = x.copy()
+        _, chain, end = self.split(x)
+        chain[self._dual] *= factor
+        end *= factor
+        return x
+
+    def scaled(self, x):
+        """The unknowns that take part, scaled."""
+        _, chain, end = self.split(x)
+        index = self.assembler.pattern.column_index
+        return np.concatenate([chain[index] / self.assembler.column_scale[index], end])
+
+    @property
+    def sizes(self):
+        """Sizes of the unknowns that take part."""
+        a = self.assembler
+        return np.concatenate([a.column_scale[a.pattern.column_index], self.blocks[1].sizes])
+
+    def matrix(self):
+        """The tangent of the last evaluation, CSR."""
+        p = self.pattern
+        return sp.csr_matrix((self.data, p.indices, p.indptr), shape=(p.n_rows, p.n_columns))
+
+    @cached_property
+    def _functional(self):
+        plan = ElementPlan(self.plan.system, Functional(self.plan.element))
+        c = plan.columns
+        everything = (np.ones(c.n_node, bool),) * 2
+        return Assembler(plan, self.mesh, everything, (np.ones(plan.rows.n_node, bool),) * 2, self.assembler.scaling)
+
+    @cached_property
+    def _end_cost(self):
+        import casadi as ca
+
+        z, t = ca.SX.sym("z", self.plan.system.n_z), ca.SX.sym("t")
+        return ca.Function("end_cost", [z, t], [self.problem.terminal(z, t)])
+
+    def objective(self, x):
+        """Integral of the cost and end cost."""
+        chain = self.split(x)[1]
+        running = float(self._functional.evaluate(chain)[0].sum())
+        node = chain[len(chain) - self.plan.columns.n_node:]
+        stretch = _stretch(self.problem, self.plan, node)
+        return running + float(self._end_cost(node[:self.plan.system.n_z], self.mesh.nodes[-1] * stretch))
+
+    def stretch(self, x):
+        """Final time over that of the mesh."""
+        return float(_stretch(self.problem, self.plan, self.split(x)[1][:self.plan.columns.n_node]))
+
+
+def _free(plan, hold):
+    """Dofs, and rows, of the first and the last node that take part.
+
+    At the start all fields of the motion are prescribed, and tests there are left out, with their costates; with
+    `drop="end"` those at the end instead. Constants are free.
+    """
+    free = np.zeros(plan.columns.n_node, bool), np.ones(plan.columns.n_node, bool)
+    at_end = getattr(plan.element, "drop", "start") == "end"
+    for (name, space), field in zip(plan.element.trial.items(), plan.columns.fields, strict=True):
+        if not space.continuous:
+            continue
+        if name == "constants":
+            free[0][field[0]] = not hold
+        elif name.startswith("costate") and at_end:
+            free[0][field[0]], free[1][field[0]] = True, False
+    return free
+
+
+def _stretch(problem, plan, node):
+    if not problem.free_time:
+        return 1.0
+    return node[int(plan.columns.fields[list(plan.element.trial).index("constants")][0, 0])]
+
+
+def _end_block(problem, plan, mesh):
+    """Conditions at the end with their costates, and the gradient of end cost and conditions by the node."""
+    import casadi as ca
+
+    n = plan.columns.n_node
+    node = ca.SX.sym("node", n)
+    t, z = mesh.nodes[-1] * _stretch(problem, plan, node), node[:plan.system.n_z]
+    rows = problem.conditions(z, t)
+    costates = ca.SX.sym("costates", rows.numel())
+    total = problem.terminal(z, t) + ca.dot(costates, rows)
+    return EndBlock(node, costates, rows, ca.gradient(ca.SX(total), node))
