@@ -10,7 +10,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 export OMPI_MCA_rmaps_base_oversubscribe := 1
 export OMPI_MCA_plm := isolated
 
-.PHONY: help env demo test test-slow lint bench clean
+.PHONY: help env demo test test-slow lint bench docs clean
 
 # Serial tests in two processes, then the mpirun ones one after another: two mpirun at once slow each other down and
 # can collide in Open MPI's session directory. Exit status 5 of pytest: nothing selected, allowed in one of the two.
@@ -43,6 +43,11 @@ bench: env  ## every script in benchmarks/
 	    [ -e "$$script" ] || continue; echo "== $$script"; $(PYTHON) "$$script" || exit 1; \
 	done
 
+docs: env   ## the guide as a site, in the folder site (docs/images by tools/docs_images.py)
+	@$(PYTHON) -c 'import latex2mathml, material, mkdocstrings' 2>/dev/null || \
+	    $(PYTHON) -m pip install -q --disable-pip-version-check -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict
+
 clean:      ## remove caches and build products (not .venv)
-	rm -rf build dist *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
+	rm -rf build dist site *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
 	find . -path ./.venv -prune -o -path ./.git -prune -o -type d -name __pycache__ -exec rm -rf {} +
