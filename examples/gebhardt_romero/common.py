@@ -11,6 +11,7 @@ MOMENTA = {1: (20.57142857, -72.85714286), 2: (-1236.25, -537.5), 3: (-614.26785
 ENERGIES = {1: 717.42857143, 2: 299251.75149063, 3: 72719.28608694}
 RATES = {1: 18.97366596, 2: 445.00443697, 3: 219.61052026}  # |omega| in the steady state [rad/s]
 LOADED = {1: 0.0, 2: 1.0, 3: 1.0}  # until then [s]
+VIEW = 25, 35  # elevation and azimuth of the eye on the sphere [degrees]
 LOADS = ("The numbers of the paper's tables are not known here; exact ones stand in their place. With the loads as "
          "printed the frame turns by {:.1f} rad in the paper's step of 0.005 s, which does not resolve the motion; the "
          "step here is {:g} s.")
@@ -96,20 +97,15 @@ def draw_momenta(figure, sol, number):
         axes = figure.subplot_mosaic([["space", "body"], ["end", "body"]])
         left, right, views = axes["space"], axes["body"], [axes["space"], axes["end"]]
         axes["end"].set_xlim(sol.t[-1] - 0.05, sol.t[-1])
-    width = 1 if number == 1 else 0.3
     for i in range(3):
         for ax in views:
-            ax.plot(sol.t, sol.angular_momentum()[:, i], linewidth=1 if ax is not left else width,
-                    label=f"$\\pi_{i + 1}$")
-        right.plot(sol.t, body_momentum(sol)[:, i], label=f"$\\Pi_{i + 1}$")
+            ax.plot(sol.t, sol.angular_momentum()[:, i], linewidth=0.3 if ax is not views[-1] else 1, color=f"C{i}")
+        right.plot(sol.t, body_momentum(sol)[:, i], label=f"component {i + 1}")
     for ax in (*views, right):
         ax.set(xlabel="time [s]", ylabel="[kg m²/s]")
     left.set_title("angular momentum in space (SAM)")
     right.set_title("angular momentum in body axes (MAM)")
-    for ax in (views[-1], right):
-        legend = ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.25 if ax is not right else -0.11), ncol=3)
-        for line in legend.get_lines():
-            line.set_linewidth(2)
+    figure.legend(handles=right.get_lines(), loc="outside lower center", ncol=3)
 
 
 def draw_energy(figure, sol, study):
@@ -128,17 +124,21 @@ def draw_energy(figure, sol, study):
 
 def draw_sphere(figure, paths):
     """Paths of the third director, by label, on the unit sphere."""
-    ax = figure.add_subplot(projection="3d")
+    ax = figure.add_subplot(projection="3d", computed_zorder=False)
     u, v = np.meshgrid(np.linspace(0, 2 * np.pi, 37), np.linspace(0, np.pi, 19))
     sphere = np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)
-    ax.plot_surface(*sphere, color="0.85", alpha=0.35, linewidth=0, zorder=0)
-    ax.plot_wireframe(*sphere, color="0.6", linewidth=0.2, rstride=3, cstride=3)
-    for label, d3 in paths.items():
-        ax.plot(*d3.T, linewidth=1.2, label=label)
+    ax.plot_surface(*sphere, color="0.9", alpha=0.25, linewidth=0, shade=False, zorder=1)
+    ax.plot_wireframe(*sphere, color="0.6", linewidth=0.3, rstride=3, cstride=3, zorder=3)
+    elevation, azimuth = np.radians(VIEW)
+    eye = np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)
+    for (label, d3), colour in zip(paths.items(), ("C0", "C1"), strict=False):
+        near = (d3 @ eye > 0)[:, None]
+        ax.plot(*np.where(near, np.nan, d3).T, color=colour, linewidth=0.8, alpha=0.5, zorder=2)
+        ax.plot(*np.where(near, d3, np.nan).T, color=colour, linewidth=1.5, label=label, zorder=4)
     first = next(iter(paths.values()))[0]
-    ax.plot(*first[:, None], "ko", markersize=4, label="start")
+    ax.plot(*first[:, None], "ko", markersize=4, label="start", zorder=5)
     ticks = (-1, 0, 1)
     ax.set(xlabel="$x_1$", ylabel="$x_2$", zlabel="$x_3$", xticks=ticks, yticks=ticks, zticks=ticks)
-    ax.set_aspect("equal")
-    ax.view_init(25, 35)
-    figure.legend(*ax.get_legend_handles_labels(), loc="outside right center")
+    ax.set_box_aspect((1, 1, 1), zoom=1.1)
+    ax.view_init(*VIEW)
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncol=3)

@@ -34,13 +34,14 @@ def compare(component):
 
 def draw(finding, figure):
     """The component over the whole time (left) and the last second (right)."""
-    t, axes = finding.data["t"], figure.subplots(1, 2, sharey=True)
+    t, axes = finding.data["t"], figure.subplots(1, 2)
     for ax, span in zip(axes, ((0, 5), (4, 5)), strict=True):
         seen = (t >= span[0]) & (t <= span[1])
         for (name, values), style in zip(finding.data["curves"].items(), ("-", "--"), strict=True):
             ax.plot(t[seen], values[seen], style, linewidth=1, label=name)
-        ax.plot(t[seen], finding.data["exact"][seen], "k:", linewidth=0.8, label="exact")
         ax.set(xlabel="time [s]", xlim=span, title=f"interval [{span[0]}, {span[1]}] s")
     i = finding.data["component"] + 1
     axes[0].set_ylabel(f"component {i} of $d_3$")
+    seen = t >= 4
+    axes[1].plot(t[seen], finding.data["exact"][seen], "k:", linewidth=0.8, label="exact")
     figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncol=3)
