@@ -80,6 +80,21 @@ from .mechanics import (
 )
 from .mechanics.redundancy import redundant_constraints
 from .problems import BoundaryValueProblem, InitialValueProblem, InverseDynamics, assemble
+from .problems.end_state import EndState
+from .sensitivity import (
+    EndValue,
+    Family,
+    Initial,
+    Integral,
+    Linearization,
+    Measurement,
+    Parameter,
+    Peak,
+    Values,
+    gradient,
+    identify,
+    sensitivities,
+)
 from .solution import Solution, load
 from .solvers.newton import Newton
 from .solvers.step_control import StepControl
@@ -89,7 +104,7 @@ from .solving_boundary import continuation, solve_all
 __version__ = "0.1.0"
 
 __all__ = [
-    "BoundaryValueProblem", "continuation", "solve_all",
+    "BoundaryValueProblem", "EndState", "continuation", "solve_all",
     "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "FixedPoint", "Gravity",
     "IllConditioned", "InitialValueProblem", "InputError", "LagrangeBasis", "MassProperties", "MissingBackend",
     "MixedGalerkin", "Newton", "Planar", "PointMass", "Pose", "PrescribedAngle", "PrescribedPosition", "Prismatic",
@@ -104,6 +119,9 @@ __all__ = [
     "QuatVI", "Zupan3", "Zupan3Printed",
     # nonholonomic constraints
     "KnifeEdge", "NonTwisting", "NonholonomicConstraint", "RollingDisc", "RollingSphere",
+    # sensitivities
+    "EndValue", "Family", "Initial", "Integral", "Linearization", "Measurement", "Parameter", "Peak", "Values",
+    "gradient", "identify", "sensitivities",
     # systems by formulas
     "Coordinates", "GeneralizedBody", "GeneralizedSystem", "from_sympy",
     # inverse dynamics

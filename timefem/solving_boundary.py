@@ -57,7 +57,7 @@ class BoundarySolver:
         guess = self._default_guess() if guess is None else guess
         if isinstance(guess, Solution):
             x = self.from_solution(guess, mesh)
-        elif not isinstance(guess, str) or self.element == COARSE_ELEMENT and mesh.n_elements < 2 * COARSE:
+        elif not isinstance(guess, str) or (self.element == COARSE_ELEMENT and mesh.n_elements < 2 * COARSE):
             x = self._from_states(mesh, self._states(guess, mesh))
         else:
             x = self._from_coarse(mesh, guess)

@@ -36,8 +36,8 @@ def solve_inverse_dynamics(problem, element, n_elements=None, mesh=None, *, gues
                   "backward_error": outcome.backward_error,
                   "internal_eigenvalues": [[float(v.real), float(v.imag)] for v in problem.internal_eigenvalues]}
     if not outcome.status.success and problem.unstable and not problem.has_end:
-        outcome.status.message += (f"; {problem.unstable} of {problem.internal} modes of the internal dynamics grow from "
-                                   "the start on: give the state at the end, too")
+        outcome.status.message += (f"; {problem.unstable} of {problem.internal} modes of the internal dynamics grow "
+                                   "from the start on: give the state at the end, too")
     z0 = outcome.state[0, 0] if n else problem.start
     return Solution(problem.system, servo, mesh.nodes[:n + 1], z0, outcome.state, outcome.multipliers, outcome.status,
                     statistics, outcome.others)

@@ -15,6 +15,7 @@ from .solving_boundary import BoundarySolver
 START = 16  # elements of the first mesh
 MOST_MESHES = 20
 MOST_FAILURES = 6  # one after the other
+STAGNATION = 2  # meshes on which the error stays as it is, by rounding, before this is given up
 ROUGH = 0.1  # estimated error from which on a solution says nothing of where elements should be
 
 
@@ -43,7 +44,7 @@ def solve_refined(solve_on, problem, element, tolerance, n_elements=None, mesh=N
         mesh = TimeMesh.uniform(problem.t_span, START if n_elements is None else n_elements)
         mesh = graded(mesh, np.ones(mesh.n_elements), mesh.n_elements, kinks)
     estimate = ErrorEstimate(problem, element)
-    meshes, guess, error, n_failures = [], None, np.inf, 0
+    meshes, guess, error, n_failures, n_stuck = [], None, np.inf, 0, 0
     if not isinstance(element, MixedGalerkin) or element.degree < 2:  # others need a better guess, and mesh, than mG(2)
         rough = solve_refined(solve_on, problem, MixedGalerkin(2), max(tolerance, ROUGH / 4), mesh=mesh)
         if rough.success:
@@ -56,9 +57,10 @@ def solve_refined(solve_on, problem, element, tolerance, n_elements=None, mesh=N
         if not sol.success:
             mesh, guess, n_failures = halved(mesh), None, n_failures + 1
             continue
-        guess, n_failures = sol, 0
+        guess, n_failures, before = sol, 0, error
         error, density, n = estimate(sol, mesh, SAFETY * tolerance)
-        if error <= tolerance:
+        n_stuck += ROUGH > error > before / 2 and n > mesh.n_elements
+        if error <= tolerance or n_stuck > STAGNATION:
             break
         mesh = graded(mesh, density, n, kinks) if error < ROUGH else halved(mesh)
     sol.statistics.update(tolerance=tolerance, estimated_error=float(error), meshes=meshes)
@@ -87,7 +89,8 @@ class ErrorEstimate:
             self.plan = ElementPlan(problem.system, self.better)
 
     def __call__(self, sol, mesh, goal):
-        """Error at the nodes, relative to the motion, and the density and number of elements for another error, `goal`.
+        """Error at the nodes, relative to the motion, and of unknown numbers, relative to their guesses;
+        the density and number of elements for another error, `goal`.
 
         `mesh` is that of the solution, of the time span of the problem where the time is free.
         """
@@ -114,6 +117,9 @@ class ErrorEstimate:
             step = step[form.n_before:len(x) - form.n_after]
         better = self.plan.columns.unpack(dofs + step)[0]
         error = float(np.abs(self.plan.columns.unpack(step)[0][:, [0, -1]] / size).max())
+        if isinstance(self.problem, BoundaryValueProblem) and form.n_unknown:
+            change = self.plan.columns.unpack(step)[list(form.full_element.trial).index("constants")][0, 0]
+            error = max(error, float(np.abs(change / form.sizes)[:form.n_unknown].max()))
         order = self.element.order
         if self.element.can_march:
             own = np.abs(defects(self.plan, mesh, dofs) / size).max(axis=1)

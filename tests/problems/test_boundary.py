@@ -1,4 +1,4 @@
-"""Boundary-value problems: pendulum against elliptic functions, free body, closed loop, counts, parameters, homotopy."""
+"""Boundary-value problems: pendulum against elliptic functions, free body, closed loop, counts, homotopy."""
 
 import casadi as ca
 import numpy as np
@@ -7,10 +7,9 @@ from scipy.optimize import brentq
 from scipy.special import ellipj, ellipk
 
 import timefem as tf
+from tests.models import PENDULUM_INERTIA, ROTATIONS, slope
 from timefem.problems.end_state import EndState
 from timefem.solving_boundary import BoundarySolver
-
-from tests.models import PENDULUM_INERTIA, ROTATIONS, slope
 
 G = 9.81
 FREQUENCY = np.sqrt(100 * G * 5 / (PENDULUM_INERTIA[0] + 100 * 5**2))  # of small swings
@@ -213,10 +212,10 @@ def test_backends_agree():
 
 def test_continuation_in_the_interval_and_a_parameter():
     body, system = pendulum()
-    values = {}
+    values, start = {}, {body: pose(2.0)}
     for name, make, ends in (
-            ("interval", lambda T: tf.BoundaryValueProblem(system, (0, T), {body: pose(2.0)}, {body: pose(0.3)}), (1, 2)),
-            ("pose", lambda a: tf.BoundaryValueProblem(system, (0, 1), {body: pose(2.0)}, {body: pose(a)}), (1.5, 0.3))):
+            ("interval", lambda T: tf.BoundaryValueProblem(system, (0, T), start, {body: pose(0.3)}), (1, 2)),
+            ("pose", lambda a: tf.BoundaryValueProblem(system, (0, 1), start, {body: pose(a)}), (1.5, 0.3))):
         sol = tf.continuation(make, tf.MixedGalerkin(3), 30, *ends)
         assert sol.success and sol.statistics["continuation"][-1] == ends[1]
         direct = tf.solve(make(ends[1]), tf.MixedGalerkin(3), 30, guess=sol)

@@ -210,6 +210,15 @@ def test_control_that_jumps_where_the_trajectory_is_not_smooth():
     assert np.abs(sol.z[:, :2] - answer(sol.t)[0]).max() < 1e-6
 
 
+def test_table_for_relative_degree_two():
+    times = np.linspace(0, 5, 51)
+    problem, _ = mass_chain(1, tf.Table(times, np.sin(times), "cubic"), 5.0)
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 10)  # one element per entry all the same: the third derivative jumps
+    assert len(sol.t) >= 48
+    inside = (sol.t > 0.5) & (sol.t < 4.5)
+    assert np.abs(problem.controls(sol.t, sol.z)[:, 0] + np.sin(sol.t))[inside].max() < 2e-3
+
+
 def test_spline_through_a_table():
     times = np.linspace(0, 5, 21)
     problem, answer = mass_chain(2, tf.Spline(times, np.sin(times), 7), 5.0)
@@ -256,6 +265,14 @@ def test_control_against_a_joint():
     with pytest.raises(tf.InputError, match="control 0 of motor does nothing that joint forces"):
         tf.InverseDynamics(tf.System([bar, hinge]), {tf.PositionOutput(bar, "y"): 0.5}, {bar: tf.Pose((0, 0.5, 0))},
                            actuators=tf.ControlTorque(bar, [(0, 1, 0)], name="motor"))
+
+
+def test_output_that_a_joint_holds():
+    bar = tf.RigidBody(1.0, (1.0, 1.0, 1.0), name="bar")
+    hinge = tf.Revolute(bar, point_a=(0, -0.5, 0), point_b=(0, 0, 0), axis_a=(1, 0, 0), axis_b=(1, 0, 0))
+    with pytest.raises(tf.InputError, match="do not determine the output 'bar x'"):
+        tf.InverseDynamics(tf.System([bar, hinge]), {tf.PositionOutput(bar, "x"): 0.0}, {bar: tf.Pose((0, 0.5, 0))},
+                           actuators=tf.ControlTorque(bar, [(1, 0, 0)]))
 
 
 def test_output_that_no_control_moves():

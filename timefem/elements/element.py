@@ -55,6 +55,8 @@ class TimeElement(ABC):
         `symbols(part, element, sizes)` makes the argument of `density`.
     form : hashable
         Elements of one form share their density.
+    has_tangent : bool
+        Whether the rows are differentiated.
     needs_inverse_mass : bool
         Whether velocities follow from momenta, as in Hamilton's equations.
     constraint_row_power : int
@@ -64,7 +66,7 @@ class TimeElement(ABC):
     """
 
     constraint_row_power = 0
-    needs_inverse_mass = True
+    needs_inverse_mass = has_tangent = True
     symbols = PointSymbols
     slots = (("state", "value"), ("state", "rate"), ("multipliers", "value"))
 

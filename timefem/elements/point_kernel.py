@@ -35,7 +35,7 @@ def point_kernel(part, element, sizes):
         outputs, entries = list(rows), []
         for test, row in enumerate(rows):
             for slot, variable in enumerate(slots):
-                if row.numel() and variable.numel():
+                if element.has_tangent and row.numel() and variable.numel():
                     jacobian = ca.sparsify(ca.jacobian(row, variable))
                     outputs += jacobian.nonzeros()
                     entries += [(test, slot, r, c) for r, c in zip(*jacobian.sparsity().get_triplet(), strict=True)]

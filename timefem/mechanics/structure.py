@@ -7,6 +7,7 @@ from .equations import equations_of_motion
 
 INDEPENDENT = 1e-7  # part of a row of the input matrix that is not in the span of others, relative
 MOST_COMBINED = 8
+LARGEST = 200_000  # operations of a hidden constraint
 MODES = 5.0  # least kappa times duration
 
 
@@ -126,7 +127,10 @@ class Structure:
         for i, (output, _) in enumerate(self.outputs):
             q = [self.z[self.system.coordinates(b)] for b in output.bodies]
             current[i] = ca.SX(output.deviation(self.y[i, 0], *q))
-        self.hidden = [[h] for h in current.values()]
+        self.hidden = [[] for _ in current]
+        for i, h in current.items():
+            self._check_new(i, h)
+            self.hidden[i].append(h)
         self._rows, self.frequencies = {}, {}
         matrices = [ca.jacobian(row, self.w) for row in self._accepted]
         while current:
@@ -135,11 +139,29 @@ class Structure:
             self._accept(rates, inputs, matrices, current)
             for i in current:
                 current[i] = self._plain(self._freed(rates[i], inputs[i], matrices))
-                if len(self.hidden[i]) >= self.most:
-                    raise InputError(f"the controls do not determine the output '{self.outputs[i][0]!r}', even in "
-                                     f"{self.most} derivatives of it; choose actuators that move it, and outputs that "
-                                     "do not repeat each other")
+                self._check_new(i, current[i])
                 self.hidden[i].append(current[i])
+
+    def _check_new(self, i, h):
+        """Refuse a hidden constraint that others imply: then the controls never appear."""
+        import casadi as ca
+
+        name = repr(self.outputs[i][0])
+        known = ca.vertcat(self.theta, *(h for hidden in self.hidden for h in hidden))
+        gradients = self._at_samples(ca.jacobian(ca.vertcat(known, h), self.z))
+        scale = np.concatenate([1 / np.sqrt(self.system.mass_scale), np.sqrt(self.system.mass_scale)])
+        outside = 0.0
+        for gradient in gradients * scale:
+            size = np.linalg.norm(gradient[-1])
+            if size > 1e-12:
+                outside = max(outside, _outside(gradient[-1] / size, gradient[:-1].T))
+        if outside < INDEPENDENT or len(self.hidden[i]) >= self.most:
+            raise InputError(f"the controls do not determine the output '{name}': no derivative of it depends on them; "
+                             "choose actuators that move it, and outputs that do not repeat each other")
+        if ca.Function("h", [self.z, self.t, self.y], [h]).n_instructions() > LARGEST:
+            raise InputError(f"the derivatives of the output '{name}' are too large formulas, after "
+                             f"{len(self.hidden[i])} of them; choose an output nearer to the actuators, or coordinates "
+                             "with fewer constraints")
 
     def _accept(self, rates, inputs, matrices, current):
         """Move those of the current outputs to the rows whose controls are independent."""

@@ -172,7 +172,7 @@ class BoundaryConditions:
         root = np.sqrt(system.mass_scale)
         state = np.concatenate([1 / root, root])
         self._size = np.concatenate([state, state, np.where(c == 0, 1.0, np.abs(c))])
-        self._depends = [np.array(ca.DM(ca.jacobian(self._rows, z).sparsity(), 1)).reshape(len(self.names), -1).any(
+        self._depends = [np.array(ca.DM(ca.jacobian(self._rows, z).sparsity(), 1)).reshape(len(self.names), n).any(
             axis=1) for z in self.symbols[:2]]
         found = self._search(np.concatenate([z0, z1, c]))
         self.z0, self.z1, self.c = np.split(found, [n, 2 * n])

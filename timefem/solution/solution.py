@@ -182,7 +182,7 @@ class Solution:
         return self.system.generalized_energy(*self._at(t), self.field("velocity", t))
 
     def work(self, t=None):
-        """Work since the start [J] of all that is not in H: loads, controls, dampers, and what depends on time explicitly.
+        """Work since the start [J] of all that is not in H: loads, controls, dampers, what depends on time explicitly.
 
         The integral of `System.power` over the dense output, by Gauss quadrature with two points more than the element
         has, so that loads which the element does not resolve show in the balance. The velocity is the derivative of

@@ -28,6 +28,8 @@ def summarize(solution):
                   "time taken": ", ".join(f"{name} {value:.2g} s" for name, value in seconds.items()),
                   "unknowns": statistics["n_unknowns"],
                   "Newton iterations": f"{newton['mean']:.1f} on average, at most {newton['max']}"}
+    if statistics.get("parameters"):  # those that were unknown
+        facts["found"] = ", ".join(f"{name} = {value:.6g}" for name, value in statistics["parameters"].items())
     rows = [("what", "largest", "unit")]
     for name, value in solution.errors().items():
         what, unit = ERRORS.get(name, (name.replace("_", " "), ""))
@@ -41,7 +43,8 @@ def to_xarray(solution, times=None):
     Dimensions: `time` [s]; `body`, with the names of the bodies that have a position in space; `axis` (x, y, z); `row`
     and `column` of the rotation matrices; `constraint`, with the names of the constraints; per `GeneralizedBody` one of
     its coordinates. Entries that a body does not have, such as the rotation of a point mass, are NaN. `multiplier` is
-    gamma of each constraint, for joints their forces and torques [N, N m].
+    gamma of each constraint, for joints their forces and torques [N, N m]. Of problems that determine them also
+    `controls`, by actuator and number.
 
     Parameters
     ----------
@@ -90,4 +93,8 @@ def to_xarray(solution, times=None):
         gamma = solution.multipliers(t)[:, :solution.system.n_constraints]
         data["multiplier"] = (("time", "constraint"), gamma, {"units": "SI"})
         coordinates["constraint"] = solution.system.constraint_names
+    if "controls" in solution.fields:
+        data["controls"] = (("time", "control"), solution.controls(t), {"units": "SI"})
+        coordinates["control"] = [f"{solution.system.label(part)} {i + 1}" for part in solution.system.parts
+                                  for i in range(part.n_controls)]
     return xarray.Dataset(data, coordinates, {"element": repr(solution.element), "status": solution.status.reason})
