@@ -1,4 +1,4 @@
-"""The pictures of the guide, written to docs/images as small PNG files (and one GIF), and the page of the papers' figures.
+"""The pictures of the guide, small PNG files and one GIF in docs/images, and the page of the papers' figures.
 
 python tools/docs_images.py [double_pendulum] [snapshots] [reproduction]
 """

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+import timefem
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 FENCE = re.compile(r"^(`{3,})(\w*)(?: title=\"([^\"]*)\")?\n(.*?)^\1$", re.M | re.S)
@@ -22,7 +24,7 @@ SHOWN = "toml", "text"  # not run here
 SKIPPED = "make", ".", "export"  # commands that set up the machine
 PARALLEL = bool(shutil.which("mpirun") and importlib.util.find_spec("petsc4py") and importlib.util.find_spec("mpi4py"))
 
-# Pages that speak of a problem, an element and a file that the reader has.
+# What pages speak of as the reader's own.
 PROBLEM = """
 import timefem as tf
 box = tf.RigidBody(mass=12, inertia=[5, 26, 29], name="box")
@@ -30,7 +32,29 @@ problem = tf.InitialValueProblem(tf.System([box]), {box: tf.Pose(angular_velocit
 element, n_elements = tf.BubnovGalerkin(2), 50
 """
 SLOW = ("how-to/conditioning.md",)
-BEFORE = {"how-to/conditioning.md": PROBLEM, "how-to/petsc-options.md": PROBLEM}
+NEEDS = {"tutorial/optimal-control.md": "OptimalControl"}  # pages about what is not public yet
+CRATE = """
+import numpy as np
+import timefem as tf
+crate = tf.RigidBody(2.0, [0.3, 0.4, 0.5], name="crate")
+joint = tf.Spherical(crate, point_a=(0, 0, 0.5), point_b=(0, 0, 0), name="joint")
+spring = tf.Spring(crate, point_a=(0, 0, -0.5), point_b=(1, 0, -1), stiffness=20, rest_length=0.5, name="spring")
+force = tf.Force(crate, (0, 1, 0), time=tf.Sine(2.0, 1.0), name="force")
+system = tf.System([crate, joint, spring, force], gravity=(0, 0, -9.81))
+start = {crate: tf.Pose(position=(0, 0, -0.5))}
+problem = tf.InitialValueProblem(system, start, (0, 1))
+marker, times = (0.0, 0.1, -0.5), np.linspace(0.1, 1, 10)
+guess, low, high = [0.3, 0.1], [0.05, 0.0], [1.0, 1.0]
+def build(values):
+    body = tf.RigidBody(2.0, [values[0], 0.4, 0.5], name="crate")
+    held = tf.Spherical(body, point_a=(0, 0, 0.5), point_b=(0, 0, 0))
+    drag = tf.RayleighDissipation(body, angular=values[1])
+    pose = tf.Pose(position=(0, 0.5, 0), orientation=(0.5**0.5, 0.5**0.5, 0, 0))
+    return tf.InitialValueProblem(tf.System([body, held, drag], gravity=(0, 0, -9.81)), {body: pose}, (0, 1))
+true = tf.solve(build([0.35, 0.2]), tf.MixedGalerkin(2), 60)
+values = true.position("crate", times) + true.rotation_matrix("crate", times) @ marker
+"""
+BEFORE = {"how-to/conditioning.md": PROBLEM, "how-to/petsc-options.md": PROBLEM, "how-to/sensitivities.md": CRATE}
 
 
 def pages():
@@ -51,6 +75,8 @@ def marks(page):
     """Marks of a page's test: whether it launches mpirun, takes long, or needs what is not there."""
     text = "".join(text for language, _, text in blocks(page) if language in ("python", "sh", ""))
     found = [pytest.mark.mpi] * ("mpirun" in text) + [pytest.mark.slow] * (page in SLOW)
+    missing = page in NEEDS and not hasattr(timefem, NEEDS[page])
+    found += [pytest.mark.skipif(missing, reason=f"needs timefem.{NEEDS.get(page)}")]
     return found + [pytest.mark.skipif(not PARALLEL, reason="needs PETSc and MPI")] * ("petsc" in text)
 
 

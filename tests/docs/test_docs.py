@@ -7,6 +7,7 @@ import sys
 import matplotlib.pyplot as plt
 import pytest
 
+import timefem
 from tests.docs.blocks import DOCS, ROOT, blocks, marks, pages, quiet, run_page
 
 CODE = [page for page in pages() if any(language in ("python", "sh", "") for language, _, _ in blocks(page))]
@@ -35,6 +36,11 @@ def test_links_and_images(page):
 
 def test_images_are_small():
     assert sum(path.stat().st_size for path in (DOCS / "images").rglob("*") if path.is_file()) < 3e6
+
+
+def test_reference_is_complete():
+    text = "".join(page.read_text() for page in (DOCS / "reference").glob("*.md"))
+    assert [name for name in timefem.__all__ if not re.search(rf"\b{name}\b", text)] == []
 
 
 def test_reference_names_exist():

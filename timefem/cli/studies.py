@@ -8,23 +8,30 @@ from typing import Annotated
 import typer
 
 from ..errors import InputError
+from .accuracy import conservation, convergence
 from .report import make_console, make_table, print_json
 
 UNIT_BODY = "unit-body"
 WORDS = {"--multipliers": ("continuous", "discontinuous"), "--rotation": ("quaternion", "directors"),
          "--scaling": ("none", "reference", "weights", "full")}
 NUMBERS = ("--elements", "--degree")
+SEVERAL_ELEMENTS = ("convergence", "conservation")
 
 study = typer.Typer(help="Studies of methods.", add_completion=False)
 
 
 def repeat_options(arguments):
     """`--elements 50 100` as `--elements 50 --elements 100`, for the options that take several values."""
-    repeated, option = [], None
+    words, repeated, option = WORDS, [], None
+    if arguments[1:2] and arguments[1] in SEVERAL_ELEMENTS:
+        from ..elements.schemes import ALIASES
+        from .elements import element_classes
+
+        words = {"--element": (*element_classes(), *ALIASES)}
     for argument, before in zip(arguments, [None, *arguments], strict=False):
         if argument.startswith("-"):
             option = argument
-        elif before != option and (argument.isdigit() if option in NUMBERS else argument in WORDS.get(option, ())):
+        elif before != option and (argument.isdigit() if option in NUMBERS else argument in words.get(option, ())):
             repeated.append(option)
         repeated.append(argument)
     return repeated
@@ -33,6 +40,10 @@ def repeat_options(arguments):
 @study.callback()
 def _study():
     """Studies of methods."""
+
+
+study.command()(convergence)
+study.command()(conservation)
 
 
 @study.command()

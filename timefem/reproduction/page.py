@@ -35,9 +35,14 @@ def write_page(results, path, images):
             lines += [f"The paper: {facts['claim']}", ""]
         if facts["checks"]:
             lines += ["| | measured | paper | |", "| --- | --- | --- | --- |"]
-            lines += [f"| {c['what']} | {c['measured']:.4g} | {c['claimed']} | "
+            lines += [f"| {_cell(c['what'])} | {c['measured']:.4g} | {_cell(c['claimed'])} | "
                       f"{'agrees' if c['agrees'] else '**does not agree**'} |" for c in facts["checks"]]
             lines += [""]
         if facts["remark"]:
             lines += [facts["remark"], ""]
     Path(path).write_text("\n".join(lines))
+
+
+def _cell(text):
+    """A text in a table, where a bar would end the cell."""
+    return text.replace("|", "\\|")

@@ -1,0 +1,188 @@
+"""`timefem study convergence` and `timefem study conservation`."""
+
+import sys
+from contextlib import nullcontext
+from typing import Annotated
+
+import typer
+
+from .. import validate
+from ..errors import InputError
+from .elements import make_element
+from .report import make_console, print_json
+
+CASE = Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names.")]
+ELEMENT = Annotated[list[str], typer.Option(help="mg, bg, or schemes that `timefem list` names.")]
+DEGREE = Annotated[list[int] | None, typer.Option(help="Polynomial degrees of mg and bg; default 1 2 3.")]
+POINTS = Annotated[int | None, typer.Option(help="Gauss points of mg and bg.")]
+ROTATION = Annotated[str | None, typer.Option(help="quaternion or directors; default: that of the case.")]
+T_END = Annotated[float | None, typer.Option(help="End of the motion [s]; default: that of the case.")]
+PROCESSES = Annotated[int, typer.Option(help="Solves that run at a time.")]
+CACHE = Annotated[str | None, typer.Option(metavar="DIR", help="Folder in which each solve is kept, and from which a "
+                                                               "study goes on.")]
+AS_JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+AS_CSV = Annotated[bool, typer.Option("--csv", help="Print comma-separated values and nothing else.")]
+OUTPUT = Annotated[str | None, typer.Option("-o", "--output", help="File for the figure.")]
+
+
+def convergence(
+    case: CASE,
+    element: ELEMENT = ("mg",),
+    degree: DEGREE = None,
+    points: POINTS = None,
+    rotation: ROTATION = None,
+    elements: Annotated[list[int], typer.Option(help="Numbers of elements.")] = (50, 100, 200, 400),
+    quantity: Annotated[str, typer.Option(help="state, coordinates, momenta, position or rotation.")] = "state",
+    repeats: Annotated[int, typer.Option(help="Solves of each mesh, for the median of their times.")] = 1,
+    t_end: T_END = None,
+    processes: PROCESSES = 2,
+    cache: CACHE = None,
+    as_json: AS_JSON = False,
+    as_csv: AS_CSV = False,
+    output: OUTPUT = None,
+):
+    """Errors at the end of the motion against a fine solution by mG(4), orders of convergence, and wall times.
+
+    Orders are fitted to the errors above the round-off plateau. Solves that run at a time disturb each other's wall
+    times: for these take --processes 1 and --repeats 5. Options that take several values: --element mg eml, --degree 1
+    2 3, --elements 50 100 200.
+    """
+    from ..studies import convergence as run_study
+    from ..studies import plot_convergence
+
+    found, methods = _prepared(case, element, degree, points, as_json, as_csv, output)
+    problem = found.make(rotation=rotation, t_end=t_end)
+    with _quiet(as_json or as_csv):
+        studies = run_study(problem, methods, elements, quantity=quantity, repeats=repeats, processes=processes,
+                            cache=cache, name=_name(found, rotation), progress=None)
+    _print(case, studies, {"reference": studies[0].reference, "processes": processes}, as_json, as_csv)
+    if not as_json and not as_csv:
+        make_console().print(f"reference: {studies[0].reference}; errors below {studies[0].floor:.1e} are its own, or "
+                             "round-off")
+
+    def draw(plt):
+        figure, axes = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
+        for ax, against in zip(axes, ("h", "seconds"), strict=True):
+            plot_convergence(studies, ax, against)
+        figure.suptitle(case)
+        return figure
+
+    _save(draw, output)
+
+
+def conservation(
+    case: CASE,
+    element: ELEMENT = ("mg",),
+    degree: DEGREE = None,
+    points: POINTS = None,
+    rotation: ROTATION = None,
+    elements: Annotated[list[int] | None, typer.Option(help="Numbers of elements; default: that of the case.")] = None,
+    t_end: T_END = None,
+    processes: PROCESSES = 2,
+    cache: CACHE = None,
+    as_json: AS_JSON = False,
+    as_csv: AS_CSV = False,
+    output: OUTPUT = None,
+):
+    """Invariants and constraints over time: largest change, drift per second with its uncertainty, and a verdict.
+
+    rounding: the number is kept. bounded: it oscillates. drifting: its slope is surely not zero (95 %). Constraints are
+    given at the nodes and at quadrature points. Options that take several values: --element mg eml, --degree 1 2 3,
+    --elements 50 100 200.
+    """
+    from ..studies import Conservation, plot_conservation
+    from ..studies.common import element_label
+    from ..studies.run import Cache, run_jobs
+
+    found, methods = _prepared(case, element, degree, points, as_json, as_csv, output)
+    problem = found.make(rotation=rotation, t_end=t_end)
+    counts = [validate.integer("n_elements", n, minimum=1) for n in elements or [found.n_elements]]
+    for method in methods:
+        method.check(problem.system)
+    name = _name(found, rotation)
+    key = _key(problem, name) if cache is not None else {}
+    jobs = [(f"{name}/{element_label(m)}/conservation-{n}", key | {"element": repr(m), "n": n}, _conserved,
+             (problem, m, n, found.conserved_axes)) for m in methods for n in counts]
+    with _quiet(as_json or as_csv):
+        facts = run_jobs(jobs, processes=processes, cache=Cache(cache), title="conservation")
+    studies = [Conservation.from_facts(f) for f in facts]
+    _print(case, studies, {}, as_json, as_csv)
+
+    def draw(plt):
+        figure = plot_conservation(studies)
+        figure.suptitle(case)
+        return figure
+
+    _save(draw, output)
+
+
+def _conserved(problem, element, n, axes):
+    """The facts of one study, in a process of its own."""
+    from ..studies import conservation as run_study
+
+    return run_study(problem, element, n, axes=axes).facts()
+
+
+def _prepared(case, element, degree, points, as_json, as_csv, output):
+    """The case and the time elements, after checks of all that can be checked beforehand."""
+    from ..cases import find_case
+    from ..solvers.communicator import launched_ranks
+    from . import _check_output
+
+    if as_json and as_csv:
+        raise InputError("give either --json or --csv")
+    if launched_ranks() > 1:
+        raise InputError("this study runs its solves in processes of its own; start it without mpirun")
+    found = find_case(case)
+    if output is not None:
+        _check_output(output)
+    galerkin = [name for name in element if name in ("mg", "bg")]
+    if not galerkin and degree:
+        make_element(element[0], degree[0])  # says to whom the option belongs
+    methods = [make_element(name, k, points if name in galerkin else None)
+               for name in dict.fromkeys(element) for k in ((degree or (1, 2, 3)) if name in galerkin else (None,))]
+    if not galerkin and points is not None:
+        make_element(element[0], points=points)
+    return found, methods
+
+
+def _name(case, rotation):
+    return f"{case.name}, {rotation}" if rotation else case.name
+
+
+def _key(problem, name):
+    from .. import __version__
+    from ..studies.run import problem_key
+
+    return problem_key(problem, name) | {"version": __version__}
+
+
+def _quiet(quiet):
+    from . import _stdout_to_stderr
+
+    return _stdout_to_stderr() if quiet else nullcontext()
+
+
+def _print(case, studies, facts, as_json, as_csv):
+    from ..studies import table, write_csv
+
+    if as_json:
+        return print_json({"case": case, **facts, "studies": [s.facts() for s in studies]})
+    if as_csv:
+        return write_csv(studies, sys.stdout)
+    make_console().print(table(studies, case))
+
+
+def _save(draw, path):
+    if path is None:
+        return
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure = draw(plt)
+    try:
+        figure.savefig(path, dpi=150)
+    except ValueError as error:  # an unknown ending
+        raise InputError(f"cannot write {path}: {error}") from None
