@@ -34,6 +34,14 @@ def test_imports_point_one_way(package):
         assert not forbidden & set(imported(path)), f"{path.name} imports up the list"
 
 
+def test_sensitivities_stand_on_solving():
+    for path in (ROOT / "sensitivity").rglob("*.py"):
+        assert not {"cases", "models", "cli", "studies"} & set(imported(path)), f"{path.name} imports up the list"
+    for package in (*ORDER, "problems", "solving.py"):
+        for path in (ROOT / package).rglob("*.py") if (ROOT / package).is_dir() else [ROOT / package]:
+            assert "sensitivity" not in set(imported(path)), f"{path.name} imports up the list"
+
+
 def test_studies_stand_on_solving():
     for path in (ROOT / "studies").rglob("*.py"):
         assert not {"cases", "models", "cli"} & set(imported(path)), f"{path.name} imports up the list"

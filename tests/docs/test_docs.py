@@ -55,7 +55,6 @@ def test_reference_names_exist():
                 assert hasattr(importlib.import_module(module), last), name
 
 
-@pytest.mark.slow
 def test_site(tmp_path):
     pytest.importorskip("mkdocs")
     pytest.importorskip("mkdocstrings")

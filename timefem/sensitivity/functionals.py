@@ -1,0 +1,246 @@
+"""What is differentiated: numbers that a motion gives, by formulas of coordinates, velocities and time."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from .. import validate
+from ..elements import gauss_legendre
+from ..errors import InputError
+from ..mechanics import Body, Part, Symbols
+from ..mechanics.formula import call_vector, check_symbols
+from ..mechanics.pointwise import evaluate
+
+
+class View:
+    """What a formula sees of a body, in CasADi symbols.
+
+    Attributes
+    ----------
+    q, p, v : SX, shape (n_q,)
+        Coordinates, momenta, and velocities qdot = dH/dp.
+    position, rotation : SX, shapes (3,), (3, 3)
+        Centre of mass [m] and rotation matrix, body to space; of bodies in space.
+    velocity, angular_velocity : SX, shape (3,)
+        Of the centre of mass [m/s], and in space axes [rad/s]; of bodies in space, the latter of rigid bodies.
+    """
+
+    def __init__(self, body, q, p, v):
+        import casadi as ca
+
+        self.q, self.p, self.v = q, p, v
+        if hasattr(body, "frame"):
+            self.position, self.rotation = body.frame(q)
+            self.velocity = ca.jtimes(self.position, q, v)
+        if hasattr(body, "angular_velocity_map"):
+            self.angular_velocity = body.angular_velocity_map(q) @ v
+
+    def point(self, x):
+        """Place in space of a point given in body axes, shape (3,) [m]."""
+        return self.position + self.rotation @ x
+
+
+class _Probe(Part):
+    """A part without any effect: its symbols are those of some bodies."""
+
+    kind = "probe"
+
+    def __init__(self, bodies):
+        self.bodies = bodies
+
+
+class Functional(ABC):
+    """Numbers that a motion gives, by a formula.
+
+    Parameters
+    ----------
+    formula : callable
+        `formula(bodies, t)` -> expression, or a list of them, in CasADi symbols; `bodies` is a list of `View`, in the
+        order of `bodies`.
+    bodies : Body, str, or sequence of them, optional
+        Default: all bodies of the system.
+
+    Raises
+    ------
+    InputError
+        When it is used: for unknown bodies, and for formulas that fail or contain other symbols.
+    """
+
+    def __init__(self, formula, bodies=None):
+        self.formula = formula
+        self.bodies = (bodies,) if isinstance(bodies, str | Body) else bodies
+        self._title = f"{type(self).__name__}: the formula"
+
+    @abstractmethod
+    def points(self, mesh, element):
+        """Elements, reference coordinates and weights of the points in time, each of shape (n_points,)."""
+
+    @abstractmethod
+    def values(self, f, weights):
+        """The numbers, shape (m,), from the values of the formula at the points, shape (n_points, n)."""
+
+    @abstractmethod
+    def forward(self, f, weights, change):
+        """Their change, shape (m,), with a change of the values of the formula."""
+
+    @abstractmethod
+    def backward(self, f, weights, gradient):
+        """Gradient by the values of the formula, shape (n_points, n), from that by the numbers, shape (m,)."""
+
+
+class EndValue(Functional):
+    """The formula at the end of the solution."""
+
+    def points(self, mesh, element):
+        return np.array([mesh.n_elements - 1]), np.ones(1), np.ones(1)
+
+    def values(self, f, weights):
+        return f[0]
+
+    def forward(self, f, weights, change):
+        return change[0]
+
+    def backward(self, f, weights, gradient):
+        return gradient[None]
+
+
+class Values(EndValue):
+    """The formula at given times, one after the other.
+
+    Parameters
+    ----------
+    formula, bodies
+        As for any `Functional`.
+    times : array_like, shape (n,)
+        [s]
+    """
+
+    def __init__(self, formula, times, bodies=None):
+        super().__init__(formula, bodies)
+        self.times = validate.array("times", np.atleast_1d(times), (None,))
+
+    def points(self, mesh, element):
+        return *mesh.locate(self.times), np.ones(len(self.times))
+
+    def values(self, f, weights):
+        return f.ravel()
+
+    def forward(self, f, weights, change):
+        return change.ravel()
+
+    def backward(self, f, weights, gradient):
+        return gradient.reshape(f.shape)
+
+
+class Integral(Functional):
+    """The integral of the formula over time, by Gauss quadrature with at least k + 2 points in an element."""
+
+    def points(self, mesh, element):
+        x, w = gauss_legendre(max(element.n_points, element.degree + 2))
+        e = np.repeat(np.arange(mesh.n_elements), len(x))
+        return e, np.tile(x, mesh.n_elements), np.tile(w, mesh.n_elements) * mesh.lengths[e]
+
+    def values(self, f, weights):
+        return weights @ f
+
+    def forward(self, f, weights, change):
+        return weights @ change
+
+    def backward(self, f, weights, gradient):
+        return np.outer(weights, gradient)
+
+
+class Peak(Integral):
+    """A smooth maximum of the formula over time, `log(mean of exp(sharpness f)) / sharpness`.
+
+    It lies below the maximum by about the logarithm of the span over the width of the peak, divided by `sharpness`.
+    With a negative sharpness it is a smooth minimum.
+
+    Parameters
+    ----------
+    formula, bodies
+        As for any `Functional`.
+    sharpness : float
+        In units of 1/f: several times the inverse of differences that matter.
+    """
+
+    def __init__(self, formula, sharpness, bodies=None):
+        super().__init__(formula, bodies)
+        self.sharpness = validate.real("Peak: sharpness", sharpness)
+        if not self.sharpness:
+            raise InputError("Peak: sharpness must not be zero, which would be the mean")
+
+    def _shares(self, f, weights):
+        best = (self.sharpness * f).max(axis=0)
+        shares = weights[:, None] * np.exp(self.sharpness * f - best)
+        return shares, best
+
+    def values(self, f, weights):
+        shares, best = self._shares(f, weights)
+        return (np.log(shares.sum(axis=0) / weights.sum()) + best) / self.sharpness
+
+    def forward(self, f, weights, change):
+        shares, _ = self._shares(f, weights)
+        return (shares * change).sum(axis=0) / shares.sum(axis=0)
+
+    def backward(self, f, weights, gradient):
+        shares, _ = self._shares(f, weights)
+        return shares / shares.sum(axis=0) * gradient
+
+
+class Evaluated:
+    """A functional at a solution: its values, and its derivatives in both directions.
+
+    Attributes
+    ----------
+    values : ndarray, shape (m,)
+    """
+
+    def __init__(self, functional, plan, mesh, x, places):
+        if not isinstance(functional, Functional):
+            raise InputError(f"functional must be an EndValue, Values, Integral or Peak, not {functional!r}")
+        import casadi as ca
+
+        self.functional, system = functional, plan.system
+        chosen = system.bodies if functional.bodies is None else tuple(map(system.find, functional.bodies))
+        s = Symbols(_Probe(chosen))
+        title, z = functional._title, ca.vertcat(*s.q, *s.p)
+        views = [View(body, *of) for body, *of in zip(chosen, s.q, s.p, s.velocity, strict=True)]
+        value = call_vector(title, functional.formula, views, s.t)
+        check_symbols(title, value, *s.q, *s.p, *s.bodies, s.t)
+        e, xi, self.weights = functional.points(mesh, plan.element)
+        shapes = plan.element.state.basis.values(xi)  # (n_points, n_shapes)
+        q = np.concatenate([np.arange(system.n_q)[system.coordinates(b)] for b in chosen])
+        field = plan.columns.fields[0][:, np.concatenate([q, q + system.n_q])]  # (n_shapes, n_local)
+        self.dofs = e[:, None, None] * plan.columns.step + field
+        self.shapes = shapes[:, :, None]
+        self.numbers = np.concatenate([places.start[b] + np.arange(len(b.own_parameters)) for b in chosen])
+        n, widths = value.numel(), (z.numel(), s.parameters.numel())
+        function = ca.Function("functional", [z, s.t, s.parameters], [
+            ca.vertcat(value, *(ca.vec(ca.densify(ca.jacobian(value, v)).T) for v in (z, s.parameters)))])
+        at = (self.shapes * x[self.dofs]).sum(axis=1)
+        t = mesh.nodes[e] + xi * mesh.lengths[e]
+        out = evaluate(function, at[:, None], t, places.values[self.numbers][None])[:, 0]
+        self.f, by_z, by_c = np.split(out, np.cumsum([n, n * widths[0]]), axis=1)
+        if not np.isfinite(out).all():
+            bad = np.argmin(np.isfinite(out).all(axis=1))
+            raise InputError(f"{title} or its derivative is not finite at t = {t[bad]:g}")
+        self.by_z, self.by_c = by_z.reshape(len(e), n, -1), by_c.reshape(len(e), n, -1)
+        self.values = functional.values(self.f, self.weights)
+
+    def backward(self, gradient, n_dofs, n_numbers):
+        """Gradients by all dofs and by all numbers of the parts, from that by the values, shape (m,)."""
+        c = self.functional.backward(self.f, self.weights, gradient)
+        by_z = np.einsum("gn,gna->ga", c, self.by_z)
+        by_x = np.bincount(self.dofs.ravel(), (self.shapes * by_z[:, None]).ravel(), n_dofs)
+        by_c = np.einsum("gn,gnc->c", c, self.by_c)
+        return by_x, np.bincount(self.numbers, by_c, n_numbers) if len(by_c) else np.zeros(n_numbers)
+
+    def forward(self, dx, dc):
+        """Changes of the values, shape (m, n), with changes of the dofs and of the numbers, shapes (n_dofs, n), ..."""
+        columns = []
+        for x, c in zip(dx.T, dc.T, strict=True):
+            z = (self.shapes * x[self.dofs]).sum(axis=1)
+            change = np.einsum("gna,ga->gn", self.by_z, z) + self.by_c @ c[self.numbers]
+            columns.append(self.functional.forward(self.f, self.weights, change))
+        return np.array(columns).T

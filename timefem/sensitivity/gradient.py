@@ -1,0 +1,64 @@
+"""Gradients and sensitivities of solutions."""
+
+from .linearization import Linearization
+
+
+def gradient(solution, functional, parameters):
+    """Gradient of a functional of a solution, by one transposed solve (adjoint method).
+
+    The exact derivative of the discrete solution: `dJ/dc - w . dR/dc` with `A^T w = dJ/dx`, R the residual and A its
+    tangent. The cost hardly depends on the number of parameters.
+
+    Parameters
+    ----------
+    solution : Solution or Linearization
+        Of an initial-value problem, marched or solved all at once. A `Linearization(solution)` keeps its factors for
+        several gradients.
+    functional : Functional
+        `EndValue`, `Integral`, `Peak` or `Values` of one formula.
+    parameters : Parameter, Initial, or list of them
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        One entry per parameter, in the order given; arrays count as one parameter per entry.
+
+    Raises
+    ------
+    InputError
+        For solutions that failed, functionals with several values, unknown parameters (names those there are).
+
+    Notes
+    -----
+    Positions and velocities at the start stay as they are when a parameter changes, as far as the constraints allow
+    (see `Initial`); the mesh stays.
+    """
+    return _linearized(solution).gradient(functional, parameters)
+
+
+def sensitivities(solution, functional, parameters):
+    """Derivatives of all values of a functional, by one solve per parameter (forward method).
+
+    Parameters
+    ----------
+    solution, parameters
+        As for `gradient`.
+    functional : Functional, or list of them
+        With any number of values.
+
+    Returns
+    -------
+    ndarray, shape (m, n)
+        Row i: derivatives of value i by all parameters.
+
+    Raises
+    ------
+    InputError
+        As `gradient`.
+    """
+    return _linearized(solution).sensitivities(functional, parameters)
+
+
+def _linearized(solution):
+    return solution if isinstance(solution, Linearization) else Linearization(solution)
+

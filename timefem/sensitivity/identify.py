@@ -1,0 +1,203 @@
+"""Parameters identified from measured trajectories."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import validate
+from ..errors import InputError, SolveError
+from ..solution import Solution
+from ..solving import solve
+from .functionals import Values
+from .linearization import Linearization
+from .parameters import Family
+
+
+class Measurement:
+    """Measured values of formulas of the motion.
+
+    Parameters
+    ----------
+    formula : callable
+        As for a `Functional`: `formula(bodies, t)` -> expression or list of n of them.
+    times : array_like, shape (n_times,)
+        [s]
+    values : array_like, shape (n_times,) or (n_times, n)
+    deviation : float or array_like, shape (n,)
+        Standard deviation of the noise.
+    bodies : str or sequence of str, optional
+        Names of the bodies that the formula sees; default: all.
+    """
+
+    def __init__(self, formula, times, values, deviation, bodies=None):
+        self.functional = Values(formula, times, bodies)
+        n = len(self.functional.times)
+        values = np.asarray(values)
+        self.values = validate.array("Measurement: values", values, (n, *[None] * (values.ndim - 1)))
+        self.deviation = np.atleast_1d(np.asarray(deviation, float))
+        if not (np.all(np.isfinite(self.deviation)) and np.all(self.deviation > 0)):
+            raise InputError(f"Measurement: deviation must be positive, not {deviation!r}")
+        try:
+            self.weights = np.broadcast_to(1 / self.deviation, self.values.reshape(n, -1).shape).ravel()
+        except ValueError:
+            raise InputError(f"Measurement: deviation must be one number, or one per column of values "
+                             f"{self.values.shape}, not of shape {self.deviation.shape}") from None
+
+    def residual(self, at):
+        """(model - measured) / deviation at a `Linearization`, shape (n_values,)."""
+        model = at.value(self.functional)
+        if model.size != self.values.size:
+            raise InputError(f"Measurement: the formula gives {model.size} values, but {self.values.size} are measured")
+        return (model - self.values.ravel()) * self.weights
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """What was identified.
+
+    Attributes
+    ----------
+    values, deviations : ndarray, shape (n,)
+        Parameters and their standard deviations, by the linear model at the solution.
+    covariance : ndarray, shape (n, n)
+    labels : list of str
+    misfit : float
+        Sum of the squared residuals over their number minus n: about 1 when model and noise are as stated.
+    solution : Solution
+        The motion with these parameters.
+    success : bool
+    message : str
+    n_solves : int
+    """
+
+    values: np.ndarray
+    deviations: np.ndarray
+    covariance: np.ndarray
+    labels: list
+    misfit: float
+    solution: Solution
+    success: bool
+    message: str
+    n_solves: int
+
+    def __str__(self):
+        width = max(map(len, self.labels))
+        rows = [f"{label:<{width}}  {value:12.6g} +- {deviation:.2g}"
+                for label, value, deviation in zip(self.labels, self.values, self.deviations, strict=True)]
+        return "\n".join([*rows, f"misfit {self.misfit:.3g}, {self.n_solves} solves: {self.message}"])
+
+
+def identify(build, guess, element, n_elements, measurements, *, names=None, bounds=None, max_solves=50, **options):
+    """Find parameters with which a model moves as measured: least squares, weighted with the noise.
+
+    Gauss-Newton steps in a trust region (`scipy.optimize.least_squares`) with exact Jacobians of the discrete
+    equations, by forward sensitivities. A step to values that the model refuses, or with which it cannot be solved, is
+    taken back.
+
+    Parameters
+    ----------
+    build : callable
+        `build(values)` -> `InitialValueProblem`, as for a `Family`. Functions that it hands over (formulas, laws)
+        should be defined outside of it: each new one is compiled.
+    guess : array_like, shape (n,)
+    names : sequence of str, optional
+        Of the parameters.
+    element, n_elements
+        As for `solve`.
+    measurements : Measurement, or list of them
+    bounds : (array_like, array_like), optional
+        Smallest and largest values.
+    max_solves : int
+    options : Any
+        For `solve`: driver, mesh, newton, ...
+
+    Returns
+    -------
+    Identification
+
+    Raises
+    ------
+    InputError
+        For bad arguments, and parameters that the measurements do not tell; names them.
+    SolveError
+        When the model cannot be solved with the guess.
+    """
+    from scipy.optimize import least_squares
+
+    guess = validate.array("guess", np.atleast_1d(guess), (None,))
+    validate.integer("max_solves", max_solves, minimum=1)
+    measurements = [measurements] if isinstance(measurements, Measurement) else list(measurements)
+    for measurement in measurements:
+        if not isinstance(measurement, Measurement):
+            raise InputError(f"measurements must be a list of Measurement, not {measurement!r}")
+    model = _Model(build, element, n_elements, measurements, options, names)
+    model.at(guess)
+    if model.failure:
+        raise SolveError(f"the model cannot be solved with the guess: {model.failure}")
+    low, high = (-np.inf, np.inf) if bounds is None else bounds
+    try:
+        found = least_squares(model.residual, guess, model.jacobian, bounds=(low, high), x_scale="jac", ftol=1e-12,
+                              xtol=1e-10, gtol=1e-10, max_nfev=max_solves)
+    except ValueError as error:
+        raise InputError(f"bounds do not fit the guess: {error}") from None
+    model.at(found.x)
+    covariance = _covariance(model.jacobian(found.x), model.labels)
+    misfit = 2 * found.cost / max(1, len(found.fun) - len(guess))
+    return Identification(found.x, np.sqrt(np.diag(covariance)), covariance, model.labels, misfit, model.solution,
+                          bool(found.success), found.message, model.n_solves)
+
+
+class _Model:
+    """Residuals and Jacobian at the last values asked for."""
+
+    def __init__(self, build, element, n_elements, measurements, options, names):
+        self.build, self.element, self.n_elements = build, element, n_elements
+        self.measurements, self.options = measurements, options
+        self.values, self.n_solves, self.names, self.labels = None, 0, names, None
+
+    def at(self, values):
+        if self.values is not None and np.array_equal(values, self.values):
+            return
+        self.values, self.failure = values.copy(), None
+        try:
+            problem = self.build(values)
+        except InputError as error:
+            if self.labels is None:
+                raise
+            self.failure = str(error)
+            return
+        self.solution = solve(problem, self.element, self.n_elements, **self.options)
+        self.n_solves += 1
+        if not self.solution.success:
+            self.failure = self.solution.status.message
+            return
+        self.linearization = Linearization(self.solution)
+        if self.labels is None:
+            self.labels = self.linearization.labels(self._family())
+
+    def _family(self):
+        return Family(self.build, self.values, self.names)
+
+    def residual(self, values):
+        self.at(values)
+        if self.failure:  # a step that is too long: the trust region shrinks
+            return np.full(sum(m.values.size for m in self.measurements), 1e10)
+        return np.concatenate([m.residual(self.linearization) for m in self.measurements])
+
+    def jacobian(self, values):
+        self.at(values)
+        blocks = self.linearization.sensitivities([m.functional for m in self.measurements], self._family())
+        return blocks * np.concatenate([m.weights for m in self.measurements])[:, None]
+
+
+def _covariance(jacobian, labels):
+    """Inverse of J^T J; parameters that it does not tell are named."""
+    size = np.linalg.norm(jacobian, axis=0)
+    silent = [label for label, s in zip(labels, size, strict=True) if s == 0]
+    if silent:
+        raise InputError(f"the measurements do not depend on {', '.join(silent)}: leave out, or measure something else")
+    _, s, v = np.linalg.svd(jacobian / size, full_matrices=False)
+    if s[-1] < 1e-12 * s[0] or len(jacobian) < len(labels):
+        mixed = [label for label, weight in zip(labels, np.abs(v[-1]), strict=True) if weight > 0.1]
+        raise InputError(f"the measurements do not tell {', '.join(mixed)} apart: keep one fixed, or measure more")
+    return (v.T / s**2) @ v / np.outer(size, size)

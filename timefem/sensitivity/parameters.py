@@ -1,0 +1,232 @@
+"""What is varied: attributes of parts, and states at the start."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import validate
+from ..elements.numbers import NumberPlaces
+from ..errors import InputError
+from ..mechanics import DirectorBody, Gravity, Part, QuaternionBody, System, rotations
+from ..problems import InitialValueProblem
+from .rules import derivative_of_own, differentiated
+
+NUMBERS, KEPT, Q, V, Z = range(5)  # places in `Directions`
+
+
+class Parameter(NamedTuple):
+    """An attribute of a body, joint or force, or of an entry of it.
+
+    Parameters
+    ----------
+    part : Part, str or System
+        The part itself, or its name. The system stands for the weight that `System(gravity=...)` makes.
+    name : str or int
+        As the constructor calls it: "mass", "inertia", "stiffness", "point_a", "parameters", ...; "value", "time" or
+        "position" of loads and prescribed motions, with what is inside after a dot: "time.amplitude",
+        "value[2].values". An int is a place among `own_parameters`.
+    index : int or tuple, optional
+        Entry of an attribute that is an array; without it all entries count as parameters, one after the other. The
+        entries of an inertia are its principal values, or with a full matrix pairs such as (0, 1).
+    """
+
+    part: Any
+    name: Any
+    index: Any = None
+
+
+class Initial(NamedTuple):
+    """The state of a body at the start.
+
+    Where constraints do not allow a change as it is, all bodies follow by the smallest change that they do allow, in
+    the metric of the mass. The other states stay: angular velocities in body axes.
+
+    Parameters
+    ----------
+    body : Body or str
+    name : {"position", "rotation", "velocity", "angular_velocity"} or {"q", "v"}
+        Position [m], rotation vector in space axes [rad], velocity [m/s], angular velocity in body axes [rad/s] of a
+        rigid body; "position" and "velocity" of a point mass; coordinates and their rates of any other body.
+    index : int, optional
+        Component; without it all of them.
+    """
+
+    body: Any
+    name: str
+    index: Any = None
+
+
+class Family(NamedTuple):
+    """Problems that a function makes of some values: the values are the parameters.
+
+    For whatever `Parameter` and `Initial` do not state, such as a length that enters several parts and the initial
+    state. How numbers of parts and the initial state depend on the values is found by differences of the problems,
+    without solving them.
+
+    Parameters
+    ----------
+    build : callable
+        `build(values)` -> `InitialValueProblem`, smooth, with the same parts in the same order.
+    values : array_like, shape (n,)
+        Those of the solved problem.
+    names : sequence of str, optional
+    """
+
+    build: Any
+    values: Any
+    names: Any = None
+
+
+class Directions(NamedTuple):
+    """How parameters change the numbers of the parts, and the start.
+
+    Attributes
+    ----------
+    numbers : csc_array, shape (n_numbers, n_parameters)
+    kept : csc_array, shape (n_numbers, n_parameters)
+        Of `numbers`, those with which coordinates and velocities at the start are kept.
+    q, v : csc_array, shape (n_q, n_parameters)
+        Changes of coordinates and velocities at the start, before constraints.
+    z : csc_array, shape (n_z, n_parameters)
+        Changes of the state at the start as they are.
+    labels : list of str
+    """
+
+    numbers: Any
+    kept: Any
+    q: Any
+    v: Any
+    z: Any
+    labels: list
+
+
+def directions(system, z, parameters):
+    """`Directions` of parameters at the initial state `z`.
+
+    Raises
+    ------
+    InputError
+        For parts that are not in the system, unknown names (names those there are), and indices out of range.
+    """
+    import scipy.sparse as sp
+
+    places, n = NumberPlaces(system), system.n_q
+    given = [parameters] if isinstance(parameters, Parameter | Initial | Family) else parameters
+    if not isinstance(given, list | tuple) or not given:
+        raise InputError(f"parameters must be a Parameter, an Initial, a Family, or a list of them, not {parameters!r}")
+    entries, labels, count = [[], [], [], [], []], [], 0
+    for parameter in given:
+        if isinstance(parameter, Parameter):
+            blocks, names = _of_numbers(system, places, parameter)
+        elif isinstance(parameter, Initial):
+            blocks, names = _of_start(system, z, parameter)
+        elif isinstance(parameter, Family):
+            blocks, names = _of_family(system, places, z, parameter)
+        else:
+            raise InputError(f"parameters must be Parameter, Initial or Family, not {parameter!r}")
+        for kind, first, matrix in blocks:
+            matrix = sp.coo_array(matrix)
+            entries[kind].append((matrix.data, matrix.row + first, matrix.col + count))
+        labels += names
+        count += len(names)
+    matrices = []
+    for found, rows in zip(entries, (places.size, places.size, n, n, 2 * n), strict=True):
+        data, i, j = (np.concatenate([np.zeros(0, int), *x]) for x in zip(*found, strict=True)) if found else \
+            (np.zeros(0), np.zeros(0, int), np.zeros(0, int))
+        matrices.append(sp.csc_array((data.astype(float), (i.astype(int), j.astype(int))), shape=(rows, count)))
+    return Directions(*matrices, labels)
+
+
+def find_part(system, part):
+    """The part of the system that is meant: itself, by its name, or the one that stands for it without its redundant
+    constraints."""
+    for own in system.parts:
+        if own is part or (getattr(own, "part", None) is part and part is not None):
+            return own
+    if isinstance(part, str):
+        for own in system.parts:
+            if system.label(own) == part:
+                return own
+    known = ", ".join(map(system.label, system.parts[:12])) + ", ..." * (len(system.parts) > 12)
+    what = repr(part) if isinstance(part, str | Part) else f"{part!r}, which is no part,"
+    raise InputError(f"{what} is not in the system, which has {known}")
+
+
+def _of_numbers(system, places, parameter):
+    part, name, index = parameter
+    if isinstance(part, System):
+        weights = [p for p in system.parts if isinstance(p, Gravity)]
+        if name != "gravity" or not weights:
+            raise InputError(f"a system has no parameter {name!r}; it has "
+                             f"{'gravity' if weights else 'none, being without gravity'}")
+        found = [(p, derivative_of_own(p, "acceleration", index, "gravity of the system")) for p in weights]
+        _, names = found[0][1]
+        return ([(kind, places.start[p], d) for p, (d, _) in found for kind in (NUMBERS, KEPT)],
+                [x.replace("acceleration", "gravity") for x in names])
+    part = find_part(system, part)
+    label = system.label(part)
+    own, names = derivative_of_own(getattr(part, "part", part), name, index, label)
+    changes = [(places.start[part], own)]
+    if name == "mass":
+        changes += [(places.start[p], p.acceleration[:, None]) for p in system.parts
+                    if isinstance(p, Gravity) and p.bodies[0] is part]
+    return [(kind, *change) for change in changes for kind in (NUMBERS, KEPT)], [f"{label}.{x}" for x in names]
+
+
+def _of_start(system, z, parameter):
+    body, name, index = system.find(parameter.body), parameter.name, parameter.index
+    part = system.coordinates(body)
+    label = system.label(body)
+    changes = start_changes(body, z[part])
+    if name not in changes:
+        raise InputError(f"Initial: {label} has no {name!r} at the start; it has {', '.join(changes)}")
+    kind, matrix = changes[name]
+    n = matrix.shape[1]
+    if index is not None and (isinstance(index, bool) or not isinstance(index, int | np.integer) or
+                              not 0 <= index < n):
+        raise InputError(f"Initial: {name} of {label} has the components 0 to {n - 1}, not {index!r}")
+    chosen = range(n) if index is None else [int(index)]
+    return [(kind, part.start, matrix[:, list(chosen)])], [f"{label}.{name}[{i}]" for i in chosen]
+
+
+def _of_family(system, places, z, family):
+    values = validate.array("Family: values", np.atleast_1d(family.values), (None,))
+    names = [f"values[{i}]" for i in range(len(values))] if family.names is None else list(family.names)
+    if len(names) != len(values):
+        raise InputError(f"Family: {len(names)} names for {len(values)} values")
+    kinds = [part.kind for part in system.parts]
+
+    def numbers(x):
+        problem = family.build(x)
+        if not isinstance(problem, InitialValueProblem):
+            raise InputError(f"Family: build must return an InitialValueProblem, not {problem!r}")
+        parts = problem.system.parts
+        if [part.kind for part in parts] != kinds:
+            raise InputError("Family: build makes other parts, or other formulas, than those of the solution; define "
+                             "functions outside of build")
+        return np.concatenate([*(part.own_parameters for part in parts), problem.z0])
+
+    if not np.allclose(numbers(values), np.concatenate([places.values, z]), rtol=1e-9, atol=1e-12):
+        raise InputError("Family: the solution is not that of build(values)")
+    columns = [differentiated(lambda x, i=i: numbers(np.where(np.arange(len(values)) == i, x, values)), values[i])
+               for i in range(len(values))]
+    changes = np.array(columns).T
+    return [(NUMBERS, 0, changes[:places.size]), (Z, 0, changes[places.size:])], names
+
+
+def start_changes(body, q):
+    """Name -> (whether coordinates or velocities change, their change per unit, shape (n_q, n))."""
+    n = body.n_q
+    every = np.eye(n)
+    if not isinstance(body, QuaternionBody | DirectorBody):
+        names = ("position", "velocity") if hasattr(body, "frame") else ("q", "v")
+        return {names[0]: (Q, every), names[1]: (V, every)}
+    turned, spun = np.zeros((n, 3)), np.zeros((n, 3))
+    if isinstance(body, QuaternionBody):
+        turned[3:], spun[3:] = rotations.spatial_map(q[3:]).T / 2, rotations.convective_map(q[3:]).T / 2
+    else:
+        r = body.rotation_matrix(q)
+        for i, hat in enumerate(rotations.hat(np.eye(3))):
+            turned[3:, i], spun[3:, i] = (hat @ r).T.ravel(), (r @ hat).T.ravel()
+    return {"position": (Q, every[:, :3]), "rotation": (Q, turned), "velocity": (V, every[:, :3]),
+            "angular_velocity": (V, spun)}

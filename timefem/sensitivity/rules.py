@@ -1,0 +1,272 @@
+"""How the numbers that enter the formulas of a part change with its attributes."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from ..errors import InputError
+from ..mechanics import Constraint, Gravity, NonholonomicConstraint, NonlinearSpring
+from ..mechanics.describe import PARTS
+from ..mechanics.generalized_body import GeneralizedBody
+from ..mechanics.point_mass import PointMass
+from ..mechanics.rigid_body import DirectorBody, RigidBodyBase
+from ..mechanics.time_functions import Constant, Formula, Ramp, Sine, Step, Table, TrianglePulse
+from ..mechanics.trajectories import Polynomial, Spline, Transfer
+from ..mechanics.unknowns import with_number
+
+LEVELS = 5  # of Richardson extrapolation
+FIRST_STEP = 0.02  # relative
+FUNCTIONS = {"value": slice(0, 3), "position": slice(0, 3), "time": slice(3, 4), "angle": slice(0, 1)}
+LEAVES = {Constant: ("value",), Step: ("t0", "value"), Sine: ("amplitude", "frequency", "phase", "offset"),
+          TrianglePulse: ("t0", "t_peak", "t1", "peak"), Ramp: ("t0", "t1", "v0", "v1"), Table: ("values",),
+          Formula: (), Transfer: ("t0", "t1", "v0", "v1"), Spline: ("values",), Polynomial: ("coefficients",)}
+ARRAYS = "values", "coefficients"  # in which the parameters are linear
+
+
+def derivative_of_own(part, name, index, label):
+    """Derivative of `own_parameters` by an attribute.
+
+    Parameters
+    ----------
+    part : Part
+    name, index
+        As in `Parameter`.
+    label : str
+        Of the part, for messages.
+
+    Returns
+    -------
+    derivative : ndarray or sparse array, shape (n_own, n)
+    names : list of str
+        Of the n entries.
+
+    Raises
+    ------
+    InputError
+        When there is no such attribute; names those there are.
+    """
+    n = len(part.own_parameters)
+    if isinstance(name, int | np.integer) and not isinstance(name, bool):
+        if not 0 <= name < n or index is not None:
+            raise InputError(f"{label} has own_parameters 0 to {n - 1}; there is no number {name}, index {index}")
+        return np.eye(n)[:, [name]], [f"own_parameters[{name}]"]
+    root, _, leaf = str(name).partition(".")  # "time.amplitude"
+    rules = _rules(part)
+    if root in rules and not leaf:
+        matrix, keys = rules[root]()
+    elif root.partition("[")[0] in FUNCTIONS and hasattr(part, "_functions"):
+        return _of_function(part, root, leaf, index, label)
+    elif name in _attributes(part) and not leaf:
+        matrix, keys = _by_differences(part, name, index, label)
+    else:
+        raise InputError(f"{label} has no parameter {name!r}; it has {_known(part)}")
+    if index is not None:
+        if index not in keys:
+            raise InputError(f"{label}: {name} has no entry {index!r}; it has {_shown(keys)}")
+        matrix, keys = matrix[:, [keys.index(index)]], [index]
+    return matrix, [str(name) if key is None else f"{name}[{key}]".replace("(", "").replace(")", "") for key in keys]
+
+
+def _known(part):
+    return ", ".join(dict.fromkeys([*_rules(part), *_attributes(part), *_function_names(part)])) or "none"
+
+
+def _shown(keys):
+    if keys == [None]:
+        return "none, being a single number: leave index out"
+    return ", ".join(map(str, keys[:8])) + f", ..., {keys[-1]}" * (len(keys) > 8)
+
+
+# ---- exact rules
+
+def _rules(part):
+    """Attribute -> function that gives the derivative and the keys of its entries."""
+    if isinstance(part, RigidBodyBase | PointMass):
+        rules = {"mass": lambda: (_column(part, 0, -1 / part.mass**2), [None])}
+        return rules | ({"inertia": lambda: _of_inertia(part)} if isinstance(part, RigidBodyBase) else {})
+    if isinstance(part, GeneralizedBody):
+        return {"parameters": lambda: _of_formula(part)}
+    if isinstance(part, Gravity):
+        return {"acceleration": lambda: (part.bodies[0].mass * np.eye(3), list(range(3)))}
+    if isinstance(part, Constraint | NonholonomicConstraint) and type(part) not in PARTS:
+        n = len(part.own_parameters)
+        return {"parameters": lambda: (np.eye(n), list(range(n)))}
+    if isinstance(part, NonlinearSpring):
+        n = len(part.own_parameters) - 6
+        return {"parameters": lambda: (np.eye(n + 6)[:, 6:], list(range(n)))}
+    return {}
+
+
+def _column(part, place, value):
+    column = np.zeros((len(part.own_parameters), 1))
+    column[place] = value
+    return column
+
+
+def _of_inertia(body):
+    """By principal values, or by the entries of the upper triangle."""
+    diagonal, directors = body._diagonal, isinstance(body, DirectorBody)
+    keys = [0, 1, 2] if diagonal else [(i, j) for i in range(3) for j in range(i, 3)]
+    inverse = np.linalg.inv(body.euler_tensor if directors else body.inertia)
+    columns = []
+    for key in keys:
+        change = np.zeros((3, 3))
+        i, j = (key, key) if diagonal else key
+        change[i, j] = change[j, i] = 1
+        trace = np.trace(change)
+        by_inverse = -inverse @ (trace / 2 * np.eye(3) - change if directors else change) @ inverse
+        packed = np.diag(by_inverse) if diagonal else by_inverse[np.triu_indices(3)]
+        head = [0.0] if directors else [0.0, -2 * trace / np.trace(body.inertia)**2]
+        columns.append([*head, *packed])
+    return np.array(columns).T, keys
+
+
+def _of_formula(body):
+    """By the parameters of a `GeneralizedBody`; the weight of `regularize` does not count."""
+    n = len(body.formula_parameters)
+    matrix = np.zeros((len(body.own_parameters), n))
+    matrix[:n] = np.eye(n)
+    if body.constant_mass and n:
+        import casadi as ca
+
+        c = ca.SX.sym("c", n + 1)
+        mass = ca.densify(body._mass(ca.SX.zeros(body.n_q), c))
+        value, by_c = (np.array(x) for x in ca.Function("mass", [c], [mass, ca.densify(ca.jacobian(mass, c[:n]))])(
+            body.own_parameters[:n + 1]))
+        inverse = np.linalg.inv(value)
+        for k in range(n):
+            change = -inverse @ by_c[:, k].reshape(value.shape, order="F") @ inverse
+            matrix[n + 1:, k] = ((change + change.T) / 2)[body._pattern]
+    return matrix, list(range(n))
+
+
+# ---- functions of time inside of loads and prescribed motions, whose numbers come last
+
+def _function_names(part):
+    if not hasattr(part, "_functions"):
+        return []
+    names = []
+    for name, where in FUNCTIONS.items():
+        for i, function in enumerate(part._functions[where] if hasattr(part, name) else ()):
+            root = f"{name}[{i}]" if where.stop - where.start > 1 else name
+            leaves = LEAVES.get(type(function), ())
+            names += [root] if isinstance(function, Constant) else [f"{root}.{leaf}" for leaf in leaves]
+    return names
+
+
+def _of_function(part, root, leaf, index, label):
+    name, _, number = root.partition("[")
+    functions = part._functions[FUNCTIONS[name]] if hasattr(part, name) else ()
+    several = len(functions) > 1
+    chosen = [int(number[:-1])] if number[:-1].isdigit() else list(range(len(functions)))
+    if several and not number and index is not None and not leaf:
+        chosen, index = [index], None
+    if any(i not in range(len(functions)) for i in chosen) or not chosen:
+        raise InputError(f"{label} has no parameter {root!r}; it has {_known(part)}")
+    first = FUNCTIONS[name].start
+    stops = len(part.own_parameters) - sum(len(f.parameters) for f in part._functions) + np.cumsum(
+        [0, *(len(f.parameters) for f in part._functions)])
+    matrices, names = [], []
+    for i in chosen:
+        function, start = functions[i], int(stops[first + i])
+        which = leaf or ("value" if isinstance(function, Constant) else "")
+        if which not in LEAVES.get(type(function), ()):
+            raise InputError(f"{label} has no parameter '{root}{'.' * bool(leaf)}{leaf}'; it has {_known(part)}")
+        matrix = _of_leaf(function, which)
+        n = matrix.shape[1]
+        keys = list(range(n)) if which in ARRAYS else [None]
+        if index is not None:
+            if index not in keys:
+                raise InputError(f"{label}: {root}.{which} has no entry {index!r}; it has {_shown(keys)}")
+            matrix, keys = matrix[:, [keys.index(index)]], [index]
+        import scipy.sparse as sp
+
+        before, after = start, len(part.own_parameters) - start - matrix.shape[0]
+        matrices.append(sp.vstack([sp.csr_array((before, len(keys))), sp.csr_array(matrix),
+                                   sp.csr_array((after, len(keys)))], format="csc"))
+        shown = f"{name}[{i}]" if several else name
+        shown += "" if isinstance(function, Constant) else f".{which}"
+        names += [shown if key is None else f"{shown}[{key}]" for key in keys]
+    return sp.hstack(matrices, format="csc"), names
+
+
+def _of_leaf(function, leaf):
+    """Derivative of the parameters of a function of time by one of its attributes."""
+    import scipy.sparse as sp
+
+    if leaf in ARRAYS and not isinstance(function, Table):
+        n = len(getattr(function, leaf))
+        rows = [replace(function, **{leaf: x}).parameters for x in (np.zeros(n), *np.eye(n))]
+        return (np.array(rows[1:]) - rows[0]).T
+    if leaf not in ARRAYS:
+        return np.eye(len(function.parameters))[:, [LEAVES[type(function)].index(leaf)]]
+    times, n = np.array(function.times), len(function.times)
+    head = sp.vstack([sp.csr_array(np.eye(1, n)), sp.csr_array((n, n))])
+    if function.kind == "linear":
+        slopes = sp.diags_array([-1 / np.diff(times), 1 / np.diff(times)], offsets=[0, 1], shape=(n - 1, n))
+        return sp.vstack([head, slopes], format="csc")
+    from scipy.interpolate import CubicSpline
+
+    c = CubicSpline(times, np.eye(n)).c[2::-1]  # (power, interval, entry)
+    return sp.vstack([head, sp.csr_array(c.transpose(1, 0, 2).reshape(-1, n))], format="csc")
+
+
+# ---- everything else: a small smooth map, differentiated by differences
+
+def _attributes(part):
+    """Numeric attributes that the constructor takes."""
+    skip = {"name", "size", "frame", "dimension", "invariant", "inverse_mass", "value", "time", "position", "angle",
+            "potential", "inertia", "mass"}
+    return [a for a in PARTS.get(type(part), ()) if a not in skip and _numeric(getattr(part, a))]
+
+
+def _numeric(value):
+    try:
+        return np.asarray(value).dtype.kind in "fi" and not isinstance(value, bool)
+    except (TypeError, ValueError):
+        return False
+
+
+def _by_differences(part, name, index, label):
+    value = np.asarray(getattr(part, name), float)
+    if value.ndim == 2:
+        raise InputError(f"{label}: {name} is a matrix; give it as a quaternion to vary its entries")
+    keys = [None] if value.ndim == 0 else list(range(len(value)))
+    columns = [_difference(part, name, key, label) if index is None or key == index else np.zeros(
+        len(part.own_parameters)) for key in keys]
+    return np.array(columns).T, keys
+
+
+def _difference(part, name, key, label):
+    attribute = name if key is None else f"{name}[{key}]"
+    at = float(getattr(part, name) if key is None else getattr(part, name)[key])
+
+    def own(value):
+        other = with_number(part, attribute, value)
+        if other.kind != part.kind:
+            raise InputError("its formula changes there")
+        return other.own_parameters
+
+    try:
+        return differentiated(own, at)
+    except InputError as error:
+        raise InputError(f"{label}: {attribute} = {at:g} cannot be varied on its own: {error}") from None
+
+
+def differentiated(f, at):
+    """Derivative of a smooth function of one number by central differences, extrapolated; one-sided ones where the
+    function refuses (`InputError`) the other side."""
+    steps = FIRST_STEP * (abs(at) or 1.0) * 0.5 ** np.arange(LEVELS)
+    failure = None
+    for sides, power in (((1, -1), 2), ((1, 0), 1), ((-1, 0), 1)):
+        try:
+            table = [(f(at + sides[0] * h) - f(at + sides[1] * h)) / ((sides[0] - sides[1]) * h) for h in steps]
+        except InputError as error:
+            failure = failure or error
+            continue
+        for level in range(1, LEVELS):
+            factor = 2.0 ** (power * level)
+            table = [(factor * b - a) / (factor - 1) for a, b in pairwise(table)]
+        return table[0]
+    raise failure
