@@ -88,6 +88,8 @@ def measure(args):
     """Everything, on 2 ranks; rank 0 returns it."""
     from mpi4py import MPI
 
+    from timefem import SolveError
+
     comm = MPI.COMM_WORLD
     on_one = comm.rank == 0
     results = {"elements": args.elements, "mumps_elements": args.mumps_elements, "repeats": args.repeats}
@@ -101,8 +103,12 @@ def measure(args):
     n = args.mumps_elements
     candidates = {"chain": (prepared(n, comm, CHAIN), True), "chain, 1 rank": alone(n, CHAIN),
                   "MUMPS, 1 rank": alone(n, {})}
+    results["failed"] = {}
     for name, options in OTHERS.items():
-        candidates[name] = prepared(n, comm, options), True
+        try:
+            candidates[name] = prepared(n, comm, options), True
+        except SolveError as error:
+            results["failed"][name] = str(error)
     results["solvers"] = take_turns(candidates, args.repeats)
     results["cost"] = {}
     if on_one:
@@ -128,6 +134,8 @@ def report(r):
     for name, (_, solution) in solvers.items():
         chain = solvers["chain, 1 rank" if "1 rank" in name else "chain"][1]
         print(f"  {name:30} {solution:8.3f} {solution / chain:6.1f}" + " (claim: at least 4)" * ("MUMPS" in name[:5]))
+    for name, error in r["failed"].items():
+        print(f"  {name:30} no solution: {error}")
     if len(r["cost"]) > 1:
         n, t = np.array([[int(n), t] for n, t in r["cost"].items()]).T
         print("microseconds per element and Newton iteration: "
