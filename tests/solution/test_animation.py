@@ -54,7 +54,8 @@ def test_scene(sol):
     support, spring, rod = scene.links
     np.testing.assert_allclose(support.points, np.zeros((6, 1, 3)), rtol=0, atol=1e-12)
     np.testing.assert_allclose(support.velocities, np.zeros((6, 1, 3)), rtol=0, atol=1e-9)
-    np.testing.assert_allclose(np.linalg.norm(np.diff(rod.points, axis=1), axis=-1), np.ones((6, 1)), rtol=0, atol=1e-10)
+    lengths = np.linalg.norm(np.diff(rod.points, axis=1), axis=-1)
+    np.testing.assert_allclose(lengths, np.ones((6, 1)), rtol=0, atol=1e-10)
     assert np.array_equal(rod.points[:, 1], sol.position("bob", TIMES))
     end = wheel.position + wheel.rotation @ [0, 0, 0.1]
     np.testing.assert_allclose(spring.points[:, 1], end, rtol=0, atol=1e-14)
@@ -180,7 +181,8 @@ canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: -700, cancelable: true })
 said.zoom = state.zoom;
 $("home").click();
 said.home = [state.azimuth, state.zoom];
-said.corner = [project(scene.low), project(scene.high)].every(p => p[0] > 0 && p[0] < canvas.width && p[1] > 0 && p[1] < canvas.height);
+said.corner = [project(scene.low), project(scene.high)].every(
+  p => p[0] > 0 && p[0] < canvas.width && p[1] > 0 && p[1] < canvas.height);
 $("play").click();
 said.playing = state.playing; draw(); said.button = $("play").textContent;
 setTimeout(() => {

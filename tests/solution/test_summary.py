@@ -112,3 +112,17 @@ def test_xarray_of_mixed_bodies():
     assert np.isnan(data.rotation_matrix.sel(body="ball")).all()
     np.testing.assert_allclose(data["slider coordinates"][-1], [1, 2], rtol=0, atol=1e-12)
     assert "angular_momentum" not in data and "energy" in data
+
+
+def test_controls_and_found_parameters():
+    pytest.importorskip("xarray")
+    ball = tf.PointMass(2, dimension=1, name="ball")
+    push = tf.ControlForce(ball, [(1, 0, 0)], name="push")
+    path = {tf.PositionOutput(ball, "x"): lambda t: 3 * t**2}
+    problem = tf.InverseDynamics(tf.System([ball]), path, {ball: tf.Pose()}, t_span=(0, 1), actuators=push)
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 4)
+    controls = sol.to_xarray().controls
+    assert controls.control.values.tolist() == ["push 1"]
+    np.testing.assert_allclose(controls, np.full((5, 1), 12.0), rtol=0, atol=1e-9)
+    sol.statistics["parameters"] = {"stiffness": 2.5}
+    assert "found              stiffness = 2.5" in repr(sol.summary())

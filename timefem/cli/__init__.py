@@ -14,6 +14,7 @@ from ..errors import InputError, MissingBackend, RankError, SolveError
 from ..solvers.communicator import PATIENCE
 from .elements import element_facts, fitting_facts, make_element
 from .export import export
+from .kinds import newton_settings, refuse_unused, refuse_with_bounds
 from .model_files import check, model_arguments
 from .report import (
     backend_facts,
@@ -185,15 +186,15 @@ def list_command(
     from ..cases import CASES
     from ..solvers.drivers import DRIVERS
 
-    cases = {c.name: {"title": c.title, "description": c.description, "t_end": c.t_end, "n_elements": c.n_elements}
-             for c in CASES.values()}
+    cases = {c.name: {"title": c.title, "description": c.description, "kind": c.kind, "t_end": c.t_end,
+                      "n_elements": c.n_elements} for c in CASES.values()}
     if as_json:
         return print_json({"cases": cases, "elements": element_facts(), "drivers": list(DRIVERS),
                             "backends": backend_facts()})
     console = make_console()
-    table = make_table("cases", "case", "t_end [s]", "elements", "what it is")
+    table = make_table("cases", "case", "kind", "t_end [s]", "elements", "what it is")
     for name, c in cases.items():
-        table.add_row(name, f"{c['t_end']:g}", str(c["n_elements"]), c["description"])
+        table.add_row(name, c["kind"], f"{c['t_end']:g}", str(c["n_elements"]), c["description"])
     console.print(table)
     table = make_table("elements", "element", "what it is", "parameters (default)")
     for name, e in element_facts().items():
@@ -243,12 +244,14 @@ def run(
     backend: Annotated[str | None, typer.Option(help="chain (default), superlu, petsc or sksparse.")] = None,
     method: Annotated[str | None, typer.Option(help="With --backend petsc: mumps (default) or chain, time-chain "
                                                     "substructuring.")] = None,
-    guess: Annotated[str | None, typer.Option(help="mg1 (default) or constant; windows and global.")] = None,
+    guess: Annotated[str | None, typer.Option(help="mg1 (default) or constant; windows and global. Boundary "
+                                                   "values: interpolation or march.")] = None,
     scaling: Annotated[str, typer.Option(help="full, weights, reference or none.")] = "full",
-    tol_residual: Annotated[float, typer.Option(help="Of Newton's method, scaled.")] = 1e-13,
-    tol_increment: Annotated[float, typer.Option(help="Of Newton's method, scaled.")] = 1e-8,
-    max_iterations: Annotated[int, typer.Option(help="Of Newton's method.")] = 25,
-    line_search: Annotated[bool, typer.Option("--line-search", help="Halve steps until the residual falls.")] = False,
+    tol_residual: Annotated[float | None, typer.Option(help="Of Newton's method, scaled; default 1e-13.")] = None,
+    tol_increment: Annotated[float | None, typer.Option(help="Of Newton's method, scaled; default 1e-8.")] = None,
+    max_iterations: Annotated[int | None, typer.Option(help="Of Newton's method; default 25.")] = None,
+    line_search: Annotated[bool, typer.Option("--line-search", help="Halve steps until the residual falls; always done "
+                                              "but for initial values.")] = False,
     output: Annotated[str | None, typer.Option("-o", "--output", help="File for the solution (.h5).")] = None,
     checkpoint: Annotated[str | None, typer.Option(help="File that is written now and then, to go on from.")] = None,
     checkpoint_every: Annotated[str | None, typer.Option(metavar="60s|5it", help="Seconds or iterations between "
@@ -265,7 +268,6 @@ def run(
     from ..cases import Case, find_case
     from ..solution.slab import SlabSolution
     from ..solvers.linear.base import check_backend
-    from ..solvers.newton import Newton
     from ..solving import solve
 
     if str(case).endswith(".toml"):
@@ -277,12 +279,19 @@ def run(
         if not window.strip().isdigit():
             raise InputError(f"--window must be a number of elements or auto, not {window!r}")
         window = int(window)
+    refuse_unused(case, {"driver": driver, "element": element, "tolerance": tolerance, "window": window,
+                         "method": method, "guess": guess, "checkpoint": checkpoint, "restart": restart,
+                         "checkpoint_every": checkpoint_every, "line_search": line_search})
+    if case.kind != "initial":
+        driver = "global"
     driver = driver or ("windows" if window is not None else "march" if time_element.can_march else "global")
     petsc_options = ctx.obj or None
     if petsc_options and backend != "petsc":
         raise InputError(f"{PETSC_PREFIX}{next(iter(petsc_options))} needs --backend petsc")
-    newton = Newton(tol_residual, tol_increment, max_iterations, line_search)
+    newton = newton_settings(case.kind, {"tol_residual": tol_residual, "tol_increment": tol_increment,
+                                         "max_iterations": max_iterations, "line_search": line_search})
     problem = case.make(rotation=rotation, inverse_mass=inverse_mass, t_end=t_end)
+    refuse_with_bounds(problem, {"tol_residual": tol_residual, "tol_increment": tol_increment, "backend": backend})
     if tolerance is None:
         n_elements = validate.integer("n_elements", case.n_elements if n_elements is None else n_elements, minimum=1)
     if output is not None:
@@ -293,7 +302,9 @@ def run(
     if any(unused.values()):
         _note(f"{' and '.join(o for o, u in unused.items() if u)} not used: --driver is {driver}")
     comm = _world()
-    if comm is not None and not (driver in ("global", "windows") and backend == "petsc"):
+    if comm is not None and case.kind != "initial":
+        _note(f"the {comm.size} ranks repeat the same work")
+    elif comm is not None and not (driver in ("global", "windows") and backend == "petsc"):
         _note(f"the {comm.size} ranks repeat the same work; --driver global --backend petsc shares it")
 
     with _stdout_to_stderr() if as_json else nullcontext():
@@ -338,7 +349,7 @@ def plot(
     times: Annotated[str | None, typer.Option(help="Times of the snapshots, or of the motion [s], as in 0,0.5,1; "
                                               "default: six snapshots.")] = None,
 ):
-    """Draw energy, momentum, constraints and snapshots of a saved solution, or write its motion."""
+    """Draw energy, momentum, constraints, controls and snapshots of a saved solution, or write its motion."""
     import matplotlib
     import numpy as np
 

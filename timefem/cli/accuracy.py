@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .. import validate
-from ..errors import InputError
+from ..errors import InputError, SolveError
 from .elements import make_element
 from .report import make_console, print_json
 
@@ -44,8 +44,8 @@ def convergence(
     """Errors at the end of the motion against a fine solution by mG(4), orders of convergence, and wall times.
 
     Orders are fitted to the errors above the round-off plateau. Solves that run at a time disturb each other's wall
-    times: for these take --processes 1 and --repeats 5. Options that take several values: --element mg eml, --degree 1
-    2 3, --elements 50 100 200.
+    times (of a solve without its set-up): for these take --processes 1 and --repeats 5. Options that take several
+    values: --element mg eml, --degree 1 2 3, --elements 50 100 200.
     """
     from ..studies import convergence as run_study
     from ..studies import plot_convergence
@@ -86,9 +86,9 @@ def conservation(
 ):
     """Invariants and constraints over time: largest change, drift per second with its uncertainty, and a verdict.
 
-    rounding: the number is kept. bounded: it oscillates. drifting: its slope is surely not zero (95 %). Constraints are
-    given at the nodes and at quadrature points. Options that take several values: --element mg eml, --degree 1 2 3,
-    --elements 50 100 200.
+    rounding: the number is kept. bounded: it oscillates. drifting: its slope is surely not zero (95 %) and matters.
+    Constraints are given at the nodes and at quadrature points. Options that take several values: --element mg eml,
+    --degree 1 2 3, --elements 50 100 200.
     """
     from ..studies import Conservation, plot_conservation
     from ..studies.common import element_label
@@ -105,22 +105,30 @@ def conservation(
              (problem, m, n, found.conserved_axes)) for m in methods for n in counts]
     with _quiet(as_json or as_csv):
         facts = run_jobs(jobs, processes=processes, cache=Cache(cache), title="conservation")
-    studies = [Conservation.from_facts(f) for f in facts]
-    _print(case, studies, {}, as_json, as_csv)
+    failures = [f["failure"] for f in facts if "failure" in f]
+    studies = [Conservation.from_facts(f) for f in facts if "failure" not in f]
+    if studies or as_json:
+        _print(case, studies, {"failures": failures}, as_json, as_csv)
 
     def draw(plt):
         figure = plot_conservation(studies)
         figure.suptitle(case)
         return figure
 
-    _save(draw, output)
+    if studies:
+        _save(draw, output)
+    if failures:
+        raise SolveError("; ".join(failures))
 
 
 def _conserved(problem, element, n, axes):
-    """The facts of one study, in a process of its own."""
+    """The facts of one study, or its failure, in a process of its own."""
     from ..studies import conservation as run_study
 
-    return run_study(problem, element, n, axes=axes).facts()
+    try:
+        return run_study(problem, element, n, axes=axes).facts()
+    except SolveError as error:
+        return {"failure": str(error)}
 
 
 def _prepared(case, element, degree, points, as_json, as_csv, output):

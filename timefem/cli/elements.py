@@ -56,11 +56,13 @@ def fitting_facts():
     from ..cases import CASES
 
     systems = {name: case.make().system for name, case in CASES.items()}
-    return {element: {case: _refusal(element, system) for case, system in systems.items()}
+    return {element: {case: _refusal(element, system, CASES[case].kind) for case, system in systems.items()}
             for element in element_classes()}
 
 
-def _refusal(element, system):
+def _refusal(element, system, kind):
+    if kind == "inverse" and element != "mg":
+        return "inverse dynamics takes mg"
     try:
         make_element(element).check(system)
     except InputError as error:

@@ -26,7 +26,7 @@ def model_arguments(ctx):
     settings["points"] = settings.pop("n_points", None)
     # what is conserved is not known of a model: no axes
     case = Case(given["case"], model.title, model.title, model.t_span[1], model.n_elements, conserved_axes=(),
-                has_rotation=True, make=lambda **_: model.problem)
+                has_rotation=True, make=lambda **_: model.problem, kind=model.kind)
     return {"ctx": ctx, **ctx.params, **settings, **given, "case": case}
 
 
@@ -54,6 +54,15 @@ def check(
     table.add_row("coordinates, constraints", f"{facts['n_q']}, {facts['n_constraints']} of rank {facts['rank']}")
     table.add_row("degrees of freedom", str(facts["degrees_of_freedom"]))
     table.add_row("redundant constraints", "\n".join(facts["redundant"]) or "none")
+    if model.kind != "initial":
+        table.add_row("problem", model.kind)
+    if "conditions" in facts:
+        table.add_row("conditions", "\n".join(facts["conditions"]))
+        table.add_row("unknown numbers", ", ".join(facts["unknown"]) or "none")
+    for output, degree in facts.get("relative_degrees", {}).items():
+        table.add_row(f"output {output}", f"relative degree {degree}")
+    if "internal" in facts:
+        table.add_row("internal dynamics", f"of dimension {facts['internal']}, {facts['unstable']} not stable")
     table.add_section()
     table.add_row("violated at the start", "position, velocity")
     for name, v in facts["violations"].items():

@@ -6,6 +6,7 @@ import os
 import sys
 
 from ..errors import MissingBackend
+from .kinds import kind_facts, kind_rows
 
 
 def run_report(case, problem, sol):
@@ -40,6 +41,7 @@ def run_report(case, problem, sol):
         "angular_momentum_error_max": momentum,
         **({"generalized_energy_error_max": errors["generalized_energy"]} if "generalized_energy" in errors else {}),
         "constraint_error_max": {level: errors[level] for level in ("configuration", "velocity")},
+        **kind_facts(case.kind, problem, sol),
         "backward_error": statistics["backward_error"], "seconds": statistics["seconds"],
         "n_unknowns": statistics["n_unknowns"],
     }
@@ -56,11 +58,17 @@ def print_report(r, case, output):
     table.add_row("element", f"{r['element']}, degree {r['degree']}, {r['n_points']} Gauss points"
                   f"{', ' + r['rotation'] if r['rotation'] else ''}")
     table.add_row("driver", f"{r['driver']}{backend}{ranks}")
-    table.add_row("elements, end", f"{r['n_elements']}, {r['t_end']:g} s")
+    end = r.get("parameters", {}).get("duration", r["t_end"])
+    table.add_row("elements, end", f"{r['n_elements']}, {end:g} s")
     table.add_row("unknowns of a solve", str(r["n_unknowns"]))
     table.add_row("Newton iterations", f"{r['newton_iterations']['mean']:.2f} on average, at most "
                                        f"{r['newton_iterations']['max']}")
     table.add_row("status", r["status"] if r["status"] == "converged" else f"failed: {r['reason']}")
+    if "kind" in r:
+        residual = "none" if r["residual"] is None else f"{r['residual']:.2e}"
+        table.add_row("problem, residual", f"{r['kind']}, {residual}")
+    for what, value in kind_rows(r):
+        table.add_row(what, value)
     table.add_row("error of the energy", f"{r['energy_error_max']:.2e} J")
     if "generalized_energy_error_max" in r:
         table.add_row("error of the generalized energy", f"{r['generalized_energy_error_max']:.2e} J")
@@ -98,9 +106,11 @@ def print_details(sol):
 def draw(sol, times):
     import matplotlib.pyplot as plt
 
-    figure = plt.figure(figsize=(14, 8), layout="constrained")
-    grid = figure.add_gridspec(3, 2, width_ratios=(2, 3))
-    for row, draw in enumerate((sol.plot_energy, sol.plot_momentum, sol.plot_constraints)):
+    plots = [sol.plot_energy, sol.plot_momentum, sol.plot_constraints]
+    plots += [sol.plot_controls] * ("controls" in sol.fields and len(sol.t) > 1)
+    figure = plt.figure(figsize=(14, 8 / 3 * len(plots)), layout="constrained")
+    grid = figure.add_gridspec(len(plots), 2, width_ratios=(2, 3))
+    for row, draw in enumerate(plots):
         draw(ax=figure.add_subplot(grid[row, 0]))
     sol.plot_snapshots(times, ax=figure.add_subplot(grid[:, 1], projection="3d"))  # drawn in a square
     return figure

@@ -1,10 +1,16 @@
-"""Studies of methods: condition numbers, rank of the multiplier space, quotients of precision."""
+"""Studies of methods: convergence, conservation, condition numbers, rank of multipliers, quotients of precision."""
 
 from .bodies import unit_body
 from .conditioning import Conditioning, conditioning
+from .conservation import Conservation, conservation
+from .convergence import Convergence, convergence
+from .drift import Drift
 from .figure import plot_conditioning
+from .plots import plot_conservation, plot_convergence
 from .precision import QuotientOfPrecision, quotient_of_precision
 from .rank import MultiplierRank, multiplier_rank
+from .table import table, write_csv
 
-__all__ = ["Conditioning", "MultiplierRank", "QuotientOfPrecision", "conditioning", "multiplier_rank",
-           "plot_conditioning", "quotient_of_precision", "unit_body"]
+__all__ = ["Conditioning", "Conservation", "Convergence", "Drift", "MultiplierRank", "QuotientOfPrecision",
+           "conditioning", "conservation", "convergence", "multiplier_rank", "plot_conditioning", "plot_conservation",
+           "plot_convergence", "quotient_of_precision", "table", "unit_body", "write_csv"]

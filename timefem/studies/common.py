@@ -1,0 +1,37 @@
+"""What the studies of accuracy share: their input and names of methods."""
+
+from ..elements import TimeElement
+from ..errors import InputError
+from ..problems import InitialValueProblem
+
+
+def initial_value_problem(problem):
+    """The problem of a case, or a problem as it is."""
+    problem = problem.make() if hasattr(problem, "make") else problem
+    if not isinstance(problem, InitialValueProblem):
+        raise InputError(f"problem must be an InitialValueProblem or a Case, not {problem!r}")
+    return problem
+
+
+def element_list(elements):
+    """One element or several, as a list without repetitions."""
+    elements = [elements] if isinstance(elements, TimeElement) else elements
+    if not isinstance(elements, list | tuple) or not elements:
+        raise InputError(f"elements must be a time element, or a list of them, not {elements!r}")
+    for element in elements:
+        if not isinstance(element, TimeElement):
+            raise InputError(f"element must be a time element such as MixedGalerkin(degree=2), not {element!r}")
+    return list(dict.fromkeys(elements))
+
+
+def element_label(element):
+    """Short name of a method, such as mG(2), BG(3, continuous) or EML, for tables and figures."""
+    short = {"mg": "mG", "bg": "BG"}.get(element.name)
+    if short is None:
+        return type(element).__name__
+    facts = [str(element.degree)]
+    facts += [] if element.n_points == 2 * element.degree else [f"{element.n_points} points"]
+    facts += [value for name, usual in (("multipliers", "discontinuous"), ("drop", "start"), ("nodes", "equidistant"),
+                                        ("constraints", "gradient"))
+              if (value := vars(element).get(name, usual)) != usual]
+    return f"{short}({', '.join(facts)})"

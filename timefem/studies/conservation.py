@@ -1,0 +1,173 @@
+"""Invariants and constraints over time: are they kept, do they oscillate, do they drift?"""
+
+from dataclasses import asdict, dataclass, fields
+
+import numpy as np
+
+from .. import validate
+from ..assembly import TimeMesh
+from ..elements import TimeElement, gauss_legendre
+from ..errors import InputError, SolveError
+from ..solution import Solution
+from ..solving import solve
+from .common import element_label, initial_value_problem
+from .drift import Drift, drift
+from .symmetry import conserved_axes
+
+KEPT = 500  # values of each series
+
+
+@dataclass(frozen=True)
+class Conservation:
+    """Invariants and constraints of one solution.
+
+    Attributes
+    ----------
+    method : str
+    n_elements : int
+    t_end, seconds : float
+        End of the motion [s], and wall time of the solve; zero for a solution that was given.
+    invariants : tuple of Drift
+        "energy" (work of loads and dampers taken off), "generalized energy" where the element has velocities, and the
+        components of the momenta that the system conserves, as "angular momentum z".
+    constraints : dict
+        Largest residuals: "configuration" and "velocity" level, each a dict with "nodes" (the ends of the elements) and
+        "quadrature points"; "nonholonomic" where there are such constraints.
+    residuals : dict
+        For figures: "t", and largest residuals at "nodes" and "quadrature points" of each of at most 500 elements.
+    """
+
+    method: str
+    n_elements: int
+    t_end: float
+    seconds: float
+    invariants: tuple
+    constraints: dict
+    residuals: dict
+
+    def __getitem__(self, name):
+        """An invariant by name."""
+        return self.invariants[[i.name for i in self.invariants].index(
+            validate.choice("invariant", name, [i.name for i in self.invariants]))]
+
+    def rows(self):
+        """One dict per number, for tables and CSV."""
+        head = {"method": self.method, "n_elements": self.n_elements}
+        rows = [head | {"quantity": i.name, "unit": i.unit, "largest_change": i.largest, "slope_per_second": i.slope,
+                        "uncertainty": i.uncertainty, "verdict": i.verdict} for i in self.invariants]
+        return rows + [head | {"quantity": f"{level} constraints, {where}", "unit": "SI", "largest_change": value,
+                               "slope_per_second": "", "uncertainty": "", "verdict": ""}
+                       for level, values in self.constraints.items() for where, value in values.items()]
+
+    def cells(self):
+        """The rows as they are shown."""
+        head = {"method": self.method, "n_elements": self.n_elements}
+        rows = [head | {"quantity": f"{i.name} [{i.unit}]", "largest": i.largest, "slope per second":
+                        "" if np.isnan(i.slope) else f"{i.slope:.1e} ± {i.uncertainty:.0e}", "verdict": i.verdict}
+                for i in self.invariants]
+        return rows + [head | {"quantity": f"{level}, {where}", "largest": value, "slope per second": "", "verdict": ""}
+                       for level, values in self.constraints.items() for where, value in values.items()]
+
+    def facts(self):
+        """Everything as plain data, from which `from_facts` makes the same again."""
+        return asdict(self)
+
+    @classmethod
+    def from_facts(cls, facts):
+        """The study of `facts`."""
+        given = {f.name: facts[f.name] for f in fields(cls)}
+        return cls(**given | {"invariants": tuple(Drift(**i) for i in facts["invariants"])})
+
+
+def conservation(problem, element=None, n_elements=None, *, axes=None, **arguments):
+    """Invariants and constraints of one solution, at the nodes and at quadrature points.
+
+    Which momenta are conserved is found by shifting and turning the system: energy and constraints must not change
+    (see `conserved_axes` in `timefem.studies.symmetry`).
+
+    Parameters
+    ----------
+    problem : Solution, InitialValueProblem or Case
+    element : TimeElement
+        For a problem or case.
+    n_elements : int
+        For a problem; a case has its own number.
+    axes : sequence of int, optional
+        Space axes about which the angular momentum counts as conserved; default: those of the case, or those found.
+        None are found for systems with forces that have no potential.
+    **arguments
+        Of `timefem.solve`, for instance `mesh` or `driver`.
+
+    Returns
+    -------
+    Conservation
+
+    Raises
+    ------
+    InputError
+        For input that cannot be used.
+    SolveError
+        When the solve fails.
+    """
+    if isinstance(problem, Solution):
+        if element is not None or n_elements is not None or arguments:
+            raise InputError("a solution is given; element, n_elements and settings of solve belong to a problem")
+        solution, seconds = problem, 0.0
+    else:
+        if not isinstance(element, TimeElement):
+            raise InputError(f"element must be a time element such as MixedGalerkin(degree=2), not {element!r}")
+        if n_elements is None and not {"mesh", "tolerance"} & set(arguments):
+            n_elements = getattr(problem, "n_elements", None)
+        axes = getattr(problem, "conserved_axes", None) if axes is None else axes
+        problem = initial_value_problem(problem)
+        solution = solve(problem, element, n_elements, **({"progress": False} | arguments))
+        seconds = solution.statistics["seconds"]["solve"]
+        if not solution.success:
+            raise SolveError(f"{element_label(element)}: {solution.status.message}")
+    if len(solution.t) == 1:
+        raise InputError(f"{solution!r} has no elements, and so nothing to judge")
+    constraints, residuals = _constraints(solution)
+    return Conservation(element_label(solution.element), len(solution.t) - 1, float(solution.t[-1]), seconds,
+                        tuple(_invariants(solution, axes)), constraints, residuals)
+
+
+def _invariants(solution, axes):
+    system, t, z = solution.system, solution.t, solution.z
+    energy, potential, work = solution.energy(), system.potential(t, z), solution.work()
+    size = np.abs(energy - potential).max() + np.ptp(potential) + np.ptp(work)
+    yield drift("energy", "J", t, energy - work, size)
+    if "velocity" in solution.fields:
+        yield drift("generalized energy", "J", t, solution.generalized_energy() - work, size)
+    sample = np.unique(np.linspace(0, len(t) - 1, 5).astype(int))
+    along, about = conserved_axes(system, t[sample], z[sample])
+    if axes is not None:
+        about = tuple(validate.integer("axes", axis, minimum=0) for axis in np.atleast_1d(axes).tolist())
+        validate.choice("largest of axes", max(about, default=0), (0, 1, 2))
+    for kind, unit, chosen in (("angular", "kg m^2/s", about), ("linear", "kg m/s", along)):
+        if not chosen:
+            continue
+        total = getattr(solution, f"{kind}_momentum")()
+        own = [np.linalg.norm(getattr(b, f"{kind}_momentum")(z[:, s], z[:, system.n_q:][:, s]), axis=-1).max()
+               for b in system.bodies for s in [system.coordinates(b)]]
+        for axis in chosen:
+            yield drift(f"{kind} momentum {'xyz'[axis]}", unit, t, total[:, axis], max(own))
+
+
+def _constraints(solution):
+    """Largest residuals, and their course."""
+    system, mesh = solution.system, TimeMesh(solution.t)
+    xi, _ = gauss_legendre(solution.element.n_points)
+    points = mesh.nodes[:-1, None] + mesh.lengths[:, None] * xi
+    at_points = solution.constraints(points)
+    values = {level: {"nodes": np.abs(n[1:]).max(axis=-1, initial=0.0),
+                      "quadrature points": np.abs(p).max(axis=(-2, -1), initial=0.0)}
+              for level, n, p in zip(("configuration", "velocity"), solution.constraints(), at_points, strict=True)}
+    values = values if system.n_constraints else {}
+    if system.n_nonholonomic:
+        values["nonholonomic"] = {
+            "nodes": np.abs(system.nonholonomic(solution.t[1:], solution.z[1:])).max(axis=-1),
+            "quadrature points": np.abs(system.nonholonomic(points, solution(points))).max(axis=(-2, -1))}
+    largest = {level: {where: float(v.max()) for where, v in places.items()} for level, places in values.items()}
+    kept = np.unique(np.linspace(0, mesh.n_elements - 1, min(mesh.n_elements, KEPT)).round().astype(int))
+    course = {level: {where: v[kept].tolist() for where, v in places.items()} for level, places in values.items()}
+    return largest, {"t": mesh.nodes[1:][kept].tolist(), **course}

@@ -1,0 +1,228 @@
+"""Errors at the end of the motion against the length of the elements and against the time they take."""
+
+import statistics
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import validate
+from ..elements import TimeElement
+from ..errors import IllConditioned, InputError
+from ..solving import solve
+from .common import element_label, element_list, initial_value_problem
+from .reference import UNITS, Reference, check_quantity, distance, fine_solution, given_reference, measured
+from .run import Cache, problem_key, run_jobs
+
+PLATEAU = 10  # errors below this many times the reference's own say nothing
+NOISE = 1e-13  # relative error that is round-off
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """Errors of one method on several meshes.
+
+    Attributes
+    ----------
+    element : TimeElement
+    quantity, unit : str
+    n_elements : ndarray of int, shape (n,)
+    h : ndarray, shape (n,)
+        Longest element [s].
+    errors : ndarray, shape (n,)
+        At the end; NaN where the solve failed.
+    seconds : ndarray, shape (n,)
+        Wall time of a solve without its set-up (kernels, patterns), median of `repeats`.
+    messages : tuple of str
+        Why solves failed; empty where they did not.
+    repeats : int
+    reference : str
+    floor : float
+        Errors up to here are round-off or the error of the reference.
+    """
+
+    element: TimeElement
+    quantity: str
+    unit: str
+    n_elements: np.ndarray
+    h: np.ndarray
+    errors: np.ndarray
+    seconds: np.ndarray
+    messages: tuple
+    repeats: int
+    reference: str
+    floor: float
+
+    @property
+    def label(self):
+        """Short name of the method."""
+        return element_label(self.element)
+
+    @property
+    def expected(self):
+        """Order that the element declares, or None."""
+        return getattr(self.element, "order", None)
+
+    @property
+    def orders(self):
+        """Powers of h from one mesh to the next, shape (n - 1,)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.diff(np.log(self.errors)) / np.diff(np.log(self.h))
+
+    @property
+    def used(self):
+        """Whether an error is above the round-off plateau, bool (n,).
+
+        The plateau is what is below `floor`, whatever comes after the first such mesh, and the finest meshes as long as
+        the step to them fell short of half the order that the element declares (or, where that is less, of the largest
+        order seen).
+        """
+        good = np.isfinite(self.errors) & (self.errors > self.floor)
+        index = np.flatnonzero(good)
+        below = np.flatnonzero(np.isfinite(self.errors) & ~good)
+        if len(below):
+            index = index[index < below[0]]
+        if len(index) > 1:
+            orders = np.diff(np.log(self.errors[index])) / np.diff(np.log(self.h[index]))
+            enough = 0.5 * min(self.expected or np.inf, max(orders.max(), 0))
+            while len(index) > 1 and orders[len(index) - 2] < enough:
+                index = index[:-1]
+        return np.isin(np.arange(len(self.h)), index)
+
+    @property
+    def order(self):
+        """Power of h, fitted to the errors above the plateau; NaN for fewer than two of them."""
+        used = self.used
+        if used.sum() < 2:
+            return float("nan")
+        return float(np.polyfit(np.log(self.h[used]), np.log(self.errors[used]), 1)[0])
+
+    def cells(self):
+        """The rows as they are shown."""
+        rows = [row | {"used_in_fit": "" if row["used_in_fit"] else "x"} for row in self.rows()]
+        return [{"left out" if k == "used_in_fit" else k: v for k, v in row.items()} for row in rows]
+
+    def rows(self):
+        """One dict per mesh, for tables and CSV."""
+        orders = [float("nan"), *self.orders]
+        return [{"method": self.label, "quantity": self.quantity, "n_elements": int(self.n_elements[i]),
+                 "h": float(self.h[i]), "error": float(self.errors[i]), "order": float(orders[i]),
+                 "used_in_fit": bool(self.used[i]), "seconds": float(self.seconds[i]), "fitted_order": self.order,
+                 "message": self.messages[i]} for i in range(len(self.h))]
+
+    def facts(self):
+        """Everything as plain data; None stands for NaN."""
+        def plain(values):
+            return [float(v) if np.isfinite(v) else None for v in np.atleast_1d(values)]
+
+        return {"method": self.label, "element": repr(self.element), "quantity": self.quantity, "unit": self.unit,
+                "n_elements": self.n_elements.tolist(), "h": plain(self.h), "errors": plain(self.errors),
+                "orders": plain(self.orders), "used_in_fit": self.used.tolist(), "order": plain(self.order)[0],
+                "expected": self.expected, "seconds": plain(self.seconds), "repeats": self.repeats,
+                "reference": self.reference, "floor": self.floor, "messages": list(self.messages)}
+
+
+def convergence(problem, elements, n_elements=(50, 100, 200), *, reference="fine", quantity="state", repeats=1,
+                processes=1, cache=None, name=None, progress=None, **arguments):
+    """Errors at the end, orders of convergence and work-precision of one or several methods.
+
+    Parameters
+    ----------
+    problem : InitialValueProblem or Case
+    elements : TimeElement or list of TimeElement
+    n_elements : sequence of int
+        Meshes, see `timefem.solve`.
+    reference : "fine", Solution, or callable
+        What is exact: mG(4) on a mesh at least twice as fine as the finest here, doubled until the solution does not
+        change any more; a solution; or a function t -> z, the state `(q, p)`. None is "fine".
+    quantity : {"state", "coordinates", "momenta", "position", "rotation"} or callable
+        Mass-weighted state, relative to its size; coordinates or momenta as they are; centres of mass [m]; rotation
+        matrices, |R - R'|_F / sqrt(2), the angle between them where that is small [rad]. A function
+        `(system, t, z) -> array` gives any other quantity. The error is the Euclidean norm of the difference.
+    repeats : int
+        Solves of each mesh, for the median of their times.
+    processes : int
+        Solves that run at a time. Times are disturbed by neighbours; for work-precision leave it at 1.
+    cache : str or Path, optional
+        Folder in which each solve is kept, under name, element and mesh, and from which a study goes on.
+    name : str, optional
+        Of the problem in the cache; also stands for a system that cannot be described there.
+    progress : bool, optional
+        Progress bar; default: when standard error is a terminal.
+    **arguments
+        Of `timefem.solve`, for instance `driver` or `newton`.
+
+    Returns
+    -------
+    list of Convergence
+        One per element. A solve that fails has the error NaN and a message.
+
+    Raises
+    ------
+    InputError
+        For input that cannot be used.
+    SolveError
+        When the reference cannot be found.
+    """
+    name = name or getattr(problem, "name", None)
+    problem, elements = initial_value_problem(problem), element_list(elements)
+    counts = sorted({validate.integer("n_elements", n, minimum=1) for n in np.atleast_1d(n_elements).tolist()})
+    if not counts:
+        raise InputError("n_elements is empty; give some numbers of elements")
+    check_quantity(problem, quantity)
+    repeats = validate.integer("repeats", repeats, minimum=1)
+    for element in elements:
+        element.check(problem.system)
+    if {"mesh", "n_elements", "tolerance", "progress"} & set(arguments):
+        raise InputError("convergence makes its own uniform meshes; give n_elements only")
+    reference = "fine" if reference is None else reference
+    known = None if isinstance(reference, str) and reference == "fine" else given_reference(problem, reference)
+    cache, key = Cache(cache), _key(problem, name, arguments) if cache is not None else {}
+    name = name or "problem"
+    jobs = [] if known else [(f"{name}/reference/{counts[-1]}", key | {"reference": counts[-1]}, fine_solution,
+                              (problem, counts[-1]))]
+    jobs += [(f"{name}/{element_label(element)}/{n}", key | {"element": repr(element), "n": n, "repeats": repeats},
+              _point, (problem, element, n, repeats, arguments)) for n in counts for element in elements]
+    results = run_jobs(jobs, processes=processes, cache=cache, title="convergence", show=progress)
+    if not known:
+        fine = results.pop(0)
+        known = Reference(f"mG(4), {fine['n_elements']} elements", np.array(fine["z"]), np.array(fine["coarse"]))
+    return [_evaluated(problem, element, counts, results[i::len(elements)], known, quantity, repeats)
+            for i, element in enumerate(elements)]
+
+
+def _key(problem, name, arguments):
+    from .. import __version__
+
+    settings = {k: repr(v) for k, v in arguments.items()}
+    return problem_key(problem, name) | {"version": __version__, "arguments": settings}
+
+
+def _point(problem, element, n, repeats, arguments):
+    """Solve `repeats` times, after a short solve that compiles what is not compiled yet; plain data."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IllConditioned)  # the error says it better
+        try:
+            solve(problem, element, min(n, 10), progress=False, **arguments)
+        except InputError:  # so few do not reach all kinks of the loads
+            pass
+        solutions = [solve(problem, element, n, progress=False, **arguments) for _ in range(repeats)]
+    solution, seconds = solutions[0], [s.statistics["seconds"] for s in solutions]
+    return {"z": solution.z[-1].tolist() if solution.success else None, "h": float(np.diff(solution.t).max(initial=0)),
+            "message": "" if solution.success else solution.status.message,
+            "seconds": statistics.median(s["total"] - s["setup"] for s in seconds)}
+
+
+def _evaluated(problem, element, counts, points, reference, quantity, repeats):
+    system, t = problem.system, problem.t_span[1]
+    errors = [float("nan") if p["z"] is None else distance(system, quantity, t, np.array(p["z"]), reference.z)
+              for p in points]
+    size = 1.0 if quantity == "state" else np.linalg.norm(measured(system, quantity, t, reference.z))
+    floor = float(max(PLATEAU * reference.error(system, quantity, t), NOISE * size))
+    name, unit = (quantity, UNITS[quantity]) if isinstance(quantity, str) else \
+        (getattr(quantity, "__name__", "quantity"), "SI")
+    span = problem.t_span[1] - problem.t_span[0]
+    h = [p["h"] if p["z"] is not None else span / n for p, n in zip(points, counts, strict=True)]
+    return Convergence(element, name, unit, np.array(counts), np.array(h), np.array(errors),
+                       np.array([p["seconds"] for p in points]), tuple(p["message"] for p in points), repeats,
+                       reference.name, floor)
