@@ -30,8 +30,10 @@ from .mechanics import (
     ControlTorque,
     CoordinateOutput,
     Coordinates,
+    Cost,
     Cylindrical,
     Damper,
+    Effort,
     FixedPoint,
     Force,
     Formula,
@@ -79,7 +81,7 @@ from .mechanics import (
     from_sympy,
 )
 from .mechanics.redundancy import redundant_constraints
-from .problems import BoundaryValueProblem, InitialValueProblem, InverseDynamics, assemble
+from .problems import BoundaryValueProblem, InitialValueProblem, InverseDynamics, OptimalControl, assemble
 from .problems.end_state import EndState
 from .sensitivity import (
     EndValue,
@@ -127,4 +129,6 @@ __all__ = [
     # inverse dynamics
     "AngleOutput", "ControlForce", "ControlTorque", "CoordinateOutput", "FormulaOutput", "GeneralizedControl",
     "InverseDynamics", "Polynomial", "PositionOutput", "Spline", "Transfer",
+    # optimal control
+    "Cost", "Effort", "OptimalControl",
 ]

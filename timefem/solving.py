@@ -8,7 +8,7 @@ from .elements import TimeElement, gauss_legendre
 from .errors import InputError
 from .mechanics import CanonicalState
 from .mechanics.describe import build
-from .problems import BoundaryValueProblem, InitialValueProblem, InverseDynamics
+from .problems import BoundaryValueProblem, InitialValueProblem, InverseDynamics, OptimalControl
 from .solution import Solution
 from .solution.files import build_element, check_writable
 from .solution.slab import SlabSolution
@@ -24,7 +24,7 @@ def solve(problem, element, n_elements=None, *, mesh=None, tolerance=None, drive
 
     Parameters
     ----------
-    problem : InitialValueProblem, BoundaryValueProblem or InverseDynamics
+    problem : InitialValueProblem, BoundaryValueProblem, InverseDynamics or OptimalControl
     element : TimeElement
         For instance `MixedGalerkin(degree=2)` or `BubnovGalerkin(degree=3)`.
     n_elements : int
@@ -98,17 +98,17 @@ def solve(problem, element, n_elements=None, *, mesh=None, tolerance=None, drive
     from .solvers.drivers import DRIVERS, run_driver
     from .solvers.linear.base import method_options
 
-    if not isinstance(problem, InitialValueProblem | BoundaryValueProblem | InverseDynamics):
-        raise InputError("problem must be an InitialValueProblem, BoundaryValueProblem or InverseDynamics, not "
-                         f"{problem!r}")
+    if not isinstance(problem, InitialValueProblem | BoundaryValueProblem | InverseDynamics | OptimalControl):
+        raise InputError("problem must be an InitialValueProblem, BoundaryValueProblem, InverseDynamics or "
+                         f"OptimalControl, not {problem!r}")
     if not isinstance(element, TimeElement):
         raise InputError(f"element must be a time element such as MixedGalerkin(degree=2), not {element!r}")
     element.check(problem.system)
-    if isinstance(problem, InverseDynamics):
+    if isinstance(problem, InverseDynamics | OptimalControl):
         others = {"tolerance": tolerance, "window": window, "gather": gather, "checkpoint": checkpoint,
                   "checkpoint_every": checkpoint_every, "restart": restart, "method": method}
-        return _solve_inverse(problem, element, n_elements, mesh, others, driver=driver, backend=backend, guess=guess,
-                              newton=newton, scaling=scaling, petsc_options=petsc_options)
+        return _solve_for_controls(problem, element, n_elements, mesh, others, driver=driver, backend=backend,
+                                   guess=guess, newton=newton, scaling=scaling, petsc_options=petsc_options)
     if isinstance(problem, BoundaryValueProblem) or (tolerance is not None and driver == "global"):
         others = {"window": window, "gather": gather, "checkpoint": checkpoint, "checkpoint_every": checkpoint_every,
                   "restart": restart, "method": method}
@@ -195,18 +195,23 @@ def _solve_globally(problem, element, n_elements, mesh, tolerance, others, **arg
     return solve_refined(solve_on, problem, element, tolerance, n_elements, mesh)
 
 
-def _solve_inverse(problem, element, n_elements, mesh, others, **arguments):
-    """Inverse dynamics."""
-    from .solving_inverse import solve_inverse_dynamics
-
+def _solve_for_controls(problem, element, n_elements, mesh, others, **arguments):
+    """Inverse dynamics and optimal control."""
+    what = "inverse dynamics" if isinstance(problem, InverseDynamics) else "optimal control"
     given = [name for name, value in others.items() if value is not None]
     if given:
-        raise InputError(f"{given[0]} is given, but inverse dynamics does not use it")
+        raise InputError(f"{given[0]} is given, but {what} does not use it")
     if (mesh is None) == (n_elements is None):
         raise InputError("give either n_elements or mesh")
     _check_newton(arguments["newton"])
     mesh = None if mesh is None else _checked_mesh(mesh, problem.t_span)
-    return solve_inverse_dynamics(problem, element, n_elements, mesh, **arguments)
+    if isinstance(problem, InverseDynamics):
+        from .solving_inverse import solve_inverse_dynamics
+
+        return solve_inverse_dynamics(problem, element, n_elements, mesh, **arguments)
+    from .solving_optimal import solve_optimal_control
+
+    return solve_optimal_control(problem, element, n_elements, mesh, **arguments)
 
 
 def _solve_to_tolerance(problem, element, tolerance, newton, scaling, progress):

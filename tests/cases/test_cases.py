@@ -63,7 +63,10 @@ def test_error_falls_with_the_order(degree, cap):
     assert np.log2(coarse / fine) > 2 * degree - 0.4
 
 
-@pytest.mark.parametrize("name", CASES)
+LONG = ("bricard", "closed-chain-10", "closed-chain-100", "slew-time")
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in CASES])
 def test_defaults_are_good(name):
     case = find_case(name)
     problem = case.make()

@@ -117,7 +117,8 @@ def test_angular_momentum_with_a_joint(element, rotation, invariant, exact):
     (tf.DirEM(), spinning_box, "dir-em takes directors, and box is in quaternions; use EMH"),
     (tf.AlgoC1(), pendulum, "no joints .* such as support; use EML"),
     (tf.NullEML(), find_case("mass-spring").make, "null-eml .* masses has constraints given by a formula; use EML"),
-    (tf.NullEMH(), find_case("mass-spring").make, "null-emh .* by a formula; use EMH")], ids=str)
+    (tf.NullEMH(), find_case("mass-spring").make, "null-emh .* by a formula; use EMH")],
+    ids=["dir-em", "algo-c1", "null-eml", "null-emh"])
 def test_refusals(element, problem, message):
     problem = problem()
     with pytest.raises(tf.InputError, match=message) as error:

@@ -121,7 +121,8 @@ def test_random_programs_without_fused_multiply_add(unfused, steps):
 def unfused():
     """Take the fast-math flags out of what is compiled."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("timefem.kernels.compile.emit_ir", lambda *a: emit_ir(*a).replace(" contract", "").replace(" arcp", ""))
+        patch.setattr("timefem.kernels.compile.emit_ir",
+                      lambda *a: emit_ir(*a).replace(" contract", "").replace(" arcp", ""))
         yield
 
 

@@ -21,8 +21,10 @@ from timefem.mechanics import PointMass
 from timefem.mechanics.describe import PARTS, TIME_FUNCTIONS, describe
 from timefem.mechanics.rigid_body import DirectorBody, QuaternionBody
 from timefem.models import inspect, load_model, read_model
-from timefem.models.build import FORCES, FUNCTIONS, JOINTS
+from timefem.models.build import ACTUATORS, FORCES, JOINTS
 from timefem.models.document import key_lines, schema
+from timefem.models.entries import FUNCTIONS
+from timefem.models.problem import OPTIMAL
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "models"
 
@@ -108,7 +110,7 @@ def test_every_part_of_the_registry_can_be_stated():
     """Keys of the schema are the names in the Python API; what the constructor needs, the schema needs."""
     defs = schema()["$defs"]
     plain = {cls: names for cls, names in PARTS.items() if cls is not tf.NonlinearSpring}
-    types = {cls: name for name, cls in {**JOINTS, **FORCES, "point": PointMass}.items()}
+    types = {cls: name for name, cls in {**JOINTS, **FORCES, **ACTUATORS, "point": PointMass}.items()}
     types |= {QuaternionBody: "rigid", DirectorBody: "rigid"}
     assert set(types) == set(plain)
     for cls, names in plain.items():
@@ -116,11 +118,12 @@ def test_every_part_of_the_registry_can_be_stated():
         if cls in (QuaternionBody, DirectorBody, PointMass):
             assert own <= set(entry["properties"])
             continue
-        assert own == set(entry["properties"]) - {"type", "body", "bodies"}
+        assert own == set(entry["properties"]) - {"type", "body", "bodies", "reaction", *OPTIMAL}
         parameters = signatures.signature(cls).parameters.values()
         needed = {p.name for p in parameters if p.default is p.empty} & own
         assert needed <= set(entry["required"])
-    for table, known in (("joints", JOINTS), ("forces", FORCES), ("bodies", ("rigid", "point"))):
+    tables = {"joints": JOINTS, "forces": FORCES, "actuators": ACTUATORS, "bodies": ("rigid", "point")}
+    for table, known in tables.items():
         kinds = schema()["properties"][table]["additionalProperties"]
         assert set(kinds["properties"]["type"]["enum"]) == set(known)
         assert {rule["then"]["$ref"].rsplit("/", 1)[1] for rule in kinds["allOf"]} == set(known)

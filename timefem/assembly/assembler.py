@@ -47,6 +47,10 @@ class Assembler:
             scale(numbering, mesh.lengths)[before * numbering.step:last * numbering.step + numbering.n_node]
             for scale, numbering in ((self.scaling.columns, self.plan.columns), (self.scaling.rows, self.plan.rows)))
 
+    def assemble_into(self, data):
+        """Use this memory, shape (nnz,), for the data of the tangent."""
+        self._data = data
+
     def evaluate(self, x):
         """Scaled residual of the kept rows, shape (n_rows,), and CSR data of the scaled tangent, shape (nnz,).
 

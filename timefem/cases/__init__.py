@@ -1,6 +1,15 @@
 """Standard problems with known answers, by name."""
 
-from . import benchmarks, formulas, mechanisms, nonholonomic, rotations  # noqa: F401  enter their cases
+from . import (  # noqa: F401  enter their cases
+    benchmarks,
+    boundary,
+    control,
+    cranes,
+    formulas,
+    mechanisms,
+    nonholonomic,
+    rotations,
+)
 from .cases import CASES, Case, find_case
 
 __all__ = ["CASES", "Case", "find_case"]

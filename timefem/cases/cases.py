@@ -1,4 +1,4 @@
-"""The cases that the command line knows by name: initial-value problems with a known reference motion."""
+"""The cases that the command line knows by name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,8 +32,10 @@ class Case:
     has_rotation : bool
         Whether the case has rigid bodies, for which `rotation` and `inverse_mass` can be chosen.
     make : callable
-        `make(rotation=None, inverse_mass=None, t_end=None)` returns the InitialValueProblem; None is the default of
-        `RigidBody`, and of the case. InputError for an option that the case has no use for.
+        `make(rotation=None, inverse_mass=None, t_end=None)` returns the problem; None is the default of `RigidBody`,
+        and of the case. InputError for an option that the case has no use for.
+    kind : {"initial", "boundary", "inverse", "optimal"}
+        Of the problem: an InitialValueProblem, and so on.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Case:
     conserved_axes: tuple
     has_rotation: bool
     make: Callable
+    kind: str = "initial"
 
 
 def find_case(name):
@@ -66,21 +69,35 @@ def define_case(name, title, t_end, n_elements, conserved_axes=(0, 1, 2)):
     def enter(build):
         has_rotation = bool(signature(build).parameters)
 
-        def make(rotation=None, inverse_mass=None, t_end=None):
-            end = t_end_default if t_end is None else validate.real("t_end", t_end)
-            options = {"rotation": rotation, "inverse_mass": inverse_mass}
-            options = {option: value for option, value in options.items() if value is not None}
-            if options and not has_rotation:
-                raise InputError(f"the case {name} has no rigid bodies, and no use for {' and '.join(options)}; "
-                                 "leave that out")
+        def problem(end, **options):
             return InitialValueProblem(*build(**options), (0.0, end))
 
-        CASES[name] = Case(name, title, " ".join(build.__doc__.split()), t_end, n_elements, conserved_axes,
-                           has_rotation, make)
-        return make
+        return _enter(name, title, build, problem, t_end, n_elements, conserved_axes, has_rotation, "initial")
 
-    t_end_default = t_end
     return enter
+
+
+def define_problem(name, title, kind, t_end, n_elements):
+    """Enter a function `build(t_end)` or `build(t_end, **rotation)` that returns a problem of that kind as a case."""
+    def enter(build):
+        return _enter(name, title, build, build, t_end, n_elements, (), len(signature(build).parameters) > 1, kind)
+
+    return enter
+
+
+def _enter(name, title, build, problem, t_end_default, n_elements, conserved_axes, has_rotation, kind):
+    def make(rotation=None, inverse_mass=None, t_end=None):
+        end = t_end_default if t_end is None else validate.real("t_end", t_end)
+        options = {"rotation": rotation, "inverse_mass": inverse_mass}
+        options = {option: value for option, value in options.items() if value is not None}
+        if options and not has_rotation:
+            raise InputError(f"the case {name} has no rigid bodies, and no use for {' and '.join(options)}; "
+                             "leave that out")
+        return problem(end, **options)
+
+    CASES[name] = Case(name, title, " ".join(build.__doc__.split()), t_end_default, n_elements, conserved_axes,
+                       has_rotation, make, kind)
+    return make
 
 
 def box_inertia(mass, size):

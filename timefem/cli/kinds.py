@@ -23,8 +23,8 @@ def refuse_unused(case, options):
         raise InputError(f"--driver {options['driver']} is not possible: {case.name} is {NAMES[case.kind]}, which ties "
                          "all elements together; leave it out")
     if case.kind == "inverse" and options["element"] != "mg":
-        raise InputError(f"--element {options['element']} is not possible: {case.name} is inverse dynamics, which takes "
-                         "mg")
+        raise InputError(f"--element {options['element']} is not possible: {case.name} is inverse dynamics, which "
+                         "takes mg")
 
 
 def newton_settings(kind, given):
@@ -45,8 +45,8 @@ def refuse_with_bounds(problem, options):
     """InputError for options given that IPOPT, which takes problems with bounds, has no use for."""
     for name in ("tol_residual", "tol_increment", "backend"):
         if getattr(problem, "bounded", False) and options[name] is not None:
-            raise InputError(f"--{name.replace('_', '-')} is not used where controls have bounds, which IPOPT takes care "
-                             "of; leave it out")
+            raise InputError(f"--{name.replace('_', '-')} is not used where controls have bounds, which IPOPT takes "
+                             "care of; leave it out")
 
 
 def kind_facts(kind, problem, sol):

@@ -38,7 +38,8 @@ def reproduce(
         table.columns[0].no_wrap = True
         for key, facts in results.items():
             for c in facts["checks"]:
-                table.add_row(key.replace("/", "\n"), c["what"], f"{c['measured']:.4g}", c["claimed"], "yes" if c["agrees"] else "NO")
+                table.add_row(key.replace("/", "\n"), c["what"], f"{c['measured']:.4g}", c["claimed"],
+                              "yes" if c["agrees"] else "NO")
             if "error" in facts:
                 table.add_row(key, "the script failed", "", facts["error"], "NO")
         make_console().print(table)

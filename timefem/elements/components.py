@@ -66,7 +66,7 @@ def _increments(system):
     own = {b: np.arange(stop - b.n_increments, stop) for b, stop in zip(system.bodies, stops, strict=True)}
     parts = {}
     for part in system.parts:
-        parts.setdefault(part.kind, []).append(np.concatenate([own[b] for b in part.bodies]))
+        parts.setdefault(part.kind, []).append(np.concatenate([np.zeros(0, int), *(own[b] for b in part.bodies)]))
     return Components(stops[-1], [np.array(parts[g.part.kind]) for g in system.groups])
 
 

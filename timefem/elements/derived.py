@@ -45,8 +45,18 @@ class Derived(TimeElement):
     def constraint_row_power(self):
         return self.element.constraint_row_power
 
+    @property
+    def needs_inverse_mass(self):
+        return self.element.needs_inverse_mass
+
     def symbols(self, part, element, sizes):
         return self.element.symbols(part, element, sizes)
+
+    def check(self, system):
+        self.element.check(system)
+
+    def kept_multipliers(self, system):
+        return self.element.kept_multipliers(system)
 
     def density(self, s):
         return self.element.density(s)
@@ -74,7 +84,7 @@ class Controlled(Derived):
         return (*self.element.slots, ("controls", "value"))
 
     def cost(self, s):
-        """Integrand of the cost of one part in the symbols `s`; at the mean state where an element sees only its ends."""
+        """Integrand of the cost of one part; at the mean state where an element sees only its ends."""
         if ("state", "value") in s.slots:
             z = s.slots["state", "value"]
         else:
@@ -182,7 +192,7 @@ class WithConstants(Derived):
         if not self.free_time:
             return cost
         stretch = s.slots["constants", "value"][0]
-        return stretch * ca.substitute(cost, s.t, s.t * stretch)
+        return stretch * ca.substitute(cost, s.t, self.start + (s.t - self.start) * stretch)
 
     def nodal_values(self, system, times, state, multipliers):
         values = self.element.nodal_values(system, times, state, multipliers)
@@ -237,6 +247,8 @@ class Optimality(Derived):
 @dataclass(frozen=True)
 class Functional(Derived):
     """The integral of the cost of an element over it, in the numbering of that element: one row."""
+
+    has_tangent = False
 
     @property
     def test(self):

@@ -118,7 +118,7 @@ class StepSymbols(ElementSymbols):
 
     def force(self, q0, q1, velocity):
         """`-DV - Dg^T gamma + Q`: discrete gradients D between q0 and q1, applied forces Q in the middle."""
-        force = self._terms("force", (q0 + q1) / 2, velocity)
+        force = self._applied((q0 + q1) / 2, velocity)
         if not self.is_body:
             force -= discrete_gradient(self.potential, q0, q1)
         for k in range(self.multipliers.numel()):
@@ -127,7 +127,18 @@ class StepSymbols(ElementSymbols):
 
     def load(self, q, velocity):
         """`-grad V + Q` at `q`."""
-        return self._terms("force", q, velocity) - gradient_at(self.potential, q)
+        return self._applied(q, velocity) - gradient_at(self.potential, q)
+
+    def _applied(self, q, velocity):
+        """Forces without a potential, those of controls included."""
+        import casadi as ca
+
+        force, u = self._terms("force", q, velocity), self.slots.get(("controls", "value"))
+        if u is None or not self.part.n_controls:
+            return force
+        control = ca.Function("control_force", [ca.vertcat(*self.at_point.q), u, self.at_point.t, self.parameters],
+                              [self.part.control_force(self.at_point, u)])
+        return force + control(q, u, self.t, self.parameters)
 
     def midpoint_force(self, q, velocity):
         """`-grad V - grad g^T gamma + Q` at `q`."""

@@ -16,8 +16,8 @@ from .quadrature import gauss_legendre
 
 
 class Plan(NamedTuple):
-    """Flat arrays for the compiled loops. `P` parts, `G` points; two or more are padded to a multiple of 8 by weightless
-    copies.
+    """Flat arrays for the compiled loops. `P` parts, `G` points; two or more are padded to a multiple of 8 by
+    weightless copies.
 
     Offsets run along flat arrays; a *block* is the set of tangent entries of one pair of components (test component,
     trial component): `n_i n_j` entries, for all pairs of shape functions.

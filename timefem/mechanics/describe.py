@@ -5,6 +5,7 @@ from dataclasses import fields
 import numpy as np
 
 from ..errors import InputError
+from .controls import ControlForce, ControlTorque, GeneralizedControl
 from .forces import (
     Damper,
     Force,
@@ -36,6 +37,7 @@ from .rigid_body import DirectorBody, QuaternionBody
 from .rolling import KnifeEdge, NonTwisting, RollingDisc, RollingSphere
 from .system import System
 from .time_functions import Constant, Ramp, Sine, Step, Table, TrianglePulse
+from .trajectories import Polynomial, Spline, Transfer
 
 # Each class with the attributes that its constructor takes under the same names; a joint or force takes its
 # bodies first. A new part needs one line here.
@@ -68,9 +70,14 @@ PARTS = {
     RayleighDissipation: ("linear", "angular", "name"),
     Force: ("value", "point", "time", "frame", "name"),
     Torque: ("value", "time", "frame", "name"),
+    ControlForce: ("directions", "point", "frame", "name"),
+    ControlTorque: ("axes", "frame", "name"),
+    GeneralizedControl: ("matrix", "name"),
 }
+KEYWORDS = {ControlTorque: ("reaction",)}  # of bodies after the first, where they are not the first arguments
 # Functions of time inside of parts; those given by formulas are code, and cannot be stored.
-TIME_FUNCTIONS = {cls.__name__: cls for cls in (Constant, Ramp, TrianglePulse, Step, Sine, Table)}
+TIME_FUNCTIONS = {cls.__name__: cls for cls in (Constant, Ramp, TrianglePulse, Step, Sine, Table, Transfer,
+                                                Polynomial, Spline)}
 
 
 def describe(system):
@@ -148,7 +155,11 @@ def _make(entry, bodies=()):
     if entry["class"] not in known:
         raise InputError(f"unknown part {entry['class']!r}; known are {_known()}")
     own = {name: _restore(value) for name, value in entry.items() if name not in ("class", "bodies")}
-    return known[entry["class"]](*bodies, **own)
+    cls = known[entry["class"]]
+    if cls in KEYWORDS:
+        own |= dict(zip(KEYWORDS[cls], bodies[1:], strict=False))
+        bodies = bodies[:1]
+    return cls(*bodies, **own)
 
 
 def _restore(value):

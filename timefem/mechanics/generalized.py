@@ -71,8 +71,8 @@ class GeneralizedSystem(System):
     ------
     InputError
         For wrong numbers; for functions that fail, return something else or contain foreign symbols; for a kinetic
-        energy that is not quadratic in v; for a motion without mass that no constraint rules out. At the initial state: when the
-        mass matrix is singular there, or the constraints are dependent.
+        energy that is not quadratic in v; for a motion without mass that no constraint rules out. At the initial state:
+        when the mass matrix is singular there, or the constraints are dependent.
 
     Examples
     --------

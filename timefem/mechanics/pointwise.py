@@ -17,7 +17,7 @@ def evaluate(function, z, t, c):
         return np.zeros((n, n_parts, n_out))
     # through buffers and in pieces: CasADi's own matrices and long maps take ten times as long as the evaluation
     arguments = [np.ascontiguousarray(x, dtype=float)
-                 for x in (z.reshape(-1, n_local), np.repeat(t, n_parts), np.tile(c, (n, 1)))]
+                 for x in (z.reshape(n * n_parts, n_local), np.repeat(t, n_parts), np.tile(c, (n, 1)))]
     out = np.zeros((n * n_parts, n_out))
     for size in {min(PIECE, len(out)), len(out) % PIECE} - {0}:
         buffer, run = function.map(size).buffer()

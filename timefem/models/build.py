@@ -1,43 +1,38 @@
 """From the data of a model file to a problem, a time element and settings of the solver."""
 
 import re
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from ..elements import BubnovGalerkin, MixedGalerkin, TimeElement
 from ..errors import InputError
 from ..mechanics import (
+    Actuator,
     FixedPoint,
     Joint,
     MassProperties,
     NonlinearSpring,
     PointMass,
     Pose,
-    Ramp,
     RigidBody,
-    Sine,
-    Step,
     System,
-    Table,
-    TrianglePulse,
 )
 from ..mechanics.describe import PARTS
 from ..mechanics.part import Body
-from ..problems import InitialValueProblem
 from ..problems.initial_value import uncovered
 from ..solvers.newton import Newton
+from ..solvers.optimal import ITERATIONS
 from .check import inspect
-from .document import Document, suggest
+from .document import Document
+from .entries import find, naming, value_of
+from .problem import OPTIMAL, check_kind, make_problem, plain_state, start_problem
 
-FUNCTIONS = {"ramp": Ramp, "triangle": TrianglePulse, "step": Step, "sine": Sine, "table": Table}
 SOLIDS = ("cuboid", "cylinder", "cone", "sphere")
 STATE = ("position", "orientation", "velocity", "angular_velocity", "frame")
 ELEMENT = ("degree", "n_points", "nodes", "multipliers", "drop")
 NEWTON = ("tol_residual", "tol_increment", "max_iterations", "line_search")
+GUESSES = {"initial": ("mg1", "constant"), "boundary": ("interpolation", "march"), "inverse": (), "optimal": ()}
 
 
 def file_type(cls):
@@ -46,9 +41,10 @@ def file_type(cls):
 
 
 JOINTS = {file_type(cls): cls for cls in PARTS if issubclass(cls, Joint | FixedPoint) or cls.nonholonomic_names}
+ACTUATORS = {file_type(cls): cls for cls in PARTS if issubclass(cls, Actuator)}
 # a nonlinear spring holds a function, which a file cannot
 FORCES = {file_type(cls): cls for cls in PARTS
-          if file_type(cls) not in JOINTS and not issubclass(cls, Body | NonlinearSpring)}
+          if file_type(cls) not in JOINTS and not issubclass(cls, Body | NonlinearSpring | Actuator)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +67,8 @@ class Model:
         Further arguments of `timefem.solve`.
     assemble : bool
         Whether the state is approximate, and the mechanism is assembled from it.
+    kind : {"initial", "boundary", "inverse", "optimal"}
+        Of the problem.
     """
 
     document: Any
@@ -82,29 +80,38 @@ class Model:
     element: TimeElement
     settings: dict
     assemble: bool = False
+    kind: str = "initial"
 
     @cached_property
-    def problem(self):
+    def start(self):
         """The InitialValueProblem; InputError when the state violates a constraint, or cannot be assembled."""
         try:
-            return InitialValueProblem(self.system, self.state, self.t_span, assemble=self.assemble)
+            return start_problem(self)
         except InputError as error:
             named = [part for part in self.system.parts if f"'{part.name}: " in str(error)]  # a constraint of it
             raise self.document.error(self.keys(named[0]) if named else (), str(error)) from None
 
     @cached_property
+    def problem(self):
+        """The problem of the file's kind; InputError when it cannot be made."""
+        return make_problem(self)
+
+    @cached_property
     def z0(self):
-        """The state at the start, assembled or as it is stated, whether it holds the constraints or not, (n_z,)."""
-        if self.assemble:
-            return self.problem.z0
-        q, p = zip(*(body.state(self.state[body.name]) for body in self.system.bodies), strict=True)
-        return np.concatenate([*q, *p])
+        """The state at the start, assembled or as it is stated, whether it holds the constraints or not, (n_z,).
+
+        Of a boundary-value problem, one that satisfies its conditions.
+        """
+        if self.kind == "boundary":
+            return self.problem.conditions_at_ends.z0
+        return self.start.z0 if self.assemble else plain_state(self)
 
     def keys(self, part):
         """Keys of the table of a part."""
         if isinstance(part, Body):
             return "bodies", part.name
-        return ("joints" if type(part) in JOINTS.values() else "forces"), part.name
+        tables = (("joints", JOINTS), ("actuators", ACTUATORS))
+        return next((table for table, types in tables if type(part) in types.values()), "forces"), part.name
 
     def solve(self, **changes):
         """Solve it; `changes` are arguments of `timefem.solve` that replace those of the file."""
@@ -149,15 +156,17 @@ def load_model(path, rotation=None, inverse_mass=None, t_end=None):
 def read_model(path, rotation=None, inverse_mass=None, t_end=None):
     """As `load_model`, without the checks of the initial state, which `inspect` tells about."""
     document = Document(path)
-    data = document.data
+    data, kind = document.data, check_kind(document)
     bodies, state = {}, {}
     for name, entry in data["bodies"].items():
-        with _naming(document, ("bodies", name), entry):
+        with naming(document, ("bodies", name), entry):
             bodies[name] = _body(name, entry, rotation, inverse_mass)
             state[name] = Pose(**{key: entry[key] for key in STATE if key in entry})
             bodies[name].state(state[name])  # a point mass may leave its plane
-    parts = [*bodies.values(), *_parts(document, "joints", JOINTS, bodies), *_parts(document, "forces", FORCES, bodies)]
-    with _naming(document, (), data):
+    parts = [*bodies.values()]
+    for table, types in (("joints", JOINTS), ("forces", FORCES), ("actuators", ACTUATORS)):
+        parts += _parts(document, table, types, bodies)
+    with naming(document, (), data):
         system = System(parts, gravity=data.get("gravity"), redundant=data.get("redundant", "refuse"))
     start, end = data["time"]["span"]
     if t_end is not None:
@@ -165,27 +174,16 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None):
     elif not end > start:
         raise document.error(("time", "span"), f"must go forward: the end {end:g} is not after the start {start:g}")
     solver = data.get("solver", {})
-    with _naming(document, ("solver",), solver):
+    with naming(document, ("solver",), solver):
         element = _element(solver)
-        settings = _settings(solver, element)
+        settings = _settings(solver, element, kind)
     model = Model(document, data.get("title", document.path), system, state, (start, end), data["time"]["n_elements"],
-                  element, settings, data.get("assemble", False))
+                  element, settings, data.get("assemble", False), kind)
     for part in parts:
         fault = uncovered(part, model.t_span)
         if fault:
             raise document.error(model.keys(part), fault)
     return model
-
-
-@contextmanager
-def _naming(document, keys, entry):
-    """Give errors the file, the line and the key: of the entry, or of what in it the message names first."""
-    try:
-        yield
-    except InputError as error:
-        words = re.findall(r"\w+", str(error))
-        named = [word for word in words if word in entry and word not in ("type", "body", "bodies", *keys)]
-        raise document.error((*keys, *named[:1]), str(error)) from None
 
 
 def _body(name, entry, rotation, inverse_mass):
@@ -204,31 +202,18 @@ def _body(name, entry, rotation, inverse_mass):
 
 
 def _parts(document, table, types, bodies):
-    """Joints or forces of a file."""
+    """Joints, forces or actuators of a file."""
     for name, entry in document.data.get(table, {}).items():
         keys = (table, name)
         key = "bodies" if "bodies" in entry else "body"
         names = entry[key] if key == "bodies" else [entry[key]]
-        for body in names:
-            if body not in bodies:
-                raise document.error((*keys, key), f"there is no body {body!r}; {suggest(body, bodies)}")
-        own = {}
-        for k, value in entry.items():
-            if k not in ("type", key):
-                own[k] = _value(document, (*keys, k), value)
-        with _naming(document, keys, entry):
-            yield types[entry["type"]](*(bodies[body] for body in names), **own, name=name)
-
-
-def _value(document, keys, value):
-    """A value of a file, with functions of time in place of their tables."""
-    if isinstance(value, list):
-        return [_value(document, (*keys, i), v) for i, v in enumerate(value)]
-    if not isinstance(value, dict):
-        return value
-    (kind, arguments), = value.items()
-    with _naming(document, (*keys, kind), arguments):
-        return FUNCTIONS[kind](**arguments)
+        on = [find(document, (*keys, key), body, bodies) for body in names]
+        own = {k: value_of(document, (*keys, k), value) for k, value in entry.items()
+               if k not in ("type", key, "reaction", *OPTIMAL)}
+        if "reaction" in entry:
+            own["reaction"] = find(document, (*keys, "reaction"), entry["reaction"], bodies)
+        with naming(document, keys, entry):
+            yield types[entry["type"]](*on, **own, name=name)
 
 
 def _element(solver):
@@ -241,8 +226,15 @@ def _element(solver):
     return MixedGalerkin(**{"degree": 2, **own})
 
 
-def _settings(solver, element):
+def _settings(solver, element, kind):
     settings = {key: value for key, value in solver.items() if key not in ("element", *ELEMENT, *NEWTON)}
+    if settings.get("guess", GUESSES[kind]) not in (*GUESSES[kind], GUESSES[kind]):
+        known = " or ".join(f'"{guess}"' for guess in GUESSES[kind])
+        raise InputError(f'guess of a problem of kind "{kind}" must be {known}' if known else
+                         f'guess is not used by problems of kind "{kind}"; leave it out')
+    newton = {key: solver[key] for key in NEWTON if key in solver}
+    if kind != "initial":
+        return {**settings, **_global_settings(solver, element, kind, newton)}
     driver = settings.setdefault("driver", "windows" if "window" in settings else
                                  "march" if element.can_march else "global")
     if driver == "march" and not element.can_march:
@@ -250,4 +242,21 @@ def _settings(solver, element):
     for key, users in (("window", ("windows",)), ("backend", ("windows", "global")), ("guess", ("windows", "global"))):
         if key in settings and driver not in users:
             raise InputError(f"{key} is not used by driver {driver!r}; it belongs to {' and '.join(users)}")
-    return {**settings, "newton": Newton(**{key: solver[key] for key in NEWTON if key in solver})}
+    return {**settings, "newton": Newton(**newton)}
+
+
+def _global_settings(solver, element, kind, newton):
+    """Of problems that tie all elements together, whose Newton iterations always have a line search."""
+    if solver.get("driver", "global") != "global":
+        raise InputError(f'driver of a problem of kind "{kind}" must be "global", or left out')
+    for key in ("window", "line_search"):
+        if key in solver:
+            raise InputError(f'{key} is not used by problems of kind "{kind}"; leave it out')
+    if kind == "inverse" and not isinstance(element, MixedGalerkin):
+        raise InputError('element of a problem of kind "inverse" must be "mg"')
+    return {"newton": newton_of(kind, newton)} if newton else {}
+
+
+def newton_of(kind, given):
+    """Newton's settings of problems that always have a line search, with the defaults of that kind."""
+    return Newton(**({"max_iterations": ITERATIONS} if kind == "optimal" else {}) | given, line_search=True)

@@ -5,6 +5,7 @@ import numpy as np
 from ..mechanics.part import Body
 from ..mechanics.redundancy import redundant_rows
 from ..problems import InitialValueProblem
+from .problem import problem_facts
 
 
 def inspect(model):
@@ -19,7 +20,9 @@ def inspect(model):
     dict
         `bodies` (name -> class, n_q), `n_q`, `n_constraints`, `rank`, `degrees_of_freedom` (n_q - rank), `redundant`
         (names of constraints), `violations` (name of the constraint -> configuration, velocity) and `faults`: what
-        keeps the model from being solved, each with the `keys` of its table and a `message`.
+        keeps the model from being solved, each with the `keys` of its table and a `message`. Besides `kind`, and
+        without faults: of boundary-value problems and optimal control `conditions` and `unknown` (names), of inverse
+        dynamics `relative_degrees` (by output), `internal` and `unstable` (dimensions of the internal dynamics).
     """
     system, z = model.system, model.z0
     t, n, m = model.t_span[0], system.n_q, system.n_constraints
@@ -54,5 +57,5 @@ def inspect(model):
         "redundant": [names[i] for i in redundant],
         "violations": {name: {"configuration": float(abs(theta[i])), "velocity": float(abs(theta[m + i]))}
                        for i, name in enumerate(names)},
-        "faults": faults,
+        "faults": faults, "kind": model.kind, **({} if faults else problem_facts(model)),
     }

@@ -80,11 +80,15 @@ class EndConditions:
     targets : dict
         Body -> `EndState`, `Pose`, `Coordinates` or `CanonicalState`.
     formula : callable, optional
-        `formula(q, v, t)` -> expressions that are zero, in CasADi symbols; q and v are all coordinates and velocities.
+        `formula(end, parameters)` -> expressions that are zero, in CasADi symbols (see `OptimalControl`).
+    at_end : callable
+        `at_end(z, numbers)` -> the end in symbols, and the dict of unknown numbers, as arguments of `formula`.
     t : float
         Time of the end (a guess, where it is free) [s].
     z : ndarray, shape (n_z,)
         Where the search for a state at the end starts from.
+    numbers : ndarray
+        Guesses of the unknown numbers.
 
     Attributes
     ----------
@@ -102,23 +106,22 @@ class EndConditions:
         For bodies, lengths and types that do not fit, and conditions that contradict each other or the constraints.
     """
 
-    def __init__(self, system, targets, formula, t, z):
+    def __init__(self, system, targets, formula, at_end, t, z, numbers=()):
         import casadi as ca
 
-        self.system, self.names = system, []
-        z_symbol, t_symbol, self._velocity = ca.SX.sym("z", system.n_z), ca.SX.sym("t"), None
+        self.system, self.names, self.numbers = system, [], np.asarray(numbers, float)
+        symbols = z_symbol, c = ca.SX.sym("z", system.n_z), ca.SX.sym("numbers", len(self.numbers))
         rows, z = [], z.copy()
         for body, target in self._checked(targets).items():
             rows += self._of_body(body, target, z_symbol, z)
         if formula is not None:
-            v = system_velocity(system, z_symbol)
-            values = call_vector("end_conditions", formula, z_symbol[:system.n_q], v, t_symbol)
-            check_symbols("end_conditions", values, z_symbol, t_symbol)
+            values = call_vector("end_conditions", formula, *at_end(z_symbol, c))
+            check_symbols("end_conditions", values, *symbols)
             rows.append(values)
             self.names += [f"end_conditions[{i}]" for i in range(values.numel())]
         rows = ca.densify(ca.vertcat(ca.SX(0, 1), *rows))
-        self.function = ca.Function("end_conditions", [z_symbol, t_symbol], [rows])
-        self._derivative = ca.Function("gradient", [z_symbol, t_symbol], [ca.densify(ca.jacobian(rows, z_symbol))])
+        self.function = ca.Function("end_conditions", symbols, [rows])
+        self._derivative = ca.Function("gradient", symbols, [ca.densify(ca.jacobian(rows, ca.vertcat(*symbols)))])
         root = np.sqrt(system.mass_scale)
         self._size = np.concatenate([1 / root, root])
         self.state = self._search(z, t)
@@ -203,15 +206,16 @@ class EndConditions:
         return rows
 
     def _values(self, z, t):
-        """Constraints and conditions, their Jacobian in scaled states, and sizes of their terms."""
+        """Constraints and conditions, their Jacobian in scaled states, and that by the unknown numbers."""
         theta, jacobian = self.system.constraints(t, z), self.system.derivatives(t, z)[1].toarray()
         if self.system.n_nonholonomic:
             theta = np.concatenate([theta, self.system.nonholonomic(t, z)])
             jacobian = np.vstack([jacobian, self.system.nonholonomic_derivatives(t, z)[1].toarray()])
-        own, derivative = self.function(z, t), self._derivative(z, t)
+        own, derivative = self.function(z, self.numbers), self._derivative(z, self.numbers)
         values = np.concatenate([theta, np.array(own).ravel()])
-        jacobian = np.vstack([jacobian, np.array(derivative).reshape(-1, len(z))]) * self._size
-        return values, jacobian
+        derivative = np.array(derivative).reshape(-1, len(z) + len(self.numbers))
+        by_numbers = np.vstack([np.zeros((len(theta), len(self.numbers))), derivative[:, len(z):]])
+        return values, np.vstack([jacobian, derivative[:, :len(z)]]) * self._size, by_numbers
 
     def _search(self, z, t):
         """A state near `z` that satisfies constraints and conditions: Gauss-Newton steps of least norm."""
@@ -219,7 +223,7 @@ class EndConditions:
                  (*self.system.constraint_names, *self.system.constraint_names, *self.system.nonholonomic_names)]
         names += self.names
         for _ in range(50):
-            values, jacobian = self._values(z, t)
+            values, jacobian, _ = self._values(z, t)
             weight = 1 / np.maximum(np.linalg.norm(jacobian, axis=1), 1e-12)
             bad = np.abs(values) * weight
             if not np.any(bad > TOLERANCE):
@@ -233,31 +237,28 @@ class EndConditions:
     def _reduce(self, t):
         from scipy.linalg import null_space
 
-        _, jacobian = self._values(self.state, t)
+        _, jacobian, by_numbers = self._values(self.state, t)
         m = len(jacobian) - len(self.names)
-        constraints, own = jacobian[:m], jacobian[m:]
+        constraints, own = jacobian[:m], np.hstack([jacobian[m:], by_numbers[m:]])
         norm = np.maximum(np.linalg.norm(constraints, axis=1, keepdims=True), 1e-300)
         tangent = null_space(constraints / norm, rcond=INDEPENDENT) if m else np.eye(len(self._size))
         self.freedom = tangent.shape[1]
         weight = 1 / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-300)
-        u, s, _ = np.linalg.svd(weight * own @ tangent, full_matrices=False)
+        u, s, _ = np.linalg.svd(weight * np.hstack([own[:, :len(tangent)] @ tangent, own[:, len(tangent):]]),
+                                full_matrices=False)
         rank = int((s > INDEPENDENT).sum())
-        self.tangent_rank = rank
         independent = rank == len(self.names)
         self.combinations = np.diag(weight[:, 0]) if independent else u[:, :rank].T * weight[:, 0]
-        if not independent:  # rows of unit gradient
-            gradient = np.linalg.norm(self.combinations @ own, axis=1, keepdims=True)
-            self.combinations = self.combinations / np.maximum(gradient, 1e-300)
+        gradient = np.linalg.norm(self.combinations @ own, axis=1, keepdims=True)
+        self.combinations = self.combinations / np.maximum(gradient, 1e-300)  # rows of unit gradient
 
-    def __call__(self, z, t):
+    def __call__(self, z, numbers):
         """The conditions that are kept, in CasADi symbols."""
         import casadi as ca
 
-        return ca.sparsify(ca.DM(self.combinations)) @ self.function(z, t) if len(self.combinations) else ca.SX(0, 1)
-
-    def gradient(self, t):
-        """Their derivatives at `state`, shape (n_kept, n_z)."""
-        return self.combinations @ np.array(self._derivative(self.state, t)).reshape(-1, self.system.n_z)
+        if not len(self.combinations):
+            return ca.SX(0, 1)
+        return ca.sparsify(ca.DM(self.combinations)) @ self.function(z, numbers)
 
 
 def body_velocity(body, q, p):
@@ -266,12 +267,3 @@ def body_velocity(body, q, p):
 
     s = Symbols(body)
     return ca.Function("velocity", [s.q[0], s.p[0], s.own], [s.velocity[0]])(q, p, body.own_parameters)
-
-
-def system_velocity(system, z):
-    """Velocities qdot of all bodies at the symbols z = (q, p), SX."""
-    import casadi as ca
-
-    n = system.n_q
-    parts = [(body, system.coordinates(body)) for body in system.bodies]
-    return ca.vertcat(*(body_velocity(b, z[s], z[n + s.start:n + s.stop]) for b, s in parts))

@@ -6,15 +6,17 @@ from .. import validate
 from ..errors import InputError
 from ..mechanics import Actuator, Cost, System
 from ..mechanics.formula import call, call_vector, check_symbols
-from .end_state import EndConditions, system_velocity
+from ..mechanics.unknowns import number_of
+from .boundary_conditions import End
+from .end_state import EndConditions
 from .initial_value import InitialValueProblem
 
 
 class OptimalControl:
     """Find the controls that bring a system from a state to another at the least cost.
 
-    Minimise `end_cost(q, v, t) + integral of the costs` at the end of the time span, over the controls of the
-    actuators, and over the final time if it is free, subject to the equations of motion and to conditions at the end.
+    Minimise `end_cost + integral of the costs` over the controls of the actuators and, if asked for, over parameters
+    and the final time, subject to the equations of motion and to conditions at the end.
 
     Parameters
     ----------
@@ -24,25 +26,31 @@ class OptimalControl:
         State at the start, as in `InitialValueProblem`.
     end : dict, optional
         Body -> `EndState` (what it leaves out is free), or `Pose`, `Coordinates`, `CanonicalState` (everything is asked
-        for). Bodies left out are free. A quaternion is taken with its sign, so that it also tells which way to turn.
+        for, velocities too). Bodies left out are free. A quaternion is taken with its sign, so that it also tells which
+        way to turn.
     t_span : (float, float)
-        Start and end [s]; with `free_time` it must start at zero, and the end is a guess.
+        Start and end [s]; with `free_time` the end is a guess.
     cost : Cost or sequence of Cost
         Integrands, for instance `Effort(actuator)`.
     actuators : Actuator or sequence of Actuator
         Those that are not in the system; actuators that a cost names need not be given.
     end_cost : callable, optional
-        `end_cost(q, v, t)` -> scalar in CasADi symbols; q and v are the coordinates and velocities of all bodies, in
-        the order of `system.bodies` (see `System.coordinates`).
+        `end_cost(end, parameters)` -> scalar in CasADi symbols. `end` gives `t`, `z`, `q(body)`, `rates(body)`,
+        `position(body)`, `velocity(body)`, `rotation_matrix(body)`, `angular_velocity(body, frame)`, `energy()`;
+        `parameters` is a dict of the unknown ones, with "duration" when the time is free.
     end_conditions : callable, optional
-        `end_conditions(q, v, t)` -> expressions that are zero at the end.
+        `end_conditions(end, parameters)` -> expressions that are zero.
+    parameters : dict, optional
+        Name -> (joint or force, its number), such as `{"k": (spring, "stiffness")}`: numbers to be found as well, from
+        their present values on, as in `BoundaryValueProblem`.
     free_time : bool
         Whether the final time is to be found as well.
     bounds : dict, optional
-        Actuator -> (lower, upper), numbers or arrays of shape (n_controls,), None where there is none; with free final
-        time also "t_end". They hold for the nodal values of the controls. Problems with bounds or `path` go to IPOPT.
+        Actuator, name of a parameter or "duration" -> (lower, upper), numbers or arrays of shape (n_controls,), None
+        where there is none. They hold for the nodal values of the controls. Problems with bounds or `path` go to IPOPT.
     path : callable, optional
-        `path(q, v, u, t)` -> expressions that are at most zero, at the nodes of the state (all actuators' controls in u).
+        `path(now, u)` -> expressions that are at most zero, at the nodes of the state; `now` is as `end`, and u are the
+        controls of all actuators, in the order of the system.
 
     Attributes
     ----------
@@ -55,31 +63,34 @@ class OptimalControl:
     Raises
     ------
     InputError
-        For input that does not fit: a missing cost or actuator, unknown bodies, conditions that contradict each other or
-        the constraints, a state that violates a constraint.
+        For input that does not fit: a missing cost or actuator, unknown bodies, conditions that contradict each
+        other or the constraints, a state that violates a constraint.
     """
 
     def __init__(self, system, start, end=None, t_span=(0.0, 1.0), cost=(), *, actuators=(), end_cost=None,
-                 end_conditions=None, free_time=False, bounds=None, path=None):
+                 end_conditions=None, parameters=None, free_time=False, bounds=None, path=None):
         if not isinstance(system, System):
             raise InputError(f"system must be a System, not {system!r}")
         start_problem = InitialValueProblem(_joined(system, cost, actuators), start, t_span)
         self.system, self.z0, self.t_span = start_problem.system, start_problem.z0, start_problem.t_span
         self.free_time = validate.flag("free_time", free_time)
-        if self.free_time and self.t_span[0] != 0:
-            raise InputError(f"t_span must start at 0 when the final time is free, not at {self.t_span[0]:g}")
         self.actuators = [part for part in self.system.parts if part.n_controls]
         if not self.actuators:
             raise InputError("there is nothing to control: give actuators, for instance ControlTorque(body)")
         if end_cost is None and not any(isinstance(part, Cost) for part in self.system.parts):
             raise InputError("the cost is missing: give cost=Effort(actuator), another Cost, or end_cost")
-        self.conditions = EndConditions(self.system, end or {}, end_conditions, self.t_span[1], self.z0)
-        self.end_cost = end_cost
-        self._check_end_cost()
-        self.path = path
-        self._check_path()
-        self.bounds, self.t_end_bounds = self._bounds(bounds or {})
+        self.numbers, values = self._checked_parameters(parameters or {})
+        self.guesses = np.array([self.t_span[1] - self.t_span[0]] * self.free_time + values)
+        self.end_cost, self.path = end_cost, path
+        self.conditions = EndConditions(self.system, end or {}, end_conditions, self._at_end, self.t_span[1], self.z0,
+                                        self.guesses)
+        self._check_formulas()
+        self.bounds, self.number_bounds = self._bounds(bounds or {})
         self._check_costs_of_controls()
+
+    @property
+    def unknown_names(self):
+        return ["duration"] * self.free_time + list(self.numbers)
 
     @property
     def n_controls(self):
@@ -88,7 +99,7 @@ class OptimalControl:
     @property
     def bounded(self):
         """Whether there are inequalities, so that an interior-point method is needed."""
-        return self.path is not None or bool(np.isfinite(self.bounds).any()) or np.isfinite(self.t_end_bounds).any()
+        return self.path is not None or any(np.isfinite(b).any() for b in (self.bounds, self.number_bounds))
 
     def control_name(self, i):
         """For messages: number and actuator of the i-th of all controls."""
@@ -98,43 +109,66 @@ class OptimalControl:
             i -= actuator.n_controls
         raise IndexError(i)
 
-    def terminal(self, z, t):
+    def _at_end(self, z, numbers):
+        """The arguments of formulas of the end, in the symbols of the state there and of the unknown numbers."""
+        import casadi as ca
+
+        unknowns = dict(zip(self.unknown_names, ca.vertsplit(numbers) if numbers.numel() else [], strict=True))
+        t = self.t_span[0] + unknowns["duration"] if self.free_time else ca.SX(self.t_span[1])
+        return self._end(z, t, unknowns), unknowns
+
+    def _end(self, z, t, unknowns):
+        numbers = {}
+        for name, (part, place) in self.numbers.items():
+            numbers.setdefault(part, {})[place] = unknowns[name]
+        return End(self.system, t, z, numbers)
+
+    def terminal(self, z, numbers):
         """The end cost in CasADi symbols."""
         import casadi as ca
 
-        if self.end_cost is None:
-            return ca.SX(0)
-        return call("end_cost", self.end_cost, 1, z[:self.system.n_q], system_velocity(self.system, z), t)
+        return ca.SX(0) if self.end_cost is None else call("end_cost", self.end_cost, 1, *self._at_end(z, numbers))
 
-    def path_values(self, z, u, t):
+    def path_values(self, z, u, t, numbers):
         """The path inequalities in CasADi symbols."""
-        return call_vector("path", self.path, z[:self.system.n_q], system_velocity(self.system, z), u, t)
+        return call_vector("path", self.path, self._end(z, t, self._at_end(z, numbers)[1]), u)
 
-    def _check_end_cost(self):
+    def _check_formulas(self):
         import casadi as ca
 
-        z, t = ca.SX.sym("z", self.system.n_z), ca.SX.sym("t")
-        check_symbols("end_cost", self.terminal(z, t), z, t)
-
-    def _check_path(self):
-        import casadi as ca
-
+        z, c = ca.SX.sym("z", self.system.n_z), ca.SX.sym("numbers", len(self.guesses))
+        check_symbols("end_cost", self.terminal(z, c), z, c)
         if self.path is not None:
-            z, t, u = ca.SX.sym("z", self.system.n_z), ca.SX.sym("t"), ca.SX.sym("u", self.n_controls)
-            check_symbols("path", self.path_values(z, u, t), z, t, u)
+            u, t = ca.SX.sym("u", self.n_controls), ca.SX.sym("t")
+            check_symbols("path", self.path_values(z, u, t, c), z, u, t, c)
+
+    def _checked_parameters(self, parameters):
+        if not isinstance(parameters, dict):
+            raise InputError(f"parameters must be a dict from names to (part, number), not {parameters!r}")
+        numbers, values = {}, []
+        for name, entry in parameters.items():
+            if not isinstance(name, str) or name == "duration":
+                raise InputError(f"parameters: the name {name!r} cannot be used; give another text")
+            if not isinstance(entry, tuple | list) or len(entry) != 2 or entry[0] not in self.system.parts \
+                    or isinstance(entry[0], Actuator | Cost):
+                raise InputError(f"parameters[{name!r}] must be (joint or force of the system, its number), such as "
+                                 f"(spring, 'stiffness'), not {entry!r}")
+            place, value = number_of(*entry)
+            numbers[name] = entry[0], place
+            values.append(value)
+        return numbers, values
 
     def _bounds(self, bounds):
         if not isinstance(bounds, dict):
-            raise InputError(f"bounds must be a dict from actuator to (lower, upper), not {bounds!r}")
-        bounds = dict(bounds)
-        t_end = _pair("t_end", bounds.pop("t_end", (None, None)), 1)[:, 0]
-        if np.isfinite(t_end).any() and not self.free_time:
-            raise InputError("bounds of t_end are given, but the final time is not free; add free_time=True")
+            raise InputError(f"bounds must be a dict from actuator or name to (lower, upper), not {bounds!r}")
         for key in bounds:
-            if not any(key is a for a in self.actuators):
-                raise InputError(f"bounds: {key!r} is no actuator of the problem")
-        pairs = [_pair(self.system.label(a), bounds.get(a, (None, None)), a.n_controls) for a in self.actuators]
-        return np.concatenate(pairs, axis=1), t_end
+            if not any(key is a for a in self.actuators) and not (isinstance(key, str) and key in self.unknown_names):
+                raise InputError(f"bounds: {key!r} is neither an actuator of the problem nor the name of an unknown "
+                                 f"number ({', '.join(self.unknown_names) or 'there is none'})")
+        none = None, None
+        controls = [_pair(self.system.label(a), bounds.get(a, none), a.n_controls) for a in self.actuators]
+        numbers = [_pair(name, bounds.get(name, none), 1) for name in self.unknown_names]
+        return np.concatenate(controls, axis=1), np.concatenate([np.zeros((2, 0)), *numbers], axis=1)
 
     def _check_costs_of_controls(self):
         """Refuse controls that cost nothing and have no bounds: nothing determines them."""

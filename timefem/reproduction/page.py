@@ -20,8 +20,8 @@ def write_page(results, path, images):
     agree = sum(facts["agrees"] for facts in results.values())
     lines = ["# Reproduction", "",
              f"{len(results)} figures of five papers, made by the scripts in `examples`; {agree} agree with the paper "
-             "in every number that is checked. Where a statement of a paper cannot hold as printed, the check is against "
-             "what can, and a remark says so. Made by `timefem reproduce all --page docs/reproduction.md`.", ""]
+             "in every number that is checked. Where a statement of a paper cannot hold as printed, the check is "
+             "against what can, and a remark says so. Made by `timefem reproduce all --page docs/reproduction.md`.", ""]
     last = None
     for key, facts in results.items():
         paper, name = key.split("/")

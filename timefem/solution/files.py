@@ -8,8 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .. import elements
+from ..elements import derived, servo
 from ..errors import InputError
+from ..mechanics import Cost, System
 from ..mechanics.describe import build, describe, plain
+from ..mechanics.redundancy import keep_constraints
 from ..solvers.status import Status
 from .solution import Solution
 
@@ -20,6 +23,8 @@ ARRAYS = ("t", "z0", "nodal_state", "nodal_multipliers")
 
 def save(solution, path):
     """Write a solution to an HDF5 file; an older file there is replaced only when the new one is complete.
+
+    Costs of controls, which may be formulas, are left out of the system; the objective is among the statistics.
 
     Parameters
     ----------
@@ -41,7 +46,7 @@ def save(solution, path):
 
 def create(file, solution, n_elements, start, z0):
     """Write what describes a solution of that many elements, from time `start`, and make room for its arrays."""
-    data = {"system": describe(solution.system), "element": _describe(solution.element),
+    data = {"system": describe(_without_costs(solution.system)), "element": _describe(solution.element),
             "status": solution.status.as_dict(), "statistics": solution.statistics}
     texts = {name: json.dumps(value, default=lambda number: number.tolist()) for name, value in data.items()}
     file.attrs.update(format=FORMAT, format_version=VERSION, timefem_version=_version(), **texts)
@@ -96,6 +101,7 @@ def load(path):
         raise InputError(f"{path} cannot be read as a timefem solution: {error}") from None
     try:
         system, element, status = build(data["system"]), build_element(data["element"]), Status(**data["status"])
+        system = _with_carrier(system, element)
     except (InputError, KeyError, TypeError) as error:
         raise InputError(f"{path}: {error}") from None
     n = len(arrays["t"]) - 1
@@ -155,22 +161,50 @@ def replacing(path):
         temporary.unlink(missing_ok=True)
 
 
+def _without_costs(system):
+    """The system without parts that have no part in the motion."""
+    if not any(isinstance(part, Cost | derived.Carrier) for part in system.parts):
+        return system
+    if system.complete is not None:
+        return keep_constraints(_without_costs(system.complete), system.kept)
+    return System([part for part in system.parts if not isinstance(part, Cost | derived.Carrier)],
+                  redundant=system.redundant)
+
+
+def _with_carrier(system, element):
+    """The system with what elements with constants need."""
+    while isinstance(element, derived.Derived) and not isinstance(element, derived.WithConstants):
+        element = element.element
+    if not isinstance(element, derived.WithConstants):
+        return system
+    if system.complete is not None:
+        return keep_constraints(_with_carrier(system.complete, element), system.kept)
+    return System([*system.parts, derived.Carrier(element.n)], redundant=system.redundant)
+
+
 def _describe(element):
     name = type(element).__name__
-    if getattr(elements, name, None) is not type(element):
+    if _element_class(name) is not type(element):
         raise InputError(f"the solution cannot be saved: {name} is not an element of timefem")
     values = {f.name: getattr(element, f.name) for f in dataclasses.fields(element)}
-    return {"class": name, **{key: plain(f"{name} cannot be saved: {key}", v) for key, v in values.items()}}
+    return {"class": name, **{key: _describe(v) if isinstance(v, elements.TimeElement) else
+                              plain(f"{name} cannot be saved: {key}", v) for key, v in values.items()}}
 
 
 def build_element(description):
     """The time element of a description in a file."""
     values = dict(description)
     name = values.pop("class")
-    cls = getattr(elements, str(name), None)
-    if not (isinstance(cls, type) and issubclass(cls, elements.TimeElement)):
+    cls = _element_class(str(name))
+    if cls is None:
         raise InputError(f"unknown element {name!r}")
-    return cls(**values)
+    return cls(**{key: build_element(v) if isinstance(v, dict) else v for key, v in values.items()})
+
+
+def _element_class(name):
+    """Class of a time element, those with controls included, by its name."""
+    found = (getattr(module, name, None) for module in (elements, derived, servo))
+    return next((c for c in found if isinstance(c, type) and issubclass(c, elements.TimeElement)), None)
 
 
 def _version():

@@ -75,6 +75,20 @@ def plot_constraints(solution, ax=None):
     return ax
 
 
+def plot_controls(solution, ax=None):
+    """Controls of all actuators over time, of problems that determine them; they may jump between elements.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    inside = np.linspace(0.0, 1.0, 7)[1:-1]
+    times = (solution.t[:-1, None] + np.diff(solution.t)[:, None] * inside).ravel()
+    names = [f"{solution.system.label(part)} {i + 1}" for part in solution.system.parts
+             for i in range(part.n_controls)]
+    return _lines(ax, times, dict(zip(names, solution.controls(times).T, strict=True)), "controls [N, N m]")
+
+
 def plot_snapshots(solution, times, body=None, ax=None, spacing=None):
     """Bodies as boxes in space at chosen times, as in May & Betsch, Figs. 2 and 9.
 
@@ -179,7 +193,7 @@ def _axes(ax):
 def _lines(ax, t, lines, ylabel):
     """Lines over time in the common style; the values are not shifted, and round-off does not fill the axis."""
     ax = _axes(ax)
-    for (label, values), style, colour in zip(lines.items(), STYLES, COLOURS, strict=False):
+    for (label, values), style, colour in zip(lines.items(), itertools.cycle(STYLES), itertools.cycle(COLOURS)):
         ax.plot(t, values, style, color=colour, label=label, linewidth=1.5, marker="o" if len(t) == 1 else None)
     if len(t) > 1:
         ax.set_xlim(t[0], t[-1])

@@ -114,6 +114,21 @@ class Solution:
             first += part.n_controls
         raise InputError(f"{actuator!r} is no actuator of the system")
 
+    def costates(self, t):
+        """Costates of the equations of motion of an optimal control problem, shape t.shape + (n_z,).
+
+        Multipliers of the discrete equations, per unit of time: the gradient of the cost by a disturbance of
+        `(dp/dt, dq/dt)`, in the order of `z`.
+        """
+        return self.field("costate of state", t)
+
+    @property
+    def objective(self):
+        """Cost of an optimal control problem."""
+        if "objective" not in self.statistics:
+            raise InputError("the solution has no objective: it is not of an optimal control problem")
+        return self.statistics["objective"]
+
     def _interpolate(self, values, basis, t):
         t = np.asarray(t, float)
         if len(self.t) == 1:
@@ -353,6 +368,12 @@ class Solution:
         from .plots import plot_constraints
 
         return plot_constraints(self, ax)
+
+    def plot_controls(self, ax=None):
+        """Controls over time; see `timefem.solution.plots.plot_controls`."""
+        from .plots import plot_controls
+
+        return plot_controls(self, ax)
 
     def plot_snapshots(self, times, body=None, ax=None, spacing=None):
         """Bodies as boxes at chosen times; see `timefem.solution.plots.plot_snapshots`."""

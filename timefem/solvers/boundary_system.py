@@ -98,7 +98,7 @@ class BoundarySystem(ChainSystem):
         lists += [merged for _, merged, _, _ in self._head]
         lengths += [len(merged) for _, merged, _, _ in self._head]
         self._middle = slice(p.indptr[head], p.indptr[stop])
-        lists.append(p.indices[self._middle] + shift)
+        lists.append(p.indices[self._middle] + shift if shift else p.indices[self._middle])
         lengths = np.concatenate([lengths, np.diff(p.indptr[head:stop + 1]), [len(m) for _, m, _, _ in self._tail],
                                   [len(last)] * end.n_rows]).astype(np.int64)
         lists += [merged for _, merged, _, _ in self._tail] + [np.tile(last, end.n_rows)]
@@ -106,10 +106,16 @@ class BoundarySystem(ChainSystem):
         for s, a, b in zip(starts, (start.n_unknowns, start.n_rows), (end.n_unknowns, end.n_rows), strict=True):
             s[1:] += a
             s[-1] += b
-        indices = np.concatenate(lists)
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
         self.pattern = SimpleNamespace(
-            indptr=np.concatenate([[0], np.cumsum(lengths)]).astype(p.indptr.dtype), indices=indices.astype(
-                p.indices.dtype), column_starts=starts[0], row_starts=starts[1], n_columns=n, n_rows=n)
+            indptr=indptr.astype(p.indptr.dtype),
+            indices=np.concatenate(lists, dtype=p.indices.dtype, casting="same_kind"),
+            column_starts=starts[0], row_starts=starts[1], n_columns=n, n_rows=n)
+        # the entries of the chain are assembled where the rows that get no entries of the blocks have them; those of
+        # the other rows lie where these rows go, and are read before
+        self.data = np.empty(indptr[-1])
+        self._before = int(indptr[start.n_rows + head] - p.indptr[head])
+        self.assembler.assemble_into(self.data[self._before:self._before + p.nnz])
 
     @property
     def n_unknowns(self):
@@ -162,7 +168,7 @@ class BoundarySystem(ChainSystem):
         residual[len(residual) - n_last:] += last[:n_last]
 
         def merged(places, jacobian):
-            out = []
+            out = [np.zeros(0)]
             for (row, columns, own, of_block), added in zip(places, jacobian, strict=False):
                 values = np.zeros(len(columns))
                 values[own] = data[p.indptr[row]:p.indptr[row + 1]]
@@ -170,9 +176,9 @@ class BoundarySystem(ChainSystem):
                 out.append(values)
             return out
 
-        self.data = np.concatenate([first_jacobian[n_first:].ravel(), *merged(self._head, first_jacobian),
-                                    data[self._middle], *merged(self._tail, last_jacobian),
-                                    last_jacobian[n_last:].ravel()])
+        head = np.concatenate([first_jacobian[n_first:].ravel(), *merged(self._head, first_jacobian)])
+        tail = np.concatenate([*merged(self._tail, last_jacobian), last_jacobian[n_last:].ravel()])
+        self.data[:len(head)], self.data[len(self.data) - len(tail):] = head, tail
         self.seconds["assemble"] += time.perf_counter() - start
         return np.concatenate([first[n_first:], residual, last[n_last:]])
 

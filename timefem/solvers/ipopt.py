@@ -6,11 +6,13 @@ and of the tangent of `OptimalChain`, evaluated by the same element kernels, wit
 
 import numpy as np
 
+from .optimal_chain import units
 from .path import PathRows
 from .status import Status
 
 ITERATIONS = 1000
 TOLERANCE = 1e-9
+SHORTEST = 1e-6  # duration over its guess
 REASONS = {"Infeasible_Problem_Detected": "infeasible", "Maximum_Iterations_Exceeded": "not converged",
            "Restoration_Failed": "infeasible"}
 
@@ -97,11 +99,12 @@ class _Nlp:
         now, size = chain.scaled(self.base), chain.sizes
         for bound, values in ((lower, problem.bounds[0]), (upper, problem.bounds[1])):
             bound[at] = values / size[at] - now[at]
-        if problem.free_time:
-            at = chain.columns_of("constants")[..., 0]
-            shortest = np.where(np.isfinite(problem.t_end_bounds), problem.t_end_bounds, (1e-6, np.inf))
-            low, high = shortest / chain.mesh.nodes[-1]
-            lower[at], upper[at] = low - now[at], high - now[at]
+        if problem.unknown_names:
+            at = chain.columns_of("constants")
+            limits = problem.number_bounds / units(problem)
+            if problem.free_time:
+                limits[0, 0] = max(limits[0, 0], SHORTEST)
+            lower[at], upper[at] = limits[0] - now[at], limits[1] - now[at]
         return lower[self.primal], upper[self.primal]
 
     def place(self, change, costates):
@@ -172,17 +175,17 @@ class _Nlp:
             return run
 
         def make(name, inputs, names, outputs, function):
-            return _callback(name, inputs, names[0], [s for s, _ in outputs], names[1], guarded(function))
+            return _callback(name, inputs, names[0], outputs, names[1], guarded(function))
 
         names = ["x", "p"], ["x", "p", "lam_f", "lam_g"]
         return {
-            "nlp": make("nlp", at, (names[0], ["f", "g"]), [(scalar, 0), (rows, 0)],
+            "nlp": make("nlp", at, (names[0], ["f", "g"]), [scalar, rows],
                         lambda v, p: [self._objective(v), self._rows(v)]),
-            "grad_f": make("grad_f", at, (names[0], ["f", "grad_f_x"]), [(scalar, 0), (ca.Sparsity.dense(self.n, 1), 0)],
+            "grad_f": make("grad_f", at, (names[0], ["f", "grad_f_x"]), [scalar, v],
                            lambda v, p: [self._objective(v), self._gradient(v)]),
-            "jac_g": make("jac_g", at, (names[0], ["g", "jac_g_x"]), [(rows, 0), (self.jacobian, 0)],
+            "jac_g": make("jac_g", at, (names[0], ["g", "jac_g_x"]), [rows, self.jacobian],
                           lambda v, p: [self._rows(v), ca.DM(self.jacobian, self._jacobian(v))]),
-            "hess_lag": make("hess_lag", multiplied, (names[1], ["triu_hess_gamma_x_x"]), [(self.hessian, 0)],
+            "hess_lag": make("hess_lag", multiplied, (names[1], ["triu_hess_gamma_x_x"]), [self.hessian],
                              lambda v, p, f, g: [ca.DM(self.hessian, self._hessian(v, float(f[0]), g))]),
         }
 

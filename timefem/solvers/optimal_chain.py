@@ -25,7 +25,7 @@ class OptimalChain(BoundarySystem):
     mesh, scaling, backend, options
         As in `ChainSystem`.
     hold : bool
-        Keep the constants (the final time) as they are.
+        Keep the unknown numbers (the final time) as they are.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class OptimalChain(BoundarySystem):
     def __init__(self, problem, plan, mesh, scaling, backend="chain", options=None, hold=False):
         self.problem = problem
         free = tuple(np.array(mask) for mask in _free(plan, hold))
-        start, end = EndBlock.none(plan.columns.n_node), _end_block(problem, plan, mesh)
+        start, end = EndBlock.none(plan.columns.n_node), _end_block(problem, plan)
         super().__init__(plan, mesh, scaling, free, free, start, end, backend, options)
         self._weights = [np.ones(0), np.ones(end.n_rows)]  # conditions have rows of unit gradient already
         c = plan.columns
@@ -92,20 +92,20 @@ class OptimalChain(BoundarySystem):
     def _end_cost(self):
         import casadi as ca
 
-        z, t = ca.SX.sym("z", self.plan.system.n_z), ca.SX.sym("t")
-        return ca.Function("end_cost", [z, t], [self.problem.terminal(z, t)])
+        z, numbers = ca.SX.sym("z", self.plan.system.n_z), ca.SX.sym("numbers", len(self.problem.guesses))
+        return ca.Function("end_cost", [z, numbers], [self.problem.terminal(z, numbers)])
 
     def objective(self, x):
         """Integral of the cost and end cost."""
         chain = self.split(x)[1]
         running = float(self._functional.evaluate(chain)[0].sum())
-        node = chain[len(chain) - self.plan.columns.n_node:]
-        stretch = _stretch(self.problem, self.plan, node)
-        return running + float(self._end_cost(node[:self.plan.system.n_z], self.mesh.nodes[-1] * stretch))
+        return running + float(self._end_cost(chain[len(chain) - self.plan.columns.n_node:][:self.plan.system.n_z],
+                                              self.numbers(x)))
 
-    def stretch(self, x):
-        """Final time over that of the mesh."""
-        return float(_stretch(self.problem, self.plan, self.split(x)[1][:self.plan.columns.n_node]))
+    def numbers(self, x):
+        """Unknown numbers of the problem, with free time the duration first."""
+        chain = self.split(x)[1]
+        return np.array(chain[len(chain) - self.plan.columns.n_node:][_constants(self.plan)]) * units(self.problem)
 
 
 def _free(plan, hold):
@@ -126,20 +126,29 @@ def _free(plan, hold):
     return free
 
 
-def _stretch(problem, plan, node):
-    if not problem.free_time:
-        return 1.0
-    return node[int(plan.columns.fields[list(plan.element.trial).index("constants")][0, 0])]
+def _constants(plan):
+    """Places of the constants in the dofs of a node."""
+    names = list(plan.element.trial)
+    return plan.columns.fields[names.index("constants")][0].tolist() if "constants" in names else []
 
 
-def _end_block(problem, plan, mesh):
+def units(problem):
+    """Unknown numbers over constants: the first of them is the length of time over that of the mesh."""
+    values = np.ones(len(problem.guesses))
+    if problem.free_time:
+        values[0] = problem.t_span[1] - problem.t_span[0]
+    return values
+
+
+def _end_block(problem, plan):
     """Conditions at the end with their costates, and the gradient of end cost and conditions by the node."""
     import casadi as ca
 
-    n = plan.columns.n_node
-    node = ca.SX.sym("node", n)
-    t, z = mesh.nodes[-1] * _stretch(problem, plan, node), node[:plan.system.n_z]
-    rows = problem.conditions(z, t)
+    node = ca.SX.sym("node", plan.columns.n_node)
+    places = _constants(plan)
+    numbers = (node[places] if places else ca.SX(0, 1)) * units(problem)
+    z = node[:plan.system.n_z]
+    rows = problem.conditions(z, numbers)
     costates = ca.SX.sym("costates", rows.numel())
-    total = problem.terminal(z, t) + ca.dot(costates, rows)
+    total = problem.terminal(z, numbers) + ca.dot(costates, rows)
     return EndBlock(node, costates, rows, ca.gradient(ca.SX(total), node))

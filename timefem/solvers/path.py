@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from .optimal_chain import units
+
 
 class PathRows:
-    """Values g(z, u, t) <= 0 at all nodes of the state in every element, row by row in time.
+    """Values g(z, u, t, numbers) <= 0 at all nodes of the state in every element, row by row in time.
 
     The controls there are interpolated from their nodal values, so that one value u depends on a few unknowns.
 
@@ -18,8 +20,12 @@ class PathRows:
 
         self.chain, problem, plan = chain, chain.problem, chain.plan
         element, n_z, n_u = plan.element, plan.system.n_z, problem.n_controls
-        z, u, t = ca.SX.sym("z", n_z), ca.SX.sym("u", n_u), ca.SX.sym("t")
-        values, w = problem.path_values(z, u, t), ca.vertcat(z, u, t)
+        z, u, c = ca.SX.sym("z", n_z), ca.SX.sym("u", n_u), ca.SX.sym("c", len(problem.guesses))
+        tau = ca.SX.sym("tau")  # time on the mesh
+        t0 = problem.t_span[0]
+        numbers = c * units(problem)
+        t = t0 + (tau - t0) * c[0] if problem.free_time else tau
+        values, w = problem.path_values(z, u, t, numbers), ca.vertcat(z, u, c)
         weights = ca.SX.sym("weights", values.numel())
         jacobian, hessian = ca.jacobian(values, w), ca.triu(ca.hessian(ca.dot(weights, values), w)[0])
         self._rows, self._columns = (np.array(x, int) for x in jacobian.sparsity().get_triplet())
@@ -30,26 +36,27 @@ class PathRows:
         self.n_points, self.n_values = len(self._times), values.numel()
         self.n_rows = self.n_points * self.n_values
         self._function, self._jacobian, self._hessian = (
-            ca.Function("path", [w, weights], [ca.densify(f)]).map(self.n_points)
+            ca.Function("path", [w, tau, weights], [ca.densify(f)]).map(self.n_points)
             for f in (values, _nonzeros(jacobian), _nonzeros(hessian)))
         self._place()
 
     def _place(self):
-        """Unknowns that each component of w = (z, u, t) at each point depends on, and how: (n_points, n_w, n_shapes)."""
+        """Unknowns that the components of w = (z, u, c) at each point depend on, and how: (n_points, n_w, n_shapes)."""
         chain, problem = self.chain, self.chain.problem
         states, controls, size = chain.columns_of("state"), chain.columns_of("controls"), chain.sizes
         n_e, n_nodes, n_z = states.shape
         n_shapes, n_u = controls.shape[1:]
-        unknown = np.full((n_e, n_nodes, n_z + n_u + 1, n_shapes), -1)
+        n_c = len(problem.guesses)
+        unknown = np.full((n_e, n_nodes, n_z + n_u + n_c, n_shapes), -1)
         factor = np.zeros(unknown.shape)
         unknown[:, :, :n_z, 0], factor[:, :, :n_z, 0] = states, 1.0
-        unknown[:, :, n_z:-1] = controls.transpose(0, 2, 1)[:, None]
-        factor[:, :, n_z:-1] = self._shapes[:, None, :]
-        if problem.free_time:
-            unknown[:, :, -1, 0] = chain.columns_of("constants")[:, :1, 0]
-            factor[:, :, -1, 0] = self._times.reshape(n_e, n_nodes)
+        unknown[:, :, n_z:n_z + n_u] = controls.transpose(0, 2, 1)[:, None]
+        factor[:, :, n_z:n_z + n_u] = self._shapes[:, None, :]
+        if n_c:
+            unknown[:, :, n_z + n_u:, 0] = chain.columns_of("constants")[:, :1]
+            factor[:, :, n_z + n_u:, 0] = 1.0
         factor = np.where(unknown >= 0, factor * size[unknown], 0.0)
-        self._unknown, self._factor = (x.reshape(self.n_points, n_z + n_u + 1, n_shapes) for x in (unknown, factor))
+        self._unknown, self._factor = (x.reshape(self.n_points, n_z + n_u + n_c, n_shapes) for x in (unknown, factor))
 
     def number(self, number):
         """Take the numbers of the unknowns in the nonlinear program."""
@@ -71,10 +78,10 @@ class PathRows:
         state, _, others = self.chain.plan.unpack(self.chain.split(x)[1])
         z = state.reshape(self.n_points, -1)
         u = np.einsum("ps,esa->epa", self._shapes, others["controls"]).reshape(self.n_points, -1)
-        t = self._times
-        if self.chain.problem.free_time:
-            t = t * np.repeat(others["constants"][:, 0, 0], self.n_points // len(state))
-        return np.concatenate([z, u, t[:, None]], axis=1).T, weights.reshape(self.n_points, -1).T
+        values = [z, u]
+        if "constants" in others:
+            values.append(np.repeat(others["constants"][:, 0], self.n_points // len(state), axis=0))
+        return np.concatenate(values, axis=1).T, self._times[None], weights.reshape(self.n_points, -1).T
 
     def values(self, x):
         """g at all points, shape (n_rows,)."""

@@ -28,7 +28,7 @@ def check_reach(chain, x):
     n_end = chain.blocks[1].n_unknowns
     controls = chain.columns_of("controls")
     inputs = controls.ravel()
-    if problem.free_time:
+    if problem.unknown_names:
         inputs = np.append(inputs, chain.columns_of("constants")[0, 0])
     n = chain.n_unknowns
     if len(inputs) < n_end:
@@ -56,8 +56,8 @@ def check_reach(chain, x):
         return
     combination = np.abs(vectors[:, -1]) @ np.abs(problem.conditions.combinations)
     name = problem.conditions.names[int(np.argmax(combination))]
-    raise InputError(f"the end cannot be reached at the guess: no actuator moves the {name}; leave it out of `end`, add "
-                     "an actuator, or give another guess")
+    raise InputError(f"the end cannot be reached at the guess: no actuator moves the {name}; leave it out of `end`, "
+                     "add an actuator, or give another guess")
 
 
 def _check_controls(problem, chain, lu, by_inputs, controls, motion):

@@ -18,11 +18,11 @@ def solve_saddle(chain, x, settings, on_iteration=lambda iteration, norm, x: Non
     """Find a stationary point of the Lagrangian, `J(x) + y . c(x)`, by steps that lead downhill.
 
     The linearisation takes a share of the costates y. None is Gauss-Newton: only the cost curves the Lagrangian, so
-    that its Hessian W is as definite as that of the cost, and the step gives new costates. All is Newton's method, which
-    takes over close to the solution, and from a start with costates. A step s is taken only where the Lagrangian curves
-    upwards along its primal part, `s.W s > 0` (the test of Chiang & Zavala, Comput. Optim. Appl. 64 (2016), which needs
-    no inertia); else it leads uphill, to a saddle point, and the way back is taken if that leads downhill, or the step is
-    repeated with half the share. A line search demands that the merit function
+    that its Hessian W is as definite as that of the cost, and the step gives new costates. All is Newton's method,
+    which takes over close to the solution, and from a start with costates. A step s is taken only where the Lagrangian
+    curves upwards along its primal part, `s.W s > 0` (the test of Chiang & Zavala, Comput. Optim. Appl. 64 (2016),
+    which needs no inertia); else it leads uphill, to a saddle point, and the way back is taken if that leads downhill,
+    or the step is repeated with half the share. A line search demands that the merit function
     `J + sum_i w_i |c_i|` falls, with weights w_i above |y_i| as by Powell (1978), under which such steps go downhill; a
     full Newton step is taken as well when it halves the residual, and a step that fails is tried once more with a
     second-order correction.

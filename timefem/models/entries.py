@@ -1,0 +1,40 @@
+"""Entries of model files: functions of time, references to bodies, and errors that name the entry."""
+
+import re
+from contextlib import contextmanager
+
+from ..errors import InputError
+from ..mechanics import Polynomial, Ramp, Sine, Spline, Step, Table, Transfer, TrianglePulse
+from .document import suggest
+
+FUNCTIONS = {"ramp": Ramp, "triangle": TrianglePulse, "step": Step, "sine": Sine, "table": Table, "transfer": Transfer,
+             "polynomial": Polynomial, "spline": Spline}
+
+
+@contextmanager
+def naming(document, keys, entry):
+    """Give errors the file, the line and the key: of the entry, or of what in it the message names first."""
+    try:
+        yield
+    except InputError as error:
+        words = re.findall(r"\w+", str(error))
+        named = [word for word in words if word in entry and word not in ("type", "body", "bodies", *keys)]
+        raise document.error((*keys, *named[:1]), str(error)) from None
+
+
+def value_of(document, keys, value):
+    """A value of a file, with functions of time in place of their tables."""
+    if isinstance(value, list):
+        return [value_of(document, (*keys, i), v) for i, v in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    (kind, arguments), = value.items()
+    with naming(document, (*keys, kind), arguments):
+        return FUNCTIONS[kind](**arguments)
+
+
+def find(document, keys, name, known, what="body"):
+    """What has that name in a file."""
+    if name not in known:
+        raise document.error(keys, f"there is no {what} {name!r}; {suggest(name, known)}")
+    return known[name]

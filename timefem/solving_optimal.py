@@ -1,0 +1,43 @@
+"""Optimal control solved."""
+
+from . import validate
+from .assembly import TimeMesh
+from .errors import InputError
+from .solution import Solution
+from .solvers.optimal import solve_optimal
+
+
+def solve_optimal_control(problem, element, n_elements=None, mesh=None, *, guess=None, driver=None, backend=None,
+                          newton=None, scaling="full", petsc_options=None):
+    """Solve a problem of optimal control; `solve` calls this, see there for the arguments.
+
+    Returns
+    -------
+    Solution
+        With the fields "controls" and "costate of ...", `objective`, and `parameters` where numbers are unknown.
+    """
+    if driver not in (None, "global"):
+        raise InputError(f"driver={driver!r}: optimal control ties all elements together; leave driver out")
+    if isinstance(guess, str):
+        raise InputError(f"guess must be a function t -> z, nodal states or a Solution, not {guess!r}")
+    if problem.bounded and backend not in (None, "chain"):
+        raise InputError(f"backend={backend!r}: problems with bounds are solved by IPOPT, with its own linear solver; "
+                         "leave backend out")
+    if mesh is None:
+        validate.integer("n_elements", n_elements, minimum=1)
+        kinks = [t for t in problem.system.kinks if problem.t_span[0] < t < problem.t_span[1]]
+        mesh = TimeMesh.uniform(problem.t_span, max(n_elements, len(kinks) + 1), through=kinks)
+    backend = backend or "chain"
+    element, system, outcome, numbers, objective = solve_optimal(
+        problem, element, mesh, backend=backend, options=petsc_options, guess=guess, settings=newton, scaling=scaling)
+    iterations = int(outcome.iterations[0])
+    statistics = {"driver": "global", "backend": "ipopt" if problem.bounded else backend, "n_ranks": 1,
+                  "newton_iterations": {"max": iterations, "mean": float(iterations)}, "n_elements": mesh.n_elements,
+                  "n_unknowns": outcome.n_unknowns, "seconds": outcome.seconds,
+                  "backward_error": outcome.backward_error, "objective": objective,
+                  "parameters": dict(zip(problem.unknown_names, map(float, numbers), strict=True))}
+    t, (t0, t1) = mesh.nodes, problem.t_span
+    if problem.free_time:
+        t = t0 + (t - t0) * (numbers[0] / (t1 - t0))
+    return Solution(system, element, t, problem.z0, outcome.state, outcome.multipliers, outcome.status, statistics,
+                    outcome.others)
