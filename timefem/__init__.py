@@ -1,5 +1,10 @@
 """timefem: sparse finite elements in time for mechanics."""
 
+import os
+
+# With colorama installed Numba resets the colours of the terminal at exit: under mpirun, in the output of every rank
+os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
+
 from . import studies
 from .assembly import TimeMesh
 from .elements import BubnovGalerkin, ElementBatch, LagrangeBasis, MixedGalerkin, TimeElement, gauss_legendre

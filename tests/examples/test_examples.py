@@ -63,3 +63,20 @@ def test_as_a_script(tmp_path):
     assert run.returncode == 0, run.stderr
     assert "force at the start: 247.08" in run.stdout
     assert (tmp_path / "new" / "folder" / "physical_pendulum.png").exists()
+
+
+def test_reorientation(tmp_path):
+    module = example("reorientation")
+    result = module.main(degree=3, n_elements=60)
+    assert result["objective"] == pytest.approx(module.KNOWN, rel=1e-9)
+    module.plot(result, tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+
+def test_swing_up(tmp_path):
+    module = example("swing_up")
+    result = module.main(n_elements=50)
+    assert abs(result["bounded"]["torque"]).max() <= module.BOUND * (1 + 1e-6) < abs(result["free"]["torque"]).max()
+    assert result["bounded"]["effort"] > result["free"]["effort"]
+    module.plot(result, tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 10_000

@@ -169,7 +169,10 @@ class Effort(Cost):
 
     def __init__(self, actuator, weights=1.0, name=None):
         super().__init__(None, (actuator,), (), name)
-        self.own_parameters = np.broadcast_to(np.asarray(weights, float), (actuator.n_controls,)).copy()
+        weights = np.full(actuator.n_controls, weights) if np.ndim(weights) == 0 else weights
+        self.own_parameters = validate.array("Effort: weights", weights, (actuator.n_controls,))
+        if np.any(self.own_parameters <= 0):
+            raise InputError(f"Effort: weights must be positive, not {self.own_parameters.tolist()}")
 
     @property
     def kind(self):

@@ -8,7 +8,7 @@ from ..mechanics import Actuator, Cost, System
 from ..mechanics.formula import call, call_vector, check_symbols
 from ..mechanics.unknowns import number_of
 from .boundary_conditions import End
-from .end_state import EndConditions
+from .end_conditions import EndConditions
 from .initial_value import InitialValueProblem
 
 

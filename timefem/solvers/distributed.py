@@ -23,7 +23,7 @@ def slab_ends(n_elements, n_ranks, by_slabs):
     if by_slabs and n_ranks > 1:
         share[:] = 1 / SLAB_WORK[1]
         share[0], share[-1] = 1 / SLAB_WORK[0], 1 / SLAB_WORK[2]
-    ends = np.floor(n_elements * np.cumsum(share) / share.sum() + 0.5).astype(int)
+    ends = np.floor(n_elements * np.cumsum(share) / share.sum() + 1e-9).astype(int)
     ends = np.maximum(ends, np.arange(1, n_ranks + 1))  # an element each, at least
     ends = np.minimum(ends, n_elements - n_ranks + np.arange(1, n_ranks + 1))
     return [0, *ends.tolist()]

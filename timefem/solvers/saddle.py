@@ -52,7 +52,8 @@ def solve_saddle(chain, x, settings, on_iteration=lambda iteration, norm, x: Non
             return x, Status.failure("not finite", history=history, **chain.worst(point.residual, point.x))
         settled = norm <= SMALL or (norm <= ROUNDING and norm >= 0.5 * history[max(iteration - 1, 0)])
         # the next step would be shorter by the factor by which the residual fell
-        if share == 1 and settled and increment * min(1.0, norm / history[-2]) <= settings.tol_increment:
+        last = max(history[max(iteration - 1, 0)], 1e-300)
+        if iteration and share == 1 and settled and increment * min(1.0, norm / last) <= settings.tol_increment:
             return point.x, Status(True, residual_history=history)
         if on_iteration(iteration, norm, point.x):
             return point.x, Status.failure("stopped", 0, chain.mesh.nodes[0], history)
@@ -63,14 +64,12 @@ def solve_saddle(chain, x, settings, on_iteration=lambda iteration, norm, x: Non
                 step = -chain.linear_step(point.residual)
                 primal = np.where(dual, 0.0, step)
                 curvature = float(primal @ (chain.matrix() @ primal))
-                if not share or curvature >= -1e-12 * abs(step @ point.residual):
+                uphill = curvature < -1e-12 * abs(step @ point.residual)
+                found = _reversed(chain, point, primal, curvature, weights, share) if uphill else None
+                if found is None and (not uphill or not share):
                     found, weights = _line_search(chain, point, step, weights, share)
-                    if found or not share:
-                        break
-                elif share == 1:
-                    found = _reversed(chain, point, primal, curvature, weights)
-                    if found:
-                        break
+                if found or not share:
+                    break
                 share = share / 2 if share > 2 * LEAST else 0.0
                 point = _Point(chain, point.x, share)
         except SolveError as error:
@@ -136,11 +135,11 @@ def _corrected(chain, trial, share):
     return _Point(chain, chain.moved(trial.x, np.where(chain.dual, 0.0, step), -1.0), share)
 
 
-def _reversed(chain, point, primal, curvature, weights):
+def _reversed(chain, point, primal, curvature, weights, share):
     """The point against an uphill step, and the length, None where the merit does not fall."""
     merit, best = point.merit(weights), None
     for length in (1.0, 2.0, 4.0, 8.0, 16.0):
-        trial = _corrected(chain, _Point(chain, chain.moved(point.x, -length * primal, 1.0), 1.0), 1.0)
+        trial = _corrected(chain, _Point(chain, chain.moved(point.x, -length * primal, 1.0), share), share)
         if not trial.merit(weights) <= (best[0].merit(weights) if best else merit) + 1e-2 * length * curvature:
             break
         best = trial, length
@@ -154,15 +153,17 @@ def solve_minimum(chain, x, settings):
     equations allow: its negative eigenvalues are those of the reduced Hessian, and their vectors lead downhill.
     """
     history = []
-    for _ in range(ATTEMPTS + 1):
+    for attempt in range(ATTEMPTS + 1):
         x, status = solve_saddle(chain, x, settings)
         history += status.residual_history
-        if not status.success:
-            break
-        direction = _downwards(chain, x)
+        direction = _downwards(chain, x) if status.success else None
         if direction is None:
             break
-        x = chain.moved(chain.with_costates(x, 0), ESCAPE * np.abs(chain.scaled(x)[~chain.dual]).max() * direction, 1.0)
+        if attempt == ATTEMPTS:
+            status = Status.failure("not converged", 0, chain.mesh.nodes[0], history, "a stationary point, no minimum")
+            break
+        size = max(1.0, np.abs(chain.scaled(x)[~chain.dual]).max())
+        x = chain.moved(chain.with_costates(x, 0), ESCAPE * size * direction, 1.0)
     status.residual_history = history
     return x, status
 
