@@ -81,6 +81,7 @@ def test_bad_actuators_and_costs():
         tf.Cost(lambda u, q, v, t: 0, [body])
     with pytest.raises(InputError, match="must be a body"):
         tf.GeneralizedControl("crane", [[1]])
-    for weights, message in (((1, 2), "must have shape \\(3,\\)"), (-1.0, "must be positive"), ("x", "must be an array")):
+    cases = ((1, 2), "must have shape \\(3,\\)"), (-1.0, "must be positive"), ("x", "must be an array")
+    for weights, message in cases:
         with pytest.raises(InputError, match=message):
             tf.Effort(tf.ControlTorque(body), weights)
