@@ -77,6 +77,6 @@ def test_swing_up(tmp_path):
     module = example("swing_up")
     result = module.main(n_elements=50)
     assert abs(result["bounded"]["torque"]).max() <= module.BOUND * (1 + 1e-6) < abs(result["free"]["torque"]).max()
-    assert result["bounded"]["effort"] > result["free"]["effort"]
+    assert max(abs(result[name]["height"][-1] - 0.5) for name in ("free", "bounded")) < 1e-8
     module.plot(result, tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 10_000
