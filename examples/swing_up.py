@@ -1,7 +1,8 @@
 """A pendulum whose motor is too weak to lift it is swung up, with bounds on the torque, by as little effort as needed.
 
 The motor gives 2.5 N m, the weight asks for 4.9 N m at the horizontal. The minimum without bounds is the guess for the
-one with bounds; both are local minima, and the second may well be the lower one. Prints both efforts, and draws angle and torque over time.
+one with bounds; both are local minima, and the second may well be the lower one. Prints both efforts, and draws angle
+and torque over time.
 """
 
 import argparse
