@@ -23,7 +23,6 @@ from timefem.assembly import Scaling
 from timefem.elements import ElementPlan
 from timefem.solvers.chain import ChainLU
 from timefem.solvers.chain_system import ChainSystem
-from timefem.solvers.guess import initial_guess
 
 
 def make_tangent(n_blocks, h=0.0125):
@@ -31,10 +30,10 @@ def make_tangent(n_blocks, h=0.0125):
     body = tf.RigidBody(100, [100 * 101 / 12, 100 * 2 / 12, 100 * 101 / 12])
     system = tf.System([body, tf.FixedPoint(body, [0, -5, 0])], gravity=[0, 0, -9.81])
     mesh, element = tf.TimeMesh.uniform((0, h * n_blocks), n_blocks), tf.BubnovGalerkin(1)
-    z0 = tf.InitialValueProblem(system, {body: tf.Pose(position=[0, 5, 0])}, (0, h * n_blocks)).z0
-    plan = ElementPlan(system, element)
-    chain = ChainSystem(plan, mesh, Scaling.of("full", system, element, 0, z0))
-    chain.evaluate(plan.columns.pack(*initial_guess("mg1", system, element, mesh, z0)))
+    problem = tf.InitialValueProblem(system, {body: tf.Pose(position=[0, 5, 0])}, (0, h * n_blocks))
+    chain = ChainSystem(ElementPlan(system, element), mesh, Scaling.of("full", system, element, 0, problem.z0))
+    guess = tf.solve(problem, tf.MixedGalerkin(1), n_blocks, progress=False)
+    chain.evaluate(chain.plan.pack(mesh, guess.nodal_state, guess.nodal_multipliers))
     pattern = chain.assembler.pattern
     matrix = sp.csr_matrix((chain.data, pattern.indices, pattern.indptr))
     return matrix, pattern.column_starts, pattern.row_starts

@@ -3,13 +3,11 @@
     python benchmarks/bench_core.py [--quick] [--json]
 """
 
-import argparse
-import json
-import statistics
 import time
 
 import numpy as np
 import reference
+from _common import interleaved, quick_or_json
 
 import timefem as tf
 from timefem.assembly import Scaling
@@ -21,19 +19,6 @@ from timefem.solvers.newton import Newton
 
 H = 0.0125
 TOLERANCES = dict(tol_residual=1e-13, tol_increment=1e-8)
-
-
-def interleaved(*functions, repeats):
-    """Median seconds of each function, called in turn."""
-    for f in functions:
-        f()
-    seconds = [[] for _ in functions]
-    for _ in range(repeats):
-        for f, s in zip(functions, seconds, strict=True):
-            start = time.perf_counter()
-            f()
-            s.append(time.perf_counter() - start)
-    return [statistics.median(s) for s in seconds]
 
 
 def spinning_box(t_end):
@@ -117,14 +102,10 @@ def main(quick=False):
             bench_global(100_000 // n, 5)]
 
 
+def show(results):
+    for r in results:
+        print(", ".join(f"{k}: {v:.3g}" if isinstance(v, float) else f"{k}: {v}" for k, v in r.items()))
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
-    results = main(arguments.quick)
-    if arguments.json:
-        print(json.dumps(results))
-    else:
-        for r in results:
-            print(", ".join(f"{k}: {v:.3g}" if isinstance(v, float) else f"{k}: {v}" for k, v in r.items()))
+    quick_or_json(__doc__, main, show)

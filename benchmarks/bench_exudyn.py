@@ -28,14 +28,11 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "
 sys.exudynFast = True
 
 import numpy as np  # noqa: E402
+from _common import PreparedMarch, exudyn_steps, time_at  # noqa: E402
 from bench_chain_of_bodies import chain  # noqa: E402
 
 import timefem as tf  # noqa: E402
-from timefem.assembly import Scaling  # noqa: E402
 from timefem.cases import mechanisms  # noqa: E402
-from timefem.elements import ElementPlan  # noqa: E402
-from timefem.solvers.march import march  # noqa: E402
-from timefem.solvers.newton import Newton  # noqa: E402
 
 TARGETS = {1e-3: 1.0, 1e-6: 5.0}  # error [m]: goal for the time of Exudyn over that of timefem
 SOLVERS = ("EXUdense", "EigenSparse")
@@ -68,28 +65,23 @@ def turned_to_z(axis):
     return np.column_stack([x, np.cross(z, x), z])
 
 
-class Timefem:
-    """A problem marched by mG(k), with everything but the march done beforehand."""
+class Timefem(PreparedMarch):
+    """A problem marched by mG(k)."""
 
     coarsest = 4
 
     def __init__(self, problem, degree):
-        self.problem, self.plan = problem, ElementPlan(problem.system, tf.MixedGalerkin(degree))
-        self.scaling = Scaling.of("full", problem.system, self.plan.element, 0, problem.z0)
-        self.multipliers = problem.system.consistent_multipliers(0, problem.z0)
+        super().__init__(problem, tf.MixedGalerkin(degree))
 
     def run(self, n):
         """Seconds of n elements, and the place of the last body (None when it fails)."""
-        mesh = tf.TimeMesh.uniform(self.problem.t_span, n)
-        start = time.perf_counter()
-        x, _, status, _ = march(self.plan, mesh, self.problem.z0, self.multipliers, self.scaling, Newton())
-        seconds = time.perf_counter() - start
-        return seconds, last_place(self.problem, self.plan.columns.unpack(x)[0]) if status.success else None
+        seconds, q = self.march(n)
+        return seconds, None if q is None else last_place(self.problem, q)
 
 
-def last_place(problem, state):
-    """Centre of the last body at the end, from the nodal states of all elements."""
-    return problem.system.bodies[-1].position(state[-1, -1, :problem.system.n_q][-7:])
+def last_place(problem, q):
+    """Centre of the last body, from all coordinates."""
+    return problem.system.bodies[-1].position(q[-7:])
 
 
 class Exudyn:
@@ -160,19 +152,10 @@ class Exudyn:
 
     def run(self, n):
         """Seconds of n steps, and the place of the last body (None when it fails)."""
-        settings = self.exu.SimulationSettings()
-        settings.timeIntegration.endTime = self.span
-        settings.timeIntegration.numberOfSteps = n
-        settings.linearSolver.solverType = getattr(self.exu.LinearSolverType, self.solver)
-        settings.parallel.numberOfThreads = 1
-        settings.solution.file.write = False
-        settings.solution.sensors.active = False
-        solver = self.exu.MainSolverImplicitSecondOrder()
-        solver.InitializeSolver(self.mbs, settings)
-        start = time.perf_counter()
-        success = solver.SolveSteps(self.mbs, settings)
-        seconds = time.perf_counter() - start
-        solver.FinalizeSolver(self.mbs, settings)
+        def change(settings):
+            settings.linearSolver.solverType = getattr(self.exu.LinearSolverType, self.solver)
+
+        seconds, success = exudyn_steps(self.exu, self.mbs, self.span, n, change)
         place = self.mbs.GetObjectOutputBody(list(self.numbers.values())[-1], self.exu.OutputVariableType.Position)
         return seconds, np.array(place) if success else None
 
@@ -215,26 +198,12 @@ def distance(place, exact):
     return float(np.linalg.norm(place - exact)) if place is not None else float("nan")
 
 
-def time_at(target, points):
-    """Seconds at an error, log-log between the points (n, error, seconds) where the error falls below for good."""
-    i = len(points)
-    while i and points[i - 1][1] <= target:
-        i -= 1
-    if i == len(points):
-        return None
-    if i == 0 or not np.isfinite(points[i - 1][1]):
-        return points[i][2]  # the coarsest solution there is is good enough
-    (_, e0, s0), (_, e1, s1) = points[i - 1], points[i]
-    part = np.log(e0 / target) / np.log(e0 / e1)
-    return float(np.exp(np.log(s0) + part * np.log(s1 / s0)))
-
-
 def measure(mechanism, repeats):
     """Results of one mechanism."""
     make, t_end = {**MECHANISMS, **SHORT_CHAIN}[mechanism]
     problem = make(t_end=t_end)
     element, n = REFERENCE
-    coarse, exact = (last_place(problem, tf.solve(problem, element, m, progress=False).nodal_state)
+    coarse, exact = (last_place(problem, tf.solve(problem, element, m, progress=False).z[-1, :problem.system.n_q])
                      for m in (n // 2, n))
     methods = {f"Exudyn {solver}": Exudyn(problem, solver) for solver in SOLVERS}
     methods |= {f"timefem mG({degree})": Timefem(problem, degree) for degree in DEGREES}
@@ -249,7 +218,7 @@ def measure(mechanism, repeats):
     result = {"mechanism": mechanism, "same mechanism": distance((4 * peers[-1] - peers[-2]) / 3, exact),
               "reference": distance(coarse, exact), "rows": [], "points": points}
     for target, goal in TARGETS.items():
-        times = {name: time_at(target, points[name]) for name in methods}
+        times = {name: time_at(target, *list(zip(*points[name], strict=True))[1:]) for name in methods}
         best = {}
         for side in ("Exudyn", "timefem"):
             reached = {name: t for name, t in times.items() if name.startswith(side) and t is not None}

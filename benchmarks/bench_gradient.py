@@ -3,11 +3,8 @@
     python benchmarks/bench_gradient.py [--quick] [--json]
 """
 
-import argparse
-import json
-
 import numpy as np
-from bench_core import interleaved
+from _common import interleaved, quick_or_json
 
 import timefem as tf
 
@@ -68,15 +65,11 @@ def main(quick=False):
             *bench("chain of 100 bodies", *chain(), 10 if quick else 40, 3 if quick else 5)]
 
 
+def show(results):
+    for r in results:
+        print(f"{r['what']}: {r['seconds']:.4f} s, Newton iteration {r['newton']:.4f} s, ratio {r['ratio']:.2f} "
+              f"(claim {r['claim']}, {'holds' if r['holds'] else 'MISSED'})")
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
-    results = main(arguments.quick)
-    if arguments.json:
-        print(json.dumps(results))
-    else:
-        for r in results:
-            print(f"{r['what']}: {r['seconds']:.4f} s, Newton iteration {r['newton']:.4f} s, ratio {r['ratio']:.2f} "
-                  f"(claim {r['claim']}, {'holds' if r['holds'] else 'MISSED'})")
+    quick_or_json(__doc__, main, show)

@@ -6,13 +6,13 @@
 import argparse
 import json
 
-from bench_core import interleaved
+from _common import interleaved
 
 import timefem as tf
 from timefem.assembly import Scaling
 from timefem.cases import find_case
 from timefem.elements import ElementPlan
-from timefem.solvers.march import march
+from timefem.solvers.march import LoopArrays, march
 from timefem.solvers.newton import Newton
 
 CLAIMS = {"reml": 0.8, "null-eml": 0.6}
@@ -26,7 +26,8 @@ def prepared_march(case, element, n_elements):
     plan = ElementPlan(system, element)
     scaling = Scaling.of("full", system, element, 0, problem.z0)
     multipliers = system.consistent_multipliers(0, problem.z0)
-    return lambda: march(plan, mesh, problem.z0, multipliers, scaling, Newton())
+    loop = LoopArrays.of(plan, scaling)
+    return lambda: march(plan, mesh, problem.z0, multipliers, scaling, Newton(), loop=loop)
 
 
 def bench(case, n_elements, repeats):

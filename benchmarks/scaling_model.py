@@ -2,8 +2,8 @@
 
     python benchmarks/scaling_model.py [--output docs/images/scaling.png] [--json]
 
-Measured here: time per element of assembly, of elimination of the last, the first and an inner slab, of solves, and of
-a block of the interface system; time per step of the march. Assumed: latency and bandwidth of a network.
+Measured here: time per element of assembly, of elimination and recovery of the whole chain, of the first, an inner
+and the last slab; of a block of the interface system; per step of the march. Assumed: a network.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
 import timefem as tf
-from timefem.assembly import Scaling
+from timefem.assembly import Assembler, Scaling
 from timefem.cases import find_case
 from timefem.elements import ElementPlan
 from timefem.solvers.chain_system import ChainSystem
@@ -36,20 +36,28 @@ def slab_times(n=5000, repeats=5):
     chain = ChainSystem(ElementPlan(problem.system, element), mesh, scale)
     march = tf.solve(problem, tf.MixedGalerkin(1), n_elements=n)
     x = chain.plan.pack(mesh, march.nodal_state, march.nodal_multipliers)
-    p = chain.assembler.pattern
     n_node = chain.plan.columns.n_node
+    every = (np.ones(n_node, bool),) * 2
     shared, none = (n_node, n_node), (0, 0)
-    kinds = {"first": (none, shared), "inner": (shared, shared), "last": (shared, none)}
-    slabs = {name: SlabLU(p.indptr, p.indices, p.column_starts, p.row_starts, *ends) for name, ends in kinds.items()}
+    kinds = {"all": (chain.assembler, none, none), "first": (chain.assembler, none, shared)}
+    behind = Assembler(chain.plan, mesh, every, every, scale)  # its first node takes part
+    kinds |= {"inner": (behind, shared, shared), "last": (behind, shared, none)}
+    slabs = {}
+    for name, (assembler, *ends) in kinds.items():
+        p = assembler.pattern
+        starts = [np.delete(s, 1) for s in (p.column_starts, p.row_starts)]  # the first block has the first node, too
+        slabs[name] = SlabLU(p.indptr, p.indices, *starts, *ends)
+    chain.evaluate(x)
+    data = {chain.assembler: chain.data, behind: behind.evaluate(x)[1]}
     taken = {name: [] for name in ("assembly", "march", *slabs)}
     for repeat in range(repeats + 1):
         start = time.perf_counter()
-        residual = chain.evaluate(x)
+        chain.evaluate(x)
         taken["assembly"].append(time.perf_counter() - start)
         for name, slab in slabs.items():
-            start = time.perf_counter()
-            slab.factor(chain.data)
-            work, reduced = slab.eliminate(residual)
+            assembler, start = kinds[name][0], time.perf_counter()
+            slab.factor(data[assembler])
+            work, reduced = slab.eliminate(np.ones(assembler.pattern.n_rows))
             slab.recover(work, np.zeros(len(reduced)))
             taken[name].append(time.perf_counter() - start)
         taken["march"].append(tf.solve(problem, tf.MixedGalerkin(1), n_elements=n).statistics["seconds"]["solve"])
@@ -79,7 +87,7 @@ def interface_time(n_node, n_blocks=1000, repeats=3):
 def iteration(p, e, c, block, n_node):
     """Model of one Newton iteration on p ranks with e elements [s]: slabs of equal work, interface on one rank."""
     share = np.where(p == 1, e, e / p)
-    work = np.where(p == 1, c["assembly"] + c["last"], c["assembly"] + np.where(p == 2, c["first"], c["inner"]))
+    work = np.where(p == 1, c["assembly"] + c["all"], c["assembly"] + np.where(p == 2, c["first"], c["inner"]))
     bytes_per_node = 8 * (2 * n_node) ** 2
     gather = np.log2(np.maximum(p, 2)) * LATENCY * 4 + p * bytes_per_node / BANDWIDTH
     return share * work + np.where(p > 1, p * block + gather, 0.0)

@@ -40,12 +40,10 @@ sys.exudynFast = True
 warnings.filterwarnings("ignore", message="(?s).*numpy function was called on a casadi value")
 import casadi as ca  # noqa: E402
 import numpy as np  # noqa: E402
+from _common import PreparedMarch, exudyn_steps, time_at  # noqa: E402
 
 import timefem as tf  # noqa: E402
-from timefem.assembly import Scaling  # noqa: E402
 from timefem.cases import find_case  # noqa: E402
-from timefem.elements import ElementPlan  # noqa: E402
-from timefem.solvers.march import march  # noqa: E402
 
 CASES = ("free-body", "heavy-top")
 TARGETS = (1e-3, 1e-6, 1e-9)  # [rad]
@@ -53,27 +51,19 @@ TOLERANCES = tuple(10.0**-k for k in range(3, 14))
 LIMIT = 2.0  # seconds: a setting that takes longer is the last of its method
 
 
-class Timefem:
+class Timefem(PreparedMarch):
     """A problem marched by one element; the setting is the number of elements."""
 
     def __init__(self, problem, element, coarsest):
         start = time.perf_counter()
-        self.problem, self.settings = problem, [coarsest * 2**k for k in range(12)]
-        self.plan = ElementPlan(problem.system, element)
-        self.scaling = Scaling.of("full", problem.system, element, 0, problem.z0)
-        self.multipliers = problem.system.consistent_multipliers(0, problem.z0)
+        super().__init__(problem, element)
+        self.settings = [coarsest * 2**k for k in range(12)]
         self.run(1)
         self.setup = time.perf_counter() - start
 
     def run(self, n):
-        mesh = tf.TimeMesh.uniform(self.problem.t_span, n)
-        start = time.perf_counter()
-        x, _, status, _ = march(self.plan, mesh, self.problem.z0, self.multipliers, self.scaling, tf.Newton())
-        seconds = time.perf_counter() - start
-        if not status.success:
-            return seconds, None
-        q = self.plan.columns.unpack(x)[0][-1, -1, :7]
-        return seconds, self.problem.system.bodies[0].rotation_matrix(q)
+        seconds, q = self.march(n)
+        return seconds, None if q is None else self.problem.system.bodies[0].rotation_matrix(q[:7])
 
 
 def fresh_setup(case, element):
@@ -291,19 +281,10 @@ class Exudyn:
         self.setup = time.perf_counter() - start
 
     def run(self, n):
-        settings = self.exu.SimulationSettings()
-        settings.timeIntegration.endTime = self.t_end
-        settings.timeIntegration.numberOfSteps = n
-        settings.timeIntegration.generalizedAlpha.computeInitialAccelerations = True
-        settings.parallel.numberOfThreads = 1
-        settings.solution.file.write = False
-        settings.solution.sensors.active = False
-        solver = self.exu.MainSolverImplicitSecondOrder()
-        solver.InitializeSolver(self.mbs, settings)
-        start = time.perf_counter()
-        success = solver.SolveSteps(self.mbs, settings)
-        seconds = time.perf_counter() - start
-        solver.FinalizeSolver(self.mbs, settings)
+        def change(settings):
+            settings.timeIntegration.generalizedAlpha.computeInitialAccelerations = True
+
+        seconds, success = exudyn_steps(self.exu, self.mbs, self.t_end, n, change)
         rotation = self.mbs.GetObjectOutputBody(self.number, self.exu.OutputVariableType.RotationMatrix)
         return seconds, np.reshape(rotation, (3, 3)) if success else None
 
@@ -354,7 +335,8 @@ def measure(case, repeats, limit):
             "setup": {name: method.setup for name, method in candidates.items()},
             "failed": {name: [s for (n, s), (found, _) in points.items() if n == name and found is False]
                        for name in candidates},
-            "seconds_at": {name: {f"{t:g}": time_at(t, c) for t in TARGETS} for name, c in curves.items()}}
+            "seconds_at": {name: {f"{t:g}": time_at(t, *([p[k] for p in c] for k in ("error", "seconds")))
+                                  for t in TARGETS} for name, c in curves.items()}}
 
 
 def attempt(method, setting):
@@ -365,19 +347,6 @@ def attempt(method, setting):
             return method.run(setting)
         except (RuntimeError, ValueError):
             return 0.0, None
-
-
-def time_at(target, curve):
-    """Seconds at an error, log-log between the points where the error falls below for good."""
-    errors, seconds = (np.array([max(p[k], 1e-16) for p in curve]) for k in ("error", "seconds"))
-    above = np.flatnonzero(errors > target)
-    i = above[-1] + 1 if len(above) else 0
-    if i == len(curve):
-        return None
-    if i == 0:
-        return float(seconds[0])
-    part = np.log(errors[i - 1] / target) / np.log(errors[i - 1] / errors[i])
-    return float(np.exp(np.log(seconds[i - 1]) + part * np.log(seconds[i] / seconds[i - 1])))
 
 
 STYLE = {"timefem mG(1)": ("#1f4e79", "o-"), "timefem mG(2)": ("#1f4e79", "s-"), "timefem mG(3)": ("#1f4e79", "^-"),

@@ -36,3 +36,12 @@ def end_error(problem, solution, exact):
 def slope(sizes, errors):
     """Fitted order of convergence."""
     return np.polyfit(np.log(sizes), np.log(errors), 1)[0]
+
+
+def assert_tangent_is_derivative(batch, h, t=0.0, *, step, atol):
+    """The tangent of an element at random dofs against central differences; `atol` relative to its largest entry."""
+    x = np.random.default_rng(4).normal(size=(1, batch.n_columns))
+    tangent = batch.dense(batch(x, h, t)[1])[0]
+    shifts = step * np.eye(batch.n_columns)
+    difference = (batch(x + shifts, h, t)[0] - batch(x - shifts, h, t)[0]).T / (2 * step)
+    np.testing.assert_allclose(tangent, difference, rtol=0, atol=atol * np.abs(tangent).max())

@@ -106,7 +106,7 @@ from .solution import Solution, load
 from .solvers.newton import Newton
 from .solvers.step_control import StepControl
 from .solving import restart, solve
-from .solving_boundary import continuation, solve_all
+from .solving_several import continuation, solve_all
 
 __version__ = "0.1.0"
 

@@ -36,14 +36,17 @@ def solve(problem, element, n_elements=None, *, mesh=None, tolerance=None, drive
         Ends of the elements, from the start to the end of the time span.
     tolerance : float or StepControl, optional
         Instead of `n_elements` and `mesh`: march on a mesh that is found on the way, so that errors at the nodes stay
-        below `tolerance`, relative to the size of the motion (see `StepControl`). Elements come in pairs of equal
-        length, and end at the kinks of the system. Boundary-value problems, and initial-value problems with
-        `driver="global"`: refine the mesh, from `n_elements` or `mesh` if given, until the estimated error at the nodes
-        is below that number, relative to the size of the motion.
+        below `tolerance`, relative to the size of the motion (see `StepControl`). Elements end at the kinks of the
+        system. All other problems, and initial-value problems with
+        `driver="global"`: refine the mesh, from `n_elements` or `mesh` if given, until the estimated errors are below
+        that number: of the states at the nodes, relative to the size of the motion, and of unknown numbers; with
+        inverse dynamics of the controls by the rows at the nodes; with optimal control of the objective, and of
+        controls and costates in the mean over time (see `timefem.solving_estimates`).
     driver : {"march", "windows", "global"}, optional
         One element at a time (elements that can be marched; their default), blocks of `window` elements, or all at
         once (default of the others). Under mpirun, "global" and "windows" with `backend="petsc"` are distributed over
-        the ranks: the elements of a window, or of the whole mesh, are shared out in contiguous slabs.
+        the ranks: the elements of a window, or of the whole mesh, are shared out in contiguous slabs. So are
+        boundary-value problems, inverse dynamics and optimal control without inequalities; each rank makes the guess.
     window : int or "auto", optional
         Elements per window, 10 unless given; the last window takes what is left. With `driver="windows"` only.
         "auto": 64 at first, then twice as many after a window of at most 5 Newton iterations and half as many after one
@@ -104,14 +107,19 @@ def solve(problem, element, n_elements=None, *, mesh=None, tolerance=None, drive
     if not isinstance(element, TimeElement):
         raise InputError(f"element must be a time element such as MixedGalerkin(degree=2), not {element!r}")
     element.check(problem.system)
+    if method is not None:
+        petsc_options = method_options(method, backend or "chain", petsc_options)
+    if petsc_options and backend != "petsc":
+        raise InputError(f"petsc_options are given, but the backend is {backend or 'chain'!r}")
     if isinstance(problem, InverseDynamics | OptimalControl):
-        others = {"tolerance": tolerance, "window": window, "gather": gather, "checkpoint": checkpoint,
-                  "checkpoint_every": checkpoint_every, "restart": restart, "method": method}
-        return _solve_for_controls(problem, element, n_elements, mesh, others, driver=driver, backend=backend,
-                                   guess=guess, newton=newton, scaling=scaling, petsc_options=petsc_options)
+        others = {"window": window, "gather": gather, "checkpoint": checkpoint, "checkpoint_every": checkpoint_every,
+                  "restart": restart}
+        return _solve_for_controls(problem, element, n_elements, mesh, others, tolerance=tolerance, driver=driver,
+                                   backend=backend, guess=guess, newton=newton, scaling=scaling,
+                                   petsc_options=petsc_options)
     if isinstance(problem, BoundaryValueProblem) or (tolerance is not None and driver == "global"):
         others = {"window": window, "gather": gather, "checkpoint": checkpoint, "checkpoint_every": checkpoint_every,
-                  "restart": restart, "method": method}
+                  "restart": restart}
         return _solve_globally(problem, element, n_elements, mesh, tolerance, others, driver=driver, backend=backend,
                                guess=guess, newton=newton, scaling=scaling, petsc_options=petsc_options,
                                progress=progress)
@@ -133,10 +141,6 @@ def solve(problem, element, n_elements=None, *, mesh=None, tolerance=None, drive
             raise InputError(f"{name} is given, but driver={driver!r} does not use it")
     window, backend, guess = (default if value is None else value
                               for value, default in ((window, 10), (backend, "chain"), (guess, "mg1")))
-    if method is not None:
-        petsc_options = method_options(method, backend, petsc_options)
-    if petsc_options and backend != "petsc":
-        raise InputError(f"petsc_options are given, but the backend is {backend!r}")
     if isinstance(guess, np.ndarray | list) and driver != "global":
         raise InputError("nodal values as guess need driver='global'; give a function t -> z instead")
     _check_newton(newton)
@@ -174,13 +178,8 @@ def _solve_globally(problem, element, n_elements, mesh, tolerance, others, **arg
     what = "a boundary-value problem" if isinstance(problem, BoundaryValueProblem) else "a global solve to a tolerance"
     if given:
         raise InputError(f"{given[0]} is given, but {what} does not use it")
-    if (mesh is None) == (n_elements is None) and (mesh is not None or tolerance is None):
-        raise InputError("give either n_elements or mesh, or tolerance" if tolerance is None else
-                         "give n_elements or mesh to start from, not both")
-    if n_elements is not None:
-        validate.integer("n_elements", n_elements, minimum=1)
+    mesh = _checked_start(problem, n_elements, mesh, tolerance)
     _check_newton(arguments["newton"])
-    mesh = None if mesh is None else _checked_mesh(mesh, problem.t_span)
     if isinstance(problem, BoundaryValueProblem):
         from .solving_boundary import solve_boundary
 
@@ -201,10 +200,8 @@ def _solve_for_controls(problem, element, n_elements, mesh, others, **arguments)
     given = [name for name, value in others.items() if value is not None]
     if given:
         raise InputError(f"{given[0]} is given, but {what} does not use it")
-    if (mesh is None) == (n_elements is None):
-        raise InputError("give either n_elements or mesh")
+    mesh = _checked_start(problem, n_elements, mesh, arguments["tolerance"])
     _check_newton(arguments["newton"])
-    mesh = None if mesh is None else _checked_mesh(mesh, problem.t_span)
     if isinstance(problem, InverseDynamics):
         from .solving_inverse import solve_inverse_dynamics
 
@@ -212,6 +209,16 @@ def _solve_for_controls(problem, element, n_elements, mesh, others, **arguments)
     from .solving_optimal import solve_optimal_control
 
     return solve_optimal_control(problem, element, n_elements, mesh, **arguments)
+
+
+def _checked_start(problem, n_elements, mesh, tolerance):
+    """The mesh that is given, of a solve that ties all elements together."""
+    if (mesh is None) == (n_elements is None) and (mesh is not None or tolerance is None):
+        raise InputError("give either n_elements or mesh, or tolerance" if tolerance is None else
+                         "give n_elements or mesh to start from, not both")
+    if n_elements is not None:
+        validate.integer("n_elements", n_elements, minimum=1)
+    return None if mesh is None else _checked_mesh(mesh, problem.t_span)
 
 
 def _solve_to_tolerance(problem, element, tolerance, newton, scaling, progress):

@@ -1,4 +1,4 @@
-"""Boundary-value problems solved: guesses, mesh sequences, homotopy, several solutions, continuation."""
+"""Boundary-value problems solved: guesses, mesh sequences, homotopy."""
 
 import time
 
@@ -9,12 +9,13 @@ from .assembly import TimeMesh
 from .elements import MixedGalerkin
 from .errors import InputError
 from .mechanics import CanonicalState
-from .problems import BoundaryValueProblem, InitialValueProblem
+from .problems import InitialValueProblem
 from .problems.boundary_guess import interpolation
 from .progress import progress as progress_bar
 from .solution import Solution
 from .solvers.boundary import BoundaryForm, transferred
-from .solvers.homotopy import follow, newton_with_homotopy
+from .solvers.communicator import own_world
+from .solvers.homotopy import newton_with_homotopy
 from .solvers.newton import Newton
 from .solvers.status import Status
 
@@ -50,6 +51,7 @@ class BoundarySolver:
         self.begin = time.perf_counter()
         self.problem, self.element, self.backend = problem, element, backend
         self.settings, self.scaling, self.options, self.show = newton or Newton(), scaling, options or {}, show
+        self.comm = own_world() if backend == "petsc" else None
         self.form = BoundaryForm(problem.conditions_at_ends, element)
         self.iterations, self.seconds, self.backward_error = 0, {"assemble": 0.0, "solve": 0.0}, 0.0
 
@@ -65,13 +67,15 @@ class BoundarySolver:
         return self.solution(mesh, x, status, chain)
 
     def newton(self, mesh, x):
-        chain = self.form.chain(mesh, self.scaling, self.backend, self.options, x)
+        chain = self.form.chain(mesh, self.scaling, self.backend, self.options, x, self.comm)
         with progress_bar("boundary-value problem", self.settings.max_iterations, self.show) as bar:
             def on_iteration(iteration, norm, x):
                 bar.advance(bool(iteration))
                 bar.note(f"residual {norm:.1e}")
 
-            x, status, n = newton_with_homotopy(chain, x, self.settings, self.form.reference(x), on_iteration)
+            reference = self.form.reference(x)
+            x, status, n = newton_with_homotopy(chain, chain.take(x), self.settings, reference, on_iteration)
+        x = chain.gather(x)
         self.iterations += n
         for name in self.seconds:
             self.seconds[name] += chain.seconds[name]
@@ -143,6 +147,9 @@ class BoundarySolver:
                   if values[name].shape[-1] == self.form.plan.columns.fields[
                       list(self.form.full_element.trial).index(name)].shape[1]}
         full = self._transferred(values, sol.element, TimeMesh(sol.t), mesh)
+        none = np.zeros((mesh.n_elements, self.element.multiplier.basis.n_shapes, self.problem.system.n_multipliers))
+        own = self.element.nodal_values(self.problem.system, mesh.points(self.element.state.basis), full["state"], none)
+        full |= {name: v for name, v in zip(self.element.trial, own, strict=True) if name not in values}
         if len(self.form.constants):
             constants = self.form.constants.copy()
             for i, name in enumerate(self.problem.unknown_names):
@@ -185,111 +192,10 @@ class BoundarySolver:
         every = np.zeros((*multipliers.shape[:2], system.n_multipliers))
         every[..., self.element.kept_multipliers(system)] = multipliers
         total = time.perf_counter() - self.begin
-        statistics = {"driver": "global", "backend": self.backend, "n_ranks": 1,
+        statistics = {"driver": "global", "backend": self.backend, "n_ranks": chain.comm.size if chain.comm else 1,
                       "newton_iterations": {"max": self.iterations, "mean": float(self.iterations)},
                       "n_elements": mesh.n_elements, "n_unknowns": chain.n_unknowns,
                       "seconds": {"setup": total - sum(self.seconds.values()), **self.seconds, "total": total},
                       "backward_error": self.backward_error, "parameters": numbers}
         return Solution(system, self.element, nodes[:n + 1], state[0, 0], state[:n], every[:n], status, statistics,
                         {name: v[:n] for name, v in values.items()})
-
-
-def solve_all(problem, element, n_elements=None, *, turns=1, guesses=(), mesh=None, same=1e-6, **arguments):
-    """Several solutions of a boundary-value problem, from several guesses.
-
-    Parameters
-    ----------
-    problem : BoundaryValueProblem
-        Both signs of the quaternions at the end are tried.
-    turns : int
-        Guesses turn besides, both ways: up to twice that many full turns about the axis of the way from one orientation
-        to the other, and up to that many about each body axis.
-    guesses : sequence
-        Further ones, as for `solve`.
-    same : float
-        Solutions that differ by less, relative to their size, count as one.
-    element, n_elements, mesh, arguments
-        As for `solve`.
-
-    Returns
-    -------
-    list of Solution
-        That differ, by increasing action of the kinetic energy (the integral of twice the kinetic energy).
-    """
-    from .solving import solve
-
-    if not isinstance(problem, BoundaryValueProblem):
-        raise InputError(f"problem must be a BoundaryValueProblem, not {problem!r}")
-    validate.integer("turns", turns, minimum=0)
-    found, arguments = [], {"progress": False} | arguments
-    for one in problem.windings():
-        along = [interpolation(one, n) for n in range(-2 * turns, 2 * turns + 1, 2)]
-        about = [interpolation(one, n, axis) for axis in range(3) for n in range(-turns, turns + 1) if n]
-        for guess in (*along, *about, *guesses):
-            sol = solve(one, element, n_elements, mesh=mesh, guess=guess, **arguments)
-            if sol.success and not any(_alike(sol, other, same) for other in found):
-                found.append(sol)
-    return sorted(found, key=_action)
-
-
-def _alike(a, b, same):
-    root = np.sqrt(a.system.mass_scale)
-    size = np.concatenate([root, 1 / root])
-    return np.abs((a.z - b.z) * size).max() <= same * np.abs(b.z * size).max() \
-        and np.allclose(a.t[-1], b.t[-1], rtol=same)
-
-
-def _action(sol):
-    n = sol.system.n_q
-    power = (sol.z[:, n:] * sol.system.velocity(sol.t, sol.z)).sum(axis=1)
-    return float(((power[1:] + power[:-1]) / 2 * np.diff(sol.t)).sum())
-
-
-def continuation(make, element, n_elements, start, end, *, guess=None, first_step=0.25, least_step=1e-3, **arguments):
-    """Follow a solution from an easy problem to a hard one.
-
-    Parameters
-    ----------
-    make : callable
-        `make(value)` -> BoundaryValueProblem, for instance with a longer time span, or other end states or numbers.
-    element, n_elements, arguments
-        As for `solve`.
-    start, end : float
-        Values to go from and to.
-    guess : optional
-        At the start, as for `solve`.
-    first_step, least_step : float
-        Parts of the way. Steps grow after quick solves, and shrink after failures.
-
-    Returns
-    -------
-    Solution
-        At the end; or the last one reached, with `status` "not reached", which says how far, without success.
-        `statistics["continuation"]` lists the values that were solved.
-    """
-    from .solving import solve
-
-    start, end = validate.real("start", start), validate.real("end", end)
-    validate.real("first_step", first_step, positive=True)
-    sol = solve(make(start), element, n_elements, guess=guess, **arguments)
-    if not sol.success:
-        raise InputError(f"continuation: there is no solution at the start, {start:g}: {sol.status.message}")
-    values = [start]
-
-    def solve_at(s, guess):
-        value = end if s == 1 else start + s * (end - start)
-        try:
-            found = solve(make(value), element, n_elements, guess=guess, **arguments)
-        except InputError:
-            return None, 0
-        if found.success:
-            values.append(value)
-        return (found if found.success else None), found.statistics["newton_iterations"]["max"]
-
-    sol, s = follow(solve_at, sol, first_step, least_step)
-    sol.statistics["continuation"] = values
-    if s < 1:
-        reached = start + s * (end - start)
-        sol.status = Status.failure("not reached", len(sol.t) - 2, sol.t[-2], [],
-                                    f"on the way from {start:g} to {end:g} the furthest was {reached:g}")
-    return sol

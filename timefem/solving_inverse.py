@@ -7,8 +7,8 @@ from .solution import Solution
 from .solvers.inverse import solve_inverse
 
 
-def solve_inverse_dynamics(problem, element, n_elements=None, mesh=None, *, guess=None, driver=None, backend=None,
-                           newton=None, scaling="full", petsc_options=None):
+def solve_inverse_dynamics(problem, element, n_elements=None, mesh=None, *, tolerance=None, guess=None, driver=None,
+                           backend=None, newton=None, scaling="full", petsc_options=None):
     """Solve a problem of inverse dynamics; `solve` calls this, see there for the arguments.
 
     Returns
@@ -22,15 +22,25 @@ def solve_inverse_dynamics(problem, element, n_elements=None, mesh=None, *, gues
         raise InputError(f"guess must be a function t -> z or a Solution, not {guess!r}")
     if isinstance(guess, Solution) and not guess.success:
         raise InputError(f"the guess is a solution that failed: {guess.status.message}")
+    settings = {"backend": backend or "chain", "options": petsc_options, "settings": newton, "scaling": scaling}
+    if tolerance is not None:
+        from .solving_refined import solve_refined
+
+        return solve_refined(
+            lambda element, mesh, last: _solve_on(problem, element, mesh, guess if last is None else last, settings),
+            problem, element, tolerance, n_elements, mesh)
     if mesh is None:
         validate.integer("n_elements", n_elements, minimum=1)
         kinks = [t for t in (*problem.system.kinks, *problem.kinks) if problem.t_span[0] < t < problem.t_span[1]]
         mesh = TimeMesh.uniform(problem.t_span, max(n_elements, len(set(kinks)) + 1), through=kinks)
-    servo, outcome = solve_inverse(problem, element, mesh, backend=backend or "chain", options=petsc_options,
-                                   guess=guess, settings=newton, scaling=scaling)
+    return _solve_on(problem, element, mesh, guess, settings)
+
+
+def _solve_on(problem, element, mesh, guess, settings):
+    servo, outcome = solve_inverse(problem, element, mesh, guess=guess, **settings)
     n = len(outcome.state)
     iterations = int(outcome.iterations.max(initial=0))
-    statistics = {"driver": "global", "backend": backend or "chain", "n_ranks": 1,
+    statistics = {"driver": "global", "backend": settings["backend"], "n_ranks": outcome.n_ranks,
                   "newton_iterations": {"max": iterations, "mean": float(iterations)}, "n_elements": mesh.n_elements,
                   "n_unknowns": outcome.n_unknowns, "seconds": outcome.seconds,
                   "backward_error": outcome.backward_error,

@@ -16,16 +16,6 @@ from timefem.cases import CASES
 SHORT = ("--n-elements", "20", "--t-end", "0.5")
 
 
-@pytest.fixture
-def timefem(capfd):
-    """Run a command line: exit status, standard output and standard error."""
-    def run(*arguments):
-        status = cli.main([str(a) for a in arguments])
-        out, err = capfd.readouterr()
-        return status, out, err
-    return run
-
-
 def run_json(timefem, *arguments, status=0):
     code, out, err = timefem(*arguments, "--json")
     assert code == status, err

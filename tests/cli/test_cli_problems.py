@@ -6,19 +6,9 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem import cli
 from timefem.cases import CASES
 
 KINDS = {name: case.kind for name, case in CASES.items() if case.kind != "initial"}
-
-
-@pytest.fixture
-def timefem(capfd):
-    def run(*arguments):
-        status = cli.main([str(a) for a in arguments])
-        out, err = capfd.readouterr()
-        return status, out, err
-    return run
 
 
 def run_json(timefem, *arguments, status=0):
@@ -68,6 +58,10 @@ def test_options_reach_the_solve(timefem):
                                    wanted["final"]["pendulum"]["angular_velocity"], rtol=0, atol=1e-6)
     r = run_json(timefem, "pendulum-boundary", "--tolerance", "1e-8")
     assert r["n_elements"] != CASES["pendulum-boundary"].n_elements
+    for name, tolerance in (("crane-inverse", 1e-6), ("reorientation-effort", 1e-6), ("slew-time", 1e-3)):
+        r = run_json(timefem, name, "--tolerance", tolerance)
+        assert r["status"] == "converged" and r["meshes"][-1] == r["n_elements"]
+        assert r["estimated_error"] <= r["tolerance"] == tolerance
     assert run_json(timefem, "pendulum-boundary", "--t-end", 1.5)["t_final"] == 1.5
     assert run_json(timefem, "reorientation", "--element", "bg")["element"] == "bg"
 
@@ -80,15 +74,13 @@ def test_options_reach_the_solve(timefem):
     (["reorientation", "--checkpoint", "a.chk"], "--checkpoint is not used"),
     (["reorientation", "--checkpoint-every", "5it"], "--checkpoint-every is not used"),
     (["reorientation", "--restart", "a.chk"], "--restart is not used"),
-    (["reorientation", "--method", "chain", "--backend", "petsc"], "--method is not used"),
     (["reorientation", "--guess", "mg1"], "must be one of 'interpolation', 'march'"),
     (["reorientation", "--max-iterations", "0"], "max_iterations must be at least 1"),
     (["reorientation", "--multipliers", "continuous"], "belongs to --element bg"),
     (["crane-inverse", "--element", "bg"], "crane-inverse is inverse dynamics, which takes mg"),
-    (["crane-inverse", "--tolerance", "1e-6"], "--tolerance is not used: crane-inverse is inverse dynamics"),
+    (["reorientation-effort", "--element", "bg", "--tolerance", "1e-6"], "do not converge; take MixedGalerkin"),
     (["crane-inverse", "--guess", "mg1"], "--guess is not used"),
     (["elastic-arm", "--rotation", "directors"], "no use for rotation"),
-    (["slew-time", "--tolerance", "1e-6"], "--tolerance is not used: slew-time is optimal control"),
     (["slew-time", "--tol-residual", "1e-6"], "--tol-residual is not used where controls have bounds"),
     (["slew-time", "--backend", "superlu"], "--backend is not used where controls have bounds"),
 ])
@@ -137,3 +129,17 @@ def test_list(timefem):
     assert status == 0 and {name: listed[name]["kind"] for name in KINDS} == KINDS
     facts = json.loads(timefem("list", "--elements", "--json")[1])["elements"]
     assert facts["bg"]["crane-inverse"] and facts["mg"]["crane-inverse"] is None
+
+
+def test_what_cannot_be_saved_is_told_before_solving(timefem, tmp_path, monkeypatch):
+    from timefem import solving
+
+    monkeypatch.setattr(solving, "solve", lambda *a, **k: pytest.fail("solved"))
+    status, out, err = timefem("run", "rotation-i", "-o", tmp_path / "a.h5")
+    assert (status, out, err.count("\n")) == (2, "", 1) and "torque cannot be saved: value is Formula" in err
+
+
+@pytest.mark.parametrize("name", ["crane-inverse", "reorientation-effort"])
+def test_tolerance(timefem, name):
+    r = run_json(timefem, name, "--tolerance", "1e-7")
+    assert r["status"] == "converged" and r["n_elements"] != CASES[name].n_elements

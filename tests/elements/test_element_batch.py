@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import ROTATIONS, pendulum, spinning_box
+from tests.models import ROTATIONS, assert_tangent_is_derivative, pendulum, spinning_box
 
 ELEMENTS = [tf.MixedGalerkin(1, 1), tf.MixedGalerkin(2), tf.MixedGalerkin(3, 9), tf.MixedGalerkin(2, nodes="lobatto"),
             tf.BubnovGalerkin(1), tf.BubnovGalerkin(2, "continuous"), tf.BubnovGalerkin(3, n_points=4, nodes="lobatto")]
@@ -65,12 +65,7 @@ def test_against_numpy_and_complex_step(element):
 @pytest.mark.parametrize("problem", [spinning_box, pendulum])
 def test_tangent_against_differences(element, rotation, problem):
     batch = tf.ElementBatch(problem(rotation).system, element)
-    x = np.random.default_rng(4).normal(size=(1, batch.n_columns))
-    tangent = batch.dense(batch(x, 0.1)[1])[0]
-    step = 1e-6
-    shifts = step * np.eye(batch.n_columns)
-    difference = (batch(x + shifts, 0.1)[0] - batch(x - shifts, 0.1)[0]).T / (2 * step)
-    np.testing.assert_allclose(tangent, difference, rtol=0, atol=2e-8 * np.abs(tangent).max())
+    assert_tangent_is_derivative(batch, 0.1, step=1e-6, atol=2e-8)
 
 
 @pytest.mark.parametrize("rotation, inverse_mass", [("quaternion", "polynomial"), ("quaternion", "exact"),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import pendulum, spinning_box
+from tests.models import assert_tangent_is_derivative, pendulum, spinning_box
 from timefem.cases import find_case
 
 GENERAL = [tf.EML(), tf.REML(), tf.NullEML(), tf.EMH(), tf.NullEMH(), tf.MPL(), tf.MPH(), tf.QuatVI()]
@@ -48,12 +48,7 @@ def _circle(q, c):
 @pytest.mark.parametrize("element", FREE, ids=by_name)
 def test_tangent_against_differences(element, rotation):
     batch = tf.ElementBatch(machine(element, rotation).system, element)
-    x = np.random.default_rng(4).normal(size=(1, batch.n_columns))
-    tangent = batch.dense(batch(x, 0.5, t=0.3)[1])[0]
-    step = 1e-6
-    shifts = step * np.eye(batch.n_columns)
-    difference = (batch(x + shifts, 0.5, t=0.3)[0] - batch(x - shifts, 0.5, t=0.3)[0]).T / (2 * step)
-    np.testing.assert_allclose(tangent, difference, rtol=0, atol=1e-7 * np.abs(tangent).max())
+    assert_tangent_is_derivative(batch, 0.5, 0.3, step=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("element", FREE, ids=by_name)

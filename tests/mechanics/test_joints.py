@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import pendulum, reference
+from tests.models import assert_tangent_is_derivative, pendulum, reference
 from timefem.kernels import compile_count
 from timefem.mechanics import rotations
 from timefem.mechanics.describe import build, describe
@@ -213,12 +213,7 @@ def test_action_is_reaction(name, kinds):
 @every_joint
 def test_element_tangent_against_differences(name, kinds):
     batch = tf.ElementBatch(Pair(kinds, JOINTS[name][1]).system, tf.MixedGalerkin(1))
-    x = np.random.default_rng(4).normal(size=(1, batch.n_columns))
-    tangent = batch.dense(batch(x, 0.1)[1])[0]
-    step = 1e-5
-    shifts = step * np.eye(batch.n_columns)
-    difference = (batch(x + shifts, 0.1)[0] - batch(x - shifts, 0.1)[0]).T / (2 * step)
-    np.testing.assert_allclose(tangent, difference, rtol=0, atol=2e-7 * np.abs(tangent).max())
+    assert_tangent_is_derivative(batch, 0.1, step=1e-5, atol=2e-7)
 
 
 @pytest.mark.parametrize("kinds", ["qd", "d-"])
@@ -494,12 +489,7 @@ def test_moving_constraints(kinds, make):
     ahead, behind = (system.constraints(0.4 + s, z + s * rate)[m - 1] for s in (step, -step))
     np.testing.assert_allclose(system.constraints(0.4, z)[-1], (ahead - behind) / (2 * step), rtol=0, atol=1e-6)
 
-    batch = tf.ElementBatch(system, tf.MixedGalerkin(1))
-    x = np.random.default_rng(4).normal(size=(1, batch.n_columns))
-    shifts = step * np.eye(batch.n_columns)
-    tangent = batch.dense(batch(x, 0.1, 0.4)[1])[0]
-    difference = (batch(x + shifts, 0.1, 0.4)[0] - batch(x - shifts, 0.1, 0.4)[0]).T / (2 * step)
-    np.testing.assert_allclose(tangent, difference, rtol=0, atol=2e-7 * np.abs(tangent).max())
+    assert_tangent_is_derivative(tf.ElementBatch(system, tf.MixedGalerkin(1)), 0.1, 0.4, step=step, atol=2e-7)
 
 
 def test_velocity_level_of_a_prescribed_position():

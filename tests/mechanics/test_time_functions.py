@@ -137,3 +137,16 @@ def test_numbers_do_not_make_new_kernels():
     before = compile_count()
     batch(tf.Table([0, 1, 5], [4, 5, 6]), tf.Sine(3, 4, 5, 6))
     assert compile_count() == before
+
+
+def test_derivatives_of_a_cubic_table_at_its_entries():
+    """Of a prescribed motion: the second one would be halved by minima and maxima."""
+    from scipy.interpolate import CubicSpline
+
+    table, t = tf.Table([0, 0.3, 1, 1.7, 2], [0, 1, 0.5, 2, 1], "cubic"), ca.SX.sym("t")
+    value = table.motion(t, *table.parameters.tolist())
+    rates = [value, ca.jacobian(value, t), ca.jacobian(ca.jacobian(value, t), t)]
+    function, expected = ca.Function("f", [t], [ca.vertcat(*rates)]), CubicSpline(table.times, table.values)
+    for at in (*table.times, 0.15, 1.2):
+        np.testing.assert_allclose(np.array(function(at)).ravel(), [expected(at, k) for k in range(3)], rtol=1e-12,
+                                   atol=1e-12)

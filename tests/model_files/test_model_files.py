@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import timefem as tf
-from timefem import cli
 from timefem.cases import CASES
 from timefem.cases.cases import box_inertia
 from timefem.errors import InputError
@@ -341,15 +340,6 @@ def test_the_line_is_that_of_the_key(tmp_path):
         load_model(path)
     with pytest.raises(InputError, match=r"none.toml: cannot be read: No such file"):
         load_model(tmp_path / "none.toml")
-
-
-@pytest.fixture
-def timefem(capfd):
-    def run(*arguments):
-        status = cli.main([str(a) for a in arguments])
-        out, err = capfd.readouterr()
-        return status, out, err
-    return run
 
 
 # ---- redundant constraints, assembly, prescribed motion

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import timefem as tf
 from tests.model_files.test_model_files import JUNK, places, toml_file, write
-from timefem import cli
 from timefem.cases import find_case
 from timefem.errors import InputError
 from timefem.models import inspect, load_model
@@ -75,6 +74,16 @@ def solved(tmp_path, data):
     sol = load_model(write(tmp_path / "m.toml", data)).solve(progress=False)
     assert sol.success, sol.status.message
     return sol
+
+
+@pytest.mark.parametrize("kind", ["boundary", "inverse", "optimal", "time"])
+def test_tolerance(tmp_path, kind):
+    data = data_of(kind)
+    data["solver"]["tolerance"] = 1e-5
+    sol = solved(tmp_path, data)
+    assert sol.statistics["estimated_error"] <= sol.statistics["tolerance"] == 1e-5
+    fixed = load_model(tmp_path / "m.toml").solve(n_elements=8)
+    assert fixed.statistics["n_elements"] == 8 and "tolerance" not in fixed.statistics
 
 
 def test_boundary_with_an_unknown_stiffness(tmp_path):
@@ -223,6 +232,9 @@ BAD = {
     "bounds": (changed("time", actuators__push__lower=[5]), "problem", "lower one must be below"),
     "fixed time": (changed("time", problem__free_time=False), "problem.time_weight", "needs free_time = true"),
     "durations": (changed("time", problem__duration=[3, 2]), "problem.duration", "lower one must be below"),
+    "tolerance with bg": (changed("optimal", solver={"element": "bg", "tolerance": 1e-6}), "solver.tolerance",
+                          'element = "mg"'),
+    "tolerance": (changed("inverse", solver__tolerance=0), "solver.tolerance", "positive"),
     "IPOPT": (changed("time", solver__tol_residual=1e-9), "solver.tol_residual", "IPOPT"),
 }
 
@@ -239,22 +251,18 @@ def test_bad_input_names_file_key_and_remedy(tmp_path, name):
     assert remedy in message and "\n" not in message
 
 
-def test_commands(capfd, tmp_path):
-    def run(*arguments):
-        status = cli.main([str(a) for a in arguments])
-        return status, *capfd.readouterr()
-
-    status, out, _ = run("check", EXAMPLES / "crane_inverse.toml", "--json")
+def test_commands(timefem, tmp_path):
+    status, out, _ = timefem("check", EXAMPLES / "crane_inverse.toml", "--json")
     assert status == 0 and json.loads(out)["relative_degrees"] == {"across": 2, "up": 2}
-    assert "relative degree 2" in run("check", EXAMPLES / "crane_inverse.toml")[1]
-    assert "orientation of body at the end" in run("check", EXAMPLES / "reorientation.toml")[1]
+    assert "relative degree 2" in timefem("check", EXAMPLES / "crane_inverse.toml")[1]
+    assert "orientation of body at the end" in timefem("check", EXAMPLES / "reorientation.toml")[1]
     path = write(tmp_path / "m.toml", data_of("time"))
-    status, out, _ = run("run", path, "--n-elements", "20", "--json")
+    status, out, _ = timefem("run", path, "--n-elements", "20", "--json")
     r = json.loads(out)
     assert (status, r["kind"], r["n_elements"], r["backend"]) == (0, "optimal", 20, "ipopt")
-    status, out, err = run("run", path, "--driver", "march")
+    status, out, err = timefem("run", path, "--driver", "march")
     assert (status, out, err.count("\n")) == (2, "", 1) and "--driver march is not possible" in err
-    status, out, err = run("check", write(path, BAD["too few"][0]))
+    status, out, err = timefem("check", write(path, BAD["too few"][0]))
     assert (status, out, err.count("\n")) == (2, "", 1) and f"{path}:" in err
 
 

@@ -16,3 +16,10 @@ def test_ranks_methods_and_drivers_agree(n_ranks, rotation):
     run = mpirun(n_ranks, "-m", "tests.parallel.agreement", rotation)
     assert run.returncode == 0, run.stderr
     assert run.stdout == "48 agree\n"
+
+
+@pytest.mark.parametrize("n_ranks", [3, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 4))])
+def test_problems_of_all_kinds_agree(n_ranks):
+    run = mpirun(n_ranks, "-m", "tests.parallel.problems")
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "9 agree\n"

@@ -14,8 +14,8 @@ import pytest
 
 import timefem as tf
 from timefem.solution.animation import Artists, film_times
-from timefem.solution.plots import _axes3d
 from timefem.solution.scene import make_scene
+from timefem.solution.snapshots import axes3d
 from timefem.solution.viewer import quaternions, viewer_page
 
 matplotlib.use("Agg")
@@ -100,7 +100,7 @@ def test_film(sol, tmp_path):
 
 def test_artists_follow_the_motion(sol):
     scene = make_scene(sol, TIMES)
-    artists = Artists(_axes3d(0.8), scene, traces=True)
+    artists = Artists(axes3d(0.8), scene, traces=True)
     artists.show(4)
     faces = np.reshape(artists.bodies[0]._faces, (-1, 3))
     np.testing.assert_allclose(faces.mean(axis=0), scene.bodies[0].position[4], rtol=0, atol=1e-12)

@@ -8,7 +8,8 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 import timefem as tf
 from tests.models import pendulum, spinning_box
-from timefem.solution.plots import FLOOR, box_size
+from timefem.solution.boxes import box_size
+from timefem.solution.plots import FLOOR
 
 matplotlib.use("Agg")
 
@@ -146,3 +147,13 @@ def test_box_size():
     np.testing.assert_allclose(box_size(tf.RigidBody(12, [5, 26, 29])), [5, 2, 1], rtol=1e-14)
     assert box_size(tf.RigidBody(12, [5, 26, 29], size=(1, 1, 4))).tolist() == [1, 1, 4]
     assert box_size(tf.RigidBody(3, [1, 2, 3])).min() > 0  # a plate can be seen, too
+
+
+def test_title_of_the_energy_of_a_damped_motion():
+    mass = tf.PointMass(2.0, name="m")
+    system = tf.System([mass, tf.Spring(mass, stiffness=50.0), tf.RayleighDissipation(mass, linear=1.0)])
+    problem = tf.InitialValueProblem(system, {mass: tf.Pose(position=(1, 0, 0))}, (0, 1))
+    sol = tf.solve(problem, tf.MixedGalerkin(3), 40, progress=False)
+    title = sol.plot_energy().get_title()
+    assert title.startswith("largest change of the total energy but for work: ")
+    assert float(title.split()[-2]) < 1e-6 < abs(np.ptp(sol.energy()))

@@ -107,3 +107,19 @@ def test_damaged_descriptions(kept):
     description = describe(door("quaternion").system)
     with pytest.raises(tf.InputError, match="damaged"):
         build({**description, "kept": kept})
+
+
+@pytest.mark.parametrize("element", [tf.MixedGalerkin(2), tf.BubnovGalerkin(2), tf.EML(), tf.NullEMH()], ids=repr)
+def test_a_joint_that_is_dropped_altogether(element, tmp_path):
+    a, b = tf.PointMass(1, name="a"), tf.PointMass(2, name="b")
+    rods = [tf.RigidDistance(a, b, length=1, name=f"rod {i}") for i in (1, 2)]
+    state = {a: tf.Pose(), b: tf.Pose(position=(1, 0, 0), velocity=(0, 1, 0))}
+    systems = (tf.System([a, b, *some], redundant="drop") for some in (rods, rods[:1]))
+    twice, once = (tf.solve(tf.InitialValueProblem(system, state, (0, 0.5)), element, 10, progress=False)
+                   for system in systems)
+    assert twice.success and twice.system.dropped == ["rod 2: distance"]
+    np.testing.assert_allclose(twice.z, once.z, rtol=0, atol=1e-12)
+    forces = twice.multipliers(0.2, minimum_norm=True)
+    np.testing.assert_allclose(forces[:2], once.multipliers(0.2)[0] / 2, rtol=1e-9)
+    twice.save(tmp_path / "a.h5")
+    assert np.array_equal(tf.load(tmp_path / "a.h5").z, twice.z)

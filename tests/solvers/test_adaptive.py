@@ -5,8 +5,14 @@ import pytest
 
 import timefem as tf
 from timefem.cases import find_case
+from timefem.cases.cases import CASES
 from timefem.elements.schemes import EML, NewmarkSO3, Zupan3
+from timefem.solvers.adaptive import _counts
+from timefem.solvers.adaptive_pilot import Pilot
 from timefem.solvers.step_control import StepControl
+
+MANY_STEPS = ("nontwisting-2", "nontwisting-3")
+LARGE = ("closed-chain", "closed-chain-10", "closed-chain-100")
 
 
 def relative_error(sol, exact):
@@ -44,11 +50,49 @@ def test_tolerance_is_met(name, degree, tolerance):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["closed-chain-4", "closed-chain", "bricard", "andrews-squeezer"])
-def test_tolerance_is_met_by_mechanisms(name):
+@pytest.mark.parametrize("degree, tolerance", [(1, 1e-2), (2, 1e-3), (3, 1e-6)])
+@pytest.mark.parametrize("name", [case.name for case in CASES.values() if case.kind == "initial"])
+def test_tolerance_is_met_on_all_cases(name, degree, tolerance):
+    if (name in MANY_STEPS and degree == 1) or (name in LARGE and degree != 2):
+        pytest.skip("minutes")
     problem = find_case(name).make()
-    sol = tf.solve(problem, tf.MixedGalerkin(3), tolerance=1e-6)
-    assert sol.success and relative_error(sol, reference(problem, sol)) < 1e-5
+    sol = tf.solve(problem, tf.MixedGalerkin(degree), tolerance=tolerance)
+    exact = reference(problem, sol, degree + 1 if name in LARGE else 4)
+    assert sol.success and relative_error(sol, exact) < 10 * tolerance
+
+
+@pytest.mark.parametrize("degree, tolerance", [(1, 1e-2), (2, 1e-4), (3, 1e-7)])
+def test_estimated_error_is_the_error(degree, tolerance):
+    problem = find_case("spring-pendulum").make()
+    sol = tf.solve(problem, tf.MixedGalerkin(degree), tolerance=tolerance)
+    assert sol.statistics["estimated_error"] == pytest.approx(relative_error(sol, reference(problem, sol)), rel=0.5)
+
+
+@pytest.mark.parametrize("name", ["four-bar", "slider-crank"])
+def test_starts_from_rest(name):
+    """mG(1) is in error by a tenth of a small motion from rest, however short its first elements are."""
+    problem = find_case(name).make(t_end=0.05)
+    sol = tf.solve(problem, tf.MixedGalerkin(1), tolerance=1e-2)
+    assert sol.success and relative_error(sol, reference(problem, sol, degree=2)) < 0.1
+
+
+def test_a_pilot_that_is_wrong_is_found_out(monkeypatch):
+    problem = find_case("spring-pendulum").make()
+    right = tf.solve(problem, tf.MixedGalerkin(2), tolerance=1e-6)
+    error = Pilot.error
+    monkeypatch.setattr(Pilot, "error", lambda *arguments: error(*arguments) / 100)
+    sol = tf.solve(problem, tf.MixedGalerkin(2), tolerance=1e-6)
+    assert len(right.statistics["meshes"]) == 1 and len(sol.statistics["meshes"]) == 2
+    assert sol.statistics["estimated_error"] < 1e-6 and relative_error(sol, reference(problem, sol)) < 1e-5
+
+
+@pytest.mark.parametrize("goal", [0.9, 1e-3, 1e-6])
+def test_counts_are_enough_and_no_more(goal):
+    shares = np.random.default_rng(5).exponential(size=50)
+    shares /= shares.sum()
+    counts, left = _counts(shares, goal, 4)
+    assert left == pytest.approx((shares * (2 / counts) ** 4).sum(), rel=1e-12) and left <= goal
+    assert left > 0.5 * goal and counts.min() >= 2
 
 
 @pytest.mark.parametrize("element, tolerance", [(Zupan3(), 1e-3), (Zupan3(), 1e-5), (NewmarkSO3(), 1e-2)])
@@ -66,7 +110,6 @@ def test_equals_a_march_on_its_mesh(element):
     again = tf.solve(problem, element, mesh=sol.t)
     np.testing.assert_allclose(sol.z, again.z, rtol=0, atol=1e-10)
     lengths = np.diff(sol.t)
-    np.testing.assert_allclose(lengths[::2], lengths[1::2], rtol=1e-9, atol=0)
     assert lengths.max() > 1.5 * lengths.min()
 
 
@@ -91,7 +134,9 @@ def test_nodes_at_kinks():
     sol = tf.solve(problem, tf.MixedGalerkin(3), tolerance=1e-8)
     assert sol.success and set(system.kinks) <= set(sol.t)
     assert relative_error(sol, reference(problem, sol)) < 1e-7
-    assert sol.statistics["rejected"]["error"] > 0  # the body is at rest before the pulse
+    pulse = (sol.t[:-1] >= 0.71) & (sol.t[:-1] < 1.37)
+    lengths = np.diff(sol.t)
+    assert lengths[pulse].max() < 0.5 * lengths[~pulse].max()  # the body is at rest before the pulse
 
 
 def test_limits_of_the_step():

@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 import timefem as tf
 from timefem.problems.end_state import EndState
 from timefem.solvers.refinement import density_of, graded, size_of_motion
-from timefem.solving_refined import ErrorEstimate
+from timefem.solving_refined import error_estimate
 
 ECCENTRICITY, FROM, TO = 0.9, -2.5, 2.8
 COMET = tf.PointMass(1.0, 2, name="comet")
@@ -80,7 +80,7 @@ def test_estimate_of_boundary_value_errors_is_close():
         sol = tf.solve(asked, element, 20)
         size = size_of_motion(sol.system, sol.z)
         true = (np.abs(sol.z - fine.z[::3]) / size).max()
-        assert ErrorEstimate(asked, element)(sol, tf.TimeMesh(sol.t), 1.0)[0] == pytest.approx(true, rel=0.2)
+        assert error_estimate(asked, element)(sol, tf.TimeMesh(sol.t), 1.0)[0] == pytest.approx(true, rel=0.2)
 
 
 def test_free_time_and_kinks():

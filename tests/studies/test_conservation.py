@@ -167,6 +167,6 @@ def test_command_shows_what_it_has_when_a_solve_fails(capsys):
 
 def test_command_under_mpirun_is_refused(capsys, monkeypatch):
     monkeypatch.setattr("timefem.solvers.communicator.launched_ranks", lambda: 2)
-    monkeypatch.setattr("timefem.cli._world", lambda: None)
+    monkeypatch.setattr("timefem.solvers.communicator.world", lambda: None)
     assert main(COMMAND) == 2
     assert "without mpirun" in capsys.readouterr().err

@@ -46,8 +46,7 @@ class Scaling:
         state, multipliers = np.ones(system.n_z), np.ones(system.n_multipliers)
         nonholonomic = np.ones(2 * system.n_nonholonomic)
         if name == "full":
-            root = np.sqrt(system.mass_scale)
-            state = np.concatenate([1 / root, root])
+            state = system.state_scale
             multipliers = _unit_gradient(system.derivatives(t, z)[1], state)
             if system.n_nonholonomic:
                 matrix, jacobian, _, _ = system.nonholonomic_derivatives(t, z)

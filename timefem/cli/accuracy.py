@@ -135,7 +135,7 @@ def _prepared(case, element, degree, points, as_json, as_csv, output):
     """The case and the time elements, after checks of all that can be checked beforehand."""
     from ..cases import find_case
     from ..solvers.communicator import launched_ranks
-    from . import _check_output
+    from .ranks import check_output
 
     if as_json and as_csv:
         raise InputError("give either --json or --csv")
@@ -143,7 +143,7 @@ def _prepared(case, element, degree, points, as_json, as_csv, output):
         raise InputError("this study runs its solves in processes of its own; start it without mpirun")
     found = find_case(case)
     if output is not None:
-        _check_output(output)
+        check_output(output)
     galerkin = [name for name in element if name in ("mg", "bg")]
     if not galerkin and degree:
         make_element(element[0], degree[0])  # says to whom the option belongs
@@ -166,9 +166,9 @@ def _key(problem, name):
 
 
 def _quiet(quiet):
-    from . import _stdout_to_stderr
+    from .ranks import stdout_to_stderr
 
-    return _stdout_to_stderr() if quiet else nullcontext()
+    return stdout_to_stderr() if quiet else nullcontext()
 
 
 def _print(case, studies, facts, as_json, as_csv):

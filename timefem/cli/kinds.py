@@ -6,9 +6,9 @@ from ..errors import InputError
 
 UNUSED = {
     "initial": (),
-    "boundary": ("window", "method", "checkpoint", "checkpoint_every", "restart", "line_search"),
-    "inverse": ("tolerance", "window", "method", "guess", "checkpoint", "checkpoint_every", "restart", "line_search"),
-    "optimal": ("tolerance", "window", "method", "guess", "checkpoint", "checkpoint_every", "restart", "line_search"),
+    "boundary": ("window", "checkpoint", "checkpoint_every", "restart", "line_search"),
+    "inverse": ("window", "guess", "checkpoint", "checkpoint_every", "restart", "line_search"),
+    "optimal": ("window", "guess", "checkpoint", "checkpoint_every", "restart", "line_search"),
 }
 NAMES = {"initial": "an initial-value problem", "boundary": "a boundary-value problem", "inverse": "inverse dynamics",
          "optimal": "optimal control"}
@@ -36,7 +36,7 @@ def newton_settings(kind, given):
         return Newton(**given)
     if not given:
         return None
-    from ..models.build import newton_of
+    from ..models.settings import newton_of
 
     return newton_of(kind, given)
 
@@ -57,6 +57,8 @@ def kind_facts(kind, problem, sol):
     facts = {"kind": kind, "residual": float(history[-1]) if len(history) else None}
     if len(sol.t) == 1:  # nothing was solved
         return facts
+    if "continuation" in sol.statistics:
+        facts["continuation"] = sol.statistics["continuation"]
     further = {"boundary": _boundary_facts, "inverse": _inverse_facts, "optimal": _optimal_facts}
     return facts | further[kind](problem, sol)
 
@@ -115,6 +117,8 @@ def largest_controls(sol):
 
 def kind_rows(r):
     """Rows of the table of a run, from its facts."""
+    if "continuation" in r:
+        yield "followed over", ", ".join(f"{value:.6g}" for value in r["continuation"])
     if "objective" in r:
         yield "objective", f"{r['objective']:.10g}"
     if r.get("conditions"):

@@ -1,33 +1,53 @@
 """Model files on the command line: `timefem run model.toml` and `timefem check model.toml`."""
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import typer
 
 from ..cases import Case
 from .report import make_console, make_table, print_json
 
-ELEMENT = ("degree", "n_points", "nodes", "multipliers", "drop")
+ELEMENT = ("degree", "n_points", "nodes", "multipliers", "drop", "constraints")
 
 
-def model_arguments(ctx):
-    """Arguments of `run` for a model file: its case and settings, overridden by options that were given."""
+def load_model_of(ctx):
+    """The model file that a command line names, and the options that were given."""
     from ..models import load_model
 
     given = {name: value for name, value in ctx.params.items()
              if ctx.get_parameter_source(name).name == "COMMANDLINE"}
-    model = load_model(given["case"], **{name: given.get(name) for name in ("rotation", "inverse_mass", "t_end")})
+    return load_model(given["case"], **{name: given.get(name) for name in ("rotation", "inverse_mass", "t_end")}), given
+
+
+def merged_settings(model, given):
+    """Settings of the solver of a file, but for those that do not belong to options that were given."""
     settings = dict(model.document.data.get("solver", {}))
     if given.get("element", settings.get("element", "mg")) != settings.get("element", "mg"):
         # the file's degree is for its own element, and a march may not be for the other
         settings = {name: value for name, value in settings.items() if name not in ELEMENT and value != "march"}
     if "window" in given or "driver" in given:
         settings = {name: value for name, value in settings.items() if name not in ("driver", "window")}
+    if "n_elements" in given:
+        settings.pop("tolerance", None)
     settings["points"] = settings.pop("n_points", None)
+    return settings
+
+
+@dataclass(frozen=True)
+class ModelCase(Case):
+    """A model file as a case."""
+
+    model: Any = None
+
+
+def model_arguments(ctx):
+    """Arguments of `run` for a model file: its case and settings, overridden by options that were given."""
+    model, given = load_model_of(ctx)
     # what is conserved is not known of a model: no axes
-    case = Case(given["case"], model.title, model.title, model.t_span[1], model.n_elements, conserved_axes=(),
-                has_rotation=True, make=lambda **_: model.problem, kind=model.kind)
-    return {"ctx": ctx, **ctx.params, **settings, **given, "case": case}
+    case = ModelCase(given["case"], model.title, model.title, model.t_span[1], model.n_elements, conserved_axes=(),
+                     has_rotation=True, make=lambda **_: model.problem, kind=model.kind, model=model)
+    return {"ctx": ctx, **ctx.params, **merged_settings(model, given), **given, "case": case}
 
 
 def check(

@@ -42,6 +42,8 @@ def run_report(case, problem, sol):
         **({"generalized_energy_error_max": errors["generalized_energy"]} if "generalized_energy" in errors else {}),
         "constraint_error_max": {level: errors[level] for level in ("configuration", "velocity")},
         **kind_facts(case.kind, problem, sol),
+        **{name: statistics[name] for name in ("tolerance", "estimated_error", "estimated_errors", "meshes")
+           if name in statistics},
         "backward_error": statistics["backward_error"], "seconds": statistics["seconds"],
         "n_unknowns": statistics["n_unknowns"],
     }
@@ -69,6 +71,10 @@ def print_report(r, case, output):
         table.add_row("problem, residual", f"{r['kind']}, {residual}")
     for what, value in kind_rows(r):
         table.add_row(what, value)
+    if "estimated_error" in r:
+        table.add_row("estimated error", f"{r['estimated_error']:.2e}")
+    if "meshes" in r:
+        table.add_row("elements of the meshes", ", ".join(map(str, r["meshes"])))
     table.add_row("error of the energy", f"{r['energy_error_max']:.2e} J")
     if "generalized_energy_error_max" in r:
         table.add_row("error of the generalized energy", f"{r['generalized_energy_error_max']:.2e} J")

@@ -71,21 +71,21 @@ def conditioning(
     from ..cases import find_case
     from ..studies import conditioning as run_study
     from ..studies import unit_body
-    from . import _check_output, _rank, _stdout_to_stderr
     from .elements import make_element
+    from .ranks import check_output, rank, stdout_to_stderr
 
     if as_json and as_csv:
         raise InputError("give either --json or --csv")
     if output is not None:
-        _check_output(output)
+        check_output(output)
     studied = [make_element(element, k, None, m, None, "equidistant")
                for k, m in product(degree, multipliers or [None])]
     make = unit_body if case == UNIT_BODY else find_case(case).make
     problems = {r: make(rotation=r, **({} if t_end is None else {"t_end": t_end})) for r in rotation}
-    with _stdout_to_stderr() if as_json or as_csv else nullcontext():
+    with stdout_to_stderr() if as_json or as_csv else nullcontext():
         studies = [(r, run_study(problem, e, elements, scaling=s, norm=norm, tangent=tangent, backend=backend))
                    for (r, problem), e, s in product(problems.items(), studied, scaling)]
-    if _rank():
+    if rank():
         return
     if as_json:
         print_json({"case": case, "studies": [{"rotation": r, **s.facts()} for r, s in studies]})
@@ -112,15 +112,15 @@ def precision(
     """Second quotient of precision, from elements of length h, h/2 and h/4: 4 for a method of order 2."""
     from ..cases import find_case
     from ..studies import quotient_of_precision
-    from . import _rank, _stdout_to_stderr
     from .elements import make_element
+    from .ranks import rank, stdout_to_stderr
 
     found = find_case(case)
     problem, n = found.make(rotation=rotation, t_end=t_end), found.n_elements if n_elements is None else n_elements
     time_element = make_element(element, degree, points)
-    with _stdout_to_stderr() if as_json else nullcontext():
+    with stdout_to_stderr() if as_json else nullcontext():
         result = quotient_of_precision(problem, time_element, n, quantity=quantity)
-    if _rank():
+    if rank():
         return
     facts = {"case": case} | result.facts()
     if as_json:

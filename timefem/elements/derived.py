@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..mechanics import Part
+from ..mechanics import Part, System
+from ..mechanics.redundancy import keep_constraints
 from .basis import LagrangeBasis
 from .components import Components
 from .element import Space, TimeElement
@@ -110,6 +111,17 @@ class Carrier(Part):
         return Carrier, self.n
 
 
+def with_carrier(system, element):
+    """The system with the `Carrier` that an element with constants needs; of other elements the system as it is."""
+    while isinstance(element, Derived) and not isinstance(element, WithConstants):
+        element = element.element
+    if not isinstance(element, WithConstants):
+        return system
+    if system.complete is not None:
+        return keep_constraints(with_carrier(system.complete, element), system.kept)
+    return System([*system.parts, Carrier(element.n)], redundant=system.redundant)
+
+
 @dataclass(frozen=True)
 class Constants:
     """Components of constants in time: n of them; the carrier sees all, every part the first `shared` ones and those
@@ -200,7 +212,21 @@ class WithConstants(Derived):
 
 
 @dataclass(frozen=True)
-class Optimality(Derived):
+class WithCostates(Derived):
+    """An element with a costate for each of its tests."""
+
+    @property
+    def trial(self):
+        costates = {costate(name): replace(space, dual=True) for name, space in self.element.test.items()}
+        return self.element.trial | costates
+
+    @property
+    def slots(self):
+        return (*self.element.slots, *((costate(name), where) for name, where in self.element.test_slots))
+
+
+@dataclass(frozen=True)
+class Optimality(WithCostates):
     """The optimality system of an element whose residual is a side condition: the gradient of
 
     `integral of cost + sum over tests (costate . residual density)`
@@ -210,17 +236,8 @@ class Optimality(Derived):
     """
 
     @property
-    def trial(self):
-        costates = {costate(name): replace(space, dual=True) for name, space in self.element.test.items()}
-        return self.element.trial | costates
-
-    @property
     def test(self):
         return {name: replace(space, dual=not space.dual) for name, space in self.trial.items()}
-
-    @property
-    def slots(self):
-        return (*self.element.slots, *((costate(name), where) for name, where in self.element.test_slots))
 
     @property
     def test_slots(self):

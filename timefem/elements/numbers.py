@@ -1,12 +1,12 @@
 """Elements that see numbers of the parts as a field, so that their residual can be differentiated by them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from .basis import LagrangeBasis
 from .components import Components
-from .derived import Derived, costate
+from .derived import Derived, WithCostates, costate
 from .element import Space
 
 
@@ -100,7 +100,7 @@ class Numbered(Derived):
 
 
 @dataclass(frozen=True)
-class Contracted(Derived):
+class Contracted(WithCostates):
     """Gradient of the residual times costates by numbers of the parts, as rows: no matrix is formed."""
 
     numbers: Numbers
@@ -111,17 +111,8 @@ class Contracted(Derived):
         return type(self), self.numbers.form, self.element.form
 
     @property
-    def trial(self):
-        costates = {costate(name): replace(space, dual=True) for name, space in self.element.test.items()}
-        return self.element.trial | costates
-
-    @property
     def test(self):
         return {"numbers": Space(LagrangeBasis(0), False, self.numbers)}
-
-    @property
-    def slots(self):
-        return (*self.element.slots, *((costate(name), where) for name, where in self.element.test_slots))
 
     @property
     def test_slots(self):

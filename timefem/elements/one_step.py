@@ -129,16 +129,16 @@ class StepSymbols(ElementSymbols):
         """`-grad V + Q` at `q`."""
         return self._applied(q, velocity) - gradient_at(self.potential, q)
 
-    def _applied(self, q, velocity):
+    def _applied(self, q, velocity, t=None):
         """Forces without a potential, those of controls included."""
         import casadi as ca
 
-        force, u = self._terms("force", q, velocity), self.slots.get(("controls", "value"))
+        force, u = self._terms("force", q, velocity, t), self.slots.get(("controls", "value"))
         if u is None or not self.part.n_controls:
             return force
         control = ca.Function("control_force", [ca.vertcat(*self.at_point.q), u, self.at_point.t, self.parameters],
                               [self.part.control_force(self.at_point, u)])
-        return force + control(q, u, self.t, self.parameters)
+        return force + control(q, u, self.t if t is None else t, self.parameters)
 
     def midpoint_force(self, q, velocity):
         """`-grad V - grad g^T gamma + Q` at `q`."""

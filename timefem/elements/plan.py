@@ -4,6 +4,7 @@ The residual density of each kind of part becomes one *point kernel* (values and
 what remains, the sums over points and shape functions, is the same for all kinds and is done in `evaluate`.
 """
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +46,7 @@ class Plan(NamedTuple):
 
 
 # columns of Plan.parts; from PART_SLOTS on the numbers of components per slot, then the numbers of rows per test slot
-(PART_ADDRESS, PART_ADDRESS_ONE, PART_IN, PART_OUT, PART_PARAMETERS, PART_N_PARAMETERS, PART_GATHER, PART_ROWS,
+(PART_ADDRESS, PART_GROUP, PART_IN, PART_OUT, PART_PARAMETERS, PART_N_PARAMETERS, PART_GATHER, PART_ROWS,
  PART_SECTION, PART_N_SECTIONS, PART_ENTRIES, PART_SLOTS) = range(12)
 
 
@@ -78,6 +79,8 @@ class ElementPlan:
     tangent_rows, tangent_columns : ndarray of int, shape (n_tangent,)
         Pattern of the element tangent, without repetition.
     arrays : Plan
+    point_kernels : list of PointKernel
+        Per group of parts.
     """
 
     def __init__(self, system, element):
@@ -100,12 +103,12 @@ class ElementPlan:
         row_sets, test_set, row_of = _shape_sets(tests, self.rows)
 
         # per group: one row of numbers, or of indices, for each of its parts
-        parts, gather, row_targets, sections, blocks, parameters, self.kernels = [], [], [], [], [], [], []
+        parts, gather, row_targets, sections, blocks, parameters, self.point_kernels = [], [], [], [], [], [], []
         n_gather = n_rows = n_entries = n_parameters = 0
         for number_of_group, group in enumerate(system.groups):
             sizes = {name: c.places[number_of_group].shape[1] for name, c in self.components.items()}
             kernel = point_kernel(group.part, element, sizes)
-            self.kernels.append(kernel.kernel)
+            self.point_kernels.append(kernel)
             first_section = len(sections)
             first_output = sum(kernel.n_rows)
             for start, (test, slot, _, _) in enumerate(kernel.entries):
@@ -123,9 +126,9 @@ class ElementPlan:
                               + column_of[slot_set[slot]] + seen[slot][:, column])
             c = group.parameters
             compiled = kernel.kernel
-            fixed = [compiled.address_lanes, kernel.step.address if element.n_points == 1 else 0, compiled.n_in,
-                     compiled.n_out, n_parameters, c.shape[1], n_gather, n_rows, first_section,
-                     len(sections) - first_section, n_entries, *kernel.n_inputs, *kernel.n_rows]
+            fixed = [compiled.address_lanes, number_of_group, compiled.n_in, compiled.n_out, n_parameters, c.shape[1],
+                     n_gather, n_rows, first_section, len(sections) - first_section, n_entries, *kernel.n_inputs,
+                     *kernel.n_rows]
             part = np.array([fixed] * len(g), dtype=np.int64)
             for column, values in ((PART_PARAMETERS, c), (PART_GATHER, g), (PART_ROWS, r), (PART_ENTRIES, keys)):
                 part[:, column] += np.arange(len(g)) * values.shape[1]
@@ -159,9 +162,16 @@ class ElementPlan:
             gather=whole(np.concatenate(gather)), row_targets=whole(np.concatenate(row_targets)),
             sections=whole(sections, (-1, 4)), entry_targets=whole(entry_targets),
             parameters=np.concatenate(parameters), n_columns=self.columns.n_local, n_rows=self.rows.n_local,
-            n_tangent=len(self.tangent_rows), n_in=max(k.n_in for k in self.kernels),
-            n_out=max(k.n_out for k in self.kernels))
+            n_tangent=len(self.tangent_rows), n_in=max(k.kernel.n_in for k in self.point_kernels),
+            n_out=max(k.kernel.n_out for k in self.point_kernels))
 
+
+    @functools.cached_property
+    def explicit(self):
+        """`Explicit` unknowns."""
+        from .explicit import explicit_unknowns
+
+        return explicit_unknowns(self)
 
     # ---- nodal values of all fields
 

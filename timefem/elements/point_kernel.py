@@ -7,16 +7,29 @@ from ..kernels import cached_kernel
 
 class PointKernel(NamedTuple):
     """Point kernel of one kind of part for one weak form: inputs `[slots, t, h, parameters]` (a slot that does not
-    enter is left out), outputs `[rows per test slot, Jacobian entries]`.
+    enter is left out), outputs `[rows per test slot, Jacobian entries]`."""
 
-    `step` is the same for stepping: derivatives by values at the left end, which is known then, are zero.
-    """
-
+    key: tuple
     kernel: object
-    step: object
     n_inputs: tuple  # components per slot
     n_rows: tuple  # rows per test slot
     entries: list  # (test slot, slot, row, column) per Jacobian entry
+    constants: list  # per output: its value if that never changes, else NaN
+
+    def shortened(self, outputs, zero=()):
+        """Kernel of the chosen outputs alone, with the inputs in `zero` set to zero."""
+        outputs, zero = tuple(map(int, outputs)), tuple(map(int, zero))
+
+        def build():
+            import casadi as ca
+
+            x = ca.SX.sym("x", self.kernel.n_in)
+            values = ca.vertcat(*(self.kernel.function(x)[i] for i in outputs))
+            for i in zero:
+                values = ca.substitute(values, x[i], 0)
+            return ca.Function("point", [x], [ca.cse(ca.densify(values))])
+
+        return cached_kernel((*self.key, outputs, zero), build)
 
 
 def point_kernel(part, element, sizes):
@@ -40,17 +53,13 @@ def point_kernel(part, element, sizes):
                     outputs += jacobian.nonzeros()
                     entries += [(test, slot, r, c) for r, c in zip(*jacobian.sparsity().get_triplet(), strict=True)]
         inputs = ca.vertcat(*slots, s.t, s.h, s.parameters)
-        n_rows = sum(r.numel() for r in rows)
-        left = [element.slots[slot][1] == "left" for _, slot, _, _ in entries]
-        unknown = [0 if known else entry for known, entry in zip(left, ca.vertsplit(ca.vertcat(*outputs))[n_rows:],
-                                                                 strict=True)]
-        functions = [ca.Function("point", [inputs], [ca.cse(ca.densify(ca.vertcat(*values)))])
-                     for values in [outputs, *[[*rows, *unknown]] * any(left)]]
+        values = ca.densify(ca.vertcat(*outputs))
+        constants = [float(v) if v.is_constant() else float("nan") for v in ca.vertsplit(values)]
+        functions = [ca.Function("point", [inputs], [ca.cse(values)])]
         numbers = tuple(v.numel() for v in slots), tuple(r.numel() for r in rows)
-        _POINT_FUNCTIONS[key] = functions, *numbers, entries
+        _POINT_FUNCTIONS[key] = functions, *numbers, entries, constants
     functions, *description = _POINT_FUNCTIONS[key]
-    kernels = [cached_kernel((*key, "step")[:2 + i], lambda i=i: functions[i]) for i in range(len(functions))]
-    return PointKernel(kernels[0], kernels[-1], *description)
+    return PointKernel(key, cached_kernel(key, lambda: functions[0]), *description)
 
 
 _POINT_FUNCTIONS = {}

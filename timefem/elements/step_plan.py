@@ -10,12 +10,12 @@ from numba import njit
 
 from ..kernels.intrinsic import call_kernel
 from .lanes import LANES, add_lanes, aligned_zeros, eight_dots, set_lanes
-from .one_point import OnePoint, add_one, evaluate_one, one_point
+from .one_point import OnePoint, add_one, begin_one, evaluate_one, finish_one, one_point
 from .plan import (
     PART_ADDRESS,
-    PART_ADDRESS_ONE,
     PART_ENTRIES,
     PART_GATHER,
+    PART_GROUP,
     PART_IN,
     PART_N_PARAMETERS,
     PART_N_SECTIONS,
@@ -52,17 +52,17 @@ def step_plan(element_plan, targets):
     ----------
     element_plan : ElementPlan
     targets : ndarray of int, shape (n_tangent,)
-        Place of each tangent entry in a flat matrix, dense or sparse; those of the left node are left out.
+        Place of each tangent entry in a flat matrix, dense or sparse, -1 for those of explicit rows; those of the left
+        node are left out.
     """
     plan = element_plan.arrays
     targets = np.where(element_plan.tangent_columns >= element_plan.columns.n_node, targets, -1)
     places, starts, size = [np.zeros(0, np.int64)], np.zeros(len(plan.parts), np.int64), 0
     # parts of one kind follow one another and share their sections
-    key = [PART_SECTION, PART_N_SECTIONS, PART_ADDRESS_ONE]
-    kinds, kind = np.unique(plan.parts[:, key], axis=0, return_inverse=True)
     found = []
-    for number, (section, n_sections, _) in enumerate(kinds):
-        members = np.flatnonzero(kind.ravel() == number)
+    for number in range(len(element_plan.point_kernels)):
+        members = np.flatnonzero(plan.parts[:, PART_GROUP] == number)
+        section, n_sections = plan.parts[members[0], [PART_SECTION, PART_N_SECTIONS]]
         sections = plan.sections[section:section + n_sections]
         groups = [np.zeros((len(members), 0), np.int64)]
         for test, slot, start, count in sections:
@@ -76,20 +76,35 @@ def step_plan(element_plan, targets):
         size += group.size
     n_outputs = plan.parts[:, PART_OUT].sum() * len(plan.points) + LANES**2  # blocks of 8 may run over the end
     n_sums = max(plan.parts[:, PART_SLOTS + len(plan.slots):].max(), plan.sections[:, 3].max(initial=0)) + LANES
-    return StepPlan(plan, np.concatenate(places), starts, int(n_outputs), int(n_sums), one_point(plan, found))
+    return StepPlan(plan, np.concatenate(places), starts, int(n_outputs), int(n_sums), one_point(element_plan, found))
 
 
 @njit(cache=True)
 def step_scratch(step, keep):
-    """Arrays for `evaluate_step` and `add_tangent`: kernel inputs, kernel outputs (of all parts, or of one), sums."""
-    one = step.plan.n_out * step.plan.points.shape[0] + LANES**2
+    """Arrays for the functions below: kernel inputs, kernel outputs (of all parts, or of one), sums, known inputs."""
+    one = max(step.plan.n_out * step.plan.points.shape[0] + LANES**2, step.one.n_out)
     outputs = aligned_zeros(step.n_outputs if keep else one)
-    return aligned_zeros(step.plan.n_in * LANES), outputs, aligned_zeros(step.n_sums)
+    n_in = max(step.plan.n_in * LANES, step.one.n_in)
+    return aligned_zeros(n_in), outputs, aligned_zeros(step.n_sums), aligned_zeros(step.one.n_in)
+
+
+@njit(cache=True, error_model="numpy", _nrt=False)
+def begin_step(step, x, t, h, scratch):
+    """To be called before an element is evaluated, with the dofs `x` of which the left node is known."""
+    if step.plan.points.shape[0] == 1:
+        begin_one(step.plan, step.one, x, t, h, scratch[0], scratch[3])
+
+
+@njit(cache=True, error_model="numpy", _nrt=False)
+def finish_step(step, x, scratch):
+    """Set the explicit unknowns in `x`, from the others where the element was last evaluated."""
+    if step.plan.points.shape[0] == 1:
+        finish_one(step.one, x, scratch[0], scratch[1])
 
 
 @njit(cache=True, error_model="numpy", _nrt=False)
 def evaluate_step(step, x, t, h, scratch, residual, tangent):
-    """Kernel outputs of all parts at all points, and the residual of the element.
+    """Kernel outputs of all parts at all points, and the residual of the element: the rows that are not explicit.
 
     With a tangent at once, the outputs of a part are used while they are in the cache, and are lost thereafter: worth
     a tangent too many in the last iteration when there are many parts.
@@ -104,10 +119,10 @@ def evaluate_step(step, x, t, h, scratch, residual, tangent):
     tangent : flat matrix, result as from `add_tangent`; if empty, the outputs are kept for `add_tangent`
     """
     plan = step.plan
-    inputs, outputs, sums = scratch
+    inputs, outputs, sums, known = scratch
     stride, n_slots = plan.points.shape[0], plan.slots.shape[0]
     if stride == 1:
-        evaluate_one(plan, step.one, x, t, h, inputs, outputs, residual, tangent)
+        evaluate_one(step.one, x, h, inputs, known, outputs, residual, tangent)
         return
     inverse_h = 1.0 / h
     keep = tangent.shape[0] == 0
@@ -161,9 +176,9 @@ def add_tangent(step, h, scratch, matrix):
 
     Integrals carry the element length h, each rate divides by it: dt = h dxi, d/dt = d/dxi / h.
     """
-    _, outputs, sums = scratch
+    _, outputs, sums, _ = scratch
     if step.plan.points.shape[0] == 1:
-        add_one(step.plan, step.one, h, outputs, matrix)
+        add_one(step.one, h, outputs, matrix)
         return
     base = 0
     for p in range(step.plan.parts.shape[0]):

@@ -15,6 +15,7 @@ from .forces import (
 )
 from .generalized import GeneralizedPotential, GeneralizedSystem
 from .generalized_body import GeneralizedBody
+from .groups import PartGroup
 from .inertia import MassProperties
 from .joints import (
     Constraint,
@@ -40,7 +41,7 @@ from .pose import CanonicalState, Coordinates, Pose
 from .rigid_body import DirectorBody, QuaternionBody, RigidBody, RigidBodyBase
 from .rolling import KnifeEdge, NonTwisting, RollingDisc, RollingSphere
 from .sympy_bridge import from_sympy
-from .system import PartGroup, System
+from .system import System
 from .time_functions import Constant, Formula, Ramp, Sine, Step, Table, TimeFunction, TrianglePulse
 from .trajectories import Polynomial, Spline, Transfer
 

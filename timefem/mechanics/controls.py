@@ -182,3 +182,12 @@ class Effort(Cost):
         import casadi as ca
 
         return ca.dot(s.own, u**2) / 2
+
+
+def control_name(system, i):
+    """For messages: number and actuator of the i-th of all controls of a system."""
+    for part in system.parts:
+        if i < part.n_controls:
+            return f"control {i} of {system.label(part)}"
+        i -= part.n_controls
+    raise IndexError(i)

@@ -105,3 +105,19 @@ def call_vector(title, function, *arguments):
     if not values[0].numel():
         raise InputError(f"{title} returned no expression; leave constraints out instead")
     return call(title, lambda: values[0], values[0].numel())
+
+
+def idle_rows(jacobian):
+    """Numbers of the rows of an SX matrix that are zero whatever its symbols, list of int."""
+    import casadi as ca
+
+    return np.flatnonzero(~np.array(ca.DM(jacobian.sparsity(), 1)).any(axis=1)).tolist()
+
+
+def checked_names(title, names, n):
+    """Names of `n` constraints that a formula gives, tuple of str; numbers when `names` is None."""
+    if names is None:
+        return tuple(f"constraint {i + 1}" for i in range(n))
+    if not isinstance(names, list | tuple) or len(names) != n or not all(isinstance(x, str) for x in names):
+        raise InputError(f"{title}: names must be a list of {n} texts, one per constraint, not {names!r}")
+    return tuple(names)

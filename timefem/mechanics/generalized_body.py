@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import validate
 from ..errors import InputError
-from .formula import Same, call, call_vector, check_symbols, with_time
+from .formula import Same, call, call_vector, check_symbols, checked_names, idle_rows, with_time
 from .part import Body
 from .pose import CanonicalState, Coordinates
 
@@ -37,14 +37,13 @@ class GeneralizedBody(Body):
         import casadi as ca
 
         self.name = name
-        self._title = "GeneralizedSystem" + (f" {name!r}" if name else "")
         self.n_q = validate.integer(f"{self._title}: n", n, minimum=1)
         self.formula_parameters = validate.array(f"{self._title}: parameters", parameters, (None,))
         self._formulas = Same(kinetic), Same(constraints)
         q, v, t, c, w = self._symbols()
         phi = self._constraints(constraints, q, c, t)
         self._phi = ca.Function("constraints", [q, t, c], [phi, ca.jacobian(phi, q)])
-        self._name_constraints(names, phi.numel())
+        self.constraint_names = checked_names(self._title, names, phi.numel())
         mass = self._mass_of(kinetic, q, v, c)
         diagonal = self._constant_diagonal(mass, q, c)
         self.has_inverse_mass = regularize is not False or not self._always_singular(mass, q, c)
@@ -63,6 +62,10 @@ class GeneralizedBody(Body):
             if np.any(self.mass_scale <= 0):
                 raise InputError(f"{self._title}: mass_scale must be positive")
         self._prepare_inverse(mass, q)
+
+    @property
+    def _title(self):
+        return "GeneralizedSystem" + (f" {self.name!r}" if self.name else "")
 
     def __repr__(self):
         name = f", name={self.name!r}" if self.name else ""
@@ -85,16 +88,10 @@ class GeneralizedBody(Body):
         title = f"{self._title}: constraints"
         phi = call_vector(title, constraints, *with_time(constraints, q, c, t))
         check_symbols(title, phi, q, c, t)
-        idle = ~np.array(ca.DM(ca.jacobian(phi, q).sparsity(), 1)).any(axis=1)
-        if idle.any():
-            raise InputError(f"{title}: number {np.argmax(idle) + 1} does not depend on the coordinates; remove it")
+        idle = idle_rows(ca.jacobian(phi, q))
+        if idle:
+            raise InputError(f"{title}: number {idle[0] + 1} does not depend on the coordinates; remove it")
         return phi
-
-    def _name_constraints(self, names, m):
-        names = [f"constraint {i + 1}" for i in range(m)] if names is None else names
-        if not isinstance(names, list | tuple) or len(names) != m or not all(isinstance(x, str) for x in names):
-            raise InputError(f"{self._title}: names must be a list of {m} texts, one per constraint, not {names!r}")
-        self.constraint_names = tuple(names)
 
     def _mass_of(self, kinetic, q, v, c):
         """M(q) of a kinetic energy that is checked to be 1/2 v.M v."""

@@ -2,13 +2,11 @@
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from .. import validate
 from ..errors import InputError
-from .formula import Same, call, check_symbols
+from .formula import call, check_symbols, checked_names, idle_rows
+from .formula_part import FormulaPart
 from .joints.joint import Frame
-from .part import Body, Part, Symbols
+from .part import Symbols
 
 
 class MovingFrame(NamedTuple):
@@ -53,7 +51,7 @@ class MovingFrame(NamedTuple):
         return self.velocity + ca.cross(self.angular_velocity, arm)
 
 
-class NonholonomicConstraint(Part):
+class NonholonomicConstraint(FormulaPart):
     """Constraint on velocities `A(q, t) qdot + a(q, t) = 0` of one or more bodies, given by a formula.
 
     Its force on the coordinates is `-A^T gamma`, which does no work where a is zero.
@@ -87,34 +85,13 @@ class NonholonomicConstraint(Part):
     """
 
     def __init__(self, bodies, formula, n, parameters=None, names=None, name=None):
-        self.name = name
-        title = "NonholonomicConstraint" + (f" {name!r}" if name else "")
-        self.bodies = (bodies,) if isinstance(bodies, Body) else tuple(bodies) if isinstance(bodies, list | tuple) \
-            else ()
-        if not self.bodies or not all(isinstance(b, Body) for b in self.bodies):
-            raise InputError(f"{title}: bodies must be a body or a list of bodies, not {bodies!r}")
-        if len({id(b) for b in self.bodies}) < len(self.bodies):
-            raise InputError(f"{title}: a body is given twice in bodies; give each one once")
-        self.n = validate.integer(f"{title}: n", n, minimum=1)
-        self.own_parameters = validate.array(f"{title}: parameters", () if parameters is None else parameters, (None,))
-        names = [f"constraint {i + 1}" for i in range(self.n)] if names is None else names
-        if not isinstance(names, list | tuple) or len(names) != self.n or not all(isinstance(x, str) for x in names):
-            raise InputError(f"{title}: names must be a list of {self.n} texts, not {names!r}")
-        self.nonholonomic_names = tuple(names)
-        self.formula, self._title = formula, f"{title}: the formula"
+        super().__init__(bodies, formula, n, parameters, name)
+        self.nonholonomic_names = checked_names(self._title, names, self.n)
         self._check()
-
-    def __repr__(self):
-        name = f", name={self.name!r}" * bool(self.name)
-        return f"NonholonomicConstraint({len(self.bodies)} bodies, {self.n} equations{name})"
-
-    @property
-    def kind(self):
-        return (type(self), Same(self.formula), self.n, len(self.own_parameters), *(b.kind for b in self.bodies))
 
     def velocity_form(self, s):
         frames = [MovingFrame.of(*x) for x in zip(self.bodies, s.q, s.velocity, strict=True)]
-        return call(self._title, self.formula, self.n, frames, s.t, s.own)
+        return call(self._formula_title, self.formula, self.n, frames, s.t, s.own)
 
     def _check(self):
         import casadi as ca
@@ -122,11 +99,11 @@ class NonholonomicConstraint(Part):
         s = Symbols(self)
         s.velocity = [ca.SX.sym("v", b.n_q) for b in self.bodies]
         form, v = self.velocity_form(s), ca.vertcat(*s.velocity)
-        check_symbols(self._title, form, *s.q, *s.velocity, s.t, s.own)
+        check_symbols(self._formula_title, form, *s.q, *s.velocity, s.t, s.own)
         matrix = ca.jacobian(form, v)
         if ca.depends_on(matrix, v):
-            raise InputError(f"{self._title} must be affine in the velocities: A(q, t) qdot + a(q, t)")
-        rows = np.array(ca.DM(matrix.sparsity(), 1)).any(axis=1)
-        if not rows.all():
-            idle = self.nonholonomic_names[np.argmin(rows)]
-            raise InputError(f"{self._title} does not depend on the velocities in '{idle}'; use a Constraint for it")
+            raise InputError(f"{self._formula_title} must be affine in the velocities: A(q, t) qdot + a(q, t)")
+        idle = idle_rows(matrix)
+        if idle:
+            raise InputError(f"{self._formula_title} does not depend on the velocities in "
+                             f"'{self.nonholonomic_names[idle[0]]}'; use a Constraint for it")

@@ -99,6 +99,11 @@ class Part(ABC):
         """Hashable; equal for parts that share their formulas."""
 
     @property
+    def _title(self):
+        """Class and name, with which messages start."""
+        return type(self).__name__ + (f" {self.name!r}" if self.name else "")
+
+    @property
     def parameters(self):
         """All parameters of the local formulas: the part's own, then those of its bodies."""
         return np.concatenate([self.own_parameters, *(b.own_parameters for b in self.bodies)])

@@ -19,10 +19,6 @@ class _OnBody(Part):
             raise InputError(f"{self._title} must act on a RigidBody, not on {body!r}")
         self.bodies = (body,)
 
-    @property
-    def _title(self):
-        return type(self).__name__ + (f" {self.name!r}" if self.name else "")
-
     def __repr__(self):
         return f"{self._title} of {self.bodies[0]!r}"
 

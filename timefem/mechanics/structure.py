@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..errors import InputError
+from .controls import control_name
 from .equations import equations_of_motion
 
 INDEPENDENT = 1e-7  # part of a row of the input matrix that is not in the span of others, relative
@@ -75,8 +76,7 @@ class Structure:
 
         rng = np.random.default_rng(5)
         jets = np.zeros((len(self.outputs), self.most + 1))
-        root = np.sqrt(self.system.mass_scale)
-        scale = np.concatenate([1 / root, root])
+        scale = self.system.state_scale
         theta = ca.Function("theta", [self.z, self.t], [self.theta, ca.jacobian(self.theta, self.z)])
         samples = [(z, jets)]
         for _ in range(3):
@@ -101,22 +101,14 @@ class Structure:
         effect = self._at_samples(ca.jacobian(self.rate, self.w))
         size = np.abs(effect).max()
         for i in range(self.n_controls):
-            column = self.n_forces + i
+            column, name = self.n_forces + i, control_name(self.system, i)
             every = [c / np.maximum(np.linalg.norm(c, axis=0), 1e-300) for c in effect]
             if np.abs(effect[:, :, column]).max() <= 1e-12 * size:
-                raise InputError(f"{self.control_name(i)} does nothing: its force is zero; change its directions or "
+                raise InputError(f"{name} does nothing: its force is zero; change its directions or "
                                  "leave it out")
             if max(_outside(c[:, column], c[:, :column]) for c in every) < INDEPENDENT:
-                raise InputError(f"{self.control_name(i)} does nothing that joint forces and the controls before it do "
+                raise InputError(f"{name} does nothing that joint forces and the controls before it do "
                                  "not do already; leave it out")
-
-    def control_name(self, i):
-        """For messages: number and actuator of the i-th of all controls."""
-        for actuator in self.actuators:
-            if i < actuator.n_controls:
-                return f"control {i} of {self.system.label(actuator)}"
-            i -= actuator.n_controls
-        raise IndexError(i)
 
     # ---- the structure algorithm
 
@@ -149,9 +141,8 @@ class Structure:
         name = repr(self.outputs[i][0])
         known = ca.vertcat(self.theta, *(h for hidden in self.hidden for h in hidden))
         gradients = self._at_samples(ca.jacobian(ca.vertcat(known, h), self.z))
-        scale = np.concatenate([1 / np.sqrt(self.system.mass_scale), np.sqrt(self.system.mass_scale)])
         outside = 0.0
-        for gradient in gradients * scale:
+        for gradient in gradients * self.system.state_scale:
             size = np.linalg.norm(gradient[-1])
             if size > 1e-12:
                 outside = max(outside, _outside(gradient[-1] / size, gradient[:-1].T))

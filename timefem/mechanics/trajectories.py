@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import validate
 from ..errors import InputError
-from .time_functions import TimeFunction, _clip
+from .time_functions.base import TimeFunction, clip
 
 ORDINALS = ("value", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
@@ -46,7 +46,7 @@ class Transfer(TimeFunction):
         return np.array([self.t0, self.t1, self.v0, self.v1])
 
     def formula(self, t, t0, t1, v0, v1):
-        x, s = (_clip(t, t0, t1) - t0) / (t1 - t0), self.smoothness
+        x, s = (clip(t, t0, t1) - t0) / (t1 - t0), self.smoothness
         total = 0
         for j in range(s, -1, -1):  # x^(s+1) sum_j C(s+j, j) C(2s+1, s-j) (-x)^j
             total = total * x + (-1) ** j * comb(s + j, j) * comb(2 * s + 1, s - j)

@@ -9,6 +9,8 @@ import numpy as np
 from ..errors import InputError
 from .describe import PARTS
 from .part import Body
+from .redundancy import keep_constraints
+from .system import System
 from .time_functions import Constant
 
 
@@ -66,6 +68,28 @@ def with_number(part, name, value):
         own[attribute] = list(own[attribute])
         own[attribute][index] = value
     return type(part)(*part.bodies, **own)
+
+
+def with_numbers(system, parameters, values):
+    """The system with other values of numbers of its parts.
+
+    Parameters
+    ----------
+    system : System
+    parameters : dict
+        Name -> (part, its number), as for `number_of`.
+    values : dict
+        By the same names.
+    """
+    source = system.complete or system
+    parts = {part: part for part in source.parts}
+    for name, (part, number) in parameters.items():
+        try:
+            parts[part] = with_number(parts[part], number, values[name])
+        except InputError:  # a number that the part would not be made with, such as a negative damping
+            parts[part] = with_number(parts[part], number_of(part, number)[0], values[name])
+    changed = System(list(parts.values()), redundant=source.redundant)
+    return keep_constraints(changed, system.kept) if system.complete is not None else changed
 
 
 def with_constants(part, constants):

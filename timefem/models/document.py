@@ -23,6 +23,8 @@ class Document:
     Parameters
     ----------
     path : str or path-like
+    changes : dict, optional
+        Numbers that replace those of the file: key, spelt as in "bodies.bar.inertia[1]" -> number.
 
     Attributes
     ----------
@@ -31,10 +33,11 @@ class Document:
     Raises
     ------
     InputError
-        When the file cannot be read, is not TOML, or does not satisfy the schema.
+        When the file cannot be read, is not TOML, or does not satisfy the schema; and for changes of what is no number
+        in the file.
     """
 
-    def __init__(self, path):
+    def __init__(self, path, changes=None):
         self.path = os.fspath(path)
         try:
             with open(path, "rb") as file:
@@ -51,6 +54,31 @@ class Document:
             line = re.search(r"\(at line (\d+)", str(error))
             raise self._failure(line and line[1], f"is not a TOML file: {error}") from None
         self._validate()
+        for key, value in (changes or {}).items():
+            place, last = self._place(key)
+            place[last] = value
+        if changes:
+            self._validate()
+
+    def number(self, key):
+        """The number at a key; InputError when there is none."""
+        place, last = self._place(key)
+        return float(place[last])
+
+    def _place(self, key):
+        """The table or array that a key is in, and its last name or index."""
+        words = [int(number) if number else quoted or name for number, quoted, name in
+                 re.findall(r"\[(\d+)\]|'([^']+)'|([^.'\[\]]+)", key)]
+        place, value = None, self.data
+        for n, word in enumerate(words):
+            known = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
+            if word not in known:
+                raise self._failure(None, f"there is no {spell(words[:n + 1])!r} in it, of which {key!r} is to be "
+                                          f"changed; known here are {', '.join(map(str, known)) or 'none'}")
+            place, value = value, value[word]
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            raise self.error(words, f"{key!r} is to be changed, but is no number")
+        return place, words[-1]
 
     def _failure(self, line, message):
         place = self.path if line is None else f"{self.path}:{line}"

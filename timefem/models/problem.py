@@ -8,9 +8,12 @@ from ..problems.end_state import EndState
 from .entries import find, naming, value_of
 
 OUTPUTS = {"position": PositionOutput, "angle": AngleOutput, "coordinate": CoordinateOutput}
-KEYS = {"initial": (), "boundary": ("start", "end", "periodic", "free_time", "parameters"), "inverse": ("end",),
-        "optimal": ("end", "free_time", "time_weight", "duration")}
-TABLES = {"actuators": ("inverse", "optimal"), "outputs": ("inverse",)}  # and the kinds that take them
+KEYS = {"initial": (), "boundary": ("start", "end", "periodic", "free_time", "parameters", "turns"),
+        "inverse": ("end",), "optimal": ("end", "free_time", "time_weight", "duration", "parameters")}
+TABLES = {"actuators": ("inverse", "optimal"), "outputs": ("inverse",), "sensitivity": ("initial",),
+          "continuation": ("boundary",)}  # and the kinds that take them
+NEEDED = "actuators", "outputs"
+BOUNDS = "lower", "upper"
 OPTIMAL = ("effort", "lower", "upper")  # keys of actuators
 NOT_BOUNDED = ("tol_residual", "tol_increment", "backend")  # settings that problems with bounds do not use
 MOTION = ("velocity", "angular_velocity", "frame")
@@ -29,12 +32,16 @@ def check_kind(document):
         belongs = " or ".join(f'kind = "{user}"' for user in users)
         if name in data and kind not in users:
             raise document.error((name,), f"belongs to [problem] with {belongs}")
-        if kind in users and not data.get(name):
+        if kind in users and name in NEEDED and not data.get(name):
             raise document.error(("problem", "kind"), f'"{kind}" needs a table of {name}')
     for name, entry in data.get("actuators", {}).items():
         for key in OPTIMAL:
             if key in entry and kind != "optimal":
                 raise document.error(("actuators", name, key), 'belongs to [problem] with kind = "optimal"')
+    for name, entry in table.get("parameters", {}).items():
+        for key in BOUNDS:
+            if key in entry and kind != "optimal":
+                raise document.error(("problem", "parameters", name, key), 'belongs to kind = "optimal"')
     for key in ("time_weight", "duration"):
         if key in table and not table.get("free_time"):
             raise document.error(("problem", key), "needs free_time = true")
@@ -56,17 +63,24 @@ def make_problem(model):
 def _boundary(model):
     document, table = model.document, model.document.data["problem"]
     ends = {which: _end_states(model, which) for which in ("start", "end")}
-    parts = {part.name: part for part in model.system.parts if part.name and part not in model.system.bodies}
-    parameters = {}
-    for name, entry in table.get("parameters", {}).items():
-        part = find(document, ("problem", "parameters", name, "part"), entry["part"], parts, "joint or force")
-        parameters[name] = part, entry["number"]
+    parameters = _parameters(model)
     near = {name: Pose(**{key: entry[key] for key in ("position", "orientation") if key in entry})
             for name, entry in document.data["bodies"].items() if "position" in entry or "orientation" in entry}
     with naming(document, ("problem",), table):
         return BoundaryValueProblem(model.system, model.t_span, **ends, periodic=table.get("periodic", False),
                                     parameters=parameters, free_time=table.get("free_time", False), near=near,
                                     assemble=model.assemble)
+
+
+def _parameters(model):
+    """Unknown numbers: name -> (part, its number)."""
+    document, found = model.document, {}
+    parts = {part.name: part for part in model.system.parts
+             if part.name and part not in model.system.bodies and not part.n_controls}
+    for name, entry in document.data["problem"].get("parameters", {}).items():
+        part = find(document, ("problem", "parameters", name, "part"), entry["part"], parts, "joint or force")
+        found[name] = part, entry["number"]
+    return found
 
 
 def _end_states(model, which, cls=EndState):
@@ -119,12 +133,16 @@ def _optimal(model):
             bounds[actuators[name]] = entry.get("lower"), entry.get("upper")
     if "duration" in table:
         bounds["duration"] = table["duration"]
+    for name, entry in table.get("parameters", {}).items():
+        if "lower" in entry or "upper" in entry:
+            bounds[name] = entry.get("lower"), entry.get("upper")
     weight = table.get("time_weight")
     end_cost = None if weight is None else lambda end, parameters: weight * parameters["duration"]
     ends = _end_states(model, "end")
     with naming(document, ("problem",), table):
         problem = OptimalControl(model.system, _start(model), ends, model.t_span, costs, end_cost=end_cost,
-                                 free_time=table.get("free_time", False), bounds=bounds)
+                                 parameters=_parameters(model), free_time=table.get("free_time", False),
+                                 bounds=bounds)
     for key in problem.bounded * NOT_BOUNDED:
         if key in data.get("solver", {}):
             raise document.error(("solver", key), "is not used where there are bounds, which IPOPT takes care of; "

@@ -7,10 +7,11 @@ from ..errors import InputError
 from ..mechanics import CanonicalState, GeneralizedBody, Pose, RigidBodyBase, System
 from ..mechanics.redundancy import drop_redundant
 from ..mechanics.unknowns import number_of
-from .boundary_conditions import BoundaryConditions, checked_targets
+from .boundary_conditions import BoundaryConditions
 from .end_state import EndState
 from .initial_state import assemble
-from .initial_value import uncovered
+from .initial_value import checked_span
+from .targets import checked_targets
 
 
 class BoundaryValueProblem:
@@ -70,18 +71,7 @@ class BoundaryValueProblem:
         if not isinstance(system, System):
             raise InputError(f"system must be a System, not {system!r}")
         self.system, self.conditions = system, conditions
-        try:
-            t0, t1 = t_span
-        except (TypeError, ValueError):
-            raise InputError(f"t_span must be a pair (start, end), not {t_span!r}") from None
-        self.t_span = validate.real("t_span[0]", t0), validate.real("t_span[1]", t1)
-        if self.t_span[1] <= self.t_span[0]:
-            raise InputError(f"t_span must go forward: the end {self.t_span[1]:g} is not after the start "
-                             f"{self.t_span[0]:g}")
-        for part in system.parts:
-            fault = uncovered(part, self.t_span)
-            if fault:
-                raise InputError(f"{system.label(part)}: {fault}")
+        self.t_span = checked_span(system, t_span)
         self.periodic = validate.flag("periodic", periodic)
         self.free_time = validate.flag("free_time", free_time)
         self.start, self.end = (checked_targets(system, *x) for x in (("start", start), ("end", end)))

@@ -3,108 +3,12 @@
 import numpy as np
 
 from ..errors import InputError
-from ..mechanics import CanonicalState, Coordinates, GeneralizedBody, PointMass, Pose, RigidBodyBase
+from ..mechanics import CanonicalState, PointMass, Pose
 from ..mechanics.formula import call_vector, check_symbols
-from ..mechanics.pointwise import pointwise
-from .end_state import INDEPENDENT, TOLERANCE, EndState, body_velocity
+from .end import End
+from .end_state import INDEPENDENT, TOLERANCE, EndState
 
 ENDS = ("start", "end")
-
-
-class End:
-    """One end of the time span in CasADi symbols, for conditions by formulas.
-
-    Attributes
-    ----------
-    t : SX or float
-        Time [s].
-    z : SX, shape (n_z,)
-        Coordinates and momenta of all bodies.
-    """
-
-    def __init__(self, system, t, z, numbers):
-        self.system, self.t, self.z, self._numbers = system, t, z, numbers
-
-    def q(self, body):
-        """Coordinates of a body, SX (n_q,)."""
-        return self.z[self.system.coordinates(self.system.find(body))]
-
-    def p(self, body):
-        """Momenta of a body, SX (n_q,)."""
-        s, n = self.system.coordinates(self.system.find(body)), self.system.n_q
-        return self.z[n + s.start:n + s.stop]
-
-    def rates(self, body):
-        """Velocities qdot of the coordinates of a body, SX (n_q,)."""
-        return body_velocity(self.system.find(body), self.q(body), self.p(body))
-
-    def position(self, body):
-        """Centre of mass in space, SX (3,)."""
-        return self._frame(body)[0]
-
-    def rotation_matrix(self, body):
-        """Rotation matrix, body to space, SX (3, 3)."""
-        return self._frame(body)[1]
-
-    def velocity(self, body):
-        """Velocity of the centre of mass in space, SX (3,)."""
-        import casadi as ca
-
-        return ca.jtimes(self.position(body), self.q(body), self.rates(body))
-
-    def angular_velocity(self, body, frame="body"):
-        """Angular velocity in body or space axes, SX (3,)."""
-        found = self.system.find(body)
-        if not isinstance(found, RigidBodyBase):
-            raise InputError(f"{self.system.label(found)} has no angular velocity: it is {found!r}")
-        omega = found.angular_velocity_map(self.q(body)) @ self.rates(body)
-        return self.rotation_matrix(body).T @ omega if frame == "body" else omega
-
-    def energy(self):
-        """Total energy H, SX scalar."""
-        return sum(f(*a) for f, a in self._functions("hamiltonian"))
-
-    def constraints(self):
-        """Constraints on both levels and nonholonomic ones, SX (n_multipliers + n_nonholonomic,)."""
-        import casadi as ca
-
-        both = [ca.vertsplit(f(*a)) for f, a in self._functions("theta")]
-        rolling = [f(*a) for f, a in self._functions("velocity form")]
-        halves = [row for half in (0, 1) for rows in both for row in rows[half * len(rows) // 2:][:len(rows) // 2]]
-        return ca.vertcat(ca.SX(0, 1), *halves, *rolling)
-
-    def gradient(self):
-        """grad H - (Q, 0), SX (n_z,)."""
-        import casadi as ca
-
-        total = ca.SX.zeros(self.system.n_z)
-        for (function, arguments), place in zip(self._functions("derivatives"), self._places(), strict=True):
-            for i, value in zip(place, ca.vertsplit(function(*arguments)[:len(place)]), strict=True):
-                total[i] += value
-        return total
-
-    def _frame(self, body):
-        found = self.system.find(body)
-        if not hasattr(found, "frame"):
-            raise InputError(f"{self.system.label(found)} has no place in space: it is {found!r}")
-        return found.frame(self.q(body))
-
-    def _places(self):
-        n = self.system.n_q
-        for part in self.system.parts:
-            q = [i for body in part.bodies for i in range(n)[self.system.coordinates(body)]]
-            yield [*q, *(n + i for i in q)]
-
-    def _functions(self, name):
-        import casadi as ca
-
-        for part, place in zip(self.system.parts, self._places(), strict=True):
-            numbers = ca.SX(part.parameters)
-            for i, symbol in self._numbers.get(part, {}).items():
-                numbers[i] = symbol
-            function = pointwise(part).get(name)
-            if function is not None:
-                yield function, (self.z[place], self.t, numbers)
 
 
 class BoundaryConditions:
@@ -169,9 +73,7 @@ class BoundaryConditions:
         every = ca.vertcat(self.constraints, self.ends[1].constraints(), self._rows)
         y = ca.vertcat(*self.symbols)
         self._function = ca.Function("conditions", [y], [ca.densify(every), ca.densify(ca.jacobian(every, y))])
-        root = np.sqrt(system.mass_scale)
-        state = np.concatenate([1 / root, root])
-        self._size = np.concatenate([state, state, np.where(c == 0, 1.0, np.abs(c))])
+        self._size = np.concatenate([system.state_scale, system.state_scale, np.where(c == 0, 1.0, np.abs(c))])
         self._depends = [np.array(ca.DM(ca.jacobian(self._rows, z).sparsity(), 1)).reshape(len(self.names), n).any(
             axis=1) for z in self.symbols[:2]]
         found = self._search(np.concatenate([z0, z1, c]))
@@ -320,38 +222,3 @@ def _rows_of(matrix):
         return matrix
     _, s, v = np.linalg.svd(matrix, full_matrices=False)
     return v[:int((s > INDEPENDENT).sum())]
-
-
-def checked_targets(system, which, targets):
-    """What is asked of bodies at an end: dict body -> EndState, Coordinates or CanonicalState."""
-    if isinstance(targets, Coordinates | CanonicalState | EndState | Pose) and len(system.bodies) == 1:
-        targets = {system.bodies[0]: targets}
-    if targets is None:
-        return {}
-    if not isinstance(targets, dict):
-        raise InputError(f"{which} must be a dict from body to Pose, EndState or Coordinates, not {targets!r}")
-    out = {}
-    for body, target in targets.items():
-        body = system.find(body)
-        title, generalized = f"{which} of {system.label(body)}", isinstance(body, GeneralizedBody)
-        known = (Coordinates, EndState, CanonicalState) if generalized else (Pose, EndState, CanonicalState)
-        if not isinstance(target, known):
-            raise InputError(f"{title} must be given as {' or '.join(c.__name__ for c in known)}, not {target!r}")
-        if isinstance(target, Pose):
-            body.state(target)  # refuses what a point mass has not
-            turns = isinstance(body, RigidBodyBase)
-            target = EndState(position=target.position, orientation=target.quaternion if turns else None)
-        elif isinstance(target, Coordinates):
-            target = EndState(q=target.q)
-        for name in ("q", "p", "v"):
-            value = getattr(target, name, None)
-            if value is not None and len(value) != body.n_q:
-                raise InputError(f"{title}: {name} must have length {body.n_q}, not {len(value)}")
-        wrong = ("q", "v") if not generalized else ("position", "orientation", "velocity", "angular_velocity")
-        wrong = wrong if isinstance(target, EndState) else ()
-        wrong += ("orientation", "angular_velocity") if isinstance(body, PointMass) else ()
-        for name in wrong:
-            if getattr(target, name, None) is not None:
-                raise InputError(f"{title}: {body!r} has no {name.replace('_', ' ')}")
-        out[body] = target
-    return out

@@ -64,8 +64,7 @@ class EndConditions:
         rows = ca.densify(ca.vertcat(ca.SX(0, 1), *rows))
         self.function = ca.Function("end_conditions", symbols, [rows])
         self._derivative = ca.Function("gradient", symbols, [ca.densify(ca.jacobian(rows, ca.vertcat(*symbols)))])
-        root = np.sqrt(system.mass_scale)
-        self._size = np.concatenate([1 / root, root])
+        self._size = system.state_scale
         self.state = self._search(z, t)
         self._reduce(t)
 

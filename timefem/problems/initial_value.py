@@ -46,18 +46,7 @@ class InitialValueProblem:
         if not isinstance(system, System):
             raise InputError(f"system must be a System, not {system!r}")
         self.system = system
-        try:
-            t0, t1 = t_span
-        except (TypeError, ValueError):
-            raise InputError(f"t_span must be a pair (start, end), not {t_span!r}") from None
-        self.t_span = validate.real("t_span[0]", t0), validate.real("t_span[1]", t1)
-        if self.t_span[1] <= self.t_span[0]:
-            raise InputError(f"t_span must go forward: the end {self.t_span[1]:g} is not after the start "
-                             f"{self.t_span[0]:g}")
-        for part in system.parts:
-            fault = uncovered(part, self.t_span)
-            if fault:
-                raise InputError(f"{system.label(part)}: {fault}")
+        self.t_span = checked_span(system, t_span)
         state = canonical_states(system, state, self.t_span[0])
         if validate.flag("assemble", assemble):
             state = assembled(system, state, self.t_span[0])
@@ -102,6 +91,28 @@ class InitialValueProblem:
 
     def __repr__(self):
         return f"InitialValueProblem({self.system!r}, t_span={self.t_span})"
+
+
+def checked_span(system, t_span):
+    """Start and end of a time span as floats.
+
+    Raises
+    ------
+    InputError
+        When it is no pair of numbers, does not go forward, or leaves the time for which a part is known.
+    """
+    try:
+        t0, t1 = t_span
+    except (TypeError, ValueError):
+        raise InputError(f"t_span must be a pair (start, end), not {t_span!r}") from None
+    t0, t1 = validate.real("t_span[0]", t0), validate.real("t_span[1]", t1)
+    if t1 <= t0:
+        raise InputError(f"t_span must go forward: the end {t1:g} is not after the start {t0:g}")
+    for part in system.parts:
+        fault = uncovered(part, (t0, t1))
+        if fault:
+            raise InputError(f"{system.label(part)}: {fault}")
+    return t0, t1
 
 
 def uncovered(part, t_span):

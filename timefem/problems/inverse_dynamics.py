@@ -132,8 +132,7 @@ class InverseDynamics:
     @property
     def scale(self):
         """Size of `(q, p)`, by the mass."""
-        root = np.sqrt(self.system.mass_scale)
-        return np.concatenate([1 / root, root])
+        return self.system.state_scale
 
     def fitted(self, t, z, where=None, tolerance=1e-11):
         """The nearest state to `z` on the manifold of constraints and trajectories, by steps of least norm.

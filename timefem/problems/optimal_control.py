@@ -5,9 +5,10 @@ import numpy as np
 from .. import validate
 from ..errors import InputError
 from ..mechanics import Actuator, Cost, System
+from ..mechanics.controls import control_name
 from ..mechanics.formula import call, call_vector, check_symbols
 from ..mechanics.unknowns import number_of
-from .boundary_conditions import End
+from .end import End
 from .end_conditions import EndConditions
 from .initial_value import InitialValueProblem
 
@@ -79,7 +80,8 @@ class OptimalControl:
             raise InputError("there is nothing to control: give actuators, for instance ControlTorque(body)")
         if end_cost is None and not any(isinstance(part, Cost) for part in self.system.parts):
             raise InputError("the cost is missing: give cost=Effort(actuator), another Cost, or end_cost")
-        self.numbers, values = self._checked_parameters(parameters or {})
+        self.parameters = parameters or {}
+        self.numbers, values = self._checked_parameters(self.parameters)
         self.guesses = np.array([self.t_span[1] - self.t_span[0]] * self.free_time + values)
         self.end_cost, self.path = end_cost, path
         self.conditions = EndConditions(self.system, end or {}, end_conditions, self._at_end, self.t_span[1], self.z0,
@@ -103,11 +105,7 @@ class OptimalControl:
 
     def control_name(self, i):
         """For messages: number and actuator of the i-th of all controls."""
-        for actuator in self.actuators:
-            if i < actuator.n_controls:
-                return f"control {i} of {self.system.label(actuator)}"
-            i -= actuator.n_controls
-        raise IndexError(i)
+        return control_name(self.system, i)
 
     def _at_end(self, z, numbers):
         """The arguments of formulas of the end, in the symbols of the state there and of the unknown numbers."""

@@ -44,7 +44,7 @@ class Linearization:
         t0, z0 = self.mesh.nodes[0], solution.z[0]
         scaling = Scaling.of("full", self.system, self.element, t0, z0)
         self.chain = ChainSystem(self.plan, self.mesh, scaling)
-        residual = self.chain.norm(self.chain.evaluate(self.x)) / scaling.size(z0)
+        residual = self.chain.norm(self.chain.evaluate(self.x)) / scaling.size(solution.z)
         if not residual <= LARGEST_RESIDUAL:
             raise InputError(f"the solution does not satisfy the equations of all its elements together (residual "
                              f"{residual:.1e}): of {self.element!r} give one with driver='global'")

@@ -9,9 +9,11 @@ import numpy as np
 
 from .. import validate
 from ..errors import InputError, MissingBackend
+from .boxes import box_faces
 from .files import check_writable, replacing
-from .plots import COLOURS, STYLES, _axes3d, _frame, box_faces
+from .plots import COLOURS, STYLES
 from .scene import make_scene
+from .snapshots import axes3d, fit_axes
 
 FPS = 25
 WRITERS = {".gif": "pillow", ".mp4": "ffmpeg"}
@@ -54,7 +56,7 @@ def animate(solution, path=None, times=None, fps=FPS, traces=True):
     validate.flag("traces", traces)
     writer = None if path is None else _writer(Path(path), animation)
     scene = make_scene(solution, film_times(solution, fps) if times is None else times)
-    ax = _axes3d(0.8)
+    ax = axes3d(0.8)
     artists = Artists(ax, scene, traces)
     film = animation.FuncAnimation(ax.figure, artists.show, len(scene.times), interval=1000 / fps, blit=False)
     if path is None:
@@ -92,7 +94,7 @@ class Artists:
     def __init__(self, ax, scene, traces):
         self.ax, self.scene = ax, scene
         corners = np.array(list(itertools.product(*zip(scene.low, scene.high, strict=True))))
-        _frame(ax, corners, labels=True)
+        fit_axes(ax, corners, labels=True)
         colours = itertools.cycle(COLOURS)
         self.bodies = [self._body(body, colour) for body, colour in zip(scene.bodies, colours, strict=False)]
         self.traces = [ax.plot([], [], [], "--", linewidth=1.0, color=colour)[0]

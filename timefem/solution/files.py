@@ -101,7 +101,7 @@ def load(path):
         raise InputError(f"{path} cannot be read as a timefem solution: {error}") from None
     try:
         system, element, status = build(data["system"]), build_element(data["element"]), Status(**data["status"])
-        system = _with_carrier(system, element)
+        system = derived.with_carrier(system, element)
     except (InputError, KeyError, TypeError) as error:
         raise InputError(f"{path}: {error}") from None
     n = len(arrays["t"]) - 1
@@ -120,6 +120,17 @@ def load(path):
             raise InputError(f"{path}: {name} has shape {found}, but the system needs {shape}")
     return Solution(system, element, arrays["t"], arrays["z0"], arrays["nodal_state"], arrays["nodal_multipliers"],
                     status, data["statistics"], fields)
+
+
+def check_savable(system):
+    """Check, before any work is done, that solutions of a system can be saved.
+
+    Raises
+    ------
+    InputError
+        When a part holds something that is not plain data, such as a function.
+    """
+    describe(_without_costs(system))
 
 
 def check_writable(path):
@@ -169,17 +180,6 @@ def _without_costs(system):
         return keep_constraints(_without_costs(system.complete), system.kept)
     return System([part for part in system.parts if not isinstance(part, Cost | derived.Carrier)],
                   redundant=system.redundant)
-
-
-def _with_carrier(system, element):
-    """The system with what elements with constants need."""
-    while isinstance(element, derived.Derived) and not isinstance(element, derived.WithConstants):
-        element = element.element
-    if not isinstance(element, derived.WithConstants):
-        return system
-    if system.complete is not None:
-        return keep_constraints(_with_carrier(system.complete, element), system.kept)
-    return System([*system.parts, derived.Carrier(element.n)], redundant=system.redundant)
 
 
 def _describe(element):

@@ -10,7 +10,7 @@ from ..mechanics import FixedPoint, PrescribedPosition
 from ..mechanics.forces.between import PointForce
 from ..mechanics.joints import RigidDistance
 from ..mechanics.joints.joint import Joint
-from .plots import box_size
+from .boxes import box_size
 
 N_FRAMES = 200  # of a motion whose times are not given
 

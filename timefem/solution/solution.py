@@ -1,14 +1,14 @@
-"""The solution of a problem: fields in time, invariants, constraints and statistics."""
+"""The solution of a problem: fields in time, and what is written and drawn of them."""
 
 import numpy as np
 
 from ..assembly import TimeMesh
-from ..elements import gauss_legendre
 from ..errors import InputError
 from ..mechanics.redundancy import minimum_norm_multipliers
+from .invariants import Invariants
 
 
-class Solution:
+class Solution(Invariants):
     """Motion of a system over the solved elements.
 
     Parameters
@@ -174,130 +174,6 @@ class Solution:
         body, q, p = self._body(body, t, "angular_velocity")
         return body.angular_velocity(q, p, frame)
 
-    # ---- invariants and constraints
-
-    def _at(self, t):
-        return (self.t, self.z) if t is None else (np.asarray(t, float), self(t))
-
-    def energy(self, t=None):
-        """Total energy H [J] at times, or at the ends of the elements."""
-        return self.system.hamiltonian(*self._at(t))
-
-    def generalized_energy(self, t=None):
-        """Generalized energy `p.v - T(q, v) + V` [J] of schemes with velocities of their own: EML, REML, Null-EML, MPL.
-
-        What EML conserves, Kinon & Betsch (2024); it differs from `energy` by O(h^2), since `v` and `p` are related at
-        the midpoints only.
-
-        Raises
-        ------
-        InputError
-            When the element has no velocities.
-        """
-        return self.system.generalized_energy(*self._at(t), self.field("velocity", t))
-
-    def work(self, t=None):
-        """Work since the start [J] of all that is not in H: loads, controls, dampers, what depends on time explicitly.
-
-        The integral of `System.power` over the dense output, by Gauss quadrature with two points more than the element
-        has, so that loads which the element does not resolve show in the balance. The velocity is the derivative of
-        the shape functions, not dH/dp: with it mG(k) satisfies `Delta H = work` up to quadrature, at any step, for
-        its tests contain zdot.
-
-        Parameters
-        ----------
-        t : array_like, optional
-            Times inside the solution [s]; default: the ends of the elements, shape (n_elements + 1,).
-        """
-        n = len(self.t) - 1
-        if not n or not (self.system.has_power or "controls" in self.fields):
-            return np.zeros(np.shape(self._at(t)[0]))
-        ends = np.concatenate([[0.0], np.cumsum(self._element_work(np.arange(n), np.ones(n)))])
-        if t is None:
-            return ends
-        t = np.asarray(t, float)
-        e, xi = TimeMesh(self.t).locate(t.ravel())
-        return (ends[e] + self._element_work(e, xi)).reshape(t.shape)
-
-    def _element_work(self, e, end):
-        """Work in the elements `e`, each from its start to the reference coordinate `end`, shape (n,)."""
-        x, weights = gauss_legendre(max(self.element.n_points, 2 * self.element.degree) + 2)
-        xi = (end[:, None] * x).ravel()
-        h = np.diff(self.t)[e]
-
-        def interpolate(table, nodal):
-            return np.einsum("egi,eia->ega", table.reshape(len(e), len(x), -1), nodal[e])
-
-        basis = self.element.state.basis
-        z = interpolate(basis.values(xi), self.nodal_state)
-        rate = interpolate(basis.derivatives(xi), self.nodal_state[..., :self.system.n_q]) / h[:, None, None]
-        multipliers = interpolate(self.element.multiplier.basis.values(xi), self.nodal_multipliers)
-        times = self.t[e, None] + h[:, None] * xi.reshape(len(e), -1)
-        rolling = None
-        if self.system.n_nonholonomic:
-            basis = self.element.trial["nonholonomic"].basis
-            rolling = interpolate(basis.values(xi), self.fields["nonholonomic"])
-        power = self.system.power(times, z, rate, multipliers, rolling)
-        if "controls" in self.fields:
-            controls = interpolate(self.element.trial["controls"].basis.values(xi), self.fields["controls"])
-            power = power + (self.system.control_force(times, z, controls) * rate).sum(axis=-1)
-        return h * end * (power @ weights)
-
-    def energy_balance(self, t=None):
-        """Energy that the method gained or lost [J], H(t) - H(start) - work: zero for the exact motion."""
-        energy = self.energy(t)
-        start = energy[0] if t is None else self.system.hamiltonian(self.t[0], self.z[0])
-        return energy - start - self.work(t)
-
-    def linear_momentum(self, t=None):
-        """Linear momentum of the system [kg m/s], shape (..., 3)."""
-        return self._sum("linear_momentum", t)
-
-    def angular_momentum(self, t=None):
-        """Angular momentum of the system about the origin, in space axes [kg m^2/s], shape (..., 3)."""
-        return self._sum("angular_momentum", t)
-
-    def _sum(self, name, t):
-        for body in self.system.bodies:
-            if not hasattr(body, name):
-                raise InputError(f"{self.system.label(body)} has no {name.replace('_', ' ')} in space: it is {body!r}")
-        _, z = self._at(t)
-        n = self.system.n_q
-        parts = [(b, self.system.coordinates(b)) for b in self.system.bodies]
-        return sum(getattr(b, name)(z[..., s], z[..., n:][..., s]) for b, s in parts)
-
-    def momentum_drift(self, axes=(0, 1, 2)):
-        """Largest change of these components of the angular momentum since the start [kg m^2/s]."""
-        momentum = self.angular_momentum()[:, list(axes)]
-        return float(np.abs(momentum - momentum[0]).max())
-
-    def constraints(self, t=None):
-        """Residuals of the constraints on configuration and on velocity level, two arrays of shape (..., m)."""
-        theta = self.system.constraints(*self._at(t))
-        m = self.system.n_constraints
-        return theta[..., :m], theta[..., m:]
-
-    def errors(self):
-        """Largest drift of energy and angular momentum, and largest constraint residuals, at the element ends.
-
-        The work of loads and dampers is taken off the drift of the energy, see `energy_balance`.
-
-        Returns
-        -------
-        dict
-            `energy`, `generalized_energy` (where the element has velocities), `angular_momentum` (largest component;
-            left out when a body has none), `configuration`, `velocity`.
-        """
-        errors = {"energy": float(np.abs(self.energy_balance()).max())}
-        if "velocity" in self.fields and len(self.t) > 1:
-            energy = self.generalized_energy() - self.work()
-            errors["generalized_energy"] = float(np.abs(energy - energy[0]).max())
-        if all(hasattr(body, "angular_momentum") for body in self.system.bodies):
-            errors["angular_momentum"] = self.momentum_drift()
-        configuration, velocity = self.constraints()
-        return errors | {"configuration": float(np.abs(configuration).max(initial=0.0)),
-                         "velocity": float(np.abs(velocity).max(initial=0.0))}
-
     # ---- files, tables and plots
 
     def save(self, path):
@@ -376,7 +252,7 @@ class Solution:
         return plot_controls(self, ax)
 
     def plot_snapshots(self, times, body=None, ax=None, spacing=None):
-        """Bodies as boxes at chosen times; see `timefem.solution.plots.plot_snapshots`."""
-        from .plots import plot_snapshots
+        """Bodies as boxes at chosen times; see `timefem.solution.snapshots.plot_snapshots`."""
+        from .snapshots import plot_snapshots
 
         return plot_snapshots(self, times, body, ax, spacing)

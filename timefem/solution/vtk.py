@@ -7,8 +7,8 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from ..errors import InputError
+from .boxes import box_faces
 from .files import check_writable
-from .plots import box_faces
 from .scene import make_scene
 
 VERTEX, LINE, HEXAHEDRON = 1, 3, 12

@@ -13,6 +13,8 @@ from .march_sparse import FULL
 
 DONE, FAILED, ROOM, PAUSE = 0, 1, 5, 6  # and FULL
 SAFETY, SHRINK, GROW = 0.9, 0.2, 4.0
+ENOUGH = 0.1  # an increment d, relative to the motion, leaves an error of about d^2
+SHORTEST = 1e-5  # of the time span: a pair may have the error allowed for this length, for motions from rest
 NOISE = 4e-15  # relative round-off of a state, which is no error
 LEAST = 1e-3  # of the motion of all blocks, that one block is taken to move at least
 
@@ -30,6 +32,7 @@ class Estimate(NamedTuple):
     factors: np.ndarray
     good_guess: bool  # nothing but a state and multipliers, which the pair gives to the order of the element
     right: np.ndarray  # (n_z,) dofs of the state at the end of an element
+    state: np.ndarray  # (n_z,) their places among the core unknowns, or -1
     factor: float  # from the difference to the error
     order: int  # the error per unit of time falls with this power of the length
 
@@ -58,8 +61,11 @@ def enlarge(motion, before, after, length):
 
 
 @njit(cache=True, error_model="numpy")
-def relative_error(motion, error, z, duration):
-    """Largest entry of an error of `z = (q, p)`, relative to the size of the motion; round-off left out."""
+def relative_error(motion, error, z, duration, least_time):
+    """Largest entry of an error of `z = (q, p)`, relative to the size of the motion; round-off left out.
+
+    The motion is taken to have lasted for `least_time`: what starts from rest has no size yet.
+    """
     n = motion.roots.shape[0]
     now, largest, fastest = 0.0, 0.0, 0.0
     for i in range(n):
@@ -72,7 +78,7 @@ def relative_error(motion, error, z, duration):
     result = 0.0
     for i in range(n):
         b, root = motion.blocks[i], motion.roots[i]
-        speed = max(motion.speed[b], least)
+        speed = max(motion.speed[b], least, motion.rate[b] * least_time)
         path = speed**2 / max(motion.rate[b], LEAST * fastest, speed / duration)
         of_q = max(abs(error[i]) - NOISE * abs(z[i]), 0.0) * root / path
         of_p = max(abs(error[n + i]) / root - NOISE * now, 0.0) / speed
@@ -82,18 +88,47 @@ def relative_error(motion, error, z, duration):
 
 
 @njit(cache=True, error_model="numpy")
+def relative_errors(motion, errors, z, duration, result):
+    """`relative_error` of each line of `errors` and `z`."""
+    for i in range(errors.shape[0]):
+        result[i] = relative_error(motion, errors[i], z[i], duration, 0.0)
+
+
+@njit(cache=True, error_model="numpy")
+def enough(motion, limit, per_size, state, duration):
+    """Scaled increment of Newton's method that leaves an error that is small against `limit`.
+
+    `state` are the places of `z = (q, p)` at the end of an element among its core unknowns, or -1.
+    """
+    n, largest, result = motion.roots.shape[0], motion.speed.max(), np.inf
+    for i in range(n):
+        b, root = motion.blocks[i], motion.roots[i]
+        speed = max(motion.speed[b], LEAST * largest)
+        if speed == 0.0:
+            return 0.0
+        path = speed**2 / max(motion.rate[b], speed / duration)
+        if state[i] >= 0:
+            result = min(result, path / root * per_size[state[i]])
+        if state[n + i] >= 0:
+            result = min(result, speed * root * per_size[state[n + i]])
+    return ENOUGH * np.sqrt(limit) * result if np.isfinite(result) else 0.0
+
+
+@njit(cache=True, error_model="numpy")
 def adapt_elements(step, lu, order, x, first, nodes, lengths, sizes, size_powers, weights, weight_powers, n_node,
-                   points, continuous, owned, owned_last, e, tol_residual, tol_increment, reference, max_iterations,
-                   line_search, iterations, history, estimate, motion, breaks, density, least, most, control, counts,
-                   n_pairs):
+                   core, points, continuous, owned, owned_last, e, tol_residual, tol_increment, reference,
+                   max_iterations, line_search, iterations, history, errors, estimate, motion, breaks, density, least,
+                   most, control, counts, n_pairs):
     """Solve pairs of elements from element e on, in place in `x`, `nodes` and `lengths`, to the last of `breaks`.
 
     A pair is accepted when its error, relative to the motion so far, is below `density` times its length. The next
-    length comes from a PI controller. Pairs end at all `breaks`; after `n_pairs` the loop pauses.
+    length comes from a PI controller. Pairs end at all `breaks`; after `n_pairs` the loop pauses. Newton's method stops
+    when what it leaves is small against that error: the mesh is the result.
 
     Parameters
     ----------
     first : copy of the dofs of the first element
+    errors : (n_pairs,) errors of the pairs, relative to the motion, result
     estimate, motion : Estimate, Motion
     least, most : float, limits of the length of a pair [s]
     control : (2,) length of the next pair, and error of the last one over the allowed error; updated
@@ -104,13 +139,13 @@ def adapt_elements(step, lu, order, x, first, nodes, lengths, sizes, size_powers
     element, code : int
         Elements solved, and DONE, PAUSE, ROOM (x is full), FULL, or FAILED (`least` is reached).
     """
-    n, n_z = weights.shape[0], estimate.right.shape[0]
+    n, n_z = step.plan.n_columns - n_node, estimate.right.shape[0]
     if lu is None:  # the compiler leaves out the branch that is not taken
         matrix = aligned_zeros(order.size)
     else:
         matrix = aligned_zeros(lu.rows.shape[0])
-    dense, dx, scratch = dense_scratch(order), np.zeros(n), step_scratch(step, lu is None)
-    residual, trial, double = np.empty(n), np.empty(n_node + n), np.empty(n_node + n)
+    dense, dx, scratch = dense_scratch(order), np.zeros(core.shape[0]), step_scratch(step, lu is None)
+    residual, trial, double = np.empty(core.shape[0]), np.empty(n_node + n), np.empty(n_node + n)
     error, before, after = np.empty(n_z), np.empty(n_z), np.empty(n_z)
     end = breaks[-1]
     duration = end - nodes[0]
@@ -133,19 +168,23 @@ def adapt_elements(step, lu, order, x, first, nodes, lengths, sizes, size_powers
             h = 0.5 * left
         nodes[e + 1], nodes[e + 2] = t + 0.5 * h, breaks[at_break] if h == left else t + h
         lengths[e], lengths[e + 1] = nodes[e + 1] - t, nodes[e + 2] - nodes[e + 1]
-        limit = max(density * h, tol_residual / reference)  # Newton's method knows no smaller errors
+        # Newton's method knows no errors below its tolerance
+        limit = max(density * max(h, SHORTEST * duration), tol_residual / reference)
         if e == 0:
             x[:first.shape[0]] = first
+        per_size = 1.0 / (sizes * (0.5 * h) ** size_powers)
+        small = max(tol_increment, enough(motion, limit, per_size, estimate.state, duration))
         _, code = march_elements(
-            step, lu, order, x, nodes, lengths, sizes, size_powers, weights, weight_powers, n_node, points, continuous,
-            owned, owned_last, e, e + 2, tol_residual, tol_increment, max_iterations, line_search, iterations, history)
+            step, lu, order, x, nodes, lengths, sizes, size_powers, weights, weight_powers, n_node, core, points,
+            continuous, owned, owned_last, e, e + 2, tol_residual if line_search else 1e300, small, max_iterations,
+            line_search, iterations, history)
         if code == FULL:
             return e, FULL
         ratio = np.inf
         if code == CONVERGED:
             local = x[e * n:]
             for i in range(n_z):
-                before[i], after[i] = local[continuous[0, i]], local[n + estimate.right[i]]
+                before[i], after[i] = local[estimate.right[i] - n], local[n + estimate.right[i]]
             if estimate.own.shape[0]:
                 for i in range(n_z):
                     error[i] = local[estimate.own[i]] + local[n + estimate.own[i]]
@@ -154,10 +193,9 @@ def adapt_elements(step, lu, order, x, first, nodes, lengths, sizes, size_powers
                 for k in range(estimate.targets.shape[0]):
                     double[estimate.targets[k]] += estimate.factors[k] * local[estimate.sources[k]]
                 per_size, rs = 1.0 / (sizes * h ** size_powers), weights * h ** weight_powers
-                # an increment d leaves an error of about d^2, which is small at once where the guess is good
-                enough = 1e300 if estimate.good_guess else np.sqrt(0.1 * limit) * reference
-                code, _ = solve_element(step, lu, order, double, t, h, per_size, rs, n_node, 1e300, enough,
-                                        max_iterations, False, matrix, dense, dx, scratch, residual, trial, history)
+                code, _ = solve_element(step, lu, order, double, t, h, per_size, rs, core, 1e300,
+                                        1e300 if estimate.good_guess else small, max_iterations, False, matrix, dense,
+                                        dx, scratch, residual, trial, history)
                 if code == FULL:
                     return e, FULL
                 for i in range(n_z):
@@ -165,9 +203,10 @@ def adapt_elements(step, lu, order, x, first, nodes, lengths, sizes, size_powers
             attempt.speed[:], attempt.rate[:] = motion.speed, motion.rate
             half = n_z // 2
             enlarge(attempt, before[half:], after[half:], h)
-            ratio = estimate.factor * relative_error(attempt, error, after, duration) / limit
+            ratio = estimate.factor * relative_error(attempt, error, after, duration, SHORTEST * duration) / limit
         if ratio <= 1.0:
             motion.speed[:], motion.rate[:] = attempt.speed, attempt.rate
+            errors[e // 2] = ratio * limit
             ratio = max(ratio, 1e-8)
             change = SAFETY * ratio ** (-0.7 / estimate.order) * control[1] ** (0.4 / estimate.order)
             control[0] = h * min(max(change, SHRINK), GROW)

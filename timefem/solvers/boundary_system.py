@@ -23,9 +23,11 @@ class EndBlock:
         What is added to the rows of the node, in the order of `ElementPlan.rows`; none unless given.
     sizes : array_like, optional
         Sizes of the unknowns, for scaling.
+    weights : array_like, optional
+        Of the rows; unless given, such that their gradients have size one at first.
     """
 
-    def __init__(self, node, unknowns, rows, node_rows=None, sizes=None):
+    def __init__(self, node, unknowns, rows, node_rows=None, sizes=None, weights=None):
         import casadi as ca
 
         self.n_unknowns, self.n_rows = unknowns.numel(), rows.numel()
@@ -34,6 +36,7 @@ class EndBlock:
         x, values = ca.vertcat(node, unknowns), ca.densify(ca.vertcat(node_rows, rows))
         self._function = ca.Function("end", [x], [values, ca.densify(ca.jacobian(values, x))])
         self.sizes = np.ones(self.n_unknowns) if sizes is None else np.asarray(sizes, float)
+        self.weights = weights
 
     @classmethod
     def none(cls, n_node):
@@ -63,18 +66,25 @@ class BoundarySystem(ChainSystem):
     """
 
     def __init__(self, plan, mesh, scaling, free, kept, start, end, backend="chain", options=None):
-        self.plan, self.mesh, self.free, self.kept = plan, mesh, free, kept
+        self.mesh = mesh
         self.slab, self.first, self.last = (0, mesh.n_elements), 0, mesh.n_elements
-        self.blocks = start, end
-        self.assembler = Assembler(plan, mesh, free, kept, scaling)
-        p = self.assembler.pattern
-        n_rows, n_columns = p.n_rows + start.n_rows + end.n_rows, p.n_columns + start.n_unknowns + end.n_unknowns
-        if n_rows != n_columns:
-            raise ValueError(f"{n_rows} equations for {n_columns} unknowns")
-        self._join(p)
-        self.linear = make_linear_solver(backend, self.pattern, options)
-        self.seconds, self.backward_error = {"assemble": 0.0, "solve": 0.0}, 0.0
-        self._weights, self.checked = None, True
+        self._set_up(plan, mesh, scaling, free, kept, (start, end))
+        p = self.pattern
+        if p.n_rows != p.n_columns:
+            raise ValueError(f"{p.n_rows} equations for {p.n_columns} unknowns")
+        self.linear = make_linear_solver(backend, p, options)
+        self.seconds, self.backward_error, self.checked = {"assemble": 0.0, "solve": 0.0}, 0.0, True
+
+    def _set_up(self, plan, mesh, scaling, free, kept, blocks, before=0, after=0):
+        """Elements with their ends, without a linear solver; `before` and `after` as in `Assembler.place`."""
+        self.plan, self.free, self.kept, self.blocks, self._weights = plan, free, kept, blocks, None
+        self.assembler = Assembler(plan, mesh, free, kept, scaling, before, after)
+        self.n_before, self.n_after = (block.n_unknowns for block in blocks)
+        self._joined = any(block.n_rows or block.n_unknowns or block.n_node_rows for block in blocks)
+        if self._joined:
+            self._join(self.assembler.pattern)
+        else:
+            self.pattern = self.assembler.pattern
 
     # ---- the pattern: rows of the start block, rows of the chain, rows of the end block; columns alike
 
@@ -93,8 +103,7 @@ class BoundarySystem(ChainSystem):
             for row in rows:
                 own = p.indices[p.indptr[row]:p.indptr[row + 1]] + shift
                 merged = np.union1d(own, columns)
-                at = len(merged) - len(merged)
-                places.append((row, merged, np.searchsorted(merged, own), np.searchsorted(merged, columns) + at))
+                places.append((row, merged, np.searchsorted(merged, own), np.searchsorted(merged, columns)))
         lists += [merged for _, merged, _, _ in self._head]
         lengths += [len(merged) for _, merged, _, _ in self._head]
         self._middle = slice(p.indptr[head], p.indptr[stop])
@@ -110,12 +119,12 @@ class BoundarySystem(ChainSystem):
         self.pattern = SimpleNamespace(
             indptr=indptr.astype(p.indptr.dtype),
             indices=np.concatenate(lists, dtype=p.indices.dtype, casting="same_kind"),
-            column_starts=starts[0], row_starts=starts[1], n_columns=n, n_rows=n)
+            column_starts=starts[0], row_starts=starts[1], n_columns=n, n_rows=len(lengths))
         # the entries of the chain are assembled where the rows that get no entries of the blocks have them; those of
         # the other rows lie where these rows go, and are read before
-        self.data = np.empty(indptr[-1])
+        self._entries = np.empty(indptr[-1])
         self._before = int(indptr[start.n_rows + head] - p.indptr[head])
-        self.assembler.assemble_into(self.data[self._before:self._before + p.nnz])
+        self.assembler.assemble_into(self._entries[self._before:self._before + p.nnz])
 
     @property
     def n_unknowns(self):
@@ -149,9 +158,9 @@ class BoundarySystem(ChainSystem):
             if block.n_node_rows:
                 weight[:len(rows) - block.n_rows] = weights[self.kept[i]]
             out.append((values, jacobian, weight))
-        if self._weights is None:  # rows of the conditions are brought to size one
+        if self._weights is None:
             self._weights = [1 / np.maximum(np.abs(j[len(j) - b.n_rows:]).max(axis=1, initial=0.0), 1e-300)
-                             for (_, j, _), b in zip(out, self.blocks, strict=True)]
+                             if b.weights is None else b.weights for (_, j, _), b in zip(out, self.blocks, strict=True)]
         for (values, jacobian, weight), own, block in zip(out, self._weights, self.blocks, strict=True):
             weight[len(weight) - block.n_rows:] = own
             values *= weight
@@ -160,7 +169,15 @@ class BoundarySystem(ChainSystem):
 
     def evaluate(self, x):
         start = time.perf_counter()
+        residual, self.data = self._evaluate(x)
+        self.seconds["assemble"] += time.perf_counter() - start
+        return residual
+
+    def _evaluate(self, x):
+        """Residual, and entries of the tangent, which are overwritten by the next call."""
         residual, data = self.assembler.evaluate(self.split(x)[1])
+        if not self._joined:
+            return residual, data
         p = self.assembler.pattern
         (first, first_jacobian), (last, last_jacobian) = self._block_values(x)
         n_first, n_last = len(self._head), len(self._tail)
@@ -178,9 +195,8 @@ class BoundarySystem(ChainSystem):
 
         head = np.concatenate([first_jacobian[n_first:].ravel(), *merged(self._head, first_jacobian)])
         tail = np.concatenate([*merged(self._tail, last_jacobian), last_jacobian[n_last:].ravel()])
-        self.data[:len(head)], self.data[len(self.data) - len(tail):] = head, tail
-        self.seconds["assemble"] += time.perf_counter() - start
-        return np.concatenate([first[n_first:], residual, last[n_last:]])
+        self._entries[:len(head)], self._entries[len(self._entries) - len(tail):] = head, tail
+        return np.concatenate([first[n_first:], residual, last[n_last:]]), self._entries
 
     def moved(self, x, step, length):
         first, chain, last = self.split(x.copy())
@@ -191,7 +207,24 @@ class BoundarySystem(ChainSystem):
         chain[index] += length * step[a:b] * self.assembler.column_scale[index]
         return np.concatenate([first, chain, last])
 
+    def dofs(self, x):
+        """The dofs of the chain among all unknowns of the mesh."""
+        return x[self.n_before:len(x) - self.n_after]
+
+    def scaled(self, x):
+        first, chain, last = self.split(x)
+        return np.concatenate([first / self.blocks[0].sizes, super().scaled(chain), last / self.blocks[1].sizes])
+
     def worst(self, residual, x=None):
         a, b = (block.n_rows for block in self.blocks)
         inner = residual[a:len(residual) - b]
         return super().worst(inner, None if x is None else self.split(x)[1])
+
+
+def make_boundary_system(plan, mesh, scaling, free, kept, blocks, backend="chain", options=None, comm=None):
+    """A `BoundarySystem`, shared among the ranks of `comm` where there is an element for each."""
+    if comm is None or comm.size > mesh.n_elements:
+        return BoundarySystem(plan, mesh, scaling, free, kept, *blocks, backend, options)
+    from .distributed import DistributedChainSystem
+
+    return DistributedChainSystem(plan, mesh, scaling, comm, options, free, kept, blocks)

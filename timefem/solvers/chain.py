@@ -16,6 +16,7 @@ import numpy as np
 from ..elements.lanes import LANES
 from ..errors import InputError, SingularMatrix, SolveError
 from . import chain_loops as loops
+from .memory import borrow
 
 
 class ChainLU:
@@ -100,7 +101,7 @@ class ChainLU:
             if self._memory is None:
                 self._memory = (np.empty(self.n_blocks, np.int64), np.empty(self._n_columns, np.int64),
                                 np.empty(self._n_columns, np.int64), np.empty(self._n_columns),
-                                *map(_aligned, 2 * [self._store]))
+                                borrow(self, self._store), borrow(self, self._store))
             code, *what, rows, columns, left_over = loops.factor(
                 self._pointers, self._indices, data, self.backwards, *self._starts, *self._orders,
                 self._capacity, *self._memory)
@@ -241,8 +242,8 @@ class ChainLU:
             loops.VANISHED: (self._row_starts, f"row {number} depends on the rows before and around it")}[code]
         raise SingularMatrix(
             f"singular matrix (to working precision) in block {_block(starts, number)} of {self.n_blocks}, which is "
-            f"the number of the time element: {what}; look for redundant constraints, unknowns without an equation, "
-            "or missing conditions at an end")
+            f"the number of the time element: {what}; constraints that repeat each other, unknowns without an "
+            "equation, missing conditions at an end, or unknowns far from a solution make it so")
 
 
 def _block(starts, number):
@@ -260,10 +261,3 @@ def _order(starts, is_open):
     """Order in which the open ones come last in their block, and how many are open in each."""
     block = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     return np.argsort(2 * block + is_open, kind="stable"), np.bincount(block[is_open], minlength=len(starts) - 1)
-
-
-def _aligned(n):
-    """Empty array that starts at a cache line, so that no vector straddles two."""
-    memory = np.empty(n + LANES)
-    skip = -memory.ctypes.data // memory.itemsize % LANES
-    return memory[skip:skip + n]

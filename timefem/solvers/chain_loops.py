@@ -5,7 +5,7 @@ from numba import njit
 
 from ..elements.lanes import LANES, add_lanes, aligned_zeros, copy_lanes, dot_runs
 
-THRESHOLD = 0.1  # of the largest entry in its column, for a pivot
+THRESHOLD = 0.01  # of the largest entry in its column, for a pivot: with 0.1 many more columns have to wait
 EPS = np.finfo(float).eps
 TINY = 1e-300  # its inverse is still finite
 

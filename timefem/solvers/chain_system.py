@@ -68,6 +68,10 @@ class ChainSystem:
         self.mesh, self.first_element = mesh, first_element
         self.assembler.place(mesh)
 
+    def take(self, x):
+        """The unknowns that this process keeps, of all of them."""
+        return x
+
     def share(self, x):
         """Fill in, in place, the dofs of elements of other ranks that this rank keeps."""
 
@@ -113,7 +117,20 @@ class ChainSystem:
 
     def norm(self, values):
         """Largest magnitude."""
-        return float(np.abs(values).max())
+        return float(np.abs(values).max(initial=0.0))
+
+    def dot(self, a, b):
+        """Scalar product of two vectors of unknowns or rows."""
+        return float(a @ b)
+
+    def size(self, x):
+        """Largest magnitude of the scaled unknowns."""
+        return self.norm(self.scaled(x))
+
+    def scaled(self, x):
+        """The unknowns that this process owns among the dofs `x`, scaled."""
+        columns = self.assembler.pattern.column_index
+        return x[columns] / self.assembler.column_scale[columns]
 
     def worst(self, residual, x=None):
         """Where the residual is largest, or, when dofs `x` are given, the first element where it is not finite.

@@ -1,7 +1,8 @@
 """Dense solve of the tangent of one element, columns as vectors of 8 doubles.
 
 Unknowns that enter one equation only are left for the end: that equation gives them once the others are known. Many
-elements have such unknowns, for instance the momenta that a one-step scheme computes from its new positions.
+elements have such unknowns, for instance the position of a free body. (Those with a constant coefficient do not come
+here at all: see `elements.explicit`.)
 """
 
 from typing import NamedTuple

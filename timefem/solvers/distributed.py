@@ -6,15 +6,15 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ..assembly import Assembler
 from ..errors import InputError
-from .chain_system import ChainSystem, initial_value_ends
+from .boundary_system import BoundarySystem, EndBlock
+from .chain_system import initial_value_ends
 from .communicator import agree
 from .linear.petsc import Solver
 
 # Work per element, assembly included, of the first slab, those in between and the last one, when slabs are eliminated
 # on their own: the last goes backwards, which is cheaper, and those in between carry both of their ends along.
-SLAB_WORK = 1.35, 1.8, 1.0
+SLAB_WORK = 1.08, 1.5, 1.0
 
 
 def slab_ends(n_elements, n_ranks, by_slabs):
@@ -29,50 +29,57 @@ def slab_ends(n_elements, n_ranks, by_slabs):
     return [0, *ends.tolist()]
 
 
-class DistributedChainSystem(ChainSystem):
-    """`ChainSystem` over the ranks of a communicator, solved by PETSc.
+class DistributedChainSystem(BoundarySystem):
+    """`BoundarySystem` over the ranks of a communicator, solved by PETSc.
 
     Each rank owns the columns of its slab of elements and as many rows. Where elements of a neighbour contribute to
     those rows, it evaluates them too: one element at each end of the slab. Nothing here but the nodes of the mesh grows
-    with the number of elements of other ranks.
+    with the number of elements of other ranks. Each rank keeps, as `x`, the dofs of the elements that it evaluates,
+    and the unknowns of the blocks at the ends of the whole mesh that these reach.
 
     Parameters
     ----------
     plan, mesh, scaling, options
         As in `ChainSystem`; the mesh is the whole one.
     comm : mpi4py communicator
+    free, kept, blocks : pairs, optional
+        As in `BoundarySystem`; those of an initial-value problem unless given.
     """
 
-    def __init__(self, plan, mesh, scaling, comm, options=None):
+    def __init__(self, plan, mesh, scaling, comm, options=None, free=None, kept=None, blocks=None):
         from petsc4py import PETSc
 
         if comm.size > mesh.n_elements:
             raise InputError(f"{comm.size} ranks cannot share {mesh.n_elements} elements: use fewer ranks or more "
                              "elements")
-        self.plan, self.comm = plan, comm
-        free, kept = initial_value_ends(plan, plan.element)
+        self.comm = comm
+        if free is None:
+            free, kept = initial_value_ends(plan, plan.element)
+        none = EndBlock.none(plan.columns.n_node)
+        start, end = blocks or (none, none)
         n, c, r = mesh.n_elements, plan.columns, plan.rows
-        n_free, skipped = int(free[0].sum()), int(r.n_node - kept[0].sum())
+        # numbers of columns and rows before those of the elements
+        n_columns, n_rows = start.n_unknowns + int(free[0].sum()), start.n_rows + int(kept[0].sum())
+        total = n_columns + n * c.step - int(c.n_node - free[1].sum()) + end.n_unknowns
         ends = slab_ends(n, comm.size, (options or {}).get("pc_type") == "python")
         self.slab = ends[comm.rank], ends[comm.rank + 1]
         # numbers of unknowns where slabs meet; rows are shared out alike
-        bounds = [c.step * end + n_free if end else 0 for end in ends]
-        bounds[-1] -= int(c.n_node - free[1].sum())
+        bounds = [c.step * end + n_columns if end else 0 for end in ends[:-1]] + [total]
         self.own = bounds[comm.rank], bounds[comm.rank + 1]
-        # the elements that contribute to rows own[0], ..., own[1] - 1, counted with the left-out first rows
-        self.first = max(0, (self.own[0] + skipped - r.n_node) // r.step)
-        self.last = min(n, (self.own[1] - 1 + skipped - r.n_node) // r.step + (2 if r.n_node else 1))
+        # the elements that contribute to rows own[0], ..., own[1] - 1
+        self.first = max(0, (self.own[0] - n_rows) // r.step)
+        self.last = min(n, (self.own[1] - 1 - n_rows) // r.step + (2 if r.n_node else 1))
 
         inner_c, inner_r = np.ones(c.n_node, bool), np.zeros(r.n_node, bool)
         at_start, at_end = self.first == 0, self.last == n
         part, before, after = self._surroundings(mesh)
-        self.assembler = Assembler(
-            plan, part, (free[0] if at_start else inner_c, free[1] if at_end else inner_c),
-            (kept[0] if at_start else inner_r, kept[1] if at_end else inner_r), scaling, before, after)
-        self.mesh = mesh
-        pattern = self.assembler.pattern
-        row_start = 0 if at_start else self.first * r.step + r.n_node - skipped
-        column_start = 0 if at_start else self.first * c.step + n_free - c.n_node
+        self._set_up(plan, part, scaling, (free[0] if at_start else inner_c, free[1] if at_end else inner_c),
+                     (kept[0] if at_start else inner_r, kept[1] if at_end else inner_r),
+                     (start if at_start else none, end if at_end else none), before, after)
+        self.mesh, self.n_before, self.n_after = mesh, start.n_unknowns, end.n_unknowns
+        pattern = self.pattern
+        row_start = 0 if at_start else self.first * r.step + n_rows
+        column_start = 0 if at_start else self.first * c.step + n_columns - c.n_node
         self.local_rows = slice(self.own[0] - row_start, self.own[1] - row_start)
         indptr = pattern.indptr[self.local_rows.start:self.local_rows.stop + 1]
         self.entries = slice(int(indptr[0]), int(indptr[-1]))
@@ -81,8 +88,10 @@ class DistributedChainSystem(ChainSystem):
                                 n_node=(c.n_node, r.n_node))
         elements = np.arange(self.slab[0], self.slab[1] + 1)
         local.column_starts, local.row_starts = (
-            np.append([0] if comm.rank == 0 else [], np.minimum(first + step * elements, bounds[-1])).astype(np.int64)
-            for first, step in ((n_free, c.step), (r.n_node - skipped, r.step)))
+            np.append([0] if comm.rank == 0 else [], first + step * elements).astype(np.int64)
+            for first, step in ((n_columns, c.step), (n_rows, r.step)))
+        if self.slab[1] == n:
+            local.column_starts[-1] = local.row_starts[-1] = total
         self.linear = Solver(local, options or {}, PETSc.Comm(comm))
         self._whole = PETSc.Vec().createMPI((self.own[1] - self.own[0], None), comm=PETSc.Comm(comm))
         self._part = PETSc.Vec().createSeq(pattern.n_columns)
@@ -112,14 +121,27 @@ class DistributedChainSystem(ChainSystem):
         self.mesh, self.first_element = mesh, first_element
         self.assembler.place(*self._surroundings(mesh))
 
+    def take(self, x):
+        """The unknowns that this rank keeps, of all of them."""
+        first, chain, last = np.split(x, [self.n_before, len(x) - self.n_after])
+        step = self.plan.columns.step
+        chain = chain[self.first * step:self.last * step + self.plan.columns.n_node]
+        a, b = (block.n_unknowns for block in self.blocks)
+        return np.concatenate([first[:a], chain, last[:b]])
+
     def share(self, x):
-        columns = self.assembler.pattern.column_index
-        self._whole.array[:] = x[columns][self._own_columns]
+        (first, chain, last), columns = self.split(x), self.assembler.pattern.column_index
+        self._whole.array[:] = np.concatenate([first, chain[columns], last])[self._own_columns]
         self._scatter.scatter(self._whole, self._part)
-        x[columns] = self._part.array
+        part, n = self._part.array, len(self._part.array) - len(last)
+        first[:], chain[columns], last[:] = part[:len(first)], part[len(first):n], part[n:]
 
     def gather(self, x, root=None):
-        own = np.ascontiguousarray(self.own_part(x)[self.plan.columns.n_node if self.slab[0] else 0:])
+        first, chain, last = self.split(x)
+        pieces = (first if self.comm.rank == 0 else first[:0],
+                  self.own_part(chain)[self.plan.columns.n_node if self.slab[0] else 0:],
+                  last if self.comm.rank == self.comm.size - 1 else last[:0])
+        own = np.concatenate(pieces)
         counts = self.comm.allgather(len(own))
         whole = np.empty(sum(counts)) if root is None or root == self.comm.rank else None
         if root is None:
@@ -132,16 +154,22 @@ class DistributedChainSystem(ChainSystem):
         return self.comm.bcast(super().end(self.own_part(x)), self.comm.size - 1)
 
     def evaluate(self, x):
-        """As in `ChainSystem`; an error of this rank is kept until `norm`, where the ranks meet."""
+        """As in `BoundarySystem`; an error of this rank is kept until `norm`, where the ranks meet."""
         start = time.perf_counter()
         try:
-            residual, data = self.assembler.evaluate(x)
+            residual, data = self._evaluate(x)
         except Exception as error:
             self._error = error
             return np.full(self.own[1] - self.own[0], np.nan)
         self.data = data[self.entries]
         self.seconds["assemble"] += time.perf_counter() - start
         return residual[self.local_rows]
+
+    def scaled(self, x):
+        return super().scaled(x)[self._own_columns]
+
+    def dot(self, a, b):
+        return self.comm.allreduce(float(a @ b))
 
     def linear_step(self, residual):
         error = step = None
@@ -168,7 +196,10 @@ class DistributedChainSystem(ChainSystem):
         return norm
 
     def worst(self, residual, x=None):
-        element, size = self._worst(residual, x, self.local_rows.start)
+        before, first = self.blocks[0].n_rows, self.local_rows.start
+        rows = slice(max(0, before - first), before + self.assembler.pattern.n_rows - first)  # those of elements
+        chain = None if x is None else self.split(x)[1]
+        element, size = self._worst(residual[rows], chain, first + rows.start - before)
         found = self.comm.allgather((size, -element))  # of infinite ones the first
         element = -max(found)[1]
         slabs = [[self.first_element + end for end in slab] for slab in self.comm.allgather(self.slab)]

@@ -156,8 +156,8 @@ def _coarse_march(system, mesh, z0, stop):
 
 
 def _relative_change(system, state):
-    size = _weights(system)
-    return np.abs((state[:, -1] - state[:, 0]) * size).max() / (np.abs(state[:, 0] * size).max() or 1.0)
+    size = system.state_scale
+    return np.abs((state[:, -1] - state[:, 0]) / size).max() / (np.abs(state[:, 0] / size).max() or 1.0)
 
 
 def _march_guess(system, z, times, multiplier_times, substeps):
@@ -186,11 +186,6 @@ def _relative_rate(system, t, z):
     """Size of zdot over size of z, mass-weighted [1/s]."""
     gradient, jacobian, _ = system.derivatives(t, z)
     gradient = gradient + jacobian.T @ system.consistent_multipliers(t, z)
-    n, size = system.n_q, _weights(system)
-    rate = np.concatenate([gradient[n:], -gradient[:n]]) * size
-    return np.abs(rate).max() / (np.abs(z * size).max() or 1.0)
-
-
-def _weights(system):
-    root = np.sqrt(system.mass_scale)
-    return np.concatenate([root, 1 / root])
+    n, size = system.n_q, system.state_scale
+    rate = np.concatenate([gradient[n:], -gradient[:n]]) / size
+    return np.abs(rate).max() / (np.abs(z / size).max() or 1.0)

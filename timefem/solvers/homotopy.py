@@ -80,7 +80,7 @@ def newton_with_homotopy(chain, x, settings, reference, on_iteration=lambda *a: 
     if status.success or status.reason == "stopped":
         return found, status, total
     loads = chain.evaluate(x).copy()
-    if not np.all(np.isfinite(loads)):
+    if not np.isfinite(chain.norm(loads)):
         return found, status, total
     rough = Newton(1e-8, 1e-4, 10, True)
 

@@ -9,7 +9,8 @@ from ..elements import ElementPlan, MixedGalerkin
 from ..elements.servo import Servo, ServoPart
 from ..errors import InputError
 from ..mechanics import System
-from .boundary_system import BoundarySystem, EndBlock
+from .boundary_system import EndBlock, make_boundary_system
+from .communicator import own_world
 from .job import Outcome
 from .newton import Newton, newton
 
@@ -29,24 +30,33 @@ def solve_inverse(problem, element, mesh, *, backend="chain", options=None, gues
     if not isinstance(element, MixedGalerkin):
         raise InputError(f"inverse dynamics takes MixedGalerkin elements, not {element!r}")
     element.check(problem.system)
-    servo = Servo(element)
-    system = System([*problem.system.parts, ServoPart(problem.inversion, problem.kinks)])
-    plan = ElementPlan(system, servo)
-    scale = Scaling.of(scaling, system, servo, mesh.nodes[0], problem.start)
-    values = first_guess(problem, plan, mesh, guess)
-    x, reference = plan.columns.pack(*values), scale.size(values[0])
-    n = plan.columns.n_node
-    chain = BoundarySystem(plan, mesh, scale, (np.ones(n, bool),) * 2, (np.ones(plan.rows.n_node, bool),) * 2,
-                           *end_blocks(problem, plan), backend, options)
+    plan = inverse_plan(problem, element)
+    servo, values = plan.element, first_guess(problem, plan, mesh, guess)
+    comm = own_world() if backend == "petsc" else None
+    chain = inverse_chain(problem, plan, mesh, scaling, backend, options, comm)
+    x, reference = plan.columns.pack(*values), chain.assembler.scaling.size(values[0])
     setup = time.perf_counter() - start
-    x, status = newton(chain, x, settings or Newton(line_search=True), reference)
-    state, multipliers, others = plan.unpack(chain.split(x)[1])
+    x, status = newton(chain, chain.take(x), settings or Newton(line_search=True), reference)
+    x = chain.gather(x)
+    state, multipliers, others = plan.unpack(x)
     if not status.success:  # no element of a global solve is good before all are
         state, multipliers, others = state[:0], multipliers[:0], {k: v[:0] for k, v in others.items()}
     seconds = {"setup": setup, **chain.seconds, "total": time.perf_counter() - start}
     iterations = np.array([len(status.residual_history) - 1])
     return servo, Outcome(state, multipliers, others, status, iterations, chain.n_unknowns, seconds,
-                          backward_error=chain.backward_error)
+                          n_ranks=chain.comm.size if chain.comm else 1, backward_error=chain.backward_error)
+
+
+def inverse_plan(problem, element):
+    """Plan of the element with controls, of the system with the rows that determine them."""
+    return ElementPlan(System([*problem.system.parts, ServoPart(problem.inversion, problem.kinks)]), Servo(element))
+
+
+def inverse_chain(problem, plan, mesh, scaling="full", backend="chain", options=None, comm=None):
+    """The equations of a problem, for a plan by `inverse_plan`, on a mesh, shared among the ranks of `comm`."""
+    scale, n = Scaling.of(scaling, plan.system, plan.element, mesh.nodes[0], problem.start), plan.columns.n_node
+    return make_boundary_system(plan, mesh, scale, (np.ones(n, bool),) * 2, (np.ones(plan.rows.n_node, bool),) * 2,
+                                end_blocks(problem, plan), backend, options, comm)
 
 
 def end_blocks(problem, plan):

@@ -17,7 +17,8 @@ REASONS = {1: "not converged", 2: "singular tangent", 3: "not finite"}
 CHUNK = 2000  # elements between two words to the caller
 
 
-def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None, chunk=CHUNK, x=None, start=0):
+def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None, chunk=CHUNK, x=None, start=0,
+          loop=None):
     """Solve an initial-value problem element by element.
 
     Parameters
@@ -37,6 +38,8 @@ def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None
         All dofs, to be filled in; those of elements 0, ..., start - 1 are known.
     start : int
         First element to be solved.
+    loop : LoopArrays, optional
+        Of `plan` and `scaling`, where many marches share them.
 
     Returns
     -------
@@ -50,7 +53,7 @@ def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None
     from .march_loop import march_elements
     from .march_sparse import FULL, enlarged
 
-    loop = LoopArrays.of(plan, scaling)
+    loop = LoopArrays.of(plan, scaling) if loop is None else loop
     n_node, lu = loop.n_node, loop.lu
     x = np.zeros(n_node + mesh.n_elements * plan.columns.step) if x is None else x
     if start == 0:
@@ -61,8 +64,8 @@ def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None
     while e < mesh.n_elements and not code and not stopped:
         stop = min(e + chunk, mesh.n_elements)
         solved, code = march_elements(
-            loop.step, lu, loop.order, x, mesh.nodes[:-1], mesh.lengths, *loop.scales, n_node, *loop.fields, e, stop,
-            settings.tol_residual * reference, settings.tol_increment * reference, settings.max_iterations,
+            loop.step, lu, loop.order, x, mesh.nodes[:-1], mesh.lengths, *loop.scales, n_node, loop.core, *loop.fields,
+            e, stop, settings.tol_residual * reference, settings.tol_increment * reference, settings.max_iterations,
             settings.line_search, iterations, history)
         n_new, e = solved - e, solved
         stopped = advance(n_new)
@@ -84,10 +87,13 @@ class LoopArrays(NamedTuple):
     step : StepPlan
     lu, order : SparseLU or None, DenseOrder
     scales : tuple of ndarray
-        Sizes of the unknowns of an element of length 1 and the powers of its length, weights of the rows likewise.
+        Sizes of the core unknowns of an element of length 1 and the powers of its length, weights of the core rows
+        likewise.
+    core : ndarray of int
+        Dofs of the core unknowns, those that are not explicit.
     fields : tuple of ndarray
-        Nodes of the state in [0, 1]; dofs of the fields with values at the nodes, shape (n_shapes, n_components);
-        dofs of the others, and for each of these the last one of its component.
+        Nodes of the state in [0, 1]; core dofs of the fields with values at the nodes, shape (n_shapes, n_components);
+        core dofs of the others, and for each of these the last one of its component.
     """
 
     step: object
@@ -95,28 +101,33 @@ class LoopArrays(NamedTuple):
     order: object
     scales: tuple
     n_node: int
+    core: np.ndarray
     fields: tuple
 
     @classmethod
     def of(cls, plan, scaling):
-        n_node = plan.columns.n_node
-        sizes, size_powers = (v[n_node:] for v in scaling.local(plan.columns, scaling.multiplier_power))
+        n_node, (*_, core_rows, core) = plan.columns.n_node, plan.explicit
+        sizes, size_powers = (v[core] for v in scaling.local(plan.columns, scaling.multiplier_power))
+        weights, weight_powers = (v[core_rows] for v in scaling.local(plan.rows, scaling.constraint_power))
         fields = list(zip(plan.columns.fields, plan.columns.spaces, strict=True))
         continuous = np.concatenate([dofs for dofs, space in fields if space.continuous], axis=1)
         owned = [dofs for dofs, space in fields if not space.continuous]
         last = np.concatenate([np.tile(dofs[-1], len(dofs)) for dofs in owned])
         owned = np.concatenate([dofs.ravel() for dofs in owned])
-        lu, order, targets = _matrix(plan, plan.rows.n_interior)
-        return cls(step_plan(plan, targets), lu, order,
-                   (sizes, size_powers, *scaling.local(plan.rows, scaling.constraint_power)), n_node,
-                   (plan.element.state.basis.points, continuous, owned, last))
+        guessed = np.isin(continuous[-1], core), np.isin(owned, core)
+        lu, order, targets = _matrix(plan, len(core))
+        return cls(step_plan(plan, targets), lu, order, (sizes, size_powers, weights, weight_powers), n_node, core,
+                   (plan.element.state.basis.points, np.ascontiguousarray(continuous[:, guessed[0]]),
+                    owned[guessed[1]], last[guessed[1]]))
 
 
 def _matrix(plan, n):
-    """Sparse LU of the tangent of an element (None when it is dense), order when it is dense, and the place of each
-    tangent entry."""
-    rows, columns = plan.tangent_rows, plan.tangent_columns - plan.columns.n_node
-    unknown, targets = columns >= 0, np.full(len(rows), -1)
+    """Sparse LU of the tangent of the n core unknowns of an element (None when it is dense), order when it is dense,
+    and the place of each tangent entry."""
+    explicit, places = plan.explicit, np.full((2, max(plan.rows.n_local, plan.columns.n_local)), -1)
+    places[0, explicit.core_rows], places[1, explicit.core_columns] = np.arange(n), np.arange(n)
+    rows, columns = places[0, plan.tangent_rows], places[1, plan.tangent_columns]
+    unknown, targets = (rows >= 0) & (columns >= 0), np.full(len(rows), -1)
     if n < SPARSE_FROM:
         order, targets[unknown] = dense_order(rows[unknown], columns[unknown], n)
         return None, order, targets

@@ -8,10 +8,14 @@ from .. import validate
 from ..errors import SingularMatrix, SolveError
 from .status import Status
 
+ROUNDING = 1e-12  # relative to the unknowns: smaller increments may be rounding, where the residual falls no more
+
 
 @dataclass(frozen=True)
 class Newton:
     """Settings of Newton's method; norms are maxima of scaled values, relative to the size of the initial state.
+
+    Where the unknowns have grown far beyond the initial state, increments of 1e-12 of their size will do.
 
     Parameters
     ----------
@@ -61,7 +65,8 @@ def newton(chain, x, settings, reference, on_iteration=lambda iteration, norm, x
         if not np.isfinite(norm):
             return x, Status.failure("not finite", history=history, **chain.worst(residual, x))
         settled = norm <= settings.tol_residual * reference or (iteration and norm >= 0.5 * history[-2])
-        if increment <= settings.tol_increment * reference and settled:
+        if settled and (increment <= settings.tol_increment * reference
+                        or (iteration and increment <= ROUNDING * chain.size(x))):
             return x, Status(True, residual_history=history)
         if on_iteration(iteration, norm, x):
             return x, Status.failure("stopped", chain.first_element, chain.mesh.nodes[0], history)

@@ -10,9 +10,10 @@ from ..elements.derived import Carrier, Controlled, Optimality, WithConstants
 from ..errors import InputError
 from ..mechanics import System
 from ..mechanics.unknowns import with_constants
+from .communicator import own_world
 from .job import Outcome
 from .newton import Newton
-from .optimal_chain import OptimalChain
+from .optimal_chain import OptimalChain, SharedOptimalChain
 from .optimal_guess import first_guess, from_solution, prolonged
 from .reach import check_reach
 from .saddle import solve_minimum, solve_saddle
@@ -58,18 +59,23 @@ def solve_optimal(problem, element, mesh, *, backend="chain", options=None, gues
     plan = ElementPlan(system, element)
     scale = Scaling.of(scaling, system, element, mesh.nodes[0], problem.z0)
     seconds, iterations, x = {"setup": time.perf_counter() - start, "assemble": 0.0, "solve": 0.0}, 0, None
-    chain = None
+    chain, comm = None, own_world() if backend == "petsc" else None
     settings, limit = settings or Newton(max_iterations=ITERATIONS), settings and settings.max_iterations
 
     def solved(level, x, hold=False):
         nonlocal iterations
-        chain = OptimalChain(problem, plan, level, scale, backend, options, hold)
+        fine = level.n_elements > COARSE
+        if fine and comm is not None and comm.size <= level.n_elements:
+            chain = SharedOptimalChain(problem, plan, level, scale, comm, options)
+        else:
+            chain = OptimalChain(problem, plan, level, scale, backend, options, hold)
         if problem.bounded:
             from .ipopt import solve_bounded
 
             x, status, n = solve_bounded(chain, x, limit)
         else:
-            x, status = (solve_minimum if level.n_elements <= COARSE else solve_saddle)(chain, x, settings)
+            x, status = (solve_saddle if fine else solve_minimum)(chain, chain.take(x), settings)
+            x = chain.gather(x)
             n = len(status.residual_history) - 1
         iterations += n
         for name, value in chain.seconds.items():
@@ -79,8 +85,8 @@ def solve_optimal(problem, element, mesh, *, backend="chain", options=None, gues
     warm = hasattr(guess, "nodal_state")
     for level in [mesh] if problem.bounded or warm else meshes(mesh):
         if x is not None:
-            _, dofs, end = chain.split(x)
-            x = np.concatenate([prolonged(plan, chain.mesh, level, plan.columns.unpack(dofs)), end])
+            dofs = chain.dofs(x)
+            x = np.concatenate([prolonged(plan, chain.mesh, level, plan.columns.unpack(dofs)), x[len(dofs):]])
         else:
             x = (from_solution if warm else first_guess)(problem, plan, level, guess)
             check_reach(OptimalChain(problem, plan, level, scale), x)
@@ -89,8 +95,9 @@ def solve_optimal(problem, element, mesh, *, backend="chain", options=None, gues
         chain, found, status = solved(level, x)
         x = found if status.success or level is mesh else None  # a finer mesh may do
     seconds["total"] = time.perf_counter() - start
-    outcome = Outcome(*plan.unpack(chain.split(x)[1]), status, np.array([iterations]), chain.n_unknowns, seconds,
-                      backward_error=chain.backward_error)
+    outcome = Outcome(*plan.unpack(chain.dofs(x)), status, np.array([iterations]), chain.n_unknowns, seconds,
+                      n_ranks=chain.comm.size if chain.comm else 1, backward_error=chain.backward_error)
+    x = chain.take(x)
     return element, system, outcome, chain.numbers(x), chain.objective(x)
 
 

@@ -9,9 +9,91 @@ from ..assembly import Assembler
 from ..elements import ElementPlan
 from ..elements.derived import Functional
 from .boundary_system import BoundarySystem, EndBlock
+from .distributed import DistributedChainSystem
 
 
-class OptimalChain(BoundarySystem):
+class _OptimalityRows:
+    """What `OptimalChain` has besides its equations, on one process or shared."""
+
+    def _know(self, problem, n_elements):
+        self.problem, c = problem, self.plan.columns
+        self._dual = np.zeros(c.n_node + n_elements * c.step, bool)
+        for name, field in zip(self.plan.element.trial, c.fields, strict=True):
+            if name.startswith("costate"):
+                self._dual[c.step * np.arange(n_elements)[:, None, None] + field] = True
+        dual = np.concatenate([self._dual[self.assembler.pattern.column_index],
+                               np.ones(self.blocks[1].n_unknowns, bool)])
+        self.dual = dual[self._own_columns]
+
+    def columns_of(self, name):
+        """Numbers of the unknowns of a field, -1 where they do not take part: (n_elements, n_shapes, n_components)."""
+        c, index = self.plan.columns, self.assembler.pattern.column_index
+        number = np.full(len(self._dual), -1)
+        number[index] = np.arange(len(number[index]))
+        field = c.fields[list(self.plan.element.trial).index(name)]
+        return number[c.step * np.arange(self.mesh.n_elements)[:, None, None] + field]
+
+    def with_costates(self, x, factor):
+        """`x` with its costates multiplied."""
+        if factor == 1:
+            return x
+        x = x.copy()
+        _, chain, end = self.split(x)
+        chain[self._dual] *= factor
+        end *= factor
+        return x
+
+    def with_end_costates(self, x):
+        """`x` with costates of the conditions at the end that leave the least gradient by the node there."""
+        n = self.blocks[1].n_unknowns
+        if not n:
+            return x
+        x = x.copy()
+        self.split(x)[2][:] = 0
+        gradient = self.evaluate(x)
+        by_costates = self.matrix()[:, -n:].tocsr()
+        rows = np.flatnonzero(np.diff(by_costates.indptr))
+        self.split(x)[2][:] = np.linalg.lstsq(by_costates[rows].toarray(), -gradient[rows], rcond=None)[0]
+        return x
+
+    @property
+    def sizes(self):
+        """Sizes of the unknowns that take part."""
+        a = self.assembler
+        return np.concatenate([a.column_scale[a.pattern.column_index], self.blocks[1].sizes])
+
+    def matrix(self):
+        """The tangent of the last evaluation, CSR."""
+        p = self.pattern
+        return sp.csr_matrix((self.data, p.indices, p.indptr), shape=(p.n_rows, p.n_columns))
+
+    @cached_property
+    def _functional(self):
+        plan = ElementPlan(self.plan.system, Functional(self.plan.element))
+        c, mesh = plan.columns, self.assembler.mesh
+        everything = (np.ones(c.n_node, bool),) * 2
+        return Assembler(plan, mesh, everything, (np.ones(plan.rows.n_node, bool),) * 2, self.assembler.scaling)
+
+    @cached_property
+    def _end_cost(self):
+        import casadi as ca
+
+        z, numbers = ca.SX.sym("z", self.plan.system.n_z), ca.SX.sym("numbers", len(self.problem.guesses))
+        return ca.Function("end_cost", [z, numbers], [self.problem.terminal(z, numbers)])
+
+    def objective(self, x):
+        """Integral of the cost and end cost."""
+        chain = self.split(x)[1]
+        own = self._functional.evaluate(chain)[0][self.slab[0] - self.first:self.slab[1] - self.first]
+        z = self.end(chain)[:self.plan.system.n_z]
+        return self.dot(own, np.ones(len(own))) + float(self._end_cost(z, self.numbers(x)))
+
+    def numbers(self, x):
+        """Unknown numbers of the problem, with free time the duration first."""
+        return self.end(self.split(x)[1])[_constants(self.plan)] * units(self.problem)
+
+
+class OptimalChain(_OptimalityRows, BoundarySystem):
     """Gradient of the Lagrangian `cost + costates . equations` by unknowns and costates, and its symmetric tangent.
 
     Its unknowns `x` are all dofs of the chain (states, multipliers, controls, constants, costates), then the costates
@@ -33,79 +115,27 @@ class OptimalChain(BoundarySystem):
         Which unknowns are costates, and which rows are equations of motion and conditions.
     """
 
+    _own_columns = slice(None)
+
     def __init__(self, problem, plan, mesh, scaling, backend="chain", options=None, hold=False):
-        self.problem = problem
-        free = tuple(np.array(mask) for mask in _free(plan, hold))
-        start, end = EndBlock.none(plan.columns.n_node), _end_block(problem, plan)
-        super().__init__(plan, mesh, scaling, free, free, start, end, backend, options)
-        self._weights = [np.ones(0), np.ones(end.n_rows)]  # conditions have rows of unit gradient already
-        c = plan.columns
-        self._dual = np.zeros(c.n_node + mesh.n_elements * c.step, bool)
-        for name, field in zip(plan.element.trial, c.fields, strict=True):
-            if name.startswith("costate"):
-                self._dual[c.step * np.arange(mesh.n_elements)[:, None, None] + field] = True
-        self.dual = np.concatenate([self._dual[self.assembler.pattern.column_index], np.ones(end.n_unknowns, bool)])
+        free, blocks = _ends(problem, plan, hold)
+        super().__init__(plan, mesh, scaling, free, free, *blocks, backend, options)
+        self._know(problem, mesh.n_elements)
 
-    def columns_of(self, name):
-        """Numbers of the unknowns of a field, -1 where they do not take part: (n_elements, n_shapes, n_components)."""
-        c, index = self.plan.columns, self.assembler.pattern.column_index
-        number = np.full(len(self._dual), -1)
-        number[index] = np.arange(len(number[index]))
-        field = c.fields[list(self.plan.element.trial).index(name)]
-        return number[c.step * np.arange(self.mesh.n_elements)[:, None, None] + field]
 
-    def with_costates(self, x, factor):
-        """`x` with its costates multiplied."""
-        if factor == 1:
-            return x
-        x = x.copy()
-        _, chain, end = self.split(x)
-        chain[self._dual] *= factor
-        end *= factor
-        return x
+class SharedOptimalChain(_OptimalityRows, DistributedChainSystem):
+    """`OptimalChain` over the ranks of a communicator; `dual` tells of the unknowns that this rank owns."""
 
-    def scaled(self, x):
-        """The unknowns that take part, scaled."""
-        _, chain, end = self.split(x)
-        index = self.assembler.pattern.column_index
-        return np.concatenate([chain[index] / self.assembler.column_scale[index], end])
+    def __init__(self, problem, plan, mesh, scaling, comm, options=None):
+        free, blocks = _ends(problem, plan, False)
+        super().__init__(plan, mesh, scaling, comm, options, free, free, blocks)
+        self._know(problem, self.last - self.first)
 
-    @property
-    def sizes(self):
-        """Sizes of the unknowns that take part."""
-        a = self.assembler
-        return np.concatenate([a.column_scale[a.pattern.column_index], self.blocks[1].sizes])
 
-    def matrix(self):
-        """The tangent of the last evaluation, CSR."""
-        p = self.pattern
-        return sp.csr_matrix((self.data, p.indices, p.indptr), shape=(p.n_rows, p.n_columns))
-
-    @cached_property
-    def _functional(self):
-        plan = ElementPlan(self.plan.system, Functional(self.plan.element))
-        c = plan.columns
-        everything = (np.ones(c.n_node, bool),) * 2
-        return Assembler(plan, self.mesh, everything, (np.ones(plan.rows.n_node, bool),) * 2, self.assembler.scaling)
-
-    @cached_property
-    def _end_cost(self):
-        import casadi as ca
-
-        z, numbers = ca.SX.sym("z", self.plan.system.n_z), ca.SX.sym("numbers", len(self.problem.guesses))
-        return ca.Function("end_cost", [z, numbers], [self.problem.terminal(z, numbers)])
-
-    def objective(self, x):
-        """Integral of the cost and end cost."""
-        chain = self.split(x)[1]
-        running = float(self._functional.evaluate(chain)[0].sum())
-        return running + float(self._end_cost(chain[len(chain) - self.plan.columns.n_node:][:self.plan.system.n_z],
-                                              self.numbers(x)))
-
-    def numbers(self, x):
-        """Unknown numbers of the problem, with free time the duration first."""
-        chain = self.split(x)[1]
-        return np.array(chain[len(chain) - self.plan.columns.n_node:][_constants(self.plan)]) * units(self.problem)
+def _ends(problem, plan, hold):
+    """Dofs that take part, and blocks, at the start and at the end."""
+    free = tuple(np.array(mask) for mask in _free(plan, hold))
+    return free, (EndBlock.none(plan.columns.n_node), _end_block(problem, plan))
 
 
 def _free(plan, hold):
@@ -151,4 +181,5 @@ def _end_block(problem, plan):
     rows = problem.conditions(z, numbers)
     costates = ca.SX.sym("costates", rows.numel())
     total = problem.terminal(z, numbers) + ca.dot(costates, rows)
-    return EndBlock(node, costates, rows, ca.gradient(ca.SX(total), node))
+    return EndBlock(node, costates, rows, ca.gradient(ca.SX(total), node),
+                    weights=np.ones(rows.numel()))  # conditions have rows of unit gradient already

@@ -6,6 +6,7 @@ from .. import validate
 from ..assembly import TimeMesh
 from ..errors import InputError
 from ..mechanics import GeneralizedBody, Pose, RigidBodyBase, rotations
+from .boundary import transferred
 from .optimal_chain import units
 
 
@@ -47,23 +48,22 @@ def from_solution(problem, plan, mesh, solution):
         raise InputError(f"the guess is a solution that failed: {solution.status.message}")
     t, (t0, t1) = solution.t, problem.t_span
     coarse = TimeMesh(t0 + (t - t[0]) * (t1 - t0) / (t[-1] - t[0]))
-    spaces = solution.element.trial
-    given = {"state": solution.nodal_state, "multipliers": solution.nodal_multipliers, **solution.fields}
-    values = [given.get(name, np.zeros((coarse.n_elements, space.basis.n_shapes, 0))) for name, space in spaces.items()]
-    x = prolonged(plan, coarse, mesh, values, [space.basis for space in spaces.values()])
+    sizes = {name: field.shape[1] for name, field in zip(plan.element.trial, plan.columns.fields, strict=True)}
+    values = transferred({"state": solution.nodal_state, "multipliers": solution.nodal_multipliers, **solution.fields},
+                         solution.element, coarse, plan.element, sizes, mesh)
+    x = plan.columns.pack(*values.values())
     x[plan.columns.fields[0][0]] = problem.z0
     return np.concatenate([x, np.zeros(len(problem.conditions.combinations))])
 
 
-def prolonged(plan, coarse, mesh, values, bases=None):
+def prolonged(plan, coarse, mesh, values):
     """All dofs on a mesh, interpolated from nodal values on a coarser one; element by element where nodes coincide."""
     parent = np.clip(np.searchsorted(coarse.nodes, mesh.nodes[:-1] + mesh.lengths / 2, side="right") - 1, 0,
                      coarse.n_elements - 1)
-    spaces, fine = plan.columns.spaces, []
-    bases = [space.basis for space in spaces] if bases is None else bases
-    for nodal, space, basis in zip(values, spaces, bases, strict=True):
+    fine = []
+    for nodal, space in zip(values, plan.columns.spaces, strict=True):
         xi = (mesh.points(space.basis) - coarse.nodes[parent, None]) / coarse.lengths[parent, None]
-        shapes = basis.values(xi.ravel()).reshape(*xi.shape, -1)
+        shapes = space.basis.values(xi.ravel()).reshape(*xi.shape, -1)
         fine.append(np.einsum("eis,esa->eia", shapes, nodal[parent]))
     return plan.columns.pack(*fine)
 

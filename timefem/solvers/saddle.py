@@ -43,7 +43,7 @@ def solve_saddle(chain, x, settings, on_iteration=lambda iteration, norm, x: Non
     status : Status
     """
     dual, history, increment, weights = chain.dual, [], np.inf, np.zeros(chain.dual.sum())
-    share = 1.0 if np.any(chain.scaled(x)[dual]) else 0.0
+    share = 1.0 if chain.norm(chain.scaled(x)[dual]) else 0.0
     point = _Point(chain, x, share)
     for iteration in range(settings.max_iterations + 1):
         norm = point.norm
@@ -63,8 +63,8 @@ def solve_saddle(chain, x, settings, on_iteration=lambda iteration, norm, x: Non
             while True:
                 step = -chain.linear_step(point.residual)
                 primal = np.where(dual, 0.0, step)
-                curvature = float(primal @ (chain.matrix() @ primal))
-                uphill = curvature < -1e-12 * abs(step @ point.residual)
+                curvature = chain.dot(primal, chain.linear.multiply(primal))
+                uphill = curvature < -1e-12 * abs(chain.dot(step, point.residual))
                 found = _reversed(chain, point, primal, curvature, weights, share) if uphill else None
                 if found is None and (not uphill or not share):
                     found, weights = _line_search(chain, point, step, weights, share)
@@ -79,7 +79,7 @@ def solve_saddle(chain, x, settings, on_iteration=lambda iteration, norm, x: Non
             return point.x, Status.failure("not converged", history=history, detail="no descent along the step",
                                            **chain.worst(point.residual))
         point, length = found
-        increment = length * np.abs(primal).max() / point.size
+        increment = length * chain.norm(primal) / point.size
         if length == 1 and (share or increment <= CLOSE) and share < 1:
             share = 1.0 if increment <= CLOSE and share in (0, 0.5) else 2 * share
             point = _Point(chain, point.x, share)
@@ -90,19 +90,22 @@ class _Point:
     """The optimality system at unknowns `x`, linearised with a share of their costates."""
 
     def __init__(self, chain, x, share):
-        self.x, self.base = x, chain.with_costates(x, share)
+        self.chain, self.x, self.base = chain, x, chain.with_costates(x, share)
         self.residual = chain.evaluate(self.base)
         self.defects = self.residual[chain.dual].copy()
         self.cost = chain.objective(x)
-        values = np.abs(chain.scaled(x))
-        self.size = max(1.0, values[~chain.dual].max())
-        self.norm = float(np.abs(self.defects).max(initial=0.0) / self.size)
+        values = chain.scaled(x)
+        self.size = max(1.0, chain.norm(values[~chain.dual]))
+        self.norm = chain.norm(self.defects) / self.size
         if share == 1:
-            costates = max(1.0, values[chain.dual].max(initial=0.0))
-            self.norm = float(max(self.norm, np.abs(self.residual[~chain.dual]).max() / costates))
+            costates = max(1.0, chain.norm(values[chain.dual]))
+            self.norm = max(self.norm, chain.norm(self.residual[~chain.dual]) / costates)
+
+    def violation(self, weights):
+        return self.chain.dot(weights, np.abs(self.defects))
 
     def merit(self, weights):
-        return self.cost + weights @ np.abs(self.defects)
+        return self.cost + self.violation(weights)
 
 
 def _line_search(chain, point, step, weights, share):
@@ -112,8 +115,8 @@ def _line_search(chain, point, step, weights, share):
     wanted = np.abs(y + step[dual])
     weights = np.maximum(wanted, (weights + wanted) / 2)
     merit = point.merit(weights)
-    slope = point.residual[~dual] @ step[~dual] + y @ point.defects - weights @ np.abs(point.defects)
-    noise, length = 1e-12 * (abs(point.cost) + weights @ np.abs(point.defects)), 1.0
+    slope = chain.dot(point.residual[~dual], step[~dual]) + chain.dot(y, point.defects) - point.violation(weights)
+    noise, length = 1e-12 * (abs(point.cost) + point.violation(weights)), 1.0
     while length >= SHORTEST:
         move = np.where(dual, length if share == 1 else 1.0, length) * step
         trial = _Point(chain, chain.moved(point.base, move, 1.0), share)

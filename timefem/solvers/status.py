@@ -1,9 +1,10 @@
 """How a solve ended, as data."""
 
 from dataclasses import asdict, dataclass, field
+from math import isfinite
 
 REMEDIES = {"not converged": "use a smaller step (more elements), a better guess or line_search=True",
-            "singular tangent": "check for redundant constraints, or use a smaller step",
+            "singular tangent": "use a smaller step, or look for a position where constraints repeat each other",
             "linear solver failed": "use backend='chain', or other options",
             "not finite": "the model gave NaN or infinity: use a smaller step or check loads and potentials",
             "not reached": "ask for less, give a better guess, or follow the solution from an easier problem with "
@@ -13,6 +14,9 @@ REMEDIES = {"not converged": "use a smaller step (more elements), a better guess
             "no guess": "use a smaller step (more elements) or guess='constant'",
             "step too small": "loosen the tolerance, allow a smaller min_step, or check the model near this time",
             "stopped": "go on from the checkpoint with timefem.restart"}
+GROWN = 100.0  # growth of the residuals from which on what follows is Newton's method gone astray
+ASTRAY = {"singular tangent": "the residuals grew until the tangent was singular",
+          "not finite": "the residuals grew beyond all bounds"}
 
 
 @dataclass
@@ -54,8 +58,15 @@ class Status:
 
     @classmethod
     def failure(cls, reason, element, time, history, detail="", rank=None, slab=None):
-        """A failed solve, with the remedy that fits the reason."""
+        """A failed solve, with the remedy that fits the reason.
+
+        A singular tangent, or a residual that is not finite, after residuals that grew is no fault of the model:
+        Newton's method did not converge.
+        """
         history = [float(r) for r in history]
+        finite = [r for r in history if isfinite(r)]
+        if reason in ASTRAY and finite and finite[-1] > GROWN * finite[0]:
+            reason, detail = "not converged", ASTRAY[reason]
         trail = ", ".join(f"{r:.2e}" for r in history[-6:])
         message = (f"{reason} in element {element} at t = {time:g}"
                    + (f", on rank {rank} (elements {slab[0]} to {slab[1]})" if rank is not None else "")

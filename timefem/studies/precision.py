@@ -107,9 +107,8 @@ def quotient_of_precision(problem, element, n_elements, *, quantity="coordinates
     for _ in range(2):
         nodes = np.sort(np.concatenate([nodes, (nodes[1:] + nodes[:-1]) / 2]))
         solutions.append(_solved(problem, element, arguments, mesh=TimeMesh(nodes)))
-    root = np.sqrt(problem.system.mass_scale)
-    size = {"coordinates": np.ones(len(root)), "state": np.concatenate([root, 1 / root])}[quantity]
-    values = [s.z[1:][2**i - 1::2**i, :len(size)] * size for i, s in enumerate(solutions)]
+    size = {"coordinates": np.ones(problem.system.n_q), "state": problem.system.state_scale}[quantity]
+    values = [s.z[1:][2**i - 1::2**i, :len(size)] / size for i, s in enumerate(solutions)]
     coarse, fine = (np.linalg.norm(b - a, axis=1) for a, b in pairwise(values))
     return QuotientOfPrecision(element, n_elements, float(np.diff(first.t).max()), first.t[1:], coarse, fine)
 

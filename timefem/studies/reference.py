@@ -41,9 +41,9 @@ def measured(system, quantity, t, z):
     """A quantity of a state, as an array; see `convergence`."""
     if callable(quantity):
         return np.asarray(quantity(system, t, z), float)
-    n, root = system.n_q, np.sqrt(system.mass_scale)
+    n = system.n_q
     if quantity == "state":
-        return z * np.concatenate([root, 1 / root])
+        return z / system.state_scale
     if quantity in ("coordinates", "momenta"):
         return z[:n] if quantity == "coordinates" else z[n:]
     what, scale = {"position": ("position", 1.0), "rotation": ("rotation_matrix", 1 / np.sqrt(2))}[quantity]

@@ -70,7 +70,7 @@ class BodyAxesSymbols(StepSymbols):
             return mass @ a + gyroscopic
         x = ca.SX.sym("q", q.numel())
         potential = ca.gradient(ca.SX(self._terms("energy", x, t=t)), x)
-        force = self._terms("force", q, self.rate(q, w), t) - ca.substitute(potential, x, q)
+        force = self._applied(q, self.rate(q, w), t) - ca.substitute(potential, x, q)
         return -ca.vertcat(*(ca.vertcat(f[:3], b.invariant_momentum(x, f)[4:] / 2) if _turns(b) else f
                              for b, x, f in self._of_bodies(self.split(q), self.split(force))))
 

@@ -28,10 +28,6 @@ class ForcePart(Part):
             raise InputError(f"{self._title} needs two different bodies, or body_b=None for the ground")
         self.bodies = tuple(bodies)
 
-    @property
-    def _title(self):
-        return type(self).__name__ + (f" {self.name!r}" if self.name else "")
-
     def __repr__(self):
         ground = " and ground" * (self._to_ground and len(self.bodies) == 1)
         return f"{self._title} on {' and '.join(map(repr, self.bodies))}{ground}"

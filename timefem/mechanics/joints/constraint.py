@@ -1,15 +1,13 @@
 """A constraint given by a formula."""
 
-import numpy as np
-
-from ... import validate
 from ...errors import InputError
-from ..formula import Same, call, check_symbols
-from ..part import Body, Part, Symbols
+from ..formula import call, check_symbols, checked_names, idle_rows
+from ..formula_part import FormulaPart
+from ..part import Symbols
 from .joint import Frame
 
 
-class Constraint(Part):
+class Constraint(FormulaPart):
     """Holonomic constraint Phi(q, t) = 0 of one or more bodies, given by a formula in CasADi symbols.
 
     Rheonomic when the formula contains the time. Its velocity level is derived. Scalar products of vectors between
@@ -45,41 +43,21 @@ class Constraint(Part):
     """
 
     def __init__(self, bodies, formula, n, parameters=None, names=None, name=None):
-        self.name = name
-        title = "Constraint" + (f" {name!r}" if name else "")
-        self.bodies = (bodies,) if isinstance(bodies, Body) else tuple(bodies) if isinstance(bodies, list | tuple) \
-            else ()
-        if not self.bodies or not all(isinstance(b, Body) for b in self.bodies):
-            raise InputError(f"{title}: bodies must be a body or a list of bodies, not {bodies!r}")
-        if len({id(b) for b in self.bodies}) < len(self.bodies):
-            raise InputError(f"{title}: a body is given twice in bodies; give each one once")
-        self.n = validate.integer(f"{title}: n", n, minimum=1)
-        self.own_parameters = validate.array(f"{title}: parameters", () if parameters is None else parameters, (None,))
-        names = [f"constraint {i + 1}" for i in range(self.n)] if names is None else names
-        if not isinstance(names, list | tuple) or len(names) != self.n or not all(isinstance(x, str) for x in names):
-            raise InputError(f"{title}: names must be a list of {self.n} texts, not {names!r}")
-        self.constraint_names = tuple(names)
-        self.formula, self._title = formula, f"{title}: the formula"
+        super().__init__(bodies, formula, n, parameters, name)
+        self.constraint_names = checked_names(self._title, names, self.n)
         self._check()
-
-    def __repr__(self):
-        return f"Constraint({len(self.bodies)} bodies, {self.n} equations{f', name={self.name!r}' * bool(self.name)})"
-
-    @property
-    def kind(self):
-        return (Constraint, Same(self.formula), self.n, len(self.own_parameters), *(b.kind for b in self.bodies))
 
     def constraints(self, s):
         frames = [Frame.of(body, q) for body, q in zip(self.bodies, s.q)]
-        return call(self._title, self.formula, self.n, frames, s.t, s.own)
+        return call(self._formula_title, self.formula, self.n, frames, s.t, s.own)
 
     def _check(self):
         import casadi as ca
 
         s = Symbols(self)
         phi, q = self.constraints(s), ca.vertcat(*s.q)
-        check_symbols(self._title, phi, *s.q, s.t, s.own)
-        rows = np.array(ca.DM(ca.jacobian(phi, q).sparsity(), 1)).any(axis=1)
-        if not rows.all():
-            idle = self.constraint_names[np.argmin(rows)]
-            raise InputError(f"{self._title} does not depend on the coordinates in '{idle}'; remove this equation")
+        check_symbols(self._formula_title, phi, *s.q, s.t, s.own)
+        idle = idle_rows(ca.jacobian(phi, q))
+        if idle:
+            raise InputError(f"{self._formula_title} does not depend on the coordinates in "
+                             f"'{self.constraint_names[idle[0]]}'; remove this equation")

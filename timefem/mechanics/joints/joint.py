@@ -76,10 +76,6 @@ class Joint(Part):
             self._check_body(letter, body)
         self.bodies = (a,) if b is None else (a, b)
 
-    @property
-    def _title(self):
-        return type(self).__name__ + (f" {self.name!r}" if self.name else "")
-
     def __repr__(self):
         return f"{self._title} of {' and '.join(map(repr, self.bodies))}{' and ground' * (len(self.bodies) == 1)}"
 

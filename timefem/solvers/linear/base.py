@@ -100,6 +100,10 @@ class LinearSolver(ABC):
         self._norm = infinity_norm(self.pattern.indptr, data)
         self._factor(self.matrix)
 
+    def multiply(self, x):
+        """Product of the last matrix with x."""
+        return self.matrix @ x
+
     def solve_checked(self, b):
         """Solution and its backward error |b - A x| / (|A| |x| + |b|), after one step of refinement where it helps.
 
@@ -120,6 +124,6 @@ class LinearSolver(ABC):
         return x, error
 
     def _backward_error(self, x, b):
-        residual = b - self.matrix @ x
+        residual = b - self.multiply(x)
         scale = self._norm * np.abs(x).max() + np.abs(b).max()
         return residual, float(np.abs(residual).max() / scale) if scale > 0 else 0.0

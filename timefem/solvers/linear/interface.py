@@ -70,8 +70,8 @@ class Interface:
         self.ksp.setUp()
         if mumps and (factors.getMumpsInfog(1) == SINGULAR or factors.getMumpsInfog(N_NULL_PIVOTS) > 0):
             raise SingularMatrix("singular matrix (to working precision): the unknowns of the nodes between the slabs "
-                                 "depend on each other; look for redundant constraints, unknowns without an equation, "
-                                 "or missing conditions at an end")
+                                 "depend on each other; constraints that repeat each other, unknowns without an "
+                                 "equation, missing conditions at an end, or unknowns far from a solution make them so")
 
     def destroy(self):
         """Free everything at once: PETSc would keep it until its garbage is collected."""

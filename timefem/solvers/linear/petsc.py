@@ -144,11 +144,13 @@ class Solver(LinearSolver):
         local = float(np.abs(values).max(initial=0.0))
         return self.comm.tompi4py().allreduce(local, op=_mpi().MAX) if self.comm.size > 1 else local
 
-    def _backward_error(self, x, b):
+    def multiply(self, x):
         self.x.array[:] = x
-        product = self.b.duplicate()
-        self.A.mult(self.x, product)
-        residual = b - product.array
+        self.A.mult(self.x, self.b)
+        return self.b.array.copy()
+
+    def _backward_error(self, x, b):
+        residual = b - self.multiply(x)
         scale = self._norm * self._largest(x) + self._largest(b)
         return residual, self._largest(residual) / scale if scale > 0 else 0.0
 

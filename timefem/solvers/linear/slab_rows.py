@@ -77,15 +77,17 @@ class SlabRows:
         pieces = (received[0][1], kept_head[1], pattern.indices[self._inside], kept_tail[1], received[1][1])
         np.concatenate(pieces, out=self.indices, casting="unsafe")
         self.indices -= kind(self.first_column)
+        self._values = np.empty(n_entries if comm.size > 1 else 0)
 
     def values(self, data):
-        """Values of the slab's entries, of those of the owned rows."""
+        """Values of the slab's entries, of those of the owned rows; valid until the next call."""
         inside = data[self._inside]
         if self.comm.size == 1:
             return inside
         from_left, from_right = (np.zeros(0) if v is None else v
                                  for v in swap(self.comm, data[self._to_left], data[self._to_right]))
-        return np.concatenate([from_left, data[self._head], inside, data[self._tail], from_right])
+        pieces = from_left, data[self._head], inside, data[self._tail], from_right
+        return np.concatenate(pieces, out=self._values)  # fresh memory would cost as much again
 
     def to_slab(self, b):
         """Right-hand side of the slab's rows, of that of the owned ones; 0 in the left shared rows, which have it

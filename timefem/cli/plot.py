@@ -1,0 +1,41 @@
+"""`timefem plot`: figures, films and data of a saved solution."""
+
+import os
+from typing import Annotated
+
+import typer
+
+from .. import validate
+from ..errors import InputError
+from .export import export
+from .report import draw
+
+
+def plot(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="A file that `timefem run -o` wrote.")],
+    output: Annotated[str | None, typer.Option("-o", "--output", help="The figure; default: PATH with .png. With the "
+                                               "ending .html (to be played in a browser), .gif, .mp4, .pvd (ParaView), "
+                                               ".csv or .json the motion.")] = None,
+    times: Annotated[str | None, typer.Option(help="Times of the snapshots, or of the motion [s], as in 0,0.5,1; "
+                                              "default: six snapshots.")] = None,
+):
+    """Draw energy, momentum, constraints, controls and snapshots of a saved solution, or write its motion."""
+    import matplotlib
+    import numpy as np
+
+    from ..solution import load
+    from ..solution.files import check_writable
+
+    output = output or os.path.splitext(path)[0] + ".png"
+    sol = load(path)
+    check_writable(output)
+    times = None if times is None else np.array([validate.real("times", t) for t in times.split(",")])
+    matplotlib.use("Agg")
+    if export(sol, output, times):
+        return print(output)
+    figure = draw(sol, np.linspace(sol.t[0], sol.t[-1], 6) if times is None else times)
+    try:
+        figure.savefig(output, dpi=150)
+    except ValueError as error:  # an unknown ending
+        raise InputError(f"cannot write {output}: {error}") from None
+    print(output)

@@ -1,0 +1,231 @@
+"""What a system is worth at given states: energies, forces, constraints and their derivatives.
+
+Evaluated by CasADi's virtual machine, for initial states and results; solvers have compiled kernels.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from .consistent import consistent
+from .part import Body
+from .pointwise import evaluate, pointwise
+
+
+class StateValues:
+    """Base of `System`, which has the parts and their places: arrays of states have any leading axes."""
+
+    @cached_property
+    def _functions(self):
+        return [pointwise(g.part) for g in self.groups]
+
+    def _points(self, t, z):
+        """Flatten leading axes: `(n_points,)`, `(n_points, n_z)` and the shape to restore."""
+        z = np.asarray(z, float)
+        shape = z.shape[:-1]
+        z = z.reshape(-1, self.n_z)
+        return np.broadcast_to(np.asarray(t, float), shape).reshape(-1), z, shape
+
+    def hamiltonian(self, t, z):
+        """Total energy H(z, t), shape (..., n_z) -> (...) [J]."""
+        return self._energy("hamiltonian", t, z)
+
+    def potential(self, t, z):
+        """Potential energy V(q, t), shape (..., n_z) -> (...) [J]."""
+        return self._energy("hamiltonian", t, z, bodies=False)
+
+    def velocity(self, t, z):
+        """Velocities qdot = dH/dp, shape (..., n_z) -> (..., n_q)."""
+        t, z, shape = self._points(t, z)
+        out = np.zeros((len(z), self.n_q))
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            if isinstance(group.part, Body):
+                index = group.state_index
+                velocity = evaluate(functions["velocity"], z[:, index], t, group.parameters)
+                out[:, index[:, :index.shape[1] // 2]] = velocity
+        return out.reshape(*shape, self.n_q)
+
+    def generalized_energy(self, t, z, velocity):
+        """Generalized energy p.v - T(q, v) + V(q, t), shapes (..., n_z), (..., n_q) -> (...) [J]; H where v = dH/dp."""
+        t, z, shape = self._points(t, z)
+        velocity, total = np.reshape(np.asarray(velocity, float), (len(z), self.n_q)), np.zeros(len(z))
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            index = group.state_index
+            motion = np.concatenate([z[:, index], velocity[:, index[:, :index.shape[1] // 2]]], axis=2)
+            total += evaluate(functions["generalized energy"], motion, t, group.parameters).sum(axis=(1, 2))
+        return total.reshape(shape)
+
+    @cached_property
+    def has_power(self):
+        """Whether anything but a potential does work: forces, and what depends on time explicitly."""
+        return any(f["power"] is not None or f.get("drifts") is not None for f in self._functions)
+
+    def power(self, t, z, rate=None, multipliers=None, nonholonomic=None):
+        """Power of all that is not in H, shape (..., n_z) -> (...) [W].
+
+        `Q.qdot + dH/dt + lambda.dTheta/dt` with the partial time derivatives: forces without a potential, potentials
+        and constraints that depend on time, nonholonomic constraints that prescribe a velocity. Along a motion it is
+        the rate of H.
+
+        Parameters
+        ----------
+        t : array_like, shape (...)
+        z : array_like, shape (..., n_z)
+        rate : array_like, shape (..., n_q), optional
+            Velocities qdot; default `velocity(t, z)`.
+        multipliers : array_like, shape (..., n_multipliers), optional
+            Default: zero, which leaves out the constraints that depend on time.
+        nonholonomic : array_like, shape (..., n_nonholonomic) or (..., 2 n_nonholonomic), optional
+            Multipliers of nonholonomic constraints, and of their rates; those with a drift a(q, t) do work.
+        """
+        t, z, shape = self._points(t, z)
+        total = np.zeros(len(z))
+        if not self.has_power:
+            return total.reshape(shape)
+        rate = self.velocity(t, z) if rate is None else np.reshape(np.asarray(rate, float), (len(z), self.n_q))
+        multipliers = np.zeros((len(z), self.n_multipliers)) if multipliers is None else \
+            np.reshape(np.asarray(multipliers, float), (len(z), self.n_multipliers))
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            if functions["power"] is not None:
+                index = group.state_index
+                motion = np.concatenate([z[:, index], rate[:, index[:, :index.shape[1] // 2]],
+                                         multipliers[:, group.multiplier_index]], axis=2)
+                total += evaluate(functions["power"], motion, t, group.parameters).sum(axis=(1, 2))
+            if nonholonomic is not None and functions.get("drifts") is not None:
+                drifts = evaluate(functions["drifts"], z[:, group.state_index], t, group.parameters)
+                index = group.nonholonomic_index
+                values = np.reshape(np.asarray(nonholonomic, float), (len(z), -1))
+                if values.shape[1] > self.n_nonholonomic:
+                    index = np.concatenate([index, index + self.n_nonholonomic], axis=1)
+                total += (values[:, index] * drifts[:, :, :index.shape[1]]).sum(axis=(1, 2))
+        return total.reshape(shape)
+
+    def control_force(self, t, z, controls):
+        """Generalized forces of the controls, shapes (...), (..., n_z), (..., n_controls) -> (..., n_q).
+
+        Controls of all actuators, in the order of the parts.
+        """
+        t, z, shape = self._points(t, z)
+        controls, out = np.reshape(np.asarray(controls, float), (len(z), -1)), np.zeros((len(z), self.n_q))
+        actuators = [p for p in self.parts if p.n_controls]
+        stops = dict(zip(actuators, np.cumsum([a.n_controls for a in actuators]).tolist(), strict=True))
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            if not group.part.n_controls:
+                continue
+            members = [p for p in actuators if p.kind == group.part.kind]
+            own = np.array([np.arange(stops[p] - p.n_controls, stops[p]) for p in members])
+            values = evaluate(functions["control force"], np.concatenate([z[:, group.state_index], controls[:, own]],
+                                                                         axis=2), t, group.parameters)
+            half = group.state_index.shape[1] // 2
+            for i, place in enumerate(group.state_index[:, :half]):
+                out[:, place] += values[:, i]
+        return out.reshape(*shape, self.n_q)
+
+    def _energy(self, name, t, z, bodies=True):
+        t, z, shape = self._points(t, z)
+        total = np.zeros(len(z))
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            if bodies or not isinstance(group.part, Body):
+                total += evaluate(functions[name], z[:, group.state_index], t, group.parameters).sum(axis=(1, 2))
+        return total.reshape(shape)
+
+    def constraints(self, t, z):
+        """Constraints on both levels, Theta = (Phi, Psi), shape (..., n_z) -> (..., 2 m)."""
+        t, z, shape = self._points(t, z)
+        out = np.zeros((len(z), self.n_multipliers))
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            out[:, group.multiplier_index] = evaluate(functions["theta"], z[:, group.state_index], t, group.parameters)
+        return out.reshape(*shape, self.n_multipliers)
+
+    def derivatives(self, t, z):
+        """At one state: grad H - (Q, 0) (n_z,), Jacobian of Theta (2 m, n_z), its partial time derivative (2 m,).
+
+        The Jacobian is a SciPy CSR array. Without constraints the motion is zdot = J (grad H - (Q, 0)), Q the forces
+        that have no potential.
+        """
+        import scipy.sparse as sp
+
+        grad, rate = np.zeros(self.n_z), np.zeros(self.n_multipliers)
+        entries = [(np.zeros(0), np.zeros(0, int), np.zeros(0, int))]
+        t, z, _ = self._points(t, z)
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            index, w = group.state_index, group.multiplier_index
+            values = evaluate(functions["derivatives"], z[:, index], t, group.parameters)[0]
+            g, b, r = np.split(values, [index.shape[1], values.shape[1] - w.shape[1]], axis=1)
+            np.add.at(grad, index, g)
+            rate[w] = r
+            rows, columns = np.broadcast_arrays(w[:, None], index[:, :, None])  # column by column
+            entries.append((b.ravel(), rows.ravel(), columns.ravel()))
+        data, rows, columns = map(np.concatenate, zip(*entries, strict=True))
+        jac = sp.csr_array((data, (rows, columns)), shape=(self.n_multipliers, self.n_z))
+        jac.eliminate_zeros()
+        return grad, jac, rate
+
+    def nonholonomic(self, t, z):
+        """Nonholonomic constraints A qdot + a with qdot = dH/dp, shape (..., n_z) -> (..., n_nonholonomic)."""
+        t, z, shape = self._points(t, z)
+        out = np.zeros((len(z), self.n_nonholonomic))
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            if group.nonholonomic_index.size:
+                out[:, group.nonholonomic_index] = evaluate(functions["velocity form"], z[:, group.state_index], t,
+                                                            group.parameters)
+        return out.reshape(*shape, self.n_nonholonomic)
+
+    def nonholonomic_derivatives(self, t, z):
+        """At one state: A (n, n_q), Jacobian of `nonholonomic` (n, n_z), a (n,), its partial time derivative (n,).
+
+        The first two are SciPy CSR arrays.
+        """
+        import scipy.sparse as sp
+
+        n = self.n_nonholonomic
+        rates, entries = np.zeros((2, n)), [[(np.zeros(0), np.zeros(0, int), np.zeros(0, int))] for _ in range(2)]
+        t, z, _ = self._points(t, z)
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            index, w = group.state_index, group.nonholonomic_index
+            if not w.size:
+                continue
+            values = evaluate(functions["velocity form derivatives"], z[:, index], t, group.parameters)[0]
+            half, m = index.shape[1] // 2, w.shape[1]
+            blocks = np.split(values, np.cumsum([m * half, 2 * m * half, m]), axis=1)
+            rates[0, w], rates[1, w] = blocks[2:]
+            for block, columns, list_ in zip(blocks[:2], (index[:, :half], index), entries, strict=True):
+                rows, columns = np.broadcast_arrays(w[:, None], columns[:, :, None])
+                list_.append((block.ravel(), rows.ravel(), columns.ravel()))
+        matrices = []
+        for list_, columns in zip(entries, (self.n_q, self.n_z), strict=True):
+            data, rows, places = map(np.concatenate, zip(*list_, strict=True))
+            matrices.append(sp.csr_array((data, (rows, places)), shape=(n, columns)))
+        return *matrices, *rates
+
+    def not_finite(self, t, z):
+        """Parts whose force or constraint is NaN or infinite at a state, or at one of many: dict to the first t."""
+        t, z, _ = self._points(t, z)
+        found = {}
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            values = evaluate(functions["derivatives"], z[:, group.state_index], t, group.parameters)
+            members = [part for part in self.parts if part.kind == group.part.kind]
+            for part, fine in zip(members, np.isfinite(values).all(axis=2).T, strict=True):
+                if not fine.all():
+                    found[part] = float(t[np.argmin(fine)])
+        return found
+
+    def consistent_multipliers(self, t, z):
+        """Multipliers for which d/dt Theta = 0 at a consistent state, shape (2 m,).
+
+        Solves `grad Theta J grad Theta^T lambda = -(grad Theta J grad H + dTheta/dt)`, from May & Betsch (13), together
+        with the nonholonomic constraints.
+
+        Raises
+        ------
+        InputError
+            When the constraints are redundant there; names them.
+        """
+        return consistent(self, t, z)[:self.n_multipliers]
+
+    def consistent_nonholonomic(self, t, z):
+        """Multipliers of the nonholonomic constraints at a consistent state, shape (n_nonholonomic,).
+
+        Those of A qdot + a, whose force on the coordinates is -A^T gamma. Errors as `consistent_multipliers`.
+        """
+        return consistent(self, t, z)[self.n_multipliers:][:self.n_nonholonomic]

@@ -1,0 +1,116 @@
+"""Functions of time with a few numbers: constants, ramps, pulses, steps, oscillations."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ... import validate
+from .base import TimeFunction, clip
+
+
+@dataclass(frozen=True)
+class Constant(TimeFunction):
+    """The same value at all times; a plain number is taken as this."""
+
+    value: float
+
+    def formula(self, t, value):
+        return value
+
+
+@dataclass(frozen=True)
+class Ramp(TimeFunction):
+    """`v0` until `t0`, then up or down to `v1` at `t1`, and constant from there on.
+
+    With `kind="linear"` the rate is constant in between; with "smooth" it starts and ends at zero, and so does its
+    rate, `v0 + (v1 - v0) (10 x^3 - 15 x^4 + 6 x^5)`, x from 0 to 1.
+    """
+
+    t0: float
+    t1: float
+    v0: float
+    v1: float
+    kind: str = "linear"
+
+    def __post_init__(self):
+        for name in ("t0", "t1", "v0", "v1"):
+            object.__setattr__(self, name, validate.real(f"Ramp: {name}", getattr(self, name)))
+        validate.choice("Ramp: kind", self.kind, ("linear", "smooth"))
+        self._increasing(self.t0, self.t1)
+
+    @property
+    def kinks(self):
+        return self.t0, self.t1
+
+    @property
+    def has_rate(self):
+        return self.kind == "smooth"
+
+    @property
+    def form(self):
+        return type(self), self.kind
+
+    @property
+    def parameters(self):
+        return np.array([self.t0, self.t1, self.v0, self.v1])
+
+    def formula(self, t, t0, t1, v0, v1):
+        if self.kind == "linear":
+            return v0 + (v1 - v0) / (t1 - t0) * (clip(t, t0, t1) - t0)
+        x = (clip(t, t0, t1) - t0) / (t1 - t0)
+        return v0 + (v1 - v0) * x**3 * (10 - 15 * x + 6 * x**2)
+
+
+@dataclass(frozen=True)
+class TrianglePulse(TimeFunction):
+    """Zero, from `t0` up to `peak` at `t_peak`, and down to zero at `t1`, each linear."""
+
+    t0: float
+    t_peak: float
+    t1: float
+    peak: float
+    has_rate = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        self._increasing(self.t0, self.t_peak, self.t1)
+
+    @property
+    def kinks(self):
+        return self.t0, self.t_peak, self.t1
+
+    def formula(self, t, t0, t_peak, t1, peak):
+        import casadi as ca
+
+        return peak * ca.fmax(0, ca.fmin((t - t0) / (t_peak - t0), (t1 - t) / (t1 - t_peak)))
+
+
+@dataclass(frozen=True)
+class Step(TimeFunction):
+    """Zero before `t0`, `value` from `t0` on (at `t0` itself it is `value`)."""
+
+    t0: float
+    value: float
+    has_rate = False
+
+    @property
+    def kinks(self):
+        return (self.t0,)
+
+    def formula(self, t, t0, value):
+        return value * (t >= t0)
+
+
+@dataclass(frozen=True)
+class Sine(TimeFunction):
+    """`offset + amplitude sin(2 pi frequency t + phase)`, frequency in Hz, phase in rad."""
+
+    amplitude: float
+    frequency: float
+    phase: float = 0.0
+    offset: float = 0.0
+
+    def formula(self, t, amplitude, frequency, phase, offset):
+        import casadi as ca
+
+        return offset + amplitude * ca.sin(2 * np.pi * frequency * t + phase)

@@ -1,0 +1,84 @@
+"""Functions of time given by formulas, and what users may give in the place of a function of time."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import validate
+from ...errors import InputError
+from ..formula import Same, call, check_symbols
+from .base import TimeFunction
+from .elementary import Constant
+
+
+@dataclass(frozen=True, eq=False)
+class Formula(TimeFunction):
+    """A function given in CasADi symbols, for instance `lambda t: casadi.sin(t**2)`; a callable is taken as this.
+
+    Functions that are the very same object share a kernel, and each new one is compiled: numbers that vary belong into
+    the other functions of this module. It must give the same expression each time it is called.
+
+    Parameters
+    ----------
+    function : callable
+        Of the CasADi symbol of the time. A function that needs numbers can be made a `Table.sample`.
+    kinks : array_like, shape (n,)
+        Times [s] where it is not smooth.
+    n, component : int
+        The function returns `n` values, of which this is number `component`.
+    """
+
+    function: Any
+    kinks: Any = ()
+    n: int = 1
+    component: int = 0
+
+    def __post_init__(self):
+        import casadi as ca
+
+        object.__setattr__(self, "kinks", tuple(validate.array("kinks", self.kinks, (None,)).tolist()))
+        t = ca.SX.sym("t")
+        check_symbols("a function of time", self.formula(t), t)
+
+    @property
+    def parameters(self):
+        return np.zeros(0)
+
+    @property
+    def form(self):
+        return type(self), Same(self.function), self.n, self.component
+
+    def formula(self, t):
+        return call("a function of time", self.function, self.n, t)[self.component]
+
+
+def as_time_function(name, value):
+    """A `TimeFunction` as it is, a number as `Constant`, a callable as `Formula`.
+
+    Raises
+    ------
+    InputError
+        For anything else, and for functions that do not take or return CasADi symbols.
+    """
+    if isinstance(value, TimeFunction):
+        return value
+    if not callable(value):
+        return Constant(validate.real(name, value))
+    try:
+        return Formula(value)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def as_vector_function(name, value):
+    """Three time functions: of three numbers or time functions, or of one callable that returns three values."""
+    if callable(value) and not isinstance(value, TimeFunction):
+        try:
+            return tuple(Formula(value, n=3, component=i) for i in range(3))
+        except InputError as error:
+            raise InputError(f"{name}: {error}") from None
+    if isinstance(value, TimeFunction) or not np.iterable(value) or isinstance(value, str) or len(value) != 3:
+        raise InputError(f"{name} must be three numbers or functions of time, or a function that returns three values, "
+                         f"not {value!r}")
+    return tuple(as_time_function(name, v) for v in value)

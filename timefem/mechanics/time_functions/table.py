@@ -1,0 +1,93 @@
+"""Functions of time given by values at some times."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import validate
+from ...errors import InputError
+from .base import TimeFunction, clip
+
+
+@dataclass(frozen=True)
+class Table(TimeFunction):
+    """Values at given times and an interpolation between them; constant before the first and after the last.
+
+    The kernel grows with the number of entries, all of which are evaluated: hundreds are fine, many thousands not.
+
+    Parameters
+    ----------
+    times : array_like, shape (n,)
+        Increasing, at least two [s].
+    values : array_like, shape (n,)
+    kind : {"linear", "cubic"}
+        Straight lines, or a cubic spline (two continuous derivatives, not-a-knot ends).
+    """
+
+    times: Any
+    values: Any
+    kind: str = "linear"
+
+    def __post_init__(self):
+        times = validate.array("Table: times", self.times, (None,))
+        if len(times) < 2:
+            raise InputError("Table: at least two times are needed")
+        self._increasing(*times)
+        values = validate.array("Table: values", self.values, times.shape)
+        validate.choice("Table: kind", self.kind, ("linear", "cubic"))
+        # tuples, so that tables compare and hash like the other functions
+        object.__setattr__(self, "times", tuple(times.tolist()))
+        object.__setattr__(self, "values", tuple(values.tolist()))
+
+    @classmethod
+    def sample(cls, function, times, kind="cubic"):
+        """Table of a Python function that takes numbers only, at given times."""
+        times = validate.array("Table: times", times, (None,))
+        return cls(times, [function(t) for t in times], kind)
+
+    @property
+    def kinks(self):
+        return self.times
+
+    @property
+    def has_rate(self):
+        return self.kind == "cubic"
+
+    @property
+    def t_span(self):
+        return self.times[0], self.times[-1]
+
+    @property
+    def form(self):
+        return type(self), self.kind, len(self.times)
+
+    @property
+    def _degree(self):
+        return 1 if self.kind == "linear" else 3
+
+    @property
+    def parameters(self):
+        """First value, times, and coefficients of the powers of t - t_i, interval by interval."""
+        if self.kind == "linear":
+            coefficients = np.diff(self.values) / np.diff(self.times)
+        else:
+            from scipy.interpolate import CubicSpline
+
+            coefficients = CubicSpline(self.times, self.values).c[2::-1].T.ravel()
+        return np.concatenate([self.values[:1], self.times, coefficients])
+
+    def formula(self, t, *c):
+        return self.motion(clip(t, c[1], c[len(self.times)]), *c)
+
+    def motion(self, t, value, *c):
+        # A sum of increments instead of a choice of the interval: the same for every t, as SIMD wants it
+        n, degree = len(self.times), self._degree
+        for i in range(n - 1):
+            # minima and maxima would have half their second derivatives at the entries
+            begun = 1 if i == 0 else t >= c[i]
+            over = 0 if i == n - 2 else t >= c[i + 1]
+            x = (begun - over) * (t - c[i]) + over * (c[i + 1] - c[i])
+            a = c[n + i * degree:n + (i + 1) * degree]
+            value += x * (a[0] if degree == 1 else a[0] + x * (a[1] + x * a[2]))
+        return value

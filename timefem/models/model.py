@@ -1,0 +1,157 @@
+"""What a model file states, ready to be solved."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ..elements import TimeElement
+from ..errors import InputError
+from ..mechanics import System
+from ..mechanics.part import Body
+from .entries import naming
+from .parts import ACTUATORS, JOINTS
+from .problem import make_problem, plain_state, start_problem
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What a model file states.
+
+    Attributes
+    ----------
+    document : Document
+        The file.
+    title : str
+    system : System
+    state : dict
+        Name of the body -> Pose.
+    t_span : (float, float)
+        [s]
+    n_elements : int
+    element : TimeElement
+    settings : dict
+        Further arguments of `timefem.solve`.
+    assemble : bool
+        Whether the state is approximate, and the mechanism is assembled from it.
+    kind : {"initial", "boundary", "inverse", "optimal"}
+        Of the problem.
+    changed : callable
+        `changed({key: number})` -> the Model with other numbers in the file, keys spelt as in "bodies.bar.mass".
+    """
+
+    document: Any
+    title: str
+    system: System
+    state: dict
+    t_span: tuple
+    n_elements: int
+    element: TimeElement
+    settings: dict
+    assemble: bool = False
+    kind: str = "initial"
+    changed: Any = None
+
+    @cached_property
+    def start(self):
+        """The InitialValueProblem; InputError when the state violates a constraint, or cannot be assembled."""
+        try:
+            return start_problem(self)
+        except InputError as error:
+            named = [part for part in self.system.parts if f"'{part.name}: " in str(error)]  # a constraint of it
+            raise self.document.error(self.keys(named[0]) if named else (), str(error)) from None
+
+    @cached_property
+    def problem(self):
+        """The problem of the file's kind; InputError when it cannot be made."""
+        return make_problem(self)
+
+    @cached_property
+    def z0(self):
+        """The state at the start, assembled or as it is stated, whether it holds the constraints or not, (n_z,).
+
+        Of a boundary-value problem, one that satisfies its conditions.
+        """
+        if self.kind == "boundary":
+            return self.problem.conditions_at_ends.z0
+        return self.start.z0 if self.assemble else plain_state(self)
+
+    def keys(self, part):
+        """Keys of the table of a part."""
+        if isinstance(part, Body):
+            return "bodies", part.name
+        tables = (("joints", JOINTS), ("actuators", ACTUATORS))
+        return next((table for table, types in tables if type(part) in types.values()), "forces"), part.name
+
+    def solve(self, **changes):
+        """Solve it; `changes` are arguments of `timefem.solve` that replace those of the file.
+
+        With a table `[continuation]` the solution is followed from the number that it gives to that of the file.
+        """
+        from ..solving import solve
+
+        arguments = {"element": self.element, **self.settings, **changes}
+        if "n_elements" in changes or "mesh" in changes:
+            arguments["tolerance"] = changes.get("tolerance")
+        elif arguments.get("tolerance") is None:
+            arguments["n_elements"] = self.n_elements
+        if "continuation" in self.document.data:
+            return self.follow(**arguments)
+        return solve(self.problem, **arguments)
+
+    def follow(self, vary=None, start=None, **arguments):
+        """The solution followed from another value of a number of the file to its own, see `timefem.continuation`.
+
+        Parameters
+        ----------
+        vary : str, optional
+            Its key, such as "time.span[1]"; default: that of the table `[continuation]`.
+        start : float, optional
+            Where to begin.
+        **arguments
+            Of `timefem.solve`.
+
+        Returns
+        -------
+        Solution
+        """
+        from ..solving_several import continuation
+
+        table = self.document.data.get("continuation", {})
+        vary, start = vary or table["vary"], table["start"] if start is None else start
+        if self.kind != "boundary":
+            raise InputError(f'continuation is for problems of kind "boundary", and {self.title} is "{self.kind}"')
+        steps = {name: table[name] for name in ("first_step", "least_step") if name in table}
+        return continuation(lambda value: self.changed({vary: value}).problem, arguments.pop("element"),
+                            arguments.pop("n_elements"), start, self.document.number(vary), **steps, **arguments)
+
+    def solve_all(self, **changes):
+        """Several solutions of a boundary-value problem, see `timefem.solve_all`; `turns` is a key of `[problem]`."""
+        from ..solving_several import solve_all
+
+        arguments = {"element": self.element, "turns": self.document.data.get("problem", {}).get("turns", 1),
+                     "n_elements": self.n_elements, **self.settings, **changes}
+        return solve_all(self.problem, **arguments)
+
+    @cached_property
+    def sensitivity(self):
+        """Functionals, parameters and method of the table `[sensitivity]`, see `timefem.sensitivity.names`."""
+        from ..sensitivity.names import functionals_of, parameters_of
+
+        table, system = self.document.data.get("sensitivity", {}), self.problem.system
+        with naming(self.document, ("sensitivity", "of"), ()):
+            functionals = functionals_of(system, table.get("of", ()))
+        with naming(self.document, ("sensitivity", "parameters"), ()):
+            parameters = parameters_of(system, self.problem.z0, table.get("parameters", ()))
+        return functionals, parameters, table.get("method", "adjoint")
+
+    def sensitivities(self, solution=None):
+        """Derivatives that the table `[sensitivity]` asks for, as from `timefem.sensitivity.names.derivatives`.
+
+        Parameters
+        ----------
+        solution : Solution, optional
+            Default: that of `solve()`.
+        """
+        from ..sensitivity.names import derivatives
+
+        return derivatives(self.solve(progress=False) if solution is None else solution, *self.sensitivity)

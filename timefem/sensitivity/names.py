@@ -1,0 +1,187 @@
+"""Functionals and parameters by name: of the command line and of model files.
+
+A functional is `end:QUANTITY`, `integral:QUANTITY` or `peak:QUANTITY:SHARPNESS`. A quantity is `kinetic`, the kinetic
+energy of all bodies, or `BODY.NAME[i]`, or `BODY.NAME` for all its components. A parameter is `PART.NAME` or
+`PART.NAME[i]` with names as in `Parameter`, `gravity` or `gravity[i]`, `start:BODY.NAME[i]` with names as in `Initial`,
+or `start` for the states of all bodies.
+"""
+
+import re
+from math import isfinite
+
+import numpy as np
+
+from ..errors import InputError
+from ..mechanics import RigidBodyBase
+from .functionals import EndValue, Integral, Peak
+from .parameters import Initial, Parameter, directions, start_changes
+from .rules import FUNCTIONS
+
+KINDS = "end", "integral", "peak"
+SYSTEM = "kinetic"
+SIZES = {"position": 3, "velocity": 3, "angular_velocity": 3}  # of bodies in space
+
+
+def functionals_of(system, texts):
+    """Functionals with one value each, by name.
+
+    Parameters
+    ----------
+    system : System
+    texts : sequence of str
+        Such as "end:bar.position[2]"; without an index one functional for each component.
+
+    Returns
+    -------
+    dict
+        Name, with its index -> Functional.
+
+    Raises
+    ------
+    InputError
+        For unknown kinds, bodies, quantities and components; names those there are.
+    """
+    found = {}
+    for text in texts:
+        kind, _, rest = text.partition(":")
+        if kind not in KINDS or not rest:
+            raise InputError(f"{text!r} is no functional: give end:QUANTITY, integral:QUANTITY or "
+                             "peak:QUANTITY:SHARPNESS, such as end:BODY.position[0]")
+        quantity, sharpness = rest, None
+        if kind == "peak":
+            quantity, _, number = rest.rpartition(":")
+            sharpness = _number(number)
+            if not quantity or not sharpness:
+                raise InputError(f"{text!r}: a peak needs its sharpness, in units of 1/QUANTITY, as in "
+                                 f"peak:{quantity or number}:20")
+        for name, formula, bodies in _quantities(system, quantity, text):
+            tail = f":{number}" if kind == "peak" else ""
+            found[f"{kind}:{name}{tail}"] = {"end": EndValue, "integral": Integral}[kind](formula, bodies) \
+                if kind != "peak" else Peak(formula, sharpness, bodies)
+    if not found:
+        raise InputError("there is nothing to differentiate: give a functional, such as end:BODY.position[0]")
+    return found
+
+
+def parameters_of(system, z, texts):
+    """Parameters by name, checked at the initial state `z`: a list for `gradient` and `sensitivities`.
+
+    Raises
+    ------
+    InputError
+        For unknown parts and names; names those there are.
+    """
+    found = []
+    for text in texts:
+        if text == "start":
+            found += [Initial(body, name) for body in system.bodies
+                      for name in start_changes(body, z[system.coordinates(body)])]
+        elif text.startswith("start:"):
+            body, rest = _split(system, system.bodies, text.removeprefix("start:"), text)
+            found.append(Initial(body, *_index(rest)))
+        elif text.partition("[")[0] == "gravity":
+            found.append(Parameter(system, *_index(text)))
+        else:
+            part, rest = _split(system, system.parts, text, text)
+            inside = rest.partition("[")[0] in FUNCTIONS and re.fullmatch(r"\w+\[\d+\]", rest)  # value[2], no entry
+            found.append(Parameter(part, *((rest, None) if inside else _index(rest))))
+    if not found:
+        raise InputError("there are no parameters: give them, such as PART.stiffness, BODY.mass or start")
+    for parameter, text in zip(found, texts, strict=False):
+        try:
+            directions(system, z, parameter)
+        except InputError as error:
+            raise InputError(f"{text!r}: {error}" if len(found) == len(texts) else str(error)) from None
+    return found
+
+
+def _quantities(system, text, whole):
+    """(name, formula, bodies) of each component of a quantity."""
+    if text == SYSTEM:
+        return [(text, _kinetic, None)]
+    body, rest = _split(system, system.bodies, text, whole, f" or {SYSTEM}")
+    name, index = _index(rest)
+    sizes = {"q": body.n_q, "p": body.n_q, "v": body.n_q}
+    if hasattr(body, "frame"):
+        sizes |= {n: size for n, size in SIZES.items() if n != "angular_velocity" or isinstance(body, RigidBodyBase)}
+    if name not in sizes:
+        raise InputError(f"{whole!r}: {system.label(body)} has no quantity {name!r}; it has {', '.join(sizes)}")
+    if index is not None and not (isinstance(index, int) and index < sizes[name]):
+        raise InputError(f"{whole!r}: {name} of {system.label(body)} has the components 0 to {sizes[name] - 1}, not "
+                         f"{rest[len(name):]}")
+    return [(f"{system.label(body)}.{name}[{i}]", _Component(name, i), [body])
+            for i in (range(sizes[name]) if index is None else [index])]
+
+
+class _Component:
+    """The formula of a component of what a `View` shows."""
+
+    def __init__(self, name, index):
+        self.name, self.index = name, index
+
+    def __call__(self, bodies, t):
+        return getattr(bodies[0], self.name)[self.index]
+
+
+def _kinetic(bodies, t):
+    import casadi as ca
+
+    return sum(ca.dot(body.p, body.v) for body in bodies) / 2
+
+
+def _split(system, parts, text, whole, others=""):
+    """The part whose name the text begins with, and what follows after a dot."""
+    named = {system.label(part): part for part in parts}
+    best = max((label for label in named if text.startswith(label + ".")), key=len, default=None)
+    if best is None or len(text) == len(best) + 1:
+        raise InputError(f"{whole!r} names no part and what of it is meant, as in PART.NAME: there are "
+                         f"{', '.join(named)}{others}")
+    return named[best], text[len(best) + 1:]
+
+
+def _index(text):
+    """Name and index of `name[1]` or `name[0,1]`; None without one."""
+    match = re.fullmatch(r"(.*)\[(\d+)(?:,(\d+))?\]", text)
+    if match is None:
+        return text, None
+    first, second = int(match[2]), match[3]
+    return match[1], first if second is None else (first, int(second))
+
+
+def _number(text):
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if isfinite(value) else None
+
+
+def derivatives(solution, functionals, parameters, method="adjoint"):
+    """Derivatives of functionals by parameters.
+
+    Parameters
+    ----------
+    solution : Solution
+    functionals : dict
+        Name -> Functional, as from `functionals_of`.
+    parameters : list
+        As from `parameters_of`.
+    method : {"adjoint", "forward"}
+        One solve per functional, or one per parameter.
+
+    Returns
+    -------
+    dict
+        "method"; "parameters", their names; and by the name of the functional "value" and "derivatives", which has one
+        number per parameter, under "functionals".
+    """
+    from .linearization import Linearization
+
+    at = Linearization(solution)
+    if method == "forward":
+        rows = at.sensitivities(list(functionals.values()), parameters)
+    else:
+        rows = np.array([at.gradient(f, parameters) for f in functionals.values()])
+    return {"method": method, "parameters": at.labels(parameters),
+            "functionals": {name: {"value": float(at.value(f)[0]), "derivatives": row.tolist()}
+                            for (name, f), row in zip(functionals.items(), rows, strict=True)}}

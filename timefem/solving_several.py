@@ -1,0 +1,108 @@
+"""Boundary-value problems solved several times: all solutions found, and one followed to a harder problem."""
+
+import numpy as np
+
+from . import validate
+from .errors import InputError
+from .problems import BoundaryValueProblem
+from .problems.boundary_guess import interpolation
+from .solvers.homotopy import follow
+from .solvers.status import Status
+from .solving import solve
+
+
+def solve_all(problem, element, n_elements=None, *, turns=1, guesses=(), mesh=None, same=1e-6, **arguments):
+    """Several solutions of a boundary-value problem, from several guesses.
+
+    Parameters
+    ----------
+    problem : BoundaryValueProblem
+        Both signs of the quaternions at the end are tried.
+    turns : int
+        Guesses turn besides, both ways: up to twice that many full turns about the axis of the way from one orientation
+        to the other, and up to that many about each body axis.
+    guesses : sequence
+        Further ones, as for `solve`.
+    same : float
+        Solutions that differ by less, relative to their size, count as one.
+    element, n_elements, mesh, arguments
+        As for `solve`.
+
+    Returns
+    -------
+    list of Solution
+        That differ, by increasing action of the kinetic energy (the integral of twice the kinetic energy).
+    """
+    if not isinstance(problem, BoundaryValueProblem):
+        raise InputError(f"problem must be a BoundaryValueProblem, not {problem!r}")
+    validate.integer("turns", turns, minimum=0)
+    found, arguments = [], {"progress": False} | arguments
+    for one in problem.windings():
+        along = [interpolation(one, n) for n in range(-2 * turns, 2 * turns + 1, 2)]
+        about = [interpolation(one, n, axis) for axis in range(3) for n in range(-turns, turns + 1) if n]
+        for guess in (*along, *about, *guesses):
+            sol = solve(one, element, n_elements, mesh=mesh, guess=guess, **arguments)
+            if sol.success and not any(_alike(sol, other, same) for other in found):
+                found.append(sol)
+    return sorted(found, key=action)
+
+
+def _alike(a, b, same):
+    size = a.system.state_scale
+    return np.abs((a.z - b.z) / size).max() <= same * np.abs(b.z / size).max() \
+        and np.allclose(a.t[-1], b.t[-1], rtol=same)
+
+
+def action(sol):
+    """Integral of twice the kinetic energy of a solution, by the trapezoidal rule [J s]."""
+    n = sol.system.n_q
+    power = (sol.z[:, n:] * sol.system.velocity(sol.t, sol.z)).sum(axis=1)
+    return float(((power[1:] + power[:-1]) / 2 * np.diff(sol.t)).sum())
+
+
+def continuation(make, element, n_elements, start, end, *, guess=None, first_step=0.25, least_step=1e-3, **arguments):
+    """Follow a solution from an easy problem to a hard one.
+
+    Parameters
+    ----------
+    make : callable
+        `make(value)` -> BoundaryValueProblem, for instance with a longer time span, or other end states or numbers.
+    element, n_elements, arguments
+        As for `solve`.
+    start, end : float
+        Values to go from and to.
+    guess : optional
+        At the start, as for `solve`.
+    first_step, least_step : float
+        Parts of the way. Steps grow after quick solves, and shrink after failures.
+
+    Returns
+    -------
+    Solution
+        At the end; or the last one reached, with `status` "not reached", which says how far, without success.
+        `statistics["continuation"]` lists the values that were solved.
+    """
+    start, end = validate.real("start", start), validate.real("end", end)
+    validate.real("first_step", first_step, positive=True)
+    sol = solve(make(start), element, n_elements, guess=guess, **arguments)
+    if not sol.success:
+        raise InputError(f"continuation: there is no solution at the start, {start:g}: {sol.status.message}")
+    values = [start]
+
+    def solve_at(s, guess):
+        value = end if s == 1 else start + s * (end - start)
+        try:
+            found = solve(make(value), element, n_elements, guess=guess, **arguments)
+        except InputError:
+            return None, 0
+        if found.success:
+            values.append(value)
+        return (found if found.success else None), found.statistics["newton_iterations"]["max"]
+
+    sol, s = follow(solve_at, sol, first_step, least_step)
+    sol.statistics["continuation"] = values
+    if s < 1:
+        reached = start + s * (end - start)
+        sol.status = Status.failure("not reached", len(sol.t) - 2, sol.t[-2], [],
+                                    f"on the way from {start:g} to {end:g} the furthest was {reached:g}")
+    return sol
