@@ -60,7 +60,7 @@ class BoundarySolver:
         if isinstance(guess, Solution):
             x = self.from_solution(guess, mesh)
         elif not isinstance(guess, str) or (self.element == COARSE_ELEMENT and mesh.n_elements < 2 * COARSE):
-            x = self._from_states(mesh, self._states(guess, mesh))
+            x = self.from_guess(mesh, guess)
         else:
             x = self._from_coarse(mesh, guess)
         x, status, chain = self.newton(mesh, x)
@@ -127,7 +127,9 @@ class BoundarySolver:
         nodes, times = mesh.nodes[[0, -1]], sol.t[[0, -1]]
         return lambda t: sol(np.clip(times[0] + (t - nodes[0]) * (np.diff(times) / np.diff(nodes)), *times))
 
-    def _from_states(self, mesh, states):
+    def from_guess(self, mesh, guess):
+        """All unknowns on a mesh, of a guess that is no solution, as for `solve`."""
+        states = self._states(guess, mesh)
         multipliers = np.zeros((mesh.n_elements, self.element.multiplier.basis.n_shapes,
                                 self.problem.system.n_multipliers))
         times = mesh.points(self.element.state.basis)
@@ -175,7 +177,7 @@ class BoundarySolver:
         sol = rough.solve(coarse, self._states(guess, coarse, COARSE_ELEMENT))
         self.iterations += rough.iterations
         if not sol.success:
-            return self._from_states(mesh, self._states(guess, mesh))
+            return self.from_guess(mesh, guess)
         return self.from_solution(sol, mesh)
 
     # ---- the result
