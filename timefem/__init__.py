@@ -105,8 +105,7 @@ from .sensitivity import (
 from .solution import Solution, load
 from .solvers.newton import Newton
 from .solvers.step_control import StepControl
-from .solving import restart, solve
-from .solving_several import continuation, solve_all
+from .solving import continuation, restart, solve, solve_all
 
 __version__ = "0.1.0"
 

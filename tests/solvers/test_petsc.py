@@ -1,5 +1,8 @@
 """Options and troubles of the PETSc backend, on one process."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -63,3 +66,23 @@ def test_mumps_gets_more_workspace_when_it_asks():
     """This pattern delays so many pivots that 20 % more workspace, the default of MUMPS, does not do."""
     solution = solve(None, pendulum, tf.BubnovGalerkin(1))
     assert solution.success and solution.statistics["backward_error"] < 1e-12
+
+
+KEPT = """
+import numpy as np
+from types import SimpleNamespace
+from timefem.solvers.linear.petsc import Solver
+
+n = 6
+pattern = SimpleNamespace(indptr=np.arange(n + 1), indices=np.arange(n), column_starts=np.array([0, 3, n]),
+                          row_starts=np.array([0, 3, n]), n_node=(0, 0))
+solver = Solver(pattern, {"pc_type": "python"})
+solver.factor(np.ones(n))
+solver.solve(np.ones(n))
+"""
+
+
+def test_a_solver_alive_at_the_end_of_the_process():
+    """PETSc's end would call Python objects that are gone."""
+    run = subprocess.run([sys.executable, "-c", KEPT], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr

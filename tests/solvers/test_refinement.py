@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 import timefem as tf
 from timefem.problems.end_state import EndState
 from timefem.solvers.refinement import density_of, graded, size_of_motion
-from timefem.solving_refined import error_estimate
+from timefem.solving.refined import error_estimate
 
 ECCENTRICITY, FROM, TO = 0.9, -2.5, 2.8
 COMET = tf.PointMass(1.0, 2, name="comet")

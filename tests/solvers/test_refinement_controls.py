@@ -8,8 +8,8 @@ from timefem.cases.inverse import elastic_arm, trolley_crane
 from timefem.errors import InputError
 from timefem.mechanics.trajectories import Transfer
 from timefem.solvers.refinement import size_of_components, size_of_motion
-from timefem.solving_estimates import size_of_controls
-from timefem.solving_refined import error_estimate
+from timefem.solving.estimates import size_of_controls
+from timefem.solving.refined import error_estimate
 
 AXIS, ANGLE = np.array([1, 2, 2]) / 3, 2.5
 REORIENTATION = 2738.6827273  # minimum effort, found by direct collocation

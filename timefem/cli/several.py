@@ -31,8 +31,8 @@ def solve_all(
 ):
     """Several solutions of a boundary-value problem, from guesses that turn by different angles, by increasing
     action."""
-    from ..solving_several import action
-    from ..solving_several import solve_all as solve_for_all
+    from ..solving.several import action
+    from ..solving.several import solve_all as solve_for_all
 
     found = chosen(ctx)
     if found.kind != "boundary":

@@ -114,7 +114,7 @@ class Model:
         -------
         Solution
         """
-        from ..solving_several import continuation
+        from ..solving import continuation
 
         table = self.document.data.get("continuation", {})
         vary, start = vary or table["vary"], table["start"] if start is None else start
@@ -126,7 +126,7 @@ class Model:
 
     def solve_all(self, **changes):
         """Several solutions of a boundary-value problem, see `timefem.solve_all`; `turns` is a key of `[problem]`."""
-        from ..solving_several import solve_all
+        from ..solving import solve_all
 
         arguments = {"element": self.element, "turns": self.document.data.get("problem", {}).get("turns", 1),
                      "n_elements": self.n_elements, **self.settings, **changes}

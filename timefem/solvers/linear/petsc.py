@@ -1,6 +1,8 @@
 """PETSc, serial or distributed by rows. Every option reaches it through the prefix `timefem_`."""
 
+import atexit
 import ctypes
+import weakref
 
 import numpy as np
 
@@ -17,6 +19,7 @@ LAG = PREFIX + "pc_chain_lag"  # time-chain substructuring factors in every lag-
 WORKSPACE_ERRORS = (-8, -9, -14, -15, -17, -20)  # INFOG(1) of MUMPS
 
 _given = []  # options in PETSc's database that came from the last solver made here
+_alive = weakref.WeakSet()  # solvers
 
 
 class Solver(LinearSolver):
@@ -38,6 +41,10 @@ class Solver(LinearSolver):
         from petsc4py import PETSc
 
         self.PETSc, self.comm, self._row_starts = PETSc, comm or PETSc.COMM_SELF, pattern.indptr
+        if not _alive:
+            atexit.unregister(_destroy_all)
+            atexit.register(_destroy_all)  # before PETSc ends, whose exit was registered when it was imported
+        _alive.add(self)
         PETSc.garbage_cleanup(self.comm)  # what Python let go of is freed only here
         self.ksp = PETSc.KSP().create(self.comm)
         self.options = PETSc.Options()
@@ -153,6 +160,13 @@ class Solver(LinearSolver):
         residual = b - self.multiply(x)
         scale = self._norm * self._largest(x) + self._largest(b)
         return residual, self._largest(residual) / scale if scale > 0 else 0.0
+
+
+def _destroy_all():
+    """Free what refers to Python objects while there is Python: PETSc's end would call what is gone."""
+    for solver in list(_alive):
+        for thing in (solver.ksp, solver.A, solver.x, solver.b):
+            thing.destroy()
 
 
 def _mpi():

@@ -4,20 +4,20 @@ import time
 
 import numpy as np
 
-from . import validate
-from .assembly import TimeMesh
-from .elements import MixedGalerkin
-from .errors import InputError
-from .mechanics import CanonicalState
-from .problems import InitialValueProblem
-from .problems.boundary_guess import interpolation
-from .progress import progress as progress_bar
-from .solution import Solution
-from .solvers.boundary import BoundaryForm, transferred
-from .solvers.communicator import own_world
-from .solvers.homotopy import newton_with_homotopy
-from .solvers.newton import Newton
-from .solvers.status import Status
+from .. import validate
+from ..assembly import TimeMesh
+from ..elements import MixedGalerkin
+from ..errors import InputError
+from ..mechanics import CanonicalState
+from ..problems import InitialValueProblem
+from ..problems.boundary_guess import interpolation
+from ..progress import progress as progress_bar
+from ..solution import Solution
+from ..solvers.boundary import BoundaryForm, transferred
+from ..solvers.communicator import own_world
+from ..solvers.homotopy import newton_with_homotopy
+from ..solvers.newton import Newton
+from ..solvers.status import Status
 
 COARSE, COARSE_ELEMENT = 12, MixedGalerkin(2)  # elements of the mesh on which the guess becomes a motion
 UNMET = {True: 1e-6, False: 0.05}  # violation of a condition that only reduced it holds; Bubnov-Galerkin elements keep
@@ -38,7 +38,7 @@ def solve_boundary(problem, element, n_elements=None, mesh=None, *, tolerance=No
     if tolerance is None:
         mesh = TimeMesh.uniform(problem.t_span, n_elements, through=problem.system.kinks) if mesh is None else mesh
         return solve_on(element, mesh, guess)
-    from .solving_refined import solve_refined
+    from .refined import solve_refined
 
     return solve_refined(lambda element, mesh, last: solve_on(element, mesh, guess if last is None else last), problem,
                          element, tolerance, n_elements, mesh)
@@ -112,7 +112,7 @@ class BoundarySolver:
         return guess[k * np.arange(mesh.n_elements)[:, None] + np.arange(k + 1)]
 
     def _marched(self, mesh):
-        from .solving import solve
+        from .dispatch import solve
 
         c, system, (t0, t1) = self.problem.conditions_at_ends, self.problem.system, self.problem.t_span
         n = system.n_q

@@ -1,10 +1,10 @@
 """Inverse dynamics solved."""
 
-from . import validate
-from .assembly import TimeMesh
-from .errors import InputError
-from .solution import Solution
-from .solvers.inverse import solve_inverse
+from .. import validate
+from ..assembly import TimeMesh
+from ..errors import InputError
+from ..solution import Solution
+from ..solvers.inverse import solve_inverse
 
 
 def solve_inverse_dynamics(problem, element, n_elements=None, mesh=None, *, tolerance=None, guess=None, driver=None,
@@ -24,7 +24,7 @@ def solve_inverse_dynamics(problem, element, n_elements=None, mesh=None, *, tole
         raise InputError(f"the guess is a solution that failed: {guess.status.message}")
     settings = {"backend": backend or "chain", "options": petsc_options, "settings": newton, "scaling": scaling}
     if tolerance is not None:
-        from .solving_refined import solve_refined
+        from .refined import solve_refined
 
         return solve_refined(
             lambda element, mesh, last: _solve_on(problem, element, mesh, guess if last is None else last, settings),

@@ -1,13 +1,13 @@
 """Optimal control solved."""
 
-from . import validate
-from .assembly import TimeMesh
-from .elements import MixedGalerkin
-from .elements.derived import with_carrier
-from .errors import InputError
-from .mechanics.unknowns import with_numbers
-from .solution import Solution
-from .solvers.optimal import solve_optimal
+from .. import validate
+from ..assembly import TimeMesh
+from ..elements import MixedGalerkin
+from ..elements.derived import with_carrier
+from ..errors import InputError
+from ..mechanics.unknowns import with_numbers
+from ..solution import Solution
+from ..solvers.optimal import solve_optimal
 
 
 def solve_optimal_control(problem, element, n_elements=None, mesh=None, *, tolerance=None, guess=None, driver=None,
@@ -31,7 +31,7 @@ def solve_optimal_control(problem, element, n_elements=None, mesh=None, *, toler
         if not isinstance(element, MixedGalerkin):
             raise InputError(f"tolerance is given, but the costates of {element!r}, which tell its error, do not "
                              "converge; take MixedGalerkin, or give n_elements")
-        from .solving_refined import solve_refined
+        from .refined import solve_refined
 
         return solve_refined(
             lambda element, mesh, last: _solve_on(problem, element, mesh, guess if last is None else last, settings),

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from . import validate
-from .errors import InputError
-from .problems import BoundaryValueProblem
-from .problems.boundary_guess import interpolation
-from .solvers.homotopy import follow
-from .solvers.status import Status
-from .solving import solve
+from .. import validate
+from ..errors import InputError
+from ..problems import BoundaryValueProblem
+from ..problems.boundary_guess import interpolation
+from ..solvers.homotopy import follow
+from ..solvers.status import Status
+from .dispatch import solve
 
 
 def solve_all(problem, element, n_elements=None, *, turns=1, guesses=(), mesh=None, same=1e-6, **arguments):

@@ -1,14 +1,14 @@
-"""Estimated errors of solutions of optimal control problems (see `timefem.solving_estimates`)."""
+"""Estimated errors of solutions of optimal control problems (see `timefem.solving.estimates`)."""
 
 import numpy as np
 
-from .assembly import Scaling
-from .elements import ElementPlan, gauss_legendre
-from .solvers.optimal import optimality_element, solve_optimal
-from .solvers.optimal_chain import OptimalChain
-from .solvers.optimal_guess import from_solution
-from .solvers.refinement import density_of, halved, size_of_components, size_of_motion, surplus
-from .solving_estimates import BETWEEN_NODES, ErrorEstimate, size_of_controls
+from ..assembly import Scaling
+from ..elements import ElementPlan, gauss_legendre
+from ..solvers.optimal import optimality_element, solve_optimal
+from ..solvers.optimal_chain import OptimalChain
+from ..solvers.optimal_guess import from_solution
+from ..solvers.refinement import density_of, halved, size_of_components, size_of_motion, surplus
+from .estimates import BETWEEN_NODES, ErrorEstimate, size_of_controls
 
 COMPARED = "controls", "costate of state"  # between nodes
 REMAINING = 0.5  # of the error on a mesh is left on the halved mesh at most, also where a control jumps anywhere

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from . import validate
-from .assembly import TimeMesh
-from .elements import MixedGalerkin
-from .problems import BoundaryValueProblem, InverseDynamics, OptimalControl
-from .solvers.refinement import SAFETY, graded, halved
-from .solvers.status import Status
-from .solving_estimates import BoundaryErrors, InitialErrors, InverseErrors
+from .. import validate
+from ..assembly import TimeMesh
+from ..elements import MixedGalerkin
+from ..problems import BoundaryValueProblem, InverseDynamics, OptimalControl
+from ..solvers.refinement import SAFETY, graded, halved
+from ..solvers.status import Status
+from .estimates import BoundaryErrors, InitialErrors, InverseErrors
 
 START = 16  # elements of the first mesh
 MOST_MESHES = 20
@@ -74,7 +74,7 @@ def solve_refined(solve_on, problem, element, tolerance, n_elements=None, mesh=N
 def error_estimate(problem, element):
     """The `ErrorEstimate` for solutions of a problem by an element."""
     if isinstance(problem, OptimalControl):
-        from .solving_estimates_optimal import BoundedErrors, OptimalErrors
+        from .estimates_optimal import BoundedErrors, OptimalErrors
 
         return (BoundedErrors if problem.bounded else OptimalErrors)(problem, element)
     kinds = {BoundaryValueProblem: BoundaryErrors, InverseDynamics: InverseErrors}

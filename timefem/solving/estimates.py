@@ -1,7 +1,7 @@
 """Estimated errors of solutions of all kinds of problems, by mG(k + 1) (see `solvers.refinement`).
 
 Each kind offers the system of mG(k + 1) on a mesh, with the unknowns that a solution gives it, and the quantities whose
-errors count. For optimal control see `timefem.solving_estimates_optimal`.
+errors count. For optimal control see `timefem.solving.estimates_optimal`.
 """
 
 from abc import ABC, abstractmethod
@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .assembly import Scaling
-from .elements import ElementPlan, MixedGalerkin
-from .solvers.boundary import transferred
-from .solvers.chain_system import ChainSystem
-from .solvers.inverse import inverse_chain, inverse_plan
-from .solvers.refinement import defects, density_of, size_of_motion, surplus
-from .solving_boundary import BoundarySolver
+from ..assembly import Scaling
+from ..elements import ElementPlan, MixedGalerkin
+from ..solvers.boundary import transferred
+from ..solvers.chain_system import ChainSystem
+from ..solvers.inverse import inverse_chain, inverse_plan
+from ..solvers.refinement import defects, density_of, size_of_motion, surplus
+from .boundary import BoundarySolver
 
 BETWEEN_NODES = "controls between nodes", "costates between nodes"  # of order k only: told, but not counted
 
