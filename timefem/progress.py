@@ -7,9 +7,12 @@ from contextlib import contextmanager
 DELAY = 2.0
 
 
+_open = []  # bars, from the outermost on
+
+
 class _Bar:
-    def __init__(self, title, total, show):
-        self.title, self.total, self.done, self.show = title, total, 0, show
+    def __init__(self, title, total, show, outer):
+        self.title, self.total, self.done, self.show, self.outer = title, total, 0, show, outer
         self.start, self.bar = time.monotonic(), None
 
     def advance(self, n=1):
@@ -21,8 +24,17 @@ class _Bar:
         """Show a text beside the title."""
         self._draw(text)
 
+    def iteration(self, iteration, norm, x=None):
+        """Newton's method is at an iteration; to be its `on_iteration`."""
+        self.done = iteration
+        self._draw(f"residual {norm:.1e}")
+
     def _draw(self, text=""):
-        if not self.show or time.monotonic() - self.start < DELAY:
+        if not self.show:
+            return
+        if self.outer is not None:
+            return self.outer.note(f"{self.title} {text}")
+        if time.monotonic() - self.start < DELAY:
             return
         if self.bar is None:
             from rich.console import Console
@@ -36,10 +48,16 @@ class _Bar:
 
 @contextmanager
 def progress(title, total=None, show=None):
-    """Context with `advance(n)` and `note(text)`; `show=None` means when standard error is a terminal."""
-    bar = _Bar(title, total, sys.stderr.isatty() if show is None else show)
+    """Context with `advance(n)`, `note(text)` and `iteration(iteration, norm)`.
+
+    `show=None` means when standard error is a terminal. Of bars inside of each other the outermost is drawn, and notes
+    what the others tell.
+    """
+    bar = _Bar(title, total, sys.stderr.isatty() if show is None else show, next((b for b in _open if b.show), None))
+    _open.append(bar)
     try:
         yield bar
     finally:
+        _open.remove(bar)
         if bar.bar is not None:
             bar.bar.stop()

@@ -1,5 +1,6 @@
 """Checks of input values, each with a one-line error that names the argument."""
 
+import difflib
 import operator
 
 import numpy as np
@@ -50,7 +51,9 @@ def array(name, value, shape):
 def choice(name, value, choices):
     """Return `value` if it is one of `choices`."""
     if value not in choices:
-        raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+        close = difflib.get_close_matches(value, choices, 1) if isinstance(value, str) else ()
+        raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}"
+                         + "".join(f"; did you mean {c!r}?" for c in close))
     return value
 
 

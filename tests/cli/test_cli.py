@@ -12,6 +12,7 @@ import pytest
 import timefem as tf
 from timefem import cli, solving
 from timefem.cases import CASES
+from timefem.cli.report import make_console
 
 SHORT = ("--n-elements", "20", "--t-end", "0.5")
 
@@ -67,7 +68,8 @@ def test_bad_input_is_one_line_and_status_2(timefem, name):
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (["run", "spinning-bx"], "not 'spinning-bx'"),
+    (["run", "spinning-bx"], "not 'spinning-bx'; did you mean 'spinning-box'?"),
+    (["run", "spinning-box", "--method", "chain"], "add --backend petsc"),
     (["run"], "CASE"),
     (["solve"], "solve"),
     (["list", "-timefem_ksp_view"], "belongs to `timefem run`"),
@@ -77,6 +79,20 @@ def test_bad_commands(timefem, arguments, message):
     status, out, err = timefem(*arguments)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert message in err
+
+
+def test_remedies_are_options_of_the_command_line(timefem):
+    status, _, err = timefem("run", "spinning-box", "--max-iterations", 1, "--n-elements", 20)
+    assert status == 1 and "a better guess or --line-search" in err and "line_search" not in err
+    status, _, err = timefem("run", "pendulum-periodic", "--follow", "t_end=5")
+    assert status == 2 and "from an easier problem with --follow" in err
+
+
+def test_no_terminal_codes_under_mpirun(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert make_console().is_terminal
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
+    assert not make_console().is_terminal
 
 
 def test_backend_that_is_not_installed(timefem, monkeypatch):

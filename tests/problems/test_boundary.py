@@ -245,6 +245,20 @@ def test_unreachable_ends_say_how_far_it_came():
     assert -0.5 <= sol.statistics["continuation"][-1] < -0.45
 
 
+def test_continuation_says_why_a_problem_on_its_way_is_refused():
+    body, system = pendulum()
+
+    def make(angle):
+        if angle > 0.5:
+            raise tf.InputError("no such angle")
+        return tf.BoundaryValueProblem(system, (0, 0.5), {body: pose(-0.1)}, {body: pose(angle)})
+
+    sol = tf.continuation(make, tf.MixedGalerkin(2), 10, 0.2, 0.6)
+    assert not sol.success and sol.status.message.count("at 0.5") and "no such angle" in sol.status.message
+    with pytest.raises(tf.InputError, match=r"make\(0.2\) must be a BoundaryValueProblem, not None"):
+        tf.continuation(lambda angle: None, tf.MixedGalerkin(2), 10, 0.2, 0.6)
+
+
 def test_save_and_load(tmp_path):
     sol = tf.solve(unknown_stiffness(), tf.MixedGalerkin(2), 10)
     sol.save(tmp_path / "a.h5")

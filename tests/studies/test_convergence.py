@@ -197,9 +197,16 @@ def test_command(capsys, tmp_path):
     assert "reference: mG(4)" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", ["convergence", "conservation", "conditioning", "precision"])
+def test_commands_refuse_other_problems(command, capsys):
+    assert main(["study", command, "pendulum-boundary"]) == 2
+    assert "of initial-value problems, and pendulum-boundary is a boundary-value problem" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("options, message", [
     (["--element", "eml", "--degree", "2"], "--degree belongs to"), (["--element", "nix"], "element must be one of"),
     (["--json", "--csv"], "either --json or --csv"), (["--quantity", "nix"], "quantity must be one of"),
+    (["--element", "mg", "nix"], "not 'nix'"), (["--elements", "50", "x"], "--elements"),
     (["--elements", "0"], "n_elements must be at least 1"), (["-o", "/nowhere/figure.png"], "/nowhere"),
     (["--processes", "0"], "processes must be at least 1"), (["--cache", "/proc/nowhere"], "as cache"),
 ])

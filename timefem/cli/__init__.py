@@ -12,6 +12,7 @@ from .listing import info, list_command
 from .model_files import check
 from .plot import plot
 from .ranks import meet, rank, world
+from .report import in_options
 from .reproduce import reproduce
 from .run import PETSC_PREFIX, run
 from .sensitivity import repeat_values, sensitivity
@@ -54,7 +55,7 @@ def main(argv=None):
         sys.stderr.flush()
         comm.Abort(1)  # the other ranks would wait for this one for ever
     if rank() == 0 and message:
-        print("timefem: error:", " ".join(message.split()), file=sys.stderr, flush=True)
+        print("timefem: error:", in_options(" ".join(message.split())), file=sys.stderr, flush=True)
     if comm is not None:
         meet(comm, status)
     return status

@@ -9,6 +9,7 @@ import typer
 from .. import validate
 from ..errors import InputError, SolveError
 from .elements import make_element
+from .kinds import case_to_study
 from .report import make_console, print_json
 
 CASE = Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names.")]
@@ -133,7 +134,6 @@ def _conserved(problem, element, n, axes):
 
 def _prepared(case, element, degree, points, as_json, as_csv, output):
     """The case and the time elements, after checks of all that can be checked beforehand."""
-    from ..cases import find_case
     from ..solvers.communicator import launched_ranks
     from .ranks import check_output
 
@@ -141,7 +141,7 @@ def _prepared(case, element, degree, points, as_json, as_csv, output):
         raise InputError("give either --json or --csv")
     if launched_ranks() > 1:
         raise InputError("this study runs its solves in processes of its own; start it without mpirun")
-    found = find_case(case)
+    found = case_to_study(case)
     if output is not None:
         check_output(output)
     galerkin = [name for name in element if name in ("mg", "bg")]

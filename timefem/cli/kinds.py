@@ -27,6 +27,16 @@ def refuse_unused(case, options):
                          "takes mg")
 
 
+def case_to_study(name):
+    """The case of a study, by name; InputError where it is no initial-value problem."""
+    from ..cases import find_case
+
+    case = find_case(name)
+    if case.kind != "initial":
+        raise InputError(f"studies are those of initial-value problems, and {name} is {NAMES[case.kind]}")
+    return case
+
+
 def newton_settings(kind, given):
     """Newton's settings from the options given, None for the solver's own."""
     from ..solvers.newton import Newton

@@ -7,9 +7,8 @@ import typer
 
 from .. import __version__
 from .elements import element_facts, fitting_facts
+from .options import JSON
 from .report import backend_facts, backend_table, make_console, make_table, print_json, version_facts
-
-JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 def list_command(

@@ -8,8 +8,6 @@ import typer
 from ..cases import Case
 from .report import make_console, make_table, print_json
 
-ELEMENT = ("degree", "n_points", "nodes", "multipliers", "drop", "constraints")
-
 
 def load_model_of(ctx):
     """The model file that a command line names, and the options that were given."""
@@ -22,6 +20,8 @@ def load_model_of(ctx):
 
 def merged_settings(model, given):
     """Settings of the solver of a file, but for those that do not belong to options that were given."""
+    from ..models.settings import ELEMENT
+
     settings = dict(model.document.data.get("solver", {}))
     if given.get("element", settings.get("element", "mg")) != settings.get("element", "mg"):
         # the file's degree is for its own element, and a march may not be for the other

@@ -3,10 +3,13 @@
 import json
 import math
 import os
+import re
 import sys
 
 from ..errors import MissingBackend
 from .kinds import kind_facts, kind_rows
+
+OPTIONS = "line_search", "backend", "driver", "guess"  # as arguments in messages of the library
 
 
 def run_report(case, problem, sol):
@@ -179,7 +182,24 @@ def _petsc_version():
 def make_console():
     from rich.console import Console
 
-    return Console(markup=False, highlight=False)  # [m] is a unit
+    from ..solvers.communicator import launched_ranks
+
+    # Open MPI gives ranks a terminal of its own, whose codes would go into files
+    terminal = False if launched_ranks() > 1 else None
+    return Console(markup=False, highlight=False, force_terminal=terminal)  # [m] is a unit
+
+
+def in_options(message):
+    """A message of the library with its arguments as options of the command line."""
+    message = re.sub(rf"\b({'|'.join(OPTIONS)})=(True|'[\w-]+')", _option, message)
+    for function, option in (("continuation", "follow"), ("restart", "restart")):
+        message = message.replace(f"with timefem.{function}", f"with --{option}")
+    return message
+
+
+def _option(match):
+    name, value = match.groups()
+    return f"--{name.replace('_', '-')}" + ("" if value == "True" else f" {value[1:-1]}")
 
 
 def make_table(title, *columns):

@@ -7,6 +7,7 @@ import typer
 
 from .. import validate
 from ..errors import SolveError
+from .options import JSON
 from .report import make_console, make_table, print_json
 
 
@@ -19,7 +20,7 @@ def reproduce(
     page: Annotated[Path | None, typer.Option(help="Write a page of all figures, next to the folder.")] = None,
     processes: Annotated[int, typer.Option(help="Scripts that run at a time.")] = 2,
     again: Annotated[bool, typer.Option("--again", help="Run also what was run already.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    as_json: JSON = False,
 ):
     """Reproduce figures of the papers, and compare their numbers; exit status 1 when one does not agree."""
     import os

@@ -11,31 +11,30 @@ from ..errors import InputError
 from .elements import make_element
 from .kinds import newton_settings, refuse_unused, refuse_with_bounds
 from .model_files import model_arguments
+from .options import CASE, DEGREE, ELEMENT, JSON, N_ELEMENTS, POINTS, ROTATION, T_END
 from .ranks import check_output, note, rank, stdout_to_stderr, world
-from .report import print_details, print_json, print_report, run_report
+from .report import in_options, print_details, print_json, print_report, run_report
 
 PETSC_PREFIX = "-timefem_"
 
 
 def run(
     ctx: typer.Context,
-    case: Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names, or a model file, "
-                                                             "which ends in .toml.")],
-    rotation: Annotated[str | None, typer.Option(help="quaternion (default) or directors.")] = None,
+    case: CASE,
+    rotation: ROTATION = None,
     inverse_mass: Annotated[str | None, typer.Option(help="Quaternions: polynomial (default) or exact.")] = None,
-    element: Annotated[str, typer.Option(help="mg (mixed Galerkin), bg (Bubnov-Galerkin), or a scheme that "
-                                                     "`timefem list` names, as eml or emh.")] = "mg",
-    degree: Annotated[int | None, typer.Option(help="Polynomial degree; default 2 for mg, 3 for bg.")] = None,
-    points: Annotated[int | None, typer.Option(help="Gauss points; default twice the degree.")] = None,
+    element: ELEMENT = "mg",
+    degree: DEGREE = None,
+    points: POINTS = None,
     multipliers: Annotated[str | None, typer.Option(help="bg: discontinuous (default) or continuous.")] = None,
     drop: Annotated[str | None, typer.Option(help="bg: tests left out at the start (default) or the end.")] = None,
     nodes: Annotated[str | None, typer.Option(help="mg, bg: equidistant (default) or lobatto.")] = None,
     constraints: Annotated[str | None, typer.Option(help="mg: gradient (default) or discrete-gradient, with which "
                                                          "constraints of any degree hold at the nodes.")] = None,
-    n_elements: Annotated[int | None, typer.Option(help="Default: that of the case.")] = None,
+    n_elements: N_ELEMENTS = None,
     tolerance: Annotated[float | None, typer.Option(help="Largest relative error at the nodes; the mesh is found on "
                                                          "the way, instead of --n-elements.")] = None,
-    t_end: Annotated[float | None, typer.Option(help="End of the motion [s]; default: that of the case.")] = None,
+    t_end: T_END = None,
     driver: Annotated[str | None, typer.Option(
         help="march, windows or global; default: march for mg, global for bg, windows with --window.")] = None,
     window: Annotated[str | None, typer.Option(metavar="INTEGER|auto", help="Elements per window; default 10. auto: "
@@ -59,7 +58,7 @@ def run(
     follow: Annotated[str | None, typer.Option(metavar="KEY=START", help="Boundary values: start with that number, and "
                                                "follow the solution to what it is: t_end=0.5, or a number of a model "
                                                "file, as time.span[1]=0.5.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    as_json: JSON = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Details on standard error.")] = False,
 ):
     """Solve a case, or a model file; options given here override the settings in the file.
@@ -83,9 +82,9 @@ def run(
         if not window.strip().isdigit():
             raise InputError(f"--window must be a number of elements or auto, not {window!r}")
         window = int(window)
-    refuse_unused(case, {"driver": driver, "element": element, "tolerance": tolerance, "window": window,
-                         "method": method, "guess": guess, "checkpoint": checkpoint, "restart": restart,
-                         "checkpoint_every": checkpoint_every, "line_search": line_search})
+    refuse_unused(case, {"driver": driver, "element": element, "window": window, "guess": guess,
+                         "checkpoint": checkpoint, "checkpoint_every": checkpoint_every, "restart": restart,
+                         "line_search": line_search})
     if case.kind != "initial":
         driver = "global"
     driver = driver or ("windows" if window is not None else "march" if time_element.can_march else "global")
@@ -139,5 +138,5 @@ def run(
         else:
             print_report(report, case, output)
         if not sol.success:
-            print("timefem: failed:", " ".join(sol.status.message.split()), file=sys.stderr, flush=True)
+            print("timefem: failed:", in_options(" ".join(sol.status.message.split())), file=sys.stderr, flush=True)
     return status

@@ -63,9 +63,9 @@ def solve_all(
                        "energy [J]", "conditions met to", "found", "velocities at the start")
     for number, f in enumerate(facts, 1):
         table.add_row(str(number), f"{f['action']:.8g}", f"{f['energy']:.8g}", f"{max(f['conditions'].values()):.1e}",
-                      ", ".join(f"{name} {value:.8g}" for name, value in f["parameters"].items()) or "",
-                      "\n".join(f"{name}: {', '.join(f'{v:.5g}' for v in values)}" for name, values in
-                                f["start"].items()))
+                      ", ".join(f"{name} {value:.8g}" for name, value in f["parameters"].items()),
+                      "\n".join(f"{name}: {', '.join(f'{v:.5g}' for v in _without_noise(values))}"
+                                for name, values in f["start"].items()))
     make_console().print(table)
 
 
@@ -75,11 +75,16 @@ def _facts(problem, sol):
     return min(every, key=lambda facts: max(facts["conditions"].values(), default=0.0))
 
 
+def _without_noise(values):
+    largest = max(map(abs, values))
+    return [v if abs(v) > 1e-12 * largest else 0.0 for v in values]
+
+
 def _velocities(sol):
     """Angular velocities of rigid bodies, velocities of others, at the start."""
     found = {}
     for body in sol.system.bodies:
         name = "angular_velocity" if hasattr(body, "angular_velocity") else "velocity"
         part, n = sol.system.coordinates(body), sol.system.n_q
-        found[f"{sol.system.label(body)}"] = getattr(body, name)(sol.z[0, :n][part], sol.z[0, n:][part]).tolist()
+        found[sol.system.label(body)] = getattr(body, name)(sol.z[0, :n][part], sol.z[0, n:][part]).tolist()
     return found

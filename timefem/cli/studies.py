@@ -9,6 +9,7 @@ import typer
 
 from ..errors import InputError
 from .accuracy import conservation, convergence
+from .kinds import case_to_study
 from .report import make_console, make_table, print_json
 
 UNIT_BODY = "unit-body"
@@ -21,8 +22,11 @@ study = typer.Typer(help="Studies of methods.", add_completion=False)
 
 
 def repeat_options(arguments):
-    """`--elements 50 100` as `--elements 50 --elements 100`, for the options that take several values."""
-    words, repeated, option = WORDS, [], None
+    """`--elements 50 100` as `--elements 50 --elements 100`, for the options that take several values.
+
+    Behind the case that is all that stands alone; before it, what looks like a value.
+    """
+    words, repeated, option, behind_case = WORDS, [], None, not "".join(arguments[2:3]).startswith("-")
     if arguments[1:2] and arguments[1] in SEVERAL_ELEMENTS:
         from ..elements.schemes import ALIASES
         from .elements import element_classes
@@ -31,7 +35,8 @@ def repeat_options(arguments):
     for argument, before in zip(arguments, [None, *arguments], strict=False):
         if argument.startswith("-"):
             option = argument
-        elif before != option and (argument.isdigit() if option in NUMBERS else argument in words.get(option, ())):
+        elif before != option and option in (*NUMBERS, *words) and (behind_case or (
+                argument.isdigit() if option in NUMBERS else argument in words[option])):
             repeated.append(option)
         repeated.append(argument)
     return repeated
@@ -68,7 +73,6 @@ def conditioning(
 
     Options that take several values: --elements 50 100 200, --degree, --multipliers, --rotation, --scaling.
     """
-    from ..cases import find_case
     from ..studies import conditioning as run_study
     from ..studies import unit_body
     from .elements import make_element
@@ -80,7 +84,7 @@ def conditioning(
         check_output(output)
     studied = [make_element(element, k, None, m, None, "equidistant")
                for k, m in product(degree, multipliers or [None])]
-    make = unit_body if case == UNIT_BODY else find_case(case).make
+    make = unit_body if case == UNIT_BODY else case_to_study(case).make
     problems = {r: make(rotation=r, **({} if t_end is None else {"t_end": t_end})) for r in rotation}
     with stdout_to_stderr() if as_json or as_csv else nullcontext():
         studies = [(r, run_study(problem, e, elements, scaling=s, norm=norm, tangent=tangent, backend=backend))
@@ -110,12 +114,11 @@ def precision(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ):
     """Second quotient of precision, from elements of length h, h/2 and h/4: 4 for a method of order 2."""
-    from ..cases import find_case
     from ..studies import quotient_of_precision
     from .elements import make_element
     from .ranks import rank, stdout_to_stderr
 
-    found = find_case(case)
+    found = case_to_study(case)
     problem, n = found.make(rotation=rotation, t_end=t_end), found.n_elements if n_elements is None else n_elements
     time_element = make_element(element, degree, points)
     with stdout_to_stderr() if as_json else nullcontext():

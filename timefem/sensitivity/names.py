@@ -43,21 +43,21 @@ def functionals_of(system, texts):
     """
     found = {}
     for text in texts:
-        kind, _, rest = text.partition(":")
-        if kind not in KINDS or not rest:
+        kind, _, quantity = text.partition(":")
+        if kind not in KINDS or not quantity:
             raise InputError(f"{text!r} is no functional: give end:QUANTITY, integral:QUANTITY or "
                              "peak:QUANTITY:SHARPNESS, such as end:BODY.position[0]")
-        quantity, sharpness = rest, None
         if kind == "peak":
-            quantity, _, number = rest.rpartition(":")
+            quantity, _, number = quantity.rpartition(":")
             sharpness = _number(number)
             if not quantity or not sharpness:
                 raise InputError(f"{text!r}: a peak needs its sharpness, in units of 1/QUANTITY, as in "
                                  f"peak:{quantity or number}:20")
         for name, formula, bodies in _quantities(system, quantity, text):
-            tail = f":{number}" if kind == "peak" else ""
-            found[f"{kind}:{name}{tail}"] = {"end": EndValue, "integral": Integral}[kind](formula, bodies) \
-                if kind != "peak" else Peak(formula, sharpness, bodies)
+            if kind == "peak":
+                found[f"peak:{name}:{number}"] = Peak(formula, sharpness, bodies)
+            else:
+                found[f"{kind}:{name}"] = (EndValue if kind == "end" else Integral)(formula, bodies)
     if not found:
         raise InputError("there is nothing to differentiate: give a functional, such as end:BODY.position[0]")
     return found
@@ -73,26 +73,31 @@ def parameters_of(system, z, texts):
     """
     found = []
     for text in texts:
-        if text == "start":
-            found += [Initial(body, name) for body in system.bodies
-                      for name in start_changes(body, z[system.coordinates(body)])]
-        elif text.startswith("start:"):
-            body, rest = _split(system, system.bodies, text.removeprefix("start:"), text)
-            found.append(Initial(body, *_index(rest)))
-        elif text.partition("[")[0] == "gravity":
-            found.append(Parameter(system, *_index(text)))
-        else:
-            part, rest = _split(system, system.parts, text, text)
-            inside = rest.partition("[")[0] in FUNCTIONS and re.fullmatch(r"\w+\[\d+\]", rest)  # value[2], no entry
-            found.append(Parameter(part, *((rest, None) if inside else _index(rest))))
+        named = _parameters(system, z, text)
+        for parameter in named:
+            try:
+                directions(system, z, parameter)
+            except InputError as error:
+                raise InputError(f"{text!r}: {error}") from None
+        found += named
     if not found:
         raise InputError("there are no parameters: give them, such as PART.stiffness, BODY.mass or start")
-    for parameter, text in zip(found, texts, strict=False):
-        try:
-            directions(system, z, parameter)
-        except InputError as error:
-            raise InputError(f"{text!r}: {error}" if len(found) == len(texts) else str(error)) from None
     return found
+
+
+def _parameters(system, z, text):
+    """What one name stands for, not checked."""
+    if text == "start":
+        return [Initial(body, name) for body in system.bodies
+                for name in start_changes(body, z[system.coordinates(body)])]
+    if text.startswith("start:"):
+        body, rest = _split(system, system.bodies, text.removeprefix("start:"), text)
+        return [Initial(body, *_index(rest))]
+    if text.partition("[")[0] == "gravity":
+        return [Parameter(system, *_index(text))]
+    part, rest = _split(system, system.parts, text, text)
+    inside = rest.partition("[")[0] in FUNCTIONS and re.fullmatch(r"\w+\[\d+\]", rest)  # value[2], no entry
+    return [Parameter(part, *((rest, None) if inside else _index(rest)))]
 
 
 def _quantities(system, text, whole):

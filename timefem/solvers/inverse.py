@@ -9,6 +9,7 @@ from ..elements import ElementPlan, MixedGalerkin
 from ..elements.servo import Servo, ServoPart
 from ..errors import InputError
 from ..mechanics import System
+from ..progress import progress
 from .boundary_system import EndBlock, make_boundary_system
 from .communicator import own_world
 from .job import Outcome
@@ -17,7 +18,8 @@ from .newton import Newton, newton
 MOST = 200  # elements on which the guess is made
 
 
-def solve_inverse(problem, element, mesh, *, backend="chain", options=None, guess=None, settings=None, scaling="full"):
+def solve_inverse(problem, element, mesh, *, backend="chain", options=None, guess=None, settings=None, scaling="full",
+                  show=False):
     """Solve an `InverseDynamics` problem with a time element on a mesh; see `timefem.solve`.
 
     Returns
@@ -36,7 +38,9 @@ def solve_inverse(problem, element, mesh, *, backend="chain", options=None, gues
     chain = inverse_chain(problem, plan, mesh, scaling, backend, options, comm)
     x, reference = plan.columns.pack(*values), chain.assembler.scaling.size(values[0])
     setup = time.perf_counter() - start
-    x, status = newton(chain, chain.take(x), settings or Newton(line_search=True), reference)
+    settings = settings or Newton(line_search=True)
+    with progress("inverse dynamics", settings.max_iterations, show) as bar:
+        x, status = newton(chain, chain.take(x), settings, reference, bar.iteration)
     x = chain.gather(x)
     state, multipliers, others = plan.unpack(x)
     if not status.success:  # no element of a global solve is good before all are

@@ -17,7 +17,7 @@ REASONS = {"Infeasible_Problem_Detected": "infeasible", "Maximum_Iterations_Exce
            "Restoration_Failed": "infeasible"}
 
 
-def solve_bounded(chain, x, max_iterations=None):
+def solve_bounded(chain, x, max_iterations=None, on_iteration=lambda: None):
     """Solve an `OptimalControl` problem with inequalities from the guess `x`.
 
     Parameters
@@ -26,6 +26,8 @@ def solve_bounded(chain, x, max_iterations=None):
     x : ndarray
         Where to start; the costates do not count.
     max_iterations : int, optional
+    on_iteration : callable
+        Called in each iteration.
 
     Returns
     -------
@@ -36,7 +38,7 @@ def solve_bounded(chain, x, max_iterations=None):
     """
     import casadi as ca
 
-    nlp = _Nlp(chain, x)
+    nlp = _Nlp(chain, x, on_iteration)
     callbacks = nlp.callbacks()
     options = {name: callbacks[name] for name in ("grad_f", "jac_g", "hess_lag")}
     options |= {"ipopt": {"print_level": 0, "sb": "yes", "tol": TOLERANCE, "max_iter": max_iterations or ITERATIONS},
@@ -62,7 +64,8 @@ def solve_bounded(chain, x, max_iterations=None):
 class _Nlp:
     """The nonlinear program in scaled changes of the unknowns from a first guess."""
 
-    def __init__(self, chain, x):
+    def __init__(self, chain, x, on_iteration=lambda: None):
+        self.on_iteration = on_iteration
         self.chain, self.base, self.failure, self._key = chain, chain.with_costates(x, 0), None, None
         self.primal, self.dual = np.flatnonzero(~chain.dual), np.flatnonzero(chain.dual)
         self.n, self.path = len(self.primal), PathRows(chain) if chain.problem.path is not None else None
@@ -144,7 +147,8 @@ class _Nlp:
             values.append(self.path.jacobian(x))
         return np.bincount(self._jacobian_slots, np.concatenate(values), self.jacobian.nnz())
 
-    def _hessian(self, v, factor, costates):
+    def _hessian(self, v, factor, costates):  # once in each iteration
+        self.on_iteration()
         y, of_path = costates[:len(self.dual)], costates[len(self.dual):]
         x = self._at(v, y / factor if factor else y)
         values = (factor or 1.0) * self.data[self._of_hessian]

@@ -10,6 +10,7 @@ from ..elements.derived import Carrier, Controlled, Optimality, WithConstants
 from ..errors import InputError
 from ..mechanics import System
 from ..mechanics.unknowns import with_constants
+from ..progress import progress
 from .communicator import own_world
 from .job import Outcome
 from .newton import Newton
@@ -35,7 +36,8 @@ def optimality_element(problem, element):
     return Optimality(element), system
 
 
-def solve_optimal(problem, element, mesh, *, backend="chain", options=None, guess=None, settings=None, scaling="full"):
+def solve_optimal(problem, element, mesh, *, backend="chain", options=None, guess=None, settings=None, scaling="full",
+                  show=False):
     """Solve an `OptimalControl` problem with a time element on a mesh; see `timefem.solve`.
 
     Without inequalities the coarsest of a sequence of meshes is solved from the guess, with unknown numbers held at
@@ -69,14 +71,15 @@ def solve_optimal(problem, element, mesh, *, backend="chain", options=None, gues
             chain = SharedOptimalChain(problem, plan, level, scale, comm, options)
         else:
             chain = OptimalChain(problem, plan, level, scale, backend, options, hold)
-        if problem.bounded:
-            from .ipopt import solve_bounded
+        with progress(f"optimal control, {level.n_elements} elements", settings.max_iterations, show) as bar:
+            if problem.bounded:
+                from .ipopt import solve_bounded
 
-            x, status, n = solve_bounded(chain, x, limit)
-        else:
-            x, status = (solve_saddle if fine else solve_minimum)(chain, chain.take(x), settings)
-            x = chain.gather(x)
-            n = len(status.residual_history) - 1
+                x, status, n = solve_bounded(chain, x, limit, bar.advance)
+            else:
+                x, status = (solve_saddle if fine else solve_minimum)(chain, chain.take(x), settings, bar.iteration)
+                x = chain.gather(x)
+                n = len(status.residual_history) - 1
         iterations += n
         for name, value in chain.seconds.items():
             seconds[name] += value

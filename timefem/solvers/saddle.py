@@ -149,7 +149,7 @@ def _reversed(chain, point, primal, curvature, weights, share):
     return best
 
 
-def solve_minimum(chain, x, settings):
+def solve_minimum(chain, x, settings, on_iteration=lambda iteration, norm, x: None):
     """As `solve_saddle`, but leaves stationary points that are no minima; for meshes that are not fine.
 
     The block of the inverse tangent that belongs to the unknowns is `Z (Z^T W Z)^-1 Z^T` with a basis Z of what the
@@ -157,7 +157,7 @@ def solve_minimum(chain, x, settings):
     """
     history = []
     for attempt in range(ATTEMPTS + 1):
-        x, status = solve_saddle(chain, x, settings)
+        x, status = solve_saddle(chain, x, settings, on_iteration)
         history += status.residual_history
         direction = _downwards(chain, x) if status.success else None
         if direction is None:

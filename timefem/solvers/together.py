@@ -29,8 +29,7 @@ def solve_together(job):
         x, status = first_iterate(job, chain, mesh, job.z0)
     with progress("global Newton", job.settings.max_iterations, job.show) as bar:
         def on_iteration(iteration, norm, x):
-            bar.advance(bool(iteration))
-            bar.note(f"residual {norm:.1e}")
+            bar.iteration(iteration, norm)
             return job.visit(bool(iteration), lambda: (0, mesh.n_elements, [(chain.slab[0], chain.own_part(x))]))
 
         if status is None:

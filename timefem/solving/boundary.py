@@ -41,7 +41,7 @@ def solve_boundary(problem, element, n_elements=None, mesh=None, *, tolerance=No
     from .refined import solve_refined
 
     return solve_refined(lambda element, mesh, last: solve_on(element, mesh, guess if last is None else last), problem,
-                         element, tolerance, n_elements, mesh)
+                         element, tolerance, n_elements, mesh, progress)
 
 
 class BoundarySolver:
@@ -68,13 +68,9 @@ class BoundarySolver:
 
     def newton(self, mesh, x):
         chain = self.form.chain(mesh, self.scaling, self.backend, self.options, x, self.comm)
+        reference = self.form.reference(x)
         with progress_bar("boundary-value problem", self.settings.max_iterations, self.show) as bar:
-            def on_iteration(iteration, norm, x):
-                bar.advance(bool(iteration))
-                bar.note(f"residual {norm:.1e}")
-
-            reference = self.form.reference(x)
-            x, status, n = newton_with_homotopy(chain, chain.take(x), self.settings, reference, on_iteration)
+            x, status, n = newton_with_homotopy(chain, chain.take(x), self.settings, reference, bar.iteration)
         x = chain.gather(x)
         self.iterations += n
         for name in self.seconds:

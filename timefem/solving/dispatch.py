@@ -106,7 +106,7 @@ def solve(problem, element, n_elements=None, *, mesh=None, tolerance=None, drive
                   "restart": restart}
         return _solve_for_controls(problem, element, n_elements, mesh, others, tolerance=tolerance, driver=driver,
                                    backend=backend, guess=guess, newton=newton, scaling=scaling,
-                                   petsc_options=petsc_options)
+                                   petsc_options=petsc_options, progress=progress)
     if isinstance(problem, BoundaryValueProblem) or (tolerance is not None and driver == "global"):
         others = {"window": window, "gather": gather, "checkpoint": checkpoint, "checkpoint_every": checkpoint_every,
                   "restart": restart}
@@ -138,7 +138,7 @@ def _solve_globally(problem, element, n_elements, mesh, tolerance, others, **arg
     def solve_on(element, mesh, last):
         return solve(problem, element, mesh=mesh, guess=guess if last is None else last, **arguments)
 
-    return solve_refined(solve_on, problem, element, tolerance, n_elements, mesh)
+    return solve_refined(solve_on, problem, element, tolerance, n_elements, mesh, arguments["progress"])
 
 
 def _solve_for_controls(problem, element, n_elements, mesh, others, **arguments):

@@ -8,7 +8,7 @@ from ..solvers.inverse import solve_inverse
 
 
 def solve_inverse_dynamics(problem, element, n_elements=None, mesh=None, *, tolerance=None, guess=None, driver=None,
-                           backend=None, newton=None, scaling="full", petsc_options=None):
+                           backend=None, newton=None, scaling="full", petsc_options=None, progress=None):
     """Solve a problem of inverse dynamics; `solve` calls this, see there for the arguments.
 
     Returns
@@ -22,13 +22,14 @@ def solve_inverse_dynamics(problem, element, n_elements=None, mesh=None, *, tole
         raise InputError(f"guess must be a function t -> z or a Solution, not {guess!r}")
     if isinstance(guess, Solution) and not guess.success:
         raise InputError(f"the guess is a solution that failed: {guess.status.message}")
-    settings = {"backend": backend or "chain", "options": petsc_options, "settings": newton, "scaling": scaling}
+    settings = {"backend": backend or "chain", "options": petsc_options, "settings": newton, "scaling": scaling,
+                "show": progress}
     if tolerance is not None:
         from .refined import solve_refined
 
         return solve_refined(
             lambda element, mesh, last: _solve_on(problem, element, mesh, guess if last is None else last, settings),
-            problem, element, tolerance, n_elements, mesh)
+            problem, element, tolerance, n_elements, mesh, progress)
     if mesh is None:
         validate.integer("n_elements", n_elements, minimum=1)
         kinks = [t for t in (*problem.system.kinks, *problem.kinks) if problem.t_span[0] < t < problem.t_span[1]]

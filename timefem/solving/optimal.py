@@ -11,7 +11,7 @@ from ..solvers.optimal import solve_optimal
 
 
 def solve_optimal_control(problem, element, n_elements=None, mesh=None, *, tolerance=None, guess=None, driver=None,
-                          backend=None, newton=None, scaling="full", petsc_options=None):
+                          backend=None, newton=None, scaling="full", petsc_options=None, progress=None):
     """Solve a problem of optimal control; `solve` calls this, see there for the arguments.
 
     Returns
@@ -26,7 +26,8 @@ def solve_optimal_control(problem, element, n_elements=None, mesh=None, *, toler
     if problem.bounded and backend not in (None, "chain"):
         raise InputError(f"backend={backend!r}: problems with bounds are solved by IPOPT, with its own linear solver; "
                          "leave backend out")
-    settings = {"backend": backend or "chain", "options": petsc_options, "settings": newton, "scaling": scaling}
+    settings = {"backend": backend or "chain", "options": petsc_options, "settings": newton, "scaling": scaling,
+                "show": progress}
     if tolerance is not None:
         if not isinstance(element, MixedGalerkin):
             raise InputError(f"tolerance is given, but the costates of {element!r}, which tell its error, do not "
@@ -35,7 +36,7 @@ def solve_optimal_control(problem, element, n_elements=None, mesh=None, *, toler
 
         return solve_refined(
             lambda element, mesh, last: _solve_on(problem, element, mesh, guess if last is None else last, settings),
-            problem, element, tolerance, n_elements, mesh)
+            problem, element, tolerance, n_elements, mesh, progress)
     if mesh is None:
         validate.integer("n_elements", n_elements, minimum=1)
         kinks = [t for t in problem.system.kinks if problem.t_span[0] < t < problem.t_span[1]]

@@ -6,6 +6,7 @@ from .. import validate
 from ..assembly import TimeMesh
 from ..elements import MixedGalerkin
 from ..problems import BoundaryValueProblem, InverseDynamics, OptimalControl
+from ..progress import progress
 from ..solvers.refinement import SAFETY, graded, halved
 from ..solvers.status import Status
 from .estimates import BoundaryErrors, InitialErrors, InverseErrors
@@ -17,7 +18,7 @@ STAGNATION = 2  # meshes in a row on which the error stays as it is, by rounding
 ROUGH = 0.1  # estimated error from which on a solution says nothing of where elements should be
 
 
-def solve_refined(solve_on, problem, element, tolerance, n_elements=None, mesh=None):
+def solve_refined(solve_on, problem, element, tolerance, n_elements=None, mesh=None, show=None):
     """Solve on finer and finer meshes until the estimated error is below a tolerance.
 
     Parameters
@@ -31,6 +32,8 @@ def solve_refined(solve_on, problem, element, tolerance, n_elements=None, mesh=N
         kind of problem asks for besides.
     n_elements, mesh : optional
         Where to start from; 16 elements unless given.
+    show : bool, optional
+        Show a progress bar; default: when standard error is a terminal.
 
     Returns
     -------
@@ -39,6 +42,11 @@ def solve_refined(solve_on, problem, element, tolerance, n_elements=None, mesh=N
         the numbers of elements.
     """
     tolerance = validate.real("tolerance", tolerance, positive=True)
+    with progress("mesh refinement", show=show) as bar:
+        return _refined(solve_on, problem, element, tolerance, n_elements, mesh, bar)
+
+
+def _refined(solve_on, problem, element, tolerance, n_elements, mesh, bar):
     estimate = error_estimate(problem, element)
     kinks = estimate.kinks
     if mesh is None:
@@ -46,12 +54,13 @@ def solve_refined(solve_on, problem, element, tolerance, n_elements=None, mesh=N
         mesh = graded(mesh, np.ones(mesh.n_elements), mesh.n_elements, kinks)
     meshes, guess, error, best, errors, n_failures, n_stuck = [], None, np.inf, np.inf, {}, 0, 0
     if estimate.rough_guess and not (isinstance(element, MixedGalerkin) and element.degree > 1):
-        rough = solve_refined(solve_on, problem, MixedGalerkin(2), max(tolerance, ROUGH / 4), mesh=mesh)
+        rough = _refined(solve_on, problem, MixedGalerkin(2), max(tolerance, ROUGH / 4), None, mesh, bar)
         if rough.success:
             guess = rough
             mesh = TimeMesh(problem.t_span[0] + (rough.t - rough.t[0]) * (
                 (problem.t_span[1] - problem.t_span[0]) / (rough.t[-1] - rough.t[0])))
     while len(meshes) < MOST_MESHES and n_failures < MOST_FAILURES:
+        bar.note(f"{mesh.n_elements} elements")
         sol = solve_on(element, mesh, guess)
         meshes.append(mesh.n_elements)
         if not sol.success:

@@ -6,12 +6,14 @@ from .. import validate
 from ..errors import InputError
 from ..problems import BoundaryValueProblem
 from ..problems.boundary_guess import interpolation
+from ..progress import progress as progress_bar
 from ..solvers.homotopy import follow
 from ..solvers.status import Status
 from .dispatch import solve
 
 
-def solve_all(problem, element, n_elements=None, *, turns=1, guesses=(), mesh=None, same=1e-6, **arguments):
+def solve_all(problem, element, n_elements=None, *, turns=1, guesses=(), mesh=None, same=1e-6, progress=None,
+              **arguments):
     """Several solutions of a boundary-value problem, from several guesses.
 
     Parameters
@@ -25,7 +27,7 @@ def solve_all(problem, element, n_elements=None, *, turns=1, guesses=(), mesh=No
         Further ones, as for `solve`.
     same : float
         Solutions that differ by less, relative to their size, count as one.
-    element, n_elements, mesh, arguments
+    element, n_elements, mesh, progress, arguments
         As for `solve`.
 
     Returns
@@ -36,14 +38,17 @@ def solve_all(problem, element, n_elements=None, *, turns=1, guesses=(), mesh=No
     if not isinstance(problem, BoundaryValueProblem):
         raise InputError(f"problem must be a BoundaryValueProblem, not {problem!r}")
     validate.integer("turns", turns, minimum=0)
-    found, arguments = [], {"progress": False} | arguments
+    found, trials = [], []
     for one in problem.windings():
         along = [interpolation(one, n) for n in range(-2 * turns, 2 * turns + 1, 2)]
         about = [interpolation(one, n, axis) for axis in range(3) for n in range(-turns, turns + 1) if n]
-        for guess in (*along, *about, *guesses):
-            sol = solve(one, element, n_elements, mesh=mesh, guess=guess, **arguments)
+        trials += [(one, guess) for guess in (*along, *about, *guesses)]
+    with progress_bar("guesses", len(trials), progress) as bar:
+        for one, guess in trials:
+            sol = solve(one, element, n_elements, mesh=mesh, guess=guess, progress=progress, **arguments)
             if sol.success and not any(_alike(sol, other, same) for other in found):
                 found.append(sol)
+            bar.advance()
     return sorted(found, key=action)
 
 
@@ -60,14 +65,15 @@ def action(sol):
     return float(((power[1:] + power[:-1]) / 2 * np.diff(sol.t)).sum())
 
 
-def continuation(make, element, n_elements, start, end, *, guess=None, first_step=0.25, least_step=1e-3, **arguments):
+def continuation(make, element, n_elements, start, end, *, guess=None, first_step=0.25, least_step=1e-3, progress=None,
+                 **arguments):
     """Follow a solution from an easy problem to a hard one.
 
     Parameters
     ----------
     make : callable
         `make(value)` -> BoundaryValueProblem, for instance with a longer time span, or other end states or numbers.
-    element, n_elements, arguments
+    element, n_elements, progress, arguments
         As for `solve`.
     start, end : float
         Values to go from and to.
@@ -84,25 +90,33 @@ def continuation(make, element, n_elements, start, end, *, guess=None, first_ste
     """
     start, end = validate.real("start", start), validate.real("end", end)
     validate.real("first_step", first_step, positive=True)
-    sol = solve(make(start), element, n_elements, guess=guess, **arguments)
-    if not sol.success:
-        raise InputError(f"continuation: there is no solution at the start, {start:g}: {sol.status.message}")
-    values = [start]
+    values, refused = [start], ""
 
     def solve_at(s, guess):
+        nonlocal refused
         value = end if s == 1 else start + s * (end - start)
         try:
-            found = solve(make(value), element, n_elements, guess=guess, **arguments)
-        except InputError:
+            found = solve(make(value), element, n_elements, guess=guess, progress=progress, **arguments)
+        except InputError as error:
+            refused = f"; at {value:g}: {error}"
             return None, 0
+        refused = ""
         if found.success:
             values.append(value)
+            bar.advance(round(100 * s) - bar.done)
         return (found if found.success else None), found.statistics["newton_iterations"]["max"]
 
-    sol, s = follow(solve_at, sol, first_step, least_step)
+    with progress_bar("continuation", 100, progress) as bar:
+        problem = make(start)
+        if not isinstance(problem, BoundaryValueProblem):
+            raise InputError(f"make({start:g}) must be a BoundaryValueProblem, not {problem!r}")
+        sol = solve(problem, element, n_elements, guess=guess, progress=progress, **arguments)
+        if not sol.success:
+            raise InputError(f"continuation: there is no solution at the start, {start:g}: {sol.status.message}")
+        sol, s = follow(solve_at, sol, first_step, least_step)
     sol.statistics["continuation"] = values
     if s < 1:
         reached = start + s * (end - start)
         sol.status = Status.failure("not reached", len(sol.t) - 2, sol.t[-2], [],
-                                    f"on the way from {start:g} to {end:g} the furthest was {reached:g}")
+                                    f"on the way from {start:g} to {end:g} the furthest was {reached:g}{refused}")
     return sol
