@@ -80,7 +80,7 @@ def one_iteration(chain, x):
 
 
 def take_turns(candidates, repeats):
-    """Median seconds (assembly, solution, both) of the slowest rank in each; candidates are (iterate, whether on all ranks)."""
+    """Median seconds (assembly, solution, both) of the slowest rank; candidates are (iterate, whether on all ranks)."""
     from mpi4py import MPI
 
     comm = MPI.COMM_WORLD

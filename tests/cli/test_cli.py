@@ -184,10 +184,11 @@ def test_end_of_the_box(timefem):
                                [-0.11944602663362407, 4.997804540568318, 1.008572862749204], rtol=0, atol=1e-9)
 
 
-def test_unused_options_are_noted(timefem):
-    status, _, err = timefem("run", "spinning-box", *SHORT, "--driver", "march", "--window", "5", "--guess", "mg1")
-    assert status == 0
-    assert "--window and --guess not used: --driver is march" in err
+@pytest.mark.parametrize("name, value", [("window", "5"), ("guess", "mg1"), ("backend", "superlu")])
+def test_unused_options_are_refused(timefem, name, value):
+    status, _, err = timefem("run", "spinning-box", *SHORT, "--driver", "march", f"--{name}", value)
+    assert status == 2
+    assert f"--{name} is not used: --driver is march; leave it out" in err
 
 
 def test_table(timefem):

@@ -101,11 +101,10 @@ def run(
     if output is not None:
         check_output(output)
         check_savable(problem.system)
-    unused = {"--window": window is not None and driver != "windows",
-              "--backend": backend is not None and driver == "march",
-              "--guess": guess is not None and driver == "march"}
-    if any(unused.values()):
-        note(f"{' and '.join(o for o, u in unused.items() if u)} not used: --driver is {driver}")
+    for name, value, drivers in (("window", window, "windows"), ("backend", backend, "windows or global"),
+                                 ("guess", guess, "windows or global")):
+        if value is not None and driver in ("march", "windows", "global") and driver not in drivers:
+            raise InputError(f"--{name} is not used: --driver is {driver}; leave it out, or give --driver {drivers}")
     comm = world()
     if comm is not None and getattr(problem, "bounded", False):
         note(f"the {comm.size} ranks repeat the same work: IPOPT, which takes care of bounds, is serial")
@@ -116,10 +115,9 @@ def run(
 
     with stdout_to_stderr() if as_json else nullcontext():
         sol = solver(problem, time_element, n_elements, tolerance=tolerance, driver=driver, newton=newton,
-                    scaling=scaling, window=None if unused["--window"] else window,
-                    backend=None if unused["--backend"] else backend, guess=None if unused["--guess"] else guess,
-                    method=method, petsc_options=petsc_options, progress=None if rank() == 0 else False,
-                    checkpoint=checkpoint, checkpoint_every=checkpoint_every, restart=restart)
+                    scaling=scaling, window=window, backend=backend, guess=guess, method=method,
+                    petsc_options=petsc_options, progress=None if rank() == 0 else False, checkpoint=checkpoint,
+                    checkpoint_every=checkpoint_every, restart=restart)
     status = 0 if sol.success else 1
     if rank() == 0 or isinstance(sol, SlabSolution):  # of which every rank has a part
         if output is not None:

@@ -188,7 +188,8 @@ def _joined(system, cost, actuators):
     cost, actuators = (list(x) if isinstance(x, list | tuple) else [x] for x in (cost, actuators))
     for part, cls, what in (*((c, Cost, "cost") for c in cost), *((a, Actuator, "actuators") for a in actuators)):
         if not isinstance(part, cls):
-            raise InputError(f"{what}: {part!r} is no {cls.__name__}")
+            example = "Effort(ControlTorque(body))" if cls is Cost else "ControlForce(body)"
+            raise InputError(f"{what}: {part!r} is no {cls.__name__} such as {example}")
     costs = [*cost, *(part for part in system.parts if isinstance(part, Cost))]
     named = [actuator for part in costs for actuator in part.controls]
     further = [part for part in dict.fromkeys([*actuators, *named, *cost]) if part not in system.parts]

@@ -130,7 +130,10 @@ class Solution(Invariants):
         return self.statistics["objective"]
 
     def _interpolate(self, values, basis, t):
-        t = np.asarray(t, float)
+        try:
+            t = np.asarray(t, float)
+        except (TypeError, ValueError):
+            raise InputError(f"times must be numbers, not {t!r}") from None
         if len(self.t) == 1:
             raise InputError(f"no element was solved ({self.status.reason}); the solution holds the initial state only")
         e, xi = TimeMesh(self.t).locate(t.ravel())
