@@ -324,6 +324,17 @@ def test_dependent_column(turned, rng):
         factored(sp.csr_matrix(dense), *starts)
 
 
+def test_dependent_columns_of_many_chains(rng):
+    """Rounding errors, which grow with the multipliers, do not hide them, and are not taken for them."""
+    for _ in range(150):
+        matrix, *starts = galerkin(rng.integers(2, 12), rng.integers(1, 7), rng.integers(2, 6), rng)
+        factored(matrix, *starts)
+        dense, last = matrix.toarray(), starts[0][rng.integers(1, len(starts[0]))] - 1
+        dense[:, last] = dense[:, last - 1] / 3
+        with pytest.raises(SingularMatrix):
+            factored(sp.csr_matrix(dense), *starts)
+
+
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("stored", [False, True])
 def test_empty_column_and_row(stored, turned, rng):

@@ -6,7 +6,7 @@ from numba import njit
 from ..elements.lanes import LANES, add_lanes, aligned_zeros, copy_lanes, dot_runs
 
 THRESHOLD = 0.01  # of the largest entry in its column, for a pivot: with 0.1 many more columns have to wait
-EPS = np.finfo(float).eps
+ROUNDING = 0.1 * np.finfo(float).eps / THRESHOLD  # of a sum of products with multipliers up to 1 / THRESHOLD
 TINY = 1e-300  # its inverse is still finite
 
 FACTORED, NO_PIVOT, VANISHED, FRONT_FULL, STORE_FULL = range(5)
@@ -128,7 +128,7 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
                 k += 1
             read[r] = k
 
-        k, j, tolerance = 0, held_columns, EPS * n_columns
+        k, j, tolerance = 0, held_columns, ROUNDING * n_columns
         while k + held_columns < eligible:
             best, pivot, tries = 0.0, k + held_rows, eligible - k - held_columns
             while tries > 0:  # from the last pivot on, since columns before it had to wait, and then from the start

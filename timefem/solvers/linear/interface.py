@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...errors import SingularMatrix
+from ..chain_loops import ROUNDING
 from .slab_rows import swap
 
 NULL_PIVOTS, WORKSPACE = 24, 14  # controls of MUMPS, ICNTL
@@ -51,7 +52,7 @@ class Interface:
         self.ksp.pc.setType("lu")
         self.ksp.pc.setFactorSolverType("mumps")
         self.ksp.setFromOptions()
-        self._set_up(np.finfo(float).eps * width)
+        self._set_up(ROUNDING * width)
 
     def _scatter(self, numbers):
         needed = self.PETSc.IS().createGeneral(numbers, comm=self.PETSc.COMM_SELF)
