@@ -9,8 +9,8 @@ import numpy as np
 
 import timefem as tf
 from timefem.assembly import Scaling
-from timefem.elements import ElementPlan
-from timefem.solvers.march import march
+from timefem.elements.evaluation.plan import ElementPlan
+from timefem.solvers.march.march.march import march
 
 
 def interleaved(*functions, repeats):

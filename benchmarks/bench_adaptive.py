@@ -17,7 +17,7 @@ import numpy as np
 
 import timefem as tf
 from timefem.cases import find_case
-from timefem.solvers.refinement import size_of_motion
+from timefem.problems.refinement.grading import size_of_motion
 
 RUNS = ((1, 1e-4), (2, 1e-4), (2, 1e-6), (3, 1e-4), (3, 1e-6), (3, 1e-8), (1, 1e-6))
 

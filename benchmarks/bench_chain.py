@@ -20,9 +20,9 @@ from scipy.linalg import solve_banded
 
 import timefem as tf
 from timefem.assembly import Scaling
-from timefem.elements import ElementPlan
-from timefem.solvers.chain import ChainLU
-from timefem.solvers.chain_system import ChainSystem
+from timefem.elements.evaluation.plan import ElementPlan
+from timefem.solvers.equations.system import ChainSystem
+from timefem.solvers.linear.time_chain.lu import ChainLU
 
 
 def make_tangent(n_blocks, h=0.0125):

@@ -11,11 +11,11 @@ from _common import interleaved, quick_or_json
 
 import timefem as tf
 from timefem.assembly import Scaling
-from timefem.elements import ElementPlan
-from timefem.elements.evaluate import evaluate_batch
-from timefem.solvers.chain_system import ChainSystem
-from timefem.solvers.march import march
-from timefem.solvers.newton import Newton
+from timefem.elements.evaluation.elements_in_lanes import evaluate_batch
+from timefem.elements.evaluation.plan import ElementPlan
+from timefem.solvers.equations.system import ChainSystem
+from timefem.solvers.march.march.march import march
+from timefem.solvers.nonlinear.newton import Newton
 
 H = 0.0125
 TOLERANCES = dict(tol_residual=1e-13, tol_increment=1e-8)

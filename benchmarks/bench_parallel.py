@@ -37,11 +37,11 @@ OTHERS = {  # on 2 ranks
 def prepared(n_elements, comm=None, options=None):
     """A chain and its guess: `iterate()` is one Newton iteration and returns seconds of assembly and solution."""
     import timefem as tf
-    from timefem.elements import ElementPlan
-    from timefem.solvers.guess import first_iterate
-    from timefem.solvers.job import Job
-    from timefem.solvers.newton import Newton
-    from timefem.solvers.together import make_chain
+    from timefem.elements.evaluation.plan import ElementPlan
+    from timefem.problems.initial.global_driver import make_chain
+    from timefem.problems.initial.guess import first_iterate
+    from timefem.problems.initial.job import Job
+    from timefem.solvers.nonlinear.newton import Newton
 
     element, mesh = tf.BubnovGalerkin(1), tf.TimeMesh.uniform((0, H * n_elements), n_elements)
     box = tf.RigidBody(12, [5, 26, 29])
@@ -56,7 +56,7 @@ def prepared_boundary(n_elements, comm=None, options=None):
     """As `prepared`, for the boundary-value problem of a body between two orientations, from its guess by mG(1)."""
     import timefem as tf
     from timefem.cases import find_case
-    from timefem.solving.boundary import BoundarySolver
+    from timefem.problems.boundary.problem.solver import BoundarySolver
 
     problem = find_case("reorientation").make()
     mesh = tf.TimeMesh.uniform(problem.t_span, n_elements)

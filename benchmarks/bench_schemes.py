@@ -11,9 +11,9 @@ from _common import interleaved
 import timefem as tf
 from timefem.assembly import Scaling
 from timefem.cases import find_case
-from timefem.elements import ElementPlan
-from timefem.solvers.march import LoopArrays, march
-from timefem.solvers.newton import Newton
+from timefem.elements.evaluation.plan import ElementPlan
+from timefem.solvers.march.march.march import LoopArrays, march
+from timefem.solvers.nonlinear.newton import Newton
 
 CLAIMS = {"reml": 0.8, "null-eml": 0.6}
 PROBLEMS = {"free-body": 0.005, "heavy-top": 0.00125, "four-bar": 0.01}  # steps

@@ -19,9 +19,9 @@ import scipy.sparse.linalg as spla
 import timefem as tf
 from timefem.assembly import Assembler, Scaling
 from timefem.cases import find_case
-from timefem.elements import ElementPlan
-from timefem.solvers.chain_system import ChainSystem
-from timefem.solvers.slab import SlabLU
+from timefem.elements.evaluation.plan import ElementPlan
+from timefem.solvers.equations.system import ChainSystem
+from timefem.solvers.linear.time_chain.slab_lu import SlabLU
 
 LATENCY, BANDWIDTH = 2e-6, 1e10  # s, bytes per s: assumed, of a common cluster
 N_NEWTON = 3  # iterations of a global solve from a good guess

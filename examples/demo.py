@@ -47,7 +47,7 @@ def main(n_elements=200, petsc_options=None):
 
 def rank():
     """Rank of this process, 0 without mpirun."""
-    from timefem.solvers import communicator
+    from timefem import parallel as communicator
 
     return communicator.rank()
 

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 import timefem as tf
-from timefem.mechanics.rotations import matrix_from_quaternion
+from timefem.mechanics.bodies.rotations import matrix_from_quaternion
 
 DATA = Path(__file__).parent / "data" / "swinging_body.csv"
 LABELS = ("J1", "J2", "J3", "drag", "spin 1", "spin 2", "spin 3")

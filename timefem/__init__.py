@@ -5,9 +5,11 @@ import os
 # With colorama installed Numba resets the colours of the terminal at exit: under mpirun, in the output of every rank
 os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
 
+
 from . import studies
 from .assembly import TimeMesh
-from .elements import BubnovGalerkin, ElementBatch, LagrangeBasis, MixedGalerkin, TimeElement, gauss_legendre
+from .elements import BubnovGalerkin, LagrangeBasis, MixedGalerkin, TimeElement, gauss_legendre
+from .elements.evaluation.batch import ElementBatch
 from .elements.schemes import (
     DLA,
     EMH,
@@ -85,9 +87,9 @@ from .mechanics import (
     Weld,
     from_sympy,
 )
-from .mechanics.redundancy import redundant_constraints
+from .mechanics.redundancy.redundancy import redundant_constraints
 from .problems import BoundaryValueProblem, InitialValueProblem, InverseDynamics, OptimalControl, assemble
-from .problems.end_state import EndState
+from .problems.common.end_state import EndState
 from .sensitivity import (
     EndValue,
     Family,
@@ -103,11 +105,10 @@ from .sensitivity import (
     sensitivities,
 )
 from .solution import Solution, load
-from .solvers.newton import Newton
-from .solvers.step_control import StepControl
+from .solvers.march.step_control import StepControl
+from .solvers.nonlinear.newton import Newton
 from .solving import continuation, restart, solve, solve_all
-
-__version__ = "0.1.0"
+from .version import __version__  # noqa: F401
 
 __all__ = [
     "BoundaryValueProblem", "EndState", "continuation", "solve_all",

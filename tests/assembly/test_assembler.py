@@ -7,8 +7,8 @@ import scipy.sparse as sp
 import timefem as tf
 from tests.models import pendulum
 from timefem.assembly import Assembler, Scaling
-from timefem.elements import ElementPlan
-from timefem.solvers.chain_system import initial_value_ends
+from timefem.elements.evaluation.plan import ElementPlan
+from timefem.solvers.equations.system import initial_value_ends
 
 ELEMENTS = [tf.MixedGalerkin(1), tf.MixedGalerkin(2), tf.BubnovGalerkin(1), tf.BubnovGalerkin(2, "continuous"),
             tf.BubnovGalerkin(2, drop="end")]

@@ -7,7 +7,7 @@ import timefem as tf
 from tests.models import ROTATIONS, reference
 from timefem.cases import find_case
 from timefem.cases.mechanisms import ring
-from timefem.mechanics.redundancy import redundant_constraints
+from timefem.mechanics.redundancy.redundancy.redundancy import redundant_constraints
 
 
 @pytest.mark.parametrize("rotation", ROTATIONS)

@@ -5,10 +5,10 @@ import pytest
 
 import timefem as tf
 from timefem.cases import find_case
-from timefem.elements import ElementPlan
-from timefem.elements.evaluate import evaluate_batch
+from timefem.elements.evaluation.elements_in_lanes import evaluate_batch
+from timefem.elements.evaluation.plan import ElementPlan
 from timefem.elements.one_step import OneStep
-from timefem.solvers import march
+from timefem.solvers.march.march import march
 
 
 def names(plan, dofs):

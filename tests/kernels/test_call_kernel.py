@@ -12,7 +12,7 @@ from numba import njit
 from numba.core.errors import TypingError
 
 from timefem.kernels import LANES, compile_kernel
-from timefem.kernels.intrinsic import call_kernel
+from timefem.kernels.call import call_kernel
 
 
 @njit
@@ -86,7 +86,7 @@ def test_a_loop_is_cached_on_disk_and_serves_another_process(tmp_path):
         import numpy as np
         from numba import njit
         from timefem.kernels import compile_kernel
-        from timefem.kernels.intrinsic import call_kernel
+        from timefem.kernels.call import call_kernel
 
         @njit(cache=True)
         def once(address, x, y):

@@ -10,7 +10,7 @@ import timefem as tf
 from tests.models import ROTATIONS, reference, slope
 from timefem.kernels import compile_count
 from timefem.mechanics import Symbols
-from timefem.mechanics.rotations import as_quaternion, matrix_from_quaternion
+from timefem.mechanics.bodies.rotations import as_quaternion, matrix_from_quaternion
 
 PAIRS = list(itertools.product(ROTATIONS, (*ROTATIONS, None)))
 A, B = np.array([0.3, -0.4, 0.2]), np.array([-0.5, 0.1, 0.6])

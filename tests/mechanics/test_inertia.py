@@ -6,7 +6,7 @@ import pytest
 import timefem as tf
 from tests.models import PENDULUM_INERTIA, reference
 from timefem import MassProperties
-from timefem.mechanics import rotations
+from timefem.mechanics.bodies import rotations
 
 TURN = rotations.matrix_from_quaternion(np.array([0.5, 0.1, -0.7, 0.5]))
 

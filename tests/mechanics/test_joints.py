@@ -10,7 +10,7 @@ import pytest
 import timefem as tf
 from tests.models import assert_tangent_is_derivative, pendulum, reference
 from timefem.kernels import compile_count
-from timefem.mechanics import rotations
+from timefem.mechanics.bodies import rotations
 from timefem.mechanics.describe import build, describe
 
 INERTIA = [5.0, 6.0, 7.5]

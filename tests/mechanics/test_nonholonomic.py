@@ -7,10 +7,11 @@ from scipy.integrate import quad
 
 import timefem as tf
 from timefem.cases import find_case
-from timefem.elements import DLA, EML, ElementBatch, NonTwistingEM, Space
+from timefem.elements import DLA, EML, NonTwistingEM, Space
 from timefem.elements.basis import LagrangeBasis
 from timefem.elements.components import components
-from timefem.elements.point_kernel import _POINT_FUNCTIONS, point_kernel
+from timefem.elements.evaluation.batch import ElementBatch
+from timefem.elements.evaluation.point_kernel import _POINT_FUNCTIONS, point_kernel
 from timefem.mechanics import (
     KnifeEdge,
     NonholonomicConstraint,

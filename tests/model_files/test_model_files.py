@@ -17,8 +17,8 @@ from timefem.cases import CASES
 from timefem.cases.cases import box_inertia
 from timefem.errors import InputError
 from timefem.mechanics import PointMass
+from timefem.mechanics.bodies.rigid import DirectorBody, QuaternionBody
 from timefem.mechanics.describe import PARTS, TIME_FUNCTIONS, describe
-from timefem.mechanics.rigid_body import DirectorBody, QuaternionBody
 from timefem.models import inspect, load_model, read_model
 from timefem.models.build import ACTUATORS, FORCES, JOINTS
 from timefem.models.document import key_lines, schema

@@ -8,9 +8,9 @@ import pytest
 
 import timefem as tf
 from timefem.cases import find_case
-from timefem.elements import ElementPlan
+from timefem.elements.evaluation.plan import ElementPlan
 from timefem.elements.schemes import SCHEMES
-from timefem.mechanics import rotations
+from timefem.mechanics.bodies import rotations
 
 DATA = Path(__file__).parents[1] / "data"
 NAMES = ("zupan3", "zupan3-printed", "newmark-so3")

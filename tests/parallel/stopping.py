@@ -9,7 +9,7 @@ from mpi4py import MPI
 
 import timefem as tf
 from tests.models import spinning_box
-from timefem.solvers.checkpoint import Checkpoint, Recorder
+from timefem.problems.initial.checkpoint import Checkpoint, Recorder
 
 comm = MPI.COMM_WORLD
 

@@ -8,8 +8,8 @@ from scipy.special import ellipj, ellipk
 
 import timefem as tf
 from tests.models import PENDULUM_INERTIA, ROTATIONS, slope
-from timefem.problems.end_state import EndState
-from timefem.solving.boundary import BoundarySolver
+from timefem.problems.boundary.problem.solver import BoundarySolver
+from timefem.problems.common.end_state import EndState
 
 G = 9.81
 FREQUENCY = np.sqrt(100 * G * 5 / (PENDULUM_INERTIA[0] + 100 * 5**2))  # of small swings

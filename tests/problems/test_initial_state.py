@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 import timefem as tf
 from tests.models import ROTATIONS, pendulum
-from timefem.mechanics.redundancy import minimum_norm_multipliers
-from timefem.problems.initial_state import factor_spd
+from timefem.mechanics.redundancy.redundancy.redundancy import minimum_norm_multipliers
+from timefem.problems.initial.consistent_state import factor_spd
 
 Z = [0, 0, 1]
 

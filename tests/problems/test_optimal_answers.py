@@ -179,10 +179,10 @@ def test_bad_input():
 
 def test_tangent_is_symmetric_and_right():
     from timefem.assembly import Scaling, TimeMesh
-    from timefem.elements import ElementPlan
-    from timefem.solvers.optimal import optimality_element
-    from timefem.solvers.optimal_chain import OptimalChain
-    from timefem.solvers.optimal_guess import first_guess
+    from timefem.elements.evaluation.plan import ElementPlan
+    from timefem.problems.optimal.equations import OptimalChain
+    from timefem.problems.optimal.guess import first_guess
+    from timefem.problems.optimal.mesh_sequence import optimality_element
 
     problem = reorientation()
     for element in (tf.MixedGalerkin(2), tf.BubnovGalerkin(1)):

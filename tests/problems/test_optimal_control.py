@@ -6,12 +6,12 @@ import pytest
 
 import timefem as tf
 from timefem.assembly import Scaling, TimeMesh
-from timefem.elements import ElementPlan
+from timefem.elements.evaluation.plan import ElementPlan
 from timefem.errors import InputError
-from timefem.solvers.ipopt import _Nlp
-from timefem.solvers.optimal import optimality_element
-from timefem.solvers.optimal_chain import OptimalChain
-from timefem.solvers.optimal_guess import first_guess
+from timefem.problems.optimal.equations import OptimalChain
+from timefem.problems.optimal.guess import first_guess
+from timefem.problems.optimal.mesh_sequence import optimality_element
+from timefem.problems.optimal.nonlinear_program import OptimalProgram
 
 M, D, T = 2.0, 3.0, 1.5
 
@@ -193,7 +193,7 @@ def test_derivatives_for_ipopt(element):
     optimality, system = optimality_element(problem, element)
     plan, mesh = ElementPlan(system, optimality), TimeMesh.uniform((0, T), 4)
     chain = OptimalChain(problem, plan, mesh, Scaling.of("full", system, optimality, 0, problem.z0))
-    nlp = _Nlp(chain, first_guess(problem, plan, mesh, None))
+    nlp = OptimalProgram(chain, first_guess(problem, plan, mesh, None))
     rng = np.random.default_rng(1)
     v, w = rng.standard_normal(nlp.n), rng.standard_normal(nlp.n_rows)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.mechanics import rotations
+from timefem.mechanics.bodies import rotations
 
 TIGHT = tf.Newton(tol_increment=1e-11)
 ANGLE = 0.3

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.solution.animation import Artists, film_times
-from timefem.solution.scene import make_scene
-from timefem.solution.snapshots import axes3d
-from timefem.solution.viewer import quaternions, viewer_page
+from timefem.solution.drawing.animation import Artists, film_times
+from timefem.solution.drawing.scene import make_scene
+from timefem.solution.drawing.snapshots import axes3d
+from timefem.solution.drawing.viewer import quaternions, viewer_page
 
 matplotlib.use("Agg")
 TIMES = np.linspace(0.0, 0.5, 6)

@@ -12,7 +12,7 @@ from tests.models import ROTATIONS, pendulum, spinning_box
 from timefem.mechanics.describe import build, describe
 from timefem.solution import check_writable, load
 from timefem.solution.solution import Solution
-from timefem.solvers.status import Status
+from timefem.status import Status
 
 FULL = [[5.0, 0.3, -0.2], [0.3, 6.0, 0.1], [-0.2, 0.1, 7.0]]
 
@@ -236,7 +236,7 @@ def test_failed_write_keeps_the_old_file(sol, tmp_path, monkeypatch, write):
     # each stops in the middle of the writing
     monkeypatch.setattr(h5py.File, "create_dataset", broken)
     monkeypatch.setattr("json.dump", broken)
-    monkeypatch.setattr("timefem.solution.export.np.column_stack", broken)
+    monkeypatch.setattr("timefem.solution.output.tables.np.column_stack", broken)
     with pytest.raises(KeyboardInterrupt):
         getattr(sol, write)(path)
     assert path.read_bytes() == old

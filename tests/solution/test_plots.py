@@ -8,8 +8,8 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 import timefem as tf
 from tests.models import pendulum, spinning_box
-from timefem.solution.boxes import box_size
-from timefem.solution.plots import FLOOR
+from timefem.solution.drawing.boxes import box_size
+from timefem.solution.drawing.plots import FLOOR
 
 matplotlib.use("Agg")
 

@@ -5,7 +5,7 @@ import pytest
 
 import timefem as tf
 from tests.models import ROTATIONS, pendulum, spinning_box
-from timefem.mechanics.rotations import matrix_from_quaternion
+from timefem.mechanics.bodies.rotations import matrix_from_quaternion
 
 ELEMENTS = [tf.MixedGalerkin(1), tf.MixedGalerkin(3), tf.MixedGalerkin(4, nodes="lobatto"),
             tf.BubnovGalerkin(2), tf.BubnovGalerkin(3, multipliers="continuous")]

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 import timefem as tf
 from tests.models import ROTATIONS, pendulum, spinning_box
-from timefem.elements import ElementPlan
+from timefem.elements.evaluation.plan import ElementPlan
 from timefem.errors import InputError, SingularMatrix, SolveError
-from timefem.solvers.chain import ChainLU
-from timefem.solvers.chain_system import ChainSystem
-from timefem.solvers.guess import first_iterate
-from timefem.solvers.job import Job
-from timefem.solvers.newton import Newton
+from timefem.problems.initial.guess import first_iterate
+from timefem.problems.initial.job import Job
+from timefem.solvers.equations.system import ChainSystem
+from timefem.solvers.linear.time_chain.lu import ChainLU
+from timefem.solvers.nonlinear.newton import Newton
 
 # Chains are (CSR matrix, column starts, row starts).
 

@@ -13,7 +13,7 @@ import pytest
 
 import timefem as tf
 from tests.models import pendulum, spinning_box
-from timefem.solvers.checkpoint import Checkpoint, Recorder, parse_every
+from timefem.problems.initial.checkpoint import Checkpoint, Recorder, parse_every
 
 WAYS = [(tf.MixedGalerkin(2), {"driver": "march"}), (tf.BubnovGalerkin(2), {"driver": "global"}),
         (tf.BubnovGalerkin(2, "continuous"), {"driver": "windows", "window": 6}),

@@ -118,7 +118,7 @@ def test_too_few_iterations(driver):
 
 @pytest.mark.parametrize("driver", ["windows", "global"])
 def test_a_guess_that_fails_keeps_what_there_is(driver, monkeypatch):
-    import timefem.solvers.guess as module
+    import timefem.problems.initial.guess as module
 
     initial_guess = module.initial_guess
 
@@ -136,7 +136,7 @@ def test_a_guess_that_fails_keeps_what_there_is(driver, monkeypatch):
 
 @pytest.mark.parametrize("driver", ["windows", "global"])
 def test_singular_tangent_is_reported(driver, monkeypatch):
-    from timefem.solvers.chain_system import ChainSystem
+    from timefem.solvers.equations.system import ChainSystem
 
     evaluate = ChainSystem.evaluate
 
@@ -197,7 +197,7 @@ def test_sksparse_refuses_hopeless_conditions():
 
 def test_automatic_windows():
     """They grow while Newton converges fast, and shrink when it does not or fails."""
-    from timefem.solvers.windows import WindowSize
+    from timefem.problems.initial.windows_driver import WindowSize
 
     size = WindowSize("auto", 2, 200)
     assert size.now == 64

@@ -5,7 +5,7 @@ import gc
 import numpy as np
 import pytest
 
-from timefem.solvers import memory
+from timefem.solvers.linear.time_chain import memory
 
 
 class Owner:

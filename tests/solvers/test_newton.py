@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.solvers.status import Status
+from timefem.status import Status
 
 
 def hanging(x):

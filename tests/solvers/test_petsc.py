@@ -71,7 +71,7 @@ def test_mumps_gets_more_workspace_when_it_asks():
 KEPT = """
 import numpy as np
 from types import SimpleNamespace
-from timefem.solvers.linear.petsc import Solver
+from timefem.solvers.linear.petsc.solver import Solver
 
 n = 6
 pattern = SimpleNamespace(indptr=np.arange(n + 1), indices=np.arange(n), column_starts=np.array([0, 3, n]),

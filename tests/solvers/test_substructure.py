@@ -8,7 +8,7 @@ import timefem as tf
 from tests.models import spinning_box
 from tests.solvers.test_chain import starts_of
 from timefem.errors import SingularMatrix, SolveError
-from timefem.solvers.slab import SlabLU
+from timefem.solvers.linear.time_chain.slab_lu import SlabLU
 
 NODE = 4
 ENDS = {  # columns and rows of the shared node on the left and on the right, and the rows of the nodes that are there
@@ -121,7 +121,7 @@ def test_transposed():
 
     pytest.importorskip("petsc4py", reason="PETSc is an extra")
     from tests.solvers.test_chain import galerkin
-    from timefem.solvers.linear.petsc import Solver
+    from timefem.solvers.linear.petsc.solver.solver import Solver
 
     rng = np.random.default_rng(5)
     matrix, columns, rows = galerkin(6, 5, 4, rng)
@@ -137,7 +137,7 @@ def test_needs_a_chain():
     from types import SimpleNamespace
 
     pytest.importorskip("petsc4py", reason="PETSc is an extra")
-    from timefem.solvers.linear.petsc import Solver
+    from timefem.solvers.linear.petsc.solver.solver import Solver
 
     pattern = SimpleNamespace(indptr=np.arange(4), indices=np.arange(3))
     with pytest.raises(tf.InputError, match="needs a matrix of a chain"):

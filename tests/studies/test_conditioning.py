@@ -12,9 +12,9 @@ from tests.models import ROTATIONS, pendulum, spinning_box
 from timefem import studies
 from timefem.assembly import Scaling, TimeMesh
 from timefem.cli import main
-from timefem.elements import ElementPlan
-from timefem.solvers.chain_system import ChainSystem
-from timefem.solvers.conditioning import name_unknown
+from timefem.elements.evaluation.plan import ElementPlan
+from timefem.solvers.equations.conditioning import name_unknown
+from timefem.solvers.equations.system import ChainSystem
 from timefem.studies import conditioning, multiplier_rank, unit_body
 
 MULTIPLIERS = ("continuous", "discontinuous")
@@ -180,7 +180,7 @@ def heavy_top():
 
 def test_forward_error_bounds_the_error_of_the_solution():
     """The estimate is within 1 % of the exact bound, and never below what roundings of the tangent do."""
-    from timefem.solvers.conditioning import EPS, forward_error
+    from timefem.solvers.equations.conditioning import EPS, forward_error
 
     problem, element = pendulum(t_end=0.5), tf.BubnovGalerkin(2)
     solution = tf.solve(problem, element, 10)

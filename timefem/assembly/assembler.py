@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..elements import ElementPlan
+from ..elements.evaluation.plan import ElementPlan
 from .pattern import ChainPattern
 
 
@@ -78,7 +78,7 @@ class Assembler:
 
     def _assemble(self, x, start, stop):
         """Unscaled residual of elements start, ..., stop - 1 at all dofs; their tangents are added to the data."""
-        from .assemble import assemble
+        from .assembly_loop import assemble
 
         p, c, r = self.pattern, self.plan.columns, self.plan.rows
         columns, rows = (slice(start * n.step, stop * n.step + n.n_node) for n in (c, r))

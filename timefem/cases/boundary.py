@@ -4,7 +4,7 @@ import numpy as np
 
 from ..mechanics import Pose, RayleighDissipation, Revolute, RigidBody, System
 from ..problems import BoundaryValueProblem
-from ..problems.end_state import EndState
+from ..problems.common.end_state import EndState
 from .cases import GRAVITY, box_inertia, define_problem
 
 HINGE = {"axis_a": (1, 0, 0), "axis_b": (1, 0, 0)}

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..mechanics import ControlTorque, Effort, Pose, Revolute, RigidBody, System
 from ..problems import OptimalControl
-from ..problems.end_state import EndState
+from ..problems.common.end_state import EndState
 from .cases import define_problem
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 
 from ..mechanics import ControlTorque, Pose, Revolute, RigidBody, Spherical, System
-from ..mechanics.outputs import PositionOutput
-from ..mechanics.point_mass import PointMass
-from ..mechanics.trajectories import Transfer
-from ..problems.inverse_dynamics import InverseDynamics
+from ..mechanics.bodies.point_mass import PointMass
+from ..mechanics.functions.trajectories import Transfer
+from ..mechanics.inversion.outputs import PositionOutput
+from ..problems.inverse.problem import InverseDynamics
 from .boundary import HINGE, about_x
 from .cases import GRAVITY, box_inertia, define_problem
 from .inverse import elastic_arm, trolley_crane

@@ -16,10 +16,10 @@ from ..mechanics import (
     RigidBody,
     System,
 )
-from ..mechanics.outputs import CoordinateOutput, FormulaOutput, PositionOutput
-from ..mechanics.time_functions import as_time_function
-from ..mechanics.trajectories import Transfer
-from ..problems.inverse_dynamics import InverseDynamics
+from ..mechanics.functions import as_time_function
+from ..mechanics.functions.trajectories import Transfer
+from ..mechanics.inversion.outputs import CoordinateOutput, FormulaOutput, PositionOutput
+from ..problems.inverse.problem import InverseDynamics
 from .cases import GRAVITY, box_inertia
 
 TROLLEY, LOAD, WINCH = 10.0, 100.0, 10.0  # masses [kg]; of the winch the inertia over the squared radius of its drum

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..mechanics import Pose, RigidBody, System, Torque
-from ..mechanics.quaternions import exponential, product
+from ..mechanics.bodies.quaternions import exponential, product
 from .cases import define_case
 
 INERTIA = (5.0, 5.0, 1.0)

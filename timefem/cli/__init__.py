@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from .. import __version__
 from ..errors import InputError, MissingBackend, RankError, SolveError
+from ..version import __version__
 from .listing import info, list_command
 from .model_files import check
 from .plot import plot

@@ -134,7 +134,7 @@ def _conserved(problem, element, n, axes):
 
 def _prepared(case, element, degree, points, as_json, as_csv, output):
     """The case and the time elements, after checks of all that can be checked beforehand."""
-    from ..solvers.communicator import launched_ranks
+    from ..parallel import launched_ranks
     from .ranks import check_output
 
     if as_json and as_csv:
@@ -159,8 +159,8 @@ def _name(case, rotation):
 
 
 def _key(problem, name):
-    from .. import __version__
     from ..studies.run import problem_key
+    from ..version import __version__
 
     return problem_key(problem, name) | {"version": __version__}
 

@@ -39,7 +39,7 @@ def case_to_study(name):
 
 def newton_settings(kind, given):
     """Newton's settings from the options given, None for the solver's own."""
-    from ..solvers.newton import Newton
+    from ..solvers.nonlinear.newton import Newton
 
     given = {name: value for name, value in given.items() if value is not None and value is not False}
     if kind == "initial":

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .. import __version__
+from ..version import __version__
 from .elements import element_facts, fitting_facts
 from .options import JSON
 from .report import backend_facts, backend_table, make_console, make_table, print_json, version_facts
@@ -20,7 +20,7 @@ def list_command(
     if elements:
         return _list_elements(as_json)
     from ..cases import CASES
-    from ..solvers.drivers import DRIVERS
+    from ..problems.initial.drivers import DRIVERS
 
     cases = {c.name: {"title": c.title, "description": c.description, "kind": c.kind, "t_end": c.t_end,
                       "n_elements": c.n_elements} for c in CASES.values()}

@@ -24,7 +24,7 @@ def plot(
     import numpy as np
 
     from ..solution import load
-    from ..solution.files import check_writable
+    from ..solution.output.atomic_write import check_writable
 
     output = output or os.path.splitext(path)[0] + ".png"
     sol = load(path)

@@ -6,11 +6,11 @@ import time
 from contextlib import contextmanager
 
 from ..errors import InputError
-from ..solvers.communicator import PATIENCE
+from ..parallel import PATIENCE
 
 
 def world():
-    from ..solvers import communicator
+    from .. import parallel as communicator
 
     return communicator.world() if communicator.launched_ranks() > 1 else None
 
@@ -37,7 +37,7 @@ def note(text):
 
 def check_output(path):
     """Raise InputError on all ranks when rank 0 cannot write there."""
-    from ..solution.files import check_writable
+    from ..solution.output.atomic_write import check_writable
 
     comm, message = world(), None
     if rank() == 0:

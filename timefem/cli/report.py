@@ -182,7 +182,7 @@ def _petsc_version():
 def make_console():
     from rich.console import Console
 
-    from ..solvers.communicator import launched_ranks
+    from ..parallel import launched_ranks
 
     # Open MPI gives ranks a terminal of its own, whose codes would go into files
     terminal = False if launched_ranks() > 1 else None

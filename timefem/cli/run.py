@@ -67,8 +67,8 @@ def run(
     or windows with --backend petsc shares the work among the ranks; for problems of other kinds --backend petsc does.
     """
     from ..cases import Case, find_case
-    from ..solution.files import check_savable
-    from ..solution.slab import SlabSolution
+    from ..solution.output.save import check_savable
+    from ..solution.slab_solution import SlabSolution
     from ..solvers.linear.base import check_backend
     from ..solving import solve
     from .following import follower

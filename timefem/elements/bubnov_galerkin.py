@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from .. import validate
 from .basis import LagrangeBasis
 from .element import Space, TimeElement
-from .nonholonomic import nonholonomic_values
+from .nonholonomic_terms import nonholonomic_values
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Point functions as machine code: CasADi expressions in, addresses out.
 
-:func:`timefem.kernels.intrinsic.call_kernel` calls them from Numba code; not imported here, because Numba is
+:func:`timefem.kernels.call.call_kernel` calls them from Numba code; not imported here, because Numba is
 slow to import.
 """
 

@@ -1,6 +1,11 @@
 """What moves: bodies, joints, forces and the system they make."""
 
-from .controls import Actuator, ControlForce, ControlTorque, Cost, Effort, GeneralizedControl
+from .bodies.generalized_body import GeneralizedBody
+from .bodies.generalized_system import GeneralizedPotential, GeneralizedSystem
+from .bodies.mass_properties import MassProperties
+from .bodies.point_mass import PointMass
+from .bodies.rigid import DirectorBody, QuaternionBody, RigidBody, RigidBodyBase
+from .bodies.states import CanonicalState, Coordinates, Pose
 from .forces import (
     Damper,
     Force,
@@ -13,10 +18,10 @@ from .forces import (
     TorsionalDamper,
     TorsionalSpring,
 )
-from .generalized import GeneralizedPotential, GeneralizedSystem
-from .generalized_body import GeneralizedBody
-from .groups import PartGroup
-from .inertia import MassProperties
+from .forces.actuators import Actuator, ControlForce, ControlTorque, Cost, Effort, GeneralizedControl
+from .functions import Constant, Formula, Ramp, Sine, Step, Table, TimeFunction, TrianglePulse
+from .functions.trajectories import Polynomial, Spline, Transfer
+from .inversion.outputs import AngleOutput, CoordinateOutput, FormulaOutput, Output, PositionOutput
 from .joints import (
     Constraint,
     Cylindrical,
@@ -33,17 +38,12 @@ from .joints import (
     Universal,
     Weld,
 )
-from .nonholonomic import MovingFrame, NonholonomicConstraint
-from .outputs import AngleOutput, CoordinateOutput, FormulaOutput, Output, PositionOutput
+from .joints.nonholonomic import MovingFrame, NonholonomicConstraint
+from .joints.rolling import KnifeEdge, NonTwisting, RollingDisc, RollingSphere
 from .part import Body, Part, Symbols
-from .point_mass import PointMass
-from .pose import CanonicalState, Coordinates, Pose
-from .rigid_body import DirectorBody, QuaternionBody, RigidBody, RigidBodyBase
-from .rolling import KnifeEdge, NonTwisting, RollingDisc, RollingSphere
+from .part_groups import PartGroup
 from .sympy_bridge import from_sympy
 from .system import System
-from .time_functions import Constant, Formula, Ramp, Sine, Step, Table, TimeFunction, TrianglePulse
-from .trajectories import Polynomial, Spline, Transfer
 
 __all__ = ["Body", "CanonicalState", "Constraint", "Cylindrical", "DirectorBody", "FixedPoint", "Frame", "Gravity",
            "Joint", "MassProperties", "Part", "PartGroup", "Planar", "PointMass", "Pose", "PrescribedAngle",

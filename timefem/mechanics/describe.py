@@ -5,7 +5,8 @@ from dataclasses import fields
 import numpy as np
 
 from ..errors import InputError
-from .controls import ControlForce, ControlTorque, GeneralizedControl
+from .bodies.point_mass import PointMass
+from .bodies.rigid import DirectorBody, QuaternionBody
 from .forces import (
     Damper,
     Force,
@@ -18,6 +19,9 @@ from .forces import (
     TorsionalDamper,
     TorsionalSpring,
 )
+from .forces.actuators import ControlForce, ControlTorque, GeneralizedControl
+from .functions import Constant, Ramp, Sine, Step, Table, TrianglePulse
+from .functions.trajectories import Polynomial, Spline, Transfer
 from .joints import (
     Cylindrical,
     FixedPoint,
@@ -31,13 +35,9 @@ from .joints import (
     Universal,
     Weld,
 )
-from .point_mass import PointMass
-from .redundancy import keep_constraints
-from .rigid_body import DirectorBody, QuaternionBody
-from .rolling import KnifeEdge, NonTwisting, RollingDisc, RollingSphere
+from .joints.rolling import KnifeEdge, NonTwisting, RollingDisc, RollingSphere
+from .redundancy.redundancy import keep_constraints
 from .system import System
-from .time_functions import Constant, Ramp, Sine, Step, Table, TrianglePulse
-from .trajectories import Polynomial, Spline, Transfer
 
 # Each class with the attributes that its constructor takes under the same names; a joint or force takes its
 # bodies first. A new part needs one line here.

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from .consistent import consistent
 from .part import Body
-from .pointwise import evaluate, pointwise
+from .point_functions import evaluate, pointwise
+from .redundancy.consistent_multipliers import consistent
 
 
 class StateValues:

@@ -5,7 +5,7 @@ from functools import lru_cache, reduce
 
 from .. import validate
 from ..errors import InputError, MissingBackend
-from .generalized import GeneralizedSystem
+from .bodies.generalized_system import GeneralizedSystem
 
 # SymPy class -> CasADi function, where the names differ; the same names stand for themselves
 SAME = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp",

@@ -8,9 +8,9 @@ import numpy as np
 from .. import validate
 from ..errors import InputError
 from .forces import Gravity
-from .groups import grouped
-from .names import Names, find_part
 from .part import Body, Part
+from .part_groups import grouped
+from .part_names import Names, find_part
 from .state_values import StateValues
 
 
@@ -25,7 +25,7 @@ class System(StateValues):
         Uniform gravitational acceleration [m/s^2] on every body.
     redundant : {"refuse", "drop"}
         What to do with constraints that repeat others: refuse to solve, or leave them out, as settled at the initial
-        state (see `timefem.mechanics.redundancy`).
+        state (see `timefem.mechanics.redundancy.redundancy`).
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """From the data of a model file to a `Model`."""
 
 from ..mechanics import MassProperties, PointMass, Pose, RigidBody, System
-from ..problems.initial_value import uncovered
+from ..problems.initial.problem import uncovered
 from .check import inspect
 from .document import Document
 from .entries import find, naming, value_of

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..mechanics.part import Body
-from ..mechanics.redundancy import redundant_rows
+from ..mechanics.redundancy.redundancy import redundant_rows
 from ..problems import InitialValueProblem
 from .problem import problem_facts
 

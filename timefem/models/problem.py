@@ -4,7 +4,7 @@ import numpy as np
 
 from ..mechanics import AngleOutput, CanonicalState, CoordinateOutput, Effort, Pose, PositionOutput
 from ..problems import BoundaryValueProblem, InitialValueProblem, InverseDynamics, OptimalControl, assemble
-from ..problems.end_state import EndState
+from ..problems.common.end_state import EndState
 from .entries import find, naming, value_of
 
 OUTPUTS = {"position": PositionOutput, "angle": AngleOutput, "coordinate": CoordinateOutput}

@@ -3,8 +3,8 @@
 from ..elements import BubnovGalerkin, MixedGalerkin
 from ..elements.schemes import SCHEMES
 from ..errors import InputError
-from ..solvers.newton import Newton
-from ..solvers.optimal import ITERATIONS
+from ..problems.optimal.mesh_sequence import ITERATIONS
+from ..solvers.nonlinear.newton import Newton
 
 ELEMENT = ("degree", "n_points", "nodes", "multipliers", "drop", "constraints")
 OWN = {"mg": ("constraints",), "bg": ("multipliers", "drop")}  # settings of one element only

@@ -1,9 +1,9 @@
 """What is asked: data only."""
 
-from .boundary import BoundaryValueProblem
-from .initial_state import assemble
-from .initial_value import InitialValueProblem
-from .inverse_dynamics import InverseDynamics
-from .optimal_control import OptimalControl
+from .boundary.problem import BoundaryValueProblem
+from .initial.consistent_state import assemble
+from .initial.problem import InitialValueProblem
+from .inverse.problem import InverseDynamics
+from .optimal.problem import OptimalControl
 
 __all__ = ["BoundaryValueProblem", "InitialValueProblem", "InverseDynamics", "OptimalControl", "assemble"]

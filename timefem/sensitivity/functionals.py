@@ -9,7 +9,7 @@ from ..elements import gauss_legendre
 from ..errors import InputError
 from ..mechanics import Body, Part, Symbols
 from ..mechanics.formula import call_vector, check_symbols
-from ..mechanics.pointwise import evaluate
+from ..mechanics.point_functions import evaluate
 
 
 class View:

@@ -3,9 +3,11 @@
 import numpy as np
 
 from ..assembly import Scaling, TimeMesh
-from ..elements import ElementBatch, ElementPlan
-from ..elements.derived import Derived, costate
-from ..elements.numbers import Contracted, Numbered, NumberPlaces, Numbers
+from ..elements.augmented.derived import Derived
+from ..elements.augmented.numbers import Contracted, Numbered, NumberPlaces, Numbers
+from ..elements.augmented.optimality import costate
+from ..elements.evaluation.batch import ElementBatch
+from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
 from ..solution import Solution
 from .functionals import Evaluated
@@ -34,7 +36,7 @@ class Linearization:
     """
 
     def __init__(self, solution):
-        from ..solvers.chain_system import ChainSystem
+        from ..solvers.equations.system import ChainSystem
 
         _check(solution)
         self.system, self.element = solution.system, solution.element

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import validate
-from ..elements.numbers import NumberPlaces
+from ..elements.augmented.numbers import NumberPlaces
 from ..errors import InputError
-from ..mechanics import DirectorBody, Gravity, Part, QuaternionBody, System, rotations
+from ..mechanics import DirectorBody, Gravity, Part, QuaternionBody, System
+from ..mechanics.bodies import rotations
 from ..problems import InitialValueProblem
 from .rules import derivative_of_own, differentiated
 

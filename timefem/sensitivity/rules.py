@@ -7,13 +7,13 @@ import numpy as np
 
 from ..errors import InputError
 from ..mechanics import Constraint, Gravity, NonholonomicConstraint, NonlinearSpring
+from ..mechanics.bodies.generalized_body import GeneralizedBody
+from ..mechanics.bodies.point_mass import PointMass
+from ..mechanics.bodies.rigid import DirectorBody, RigidBodyBase
 from ..mechanics.describe import PARTS
-from ..mechanics.generalized_body import GeneralizedBody
-from ..mechanics.point_mass import PointMass
-from ..mechanics.rigid_body import DirectorBody, RigidBodyBase
-from ..mechanics.time_functions import Constant, Formula, Ramp, Sine, Step, Table, TrianglePulse
-from ..mechanics.trajectories import Polynomial, Spline, Transfer
-from ..mechanics.unknowns import with_number
+from ..mechanics.functions import Constant, Formula, Ramp, Sine, Step, Table, TrianglePulse
+from ..mechanics.functions.trajectories import Polynomial, Spline, Transfer
+from ..mechanics.unknown_numbers import with_number
 
 LEVELS = 5  # of Richardson extrapolation
 FIRST_STEP = 0.02  # relative

@@ -6,11 +6,12 @@ as the constraints allow: else they follow by the smallest change in the metric 
 
 import numpy as np
 
-from ..elements.numbers import NumberPlaces
+from ..elements.augmented.numbers import NumberPlaces
 from ..errors import InputError
-from ..mechanics import Body, DirectorBody, QuaternionBody, Symbols, rotations
-from ..mechanics.pointwise import evaluate
-from ..problems.initial_state import _inverse_mass
+from ..mechanics import Body, DirectorBody, QuaternionBody, Symbols
+from ..mechanics.bodies import rotations
+from ..mechanics.point_functions import evaluate
+from ..problems.initial.consistent_state import _inverse_mass
 
 
 class Start:

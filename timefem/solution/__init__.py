@@ -1,6 +1,8 @@
 """Fields in time, invariants, files and plots."""
 
-from .files import check_writable, load, save
+from .output.atomic_write import check_writable
+from .output.load import load
+from .output.save import save
 from .solution import Solution
 
 __all__ = ["Solution", "check_writable", "load", "save"]

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..assembly import TimeMesh
 from ..errors import InputError
-from ..mechanics.redundancy import minimum_norm_multipliers
+from ..mechanics.redundancy.redundancy import minimum_norm_multipliers
 from .invariants import Invariants
 
 
@@ -73,7 +73,7 @@ class Solution(Invariants):
         In the order of `system.constraint_names`, gamma first. Redundant constraints that were dropped have none, and
         the kept ones carry their forces, unless `minimum_norm` is True: then the forces are shared out evenly among
         all constraints, in the order of `system.complete.constraint_names` (see `minimum_norm_multipliers` in
-        `timefem.mechanics.redundancy`).
+        `timefem.mechanics.redundancy.redundancy`).
         """
         values = self._interpolate(self.nodal_multipliers, self.element.multiplier.basis, t)
         return minimum_norm_multipliers(self.system, t, self(t), values) if minimum_norm else values
@@ -180,38 +180,38 @@ class Solution(Invariants):
     # ---- files, tables and plots
 
     def save(self, path):
-        """Write to an HDF5 file, to be read with `timefem.load(path)`; see `timefem.solution.files.save`."""
-        from .files import save
+        """Write to an HDF5 file, to be read with `timefem.load(path)`; see `timefem.solution.output.save.save`."""
+        from .output.save import save
 
         save(self, path)
 
     def to_csv(self, path, times=None):
-        """Write a table with one row per time; see `timefem.solution.export.to_csv`."""
-        from .export import to_csv
+        """Write a table with one row per time; see `timefem.solution.output.tables.to_csv`."""
+        from .output.tables import to_csv
 
         to_csv(self, path, times)
 
     def to_json(self, path=None, times=None):
-        """Write the same data as JSON, or return it as a dict; see `timefem.solution.export.to_json`."""
-        from .export import to_json
+        """Write the same data as JSON, or return it as a dict; see `timefem.solution.output.tables.to_json`."""
+        from .output.tables import to_json
 
         return to_json(self, path, times)
 
     def to_vtk(self, path, times=None):
-        """Write the motion for ParaView; see `timefem.solution.vtk.to_vtk`."""
-        from .vtk import to_vtk
+        """Write the motion for ParaView; see `timefem.solution.output.vtk.to_vtk`."""
+        from .output.vtk import to_vtk
 
         to_vtk(self, path, times)
 
     def to_xarray(self, times=None):
-        """The same data as an xarray Dataset; see `timefem.solution.summary.to_xarray`."""
-        from .summary import to_xarray
+        """The same data as an xarray Dataset; see `timefem.solution.output.summary.to_xarray`."""
+        from .output.summary import to_xarray
 
         return to_xarray(self, times)
 
     def summary(self):
         """Element, solver, errors and bodies as a table: text where it is printed, HTML in a notebook."""
-        from .summary import summarize
+        from .output.summary import summarize
 
         return summarize(self)
 
@@ -219,43 +219,43 @@ class Solution(Invariants):
         return self.summary()._repr_html_()
 
     def save_html(self, path, times=None, title=None):
-        """Write a page that plays the motion in a browser; see `timefem.solution.viewer.save_html`."""
-        from .viewer import save_html
+        """Write a page that plays the motion in a browser; see `timefem.solution.drawing.viewer.save_html`."""
+        from .drawing.viewer import save_html
 
         save_html(self, path, times, title)
 
     def animate(self, path=None, times=None, fps=25, traces=True):
-        """A film of the motion, .gif or .mp4; see `timefem.solution.animation.animate`."""
-        from .animation import animate
+        """A film of the motion, .gif or .mp4; see `timefem.solution.drawing.animation.animate`."""
+        from .drawing.animation import animate
 
         return animate(self, path, times, fps, traces)
 
     def plot_energy(self, ax=None):
-        """Energy over time; see `timefem.solution.plots.plot_energy`."""
-        from .plots import plot_energy
+        """Energy over time; see `timefem.solution.drawing.plots.plot_energy`."""
+        from .drawing.plots import plot_energy
 
         return plot_energy(self, ax)
 
     def plot_momentum(self, ax=None, kind="angular"):
-        """Angular or linear momentum over time; see `timefem.solution.plots.plot_momentum`."""
-        from .plots import plot_momentum
+        """Angular or linear momentum over time; see `timefem.solution.drawing.plots.plot_momentum`."""
+        from .drawing.plots import plot_momentum
 
         return plot_momentum(self, ax, kind)
 
     def plot_constraints(self, ax=None):
-        """Largest constraint residuals over time; see `timefem.solution.plots.plot_constraints`."""
-        from .plots import plot_constraints
+        """Largest constraint residuals over time; see `timefem.solution.drawing.plots.plot_constraints`."""
+        from .drawing.plots import plot_constraints
 
         return plot_constraints(self, ax)
 
     def plot_controls(self, ax=None):
-        """Controls over time; see `timefem.solution.plots.plot_controls`."""
-        from .plots import plot_controls
+        """Controls over time; see `timefem.solution.drawing.plots.plot_controls`."""
+        from .drawing.plots import plot_controls
 
         return plot_controls(self, ax)
 
     def plot_snapshots(self, times, body=None, ax=None, spacing=None):
-        """Bodies as boxes at chosen times; see `timefem.solution.snapshots.plot_snapshots`."""
-        from .snapshots import plot_snapshots
+        """Bodies as boxes at chosen times; see `timefem.solution.drawing.snapshots.plot_snapshots`."""
+        from .drawing.snapshots import plot_snapshots
 
         return plot_snapshots(self, times, body, ax, spacing)

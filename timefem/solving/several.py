@@ -5,11 +5,11 @@ import numpy as np
 from .. import validate
 from ..errors import InputError
 from ..problems import BoundaryValueProblem
-from ..problems.boundary_guess import interpolation
+from ..problems.boundary.guess import interpolation
 from ..progress import progress as progress_bar
-from ..solvers.homotopy import follow
-from ..solvers.status import Status
-from .dispatch import solve
+from ..solvers.nonlinear.homotopy import follow
+from ..status import Status
+from .solve import solve
 
 
 def solve_all(problem, element, n_elements=None, *, turns=1, guesses=(), mesh=None, same=1e-6, progress=None,

@@ -7,7 +7,8 @@ import numpy as np
 
 from .. import validate
 from ..assembly import Scaling, TimeMesh
-from ..elements import BubnovGalerkin, ElementPlan, MixedGalerkin, TimeElement
+from ..elements import BubnovGalerkin, MixedGalerkin, TimeElement
+from ..elements.evaluation.plan import ElementPlan
 from ..errors import IllConditioned, InputError, SolveError
 from ..problems import InitialValueProblem
 from ..solution import Solution
@@ -163,8 +164,8 @@ def _nodal_values(problem, element, mesh, trajectory, backend):
 
 
 def _tangent(plan, mesh, scale, backend, x):
-    from ..solvers.chain_system import ChainSystem
-    from ..solvers.communicator import world
+    from ..parallel import world
+    from ..solvers.equations.system import ChainSystem
     from .operators import DistributedTangent, Tangent
 
     if backend == "chain":
@@ -176,7 +177,7 @@ def _tangent(plan, mesh, scale, backend, x):
         from mpi4py import MPI
 
         comm = MPI.COMM_SELF
-    from ..solvers.distributed import DistributedChainSystem
+    from ..solvers.equations.distributed import DistributedChainSystem
 
     chain = DistributedChainSystem(plan, mesh, scale, comm)
     step = plan.columns.step

@@ -192,7 +192,7 @@ def convergence(problem, elements, n_elements=(50, 100, 200), *, reference="fine
 
 
 def _key(problem, name, arguments):
-    from .. import __version__
+    from ..version import __version__
 
     settings = {k: repr(v) for k, v in arguments.items()}
     return problem_key(problem, name) | {"version": __version__, "arguments": settings}

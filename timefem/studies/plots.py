@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import validate
 from ..errors import InputError
-from ..solution.plots import COLOURS, STYLES
+from ..solution.drawing.plots import COLOURS, STYLES
 
 MARKERS = "os^Dv<>P"
 PLACES = {"nodes": "-", "quadrature points": ":"}

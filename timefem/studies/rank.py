@@ -6,7 +6,8 @@ import numpy as np
 
 from .. import validate
 from ..assembly import Assembler, Scaling, TimeMesh
-from ..elements import ElementPlan, TimeElement
+from ..elements import TimeElement
+from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
 from .conditioning import _nodal_values
 
@@ -84,7 +85,7 @@ def multiplier_rank(problem, element, n_elements=(20, 40, 80), *, all_multiplier
 def _block(plan, mesh, scale, values, all_multipliers):
     import scipy.sparse as sp
 
-    from ..solvers.chain_system import initial_value_ends
+    from ..solvers.equations.system import initial_value_ends
 
     free, kept = initial_value_ends(plan, plan.element)
     if all_multipliers:

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..mechanics import Pose, RigidBodyBase
-from ..mechanics.rotations import matrix_from_quaternion
+from ..mechanics.bodies.rotations import matrix_from_quaternion
 
 SHIFT = 0.83  # of the size of the motion
 ANGLE = 1.1

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ...errors import InputError
 from ...mechanics import Body
-from ...mechanics.rigid_body import RigidBodyBase
+from ...mechanics.bodies.rigid import RigidBodyBase
 from ..discrete_gradient import gradient_at
 from ..increments import half, rotation_vector
 from ..one_step import OneStep

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from ...errors import InputError
 from ...mechanics import Body
-from ...mechanics.quaternions import exponential, product
-from ...mechanics.rigid_body import QuaternionBody
+from ...mechanics.bodies.quaternions import exponential, product
+from ...mechanics.bodies.rigid import QuaternionBody
 from ..one_step import OneStep, StepSymbols
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..nonholonomic import transposed_form, velocity_form
+from ..nonholonomic_terms import transposed_form, velocity_form
 from .quat_vi import QuatVI
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..nonholonomic import averaged, transposed_form, velocity_form
+from ..nonholonomic_terms import averaged, transposed_form, velocity_form
 from .emh import EMH
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
-from .. import rotations
+from ..bodies import rotations
 from ..part import Body, Part
 
 

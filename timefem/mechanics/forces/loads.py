@@ -3,7 +3,7 @@
 import numpy as np
 
 from ... import validate
-from ..time_functions import as_time_function, as_vector_function
+from ..functions import as_time_function, as_vector_function
 from .between import ForcePart
 
 

@@ -2,8 +2,8 @@
 
 from ...errors import InputError
 from ..formula import call, check_symbols, checked_names, idle_rows
-from ..formula_part import FormulaPart
 from ..part import Symbols
+from .formula_part import FormulaPart
 from .joint import Frame
 
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
+from ..bodies.rigid import RigidBodyBase
 from ..part import Part
-from ..rigid_body import RigidBodyBase
 
 
 class FixedPoint(Part):

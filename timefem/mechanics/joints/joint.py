@@ -7,10 +7,10 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
-from .. import rotations
+from ..bodies import rotations
+from ..bodies.point_mass import PointMass
+from ..bodies.rigid import RigidBodyBase
 from ..part import Part
-from ..point_mass import PointMass
-from ..rigid_body import RigidBodyBase
 
 
 class Frame(NamedTuple):

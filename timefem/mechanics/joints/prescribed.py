@@ -7,7 +7,7 @@ a cubic `Table` that covers the time span, or a formula.
 import numpy as np
 
 from ...errors import InputError
-from ..time_functions import as_time_function, as_vector_function
+from ..functions import as_time_function, as_vector_function
 from .joint import Joint, gap
 
 

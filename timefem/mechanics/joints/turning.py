@@ -1,7 +1,7 @@
 """Joints that hold a point: spherical, revolute, universal, weld."""
 
 from ...errors import InputError
-from ..rigid_body import RigidBodyBase
+from ..bodies.rigid import RigidBodyBase
 from .joint import Joint, across, gap, products
 
 GAP_NAMES = {False: ("gap, x", "gap, y", "gap, z"),

@@ -1,0 +1,123 @@
+"""Elements with unknown constants in time, so that unknown numbers are local in time."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...mechanics import Part, System
+from ...mechanics.redundancy.redundancy import keep_constraints
+from ..basis import LagrangeBasis
+from ..components import Components
+from ..element import Space
+from .derived import Derived
+
+
+class Carrier(Part):
+    """A part without bodies that carries the constants of a problem: it states that they do not change."""
+
+    def __init__(self, n):
+        self.n = n
+
+    @property
+    def kind(self):
+        return Carrier, self.n
+
+
+def with_carrier(system, element):
+    """The system with the `Carrier` that an element with constants needs; of other elements the system as it is."""
+    while isinstance(element, Derived) and not isinstance(element, WithConstants):
+        element = element.element
+    if not isinstance(element, WithConstants):
+        return system
+    if system.complete is not None:
+        return keep_constraints(with_carrier(system.complete, element), system.kept)
+    return System([*system.parts, Carrier(element.n)], redundant=system.redundant)
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Components of constants in time: n of them; the carrier sees all, every part the first `shared` ones and those
+    that stand for numbers of its own."""
+
+    n: int
+    shared: int = 0
+
+    def __call__(self, system):
+        parts, shared = {}, tuple(range(self.shared))
+        for part in system.parts:
+            seen = range(self.n) if isinstance(part, Carrier) else (*shared, *part.seen_constants)
+            parts.setdefault(part.kind, []).append(np.array(seen, dtype=int))
+        return Components(self.n, [np.array(parts[g.part.kind]) for g in system.groups])
+
+
+@dataclass(frozen=True)
+class WithConstants(Derived):
+    """An element with unknown constants: continuous fields whose rate is zero. The system needs a `Carrier`.
+
+    Unknown numbers so become local in time, and conditions that couple both ends become conditions at each end.
+
+    Parameters
+    ----------
+    element : TimeElement
+    n : int
+        Constants.
+    free_time : bool
+        The first one is the length of the time span over that of the mesh.
+    start : float
+        Where the mesh starts [s], for a free time.
+    """
+
+    n: int = 0
+    free_time: bool = False
+    start: float = 0.0
+
+    @property
+    def form(self):
+        return type(self), self.n, self.free_time, self.start, self.element.form
+
+    @property
+    def trial(self):
+        constants = Constants(self.n, int(self.free_time))
+        return self.element.trial | {"constants": Space(LagrangeBasis(1), True, constants)}
+
+    @property
+    def test(self):
+        return self.element.test | {"constants": Space(LagrangeBasis(0), False, Constants(self.n, int(self.free_time)))}
+
+    @property
+    def slots(self):
+        return (*self.element.slots, ("constants", "value"), ("constants", "rate"))
+
+    @property
+    def test_slots(self):
+        return (*self.element.test_slots, ("constants", "value"))
+
+    def density(self, s):
+        import casadi as ca
+
+        rows = list(self.element.density(s))
+        if self.free_time:
+            stretch = s.slots["constants", "value"][0]
+            rates = [v for (_, where), v in s.slots.items() if where == "rate"][:-1]
+            old = [*rates, s.t, s.h]
+            new = [*(r / stretch for r in rates), self.start + (s.t - self.start) * stretch, s.h * stretch]
+            rows = [stretch * r for r in ca.substitute([ca.SX(r) for r in rows], old, new)]
+        if s.part.unknown_numbers:
+            old = [s.parameters[i] for i in s.part.unknown_numbers]
+            new = ca.vertsplit(s.slots["constants", "value"])[int(self.free_time):]
+            rows = ca.substitute([ca.SX(r) for r in rows], old, new)
+        return [*rows, s.slots["constants", "rate"] if isinstance(s.part, Carrier) else ca.SX(0, 1)]
+
+    def cost(self, s):
+        """As `Controlled.cost`, in the stretched time."""
+        import casadi as ca
+
+        cost = ca.SX(self.element.cost(s))
+        if not self.free_time:
+            return cost
+        stretch = s.slots["constants", "value"][0]
+        return stretch * ca.substitute(cost, s.t, self.start + (s.t - self.start) * stretch)
+
+    def nodal_values(self, system, times, state, multipliers):
+        values = self.element.nodal_values(system, times, state, multipliers)
+        return [*values, np.ones((len(state), 2, self.n))]

@@ -1,0 +1,38 @@
+"""An element with a field of controls."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..basis import LagrangeBasis
+from ..element import Space
+from .derived import Derived
+
+
+@dataclass(frozen=True)
+class Controlled(Derived):
+    """An element with a field of controls, discontinuous, of the degree of its discontinuous multipliers."""
+
+    @property
+    def trial(self):
+        basis = LagrangeBasis(self.element.degree - 1, getattr(self.element, "nodes", "equidistant"))
+        return self.element.trial | {"controls": Space(basis, False, "controls")}
+
+    @property
+    def slots(self):
+        return (*self.element.slots, ("controls", "value"))
+
+    def cost(self, s):
+        """Integrand of the cost of one part; at the mean state where an element sees only its ends."""
+        if ("state", "value") in s.slots:
+            z = s.slots["state", "value"]
+        else:
+            z = (s.slots["state", "left"] + s.slots["state", "right"]) / 2
+        return s.part.cost(s.bodies_at(z), s.slots["controls", "value"])
+
+    def nodal_values(self, system, times, state, multipliers):
+        from ..components import components
+
+        n = components(system, ["controls"])["controls"].size
+        controls = np.zeros((len(state), self.trial["controls"].basis.n_shapes, n))
+        return [*self.element.nodal_values(system, times, state, multipliers), controls]

@@ -1,0 +1,85 @@
+"""An element that has what another one has, and more."""
+
+from dataclasses import dataclass
+
+from ..element import TimeElement
+
+
+@dataclass(frozen=True)
+class Derived(TimeElement):
+    """An element that has what another one has, and more.
+
+    Attributes
+    ----------
+    element : TimeElement
+    """
+
+    element: TimeElement
+
+    @property
+    def form(self):
+        return type(self), self.element.form
+
+    @property
+    def trial(self):
+        return self.element.trial
+
+    @property
+    def test(self):
+        return self.element.test
+
+    @property
+    def slots(self):
+        return self.element.slots
+
+    @property
+    def test_slots(self):
+        return self.element.test_slots
+
+    @property
+    def constraint_row_power(self):
+        return self.element.constraint_row_power
+
+    @property
+    def needs_inverse_mass(self):
+        return self.element.needs_inverse_mass
+
+    def symbols(self, part, element, sizes):
+        return self.element.symbols(part, element, sizes)
+
+    def check(self, system):
+        self.element.check(system)
+
+    def kept_multipliers(self, system):
+        return self.element.kept_multipliers(system)
+
+    def density(self, s):
+        return self.element.density(s)
+
+    def nodal_values(self, system, times, state, multipliers):
+        return self.element.nodal_values(system, times, state, multipliers)
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name == "element":
+            raise AttributeError(name)
+        return getattr(self.element, name)  # degree, n_points, order, drop
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+

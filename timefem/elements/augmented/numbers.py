@@ -1,0 +1,128 @@
+"""Elements that see numbers of the parts as a field, so that their residual can be differentiated by them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..basis import LagrangeBasis
+from ..components import Components
+from ..element import Space
+from .derived import Derived
+from .optimality import WithCostates, costate
+
+
+class NumberPlaces:
+    """The `own_parameters` of all parts of a system, one behind the other.
+
+    Attributes
+    ----------
+    size : int
+    values : ndarray, shape (size,)
+    start : dict
+        Part -> where its own start.
+    groups : list of ndarray of int, shape (n_parts, n_parameters)
+        Per group of the system, where the parameters of each part stand: its own, then those of its bodies.
+    """
+
+    def __init__(self, system):
+        own = [part.own_parameters for part in system.parts]
+        stops = np.cumsum([len(c) for c in own]).tolist()
+        self.size, self.values = stops[-1], np.concatenate(own)
+        self.start = {part: stop - len(c) for part, stop, c in zip(system.parts, stops, own, strict=True)}
+        members = {}
+        for part in system.parts:
+            sources = dict.fromkeys((part, *part.bodies))  # a body is its own body
+            members.setdefault(part.kind, []).append(np.concatenate(
+                [np.arange(self.start[p], self.start[p] + len(p.own_parameters)) for p in sources]))
+        self.groups = [np.array(members[g.part.kind]) for g in system.groups]
+
+
+class Numbers:
+    """Components of the numbers that are asked for; parts of one kind see the same of theirs.
+
+    Parameters
+    ----------
+    system : System
+    wanted : ndarray of int
+        Numbers asked for, as counted by `NumberPlaces`.
+
+    Attributes
+    ----------
+    places : ndarray of int
+        Number of each component.
+    values : ndarray
+    local : dict
+        Kind of part -> which of its parameters it sees as components.
+    """
+
+    def __init__(self, system, wanted):
+        numbers = NumberPlaces(system)
+        seen = [np.flatnonzero(np.isin(places, wanted).any(axis=0)) for places in numbers.groups]
+        chosen = [places[:, local] for places, local in zip(numbers.groups, seen, strict=True)]
+        self.places = np.unique(np.concatenate([c.ravel() for c in chosen]))
+        self.values = numbers.values[self.places]
+        self._components = Components(len(self.places), [np.searchsorted(self.places, c) for c in chosen])
+        self.local = {g.part.kind: tuple(local.tolist()) for g, local in zip(system.groups, seen, strict=True)}
+
+    def __call__(self, system):
+        return self._components
+
+    @property
+    def form(self):
+        return tuple(self.local.items())
+
+
+@dataclass(frozen=True)
+class Numbered(Derived):
+    """An element with a field of numbers, constant over it: its tangent has their derivatives too."""
+
+    numbers: Numbers
+
+    @property
+    def form(self):
+        return type(self), self.numbers.form, self.element.form
+
+    @property
+    def trial(self):
+        return self.element.trial | {"numbers": Space(LagrangeBasis(0), False, self.numbers)}
+
+    @property
+    def slots(self):
+        return (*self.element.slots, ("numbers", "value"))
+
+    def density(self, s):
+        import casadi as ca
+
+        rows = [ca.SX(r) for r in self.element.density(s)]
+        local = self.numbers.local[s.part.kind]
+        if not local:
+            return rows
+        return ca.substitute(rows, [s.parameters[i] for i in local], ca.vertsplit(s.slots["numbers", "value"]))
+
+
+@dataclass(frozen=True)
+class Contracted(WithCostates):
+    """Gradient of the residual times costates by numbers of the parts, as rows: no matrix is formed."""
+
+    numbers: Numbers
+    has_tangent = False
+
+    @property
+    def form(self):
+        return type(self), self.numbers.form, self.element.form
+
+    @property
+    def test(self):
+        return {"numbers": Space(LagrangeBasis(0), False, self.numbers)}
+
+    @property
+    def test_slots(self):
+        return (("numbers", "value"),)
+
+    def density(self, s):
+        import casadi as ca
+
+        total = sum((ca.dot(ca.SX(rows), s.slots[costate(name), where]) for (name, where), rows in
+                     zip(self.element.test_slots, self.element.density(s), strict=True) if rows.numel()), ca.SX(0))
+        local = list(self.numbers.local[s.part.kind])
+        return [ca.gradient(ca.SX(total), s.parameters)[local] if local else ca.SX(0, 1)]

@@ -1,0 +1,90 @@
+"""The optimality system of an element, and the integral of its cost."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..basis import LagrangeBasis
+from ..components import Components
+from ..element import Space
+from .derived import Derived
+
+
+@dataclass(frozen=True)
+class WithCostates(Derived):
+    """An element with a costate for each of its tests."""
+
+    @property
+    def trial(self):
+        costates = {costate(name): replace(space, dual=True) for name, space in self.element.test.items()}
+        return self.element.trial | costates
+
+    @property
+    def slots(self):
+        return (*self.element.slots, *((costate(name), where) for name, where in self.element.test_slots))
+
+
+@dataclass(frozen=True)
+class Optimality(WithCostates):
+    """The optimality system of an element whose residual is a side condition: the gradient of
+
+    `integral of cost + sum over tests (costate . residual density)`
+
+    by states, multipliers, controls and costates. Costates are the multipliers of the discrete equations: first
+    discretised, then optimised. The tangent is symmetric.
+    """
+
+    @property
+    def test(self):
+        return {name: replace(space, dual=not space.dual) for name, space in self.trial.items()}
+
+    @property
+    def test_slots(self):
+        return self.slots
+
+    def density(self, s):
+        import casadi as ca
+
+        total = self.element.cost(s)
+        for (name, where), rows in zip(self.element.test_slots, self.element.density(s), strict=True):
+            if rows.numel():
+                total += ca.dot(rows, s.slots[costate(name), where])
+        return [ca.gradient(ca.SX(total), v) if v.numel() else ca.SX(0, 1) for v in s.slots.values()]
+
+    def nodal_values(self, system, times, state, multipliers):
+        from ..components import components
+
+        values = self.element.nodal_values(system, times, state, multipliers)
+        sizes = components(system, [space.components for space in self.element.test.values()])
+        return [*values, *(np.zeros((len(state), space.basis.n_shapes, sizes[space.components].size))
+                           for space in self.element.test.values())]
+
+
+@dataclass(frozen=True)
+class Functional(Derived):
+    """The integral of the cost of an element over it, in the numbering of that element: one row."""
+
+    has_tangent = False
+
+    @property
+    def test(self):
+        return {"cost": Space(LagrangeBasis(0), False, _one)}
+
+    @property
+    def test_slots(self):
+        return (("cost", "value"),)
+
+    def density(self, s):
+        import casadi as ca
+
+        return [ca.SX(self.element.cost(s))]
+
+
+def _one(system):
+    """One component, of all parts together."""
+    return Components(1, [np.zeros((len(g.state_index), 1), int) for g in system.groups])
+
+
+def costate(name):
+    """Name of the field of costates of the tests called `name`."""
+    return f"costate of {name}"

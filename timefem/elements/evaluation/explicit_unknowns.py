@@ -1,0 +1,87 @@
+"""Unknowns that one row of an element gives as they are: `x = f(the others)`. Newton's method can do without them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .arrays import PART_ENTRIES, PART_GATHER, PART_GROUP, PART_ROWS
+
+
+class Explicit(NamedTuple):
+    """Explicit unknowns of an element, `coefficients x + (the row with x = 0) = 0`, and what is left: the core.
+
+    Attributes
+    ----------
+    rows, columns : ndarray of int
+        Row and dof of each explicit unknown.
+    coefficients : ndarray
+        Without the factor h that all rows have.
+    core_rows, core_columns : ndarray of int
+        The other rows, and the other unknown dofs.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+    coefficients: np.ndarray
+    core_rows: np.ndarray
+    core_columns: np.ndarray
+
+
+def explicit_unknowns(element_plan):
+    """The `Explicit` of an `ElementPlan`.
+
+    An unknown is explicit when it enters one row only, in all parts of a kind alike, with a constant coefficient, and
+    when that row has no other explicit unknown. Only elements with one point and constant tests are looked at.
+    """
+    plan, n_node, n_local = element_plan.arrays, element_plan.columns.n_node, element_plan.columns.n_local
+    rows, columns = element_plan.tangent_rows, element_plan.tangent_columns
+    coefficients = _coefficients(element_plan)
+    candidate = np.isfinite(coefficients) & (coefficients != 0) & (columns >= n_node)
+    candidate &= np.bincount(columns, minlength=n_local)[columns] == 1
+    alone = np.bincount(rows[candidate], minlength=plan.n_rows)[rows] == 1
+    explicit = candidate & alone
+    changed = explicit.any()
+    while changed:  # until all parts of each kind agree
+        before = explicit.sum()
+        for rows_seen, dofs_seen in _seen(element_plan):
+            explicit &= ~np.isin(rows, _in_part(rows_seen, rows[explicit]))
+            explicit &= ~np.isin(columns, _in_part(dofs_seen, columns[explicit]))
+        changed = explicit.sum() < before
+    return Explicit(rows[explicit], columns[explicit], coefficients[explicit],
+                    np.setdiff1d(np.arange(plan.n_rows), rows[explicit]),
+                    np.setdiff1d(np.arange(n_node, n_local), columns[explicit]))
+
+
+def _coefficients(element_plan):
+    """Value over h of each tangent entry that is constant and taken at one shape function; NaN of others."""
+    plan = element_plan.arrays
+    values = np.zeros(len(element_plan.tangent_rows))
+    if len(plan.points) != 1 or np.any(plan.tests[:, 1:] != [1, 0]):
+        return np.full_like(values, np.nan)
+    plain = (plan.slots[:, 1] == 1) & (plan.slots[:, 2] == 0) & (plan.tables[plan.slots[:, 0]] == 1)
+    for number, kernel in enumerate(element_plan.point_kernels):
+        members = np.flatnonzero(plan.parts[:, PART_GROUP] == number)
+        for m, ((_, slot, _, _), constant) in enumerate(zip(kernel.entries, kernel.constants[sum(kernel.n_rows):],
+                                                            strict=True)):
+            blocks = plan.entry_targets[plan.parts[members, PART_ENTRIES] + m]
+            for ij in range(plan.slots[slot, 1]):
+                values[blocks + ij] += constant if plain[slot] else np.nan
+    return values
+
+
+def _seen(element_plan):
+    """Per kind of part: rows to which its parts add something, and dofs that they see, shapes (n_parts, n)."""
+    plan = element_plan.arrays
+    for number, kernel in enumerate(element_plan.point_kernels):
+        members = np.flatnonzero(plan.parts[:, PART_GROUP] == number)
+        nonzero = np.flatnonzero(np.array(kernel.constants[:sum(kernel.n_rows)]) != 0)
+        n_dofs = int((np.array(kernel.n_inputs, int) * plan.slots[:, 1]).sum())
+        yield (plan.row_targets[plan.parts[members, PART_ROWS][:, None] + nonzero],
+               plan.gather[plan.parts[members, PART_GATHER][:, None] + np.arange(n_dofs)])
+
+
+def _in_part(places, chosen):
+    """Those of the chosen that stand in a column of `places` with others that are not chosen."""
+    there = np.isin(places, chosen)
+    partly = there.any(axis=0) & ~there.all(axis=0)
+    return places[:, partly][there[:, partly]]

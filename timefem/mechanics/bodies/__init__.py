@@ -1,0 +1,1 @@
+"""Bodies: point masses, rigid bodies, bodies by formulas; their states and mass properties."""

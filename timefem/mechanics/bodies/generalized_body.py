@@ -1,0 +1,276 @@
+"""Bodies given by formulas: kinetic energy and constraints in generalized coordinates."""
+
+import numpy as np
+
+from ... import validate
+from ...errors import InputError
+from ..formula import Same, call, call_vector, check_symbols, checked_names, idle_rows, with_time
+from ..part import Body
+from .states import CanonicalState, Coordinates
+
+LARGEST = 12  # coordinates, for a mass matrix that varies: the derivatives of its inverse are compiled, in 1 s for 8
+ALTERNATIVES = ("its inverse is needed. Choose coordinates that leave no direction without mass, or constraints, "
+                "independent of the time, that rule such directions out: EML() then takes it as it is, and other "
+                "elements with regularize=True")
+
+
+class GeneralizedBody(Body):
+    """What moves in a `GeneralizedSystem`: `n` coordinates with `T = 1/2 v.M(q) v`, and constraints.
+
+    In Hamiltonian form `p = M v` and `T = 1/2 p.M^-1 p`. A constant M is inverted in numbers, which enter as
+    parameters; one that depends on q is factored in symbols, L D L^T, which keeps its zeros. It can stand in a
+    `System` next to other bodies; `Constraint` joins them. Parameters and errors: see `GeneralizedSystem`.
+
+    Attributes
+    ----------
+    constant_mass : bool
+        Whether M does not depend on q.
+    has_inverse_mass : bool
+        False for a singular M without `regularize`: for elements with velocities of their own, such as EML. Momenta at
+        given times still yield velocities, by the regularised M.
+    mass_scale : ndarray, shape (n,)
+        Size of the mass matrix per coordinate, for scaling.
+    """
+
+    def __init__(self, n, kinetic, constraints=None, parameters=(), names=None, mass_scale=None, regularize=False,
+                 name=None):
+        import casadi as ca
+
+        self.name = name
+        self.n_q = validate.integer(f"{self._title}: n", n, minimum=1)
+        self.formula_parameters = validate.array(f"{self._title}: parameters", parameters, (None,))
+        self._formulas = Same(kinetic), Same(constraints)
+        q, v, t, c, w = self._symbols()
+        phi = self._constraints(constraints, q, c, t)
+        self._phi = ca.Function("constraints", [q, t, c], [phi, ca.jacobian(phi, q)])
+        self.constraint_names = checked_names(self._title, names, phi.numel())
+        mass = self._mass_of(kinetic, q, v, c)
+        diagonal = self._constant_diagonal(mass, q, c)
+        self.has_inverse_mass = regularize is not False or not self._always_singular(mass, q, c)
+        if not self.has_inverse_mass and phi.numel() and not ca.depends_on(phi, t):
+            regularize = True
+        weight = self._weight(regularize, diagonal, phi, t)
+        if self.regularized:
+            gradient = ca.jacobian(phi, q)
+            mass += w * gradient.T @ gradient
+            diagonal = self._constant_diagonal(mass, q, ca.vertcat(c, w), [*self.formula_parameters, weight])
+        self._mass = ca.Function("mass", [q, ca.vertcat(c, w)], [mass])
+        self.own_parameters = np.array([*self.formula_parameters, weight])
+        self.mass_scale = np.where(diagonal > 0, diagonal, 1.0)
+        if mass_scale is not None:
+            self.mass_scale = validate.array(f"{self._title}: mass_scale", mass_scale, (self.n_q,))
+            if np.any(self.mass_scale <= 0):
+                raise InputError(f"{self._title}: mass_scale must be positive")
+        self._prepare_inverse(mass, q)
+
+    @property
+    def _title(self):
+        return "GeneralizedSystem" + (f" {self.name!r}" if self.name else "")
+
+    def __repr__(self):
+        name = f", name={self.name!r}" if self.name else ""
+        return f"GeneralizedBody(n={self.n_q}, {len(self.constraint_names)} constraints{name})"
+
+    # ---- reading the formulas
+
+    def _symbols(self):
+        import casadi as ca
+
+        n = self.n_q
+        return (ca.SX.sym("q", n), ca.SX.sym("v", n), ca.SX.sym("t"), ca.SX.sym("c", len(self.formula_parameters)),
+                ca.SX.sym("w"))
+
+    def _constraints(self, constraints, q, c, t):
+        import casadi as ca
+
+        if constraints is None:
+            return ca.SX(0, 1)
+        title = f"{self._title}: constraints"
+        phi = call_vector(title, constraints, *with_time(constraints, q, c, t))
+        check_symbols(title, phi, q, c, t)
+        idle = idle_rows(ca.jacobian(phi, q))
+        if idle:
+            raise InputError(f"{title}: number {idle[0] + 1} does not depend on the coordinates; remove it")
+        return phi
+
+    def _mass_of(self, kinetic, q, v, c):
+        """M(q) of a kinetic energy that is checked to be 1/2 v.M v."""
+        import casadi as ca
+
+        title = f"{self._title}: kinetic"
+        energy = call(title, kinetic, 1, q, v, c)
+        check_symbols(title, energy, q, v, c)
+        mass, gradient = ca.hessian(energy, v)
+        if ca.depends_on(mass, v):
+            raise InputError(f"{title} must be quadratic in the velocities v, but its second derivatives depend on v")
+        at_rest = [ca.simplify(ca.substitute(x, v, ca.SX.zeros(self.n_q))) for x in (energy, gradient)]
+        for what, value, remedy in zip(("part without v", "linear part"), at_rest,
+                                       ("add it to the potential with the opposite sign",
+                                        "such gyroscopic terms are not supported"), strict=True):
+            if not value.is_zero():
+                raise InputError(f"{title} must be quadratic in the velocities v, but has a {what}; {remedy}")
+        self._kinetic = ca.Function("kinetic", [q, v, c], [energy])
+        mass = ca.sparsify(mass)
+        missing = np.flatnonzero(~np.array(ca.DM(mass.sparsity(), 1)).any(axis=1))
+        self._massless = [f"q[{i}]" for i in missing]
+        return mass
+
+    def _always_singular(self, mass, q, c):
+        """Whether M is singular, for one that depends on q at some place in general position."""
+        import casadi as ca
+
+        place = np.random.default_rng(0).uniform(0.1, 1, self.n_q)
+        value = np.array(ca.Function("mass", [q, c], [ca.densify(mass)])(place, self.formula_parameters))
+        return np.isfinite(value).all() and abs(_smallest(value)) < 1e-12
+
+    def _constant_diagonal(self, mass, q, c, values=None):
+        """Diagonal of M, with zeros where it depends on q."""
+        import casadi as ca
+
+        diagonal = ca.vertcat(*(0 if ca.depends_on(m, q) else m for m in ca.vertsplit(ca.diag(mass))))
+        function = ca.Function("diagonal", [c], [ca.densify(ca.SX(diagonal))])
+        return np.array(function(self.formula_parameters if values is None else values)).ravel()
+
+    def _weight(self, regularize, diagonal, phi, t):
+        """Weight of the squared rates of the constraints in the kinetic energy; zero without them."""
+        import casadi as ca
+
+        self.regularized = regularize is not False
+        if not self.regularized:
+            return 0.0
+        if not phi.numel() or ca.depends_on(phi, t):
+            raise InputError(f"{self._title}: regularize needs constraints that do not depend on the time")
+        if regularize is not True:
+            return validate.real(f"{self._title}: regularize", regularize, positive=True)
+        return diagonal.max() if diagonal.max() > 0 else 1.0
+
+    # ---- the inverse of the mass matrix
+
+    def _prepare_inverse(self, mass, q):
+        import casadi as ca
+
+        if ca.sprank(mass) < self.n_q:
+            self._refuse_mass("is singular")
+        self.constant_mass = not ca.depends_on(mass, q)
+        if not self.constant_mass:
+            if self.n_q > LARGEST:
+                raise InputError(f"{self._title}: a mass matrix that depends on q is inverted in symbols, for at most "
+                                 f"{LARGEST} coordinates, not {self.n_q}; split the system into several bodies")
+            return
+        value = self._checked_mass(np.zeros(self.n_q))
+        # the inverse is full within each set of coordinates that M couples, and zero elsewhere
+        from scipy.sparse.csgraph import connected_components
+
+        _, component = connected_components(np.array(ca.DM(mass.sparsity(), 1)))
+        self._pattern = np.nonzero(component[:, None] == component)
+        inverse = np.linalg.inv(value)
+        self.own_parameters = np.append(self.own_parameters, ((inverse + inverse.T) / 2)[self._pattern])
+
+    def kinetic_energy(self, q, p, c):
+        import casadi as ca
+
+        first = len(self.formula_parameters) + 1
+        if self.constant_mass:
+            inverse = ca.SX(self.n_q, self.n_q)
+            for k, (i, j) in enumerate(zip(*self._pattern, strict=True)):
+                inverse[int(i), int(j)] = c[first + k]
+            return ca.dot(p, inverse @ p) / 2
+        # 1/2 |D^-1/2 L^-1 p|^2 with M = L D L^T, column by column; M is positive definite, so no pivots are needed
+        m, y, energy = self._mass(q, c[:first]), ca.vertsplit(p), 0
+        for j in range(self.n_q):
+            energy += y[j] ** 2 / m[j, j] / 2
+            below = [i for i in range(j + 1, self.n_q) if not m[i, j].is_zero()]
+            for i in below:
+                factor = m[i, j] / m[j, j]
+                y[i] -= factor * y[j]
+                for k in below:
+                    if k <= i:
+                        m[i, k] -= factor * m[k, j]
+        return energy
+
+    def kinetic_of_velocity(self, q, v, c):
+        """The formula itself, without what `regularize` adds."""
+        return self._kinetic(q, v, c[:len(self.formula_parameters)])
+
+    @property
+    def n_increments(self):
+        return None if self.constraint_names else self.n_q
+
+    def moved(self, q, u):
+        return q + u
+
+    def null_space(self, q):
+        import casadi as ca
+
+        return ca.SX.eye(self.n_q)
+
+    def mass_matrix(self, q):
+        """Mass matrix, of the regularised kinetic energy where asked for, shape (..., n) -> (..., n, n)."""
+        q = np.asarray(q, float)
+        n, c = self.n_q, self.own_parameters[:len(self.formula_parameters) + 1]
+        if not q.size:
+            return np.zeros((*q.shape, n))
+        points = q.reshape(-1, n)
+        values = np.array(self._mass.map(len(points))(points.T, np.tile(c[:, None], len(points))))
+        return values.reshape(n, -1, n).swapaxes(0, 1).reshape(*q.shape, n)
+
+    def _checked_mass(self, q):
+        """M(q) at one place, refused when it cannot be inverted."""
+        where = "" if self.constant_mass else f" at q = {q.tolist()}"
+        mass = self.mass_matrix(q)
+        if not np.all(np.isfinite(mass)):
+            raise InputError(f"{self._title}: the mass matrix is not finite{where}")
+        smallest = _smallest(mass)
+        if smallest < 1e-12:
+            self._refuse_mass(("is singular" if smallest > -1e-12 else "is not positive definite") + where)
+        return mass
+
+    def _refuse_mass(self, fault):
+        which = f" ({', '.join(self._massless)} without kinetic energy)" if self._massless else ""
+        if self.regularized:
+            raise InputError(f"{self._title}: the mass matrix {fault} even with the rates of the constraints: some "
+                             f"motion has no mass and no constraint; give it one or the other")
+        raise InputError(f"{self._title}: the mass matrix {fault}{which}, and {ALTERNATIVES}")
+
+    # ---- what a body offers
+
+    @property
+    def kind(self):
+        return ("generalized", self.n_q, *self._formulas, len(self.formula_parameters), self.regularized)
+
+    def constraints(self, s):
+        return self._phi(s.q[0], s.t, s.own[:len(self.formula_parameters)])[0]
+
+    def state(self, value, t=0.0):
+        """Coordinates and momenta, two arrays of length n, of `Coordinates` or a `CanonicalState` at the time `t`.
+
+        Raises
+        ------
+        InputError
+            For another type or length; when the mass matrix is singular there, or the constraints are dependent.
+        """
+        if not isinstance(value, Coordinates | CanonicalState):
+            raise InputError(f"{self._title}: the state must be given as Coordinates(q, v), not {value!r}")
+        if len(value.q) != self.n_q:
+            raise InputError(f"{self._title}: q must have length {self.n_q}, not {len(value.q)}")
+        mass = self._checked_mass(value.q)
+        if self.constraint_names:
+            gradient = np.array(self._phi(value.q, t, self.formula_parameters)[1])
+            # masses and units taken out: G M^-1/2, rows of unit length
+            gradient = np.linalg.solve(np.linalg.cholesky(mass), gradient.T).T
+            size = np.linalg.norm(gradient, axis=1, keepdims=True)
+            gradient /= np.where(size > 0, size, 1.0)
+            if np.linalg.matrix_rank(gradient, 1e-10) < len(gradient):
+                raise InputError(f"{self._title}: the constraints are dependent at the initial state; remove those "
+                                 f"that repeat others")
+        return value.q, mass @ value.v if isinstance(value, Coordinates) else value.p
+
+    def velocity(self, q, p):
+        """Velocities `qdot = M^-1 p`, shape (..., n)."""
+        return np.linalg.solve(self.mass_matrix(q), np.asarray(p, float)[..., None])[..., 0]
+
+
+def _smallest(mass):
+    """Smallest eigenvalue of a mass matrix, without the units of its coordinates."""
+    root = np.sqrt(np.maximum(np.diag(mass), 0))
+    return np.linalg.eigvalsh(mass / np.outer(*[np.where(root > 0, root, 1.0)] * 2))[0]

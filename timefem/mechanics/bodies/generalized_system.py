@@ -1,0 +1,113 @@
+"""Systems given by formulas: kinetic energy, potential and constraints in generalized coordinates."""
+
+from ...errors import InputError
+from ..formula import Same, call, check_symbols, with_time
+from ..part import Part
+from ..system import System
+from .generalized_body import GeneralizedBody
+from .states import CanonicalState, Coordinates
+
+
+class GeneralizedPotential(Part):
+    """Potential V(q, t) of a `GeneralizedBody`, by a formula with the parameters of the body."""
+
+    def __init__(self, body, potential, name=None):
+        import casadi as ca
+
+        if not isinstance(body, GeneralizedBody):
+            raise InputError(f"GeneralizedPotential: body must be a GeneralizedBody, not {body!r}")
+        self.bodies, self.name, self._formula = (body,), name, Same(potential)
+        q, _, t, c, _ = body._symbols()
+        title = "GeneralizedSystem: potential"
+        value = call(title, potential, 1, *with_time(potential, q, c, t))
+        check_symbols(title, value, q, c, t)
+        self._potential = ca.Function("potential", [q, t, c], [value])
+
+    @property
+    def kind(self):
+        return "generalized potential", self._formula, self.bodies[0].kind
+
+    def energy(self, s):
+        return self._potential(s.q[0], s.t, s.bodies[0][:len(self.bodies[0].formula_parameters)])
+
+
+class GeneralizedSystem(System):
+    """A mechanical system given by its energies and constraints in `n` generalized coordinates.
+
+    `H = 1/2 p.M(q)^-1 p + V(q, t)` with `p = M v`, and constraints `Phi(q, t) = 0` (index 2, GGL, as for bodies).
+    The mass matrix may depend on q (n at most 12 then; to compile a full one takes about a second for n = 8, and ten
+    for n = 12). It must be positive definite, or at least on motions that the constraints allow: then EML and its
+    reductions take it, and other elements with `regularize`. There are no positions and
+    momenta in space: a solution has `coordinates`, `velocity`, `energy` and `constraints`.
+
+    Parameters
+    ----------
+    n : int
+        Number of coordinates.
+    kinetic : callable
+        `kinetic(q, v, c)` -> T [J], quadratic in v, in CasADi symbols: q and v of shape (n,), parameters c of shape
+        (n_parameters,).
+    potential : callable, optional
+        `potential(q, c)` or `potential(q, c, t)` -> V [J].
+    constraints : callable, optional
+        `constraints(q, c)` or `constraints(q, c, t)` -> expressions (list or vector) that are zero.
+    parameters : array_like, shape (n_parameters,)
+        Numbers that enter the formulas. Systems with the very same functions share compiled kernels.
+    names : sequence of str, optional
+        One per constraint, for messages.
+    mass_scale : array_like, shape (n,), optional
+        Size of the mass matrix per coordinate, for the scaling of linear systems. Default: diagonal entries of M that
+        do not depend on q, and 1 for the others.
+    regularize : bool or float
+        Redundant coordinates can have a singular M, although the constraints leave no motion without mass. Then
+        `w/2 |dPhi/dt|^2` is added to T, with M + w G^T G, G = dPhi/dq, in place of M (as J0 does for quaternions).
+        The term and its gradient vanish where dPhi/dt = 0, so that the motion, the momenta p = M v and the
+        multipliers stay exactly as they are. A number is the weight w; True takes the largest constant diagonal
+        entry of M, or 1. For constraints that do not depend on the time.
+    name : str, optional
+        Of its only body.
+
+    Raises
+    ------
+    InputError
+        For wrong numbers; for functions that fail, return something else or contain foreign symbols; for a kinetic
+        energy that is not quadratic in v; for a motion without mass that no constraint rules out. At the initial state:
+        when the mass matrix is singular there, or the constraints are dependent.
+
+    Examples
+    --------
+    >>> import casadi, timefem as tf
+    >>> pendulum = tf.GeneralizedSystem(1, lambda q, v, c: c[0] * c[1]**2 * v[0]**2 / 2,
+    ...                                 lambda q, c: -9.81 * c[0] * c[1] * casadi.cos(q[0]), parameters=[2.0, 0.5])
+    >>> problem = tf.InitialValueProblem(pendulum, tf.Coordinates(q=[1.0], v=[0.0]), (0, 1))
+    """
+
+    def __init__(self, n, kinetic, potential=None, constraints=None, parameters=(), names=None, mass_scale=None,
+                 regularize=False, name=None):
+        body = GeneralizedBody(n, kinetic, constraints, parameters, names, mass_scale, regularize, name)
+        super().__init__([body] + ([] if potential is None else [GeneralizedPotential(body, potential)]))
+
+    def find(self, body=None):
+        """The only body, also for None."""
+        return self.bodies[0] if body is None else super().find(body)
+
+
+def canonical_states(system, state, t):
+    """The states that a user gave, with a `CanonicalState` for each `GeneralizedBody`; see `InitialValueProblem`.
+
+    Raises
+    ------
+    InputError
+        As `GeneralizedBody.state`; when a `GeneralizedBody` is left out, for it has no reference position.
+    """
+    generalized = [body for body in system.bodies if isinstance(body, GeneralizedBody)]
+    if isinstance(state, Coordinates | CanonicalState) and len(system.bodies) == 1:
+        state = {system.bodies[0]: state}
+    if not generalized or not isinstance(state, dict):
+        return state
+    state = {system.find(body): value for body, value in state.items()}
+    for body in generalized:
+        if body not in state:
+            raise InputError(f"state of {system.label(body)} is missing: give it as Coordinates(q, v)")
+        state[body] = CanonicalState(*body.state(state[body], t))
+    return state

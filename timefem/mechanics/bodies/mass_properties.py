@@ -1,0 +1,124 @@
+"""Mass, centre and inertia of simple solids, and of bodies composed of them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import validate
+from ...errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class MassProperties:
+    """Mass, inertia and centre of mass of a rigid body.
+
+    `a + b` is the body composed of both, in their common reference frame. `RigidBody(p.mass, p.inertia)` makes a
+    body whose origin is the centre of mass, with axes parallel to the reference frame.
+
+    Parameters
+    ----------
+    mass : float
+        Mass [kg].
+    inertia : array_like, shape (3, 3) or (3,)
+        Inertia about the centre of mass, in the axes of the reference frame [kg m^2]; three values are its diagonal.
+    centre : array_like, shape (3,)
+        Centre of mass in the reference frame [m].
+
+    Raises
+    ------
+    InputError
+        For a mass, dimension or density that is not positive, or an inertia that is not a symmetric matrix.
+    """
+
+    mass: float
+    inertia: Any
+    centre: Any = (0.0, 0.0, 0.0)
+
+    def __post_init__(self):
+        object.__setattr__(self, "mass", validate.real("mass", self.mass, positive=True))
+        object.__setattr__(self, "centre", validate.array("centre", self.centre, (3,)))
+        inertia = np.diag(validate.array("inertia", self.inertia, (3,))) if np.shape(self.inertia) == (3,) \
+            else validate.array("inertia", self.inertia, (3, 3))
+        if np.abs(inertia - inertia.T).max() > 1e-12 * np.abs(inertia).max():
+            raise InputError("inertia must be symmetric")
+        object.__setattr__(self, "inertia", inertia)
+
+    @classmethod
+    def cuboid(cls, length, width, height, density):
+        """Cuboid with edges [m] along e1, e2, e3 and density [kg/m^3]; the origin is its centre."""
+        l, b, h, rho = _positive(length=length, width=width, height=height, density=density)
+        m = rho * l * b * h
+        return cls(m, m / 12 * np.array([b**2 + h**2, l**2 + h**2, l**2 + b**2]))
+
+    @classmethod
+    def cylinder(cls, radius, height, density):
+        """Solid cylinder with axis e3 [m] and density [kg/m^3]; the origin is its centre."""
+        r, h, rho = _positive(radius=radius, height=height, density=density)
+        m = rho * np.pi * r**2 * h
+        across = m * (3 * r**2 + h**2) / 12
+        return cls(m, [across, across, m * r**2 / 2])
+
+    @classmethod
+    def cone(cls, radius, height, density):
+        """Solid circular cone [m] with density [kg/m^3]; the origin is its tip, the base lies at +height e3.
+
+        The centre of mass is at 3/4 height e3; about it J1 = J2 = 3/80 m (4 r^2 + h^2), J3 = 3/10 m r^2.
+        """
+        r, h, rho = _positive(radius=radius, height=height, density=density)
+        m = rho * np.pi * r**2 * h / 3
+        across = 3 * m * (4 * r**2 + h**2) / 80
+        return cls(m, [across, across, 3 * m * r**2 / 10], [0, 0, 3 * h / 4])
+
+    @classmethod
+    def sphere(cls, radius, density):
+        """Solid sphere [m] with density [kg/m^3]; the origin is its centre."""
+        r, rho = _positive(radius=radius, density=density)
+        m = 4 * rho * np.pi * r**3 / 3
+        return cls(m, np.full(3, 2 * m * r**2 / 5))
+
+    @classmethod
+    def rod(cls, length, area, density):
+        """Thin rod along e3, with length [m], cross section [m^2] and density [kg/m^3]; the origin is its centre.
+
+        The inertia about its own axis is zero, which a RigidBody on its own does not take: use a cylinder or a
+        cuboid there; as a piece of a composed body it is fine.
+        """
+        l, a, rho = _positive(length=length, area=area, density=density)
+        m = rho * a * l
+        return cls(m, [m * l**2 / 12, m * l**2 / 12, 0.0])
+
+    def about(self, point):
+        """Inertia about a point of the reference frame [m], by the parallel-axis theorem, shape (3, 3) [kg m^2]."""
+        return self.inertia + self.mass * _square(self.centre - validate.array("point", point, (3,)))
+
+    def shifted(self, by):
+        """The same solid moved by a vector, shape (3,) [m], in the reference frame.
+
+        The inertia about the centre moves along; `about` gives it about any other point.
+        """
+        return MassProperties(self.mass, self.inertia, self.centre + validate.array("by", by, (3,)))
+
+    def rotated(self, rotation):
+        """The same solid turned about the origin of the reference frame by a rotation matrix or a unit quaternion."""
+        from .rotations import as_quaternion, matrix_from_quaternion
+
+        r = matrix_from_quaternion(as_quaternion(rotation))
+        inertia = r @ self.inertia @ r.T
+        return MassProperties(self.mass, (inertia + inertia.T) / 2, r @ self.centre)
+
+    def __add__(self, other):
+        if not isinstance(other, MassProperties):
+            return NotImplemented
+        mass = self.mass + other.mass
+        centre = (self.mass * self.centre + other.mass * other.centre) / mass
+        return MassProperties(mass, self.about(centre) + other.about(centre), centre)
+
+
+def _square(r):
+    """|r|^2 I - r r^T."""
+    return r @ r * np.eye(3) - np.outer(r, r)
+
+
+def _positive(**values):
+    return [validate.real(name, value, positive=True) for name, value in values.items()]

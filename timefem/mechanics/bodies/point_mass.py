@@ -1,0 +1,130 @@
+"""Point masses on a line, in a plane or in space."""
+
+import numpy as np
+
+from ... import validate
+from ...errors import InputError
+from ..part import Body
+
+
+class PointMass(Body):
+    """A point with mass: `q` is its position, `p = m qdot`, `T = |p|^2 / (2 m)`.
+
+    Output (positions, velocities, momenta) always has three components; those beyond `dimension` are zero.
+
+    Parameters
+    ----------
+    mass : float
+        Mass [kg].
+    dimension : {1, 2, 3}
+        Moves along x, in the plane (x, y), or in space.
+    name : str, optional
+        Used in messages and files.
+
+    Raises
+    ------
+    InputError
+        For a mass that is not positive, or another dimension.
+    """
+
+    def __init__(self, mass, dimension=3, name=None):
+        self.mass = validate.real("mass", mass, positive=True)
+        self.dimension = validate.integer("dimension", dimension, minimum=1)
+        if self.dimension > 3:
+            raise InputError(f"dimension must be 1, 2 or 3, not {dimension}")
+        self.own_parameters = np.array([1 / self.mass])
+        self.name = name
+
+    def __repr__(self):
+        name = f", name={self.name!r}" if self.name else ""
+        return f"PointMass(mass={self.mass:g}, dimension={self.dimension}{name})"
+
+    @property
+    def n_q(self):
+        return self.dimension
+
+    @property
+    def kind(self):
+        return ("point mass", self.dimension)
+
+    @property
+    def mass_scale(self):
+        """Size of the mass matrix per coordinate, for scaling."""
+        return np.full(self.dimension, self.mass)
+
+    def kinetic_energy(self, q, p, c):
+        return self.kinetic_of_invariant_momentum(p, c)
+
+    def kinetic_of_velocity(self, q, v, c):
+        return self.kinetic_of_invariants(v, c)
+
+    def kinetic_of_invariants(self, w, c):
+        import casadi as ca
+
+        return ca.sumsqr(w) / (2 * c[0])
+
+    def kinetic_of_invariant_momentum(self, w, c):
+        import casadi as ca
+
+        return c[0] * ca.sumsqr(w) / 2
+
+    def invariant_velocity(self, q, v):
+        return v
+
+    def invariant_momentum(self, q, p):
+        return p
+
+    @property
+    def n_increments(self):
+        return self.dimension
+
+    def moved(self, q, u):
+        return q + u
+
+    def null_space(self, q):
+        import casadi as ca
+
+        return ca.SX.eye(self.dimension)
+
+    def frame(self, q):
+        """Symbolic position (3,) and the identity matrix, so that joints see it as they see a rigid body."""
+        import casadi as ca
+
+        return ca.vertcat(q, ca.SX.zeros(3 - self.dimension)), ca.SX.eye(3)
+
+    def state(self, pose):
+        """Coordinates and momenta of a `Pose`: two arrays of length n_q.
+
+        Raises
+        ------
+        InputError
+            When the pose has a rotation, or leaves the line or plane of the point mass.
+        """
+        label = self.name or "PointMass"
+        if np.any(pose.quaternion[1:]) or np.any(pose.angular_velocity):
+            raise InputError(f"{label}: a point mass does not rotate; give a Pose with position and velocity only")
+        for what, value in (("position", pose.position), ("velocity", pose.velocity)):
+            if np.any(value[self.dimension:]):
+                raise InputError(f"{label}: {what} {value.tolist()} leaves the first {self.dimension} axes; set the "
+                                 f"other components to zero, or use a larger dimension")
+        return pose.position[:self.dimension], self.mass * pose.velocity[:self.dimension]
+
+    def _padded(self, values):
+        values = np.asarray(values, float)
+        return np.concatenate([values, np.zeros((*values.shape[:-1], 3 - self.dimension))], axis=-1)
+
+    def position(self, q):
+        """Position, shape (..., n_q) -> (..., 3) [m]."""
+        return self._padded(q)
+
+    def velocity(self, q, p):
+        """Velocity, shape (..., 3) [m/s]."""
+        return self._padded(p) / self.mass
+
+    def linear_momentum(self, q, p):
+        """Linear momentum, shape (..., 3) [kg m/s]."""
+        return self._padded(p)
+
+    def angular_momentum(self, q, p):
+        """Angular momentum about the origin, shape (..., 3) [kg m^2/s]."""
+        return np.cross(self._padded(q), self._padded(p))

@@ -1,0 +1,117 @@
+"""What rigid bodies in any coordinates of the rotation share."""
+
+from abc import abstractmethod
+
+import numpy as np
+
+from .... import validate
+from ....errors import InputError
+from ...part import Body
+
+
+class RigidBodyBase(Body):
+    """Common to both rotations: `q = (position of the centre of mass, rotation coordinates)`."""
+
+    def __init__(self, mass, inertia, name, size):
+        self.mass = validate.real("mass", mass, positive=True)
+        self.inertia = _inertia_matrix(inertia)
+        self.name = name
+        self.size = None if size is None else validate.array("size", size, (3,))
+        if size is not None and not np.all(self.size > 0):
+            raise InputError(f"size: the edge lengths must be positive, not {self.size.tolist()}")
+
+    n_increments = 6
+
+    def null_space(self, q):
+        """Velocities that keep the body rigid: of the centre of mass, and angular, in space axes."""
+        import casadi as ca
+
+        return ca.vertcat(ca.horzcat(ca.SX.eye(3), ca.SX(3, 3)),
+                          ca.horzcat(ca.SX(self.n_q - 3, 3), self.rotation_rate(q[3:])))
+
+    @abstractmethod
+    def rotation_rate(self, rotation):
+        """Symbolic B, shape (n_q - 3, 3): the rotation coordinates change by B(rotation) omega, omega in space axes."""
+
+    @property
+    def _diagonal(self):
+        return not np.any(self.inertia - np.diag(np.diag(self.inertia)))
+
+    def __repr__(self):
+        inertia = np.diag(self.inertia) if self._diagonal else self.inertia
+        name = f", name={self.name!r}" if self.name else ""
+        return f"RigidBody(mass={self.mass:g}, inertia={inertia.tolist()}, rotation={self.rotation!r}{name})"
+
+    @abstractmethod
+    def frame(self, q):
+        """Symbolic position of the centre of mass (3,) and rotation matrix (3, 3) at coordinates `q`."""
+
+    @abstractmethod
+    def angular_velocity_map(self, q):
+        """Symbolic A(q), shape (3, n_q): the angular velocity in space axes is omega = A(q) qdot.
+
+        Its transpose gives the generalized force of a torque m in space axes, Q = A(q)^T m, as Q.qdot = m.omega.
+        """
+
+    @abstractmethod
+    def state(self, pose):
+        """Coordinates and momenta of a `Pose`: two arrays of length n_q."""
+
+    @abstractmethod
+    def rotation_matrix(self, q):
+        """Rotation matrix R, body to space, shape (..., n_q) -> (..., 3, 3)."""
+
+    @abstractmethod
+    def spin(self, q, p):
+        """Angular momentum about the centre of mass in space axes, shape (..., 3) [kg m^2/s]."""
+
+    def position(self, q):
+        """Centre of mass, shape (..., n_q) -> (..., 3) [m]."""
+        return np.asarray(q)[..., :3]
+
+    def velocity(self, q, p):
+        """Velocity of the centre of mass, shape (..., 3) [m/s]."""
+        return np.asarray(p)[..., :3] / self.mass
+
+    def linear_momentum(self, q, p):
+        """Linear momentum, shape (..., 3) [kg m/s]."""
+        return np.asarray(p)[..., :3]
+
+    def angular_momentum(self, q, p):
+        """Angular momentum about the origin in space axes, shape (..., 3) [kg m^2/s]."""
+        return np.cross(self.position(q), self.linear_momentum(q, p)) + self.spin(q, p)
+
+    def angular_velocity(self, q, p, frame="body"):
+        """Angular velocity [rad/s] in body (convective) or space axes, shape (..., 3)."""
+        validate.choice("frame", frame, ("body", "space"))
+        r = self.rotation_matrix(q)
+        body = np.einsum("ab,...cb,...c->...a", np.linalg.inv(self.inertia), r, self.spin(q, p))
+        return body if frame == "body" else np.einsum("...ab,...b->...a", r, body)
+
+
+def _inertia_matrix(inertia):
+    shape = np.shape(inertia)
+    if shape == (3,):
+        inertia = np.diag(validate.array("inertia", inertia, (3,)))
+    elif shape == (3, 3):
+        inertia = validate.array("inertia", inertia, (3, 3))
+    else:
+        raise InputError(f"inertia must have shape (3,) (principal values) or (3, 3), not {shape}")
+    size = np.abs(inertia).max()
+    if np.abs(inertia - inertia.T).max() > 1e-12 * size:
+        raise InputError("inertia must be symmetric")
+    inertia = (inertia + inertia.T) / 2
+    principal = np.linalg.eigvalsh(inertia)
+    if principal[0] <= 0:
+        raise InputError(f"inertia must be positive definite, but has the principal value {principal[0]:.6g}")
+    if principal[2] > principal[0] + principal[1] + 1e-12 * size:
+        raise InputError("inertia violates the triangle inequality: principal values "
+                         f"{principal[0]:.6g} + {principal[1]:.6g} < {principal[2]:.6g}")
+    return inertia
+
+
+def turn(u):
+    """Symbolic unit quaternion (4,) of a rotation by the Rodrigues parameters u (3,): angle 2 atan(|u| / 2) about u."""
+    import casadi as ca
+
+    return ca.vertcat(1, u / 2) / ca.sqrt(1 + ca.sumsqr(u) / 4)

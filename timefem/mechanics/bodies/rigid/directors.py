@@ -1,0 +1,113 @@
+"""Rigid bodies in directors."""
+
+import numpy as np
+
+from ....errors import InputError
+from .. import rotations
+from .base import RigidBodyBase, turn
+
+
+class DirectorBody(RigidBodyBase):
+    """Rigid body in directors: May & Betsch Sect. 4.3; `q = (position, d1, d2, d3)`, R = [d1 d2 d3]."""
+
+    rotation = "directors"
+    n_q = 12
+    constraint_names = ("length of d1", "length of d2", "length of d3", "d1.d2 = 0", "d1.d3 = 0", "d2.d3 = 0")
+
+    def __init__(self, mass, inertia, name=None, size=None):
+        super().__init__(mass, inertia, name, size)
+        self.euler_tensor = np.trace(self.inertia) / 2 * np.eye(3) - self.inertia
+        smallest = np.linalg.eigvalsh(self.euler_tensor)[0]
+        if smallest <= 1e-12 * np.trace(self.inertia):
+            raise InputError("inertia gives a singular Euler tensor (a plate or rod without thickness), which the "
+                             "momenta of directors cannot take; use rotation='quaternion'")
+        inverse = np.linalg.inv(self.euler_tensor)
+        packed = np.diag(inverse) if self._diagonal else inverse[np.triu_indices(3)]
+        self.own_parameters = np.concatenate([[1 / self.mass], packed])
+
+    @property
+    def kind(self):
+        return ("director body", self._diagonal)
+
+    @property
+    def mass_scale(self):
+        """Size of the mass matrix per coordinate, for scaling."""
+        return np.concatenate([[self.mass] * 3, np.repeat(np.diag(self.euler_tensor), 3)])
+
+    def kinetic_energy(self, q, p, c):
+        """T = |p_phi|^2/(2m) + 1/2 E^-1_ij p_i.p_j, the Legendre transform of (62)."""
+        return self.kinetic_of_invariant_momentum(p, c)
+
+    def kinetic_of_invariant_momentum(self, w, c):
+        import casadi as ca
+
+        d = ca.reshape(w[3:], 3, 3)
+        return (c[0] * ca.sumsqr(w[:3]) + ca.trace(self._inverse_euler(c) @ (d.T @ d))) / 2
+
+    def _inverse_euler(self, c):
+        import casadi as ca
+
+        if self._diagonal:
+            return ca.diag(c[1:4])
+        return ca.vertcat(ca.horzcat(c[1], c[2], c[3]), ca.horzcat(c[2], c[4], c[5]), ca.horzcat(c[3], c[5], c[6]))
+
+    def kinetic_of_velocity(self, q, v, c):
+        """T = m/2 |v|^2 + 1/2 E_ij d_i'.d_j', (62)."""
+        return self.kinetic_of_invariants(v, c)
+
+    def kinetic_of_invariants(self, w, c):
+        import casadi as ca
+
+        d = ca.reshape(w[3:], 3, 3)
+        euler = ca.diag(1 / c[1:4]) if self._diagonal else ca.inv(self._inverse_euler(c))
+        return (ca.sumsqr(w[:3]) / c[0] + ca.trace(euler @ (d.T @ d))) / 2
+
+    def invariant_velocity(self, q, v):
+        return v  # the mass matrix is constant
+
+    def invariant_momentum(self, q, p):
+        return p
+
+    def moved(self, q, u):
+        """Directors turned by `turn(u_R)`."""
+        import casadi as ca
+
+        a, v = ca.vertsplit(turn(u[3:]), [0, 1, 4])
+        turned = [d + 2 * a * ca.cross(v, d) + 2 * ca.cross(v, ca.cross(v, d)) for d in ca.vertsplit(q[3:], 3)]
+        return ca.vertcat(q[:3] + u[:3], *turned)
+
+    def rotation_rate(self, rotation):
+        import casadi as ca
+
+        return ca.vertcat(*(-ca.skew(d) for d in ca.vertsplit(rotation, 3)))  # d_i' = omega x d_i
+
+    def constraints(self, s):
+        import casadi as ca
+
+        d1, d2, d3 = (s.q[0][3 * i:3 * i + 3] for i in range(1, 4))
+        lengths = [(ca.sumsqr(d) - 1) / 2 for d in (d1, d2, d3)]
+        return ca.vertcat(*lengths, ca.dot(d1, d2), ca.dot(d1, d3), ca.dot(d2, d3))  # (65)
+
+    def frame(self, q):
+        import casadi as ca
+
+        return q[:3], ca.reshape(q[3:], 3, 3)
+
+    def angular_velocity_map(self, q):
+        import casadi as ca
+
+        return ca.horzcat(ca.SX(3, 3), *(ca.skew(q[3 * i:3 * i + 3]) / 2 for i in range(1, 4)))  # 1/2 d_i x d_i'
+
+    def state(self, pose):
+        r = rotations.matrix_from_quaternion(pose.quaternion)
+        rate = r @ rotations.hat(pose.angular_velocity_in("body"))
+        momentum = (rate @ self.euler_tensor).T.ravel()
+        return np.concatenate([pose.position, r.T.ravel()]), np.concatenate([self.mass * pose.velocity, momentum])
+
+    def rotation_matrix(self, q):
+        q = np.asarray(q)
+        return np.swapaxes(q[..., 3:].reshape(*q.shape[:-1], 3, 3), -1, -2)
+
+    def spin(self, q, p):
+        q, p = np.asarray(q), np.asarray(p)
+        return np.cross(q[..., 3:].reshape(*q.shape[:-1], 3, 3), p[..., 3:].reshape(*p.shape[:-1], 3, 3)).sum(axis=-2)

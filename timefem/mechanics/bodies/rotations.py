@@ -1,0 +1,73 @@
+"""Unit quaternions (scalar first) and rotation matrices, for NumPy arrays with leading batch axes.
+
+`R(q) = E(q) G(q)^T` maps body to space (May & Betsch (44), (52)).
+"""
+
+import numpy as np
+
+from ... import validate
+from ...errors import InputError
+
+
+def hat(a):
+    """Skew-symmetric matrix of the cross product, shape (..., 3) -> (..., 3, 3)."""
+    a = np.asarray(a, float)
+    out = np.zeros((*a.shape, 3))
+    out[..., 0, 1], out[..., 0, 2] = -a[..., 2], a[..., 1]
+    out[..., 1, 0], out[..., 1, 2] = a[..., 2], -a[..., 0]
+    out[..., 2, 0], out[..., 2, 1] = -a[..., 1], a[..., 0]
+    return out
+
+
+def convective_map(q):
+    """G(q), shape (..., 4) -> (..., 3, 4): Omega = 2 G(q) qdot."""
+    q = np.asarray(q, float)
+    return np.concatenate([-q[..., 1:, None], q[..., :1, None] * np.eye(3) - hat(q[..., 1:])], axis=-1)
+
+
+def spatial_map(q):
+    """E(q), shape (..., 4) -> (..., 3, 4): omega = 2 E(q) qdot."""
+    q = np.asarray(q, float)
+    return np.concatenate([-q[..., 1:, None], q[..., :1, None] * np.eye(3) + hat(q[..., 1:])], axis=-1)
+
+
+def matrix_from_quaternion(q):
+    """Rotation matrix of a unit quaternion, shape (..., 4) -> (..., 3, 3)."""
+    return spatial_map(q) @ np.swapaxes(convective_map(q), -1, -2)
+
+
+def quaternion_from_matrix(rotation):
+    """Unit quaternion with non-negative scalar part of a rotation matrix of shape (3, 3)."""
+    r = np.asarray(rotation, float)
+    # rows of 4 q q^T; the largest diagonal entry is the safe divisor
+    d = np.array([1 + r[0, 0] + r[1, 1] + r[2, 2], 1 + r[0, 0] - r[1, 1] - r[2, 2],
+                  1 - r[0, 0] + r[1, 1] - r[2, 2], 1 - r[0, 0] - r[1, 1] + r[2, 2]])
+    v = np.array([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]])
+    s = r + r.T
+    rows = np.array([[d[0], v[0], v[1], v[2]], [v[0], d[1], s[0, 1], s[0, 2]],
+                     [v[1], s[0, 1], d[2], s[1, 2]], [v[2], s[0, 2], s[1, 2], d[3]]])
+    q = rows[np.argmax(d)]
+    q = q / np.linalg.norm(q)
+    return -q if q[0] < 0 else q
+
+
+def as_quaternion(orientation):
+    """Unit quaternion of an orientation given as quaternion (4,) or rotation matrix (3, 3).
+
+    Raises
+    ------
+    InputError
+        When the quaternion has not unit length or the matrix is not a rotation (to 1e-8).
+    """
+    given = np.asarray(orientation, dtype=object)
+    if given.shape == (3, 3):
+        r = validate.array("orientation", orientation, (3, 3))
+        if np.abs(r.T @ r - np.eye(3)).max() > 1e-8 or np.linalg.det(r) < 0:
+            raise InputError("orientation: the matrix is not a rotation; R^T R = I and det R = 1 are needed")
+        return quaternion_from_matrix(r)
+    q = validate.array("orientation", orientation, (4,))
+    norm = np.linalg.norm(q)
+    if abs(norm - 1) > 1e-8:
+        raise InputError(f"orientation: the quaternion has length {norm:.6g}, but must have length 1; "
+                         f"divide it by its length")
+    return q / norm

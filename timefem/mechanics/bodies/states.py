@@ -1,0 +1,71 @@
+"""Initial states of bodies."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import validate
+from . import rotations
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """Position, orientation and velocities of a rigid body.
+
+    Parameters
+    ----------
+    position : array_like, shape (3,)
+        Centre of mass in space [m].
+    orientation : array_like, shape (4,) or (3, 3)
+        Unit quaternion (scalar first) or rotation matrix, body to space.
+    velocity : array_like, shape (3,)
+        Velocity of the centre of mass in space [m/s].
+    angular_velocity : array_like, shape (3,)
+        Angular velocity [rad/s], in the axes named by `frame`.
+    frame : {"body", "space"}
+    """
+
+    position: Any = (0.0, 0.0, 0.0)
+    orientation: Any = (1.0, 0.0, 0.0, 0.0)
+    velocity: Any = (0.0, 0.0, 0.0)
+    angular_velocity: Any = (0.0, 0.0, 0.0)
+    frame: str = "body"
+
+    def __post_init__(self):
+        for name in ("position", "velocity", "angular_velocity"):
+            object.__setattr__(self, name, validate.array(name, getattr(self, name), (3,)))
+        object.__setattr__(self, "quaternion", rotations.as_quaternion(self.orientation))
+        validate.choice("frame", self.frame, ("body", "space"))
+
+    def angular_velocity_in(self, frame):
+        """Angular velocity in body or space axes, shape (3,) [rad/s]."""
+        if frame == self.frame:
+            return self.angular_velocity
+        r = rotations.matrix_from_quaternion(self.quaternion)
+        return (r.T if frame == "body" else r) @ self.angular_velocity
+
+
+@dataclass(frozen=True, eq=False)
+class CanonicalState:
+    """Coordinates `q` and conjugate momenta `p` of a body, as they are, shape (n_q,) each."""
+
+    q: Any
+    p: Any
+
+    def __post_init__(self):
+        object.__setattr__(self, "q", validate.array("q", self.q, (None,)))
+        object.__setattr__(self, "p", validate.array("p", self.p, np.shape(self.q)))
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """Generalized coordinates `q` and their velocities `v = qdot`, shape (n,) each; at rest when v is left out."""
+
+    q: Any
+    v: Any = None
+
+    def __post_init__(self):
+        object.__setattr__(self, "q", validate.array("q", self.q, (None,)))
+        v = np.zeros(self.q.shape) if self.v is None else self.v
+        object.__setattr__(self, "v", validate.array("v", v, self.q.shape))

@@ -1,0 +1,206 @@
+"""Smooth functions of time to prescribe outputs by, and a check of how smooth a function of time is."""
+
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from ... import validate
+from ...errors import InputError
+from .base import TimeFunction, clip
+
+ORDINALS = ("value", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+@dataclass(frozen=True)
+class Transfer(TimeFunction):
+    """`v0` until `t0`, then to `v1` at `t1` and constant from there on, with `smoothness` continuous derivatives.
+
+    The polynomial of degree `2 smoothness + 1` whose derivatives vanish at both ends. An output of relative degree r
+    needs a smoothness of r - 1; with r the controls are continuous as well.
+    """
+
+    t0: float
+    t1: float
+    v0: float
+    v1: float
+    smoothness: int = 4
+
+    def __post_init__(self):
+        for name in ("t0", "t1", "v0", "v1"):
+            object.__setattr__(self, name, validate.real(f"Transfer: {name}", getattr(self, name)))
+        validate.integer("Transfer: smoothness", self.smoothness, minimum=1)
+        self._increasing(self.t0, self.t1)
+
+    @property
+    def kinks(self):
+        return self.t0, self.t1
+
+    @property
+    def form(self):
+        return type(self), self.smoothness
+
+    @property
+    def parameters(self):
+        return np.array([self.t0, self.t1, self.v0, self.v1])
+
+    def formula(self, t, t0, t1, v0, v1):
+        x, s = (clip(t, t0, t1) - t0) / (t1 - t0), self.smoothness
+        total = 0
+        for j in range(s, -1, -1):  # x^(s+1) sum_j C(s+j, j) C(2s+1, s-j) (-x)^j
+            total = total * x + (-1) ** j * comb(s + j, j) * comb(2 * s + 1, s - j)
+        return v0 + (v1 - v0) * x ** (s + 1) * total
+
+
+@dataclass(frozen=True)
+class Polynomial(TimeFunction):
+    """`sum_j coefficients[j] (t - t0)^j`.
+
+    Parameters
+    ----------
+    coefficients : array_like, shape (n,)
+    t0 : float
+    """
+
+    coefficients: Any
+    t0: float = 0.0
+
+    def __post_init__(self):
+        values = validate.array("Polynomial: coefficients", self.coefficients, (None,))
+        if not len(values):
+            raise InputError("Polynomial: at least one coefficient is needed")
+        object.__setattr__(self, "coefficients", tuple(values.tolist()))
+        object.__setattr__(self, "t0", validate.real("Polynomial: t0", self.t0))
+
+    @property
+    def form(self):
+        return type(self), len(self.coefficients)
+
+    @property
+    def parameters(self):
+        return np.array([self.t0, *self.coefficients])
+
+    def formula(self, t, t0, *c):
+        total = 0
+        for coefficient in reversed(c):
+            total = total * (t - t0) + coefficient
+        return total
+
+
+@dataclass(frozen=True)
+class Spline(TimeFunction):
+    """Spline through values at given times, of any odd degree, with `degree - 1` continuous derivatives.
+
+    As `Table`, for hundreds of values at most; going on beyond the ends.
+
+    Parameters
+    ----------
+    times : array_like, shape (n,)
+        Increasing, more than `degree` of them [s].
+    values : array_like, shape (n,)
+    degree : int
+        Odd; an output of relative degree r needs r + 1, or one more.
+    ends : {"not-a-knot", "rest"}
+        Conditions at the ends: none, or derivatives 1 to (degree - 1)/2 zero.
+    """
+
+    times: Any
+    values: Any
+    degree: int = 5
+    ends: str = "not-a-knot"
+
+    def __post_init__(self):
+        times = validate.array("Spline: times", self.times, (None,))
+        validate.integer("Spline: degree", self.degree, minimum=1)
+        validate.choice("Spline: ends", self.ends, ("not-a-knot", "rest"))
+        if self.degree % 2 == 0:
+            raise InputError(f"Spline: degree must be odd, not {self.degree}")
+        least = 2 if self.ends == "rest" else self.degree + 1
+        if len(times) < least:
+            raise InputError(f"Spline: degree {self.degree} needs {least} times, not {len(times)}")
+        self._increasing(*times)
+        object.__setattr__(self, "times", tuple(times.tolist()))
+        object.__setattr__(self, "values", tuple(validate.array("Spline: values", self.values, times.shape).tolist()))
+
+    @property
+    def _pieces(self):
+        """Break points, shape (n + 1,), and coefficients of the powers of t - t_i, shape (n, degree + 1)."""
+        from scipy.interpolate import PPoly, make_interp_spline
+
+        rest = ([(i, 0.0) for i in range(1, (self.degree - 1) // 2 + 1)],) * 2 if self.ends == "rest" else None
+        pieces = PPoly.from_spline(make_interp_spline(self.times, self.values, self.degree, bc_type=rest))
+        there = np.diff(pieces.x) > 0
+        return np.append(pieces.x[:-1][there], pieces.x[-1]), pieces.c[::-1, there].T
+
+    @property
+    def kinks(self):
+        return tuple(self._pieces[0].tolist())
+
+    @property
+    def form(self):
+        return type(self), self.degree, self.ends, len(self.times)
+
+    @property
+    def parameters(self):
+        breaks, coefficients = self._pieces
+        return np.concatenate([breaks, coefficients.ravel()])
+
+    def formula(self, t, *c):
+        # a sum over all pieces of which one counts: so derivatives are those of a piece at the breaks, too
+        n, m = len(self._pieces[1]), self.degree + 1
+        breaks, total = c[:n + 1], 0
+        for i in range(n):
+            piece = 0
+            for a in reversed(c[n + 1 + i * m:n + 1 + (i + 1) * m]):
+                piece = piece * (t - breaks[i]) + a
+            if i > 0:
+                piece *= t >= breaks[i]
+            if i < n - 1:
+                piece *= t < breaks[i + 1]
+            total += piece
+        return total
+
+
+def derivatives(function, n):
+    """The CasADi symbol of the time, and the function with its first n derivatives in it, a list of SX."""
+    import casadi as ca
+
+    t = ca.SX.sym("t")
+    start, end = function.t_span
+    bounded = np.isfinite(start) and np.isfinite(end)
+    jets = [ca.SX(function.motion(t, *function.parameters.tolist()) if bounded else function(t))]
+    for _ in range(n):
+        jets.append(ca.cse(ca.jacobian(jets[-1], t)))
+    return t, jets
+
+
+def first_jump(function, n, t_span):
+    """The lowest of the derivatives 0 to n that jumps inside a time span, and where: (derivative, t) or None.
+
+    One-sided values at the kinks of the function are compared.
+    """
+    import casadi as ca
+
+    inside = [t for t in function.kinks if t_span[0] < t < t_span[1]]
+    t, jets = derivatives(function, n)
+    evaluate = ca.Function("jets", [t], [ca.densify(ca.vertcat(*jets))])
+    delta = 1e-9 * (t_span[1] - t_span[0])
+    points = np.concatenate([np.linspace(*t_span, 101), np.subtract(inside, delta), np.add(inside, delta)])
+    values = np.array(evaluate.map(len(points))(points.reshape(1, -1)))
+    if not np.all(np.isfinite(values)):
+        derivative, where = np.argwhere(~np.isfinite(values))[0]
+        return int(derivative), float(points[where])
+    left, right = values[:, 101:101 + len(inside)], values[:, 101 + len(inside):]
+    jumps = np.abs(right - left) > 1e-5 * np.abs(values).max(axis=1, keepdims=True) + 1e-12
+    for derivative, row in enumerate(jumps):
+        if row.any():
+            return derivative, float(inside[int(np.argmax(row))])
+    return None
+
+
+def ordinal(n):
+    """ "value", "first derivative", ..., for messages."""
+    if n == 0:
+        return "value"
+    return f"{ORDINALS[n] if n < len(ORDINALS) else f'{n}th'} derivative"

@@ -1,0 +1,1 @@
+"""Outputs, and the structure algorithm that differentiates them until the controls appear."""

@@ -1,0 +1,42 @@
+"""Equations of motion of a whole system in CasADi symbols."""
+
+from ..part import Body, Symbols
+
+
+def equations_of_motion(system, z, t, w):
+    """zdot of a system with joint forces and controls `w = (gamma, u)`, and its constraints Theta, in CasADi symbols.
+
+    The velocity constraints are taken to hold, so that their multipliers are zero.
+    """
+    import casadi as ca
+
+    n, m = system.n_q, system.n_constraints
+    momentum_rate, velocity, phis, psis, u = ca.SX(n, 1), ca.SX(n, 1), [], [], m
+    forces = {}
+    for part in system.parts:
+        forces[part] = w[u:u + part.n_controls]
+        u += part.n_controls
+    for part in system.parts:
+        s = Symbols(part)
+        phi, own = part.constraints(s), ca.SX.sym("u", part.n_controls)
+        gamma = ca.SX.sym("gamma", phi.numel())
+        q = ca.vertcat(ca.SX(0, 1), *s.q)
+        force = part.force(s) - ca.gradient(ca.SX(part.energy(s)), q) - ca.jtimes(phi, q, gamma, True)
+        if part.n_controls:
+            force += part.control_force(s, own)
+        speed = s.velocity[0] if isinstance(part, Body) else ca.SX(0, 1)
+        function = ca.Function("part", [*s.q, *s.p, s.t, s.parameters, gamma, own],
+                               [force, speed, phi, part.velocity_constraints(s)])
+        slices = [system.coordinates(b) for b in part.bodies]
+        start = sum(p.numel() for p in phis)
+        values = function(*(z[c] for c in slices), *(z[n + c.start:n + c.stop] for c in slices), t, part.parameters,
+                          w[start:start + phi.numel()], forces[part])
+        first = 0
+        for body, c in zip(part.bodies, slices, strict=True):
+            momentum_rate[c] += values[0][first:first + body.n_q]
+            first += body.n_q
+        if isinstance(part, Body):
+            velocity[slices[0]] = values[1]
+        phis.append(values[2])
+        psis.append(values[3])
+    return ca.vertcat(velocity, momentum_rate), ca.vertcat(ca.SX(0, 1), *phis, *psis)

@@ -1,0 +1,174 @@
+"""Outputs of a system that a trajectory can prescribe: scalar functions of the coordinates of its bodies."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from ... import validate
+from ...errors import InputError
+from ..bodies.rigid import RigidBodyBase
+from ..formula import call, check_symbols
+from ..part import Body
+
+AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
+
+class Output(ABC):
+    """A scalar y(q) of one or more bodies.
+
+    Attributes
+    ----------
+    bodies : tuple of Body
+    name : str
+        For messages.
+    """
+
+    bodies = ()
+    name = None
+
+    def __repr__(self):
+        return self.name or f"{type(self).__name__}({', '.join(b.name or 'body' for b in self.bodies)})"
+
+    @abstractmethod
+    def value(self, *q):
+        """y in CasADi symbols of the coordinates of each body."""
+
+    def deviation(self, target, *q):
+        """y - target."""
+        return self.value(*q) - target
+
+    def evaluate(self, system, z):
+        """y at states of shape (..., n_z) -> (...)."""
+        import casadi as ca
+
+        z = np.asarray(z, float)
+        symbols = [ca.SX.sym("q", b.n_q) for b in self.bodies]
+        function = ca.Function("y", symbols, [ca.densify(ca.SX(self.value(*symbols)))])
+        flat = z.reshape(-1, z.shape[-1])
+        values = [flat[:, system.coordinates(b)].T for b in self.bodies]
+        return np.array(function.map(len(flat))(*values)).reshape(z.shape[:-1])
+
+
+class PositionOutput(Output):
+    """Position of a point of a body along an axis of space [m].
+
+    Parameters
+    ----------
+    body : RigidBody or PointMass
+    axis : {"x", "y", "z"} or array_like, shape (3,)
+        A vector is brought to unit length.
+    point : array_like, shape (3,)
+        In body axes, from the centre of mass [m].
+    name : str, optional
+    """
+
+    def __init__(self, body, axis, point=(0.0, 0.0, 0.0), name=None):
+        if not isinstance(body, Body) or not hasattr(body, "frame"):
+            raise InputError(f"PositionOutput: body must be a RigidBody or a PointMass, not {body!r}")
+        known = isinstance(axis, str) and axis in AXES
+        if isinstance(axis, str) and not known:
+            raise InputError(f"PositionOutput: axis must be 'x', 'y', 'z' or a vector, not {axis!r}")
+        self.axis = validate.direction("PositionOutput: axis", AXES[axis] if known else axis)[1]
+        self.point = validate.array("PositionOutput: point", point, (3,))
+        if np.any(self.point) and not isinstance(body, RigidBodyBase):
+            raise InputError(f"PositionOutput: {body!r} has no points but its own; leave point out")
+        self.bodies = (body,)
+        self.name = name or f"{body.name or 'body'} {axis if known else 'position'}"
+
+    def value(self, q):
+        import casadi as ca
+
+        position, rotation = self.bodies[0].frame(q)
+        return ca.dot(ca.DM(self.axis), position + rotation @ ca.DM(self.point))
+
+
+class CoordinateOutput(Output):
+    """One generalized coordinate of a body.
+
+    Parameters
+    ----------
+    body : Body
+    index : int
+    name : str, optional
+    """
+
+    def __init__(self, body, index, name=None):
+        if not isinstance(body, Body):
+            raise InputError(f"CoordinateOutput: body must be a body, not {body!r}")
+        self.index = validate.integer("CoordinateOutput: index", index, minimum=0)
+        if self.index >= body.n_q:
+            raise InputError(f"CoordinateOutput: index must be below {body.n_q}, the coordinates of {body!r}, "
+                             f"not {index}")
+        self.bodies = (body,)
+        self.name = name or f"{body.name or 'body'} q[{self.index}]"
+
+    def value(self, q):
+        return q[self.index]
+
+
+class AngleOutput(Output):
+    """Angle of a direction of a body about an axis of space [rad], from a reference; turns are not counted.
+
+    Parameters
+    ----------
+    body : RigidBody
+    axis : {"x", "y", "z"}
+        Of space: the angle is that of the projection on the plane across it, by the right hand.
+    direction : array_like, shape (3,)
+        In body axes.
+    reference : array_like, shape (3,), optional
+        In space axes, where the angle is zero; default: that of `direction` in the reference orientation.
+    name : str, optional
+    """
+
+    def __init__(self, body, axis, direction, reference=None, name=None):
+        if not isinstance(body, RigidBodyBase):
+            raise InputError(f"AngleOutput: body must be a RigidBody, not {body!r}")
+        axis_vector = np.array(AXES[validate.choice("AngleOutput: axis", axis, tuple(AXES))])
+        self.direction = validate.direction("AngleOutput: direction", direction)[1]
+        reference = self.direction if reference is None else validate.direction("AngleOutput: reference", reference)[1]
+        first = reference - axis_vector * (axis_vector @ reference)
+        if np.linalg.norm(first) < 1e-8:
+            raise InputError(f"AngleOutput: the reference direction is along {axis}, about which it has no angle")
+        self.plane = np.array([first, np.cross(axis_vector, first)]) / np.linalg.norm(first)
+        self.bodies = (body,)
+        self.name = name or f"{body.name or 'body'} angle"
+
+    def value(self, q):
+        import casadi as ca
+
+        cosine, sine = ca.vertsplit(ca.DM(self.plane) @ (self.bodies[0].frame(q)[1] @ ca.DM(self.direction)))
+        return ca.atan2(sine, cosine)
+
+    def deviation(self, target, q):
+        import casadi as ca
+
+        cosine, sine = ca.vertsplit(ca.DM(self.plane) @ (self.bodies[0].frame(q)[1] @ ca.DM(self.direction)))
+        c, s = ca.cos(target), ca.sin(target)
+        return ca.atan2(sine * c - cosine * s, cosine * c + sine * s)
+
+
+class FormulaOutput(Output):
+    """An output by a formula.
+
+    Parameters
+    ----------
+    formula : callable
+        `formula(q1, q2, ...)` of the coordinates of each body -> CasADi scalar.
+    bodies : Body or sequence of Body
+    name : str, optional
+    """
+
+    def __init__(self, formula, bodies, name=None):
+        import casadi as ca
+
+        self.bodies = (bodies,) if isinstance(bodies, Body) else tuple(bodies)
+        for body in self.bodies:
+            if not isinstance(body, Body):
+                raise InputError(f"FormulaOutput: {body!r} is no body")
+        self.formula, self.name = formula, name or "output"
+        symbols = [ca.SX.sym("q", b.n_q) for b in self.bodies]
+        check_symbols("FormulaOutput", self.value(*symbols), *symbols)
+
+    def value(self, *q):
+        return call(f"FormulaOutput {self.name!r}", self.formula, 1, *q)

@@ -1,0 +1,244 @@
+"""The structure algorithm: how often outputs are differentiated until controls appear in an independent way."""
+
+import numpy as np
+
+from ...errors import InputError
+from ..forces.actuators import control_name
+from .equations_of_motion import equations_of_motion
+
+INDEPENDENT = 1e-7  # part of a row of the input matrix that is not in the span of others, relative
+MOST_COMBINED = 8
+LARGEST = 200_000  # operations of a hidden constraint
+MODES = 5.0  # least kappa times duration
+
+
+class Structure:
+    """Rows and hidden constraints in CasADi symbols of the state `z`, the time `t`, joint forces and controls `w`, and
+    `y`, the trajectories and their derivatives, shape (n_outputs, most + 1). Parameters: see `Inversion`.
+
+    Attributes
+    ----------
+    rows : list of SX
+        One per output.
+    hidden : list of list of SX
+        Per output.
+    frequencies : dict
+        kappa of each output, by number.
+    """
+
+    def __init__(self, system, outputs, t, z, duration, both_ends):
+        import casadi as ca
+
+        self.system, self.outputs = system, outputs
+        self.duration, self.both_ends = duration, both_ends
+        self.actuators = [p for p in system.parts if p.n_controls]
+        self.n_controls = sum(a.n_controls for a in self.actuators)
+        self.n_forces = system.n_constraints
+        self.z, self.t = ca.SX.sym("z", system.n_z), ca.SX.sym("t")
+        self.w = ca.SX.sym("w", self.n_forces + self.n_controls)
+        self.rate, self.theta = equations_of_motion(system, self.z, self.t, self.w)
+        self.most = system.n_z + 2
+        self.y = ca.SX.sym("y", len(outputs), self.most + 1)
+        psi = self.theta[self.n_forces:]
+        self._accepted = list(ca.vertsplit(self.along(psi))) if self.n_forces else []
+        self._samples = self._near(t, z)
+        self._check_controls()
+        self._differentiate()
+        self.rows = [self._rows[i] for i in range(len(outputs))]
+
+    # ---- derivatives along the motion
+
+    def along(self, h):
+        """Derivative of expressions along the motion, affine in forces and controls."""
+        import casadi as ca
+
+        shifted = ca.horzcat(self.y[:, 1:], ca.SX(self.y.size1(), 1))
+        variables = ca.vertcat(self.z, self.t, ca.vec(self.y))
+        return ca.jtimes(h, variables, ca.vertcat(self.rate, 1, ca.vec(shifted)))
+
+    def _plain(self, h):
+        """The same expression, short if it is affine."""
+        import casadi as ca
+
+        variables = ca.vertcat(self.z, ca.vec(self.y))
+        if ca.depends_on(h, self.t):
+            return ca.cse(h)
+        jacobian = ca.jacobian(h, variables)
+        if not jacobian.is_constant():
+            return ca.cse(h)
+        return ca.DM(jacobian) @ variables + ca.substitute(h, variables, ca.SX.zeros(variables.numel()))
+
+    # ---- numbers
+
+    def _near(self, t, z):
+        """The given state, and some near it that the constraints allow, with derivatives of the trajectories."""
+        import casadi as ca
+
+        rng = np.random.default_rng(5)
+        jets = np.zeros((len(self.outputs), self.most + 1))
+        scale = self.system.state_scale
+        theta = ca.Function("theta", [self.z, self.t], [self.theta, ca.jacobian(self.theta, self.z)])
+        samples = [(z, jets)]
+        for _ in range(3):
+            other = z + 0.05 * scale * (1 + np.abs(z / scale)) * rng.standard_normal(len(z))
+            for _ in range(8 if self.theta.numel() else 0):
+                value, jacobian = (np.array(x) for x in theta(other, t))
+                other = other - scale * np.linalg.lstsq(jacobian * scale, value.ravel(), rcond=1e-10)[0]
+            samples.append((other, 0.1 * rng.standard_normal(jets.shape)))
+        return [(z, t, jets) for z, jets in samples]
+
+    def _at_samples(self, expression):
+        """Values at the samples, shape (n_samples, rows, columns)."""
+        import casadi as ca
+
+        function = ca.Function("f", [self.z, self.t, self.y], [ca.densify(expression)])
+        return np.array([np.array(function(*sample)) for sample in self._samples])
+
+    def _check_controls(self):
+        """Refuse controls that move nothing, or repeat others."""
+        import casadi as ca
+
+        effect = self._at_samples(ca.jacobian(self.rate, self.w))
+        size = np.abs(effect).max()
+        for i in range(self.n_controls):
+            column, name = self.n_forces + i, control_name(self.system, i)
+            every = [c / np.maximum(np.linalg.norm(c, axis=0), 1e-300) for c in effect]
+            if np.abs(effect[:, :, column]).max() <= 1e-12 * size:
+                raise InputError(f"{name} does nothing: its force is zero; change its directions or "
+                                 "leave it out")
+            if max(_outside(c[:, column], c[:, :column]) for c in every) < INDEPENDENT:
+                raise InputError(f"{name} does nothing that joint forces and the controls before it do "
+                                 "not do already; leave it out")
+
+    # ---- the structure algorithm
+
+    def _differentiate(self):
+        import casadi as ca
+
+        current = {}
+        for i, (output, _) in enumerate(self.outputs):
+            q = [self.z[self.system.coordinates(b)] for b in output.bodies]
+            current[i] = ca.SX(output.deviation(self.y[i, 0], *q))
+        self.hidden = [[] for _ in current]
+        for i, h in current.items():
+            self._check_new(i, h)
+            self.hidden[i].append(h)
+        self._rows, self.frequencies = {}, {}
+        matrices = [ca.jacobian(row, self.w) for row in self._accepted]
+        while current:
+            rates = {i: self.along(h) for i, h in current.items()}
+            inputs = {i: ca.jacobian(r, self.w) for i, r in rates.items()}
+            self._accept(rates, inputs, matrices, current)
+            for i in current:
+                current[i] = self._plain(self._freed(rates[i], inputs[i], matrices))
+                self._check_new(i, current[i])
+                self.hidden[i].append(current[i])
+
+    def _check_new(self, i, h):
+        """Refuse a hidden constraint that others imply: then the controls never appear."""
+        import casadi as ca
+
+        name = repr(self.outputs[i][0])
+        known = ca.vertcat(self.theta, *(h for hidden in self.hidden for h in hidden))
+        gradients = self._at_samples(ca.jacobian(ca.vertcat(known, h), self.z))
+        outside = 0.0
+        for gradient in gradients * self.system.state_scale:
+            size = np.linalg.norm(gradient[-1])
+            if size > 1e-12:
+                outside = max(outside, _outside(gradient[-1] / size, gradient[:-1].T))
+        if outside < INDEPENDENT or len(self.hidden[i]) >= self.most:
+            raise InputError(f"the controls do not determine the output '{name}': no derivative of it depends on them; "
+                             "choose actuators that move it, and outputs that do not repeat each other")
+        if ca.Function("h", [self.z, self.t, self.y], [h]).n_instructions() > LARGEST:
+            raise InputError(f"the derivatives of the output '{name}' are too large formulas, after "
+                             f"{len(self.hidden[i])} of them; choose an output nearer to the actuators, or coordinates "
+                             "with fewer constraints")
+
+    def _accept(self, rates, inputs, matrices, current):
+        """Move those of the current outputs to the rows whose controls are independent."""
+        import casadi as ca
+
+        while current:
+            known = self._at_samples(ca.vertcat(ca.SX(0, self.w.numel()), *matrices))
+            worth = {}
+            for i in current:
+                own = self._at_samples(inputs[i])[:, 0]
+                size = np.linalg.norm(own, axis=1)
+                if not size.max() > 1e-10 * max(1.0, np.abs(known).max(initial=0.0)):
+                    continue
+                far = [_outside(a / max(s, 1e-300), k.T) for a, s, k in zip(own, size, known, strict=True)]
+                if max(far[1:]) > INDEPENDENT:
+                    worth[i] = far[0] * size[0]
+            if not worth:
+                return
+            best = max(worth, key=worth.get)
+            if worth[best] <= 1e-9 * max(1.0, np.abs(known).max(initial=0.0)):
+                raise InputError(f"no control moves the output '{self.outputs[best][0]!r}' at the start, though "
+                                 "elsewhere one does: start away from this singular position")
+            row = rates[best] + self._damping(best, rates[best])
+            self._rows[best] = row / np.linalg.norm(self._at_samples(inputs[best])[0])
+            matrices.append(inputs[best])
+            self._accepted.append(row)
+            del current[best]
+
+    def _damping(self, i, rate):
+        """Multiples of the hidden constraints of output i that keep its deviation from growing."""
+        import casadi as ca
+
+        hidden, n = self.hidden[i], self.system.n_q
+        r, root = len(hidden), np.sqrt(self.system.mass_scale)
+        free = ca.substitute(rate, self.w, ca.SX.zeros(self.w.numel()))
+        gradients = self._at_samples(ca.jacobian(ca.vertcat(*hidden, free), self.z))[0]
+        by_q, by_p = np.linalg.norm(gradients[:, :n] / root, axis=1), np.linalg.norm(gradients[:, n:] * root, axis=1)
+        kappa = MODES / self.duration
+        for j in range(2, r + 1):  # the frequency by which the derivatives grow
+            size, first = (by_q, 0) if j % 2 == 0 else (by_p, 1)
+            if size[first] > 0:
+                kappa = max(kappa, (size[j] / size[first]) ** (1 / (j - first)) / 2)
+        self.frequencies[i] = float(kappa)
+        coefficients = np.poly(kappa * _modes(r, r // 2 if self.both_ends else 0)).real[:0:-1]
+        coefficients[np.abs(coefficients) < 1e-12 * kappa ** np.arange(r, 0, -1)] = 0.0
+        return sum(c * h for c, h in zip(coefficients.tolist(), hidden, strict=True) if c)
+
+    def _freed(self, rate, own, matrices):
+        """A derivative without its controls, which are a combination of those of accepted rows."""
+        import casadi as ca
+
+        none = ca.SX.zeros(self.w.numel())
+        free = ca.substitute(rate, self.w, none)
+        values = self._at_samples(own)[:, 0]
+        if not own.nnz() or not np.abs(values).max() > 0:
+            return free
+        known = self._at_samples(ca.vertcat(*matrices))
+        combination = np.array([np.linalg.lstsq(k.T, v, rcond=None)[0] for k, v in zip(known, values, strict=True)])
+        used = np.flatnonzero(np.abs(combination).max(axis=0) > 1e-10 * max(1.0, np.abs(combination).max()))
+        if not len(used):
+            return free
+        if len(used) > MOST_COMBINED:
+            raise InputError(f"{len(used)} equations have to be combined to find the controls, more than "
+                             f"{MOST_COMBINED}: choose coordinates with fewer constraints (GeneralizedSystem)")
+        from scipy.linalg import qr
+
+        chosen = qr(known[0][used], pivoting=True)[2][:len(used)].tolist()
+        matrix = ca.vertcat(*(matrices[r][:, chosen] for r in used))
+        factors = ca.solve(matrix.T, own[:, chosen].T)
+        rest = ca.vertcat(*(ca.substitute(self._accepted[r], self.w, none) for r in used))
+        return free - ca.dot(ca.densify(factors), rest)
+
+
+def _modes(n, growing):
+    """n numbers on the unit circle, the poles of Butterworth filters: `growing` with a positive real part."""
+    def poles(order):
+        return np.exp(1j * np.pi * (2 * np.arange(1, order + 1) + order - 1) / (2 * order)) if order else np.zeros(0)
+
+    return np.concatenate([poles(n - growing), -poles(growing)])
+
+
+def _outside(vector, columns):
+    """Length of the part of a vector that is not in the span of columns."""
+    if not columns.shape[1]:
+        return float(np.linalg.norm(vector))
+    size = np.linalg.norm(columns, axis=0)
+    u, s, _ = np.linalg.svd(columns / np.where(size > 0, size, 1.0), full_matrices=False)
+    u = u[:, s > 1e-9 * max(s.max(initial=0.0), 1e-300)]
+    return float(np.linalg.norm(vector - u @ (u.T @ vector)))

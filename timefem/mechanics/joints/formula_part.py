@@ -1,0 +1,34 @@
+"""What constraints given by a formula share, holonomic or not."""
+
+from ... import validate
+from ...errors import InputError
+from ..formula import Same
+from ..part import Body, Part
+
+
+class FormulaPart(Part):
+    """`n` equations of one or more bodies, by `formula(frames, t, c)` with the parameters c."""
+
+    def __init__(self, bodies, formula, n, parameters, name):
+        self.name = name
+        self.bodies = (bodies,) if isinstance(bodies, Body) else tuple(bodies) if isinstance(bodies, list | tuple) \
+            else ()
+        if not self.bodies or not all(isinstance(b, Body) for b in self.bodies):
+            raise InputError(f"{self._title}: bodies must be a body or a list of bodies, not {bodies!r}")
+        if len({id(b) for b in self.bodies}) < len(self.bodies):
+            raise InputError(f"{self._title}: a body is given twice in bodies; give each one once")
+        self.n, self.formula = validate.integer(f"{self._title}: n", n, minimum=1), formula
+        self.own_parameters = validate.array(f"{self._title}: parameters", () if parameters is None else parameters,
+                                             (None,))
+
+    @property
+    def _formula_title(self):
+        return f"{self._title}: the formula"
+
+    def __repr__(self):
+        name = f", name={self.name!r}" * bool(self.name)
+        return f"{type(self).__name__}({len(self.bodies)} bodies, {self.n} equations{name})"
+
+    @property
+    def kind(self):
+        return (type(self), Same(self.formula), self.n, len(self.own_parameters), *(b.kind for b in self.bodies))

@@ -1,0 +1,109 @@
+"""Nonholonomic constraints, on velocities alone, given by a formula."""
+
+from typing import Any, NamedTuple
+
+from ...errors import InputError
+from ..formula import call, check_symbols, checked_names, idle_rows
+from ..part import Symbols
+from .formula_part import FormulaPart
+from .joint import Frame
+
+
+class MovingFrame(NamedTuple):
+    """What a nonholonomic constraint sees of a body, in CasADi symbols.
+
+    Attributes
+    ----------
+    position, velocity : SX, shape (3,)
+        Of the centre of mass [m], [m/s].
+    rotation : SX, shape (3, 3)
+        Rotation matrix, body to space; the identity for point masses.
+    angular_velocity : SX, shape (3,)
+        In space axes [rad/s]; None for point masses.
+    q, rate : SX, shape (n_q,)
+        Coordinates and their rates; bodies of other classes, without a frame, have only these.
+    """
+
+    position: Any
+    velocity: Any
+    rotation: Any
+    angular_velocity: Any
+    q: Any
+    rate: Any
+
+    @classmethod
+    def of(cls, body, q, rate):
+        import casadi as ca
+
+        position, rotation, _ = Frame.of(body, q)
+        velocity = None if position is None else ca.jtimes(position, q, rate)
+        turning = body.angular_velocity_map(q) @ rate if hasattr(body, "angular_velocity_map") else None
+        return cls(position, velocity, rotation, turning, q, rate)
+
+    def direction(self, a):
+        """A vector given in body axes, in space axes, shape (3,)."""
+        return self.rotation @ a
+
+    def velocity_at(self, arm):
+        """Velocity of the point of the body that is at `arm` from its centre of mass, in space axes, shape (3,)."""
+        import casadi as ca
+
+        return self.velocity + ca.cross(self.angular_velocity, arm)
+
+
+class NonholonomicConstraint(FormulaPart):
+    """Constraint on velocities `A(q, t) qdot + a(q, t) = 0` of one or more bodies, given by a formula.
+
+    Its force on the coordinates is `-A^T gamma`, which does no work where a is zero.
+
+    Parameters
+    ----------
+    bodies : Body or sequence of Body
+    formula : callable
+        `formula(frames, t, c)` returns `n` expressions (SX, or a sequence) that are affine in the velocities. `frames`
+        holds per body a `MovingFrame` with `position`, `velocity`, `rotation`, `angular_velocity`, `q`, `rate`,
+        `direction(a)` and `velocity_at(arm)`; `t` is the time [s], `c` the parameters, SX of shape (n_parameters,).
+        Constraints with the very same function share a kernel; numbers that differ belong into `parameters`.
+    n : int
+        Number of constraints.
+    parameters : array_like, shape (n_parameters,), optional
+    names : sequence of str, optional
+        One per constraint, for messages.
+    name : str, optional
+
+    Raises
+    ------
+    InputError
+        For wrong bodies and numbers; for a formula that fails, is not affine in the velocities, or has a row without
+        them.
+
+    Examples
+    --------
+    >>> import timefem as tf
+    >>> skate = tf.RigidBody(1.0, (1, 1, 1))
+    >>> edge = tf.NonholonomicConstraint(skate, lambda f, t, c: f[0].direction([0, 1, 0]).T @ f[0].velocity, 1)
+    """
+
+    def __init__(self, bodies, formula, n, parameters=None, names=None, name=None):
+        super().__init__(bodies, formula, n, parameters, name)
+        self.nonholonomic_names = checked_names(self._title, names, self.n)
+        self._check()
+
+    def velocity_form(self, s):
+        frames = [MovingFrame.of(*x) for x in zip(self.bodies, s.q, s.velocity, strict=True)]
+        return call(self._formula_title, self.formula, self.n, frames, s.t, s.own)
+
+    def _check(self):
+        import casadi as ca
+
+        s = Symbols(self)
+        s.velocity = [ca.SX.sym("v", b.n_q) for b in self.bodies]
+        form, v = self.velocity_form(s), ca.vertcat(*s.velocity)
+        check_symbols(self._formula_title, form, *s.q, *s.velocity, s.t, s.own)
+        matrix = ca.jacobian(form, v)
+        if ca.depends_on(matrix, v):
+            raise InputError(f"{self._formula_title} must be affine in the velocities: A(q, t) qdot + a(q, t)")
+        idle = idle_rows(matrix)
+        if idle:
+            raise InputError(f"{self._formula_title} does not depend on the velocities in "
+                             f"'{self.nonholonomic_names[idle[0]]}'; use a Constraint for it")

@@ -1,0 +1,1 @@
+"""Constraints that repeat others, and multipliers that are consistent with a state."""

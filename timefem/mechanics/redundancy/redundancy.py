@@ -1,0 +1,170 @@
+"""Redundant constraints left out, and their multipliers shared out."""
+
+import numpy as np
+
+from ...errors import InputError
+from ..bodies.rigid import RigidBodyBase
+from ..part import Body, Part
+from ..system import System
+from .redundant_rows import null_space, redundant_constraints, redundant_rows
+
+__all__ = ["Selected", "drop_redundant", "keep_constraints", "minimum_norm_multipliers", "redundant_constraints",
+           "redundant_rows"]
+
+
+class Selected(Part):
+    """A joint of which only some constraints are kept.
+
+    Parameters
+    ----------
+    part : Part
+    rows : tuple of int
+        The constraints that are kept.
+    name : str
+    """
+
+    def __init__(self, part, rows, name):
+        self.part, self.rows, self.name = part, tuple(rows), name
+        self.bodies, self.own_parameters = part.bodies, part.own_parameters
+        self.constraint_names = tuple(part.constraint_names[i] for i in self.rows)
+        self.nonholonomic_names = part.nonholonomic_names
+
+    def __repr__(self):
+        return f"Selected({self.part!r}, {self.rows})"
+
+    @property
+    def kinks(self):
+        return self.part.kinks
+
+    @property
+    def t_span(self):
+        return self.part.t_span
+
+    @property
+    def kind(self):
+        return (Selected, self.part.kind, self.rows)
+
+    def energy(self, s):
+        return self.part.energy(s)
+
+    def force(self, s):
+        return self.part.force(s)
+
+    def constraints(self, s):
+        return self._kept(self.part.constraints(s))
+
+    def velocity_constraints(self, s):
+        return self._kept(self.part.velocity_constraints(s))
+
+    def _kept(self, rows):
+        import casadi as ca
+
+        return rows[list(self.rows)] if self.rows else ca.SX(0, 1)  # indexed with no rows it would be of shape (0, 0)
+
+    def velocity_form(self, s):
+        return self.part.velocity_form(s)
+
+
+def drop_redundant(system, t, z):
+    """The same system without the constraints that are redundant at a state.
+
+    The motion is the same as long as they stay redundant, that is for mechanisms whose mobility does not change; the
+    kept constraints carry all forces. Which ones are kept is settled at this state (see `redundant_constraints`).
+
+    Parameters
+    ----------
+    system : System
+    t : float
+        Time [s].
+    z : array_like, shape (n_z,)
+        A state that holds the constraints.
+
+    Returns
+    -------
+    System
+        With the same bodies and the same names, `complete` (the system given), `kept` (numbers of the kept constraints
+        there) and `dropped` (names of the others); or the system given, when nothing is redundant.
+
+    Raises
+    ------
+    InputError
+        When constraints of a body itself repeat one another.
+    """
+    redundant = redundant_rows(system, t, z)
+    if not redundant:
+        return system
+    return keep_constraints(system, np.setdiff1d(np.arange(system.n_constraints), redundant))
+
+
+def keep_constraints(system, kept):
+    """The system with only some of its constraints, which `complete`, `kept` and `dropped` tell about.
+
+    Parameters
+    ----------
+    system : System
+    kept : array_like of int
+        Numbers in `system.constraint_names`, increasing.
+
+    Raises
+    ------
+    InputError
+        When constraints of a body itself are left out.
+    """
+    parts, first = [], 0
+    for part in system.parts:
+        n = len(part.constraint_names)
+        rows = [int(i) - first for i in kept if first <= i < first + n]
+        if len(rows) < n and isinstance(part, Body):
+            raise InputError(f"the constraints of {system.label(part)} itself repeat one another; remove those that do")
+        parts.append(part if len(rows) == n else Selected(part, rows, system.label(part)))
+        first += n
+    reduced = System(parts)
+    reduced.complete, reduced.kept = system, np.array(kept, dtype=int)
+    reduced.dropped = [name for i, name in enumerate(system.constraint_names) if i not in set(reduced.kept.tolist())]
+    return reduced
+
+
+def minimum_norm_multipliers(system, t, z, multipliers):
+    """Multipliers of all constraints, the dropped ones too, with the same forces and the smallest sum of squares.
+
+    With redundant constraints the forces of single joints are not determined by rigid-body mechanics; this shares them
+    out evenly, in the units of the constraints. Solves `B^T lambda = B_kept^T lambda_kept`, B the gradient of Theta.
+    What counts are the multipliers of joints: those by which rigid bodies hold themselves together are what they then
+    have to be, so that the result does not depend on the rotation (quaternions or directors).
+
+    Parameters
+    ----------
+    system : System
+        A system made by `drop_redundant`, such as `solution.system`; of any other the multipliers are the only ones.
+    t : array_like, shape (...)
+        Times [s].
+    z : array_like, shape (..., n_z)
+        States, `solution(t)`.
+    multipliers : array_like, shape (..., n_multipliers)
+        Those of the kept constraints, `solution.multipliers(t)`.
+
+    Returns
+    -------
+    ndarray, shape (..., complete.n_multipliers)
+        `(gamma, mu)` in the order of `complete.constraint_names`; `complete` is `system.complete`, or the system.
+    """
+    z, multipliers = np.asarray(z, float), np.asarray(multipliers, float)
+    complete = system.complete
+    if complete is None:
+        return multipliers.copy()
+    shape, m = z.shape[:-1], complete.n_constraints
+    kept = np.concatenate([system.kept, system.kept + m])
+    rigid = np.concatenate([np.full(len(p.constraint_names), isinstance(p, RigidBodyBase)) for p in complete.parts])
+    own, joints = np.flatnonzero(np.tile(rigid, 2)), np.flatnonzero(np.tile(~rigid, 2))
+    scale = np.concatenate([np.ones(complete.n_q), complete.mass_scale])  # velocity level per momentum -> per velocity
+    times = np.broadcast_to(np.asarray(t, float), shape).ravel()
+    out = np.zeros((len(times), 2 * m))
+    for i, (state, values) in enumerate(zip(z.reshape(-1, complete.n_z), multipliers.reshape(-1, len(kept)),
+                                            strict=True)):
+        jacobian = complete.derivatives(times[i], state)[1].toarray() * scale
+        force = jacobian[kept].T @ values
+        free = null_space(jacobian[own])
+        # redundant gradients differ by the drift of the state from the constraints, hence the generous cut
+        out[i, joints] = np.linalg.lstsq(free.T @ jacobian[joints].T, free.T @ force, rcond=1e-7)[0]
+        out[i, own] = np.linalg.lstsq(jacobian[own].T, force - jacobian[joints].T @ out[i, joints], rcond=None)[0]
+    return out.reshape(*shape, 2 * m)

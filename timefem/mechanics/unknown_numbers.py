@@ -1,0 +1,135 @@
+"""Numbers of joints and forces that a problem is to find."""
+
+import re
+from copy import copy
+from functools import cache
+
+import numpy as np
+
+from ..errors import InputError
+from .describe import PARTS
+from .functions import Constant
+from .part import Body
+from .redundancy.redundancy import keep_constraints
+from .system import System
+
+
+def number_of(part, name):
+    """Place of a number of a part among its `own_parameters`, and its value.
+
+    Parameters
+    ----------
+    part : Part
+        A joint or force; the numbers of bodies are known.
+    name : str or int
+        Of the attribute, as its constructor calls it, such as "stiffness", or "value[1]" for a component; or the
+        place itself.
+
+    Raises
+    ------
+    InputError
+        When there is no such number, or it does not enter the formulas as it is.
+    """
+    own = part.own_parameters
+    title = type(part).__name__ + (f" {part.name!r}" if part.name else "")
+    if isinstance(part, Body):
+        raise InputError(f"{title} is a body, whose numbers cannot be unknown; name one of a joint or force")
+    if isinstance(name, int) and not isinstance(name, bool):
+        if not 0 <= name < len(own):
+            raise InputError(f"{title} has {len(own)} numbers; there is no number {name}")
+        return name, float(own[name])
+    value = _value(part, name)
+    if value is None:
+        known = [a for a in PARTS.get(type(part), ()) if _value(part, a) is not None]
+        known += [f"{a}[{i}]" for a in PARTS.get(type(part), ()) for i in range(3)
+                  if _value(part, f"{a}[{i}]") is not None]
+        raise InputError(f"{title} has no number {name!r}; it has {', '.join(known) or 'none'}")
+    tried = 1.5 * value + 0.5, 1.25 * value + 0.25
+    others = [with_number(part, name, v) for v in tried]
+    if all(other.kind == part.kind for other in others):
+        changed = np.flatnonzero(others[0].own_parameters != own)
+        if len(changed) == 1 and all(o.own_parameters[changed[0]] == v for o, v in zip(others, tried, strict=True)):
+            return int(changed[0]), value
+    raise InputError(f"{title}: {name} = {value:g} does not enter the formulas as it is, and cannot be unknown")
+
+
+def with_number(part, name, value):
+    """The same part with another value of one of its numbers (see `number_of`)."""
+    if isinstance(name, int):
+        other = copy(part)
+        other.own_parameters = part.own_parameters.copy()
+        other.own_parameters[name] = value
+        return other
+    own = {a: getattr(part, a) for a in PARTS[type(part)]}
+    attribute, index = _split(name)
+    if index is None:
+        own[attribute] = value
+    else:
+        own[attribute] = list(own[attribute])
+        own[attribute][index] = value
+    return type(part)(*part.bodies, **own)
+
+
+def with_numbers(system, parameters, values):
+    """The system with other values of numbers of its parts.
+
+    Parameters
+    ----------
+    system : System
+    parameters : dict
+        Name -> (part, its number), as for `number_of`.
+    values : dict
+        By the same names.
+    """
+    source = system.complete or system
+    parts = {part: part for part in source.parts}
+    for name, (part, number) in parameters.items():
+        try:
+            parts[part] = with_number(parts[part], number, values[name])
+        except InputError:  # a number that the part would not be made with, such as a negative damping
+            parts[part] = with_number(parts[part], number_of(part, number)[0], values[name])
+    changed = System(list(parts.values()), redundant=source.redundant)
+    return keep_constraints(changed, system.kept) if system.complete is not None else changed
+
+
+def with_constants(part, constants):
+    """The same part with some of its numbers taken from the constants of the element.
+
+    Parameters
+    ----------
+    part : Part
+    constants : dict
+        Place in `own_parameters` -> number of the constant.
+    """
+    other = copy(part)
+    other.name = part.name
+    other.unknown_numbers, other.seen_constants = tuple(constants), tuple(constants.values())
+    other.__class__ = _with_unknowns(type(part))
+    return other
+
+
+@cache
+def _with_unknowns(cls):
+    """The class with another kind, for its kernels differ."""
+    return type(cls.__name__, (cls,), {
+        "kind": property(lambda self: ("unknown numbers", self.unknown_numbers, cls.kind.__get__(self)))})
+
+
+def _split(name):
+    match = re.fullmatch(r"(\w+)(?:\[(\d+)\])?", str(name))
+    return (name, None) if match is None else (match[1], None if match[2] is None else int(match[2]))
+
+
+def _value(part, name):
+    """The number, or None."""
+    attribute, index = _split(name)
+    if attribute not in PARTS.get(type(part), ()):
+        return None
+    value = getattr(part, attribute)
+    if index is not None:
+        if (not np.ndim(value) and not isinstance(value, list | tuple)) or index >= len(value):
+            return None
+        value = value[index]
+    if isinstance(value, Constant):
+        value = value.value
+    return float(value) if isinstance(value, int | float | np.number) and not isinstance(value, bool) else None

@@ -1,0 +1,132 @@
+"""The MPI communicator, imported only where something runs in parallel."""
+
+import importlib.util
+import os
+import sys
+import time
+import traceback
+from functools import cache
+
+from .errors import InputError, MissingBackend, RankError, SolveError
+
+PATIENCE = 5  # seconds that a failed rank waits for the others before it ends them all
+LAUNCHER_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
+
+
+def launched_ranks():
+    """Number of ranks that an MPI launcher says it started; 1 without a launcher."""
+    return max((int(os.environ[v]) for v in LAUNCHER_SIZES if os.environ.get(v, "").isdigit()), default=1)
+
+
+def world():
+    """`MPI.COMM_WORLD` under an MPI launcher, else None.
+
+    Raises
+    ------
+    MissingBackend
+        Under a launcher without mpi4py, or when launcher and MPI library do not belong together.
+    """
+    n_ranks = launched_ranks()
+    if n_ranks == 1:
+        return None
+    if importlib.util.find_spec("mpi4py") is None:
+        raise MissingBackend("running under mpirun needs mpi4py: make env, or pip install 'timefem[parallel]'")
+    from mpi4py import MPI
+
+    if MPI.COMM_WORLD.size == 1:
+        raise MissingBackend(f"mpirun started {n_ranks} ranks, but mpi4py sees one: launcher and MPI library do not "
+                             "belong together (is MPICH installed beside Open MPI?)")
+    return MPI.COMM_WORLD
+
+
+def rank():
+    """Rank of this process, 0 without a launcher."""
+    comm = world()
+    return comm.rank if comm else 0
+
+
+@cache
+def own_world():
+    """A communicator of the same ranks as `world()`, for solves: what a failed solve leaves open disturbs no other."""
+    comm = world()
+    return comm.Dup() if comm else None
+
+
+@cache
+def _meeting_place():
+    return world().Dup()
+
+
+def agree(comm, error, where):
+    """Raise on all ranks when one brings an error; every rank calls this after work of its own.
+
+    Parameters
+    ----------
+    comm : mpi4py communicator or None
+    error : Exception or None
+    where : str
+        What this rank worked on, for the message.
+
+    Raises
+    ------
+    SolveError
+        Or the subclass of it, or InputError, that the first rank in need brings.
+    RankError
+        For any other exception; with its traceback.
+    """
+    if comm is None:
+        if error is not None:
+            raise error
+        return
+    from mpi4py import MPI
+
+    if error is not None:
+        _meet(error, where)
+    else:
+        _meeting_place().Ibarrier().Wait()
+    if not comm.allreduce(error is not None, op=MPI.LOR):
+        return
+    expected = isinstance(error, SolveError | InputError)
+    told = comm.allgather(error and (type(error) if expected else RankError, str(error) if expected else _trace(error),
+                                     where))
+    if all(t and t[:2] == told[0][:2] for t in told):  # it belongs to no rank
+        raise told[0][0](told[0][1]) from error
+    rank, (kind, message, place) = next((r, t) for r, t in enumerate(told) if t)
+    _one_traceback(comm)
+    raise kind(f"rank {rank} ({place}): {message}") from None
+
+
+def end_together(error, where=""):
+    """For an exception that `agree` has not seen: return when all ranks have one, end all ranks when they have not."""
+    if world() is not None and not isinstance(error, RankError):
+        _meet(error, where)
+
+
+def _meet(error, where):
+    """Wait for the other ranks; when they do not come, they wait for this one elsewhere, and are ended."""
+    from mpi4py import MPI
+
+    request, start = _meeting_place().Ibarrier(), time.monotonic()
+    while not request.Test():
+        if time.monotonic() - start > PATIENCE:
+            print(f"timefem: error: rank {MPI.COMM_WORLD.rank}{f' ({where})' if where else ''}: {_trace(error)}",
+                  file=sys.stderr, flush=True)
+            MPI.COMM_WORLD.Abort(1)
+        time.sleep(0.001)
+
+
+def _trace(error):
+    """The error in one line, then where it comes from."""
+    return f"{type(error).__name__}: {error}\n{''.join(traceback.format_exception(error))}"
+
+
+def _one_traceback(comm):
+    """Let rank 0 alone print an exception that all ranks raise alike and nobody catches."""
+    if comm.rank:
+        others = sys.excepthook
+
+        def quiet(kind, *rest):
+            if not issubclass(kind, RankError | SolveError):
+                others(kind, *rest)
+
+        sys.excepthook = quiet

@@ -1,0 +1,224 @@
+"""Conditions at both ends of a time span: collected, counted, and reduced to what the constraints leave open."""
+
+import numpy as np
+
+from ...errors import InputError
+from ...mechanics import CanonicalState, PointMass, Pose
+from ...mechanics.formula import call_vector, check_symbols
+from ..common.end import End
+from ..common.end_state import INDEPENDENT, TOLERANCE, EndState
+
+ENDS = ("start", "end")
+
+
+class BoundaryConditions:
+    """Conditions b(z(t0), z(t1), c) = 0 with unknown numbers c, reduced to what the constraints leave open.
+
+    Conditions on redundant coordinates repeat others along the motions that the constraints allow. With a basis T of
+    these directions at states that satisfy conditions and constraints, the combinations are kept that are left
+    singular vectors of db T: first those of the conditions at one end, then those of conditions that couple the ends.
+
+    Parameters
+    ----------
+    problem : BoundaryValueProblem
+    z0, z1, c : ndarray
+        Where the search for such states starts from.
+
+    Attributes
+    ----------
+    symbols : (SX, SX, SX)
+        z at the start, z at the end, unknown numbers (with free time the duration first).
+    names : list of str
+        What each condition asks for.
+    constraints : SX
+        Of the system at the start, on both levels.
+    start, end, coupled : SX
+        Conditions that are kept, by what they depend on.
+    z0, z1, c : ndarray
+        The states and numbers found.
+
+    Raises
+    ------
+    InputError
+        When conditions contradict each other or the constraints, or their number does not fit.
+    """
+
+    def __init__(self, problem, z0, z1, c):
+        import casadi as ca
+
+        self.problem, system = problem, problem.system
+        n = system.n_z
+        self.symbols = ca.SX.sym("start", n), ca.SX.sym("end", n), ca.SX.sym("c", len(c))
+        unknowns = dict(zip(problem.unknown_names, ca.vertsplit(self.symbols[2]) if len(c) else [], strict=True))
+        t0, t1 = problem.t_span
+        times = t0, t0 + unknowns["duration"] if problem.free_time else t1
+        numbers = {}
+        for name, (part, place) in problem.numbers.items():
+            numbers.setdefault(part, {})[place] = unknowns[name]
+        self.ends = [End(system, t, z, numbers) for t, z in zip(times, self.symbols, strict=False)]
+        self.names, rows = [], []
+        for end, which, targets in zip(self.ends, ENDS, (problem.start, problem.end), strict=True):
+            for body, target in targets.items():
+                rows += self._asked(end, which, body, target)
+        if problem.periodic:
+            rows.append(self.symbols[1] - self.symbols[0])
+            self.names += ["periodicity"] * n
+        if problem.conditions is not None:
+            values = call_vector("conditions", problem.conditions, *self.ends, unknowns)
+            check_symbols("conditions", values, *self.symbols)
+            rows.append(values)
+            self.names += [f"conditions[{i}]" for i in range(values.numel())]
+        self._rows = ca.densify(ca.vertcat(ca.SX(0, 1), *rows))
+        self.constraints = self.ends[0].constraints()
+        every = ca.vertcat(self.constraints, self.ends[1].constraints(), self._rows)
+        y = ca.vertcat(*self.symbols)
+        self._function = ca.Function("conditions", [y], [ca.densify(every), ca.densify(ca.jacobian(every, y))])
+        self._size = np.concatenate([system.state_scale, system.state_scale, np.where(c == 0, 1.0, np.abs(c))])
+        self._depends = [np.array(ca.DM(ca.jacobian(self._rows, z).sparsity(), 1)).reshape(len(self.names), n).any(
+            axis=1) for z in self.symbols[:2]]
+        found = self._search(np.concatenate([z0, z1, c]))
+        self.z0, self.z1, self.c = np.split(found, [n, 2 * n])
+        self._reduce(found)
+
+    def _asked(self, end, which, body, target):
+        """Rows of what is asked of a body."""
+        import casadi as ca
+
+        label, rows = self.problem.system.label(body), []
+
+        def ask(what, values, wanted):
+            wanted = np.asarray(wanted, float)
+            given = [int(i) for i in np.flatnonzero(np.isfinite(wanted))]
+            rows.append(ca.vertcat(ca.SX(0, 1), *(values[i] - wanted[i] for i in given)))
+            self.names.extend(f"{what} of {label} at the {which}" for _ in given)
+
+        if isinstance(target, CanonicalState):
+            ask("coordinates", end.q(body), target.q)
+            ask("momenta", end.p(body), target.p)
+        for what, value, of in (("coordinates", "q", end.q), ("velocities", "v", end.rates)):
+            if getattr(target, value, None) is not None and not isinstance(target, CanonicalState):
+                ask(what, of(body), getattr(target, value))
+        if isinstance(target, EndState):
+            n = body.dimension if isinstance(body, PointMass) else 3
+            if target.position is not None:
+                ask("position", end.q(body), target.position[:n])
+            if target.orientation is not None:
+                ask("orientation", end.q(body)[3:], body.state(Pose(orientation=target.orientation))[0][3:])
+            if target.velocity is not None:
+                ask("velocity", end.rates(body), target.velocity[:n])
+            if target.angular_velocity is not None:
+                ask("angular velocity", end.angular_velocity(body, target.frame), target.angular_velocity)
+        return rows
+
+    # ---- states that satisfy conditions and constraints
+
+    def _values(self, y):
+        values, jacobian = self._function(y)
+        return np.array(values).ravel(), np.array(jacobian) * self._size
+
+    def residual(self, z0, z1, c):
+        """Values of all conditions, before reduction, relative to the size of their terms; shape (n_conditions,)."""
+        y = np.concatenate([z0, z1, c])
+        values, jacobian = self._values(y)
+        size = np.maximum(np.abs(jacobian) @ np.abs(y / self._size), np.linalg.norm(jacobian, axis=1))
+        n = len(self.names)
+        return (np.abs(values) / np.where(size > 0, size, 1.0))[len(values) - n:]
+
+    def _search(self, y):
+        """Gauss-Newton steps of least norm."""
+        names = [f"the constraint '{name}' at the {end}" for end in ENDS for name in self._constraint_names()]
+        names += self.names
+        for _ in range(100):
+            values, jacobian = self._values(y)
+            weight = 1 / np.maximum(np.linalg.norm(jacobian, axis=1), 1e-12)
+            bad = np.abs(values) * weight
+            if not np.any(bad > TOLERANCE):
+                return y
+            if not np.all(np.isfinite(jacobian)):
+                break
+            step = np.linalg.lstsq(jacobian * weight[:, None], values * weight, rcond=INDEPENDENT)[0]
+            most = 0.3 * max(1.0, np.abs(y / self._size).max())
+            y = y - self._size * step * min(1.0, most / max(np.abs(step).max(), 1e-300))
+        worst = int(np.argmax(np.where(np.isfinite(bad), bad, np.inf)))
+        raise InputError(f"no states satisfy all conditions and constraints: {names[worst]} stays violated by "
+                         f"{abs(values[worst]):.3g}; leave out what contradicts the rest")
+
+    def _constraint_names(self):
+        system = self.problem.system
+        return [*system.constraint_names, *system.constraint_names, *system.nonholonomic_names]
+
+    # ---- counts
+
+    def _reduce(self, y):
+        import casadi as ca
+
+        _, jacobian = self._values(y)
+        m = len(self._constraint_names())
+        own = jacobian[2 * m:]
+        own = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-300)
+        free = own @ self._tangent(jacobian[:2 * m])
+        at_start, at_end = self._depends
+        groups = [np.flatnonzero(~at_end), np.flatnonzero(at_end & ~at_start), np.flatnonzero(at_start & at_end)]
+        kept, ranks = [], []
+        for i, rows in enumerate(groups):
+            block = free[rows]
+            if i == 2:  # what the conditions at one end do not settle already
+                basis = _rows_of(free[np.concatenate(groups[:2])])
+                block = block - (block @ basis.T) @ basis
+            u, s, _ = np.linalg.svd(block, full_matrices=False)
+            ranks.append(int((s > INDEPENDENT).sum()))
+            chosen = u[:, :ranks[-1]].T if ranks[-1] < len(rows) else np.eye(len(rows))
+            weight = 1 / np.maximum(np.linalg.norm(jacobian[2 * m + rows], axis=1), 1e-300)
+            chosen = ca.sparsify(ca.DM(chosen * weight))
+            kept.append(chosen @ self._rows[rows.tolist()] if len(rows) and ranks[-1] else ca.SX(0, 1))
+        self.start, self.end, self.coupled = kept
+        self._check_count(groups, free, ranks)
+
+    def _tangent(self, jacobian):
+        """Directions that the constraints at both ends allow, columns: of z(t0), z(t1), c."""
+        from scipy.linalg import block_diag, null_space
+
+        n, m = self.problem.system.n_z, len(jacobian) // 2
+        jacobian = jacobian / np.maximum(np.linalg.norm(jacobian, axis=1, keepdims=True), 1e-300)
+        if np.any(jacobian[:, 2 * n:]):
+            return null_space(jacobian, rcond=INDEPENDENT)
+        blocks = [null_space(j, rcond=INDEPENDENT) if m else np.eye(n)
+                  for j in (jacobian[:m, :n], jacobian[m:, n:2 * n])]
+        return block_diag(*blocks, np.eye(len(self._size) - 2 * n))
+
+    def _check_count(self, groups, free, ranks):
+        problem, system = self.problem, self.problem.system
+        freedom = system.n_z - len(self._constraint_names())
+        needed, rank = freedom + len(self.c), np.linalg.matrix_rank(free, INDEPENDENT) if len(free) else 0
+        if sum(ranks) == rank == needed:
+            return
+        count = f"{needed} independent conditions are needed, {freedom} for the "
+        count += (f"{freedom // 2} degrees of freedom" if not system.n_nonholonomic
+                  else f"{freedom} free components of the state")
+        if len(self.c):
+            count += f" and {len(self.c)} for {', '.join(problem.unknown_names)}"
+        given = ", ".join(f"{name} ({n})" for name, n in self._counts(free).items() if n) or "none"
+        remedy = (f"add {needed - rank}" if rank < needed else
+                  f"leave out {rank - needed}, or name as many unknown parameters" if rank > needed else
+                  "conditions at the start repeat those at the end; leave these out")
+        raise InputError(f"{count}, but {rank} are given: {given}; {remedy}")
+
+    def _counts(self, free):
+        """How many independent conditions each name adds to those before it."""
+        counts, total = {}, 0
+        for name in dict.fromkeys(self.names):
+            counts[name] = 0
+        done = []
+        for name in counts:
+            done += [i for i, other in enumerate(self.names) if other == name]
+            rank = np.linalg.matrix_rank(free[done], INDEPENDENT)
+            counts[name], total = rank - total, rank
+        return counts
+
+
+def _rows_of(matrix):
+    """Orthonormal rows that span the rows of a matrix."""
+    if not len(matrix):
+        return matrix
+    _, s, v = np.linalg.svd(matrix, full_matrices=False)
+    return v[:int((s > INDEPENDENT).sum())]

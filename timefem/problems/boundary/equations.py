@@ -1,0 +1,157 @@
+"""From a boundary-value problem and a time element to a square system on a chain of elements."""
+
+import numpy as np
+
+from ...assembly import Scaling
+from ...elements import BubnovGalerkin
+from ...elements.augmented.constants import Carrier, WithConstants
+from ...elements.evaluation.plan import ElementPlan
+from ...mechanics import System
+from ...mechanics.unknown_numbers import with_constants, with_numbers
+from ...solvers.equations.make import make_boundary_system
+from .ends import end_blocks, node_places
+
+
+class BoundaryForm:
+    """The equations of a boundary-value problem, for any mesh.
+
+    Elements give one state more than equations. What is missing are the constraints at the start and the conditions,
+    and velocities that belong to the momenta at the start for schemes that have them. Bubnov-Galerkin elements leave
+    out the tests of the first node, as for initial values; when the configuration is prescribed at both ends and
+    nothing else, the tests of the coordinates at both ends instead, so that the discrete action is stationary and the
+    tangent symmetric; not with continuous multipliers, which would have to be given at the start and lose their order.
+    Unknown numbers, and the state at the start as far as conditions at the end see it, are constants
+    in time (see `WithConstants`).
+
+    Parameters
+    ----------
+    conditions : BoundaryConditions
+    element : TimeElement
+    variational : bool, optional
+        Whether the discrete action is to be stationary; default: where it can be.
+
+    Attributes
+    ----------
+    plan : ElementPlan
+    n_unknown, constants : int, ndarray
+        Unknown numbers of the problem, and guesses of all constants, lengths of time over that of the mesh.
+    """
+
+    def __init__(self, conditions, element, variational=None):
+        import casadi as ca
+
+        problem = conditions.problem
+        self.conditions, self.problem, self.element = conditions, problem, element
+        self.symmetric = variational is not False and isinstance(element, BubnovGalerkin) \
+            and (element.multipliers == "discontinuous" or not problem.system.n_constraints) \
+            and problem.prescribes_configurations and not problem.system.n_nonholonomic \
+            and self._fixed_constraints()
+        coupled = ca.jacobian(conditions.coupled, conditions.symbols[0])
+        self.copied = sorted(set(coupled.sparsity().get_triplet()[1])) if conditions.coupled.numel() else []
+        self.span = problem.t_span[1] - problem.t_span[0]
+        self.n_unknown = len(conditions.c)
+        unknown = conditions.c.copy()
+        if problem.free_time:
+            unknown[0] /= self.span
+        self.constants = np.concatenate([unknown, conditions.z0[self.copied]])
+        self.sizes = np.concatenate([np.where(unknown == 0, 1.0, np.abs(unknown)),
+                                     problem.system.state_scale[self.copied]])
+        n = len(self.constants)
+        self.system = self._with_unknowns(n)
+        self.full_element = WithConstants(element, n, problem.free_time, problem.t_span[0]) if n else element
+        self.plan = ElementPlan(self.system, self.full_element)
+        self.start, self.end, self.free, self.kept = end_blocks(self)
+
+    def _with_unknowns(self, n):
+        """The system with a carrier of n constants, and parts that take their numbers from them."""
+        if not n:
+            return self.problem.system
+        seen, first = {}, int(self.problem.free_time)
+        for i, (part, place) in enumerate(self.problem.numbers.values()):
+            seen.setdefault(part, {})[place] = first + i
+        system = self.problem.system
+        parts = [with_constants(part, seen[part]) if part in seen else part for part in system.parts]
+        return System([*parts, Carrier(n)])
+
+    def _fixed_constraints(self):
+        """Whether the constraints do not depend on time, as far as can be seen."""
+        c, system = self.conditions, self.problem.system
+        times = np.linspace(*self.problem.t_span, 5)[1:]
+        return not any(np.any(system.derivatives(t, c.z1)[2]) for t in times)
+
+    # ---- values
+
+    def chain(self, mesh, scaling, backend, options, x, comm=None):
+        """The `BoundarySystem` on a mesh, shared among the ranks of `comm`; sizes are taken at the dofs `x`."""
+        state = self.plan.columns.unpack(x[self.n_before:len(x) - self.n_after])[0]
+        scale = Scaling.of(scaling, self.system, self.full_element, self.problem.t_span[0], state[0, 0])
+        chain = make_boundary_system(self.plan, mesh, scale, self.free, self.kept, (self.start, self.end), backend,
+                                     options, comm)
+        if len(self.constants) and scaling == "full":
+            self._scale_constants(chain.assembler)
+        return chain
+
+    def _scale_constants(self, assembler):
+        for scale, numbering, names, sizes in (
+                (assembler.column_scale, self.plan.columns, self.full_element.trial, self.sizes),
+                (assembler.row_scale, self.plan.rows, self.full_element.test, 1 / self.sizes)):
+            places = dict(zip(names, numbering.fields, strict=True))["constants"]
+            n = (len(scale) - numbering.n_node) // numbering.step
+            scale[numbering.step * np.arange(n)[:, None, None] + places] = sizes
+
+    def reference(self, x):
+        """Size of the scaled state, by which tolerances are multiplied."""
+        state = self.plan.columns.unpack(x[self.n_before:len(x) - self.n_after])[0]
+        return float(np.abs(state / self.system.state_scale).max()) or 1.0
+
+    @property
+    def n_before(self):
+        return self.start.n_unknowns
+
+    @property
+    def n_after(self):
+        return self.end.n_unknowns
+
+    def pack(self, values):
+        """Unknowns from nodal values by field of the element; constants and forces at the ends are guesses."""
+        own = dict(values)
+        if len(self.constants) and "constants" not in own:
+            n = len(own["state"])
+            own["constants"] = np.broadcast_to(self.constants, (n, 2, len(self.constants)))
+        x = self.plan.columns.pack(*(own[name] for name in self.full_element.trial))
+        if self.symmetric:
+            n = self.problem.system.n_q
+            x[node_places(self, "state")[:n]] = self.conditions.z0[:n]
+        return np.concatenate([np.zeros(self.n_before), x, np.zeros(self.n_after)])
+
+    def unpack(self, x):
+        """Nodal values by field."""
+        x = x[self.n_before:len(x) - self.n_after]
+        return dict(zip(self.full_element.trial, self.plan.columns.unpack(x), strict=True))
+
+    def unmet(self, x):
+        """Name of the worst condition and its relative violation: a reduced condition may hold far from the full one.
+
+        Components that only the constraints of the system settle count as far as these hold.
+        """
+        c, state = self.conditions, self.unpack(x)["state"]
+        numbers = self.numbers(x)
+        residual = c.residual(state[0, 0], state[-1, -1], np.array(list(numbers.values())))
+        worst = int(np.argmax(residual)) if len(residual) else 0
+        return (c.names[worst], residual[worst]) if len(residual) else ("", 0.0)
+
+    def numbers(self, x):
+        """The unknown numbers by name."""
+        if not self.n_unknown:
+            return {}
+        values = self.unpack(x)["constants"][0, 0, :self.n_unknown].copy()
+        if self.problem.free_time:
+            values[0] *= self.span
+        return dict(zip(self.problem.unknown_names, values.tolist(), strict=True))
+
+    def solved_system(self, numbers):
+        """The system with the numbers found."""
+        system = self.problem.system
+        return with_numbers(system, self.problem.parameters, numbers) if self.problem.numbers else system
+
+

@@ -1,0 +1,231 @@
+"""Boundary-value problems."""
+
+import numpy as np
+
+from ... import validate
+from ...errors import InputError
+from ...mechanics import CanonicalState, GeneralizedBody, Pose, RigidBodyBase, System
+from ...mechanics.redundancy.redundancy import drop_redundant
+from ...mechanics.unknown_numbers import number_of
+from ..common.end_state import EndState
+from ..common.targets import checked_targets
+from ..initial.consistent_state import assemble
+from ..initial.problem import checked_span
+from .conditions import BoundaryConditions
+
+
+class BoundaryValueProblem:
+    """A system, and conditions on its motion at the start and at the end of a time span.
+
+    Conditions may repeat each other as far as the constraints of the system imply: a pose asks for seven numbers of a
+    body in quaternions, which are six conditions. Twice the degrees of freedom are needed, and one more for each
+    unknown parameter and for a free time; they are counted.
+
+    Parameters
+    ----------
+    system : System
+    t_span : (float, float)
+        Start and end [s]; with `free_time` the end is a guess.
+    start, end : dict, optional
+        Body (or its name) -> what is asked of it there: a `Pose`, whose position and orientation are asked for, or
+        `Coordinates`, whose q are, both without velocities; an `EndState`, which asks for all that it gives,
+        velocities too; or a `CanonicalState`. These may stand for the dict when there is no other body. Bodies left
+        out are free. The sign of a quaternion tells which way to turn.
+    conditions : callable, optional
+        `conditions(start, end, parameters)` -> expressions that are zero, in CasADi symbols. `start` and `end` give
+        `t`, `z`, `q(body)`, `p(body)`, `rates(body)`, `position(body)`, `rotation_matrix(body)`, `velocity(body)`,
+        `angular_velocity(body, frame)` and `energy()`; `parameters` is a dict of the unknown ones, with "duration" when
+        the time is free.
+    periodic : bool
+        Ask for the same coordinates and momenta at both ends. Motions that conserve energy come in families: one
+        condition, such as an amplitude, and one parameter are needed besides, for instance the number of a damper,
+        which turns out to be zero.
+    parameters : dict, optional
+        Name -> (joint or force, its number), such as `{"k": (spring, "stiffness"), "f": (load, "value[1]")}`: unknown
+        numbers, by the names of the constructor's arguments, or the place in `own_parameters`. Their present values are
+        guesses.
+    free_time : bool
+        Whether the length of the time span is unknown.
+    near : dict, optional
+        Body -> `Pose` or `Coordinates`: where bodies are about, when they are free at both ends or only in part asked
+        for.
+    assemble : bool
+        Take the poses as approximate, and assemble the mechanism from them.
+
+    Attributes
+    ----------
+    conditions_at_ends : BoundaryConditions
+    unknown_names : list of str
+
+    Raises
+    ------
+    InputError
+        When the number of conditions does not fit (says how many each adds), or they contradict each other or the
+        constraints.
+    """
+
+    tolerance = 1e-9
+
+    def __init__(self, system, t_span, start=None, end=None, *, conditions=None, periodic=False, parameters=None,
+                 free_time=False, near=None, assemble=False):
+        if not isinstance(system, System):
+            raise InputError(f"system must be a System, not {system!r}")
+        self.system, self.conditions = system, conditions
+        self.t_span = checked_span(system, t_span)
+        self.periodic = validate.flag("periodic", periodic)
+        self.free_time = validate.flag("free_time", free_time)
+        self.start, self.end = (checked_targets(system, *x) for x in (("start", start), ("end", end)))
+        self._near = checked_targets(system, "near", near)
+        self._arguments = {"start": start, "end": end, "conditions": conditions, "periodic": periodic,
+                           "parameters": parameters, "free_time": free_time, "near": near, "assemble": assemble}
+        self.parameters, values = self._checked_parameters(parameters)
+        validate.flag("assemble", assemble)
+        q = [self._configuration(t, targets, others, assemble) for t, targets, others in
+             ((self.t_span[0], self.start, self.end), (self.t_span[1], self.end, self.start))]
+        if system.redundant == "drop":
+            self.system = drop_redundant(system, self.t_span[0], np.concatenate([q[0], np.zeros(system.n_q)]))
+        self._check_finite(q)
+        self.numbers = {name: (part, number_of(part, number)[0]) for name, (part, number) in self.parameters.items()}
+        if assemble:
+            self.start, self.end = (self._moved(targets, x) for targets, x in zip((self.start, self.end), q,
+                                                                                 strict=True))
+        c = [self.t_span[1] - self.t_span[0]] * self.free_time + values
+        self.conditions_at_ends = BoundaryConditions(self, *self._states(q), np.array(c))
+
+    @property
+    def unknown_names(self):
+        return ["duration"] * self.free_time + list(self.parameters)
+
+    @property
+    def prescribes_configurations(self):
+        """Whether the configuration of all bodies is given at both ends, and nothing else."""
+        if self.periodic or self.conditions is not None or self.unknown_names:
+            return False
+        return all(body in targets and _is_configuration(body, targets[body])
+                   for targets in (self.start, self.end) for body in self.system.bodies)
+
+    def changed(self, **arguments):
+        """The same problem with other arguments."""
+        arguments = {"system": self.system, "t_span": self.t_span, **self._arguments, **arguments}
+        return BoundaryValueProblem(arguments.pop("system"), arguments.pop("t_span"), **arguments)
+
+    def windings(self):
+        """The same problem, and those with the sign of the quaternions at the end changed: lists all choices.
+
+        A quaternion and its negative are one orientation, reached by turns that differ by a full one. Bodies in
+        directors have no sign.
+        """
+        signed = [b for b, target in self.end.items()
+                  if isinstance(target, EndState) and target.orientation is not None and hasattr(b, "quaternion")]
+        problems = []
+        for choice in range(2 ** len(signed)):
+            end = dict(self.end)
+            for i, body in enumerate(signed):
+                if choice >> i & 1:
+                    end[body] = _turned(end[body])
+            problems.append(self.changed(start=self.start, end=end, assemble=False) if choice else self)
+        return problems
+
+    # ---- what is given
+
+    def _checked_parameters(self, parameters):
+        parameters = parameters or {}
+        if not isinstance(parameters, dict):
+            raise InputError(f"parameters must be a dict from names to (part, number), not {parameters!r}")
+        values = []
+        for name, entry in parameters.items():
+            if not isinstance(name, str) or name == "duration":
+                raise InputError(f"parameters: the name {name!r} cannot be used; give another text")
+            if not isinstance(entry, tuple | list) or len(entry) != 2 or entry[0] not in self.system.parts:
+                raise InputError(f"parameters[{name!r}] must be (joint or force of the system, its number), such as "
+                                 f"(spring, 'stiffness'), not {entry!r}")
+            values.append(number_of(*entry)[1])
+        return parameters, values
+
+    def _configuration(self, t, targets, others, approximate):
+        """Coordinates that hold the constraints, as asked for, near the other end's where not."""
+        system, state, fixed = self.system, {}, []
+        for body in system.bodies:
+            q = _reference(body)
+            for target in (self._near.get(body), others.get(body), targets.get(body)):
+                if target is not None:
+                    _fill(body, q, target)
+            if body in targets and _is_configuration(body, targets[body], True):
+                fixed.append(body)
+            state[body] = CanonicalState(q, np.zeros(len(q)))
+        q = np.concatenate([s.q for s in state.values()])
+        m, z = system.n_constraints, np.concatenate([q, np.zeros(system.n_q)])
+        size = np.maximum(1.0, abs(system.derivatives(t, z)[1][:m]) @ np.abs(z))
+        if np.all(np.abs(system.constraints(t, z)[:m]) <= self.tolerance * size):
+            return q
+        fixed = [] if approximate else fixed
+        found = assemble(system, state, t, fix=fixed)
+        return np.concatenate([s.q for s in found.values()])
+
+    def _moved(self, targets, q):
+        """Targets at assembled coordinates."""
+        out = {}
+        for body, target in targets.items():
+            own = q[self.system.coordinates(body)]
+            if isinstance(target, EndState):
+                place = {"position": own[:3]} if target.position is not None else {}
+                if target.orientation is not None:
+                    turned = body.quaternion(own) if hasattr(body, "quaternion") else body.rotation_matrix(own)
+                    place["orientation"] = turned
+                target = _replaced(target, **place)
+            out[body] = target
+        return out
+
+    def _check_finite(self, q):
+        for t, own in zip(self.t_span, q, strict=True):
+            for part in self.system.not_finite(t, np.concatenate([own, np.zeros(self.system.n_q)])):
+                raise InputError(f"{self.system.label(part)} is not finite at t = {t:g}: set points apart that "
+                                 "coincide, or mend its formula")
+
+    def _states(self, q):
+        """States at both ends with momenta in general position, where ranks are those of the problem."""
+        rng, root = np.random.default_rng(0), np.sqrt(self.system.mass_scale)
+        span = self.t_span[1] - self.t_span[0]
+        size = np.abs(root * np.array(q)).max() / span + 1e-3
+        return [np.concatenate([x, root * (root * (q[1] - q[0]) / span + size * rng.uniform(-0.1, 0.1, len(x)))])
+                for x in q]
+
+    def __repr__(self):
+        return f"BoundaryValueProblem({self.system!r}, t_span={self.t_span})"
+
+
+def _is_configuration(body, target, at_least=False):
+    """Whether a target gives the configuration of a body, and nothing else unless `at_least`."""
+    if isinstance(target, CanonicalState):
+        return at_least
+    if isinstance(body, GeneralizedBody):
+        given, more = [target.q], target.v is not None
+    else:
+        turns = isinstance(body, RigidBodyBase)
+        given = [target.position] + [target.orientation] * turns
+        more = target.velocity is not None or target.angular_velocity is not None
+    return all(v is not None and np.all(np.isfinite(v)) for v in given) and (at_least or not more)
+
+
+def _reference(body):
+    return np.zeros(body.n_q) if isinstance(body, GeneralizedBody) else np.array(body.state(Pose())[0], float)
+
+
+def _fill(body, q, target):
+    """Set what a target gives of the coordinates `q`."""
+    for value in (getattr(target, "q", None), getattr(target, "position", None)):
+        if value is not None:
+            part = q[:len(value)]
+            part[:] = np.where(np.isfinite(value[:len(part)]), value[:len(part)], part)
+    if getattr(target, "orientation", None) is not None:
+        q[3:] = body.state(Pose(orientation=target.orientation))[0][3:]
+
+
+def _replaced(target, **values):
+    from dataclasses import replace
+
+    return replace(target, **values)
+
+
+def _turned(target):
+    return _replaced(target, orientation=-np.asarray(target.orientation))

@@ -1,0 +1,180 @@
+"""Boundary-value problems on several meshes: guesses, mesh sequences, homotopy."""
+
+import time
+
+import numpy as np
+
+from ... import validate
+from ...assembly import TimeMesh
+from ...elements import MixedGalerkin
+from ...errors import InputError
+from ...mechanics import CanonicalState
+from ...parallel import own_world
+from ...progress import progress as progress_bar
+from ...solution import Solution
+from ...solvers.equations.transfer import transferred
+from ...solvers.nonlinear.homotopy import newton_with_homotopy
+from ...solvers.nonlinear.newton import Newton
+from ...status import Status
+from .. import InitialValueProblem
+from ..initial.solve import solve_initial
+from .equations import BoundaryForm
+from .guess import interpolation
+
+COARSE, COARSE_ELEMENT = 12, MixedGalerkin(2)  # elements of the mesh on which the guess becomes a motion
+UNMET = {True: 1e-6, False: 0.05}  # violation of a condition that only reduced it holds; Bubnov-Galerkin elements keep
+# constraints at their nodes as well as they are accurate
+GUESSES = ("interpolation", "march")
+
+
+class BoundarySolver:
+    """What the solves of one problem on several meshes share; arguments as for `solve`."""
+
+    def __init__(self, problem, element, backend="chain", newton=None, scaling="full", options=None, show=False):
+        self.begin = time.perf_counter()
+        self.problem, self.element, self.backend = problem, element, backend
+        self.settings, self.scaling, self.options, self.show = newton or Newton(), scaling, options or {}, show
+        self.comm = own_world() if backend == "petsc" else None
+        self.form = BoundaryForm(problem.conditions_at_ends, element)
+        self.iterations, self.seconds, self.backward_error = 0, {"assemble": 0.0, "solve": 0.0}, 0.0
+
+    def solve(self, mesh, guess=None):
+        guess = self._default_guess() if guess is None else guess
+        if isinstance(guess, Solution):
+            x = self.from_solution(guess, mesh)
+        elif not isinstance(guess, str) or (self.element == COARSE_ELEMENT and mesh.n_elements < 2 * COARSE):
+            x = self.from_guess(mesh, guess)
+        else:
+            x = self._from_coarse(mesh, guess)
+        x, status, chain = self.newton(mesh, x)
+        return self.solution(mesh, x, status, chain)
+
+    def newton(self, mesh, x):
+        chain = self.form.chain(mesh, self.scaling, self.backend, self.options, x, self.comm)
+        reference = self.form.reference(x)
+        with progress_bar("boundary-value problem", self.settings.max_iterations, self.show) as bar:
+            x, status, n = newton_with_homotopy(chain, chain.take(x), self.settings, reference, bar.iteration)
+        x = chain.gather(x)
+        self.iterations += n
+        for name in self.seconds:
+            self.seconds[name] += chain.seconds[name]
+        self.backward_error = max(self.backward_error, chain.backward_error)
+        if status.success:
+            name, value = self.form.unmet(x)
+            if not value <= UNMET[self.element.can_march]:
+                detail = f"the iteration ended where '{name}' is violated by {value:.2g}, beyond the reach of the guess"
+                status = Status.failure("not converged", 0, mesh.nodes[0], status.residual_history, detail)
+        return x, status, chain
+
+    # ---- guesses
+
+    def _default_guess(self):
+        given = [getattr(t, name, None) is not None for t in self.problem.end.values()
+                 for name in ("q", "position", "orientation")]
+        return "interpolation" if any(given) else "march"
+
+    def _states(self, guess, mesh, element=None):
+        """Nodal states, shape (n_elements, n_shapes, n_z)."""
+        basis = (element or self.element).state.basis
+        times, n, k = mesh.points(basis), self.problem.system.n_z, basis.n_shapes - 1
+        if isinstance(guess, str):
+            validate.choice("guess", guess, GUESSES)
+            guess = interpolation(self.problem) if guess == "interpolation" else self._marched(mesh)
+        if callable(guess):
+            states = np.asarray(guess(times.ravel()), float)
+            if states.shape != (times.size, n) or not np.all(np.isfinite(states)):
+                raise InputError(f"guess must give finite states of shape {(times.size, n)}, not {states.shape}")
+            return states.reshape(*times.shape, n)
+        if np.ndim(guess) == 3:
+            return guess
+        guess = validate.array("guess", guess, (k * mesh.n_elements + 1, n))
+        return guess[k * np.arange(mesh.n_elements)[:, None] + np.arange(k + 1)]
+
+    def _marched(self, mesh):
+        c, system, (t0, t1) = self.problem.conditions_at_ends, self.problem.system, self.problem.t_span
+        n = system.n_q
+        if self.problem.free_time:
+            t1 = t0 + c.c[0]
+        state = {b: CanonicalState(c.z0[:n][system.coordinates(b)], c.z0[n:][system.coordinates(b)])
+                 for b in system.bodies}
+        sol = solve_initial(InitialValueProblem(system, state, (t0, t1)), MixedGalerkin(2), max(100, mesh.n_elements),
+                    progress=False)
+        if not sol.success:
+            raise InputError(f"guess='march' failed ({sol.status.message}); give another guess")
+        nodes, times = mesh.nodes[[0, -1]], sol.t[[0, -1]]
+        return lambda t: sol(np.clip(times[0] + (t - nodes[0]) * (np.diff(times) / np.diff(nodes)), *times))
+
+    def from_guess(self, mesh, guess):
+        """All unknowns on a mesh, of a guess that is no solution, as for `solve`."""
+        states = self._states(guess, mesh)
+        multipliers = np.zeros((mesh.n_elements, self.element.multiplier.basis.n_shapes,
+                                self.problem.system.n_multipliers))
+        times = mesh.points(self.element.state.basis)
+        values = self.element.nodal_values(self.problem.system, times, states, multipliers)
+        return self.form.pack(dict(zip(self.element.trial, values, strict=True)))
+
+    def from_solution(self, sol, mesh):
+        if sol.system.n_z != self.problem.system.n_z:
+            raise InputError(f"the guess is a solution with {sol.system.n_z} components of the state, not "
+                             f"{self.problem.system.n_z}")
+        if not sol.success:
+            raise InputError(f"the guess is a solution that failed: {sol.status.message}")
+        kept = sol.element.kept_multipliers(sol.system)
+        values = {"state": sol.nodal_state, "multipliers": sol.nodal_multipliers[..., kept], **sol.fields}
+        same = {name: sol.element.trial[name] for name in values if name in self.element.trial}
+        values = {name: values[name] for name in same
+                  if values[name].shape[-1] == self.form.plan.columns.fields[
+                      list(self.form.full_element.trial).index(name)].shape[1]}
+        full = self._transferred(values, sol.element, TimeMesh(sol.t), mesh)
+        none = np.zeros((mesh.n_elements, self.element.multiplier.basis.n_shapes, self.problem.system.n_multipliers))
+        own = self.element.nodal_values(self.problem.system, mesh.points(self.element.state.basis), full["state"], none)
+        full |= {name: v for name, v in zip(self.element.trial, own, strict=True) if name not in values}
+        if len(self.form.constants):
+            constants = self.form.constants.copy()
+            for i, name in enumerate(self.problem.unknown_names):
+                if name in sol.parameters:
+                    constants[i] = sol.parameters[name] / (self.form.span if name == "duration" else 1)
+            if "duration" in self.problem.unknown_names and "duration" not in sol.parameters:
+                constants[0] = (sol.t[-1] - sol.t[0]) / self.form.span
+            constants[self.form.n_unknown:] = sol.z[0][self.form.copied]
+            full["constants"] = np.broadcast_to(constants, (mesh.n_elements, 2, len(constants)))
+        return self.form.pack(full)
+
+    def _transferred(self, values, element, mesh, other):
+        full = self.form.full_element
+        sizes = {name: f.shape[1] for name, f in zip(full.trial, self.form.plan.columns.fields, strict=True)}
+        return transferred(values, element, mesh, full, sizes, other)
+
+    def _from_coarse(self, mesh, guess):
+        """The solution by mG(2) on a coarse mesh; the guess itself where there is none."""
+        stride = -(-mesh.n_elements // COARSE)
+        coarse = TimeMesh(mesh.nodes[np.unique(np.append(np.arange(0, mesh.n_elements, stride), mesh.n_elements))])
+        rough = BoundarySolver(self.problem, COARSE_ELEMENT, self.backend, self.settings, self.scaling, self.options,
+                        self.show)
+        sol = rough.solve(coarse, self._states(guess, coarse, COARSE_ELEMENT))
+        self.iterations += rough.iterations
+        if not sol.success:
+            return self.from_guess(mesh, guess)
+        return self.from_solution(sol, mesh)
+
+    # ---- the result
+
+    def solution(self, mesh, x, status, chain):
+        values, numbers = self.form.unpack(x), self.form.numbers(x)
+        values.pop("constants", None)
+        nodes = mesh.nodes
+        if "duration" in numbers:
+            nodes = nodes[0] + (nodes - nodes[0]) * (numbers["duration"] / self.form.span)
+        system = self.form.solved_system(numbers) if status.success else self.problem.system
+        n = mesh.n_elements if status.success else 0
+        state, multipliers = values.pop("state"), values.pop("multipliers")
+        every = np.zeros((*multipliers.shape[:2], system.n_multipliers))
+        every[..., self.element.kept_multipliers(system)] = multipliers
+        total = time.perf_counter() - self.begin
+        statistics = {"driver": "global", "backend": self.backend, "n_ranks": chain.comm.size if chain.comm else 1,
+                      "newton_iterations": {"max": self.iterations, "mean": float(self.iterations)},
+                      "n_elements": mesh.n_elements, "n_unknowns": chain.n_unknowns,
+                      "seconds": {"setup": total - sum(self.seconds.values()), **self.seconds, "total": total},
+                      "backward_error": self.backward_error, "parameters": numbers}
+        return Solution(system, self.element, nodes[:n + 1], state[0, 0], state[:n], every[:n], status, statistics,
+                        {name: v[:n] for name, v in values.items()})

@@ -1,0 +1,76 @@
+"""What is asked of a body at an end of a motion: its state, or only some components of it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import validate
+from ...errors import InputError
+from ...mechanics import Pose, Symbols
+from ...mechanics.bodies import rotations
+
+TOLERANCE = 1e-10  # of conditions and constraints at the end, against their size
+INDEPENDENT = 1e-8  # smallest singular value of conditions that do not repeat others
+
+
+@dataclass(frozen=True, eq=False)
+class EndState:
+    """State of a body at the end, of which only what is given is asked for; None is free.
+
+    Parameters
+    ----------
+    position, velocity : array_like, shape (3,), optional
+        Of the centre of mass in space [m, m/s]; entries that are None are free.
+    orientation : array_like, shape (4,) or (3, 3), optional
+        Unit quaternion (scalar first) or rotation matrix.
+    angular_velocity : array_like, shape (3,), optional
+        [rad/s], in the axes `frame`; entries that are None are free.
+    frame : {"body", "space"}
+    q, v : array_like, shape (n,), optional
+        Generalized coordinates and velocities of a `GeneralizedBody`; entries that are None are free.
+    """
+
+    position: Any = None
+    orientation: Any = None
+    velocity: Any = None
+    angular_velocity: Any = None
+    frame: str = "body"
+    q: Any = None
+    v: Any = None
+
+    def __post_init__(self):
+        validate.choice("frame", self.frame, ("body", "space"))
+        for name in ("position", "velocity", "angular_velocity"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _partial(name, getattr(self, name), 3))
+        for name in ("q", "v"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _partial(name, getattr(self, name), len(getattr(self, name))))
+        if self.orientation is not None:
+            object.__setattr__(self, "orientation", rotations.as_quaternion(self.orientation))
+
+    @classmethod
+    def of(cls, value):
+        """The same of a `Pose` or of `Coordinates`, which ask for everything."""
+        if isinstance(value, Pose):
+            return cls(value.position, value.quaternion, value.velocity, value.angular_velocity, value.frame)
+        return cls(q=value.q, v=value.v)
+
+
+def _partial(name, value, n):
+    try:
+        value = np.array(value, float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be an array of {n} numbers, or None where it is free, not {value!r}") from None
+    if value.shape != (n,) or np.any(np.isinf(value)):
+        raise InputError(f"{name} must be an array of {n} numbers, or None where it is free, not {value.tolist()}")
+    return value
+
+
+def body_velocity(body, q, p):
+    """Velocities qdot = dH/dp of a body, SX."""
+    import casadi as ca
+
+    s = Symbols(body)
+    return ca.Function("velocity", [s.q[0], s.p[0], s.own], [s.velocity[0]])(q, p, body.own_parameters)

@@ -1,0 +1,40 @@
+"""What is asked of bodies at an end of a boundary-value problem, checked."""
+
+from ...errors import InputError
+from ...mechanics import CanonicalState, Coordinates, GeneralizedBody, PointMass, Pose, RigidBodyBase
+from .end_state import EndState
+
+
+def checked_targets(system, which, targets):
+    """What is asked of bodies at an end: dict body -> EndState, Coordinates or CanonicalState."""
+    if isinstance(targets, Coordinates | CanonicalState | EndState | Pose) and len(system.bodies) == 1:
+        targets = {system.bodies[0]: targets}
+    if targets is None:
+        return {}
+    if not isinstance(targets, dict):
+        raise InputError(f"{which} must be a dict from body to Pose, EndState or Coordinates, not {targets!r}")
+    out = {}
+    for body, target in targets.items():
+        body = system.find(body)
+        title, generalized = f"{which} of {system.label(body)}", isinstance(body, GeneralizedBody)
+        known = (Coordinates, EndState, CanonicalState) if generalized else (Pose, EndState, CanonicalState)
+        if not isinstance(target, known):
+            raise InputError(f"{title} must be given as {' or '.join(c.__name__ for c in known)}, not {target!r}")
+        if isinstance(target, Pose):
+            body.state(target)  # refuses what a point mass has not
+            turns = isinstance(body, RigidBodyBase)
+            target = EndState(position=target.position, orientation=target.quaternion if turns else None)
+        elif isinstance(target, Coordinates):
+            target = EndState(q=target.q)
+        for name in ("q", "p", "v"):
+            value = getattr(target, name, None)
+            if value is not None and len(value) != body.n_q:
+                raise InputError(f"{title}: {name} must have length {body.n_q}, not {len(value)}")
+        wrong = ("q", "v") if not generalized else ("position", "orientation", "velocity", "angular_velocity")
+        wrong = wrong if isinstance(target, EndState) else ()
+        wrong += ("orientation", "angular_velocity") if isinstance(body, PointMass) else ()
+        for name in wrong:
+            if getattr(target, name, None) is not None:
+                raise InputError(f"{title}: {body!r} has no {name.replace('_', ' ')}")
+        out[body] = target
+    return out

@@ -1,0 +1,255 @@
+"""Consistent initial states: assembly of a mechanism from approximate positions, and projection of its velocities."""
+
+import numpy as np
+
+from ... import validate
+from ...errors import InputError
+from ...mechanics import CanonicalState, Pose, RigidBodyBase, System
+from ...mechanics.bodies.generalized_system import canonical_states
+
+TOLERANCE = 1e-12  # of constraints, relative to the terms that make them up
+ITERATIONS = 200
+FLOOR = 1e-12  # added to matrices of unit diagonal, so that redundant constraints leave them positive definite
+
+
+def assemble(system, state, t=0.0, *, fix=()):
+    """A state that holds the constraints, near a given one.
+
+    Positions: Gauss-Newton on `Phi(q, t) = 0`; each step is the smallest one in the metric of the mass,
+    `dq = -M^-1 G^T (G M^-1 G^T)^+ Phi` with `G = dPhi/dq`. Far from the solution, and where constraints are redundant,
+    the matrix is damped with the square of the residual (Levenberg-Marquardt), which keeps the convergence quadratic.
+    Bodies stay rigid in each step.
+
+    Velocities: orthogonal projection in the metric of the mass onto `G v + dPhi/dt = 0`, from the given velocities of
+    centres of mass and angular velocities, turned with the bodies when they are given in body axes; of generalized
+    coordinates from the given rates.
+
+    Parameters
+    ----------
+    system : System
+    state : dict
+        Body (or its name) -> approximate state, as for an `InitialValueProblem`.
+    t : float
+        Time [s].
+    fix : list or tuple of Body or str, or one of them
+        Bodies that keep their pose and velocity as given; the others follow.
+
+    Returns
+    -------
+    dict
+        Body -> `CanonicalState`, for all bodies; to be given to an `InitialValueProblem`.
+
+    Raises
+    ------
+    InputError
+        When no such state is found: names the worst constraint, its residual, and what to try.
+
+    Notes
+    -----
+    Of the solutions (a four-bar linkage has two) the one is found whose neighbourhood the given poses are in. CHOLMOD
+    solves the systems when scikit-sparse is installed (`pip install timefem[sparse]`).
+    """
+    if not isinstance(system, System):
+        raise InputError(f"system must be a System, not {system!r}")
+    t = validate.real("t", t)
+    given = given_states(system, canonical_states(system, state, t))
+    fix = [system.find(body) for body in (fix if isinstance(fix, list | tuple) else [fix])]
+    moves = np.ones(system.n_q)
+    for body in fix:
+        moves[system.coordinates(body)] = 0
+    q, p = (np.concatenate(x) for x in zip(*((s.q, s.p) for _, s in given.values()), strict=True))
+    rates = _inverse_mass(system, t, q) @ p
+    q = _assembled(system, t, q, moves)
+    mobility = _inverse_mass(system, t, q)
+    for body, (value, start) in given.items():
+        part = system.coordinates(body)
+        if body in fix:
+            continue
+        if isinstance(body, RigidBodyBase):
+            p[part] = _momenta(body, q[part], value, start)
+        else:
+            p[part] = np.linalg.solve(mobility[part, part].toarray(), rates[part])
+    p = _projected(system, t, q, p, moves)
+    return {body: CanonicalState(q[system.coordinates(body)], p[system.coordinates(body)]) for body in system.bodies}
+
+
+def given_states(system, state):
+    """The states that a user gave: dict body -> (what was given, `CanonicalState`), for all bodies in order.
+
+    Raises
+    ------
+    InputError
+        For an unknown body, a wrong length or type.
+    """
+    if not isinstance(state, dict):
+        raise InputError(f"state must be a dict from body to Pose, not {state!r}")
+    values = {id(system.find(body)): value for body, value in state.items()}
+    given = {}
+    for body in system.bodies:
+        value = values.get(id(body), Pose())
+        if isinstance(value, Pose):
+            given[body] = value, CanonicalState(*body.state(value))
+        elif not isinstance(value, CanonicalState):
+            raise InputError(f"state of {system.label(body)} must be a Pose or CanonicalState, not {value!r}")
+        elif len(value.q) != body.n_q:
+            raise InputError(f"state of {system.label(body)}: q and p must have length {body.n_q}, not {len(value.q)}")
+        else:
+            given[body] = value, value
+    return given
+
+
+def factor_spd(matrix, backend=None):
+    """The function `b -> matrix^-1 b` of a sparse symmetric positive definite matrix.
+
+    Parameters
+    ----------
+    matrix : sparse array, shape (n, n)
+    backend : {"cholmod", "superlu"}, optional
+        Default: CHOLMOD when scikit-sparse is installed and finds the matrix positive definite to working precision.
+    """
+    matrix = matrix.tocsc()
+    if backend != "superlu":
+        try:
+            from sksparse.cholmod import CholmodError, cholesky
+
+            try:
+                return cholesky(matrix)
+            except CholmodError:
+                if backend:
+                    raise
+        except ImportError:
+            if backend:
+                raise
+    from scipy.sparse.linalg import splu
+
+    return splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.1, options={"SymmetricMode": True}).solve
+
+
+def _assembled(system, t, q, moves):
+    """Coordinates near `q` that hold the constraints."""
+    m, n = system.n_constraints, system.n_q
+    if not m:
+        return q
+    joints = np.concatenate([np.full(len(p.constraint_names), not isinstance(p, RigidBodyBase)) for p in system.parts])
+
+    def evaluate(q):
+        """Coordinates, residuals, their gradient and the size of the terms in them."""
+        z = np.concatenate([q, np.zeros(n)])
+        gradient = system.derivatives(t, z)[1][:m, :n]
+        return q, system.constraints(t, z)[:m], gradient, np.maximum(1.0, abs(gradient) @ np.abs(q))
+
+    def rigid(q):
+        """Bring bodies back to what their own constraints allow, so that steps turn them instead of stretching them."""
+        point = evaluate(q)
+        for _ in range(20):
+            q, phi, gradient, _ = point
+            if not np.any(np.abs(phi[~joints]) > 1e-15):
+                break
+            free = gradient[~joints] * moves
+            mobility = _inverse_mass(system, t, q)
+            gram, scale = _unit_diagonal(free @ mobility @ free.T)
+            point = evaluate(q - mobility @ (free.T @ _solve(gram, scale, FLOOR, phi[~joints])))
+        return point
+
+    q, phi, gradient, size = rigid(q)
+    damping, accepted = 1e-2, True
+    for _ in range(ITERATIONS):
+        relative = np.max(np.abs(phi) / size)
+        if relative <= 1e-16:
+            break
+        if accepted:
+            free = gradient * moves
+            mobility = _inverse_mass(system, t, q)
+            gram, scale = _unit_diagonal(free @ mobility @ free.T)
+        shift = np.where(joints, max(FLOOR, damping * min(1.0, relative)**2), FLOOR)
+        trial = rigid(q - mobility @ (free.T @ _solve(gram, scale, shift, phi)))
+        accepted = np.linalg.norm(scale * trial[1]) < np.linalg.norm(scale * phi)  # also refuses NaN
+        if accepted:
+            q, phi, gradient, size = trial
+            damping /= 4
+        elif relative <= TOLERANCE or damping > 1e12:
+            break  # rounding, or no way down
+        else:
+            damping *= 10
+    worst = np.argmax(np.abs(phi) / size)
+    if not abs(gradient[[worst]]).sum():
+        raise InputError(f"the mechanism cannot be assembled from these poses: the constraint "
+                         f"'{system.constraint_names[worst]}' has no direction where its points coincide; set them "
+                         f"apart")
+    if not abs(phi[worst]) <= TOLERANCE * size[worst]:
+        raise InputError(f"the mechanism cannot be assembled from these poses: the constraint "
+                         f"'{system.constraint_names[worst]}' stays violated by {abs(phi[worst]):.3g}; give poses that "
+                         f"are closer, fix fewer bodies, or check that its parts can meet at all (lengths, axes)")
+    return q
+
+
+def _momenta(body, q, value, start):
+    """Momenta of a rigid body at the assembled coordinates, with velocities that were given at approximate ones."""
+    if not isinstance(value, Pose):
+        value = Pose(velocity=body.velocity(start.q, start.p), angular_velocity=body.angular_velocity(start.q, start.p))
+    # a quaternion as it is: that of the rotation matrix may have the other sign
+    orientation = body.quaternion(q) if hasattr(body, "quaternion") else body.rotation_matrix(q)
+    return body.state(Pose(q[:3], orientation, value.velocity, value.angular_velocity, value.frame))[1]
+
+
+def _projected(system, t, q, p, moves):
+    """Momenta whose velocities hold the constraints: the impulses of the constraints, `dp = -G^T mu`, see to it."""
+    import scipy.sparse as sp
+
+    m, n = system.n_constraints, system.n_q
+    names = system.constraint_names + system.nonholonomic_names
+    if not names:
+        return p
+    z = np.concatenate([q, p])
+    _, jacobian, rate = system.derivatives(t, z)
+    gradient, rate, mobility = jacobian[:m, :n], rate[:m], _inverse_mass(system, t, q)
+    if system.n_nonholonomic:
+        matrix, _, drift, _ = system.nonholonomic_derivatives(t, z)
+        gradient, rate = sp.vstack([gradient, matrix], format="csr"), np.concatenate([rate, drift])
+    free = gradient * moves
+    gram, scale = _unit_diagonal(free @ mobility @ free.T)
+    best, previous = p, np.inf
+    for _ in range(ITERATIONS):
+        velocity = mobility @ p
+        violation = gradient @ velocity + rate
+        error = np.linalg.norm(scale * violation)
+        if not error < previous:
+            break  # rounding; redundant constraints take a few steps to it
+        best, previous = p, error
+        p = p - free.T @ _solve(gram, scale, FLOOR, violation)
+    velocity = mobility @ best
+    violation = np.abs(gradient @ velocity + rate)
+    size = np.maximum(1.0, abs(gradient) @ np.abs(velocity) + np.abs(rate))
+    worst = np.argmax(violation / size)
+    if not violation[worst] <= TOLERANCE * size[worst]:
+        raise InputError(f"no velocities satisfy the constraint '{names[worst]}': it stays violated "
+                         f"by {violation[worst]:.3g}; fix fewer bodies, or check the motion that is prescribed")
+    return best
+
+
+def _inverse_mass(system, t, q):
+    """Inverse mass matrix at `q`, sparse (n_q, n_q), one block per body: velocities are linear in momenta."""
+    import scipy.sparse as sp
+
+    places = [system.coordinates(b) for b in system.bodies]
+    z = np.zeros((max(b.n_q for b in system.bodies), system.n_z))
+    z[:, :system.n_q] = q
+    for i in range(len(z)):
+        z[i, [system.n_q + s.start + i for s in places if s.start + i < s.stop]] = 1.0
+    columns = system.velocity(t, z)
+    return sp.block_diag([columns[:s.stop - s.start, s].T for s in places], format="csr")
+
+
+def _unit_diagonal(gram):
+    """The matrix scaled to a diagonal of ones (rows that are zero stay so), and the scale."""
+    import scipy.sparse as sp
+
+    diagonal = gram.diagonal()
+    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    return sp.diags_array(scale) @ gram @ sp.diags_array(scale), scale
+
+
+def _solve(gram, scale, shift, b):
+    import scipy.sparse as sp
+
+    return scale * factor_spd(gram + sp.diags_array(np.broadcast_to(shift, len(scale))))(scale * b)

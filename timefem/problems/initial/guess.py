@@ -1,0 +1,192 @@
+"""Initial guesses for windows and global solves: each rank makes that of its own slab of elements."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from ... import validate
+from ...assembly import TimeMesh
+from ...elements import MixedGalerkin
+from ...elements.evaluation.plan import ElementPlan
+from ...errors import InputError, SolveError
+from ...parallel import agree
+from ...solvers.march.march import march_problem
+from ...solvers.nonlinear.newton import Newton
+from ...status import Status
+
+RELATIVE_STEP = 0.02  # relative change of the state per step of the march: Newton needs a guess this good
+MOST_SUBSTEPS = 16
+COARSE_STEP = 0.1  # the same for the coarse march by mG(2), whose error is then far below that of the guess
+MOST_COARSE = 32  # elements of the mesh in a step of the coarse march
+CHUNK = 20_000  # elements whose guess is made at once
+GUESSES = ("mg1", "constant")
+_ROUGH = Newton(tol_residual=1e-10, tol_increment=1e-5)
+
+
+def first_iterate(job, chain, mesh, z, left=None):
+    """Where Newton's method starts.
+
+    Parameters
+    ----------
+    job : Job
+    chain : ChainSystem
+        Of `mesh`.
+    mesh : TimeMesh
+    z : ndarray, shape (n_z,)
+        State at the start of the mesh.
+    left : ndarray, optional
+        All dofs of the node before, when the mesh follows other elements.
+
+    Returns
+    -------
+    x : ndarray
+        The dofs that `chain` keeps, with the prescribed ones of the first node in place.
+    status : Status or None
+        Why there is no guess.
+    """
+    plan, c = job.plan, job.plan.columns
+    job.where = getattr(chain, "where", "")
+    x, error = np.zeros(c.n_node + (chain.last - chain.first) * c.step), None
+    try:
+        for e, state, multipliers in initial_guess(job.guess, plan, mesh, z, *chain.slab):
+            values = plan.pack(mesh.part(e, e + len(state)), state, multipliers)
+            x[(e - chain.first) * c.step:][:len(values)] = values
+        if chain.first == 0:
+            x[:c.n_node] = _first_node(plan, mesh, z, left)
+    except Exception as failure:
+        error = failure
+    try:
+        agree(chain.comm, error, job.where)
+    except SolveError as failure:
+        return None, Status.failure("no guess", chain.first_element, mesh.nodes[0], [], str(failure))
+    chain.share(x)
+    return x, None
+
+
+def _first_node(plan, mesh, z, left):
+    """Prescribed dofs of the first node: the state, its consistent multipliers, and the rest as it was."""
+    multipliers = plan.system.consistent_multipliers(mesh.nodes[0], z)
+    values = plan.constant(mesh.part(0, 1), z, multipliers)[:plan.columns.n_node]
+    for dofs, space in list(zip(plan.columns.fields, plan.columns.spaces, strict=True))[2:]:
+        if left is not None and space.continuous:
+            values[dofs[0]] = left[dofs[-1] - plan.columns.step]
+    return values
+
+
+def initial_guess(guess, plan, mesh, z0, start, stop):
+    """Nodal values of the elements start, ..., stop - 1 to start Newton's method from, a chunk of elements at a time.
+
+    Parameters
+    ----------
+    guess : {"mg1", "constant"}, callable or ndarray
+        An mG(1) march, the initial state everywhere, a function `t -> z` for an array of times (shape (n,) ->
+        (n, n_z)), or nodal states of shape (degree n_elements + 1, n_z).
+    plan : ElementPlan
+    mesh : TimeMesh
+    z0 : ndarray, shape (n_z,)
+        State at the start of the mesh.
+
+    Yields
+    ------
+    e : int
+        First element of the chunk.
+    state, multipliers : ndarray, shapes (n, n_shapes, n_z), (n, n_multiplier_shapes, n_multipliers)
+
+    Raises
+    ------
+    SolveError
+        When the march fails.
+    """
+    system, element = plan.system, plan.element
+    if isinstance(guess, str):
+        validate.choice("guess", guess, GUESSES)
+    elif not callable(guess):
+        guess = validate.array("guess", guess, (element.degree * mesh.n_elements + 1, system.n_z))
+    z = z0
+    if isinstance(guess, str) and guess == "mg1":
+        substeps = _steps(system, mesh, z0, element.state.basis, RELATIVE_STEP, MOST_SUBSTEPS)
+        z = _coarse_march(system, mesh, z0, start) if start else z0
+    multipliers = system.consistent_multipliers(mesh.nodes[0], z0)
+    for e in range(start, stop, CHUNK):
+        part = mesh.part(e, min(e + CHUNK, stop))
+        times, multiplier_times = part.points(element.state.basis), part.points(element.multiplier.basis)
+        if isinstance(guess, str) and guess == "mg1":
+            values = _march_guess(system, z, times, multiplier_times, substeps)
+            z = values[0][-1, -1]
+            yield e, *values
+            continue
+        if isinstance(guess, str):
+            state = np.broadcast_to(z0, (*times.shape, system.n_z))
+        elif callable(guess):
+            state = np.asarray(guess(times.ravel()), float).reshape(*times.shape, system.n_z)
+        else:
+            state = guess[element.degree * np.arange(e, e + part.n_elements)[:, None] + np.arange(element.degree + 1)]
+        if not np.all(np.isfinite(state)):
+            raise InputError("guess must be finite")
+        yield e, state, np.broadcast_to(multipliers, (*multiplier_times.shape, system.n_multipliers))
+
+
+def _steps(system, mesh, z0, basis, relative, most):
+    """Steps of a march between two nodes that keep the relative change of the state small."""
+    change = _relative_rate(system, mesh.nodes[0], z0) * mesh.lengths.max() * np.diff(np.sort(basis.points)).max()
+    return int(np.clip(np.ceil(change / relative), 1, most))
+
+
+def _coarse_march(system, mesh, z0, stop):
+    """State at node `stop` of the mesh, by mG(2) on a mesh that is coarse where the state changes slowly."""
+    change = _relative_rate(system, mesh.nodes[0], z0) * mesh.lengths.max()
+    coarse = int(np.clip(COARSE_STEP // change if change else MOST_COARSE, 1, MOST_COARSE))
+    fine = int(np.clip(np.ceil(change / COARSE_STEP), 1, MOST_SUBSTEPS))
+    while True:
+        nodes = np.append(mesh.nodes[0:stop:coarse], mesh.nodes[stop])
+        nodes = np.append((nodes[:-1, None] + np.diff(nodes)[:, None] * np.arange(fine) / fine).ravel(), nodes[-1])
+        plan, z, status, largest = _guess_plan(system, 2), z0, None, 0.0
+        for first in range(0, len(nodes) - 1, CHUNK):
+            part = TimeMesh(nodes[first:first + CHUNK + 1])
+            x, _, status, _ = march_problem(system, plan, part, part.nodes[0], z, _ROUGH)
+            if not status.success:
+                break
+            state = plan.columns.unpack(x)[0]
+            z = state[-1, -1]
+            largest = max(largest, _relative_change(system, state))
+        if status.success and (largest <= 3 * COARSE_STEP or coarse == 1):
+            return z
+        if coarse == 1:
+            raise SolveError(f"the coarse mG(2) march failed: {status.message}")
+        coarse = max(1, coarse // 4)
+
+
+def _relative_change(system, state):
+    size = system.state_scale
+    return np.abs((state[:, -1] - state[:, 0]) / size).max() / (np.abs(state[:, 0] / size).max() or 1.0)
+
+
+def _march_guess(system, z, times, multiplier_times, substeps):
+    nodes = np.append(times[:, :-1], times[-1, -1])
+    fine = np.append((nodes[:-1, None] + np.diff(nodes)[:, None] * np.arange(substeps) / substeps).ravel(), nodes[-1])
+    plan = _guess_plan(system, 1)
+    x, _, status, _ = march_problem(system, plan, TimeMesh(fine), fine[0], z, _ROUGH)
+    if not status.success:
+        raise SolveError(f"the mG(1) march failed: {status.message}")
+    state, multipliers, _ = plan.unpack(x)
+    state = np.concatenate([state[:, 0], state[-1:, 1]])[::substeps]
+    k = times.shape[1] - 1
+    state = state[k * np.arange(len(times))[:, None] + np.arange(k + 1)]
+    middles = (fine[1:] + fine[:-1]) / 2
+    multipliers = [np.interp(multiplier_times, middles, component) for component in multipliers[:, 0].T]
+    return state, np.stack(multipliers, axis=-1) if multipliers else np.zeros((*multiplier_times.shape, 0))
+
+
+@lru_cache(maxsize=2)
+def _guess_plan(system, degree):
+    """Plan of the guess; the windows of a solve share it."""
+    return ElementPlan(system, MixedGalerkin(degree))
+
+
+def _relative_rate(system, t, z):
+    """Size of zdot over size of z, mass-weighted [1/s]."""
+    gradient, jacobian, _ = system.derivatives(t, z)
+    gradient = gradient + jacobian.T @ system.consistent_multipliers(t, z)
+    n, size = system.n_q, system.state_scale
+    rate = np.concatenate([gradient[n:], -gradient[:n]]) / size
+    return np.abs(rate).max() / (np.abs(z / size).max() or 1.0)

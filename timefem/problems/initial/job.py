@@ -1,0 +1,71 @@
+"""What a driver is asked to do, and what it returns."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...assembly import Scaling, TimeMesh
+from ...elements.evaluation.plan import ElementPlan
+from ...solvers.equations.outcome import first_elements
+from ...solvers.nonlinear.newton import Newton
+
+
+@dataclass
+class Job:
+    """An initial-value problem and how to solve it (see `timefem.solve` for the arguments).
+
+    Attributes
+    ----------
+    comm : mpi4py communicator or None
+        Of the ranks that share the work.
+    gather : bool
+        Whether every rank gets all nodal values.
+    recorder : Recorder or None
+        Writes checkpoints.
+    saved : Checkpoint or None
+        To go on from.
+    where : str
+        What this rank works on, in words, for messages.
+    """
+
+    plan: ElementPlan
+    mesh: TimeMesh
+    z0: np.ndarray
+    backend: str
+    options: dict
+    window: int | str
+    guess: object
+    settings: Newton
+    scaling: str
+    show: bool | None
+    comm: object = None
+    gather: bool = True
+    recorder: object = None
+    saved: object = None
+    where: str = ""
+
+    @cached_property
+    def scale(self):
+        """Scaling of unknowns and rows at the initial state."""
+        return Scaling.of(self.scaling, self.plan.system, self.plan.element, self.mesh.nodes[0], self.z0)
+
+    @property
+    def reference(self):
+        """Size of the scaled state, by which tolerances are multiplied."""
+        return self.scale.size(self.z0)
+
+    def visit(self, steps, what):
+        """Write a checkpoint if one is due; whether to stop. `what()` gives the arguments of `Recorder.write`."""
+        return self.recorder is not None and self.recorder.visit(steps, what)
+
+    def nothing(self):
+        """Nodal values of no element."""
+        multipliers = np.zeros(self.plan.system.n_multipliers)
+        return first_elements(self.plan.unpack(self.plan.constant(self.mesh.part(0, 1), self.z0, multipliers)), 0)
+
+
+
+
+
+

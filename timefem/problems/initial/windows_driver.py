@@ -1,0 +1,159 @@
+"""Driver "windows": blocks of elements, one after the other, each solved at once.
+
+Under mpirun each window is shared among the ranks. The guess of a window starts from the end of the window before, and
+every rank works in every Newton iteration, so that there is no idle time in which the guess of the next window could be
+computed; what overlaps is the guess itself: each rank refines its slab as soon as its coarse march has got there.
+"""
+
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from ...errors import InputError
+from ...progress import progress
+from ...solvers.equations.outcome import Outcome, joined
+from ...solvers.equations.system import ChainSystem
+from ...solvers.nonlinear.newton import newton
+from ...status import Status
+from .global_driver import make_chain
+from .guess import first_iterate
+
+FIRST_WINDOW = 64  # elements of the first window where the size is chosen here
+FEW_ITERATIONS, MANY_ITERATIONS = 5, 9  # of Newton's method: the next window is twice, or half as long
+
+
+class WindowSize:
+    """Elements of the next window: fixed, or from Newton's iterations and from the memory.
+
+    Parameters
+    ----------
+    window : int or "auto"
+    smallest, largest : int
+        Of an automatic size.
+    now : int, optional
+        Automatic size to start from.
+    """
+
+    def __init__(self, window, smallest, largest, now=None):
+        self.auto, self.smallest, self.largest = window == "auto", smallest, max(smallest, largest)
+        self.now = self._within(now or FIRST_WINDOW) if self.auto else window
+
+    def converged(self, n_elements, iterations):
+        """A window of `n_elements` took that many iterations."""
+        if self.auto and iterations >= MANY_ITERATIONS:
+            self.now = self._within(self.now // 2)
+        elif self.auto and iterations <= FEW_ITERATIONS and n_elements == self.now:
+            self.now = self._within(2 * self.now)
+
+    def failed(self, n_elements):
+        """A window of `n_elements` failed; whether to try again with the size `now`, half as large."""
+        self.now, retry = (self._within(n_elements // 2), True) if self.auto and n_elements > self.smallest else (
+            self.now, False)
+        return retry
+
+    def _within(self, n):
+        return max(self.smallest, min(n, self.largest))
+
+
+def solve_in_windows(job):
+    """Solve window by window; returns an `Outcome`."""
+    plan, mesh, comm = job.plan, job.mesh, job.comm
+    n, n_node = mesh.n_elements, plan.columns.n_node
+    n_ranks = comm.size if comm is not None else 1
+    if job.window != "auto" and min(job.window, n) < n_ranks:
+        raise InputError(f"{n_ranks} ranks cannot share windows of {min(job.window, n)} elements: use larger windows "
+                         "or fewer ranks")
+    size = WindowSize(job.window, n_ranks, _largest_window(job), job.saved.window if job.saved else None)
+    share = _share(job)
+    done = _restored(job, share) if job.saved else []
+    first = job.saved.n_solved if job.saved else 0
+    left = job.saved.dofs(first - 1, first, n_node)[-n_node:] if first else None
+    iterations, status, chain = [], Status(True), None
+    seconds, backward_error, n_unknowns = {"assemble": 0.0, "solve": 0.0}, 0.0, 0
+
+    def visit(chain, iteration, norm, x):
+        main = comm is None or comm.rank == 0  # writes what every rank has
+        solved = done if main or share is not None else []
+        current = [(chain.first_element + chain.slab[0], chain.own_part(x))] if main or chain.comm else []
+        n_stored = chain.first_element + chain.mesh.n_elements
+        return job.visit(bool(iteration), lambda: (chain.first_element, n_stored, solved + current, size.now))
+
+    with progress("windows", n, job.show) as bar:
+        bar.advance(first)
+        while first < n:
+            part = mesh.part(first, min(first + size.now, n))
+            if chain is None or part.n_elements != chain.mesh.n_elements:
+                chain = None  # free its memory first
+                # ranks that cannot share a last, short window solve it all
+                chain = (make_chain(job, part) if part.n_elements >= n_ranks else
+                         ChainSystem(plan, part, job.scale, job.backend, job.options))
+            chain.place(part, first)
+            n_unknowns = max(n_unknowns, chain.n_unknowns)
+            z = job.z0 if left is None else left[plan.columns.fields[0][0]]
+            x, status = first_iterate(job, chain, part, z, left)
+            if status is None:
+                x, status = newton(chain, x, job.settings, job.reference, partial(visit, chain))
+                iterations.append(len(status.residual_history) - 1)
+            for key in seconds:
+                seconds[key] += chain.seconds.pop(key, 0.0)
+            if not status.success:
+                if status.reason != "stopped" and size.failed(part.n_elements):
+                    continue
+                break
+            backward_error = max(backward_error, chain.backward_error)
+            owner = None if share is None else np.searchsorted(share, first, side="right") - 1
+            whole, left = chain.gather(x, owner), chain.end(x)
+            if owner is None or owner == comm.rank:
+                done.append((first, whole))
+            first += part.n_elements
+            size.converged(part.n_elements, iterations[-1])
+            bar.advance(part.n_elements)
+    values = joined([plan.unpack(x) for _, x in done] + [job.nothing()])
+    return Outcome(*values, status, np.array(iterations, int), n_unknowns, seconds, backward_error=backward_error,
+                   first=None if share is None else done[0][0] if done else first)
+
+
+def _share(job):
+    """First element from which on windows that start there belong to each rank; None: every rank gets all."""
+    if job.comm is None or job.gather:
+        return None
+    return np.arange(job.comm.size) * job.mesh.n_elements // job.comm.size
+
+
+def _restored(job, share):
+    """The solved windows of a checkpoint: those of this rank, cut where they do not join."""
+    start, stop = 0, job.saved.n_solved
+    if share is not None:
+        start, stop = np.minimum(np.append(share, stop)[job.comm.rank:job.comm.rank + 2], stop)
+    if start == stop:
+        return []
+    blocks, n_node = job.saved.blocks(start, stop), job.plan.columns.n_node
+    joins = np.all(blocks[1:, :n_node] == blocks[:-1, blocks.shape[1] - n_node:], axis=1)
+    cuts = [0, *(np.flatnonzero(~joins) + 1), stop - start]
+    return [(start + a, np.append(blocks[a, :n_node], blocks[a:b, n_node:]))
+            for a, b in pairwise(cuts)]
+
+
+def _largest_window(job):
+    """Elements whose tangent and factors take half of the memory that is free on this machine."""
+    plan, step = job.plan, job.plan.columns.step
+    per_element = 12 * len(plan.tangent_rows) + 8 * 4 * step * step + 8 * 20 * step
+    free = _free_memory() / 2
+    if job.comm is None:
+        return max(1, int(free / per_element))
+    from mpi4py import MPI
+
+    neighbours = job.comm.Split_type(MPI.COMM_TYPE_SHARED)
+    mine = free / neighbours.size / per_element
+    neighbours.Free()
+    return max(1, int(job.comm.allreduce(mine, op=MPI.MIN) * job.comm.size))
+
+
+def _free_memory():
+    """Bytes of memory that can be had, 4 GiB where nobody tells."""
+    try:
+        with open("/proc/meminfo") as file:
+            return next(1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        return 2**32

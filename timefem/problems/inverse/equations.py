@@ -1,0 +1,131 @@
+"""Inverse dynamics: conditions at the ends, the guess, and the global solve."""
+
+import time
+
+import numpy as np
+
+from ...assembly import Scaling
+from ...elements import MixedGalerkin
+from ...elements.augmented.servo import Servo, ServoPart
+from ...elements.evaluation.plan import ElementPlan
+from ...errors import InputError
+from ...mechanics import System
+from ...parallel import own_world
+from ...progress import progress
+from ...solvers.equations.ends import EndBlock
+from ...solvers.equations.make import make_boundary_system
+from ...solvers.equations.outcome import Outcome
+from ...solvers.nonlinear.newton import Newton, newton
+
+MOST = 200  # elements on which the guess is made
+
+
+def solve_inverse(problem, element, mesh, *, backend="chain", options=None, guess=None, settings=None, scaling="full",
+                  show=False):
+    """Solve an `InverseDynamics` problem with a time element on a mesh; see `timefem.solve`.
+
+    Returns
+    -------
+    element : TimeElement
+        With controls, whose fields the outcome has.
+    outcome : Outcome
+    """
+    start = time.perf_counter()
+    if not isinstance(element, MixedGalerkin):
+        raise InputError(f"inverse dynamics takes MixedGalerkin elements, not {element!r}")
+    element.check(problem.system)
+    plan = inverse_plan(problem, element)
+    servo, values = plan.element, first_guess(problem, plan, mesh, guess)
+    comm = own_world() if backend == "petsc" else None
+    chain = inverse_chain(problem, plan, mesh, scaling, backend, options, comm)
+    x, reference = plan.columns.pack(*values), chain.assembler.scaling.size(values[0])
+    setup = time.perf_counter() - start
+    settings = settings or Newton(line_search=True)
+    with progress("inverse dynamics", settings.max_iterations, show) as bar:
+        x, status = newton(chain, chain.take(x), settings, reference, bar.iteration)
+    x = chain.gather(x)
+    state, multipliers, others = plan.unpack(x)
+    if not status.success:  # no element of a global solve is good before all are
+        state, multipliers, others = state[:0], multipliers[:0], {k: v[:0] for k, v in others.items()}
+    seconds = {"setup": setup, **chain.seconds, "total": time.perf_counter() - start}
+    iterations = np.array([len(status.residual_history) - 1])
+    return servo, Outcome(state, multipliers, others, status, iterations, chain.n_unknowns, seconds,
+                          n_ranks=chain.comm.size if chain.comm else 1, backward_error=chain.backward_error)
+
+
+def inverse_plan(problem, element):
+    """Plan of the element with controls, of the system with the rows that determine them."""
+    return ElementPlan(System([*problem.system.parts, ServoPart(problem.inversion, problem.kinks)]), Servo(element))
+
+
+def inverse_chain(problem, plan, mesh, scaling="full", backend="chain", options=None, comm=None):
+    """The equations of a problem, for a plan by `inverse_plan`, on a mesh, shared among the ranks of `comm`."""
+    scale, n = Scaling.of(scaling, plan.system, plan.element, mesh.nodes[0], problem.start), plan.columns.n_node
+    return make_boundary_system(plan, mesh, scale, (np.ones(n, bool),) * 2, (np.ones(plan.rows.n_node, bool),) * 2,
+                                end_blocks(problem, plan), backend, options, comm)
+
+
+def end_blocks(problem, plan):
+    """Conditions at the start and at the end.
+
+    At the start: the constraints. Of the n hidden constraints of an output (its deviation and derivatives of that) the
+    lower half at the start and the lower half at the end, as for interpolation by Hermite; and those of the internal
+    dynamics. Without a state at the end everything is asked for at the start.
+    """
+    import casadi as ca
+
+    blocks = []
+    for first in (True, False):
+        node, t = ca.SX.sym("node", plan.columns.n_node), problem.t_span[0 if first else 1]
+        z = node[plan.columns.fields[0][0].tolist()]
+        rows = [problem.inversion.theta(z, t)[0]] if first else []
+        for hidden, n in zip(problem.inversion.hidden, problem.inversion.n_hidden, strict=True):
+            n_end = n // 2 if problem.has_end else 0
+            rows.append(hidden(z, t)[0][:n - n_end if first else n_end])
+        conditions = problem.conditions[0 if first else 1]
+        if len(conditions):
+            rows.append(ca.DM(conditions) @ (z - (problem.start if first else problem.end)))
+        blocks.append(EndBlock(node, ca.SX(0, 1), ca.vertcat(ca.SX(0, 1), *rows)))
+    return blocks
+
+
+def first_guess(problem, plan, mesh, guess):
+    """Nodal values of all fields: states fitted to the trajectories, and forces and controls that belong to them."""
+    element, inversion = plan.element, problem.inversion
+    times, points = mesh.points(element.state.basis), mesh.points(element.multiplier.basis)
+    if guess is None:
+        guess = fitted_motion(problem, mesh)
+    elif not callable(guess):
+        raise InputError(f"guess must be a function t -> z or a Solution, not {guess!r}")
+    state = np.asarray(guess(times.ravel()), float).reshape(*times.shape, problem.system.n_z)
+    if not np.all(np.isfinite(state)):
+        raise InputError("guess must be finite")
+    some = few_times(mesh)
+    forces = np.array([inversion.forces(t, z) for t, z in zip(some, np.asarray(guess(some), float), strict=True)])
+    forces = np.stack([np.interp(points, some, f) for f in forces.T], axis=-1)
+    m = inversion.n_forces
+    multipliers = np.concatenate([forces[..., :m], np.zeros_like(forces[..., :m])], axis=-1)
+    values = element.nodal_values(plan.system, times, state, multipliers)
+    values[list(element.trial).index("controls")] = forces[..., m:]
+    return values
+
+
+def few_times(mesh):
+    """Ends of the elements and their middles, of a coarser mesh where there are very many."""
+    nodes = np.interp(np.linspace(0, 1, min(mesh.n_elements, MOST) + 1), np.linspace(0, 1, len(mesh.nodes)), mesh.nodes)
+    return np.sort(np.concatenate([nodes, (nodes[1:] + nodes[:-1]) / 2]))
+
+
+def fitted_motion(problem, mesh):
+    """The way from start to end, moved to where the trajectories want it: a function of the time."""
+    from scipy.interpolate import CubicSpline
+
+    t0, t1 = problem.t_span
+    times = few_times(mesh)
+    x = (times - t0) / (t1 - t0)
+    way = problem.start + (x**2 * (3 - 2 * x))[:, None] * (problem.end - problem.start)
+    out, offset = np.empty_like(way), np.zeros(problem.system.n_z)
+    for i, t in enumerate(times):
+        out[i] = problem.fitted(t, way[i] + offset)
+        offset = out[i] - way[i]
+    return CubicSpline(times, out)

@@ -1,0 +1,26 @@
+"""Estimated errors of inverse dynamics."""
+
+import numpy as np
+
+from ..refinement.estimate import ErrorEstimate, size_of_controls
+from .equations import inverse_chain, inverse_plan
+
+
+class InverseErrors(ErrorEstimate):
+    """Of inverse dynamics, with the controls by the rows at the nodes, relative to the largest of their actuator."""
+
+    rough_guess = False
+
+    def prepare(self):
+        self.kinks = (*self.kinks, *self.problem.kinks)
+        self.plan = inverse_plan(self.problem, self.better)
+
+    def assembled(self, sol, mesh):
+        x = self.plan.columns.pack(*self.transferred(sol, mesh).values())
+        return inverse_chain(self.problem, self.plan, mesh), x
+
+    def errors(self, sol, mesh, before, after):
+        u, better = (self.problem.controls(mesh.nodes, np.concatenate([v["state"][:1, 0], v["state"][:, -1]]))
+                     for v in (before, after))
+        errors = super().errors(sol, mesh, before, after)
+        return errors | {"controls": float(np.abs((better - u) / size_of_controls(self.problem.system, u)).max())}

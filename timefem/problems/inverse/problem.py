@@ -1,0 +1,218 @@
+"""Inverse dynamics: which controls keep outputs of a system on given trajectories."""
+
+import numpy as np
+
+from ...errors import InputError
+from ...mechanics import Actuator, System
+from ...mechanics.functions import Table, as_time_function
+from ...mechanics.functions.trajectories import Spline, first_jump, ordinal
+from ...mechanics.inversion.inversion import Inversion
+from ...mechanics.inversion.outputs import Output
+from ..initial.problem import InitialValueProblem, uncovered
+
+NEUTRAL = 1e-6  # real parts up to this, of eigenvalues relative to the largest one, count as stable
+
+
+class InverseDynamics:
+    """Find the controls of actuators that keep as many outputs on given trajectories (servo constraints).
+
+    The outputs are differentiated until the controls appear (see `mechanics.inversion`); one row per output is
+    solved with the equations of motion, and the derivatives before it are conditions at the ends. What the outputs
+    leave open, the internal dynamics, takes its conditions from the states given: its stable part at the start, its
+    unstable part at the end (the system is not minimum phase then), so that the motion stays bounded in between, which
+    no march can do.
+
+    Parameters
+    ----------
+    system : System
+        With or without the actuators.
+    outputs : dict
+        Output -> its trajectory: a `TimeFunction` such as `Transfer`, `Spline`, `Polynomial`, `Table`, `Formula`, a
+        number, or a function of the CasADi symbol of the time.
+    start : dict
+        State at the start, as in `InitialValueProblem`. It must satisfy the constraints of the system; it is moved, as
+        little as possible, to where the outputs and their derivatives fit the trajectories.
+    end : dict, optional
+        The same at the end. Without it all conditions are asked for at the start, as a march would have it, and the
+        internal dynamics must be stable.
+    t_span : (float, float)
+        Start and end [s].
+    actuators : Actuator or sequence of Actuator
+        Those that are not in the system.
+
+    Attributes
+    ----------
+    system : System
+    inversion : Inversion
+    start, end : ndarray, shape (n_z,)
+        States at the ends, fitted to the trajectories; without `end`, that of the start at both.
+    relative_degrees : dict
+        Output -> highest derivative of its trajectory that the controls depend on.
+    internal : int
+        Dimension of the internal dynamics.
+    unstable : int
+        How many of them are not stable at the start.
+
+    Raises
+    ------
+    InputError
+        When outputs and controls do not match in number; for controls that do nothing; for trajectories that are not
+        smooth enough (names the derivative); for states that cannot be fitted.
+    """
+
+    def __init__(self, system, outputs, start, end=None, t_span=(0.0, 1.0), *, actuators=()):
+        if not isinstance(system, System):
+            raise InputError(f"system must be a System, not {system!r}")
+        system = _joined(system, actuators)
+        if system.n_nonholonomic:
+            raise InputError("InverseDynamics does not take nonholonomic constraints "
+                             f"('{system.nonholonomic_names[0]}')")
+        first = InitialValueProblem(system, start, t_span)
+        self.system, self.t_span = first.system, first.t_span
+        self.outputs = self._checked_outputs(outputs)
+        n_controls = sum(p.n_controls for p in self.system.parts)
+        if len(self.outputs) != n_controls:
+            raise InputError(f"{len(self.outputs)} outputs are prescribed, but there are {n_controls} controls; give "
+                             "as many outputs as controls")
+        self.inversion = Inversion(self.system, self.outputs, self.t_span[0], first.z0,
+                                   self.t_span[1] - self.t_span[0], end is not None)
+        self._check_smoothness()
+        self.has_end = end is not None
+        self.start = self.fitted(self.t_span[0], first.z0, "start")
+        self.end = self.start
+        if self.has_end:
+            last = InitialValueProblem(system, end, (self.t_span[1], self.t_span[1] + 1.0)).z0
+            self.end = self.fitted(self.t_span[1], last, "end")
+        self._split()
+
+    @property
+    def relative_degrees(self):
+        return {output: r for (output, _), r in zip(self.outputs, self.inversion.relative_degrees, strict=True)}
+
+    @property
+    def kinks(self):
+        return tuple(t for _, trajectory in self.outputs for t in trajectory.kinks)
+
+    def controls(self, t, z):
+        """Controls at states of the solution, by the rows, shapes (n,), (n, n_z) -> (n, n_controls).
+
+        As accurate as the states: of order 2k at the nodes, where the field `Solution.controls` has order k + 1 at
+        best.
+        """
+        m = self.inversion.n_forces
+        pairs = zip(np.atleast_1d(t), np.atleast_2d(z), strict=True)
+        return np.array([self.inversion.forces(time, state)[m:] for time, state in pairs])
+
+    def _checked_outputs(self, outputs):
+        if not isinstance(outputs, dict):
+            raise InputError(f"outputs must be a dict from output to trajectory, not {outputs!r}")
+        pairs = []
+        for output, trajectory in outputs.items():
+            if not isinstance(output, Output):
+                raise InputError(f"outputs: {output!r} is no output such as PositionOutput(body, 'x')")
+            for body in output.bodies:
+                if body not in self.system.bodies:
+                    raise InputError(f"outputs: {output!r} is of {body!r}, which is not in the system")
+            trajectory = as_time_function(f"trajectory of {output!r}", trajectory)
+            fault = uncovered(trajectory, self.t_span)
+            if fault:
+                raise InputError(f"trajectory of {output!r}: {fault}")
+            if isinstance(trajectory, Table) and trajectory.kind == "cubic" and len(trajectory.times) > 3:
+                trajectory = Spline(trajectory.times, trajectory.values, 3)  # the same, with derivatives at its entries
+            pairs.append((output, trajectory))
+        return pairs
+
+    def _check_smoothness(self):
+        for (output, trajectory), degree in zip(self.outputs, self.inversion.relative_degrees, strict=True):
+            jump = first_jump(trajectory, degree - 1, self.t_span) if degree else None
+            if jump is not None:
+                raise InputError(f"the trajectory of {output!r} has a jump in its {ordinal(jump[0])} at t = "
+                                 f"{jump[1]:g}; relative degree {degree} needs it continuous")
+
+    @property
+    def scale(self):
+        """Size of `(q, p)`, by the mass."""
+        return self.system.state_scale
+
+    def fitted(self, t, z, where=None, tolerance=1e-11):
+        """The nearest state to `z` on the manifold of constraints and trajectories, by steps of least norm.
+
+        Raises
+        ------
+        InputError
+            When there is none near; names the output, and the end `where` or the time.
+        """
+        scale, best = self.scale, np.inf
+        for _ in range(60):
+            values, jacobian = self.inversion.manifold(t, z)
+            jacobian = jacobian * scale
+            weight = 1 / np.maximum(np.linalg.norm(jacobian, axis=1), 1e-300)
+            size = max(1.0, np.abs(z / scale).max())
+            bad = np.abs(values) * weight / size
+            worst = bad.max(initial=0.0)
+            if (worst <= 1e-8 and worst >= 0.5 * best) or worst <= 1e-15:
+                return z
+            if not np.isfinite(worst):
+                break
+            best = worst
+            step = np.linalg.lstsq(jacobian * weight[:, None], values * weight, rcond=1e-12)[0]
+            z = z - scale * step * min(1.0, 0.5 * size / max(np.abs(step).max(), 1e-300))
+        if best <= tolerance:
+            return z
+        names = []
+        for (output, _), n in zip(self.outputs, self.inversion.n_hidden, strict=True):
+            names += [f"the trajectory of {output!r}" + f" in its {ordinal(j)}" * bool(j) for j in range(n)]
+        worst = names[int(np.argmax(np.where(np.isfinite(bad), bad, np.inf)[self.system.n_multipliers:]))]
+        if where is None:
+            raise InputError(f"no motion near fits {worst} at t = {t:g}: it is out of reach or passes a singular "
+                             "position; change it, or give a guess")
+        raise InputError(f"the state at the {where} cannot be fitted to {worst}; give a state closer to it")
+
+    def _split(self):
+        """Which conditions on the internal dynamics belong to which end."""
+        n_z, m = self.system.n_z, self.system.n_multipliers
+        self.internal = n_z - m - sum(self.inversion.n_hidden)
+        decompositions = []
+        for where, t, z in (("start", self.t_span[0], self.start), ("end", self.t_span[1], self.end)):
+            if where == "end" and not self.has_end:
+                break
+            tangent, matrix = self.inversion.internal_rates(t, z, self.scale)
+            if tangent.shape[1] != self.internal:
+                raise InputError(f"the outputs do not settle what they should at the {where}, a singular position: "
+                                 f"{tangent.shape[1]} directions are open instead of {self.internal}")
+            decompositions.append((tangent, matrix))
+        values = [np.linalg.eigvals(a) for _, a in decompositions]
+        size = max((np.abs(v).max(initial=0.0) for v in values), default=0.0)
+        limit = NEUTRAL * max(size, 1.0 / (self.t_span[1] - self.t_span[0]))
+        self.unstable = int((values[0].real > limit).sum())
+        self.internal_eigenvalues = values[0]
+        n_end = self.unstable if self.has_end else 0
+        self.conditions = (_left_space(*decompositions[0], self.internal - n_end, -1) / self.scale,
+                           _left_space(*decompositions[-1], n_end, 1) / self.scale)
+
+    def __repr__(self):
+        return f"InverseDynamics({self.system!r}, {len(self.outputs)} outputs, t_span={self.t_span})"
+
+
+def _left_space(tangent, matrix, n, sign):
+    """Rows that pick the n modes with the largest real parts (sign 1) or smallest (-1), in scaled states."""
+    from scipy.linalg import schur
+
+    if not n:
+        return np.zeros((0, len(tangent)))
+    parts = np.sort(sign * np.linalg.eigvals(matrix).real)[::-1]
+    limit = -np.inf if n == len(parts) else (parts[n - 1] + parts[n]) / 2
+    _, vectors, found = schur(matrix.T, output="complex", sort=lambda x: sign * x.real > limit)
+    space = vectors[:, :found]
+    basis = np.linalg.svd(np.hstack([space.real, space.imag]))[0][:, :n]  # real, of the same space
+    return basis.T @ tangent.T
+
+
+def _joined(system, actuators):
+    """The system with the actuators that it does not have yet."""
+    actuators = list(actuators) if isinstance(actuators, list | tuple) else [actuators]
+    for actuator in actuators:
+        if not isinstance(actuator, Actuator):
+            raise InputError(f"actuators: {actuator!r} is no Actuator such as ControlForce(body)")
+    further = [a for a in actuators if a not in system.parts]
+    return System([*system.parts, *further], redundant=system.redundant) if further else system

@@ -1,0 +1,223 @@
+"""Conditions at the end of an optimal control problem, reduced to what the constraints leave open."""
+
+import numpy as np
+
+from ...errors import InputError
+from ...mechanics import CanonicalState, Coordinates, GeneralizedBody, PointMass, Pose, RigidBodyBase
+from ...mechanics.formula import call_vector, check_symbols
+from ..common.end_state import INDEPENDENT, TOLERANCE, EndState, body_velocity
+
+ATTEMPTS, STEPS = 3, 100  # searches of a state, and Gauss-Newton steps in each
+
+
+class EndConditions:
+    """Conditions c(z, t) = 0 at the end, reduced to what the constraints of the system leave open.
+
+    Of n conditions those combinations are kept that are independent along the motions that the constraints allow at a
+    state which satisfies both: with the basis T of these directions, the left singular vectors of dc/dz T.
+
+    Parameters
+    ----------
+    system : System
+    targets : dict
+        Body -> `EndState`, `Pose`, `Coordinates` or `CanonicalState`.
+    formula : callable, optional
+        `formula(end, parameters)` -> expressions that are zero, in CasADi symbols (see `OptimalControl`).
+    at_end : callable
+        `at_end(z, numbers)` -> the end in symbols, and the dict of unknown numbers, as arguments of `formula`.
+    t : float
+        Time of the end (a guess, where it is free) [s].
+    z : ndarray, shape (n_z,)
+        Where the search for a state at the end starts from.
+    numbers : ndarray
+        Guesses of the unknown numbers.
+
+    Attributes
+    ----------
+    names : list of str
+        What each of the n conditions asks for.
+    state : ndarray, shape (n_z,)
+        A state that satisfies conditions and constraints.
+    combinations : ndarray, shape (n_kept, n)
+    freedom : int
+        Dimension of the states that the constraints allow, twice the degrees of freedom.
+
+    Raises
+    ------
+    InputError
+        For bodies, lengths and types that do not fit, and conditions that contradict each other or the constraints.
+    """
+
+    def __init__(self, system, targets, formula, at_end, t, z, numbers=()):
+        import casadi as ca
+
+        self.system, self.names, self.numbers = system, [], np.asarray(numbers, float)
+        symbols = z_symbol, c = ca.SX.sym("z", system.n_z), ca.SX.sym("numbers", len(self.numbers))
+        rows, z = [], z.copy()
+        for body, target in self._checked(targets).items():
+            rows += self._of_body(body, target, z_symbol, z)
+        if formula is not None:
+            values = call_vector("end_conditions", formula, *at_end(z_symbol, c))
+            check_symbols("end_conditions", values, *symbols)
+            rows.append(values)
+            self.names += [f"end_conditions[{i}]" for i in range(values.numel())]
+        rows = ca.densify(ca.vertcat(ca.SX(0, 1), *rows))
+        self.function = ca.Function("end_conditions", symbols, [rows])
+        self._derivative = ca.Function("gradient", symbols, [ca.densify(ca.jacobian(rows, ca.vertcat(*symbols)))])
+        self._size = system.state_scale
+        self.state = self._search(z, t)
+        self._reduce(t)
+
+    def _checked(self, targets):
+        if not isinstance(targets, dict):
+            raise InputError(f"end must be a dict from body to EndState, Pose or Coordinates, not {targets!r}")
+        out = {}
+        for body, target in targets.items():
+            body = self.system.find(body)
+            label = self.system.label(body)
+            generalized = isinstance(body, GeneralizedBody)
+            known = (EndState, Coordinates, CanonicalState) if generalized else (EndState, Pose, CanonicalState)
+            if not isinstance(target, known):
+                raise InputError(f"end of {label} must be given as {' or '.join(c.__name__ for c in known)}, not "
+                                 f"{target!r}")
+            if isinstance(target, CanonicalState):
+                if len(target.q) != body.n_q:
+                    raise InputError(f"end of {label}: q and p must have length {body.n_q}, not {len(target.q)}")
+            else:
+                target = target if isinstance(target, EndState) else EndState.of(target)
+                self._check_fields(body, label, target)
+            out[body] = target
+        return out
+
+    @staticmethod
+    def _check_fields(body, label, target):
+        given = [name for name in ("position", "orientation", "velocity", "angular_velocity", "q", "v")
+                 if getattr(target, name) is not None]
+        if isinstance(body, GeneralizedBody):
+            wrong = [name for name in given if name not in ("q", "v")]
+        else:
+            wrong = [name for name in given if name in ("q", "v")]
+            if isinstance(body, PointMass):  # a Pose has an orientation, which says nothing of a point
+                wrong += [name for name in given if name == "angular_velocity" and np.any(target.angular_velocity)]
+        if wrong:
+            raise InputError(f"end of {label}: {body!r} has no {wrong[0].replace('_', ' ')}")
+        for name in ("q", "v"):
+            value = getattr(target, name)
+            if value is not None and len(value) != body.n_q:
+                raise InputError(f"end of {label}: {name} must have length {body.n_q}, not {len(value)}")
+
+    def _of_body(self, body, target, z_symbol, z):
+        """Rows of a body; its part of `z` is set to the target where that is plain."""
+        import casadi as ca
+
+        label, n, s = self.system.label(body), self.system.n_q, self.system.coordinates(body)
+        q, p = z_symbol[s], z_symbol[n + s.start:n + s.stop]
+        v = body_velocity(body, q, p)
+        rows = []
+
+        def ask(what, values, wanted):
+            wanted = np.asarray(wanted, float)
+            given = np.flatnonzero(np.isfinite(wanted))
+            rows.append(ca.vertcat(ca.SX(0, 1), *(values[int(i)] - wanted[i] for i in given)))
+            self.names.extend(f"{what} of {label}" for _ in given)
+
+        if isinstance(target, CanonicalState):
+            ask("coordinates", q, target.q)
+            ask("momenta", p, target.p)
+            z[s], z[n + s.start:n + s.stop] = target.q, target.p
+            return rows
+        for what, value, of in (("position", target.position, q), ("velocity", target.velocity, v),
+                                ("coordinates", target.q, q), ("velocities", target.v, v)):
+            if value is None:
+                continue
+            value = value[:body.dimension] if isinstance(body, PointMass) else value
+            ask(what, of, value)
+            if of is q:
+                z[s][:len(value)] = np.where(np.isfinite(value), value, z[s][:len(value)])
+        if not isinstance(body, RigidBodyBase):
+            return rows
+        if target.orientation is not None:
+            wanted = body.state(Pose(orientation=target.orientation))[0][3:]
+            ask("orientation", q[3:], wanted)
+            z[s][3:] = wanted
+        if target.angular_velocity is not None:
+            omega = body.angular_velocity_map(q) @ v
+            ask("angular velocity", body.frame(q)[1].T @ omega if target.frame == "body" else omega,
+                target.angular_velocity)
+        return rows
+
+    def _values(self, z, t, numbers):
+        """Constraints and conditions, their Jacobian in scaled states, and that by the unknown numbers."""
+        theta, jacobian = self.system.constraints(t, z), self.system.derivatives(t, z)[1].toarray()
+        if self.system.n_nonholonomic:
+            theta = np.concatenate([theta, self.system.nonholonomic(t, z)])
+            jacobian = np.vstack([jacobian, self.system.nonholonomic_derivatives(t, z)[1].toarray()])
+        own, derivative = self.function(z, numbers), self._derivative(z, numbers)
+        values = np.concatenate([theta, np.array(own).ravel()])
+        derivative = np.array(derivative).reshape(-1, len(z) + len(numbers))
+        by_numbers = np.vstack([np.zeros((len(theta), len(numbers))), derivative[:, len(z):]])
+        return values, np.vstack([jacobian, derivative[:, :len(z)]]) * self._size, by_numbers
+
+    def _search(self, z, t):
+        """A state near `z` that satisfies constraints and conditions: Gauss-Newton steps of least norm.
+
+        From another place near by where that fails, for conditions can have no gradient at `z`.
+        """
+        rng, start, found, first = np.random.default_rng(0), z, None, None
+        unit = np.maximum(np.abs(self.numbers), 1e-6)
+        numbers = self.numbers
+        for _ in range(ATTEMPTS):
+            found, numbers, fault = self._searched(start, numbers, unit, t)
+            if fault is None:
+                self.numbers = numbers
+                return found
+            first = first or fault
+            start, numbers = z + 0.1 * self._size * rng.standard_normal(len(z)), self.numbers
+        raise InputError(f"no state at the end satisfies all conditions and constraints: {first}; leave out what "
+                         "contradicts the rest")
+
+    def _searched(self, z, numbers, unit, t):
+        """State, unknown numbers, and what they violate."""
+        names = [f"the constraint '{name}'" for name in
+                 (*self.system.constraint_names, *self.system.constraint_names, *self.system.nonholonomic_names)]
+        names, n = names + self.names, len(z)
+        for _ in range(STEPS):
+            values, jacobian, by_numbers = self._values(z, t, numbers)
+            jacobian = np.hstack([jacobian, by_numbers * unit])
+            weight = 1 / np.maximum(np.linalg.norm(jacobian, axis=1), 1e-12)
+            bad = np.abs(values) * weight
+            if not np.any(bad > TOLERANCE):
+                return z, numbers, None
+            if not np.all(np.isfinite(jacobian)):
+                break
+            step = np.linalg.lstsq(jacobian * weight[:, None], values * weight, rcond=INDEPENDENT)[0]
+            step *= min(1.0, 1.0 / max(np.abs(step).max(), 1e-300))
+            z, numbers = z - self._size * step[:n], numbers - unit * step[n:]
+        worst = int(np.argmax(np.where(np.isfinite(bad), bad, np.inf)))
+        return z, numbers, f"{names[worst]} stays violated by {abs(values[worst]):.3g}"
+
+    def _reduce(self, t):
+        from scipy.linalg import null_space
+
+        _, jacobian, by_numbers = self._values(self.state, t, self.numbers)
+        m = len(jacobian) - len(self.names)
+        constraints, own = jacobian[:m], np.hstack([jacobian[m:], by_numbers[m:]])
+        norm = np.maximum(np.linalg.norm(constraints, axis=1, keepdims=True), 1e-300)
+        tangent = null_space(constraints / norm, rcond=INDEPENDENT) if m else np.eye(len(self._size))
+        self.freedom = tangent.shape[1]
+        weight = 1 / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-300)
+        u, s, _ = np.linalg.svd(weight * np.hstack([own[:, :len(tangent)] @ tangent, own[:, len(tangent):]]),
+                                full_matrices=False)
+        rank = int((s > INDEPENDENT).sum())
+        independent = rank == len(self.names)
+        self.combinations = np.diag(weight[:, 0]) if independent else u[:, :rank].T * weight[:, 0]
+        gradient = np.linalg.norm(self.combinations @ own, axis=1, keepdims=True)
+        self.combinations = self.combinations / np.maximum(gradient, 1e-300)  # rows of unit gradient
+
+    def __call__(self, z, numbers):
+        """The conditions that are kept, in CasADi symbols."""
+        import casadi as ca
+
+        if not len(self.combinations):
+            return ca.SX(0, 1)
+        return ca.sparsify(ca.DM(self.combinations)) @ self.function(z, numbers)

@@ -1,0 +1,186 @@
+"""The optimality system of an optimal control problem on a chain of elements."""
+
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...assembly import Assembler
+from ...elements.augmented.optimality import Functional
+from ...elements.evaluation.plan import ElementPlan
+from ...solvers.equations.distributed import DistributedChainSystem
+from ...solvers.equations.ends import EndBlock
+from ...solvers.equations.system_with_ends import BoundarySystem
+
+
+class _OptimalityRows:
+    """What `OptimalChain` has besides its equations, on one process or shared."""
+
+    def _know(self, problem, n_elements):
+        self.problem, c = problem, self.plan.columns
+        self._dual = np.zeros(c.n_node + n_elements * c.step, bool)
+        for name, field in zip(self.plan.element.trial, c.fields, strict=True):
+            if name.startswith("costate"):
+                self._dual[c.step * np.arange(n_elements)[:, None, None] + field] = True
+        dual = np.concatenate([self._dual[self.assembler.pattern.column_index],
+                               np.ones(self.blocks[1].n_unknowns, bool)])
+        self.dual = dual[self._own_columns]
+
+    def columns_of(self, name):
+        """Numbers of the unknowns of a field, -1 where they do not take part: (n_elements, n_shapes, n_components)."""
+        c, index = self.plan.columns, self.assembler.pattern.column_index
+        number = np.full(len(self._dual), -1)
+        number[index] = np.arange(len(number[index]))
+        field = c.fields[list(self.plan.element.trial).index(name)]
+        return number[c.step * np.arange(self.mesh.n_elements)[:, None, None] + field]
+
+    def with_costates(self, x, factor):
+        """`x` with its costates multiplied."""
+        if factor == 1:
+            return x
+        x = x.copy()
+        _, chain, end = self.split(x)
+        chain[self._dual] *= factor
+        end *= factor
+        return x
+
+    def with_end_costates(self, x):
+        """`x` with costates of the conditions at the end that leave the least gradient by the node there."""
+        n = self.blocks[1].n_unknowns
+        if not n:
+            return x
+        x = x.copy()
+        self.split(x)[2][:] = 0
+        gradient = self.evaluate(x)
+        by_costates = self.matrix()[:, -n:].tocsr()
+        rows = np.flatnonzero(np.diff(by_costates.indptr))
+        self.split(x)[2][:] = np.linalg.lstsq(by_costates[rows].toarray(), -gradient[rows], rcond=None)[0]
+        return x
+
+    @property
+    def sizes(self):
+        """Sizes of the unknowns that take part."""
+        a = self.assembler
+        return np.concatenate([a.column_scale[a.pattern.column_index], self.blocks[1].sizes])
+
+    def matrix(self):
+        """The tangent of the last evaluation, CSR."""
+        p = self.pattern
+        return sp.csr_matrix((self.data, p.indices, p.indptr), shape=(p.n_rows, p.n_columns))
+
+    @cached_property
+    def _functional(self):
+        plan = ElementPlan(self.plan.system, Functional(self.plan.element))
+        c, mesh = plan.columns, self.assembler.mesh
+        everything = (np.ones(c.n_node, bool),) * 2
+        return Assembler(plan, mesh, everything, (np.ones(plan.rows.n_node, bool),) * 2, self.assembler.scaling)
+
+    @cached_property
+    def _end_cost(self):
+        import casadi as ca
+
+        z, numbers = ca.SX.sym("z", self.plan.system.n_z), ca.SX.sym("numbers", len(self.problem.guesses))
+        return ca.Function("end_cost", [z, numbers], [self.problem.terminal(z, numbers)])
+
+    def objective(self, x):
+        """Integral of the cost and end cost."""
+        chain = self.split(x)[1]
+        own = self._functional.evaluate(chain)[0][self.slab[0] - self.first:self.slab[1] - self.first]
+        z = self.end(chain)[:self.plan.system.n_z]
+        return self.dot(own, np.ones(len(own))) + float(self._end_cost(z, self.numbers(x)))
+
+    def numbers(self, x):
+        """Unknown numbers of the problem, with free time the duration first."""
+        return self.end(self.split(x)[1])[_constants(self.plan)] * units(self.problem)
+
+
+class OptimalChain(_OptimalityRows, BoundarySystem):
+    """Gradient of the Lagrangian `cost + costates . equations` by unknowns and costates, and its symmetric tangent.
+
+    Its unknowns `x` are all dofs of the chain (states, multipliers, controls, constants, costates), then the costates
+    of the conditions at the end. Rows and columns have the same numbers.
+
+    Parameters
+    ----------
+    problem : OptimalControl
+    plan : ElementPlan
+        Of an `Optimality` element.
+    mesh, scaling, backend, options
+        As in `ChainSystem`.
+    hold : bool
+        Keep the unknown numbers (the final time) as they are.
+
+    Attributes
+    ----------
+    dual : ndarray of bool, shape (n_unknowns,)
+        Which unknowns are costates, and which rows are equations of motion and conditions.
+    """
+
+    _own_columns = slice(None)
+
+    def __init__(self, problem, plan, mesh, scaling, backend="chain", options=None, hold=False):
+        free, blocks = _ends(problem, plan, hold)
+        super().__init__(plan, mesh, scaling, free, free, *blocks, backend, options)
+        self._know(problem, mesh.n_elements)
+
+
+class SharedOptimalChain(_OptimalityRows, DistributedChainSystem):
+    """`OptimalChain` over the ranks of a communicator; `dual` tells of the unknowns that this rank owns."""
+
+    def __init__(self, problem, plan, mesh, scaling, comm, options=None):
+        free, blocks = _ends(problem, plan, False)
+        super().__init__(plan, mesh, scaling, comm, options, free, free, blocks)
+        self._know(problem, self.last - self.first)
+
+
+def _ends(problem, plan, hold):
+    """Dofs that take part, and blocks, at the start and at the end."""
+    free = tuple(np.array(mask) for mask in _free(plan, hold))
+    return free, (EndBlock.none(plan.columns.n_node), _end_block(problem, plan))
+
+
+def _free(plan, hold):
+    """Dofs, and rows, of the first and the last node that take part.
+
+    At the start all fields of the motion are prescribed, and tests there are left out, with their costates; with
+    `drop="end"` those at the end instead. Constants are free.
+    """
+    free = np.zeros(plan.columns.n_node, bool), np.ones(plan.columns.n_node, bool)
+    at_end = getattr(plan.element, "drop", "start") == "end"
+    for (name, space), field in zip(plan.element.trial.items(), plan.columns.fields, strict=True):
+        if not space.continuous:
+            continue
+        if name == "constants":
+            free[0][field[0]] = not hold
+        elif name.startswith("costate") and at_end:
+            free[0][field[0]], free[1][field[0]] = True, False
+    return free
+
+
+def _constants(plan):
+    """Places of the constants in the dofs of a node."""
+    names = list(plan.element.trial)
+    return plan.columns.fields[names.index("constants")][0].tolist() if "constants" in names else []
+
+
+def units(problem):
+    """Unknown numbers over constants: the first of them is the length of time over that of the mesh."""
+    values = np.ones(len(problem.guesses))
+    if problem.free_time:
+        values[0] = problem.t_span[1] - problem.t_span[0]
+    return values
+
+
+def _end_block(problem, plan):
+    """Conditions at the end with their costates, and the gradient of end cost and conditions by the node."""
+    import casadi as ca
+
+    node = ca.SX.sym("node", plan.columns.n_node)
+    places = _constants(plan)
+    numbers = (node[places] if places else ca.SX(0, 1)) * units(problem)
+    z = node[:plan.system.n_z]
+    rows = problem.conditions(z, numbers)
+    costates = ca.SX.sym("costates", rows.numel())
+    total = problem.terminal(z, numbers) + ca.dot(costates, rows)
+    return EndBlock(node, costates, rows, ca.gradient(ca.SX(total), node),
+                    weights=np.ones(rows.numel()))  # conditions have rows of unit gradient already

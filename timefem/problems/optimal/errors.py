@@ -1,0 +1,107 @@
+"""Estimated errors of solutions of optimal control problems (see `timefem.problems.refinement.estimate`)."""
+
+import numpy as np
+
+from ...assembly import Scaling
+from ...elements import gauss_legendre
+from ...elements.evaluation.plan import ElementPlan
+from ..refinement.estimate import BETWEEN_NODES, ErrorEstimate, size_of_controls
+from ..refinement.grading import density_of, halved, size_of_components, size_of_motion, surplus
+from .equations import OptimalChain
+from .guess import from_solution
+from .mesh_sequence import optimality_element, solve_optimal
+
+COMPARED = "controls", "costate of state"  # between nodes
+REMAINING = 0.5  # of the error on a mesh is left on the halved mesh at most, also where a control jumps anywhere
+
+
+class OptimalErrors(ErrorEstimate):
+    """Of optimal control, with objective and unknown numbers; and those of controls and costates in the mean over time.
+
+    The objective of the better solution is the value of the Lagrangian, in which the defects that one Newton step
+    leaves count by the costates.
+    """
+
+    rough_guess, trust = False, 0.5
+
+    def prepare(self):
+        element, self.full_system = optimality_element(self.problem, self.better)
+        self.plan = ElementPlan(self.full_system, element)
+
+    def assembled(self, sol, mesh):
+        scale = Scaling.of("full", self.full_system, self.plan.element, mesh.nodes[0], self.problem.z0)
+        chain = OptimalChain(self.problem, self.plan, mesh, scale)
+        return chain, chain.with_end_costates(from_solution(self.problem, self.plan, mesh, sol))
+
+    def compared(self, sol, mesh):
+        chain, x = self.assembled(sol, mesh)
+        y = chain.moved(x, chain.linear_step(chain.evaluate(x)), -1.0)
+        before, after = self.fields(chain, x), self.fields(chain, y)
+        objective = chain.objective(y) + chain.scaled(y)[chain.dual] @ chain.evaluate(y)[chain.dual]
+        errors = self.errors(sol, mesh, before, after) | self.errors_of_numbers(sol, objective, chain.numbers(y))
+        xi, weights = gauss_legendre(self.better.degree)
+        changes = [np.einsum("gi,eia->ega", self.plan.element.trial[name].basis.values(xi), after[name] - before[name])
+                   for name in COMPARED]
+        return errors | self.errors_between(sol, mesh, changes, weights), self.density(sol, mesh, None, after)
+
+    def errors_of_numbers(self, sol, objective, numbers):
+        """Relative changes of the objective and of the unknown numbers."""
+        values = {"objective": (sol.objective, objective)}
+        values |= {name: (sol.parameters[name], new)
+                   for name, new in zip(self.problem.unknown_names, numbers, strict=True)}
+        return {name: float(abs(new - old) / (abs(old) or 1.0)) for name, (old, new) in values.items()}
+
+    def errors_between(self, sol, mesh, changes, weights):
+        """Means over time of the changes of controls and costates, of shape (n_elements, n_points, n_components)."""
+        sizes = self.sizes(sol)
+        return {told: float(mesh.lengths @ (np.abs(v / sizes[name]).max(axis=2) @ weights) / mesh.lengths.sum())
+                for told, name, v in zip(BETWEEN_NODES, COMPARED, changes, strict=True)}
+
+    def sizes(self, sol):
+        """Sizes of state, controls and costates."""
+        system, costates = self.problem.system, sol.fields["costate of state"]
+        return {"state": size_of_motion(system, sol.z), "controls": size_of_controls(system, sol.fields["controls"]),
+                "costate of state": size_of_components(system, costates.reshape(-1, system.n_z))}
+
+    def density(self, sol, mesh, dofs, better):
+        """Density of elements by what the better solution has beyond the polynomials of the element, a share of the
+        size that is (h / length)^n by the power n of the polynomials, with a length of which all fields know."""
+        lengths = []
+        for name, size in self.sizes(sol).items():
+            basis = self.plan.element.trial[name].basis
+            lengths.append((surplus(better[name], basis) / size).max(axis=1) ** (1 / (basis.n_shapes - 1)))
+        return density_of(mesh, np.max(lengths, axis=0), 1)
+
+
+class BoundedErrors(OptimalErrors):
+    """Of optimal control with inequalities, by the solution on the mesh with all elements halved.
+
+    Which controls are at their bounds changes with the degree and with the mesh, so that one Newton step says nothing.
+    Nor does mG(k + 1) tell all: where a control jumps within an element, it may leave the same error as mG(k). The
+    error by a jump at the part x of an element of length h is about x (1 - x) h^2, and falls by the factor 2 at least;
+    smooth errors fall by 2^(2k).
+    """
+
+    def prepare(self):
+        pass
+
+    def compared(self, sol, mesh):
+        _, _, outcome, numbers, objective = solve_optimal(self.problem, self.element, halved(mesh), guess=sol)
+        if not outcome.status.success:
+            return {"state": np.nan}, 1 / mesh.lengths
+        sizes, (xi, weights) = self.sizes(sol), gauss_legendre(self.better.degree)
+        xi, weights = np.concatenate([xi, 1 + xi]) / 2, np.concatenate([weights, weights]) / 2
+        change = outcome.state[1::2, -1] - sol.nodal_state[:, -1]
+        errors = {"state": float(np.abs(change / sizes["state"]).max())}
+        changes, degree = {}, self.element.degree
+        for name, fine in {"state": outcome.state, **outcome.others}.items():
+            if name in sizes:
+                basis, coarse = sol.element.trial[name].basis, {"state": sol.nodal_state, **sol.fields}[name]
+                fine = np.einsum("gi,eia->ega", basis.values(2 * xi[:len(xi) // 2]), fine)
+                fine = fine.reshape(len(coarse), len(xi), -1)
+                changes[name] = fine - np.einsum("gi,eia->ega", basis.values(xi), coarse)
+        share = np.max([np.abs(v / sizes[name]).max(axis=(1, 2)) ** (1 / (degree + (name == "state")))
+                        for name, v in changes.items()], axis=0)
+        errors |= self.errors_of_numbers(sol, objective, numbers)
+        errors |= self.errors_between(sol, mesh, [changes[name] for name in COMPARED], weights)
+        return {name: error / (1 - REMAINING) for name, error in errors.items()}, density_of(mesh, share, 1)

@@ -1,0 +1,117 @@
+"""Optimal control: from a coarse mesh to the given one."""
+
+import time
+
+import numpy as np
+
+from ...assembly import Scaling, TimeMesh
+from ...elements.augmented.constants import Carrier, WithConstants
+from ...elements.augmented.controlled import Controlled
+from ...elements.augmented.optimality import Optimality
+from ...elements.evaluation.plan import ElementPlan
+from ...errors import InputError
+from ...mechanics import System
+from ...mechanics.unknown_numbers import with_constants
+from ...parallel import own_world
+from ...progress import progress
+from ...solvers.equations.outcome import Outcome
+from ...solvers.nonlinear.newton import Newton
+from ...solvers.nonlinear.saddle import solve_minimum, solve_saddle
+from .controllability import check_reach
+from .equations import OptimalChain, SharedOptimalChain
+from .guess import first_guess, from_solution, prolonged
+from .nonlinear_program import OptimalProgram
+
+COARSE, RATIO = 64, 10  # elements of the coarsest mesh, and from one mesh to the next
+ITERATIONS = 200
+
+
+def optimality_element(problem, element):
+    """The element of the optimality system, and the system with what that needs."""
+    element, system, n = Controlled(element), problem.system, len(problem.unknown_names)
+    if n:
+        element, seen = WithConstants(element, n, problem.free_time, problem.t_span[0]), {}
+        for i, (part, place) in enumerate(problem.numbers.values()):
+            seen.setdefault(part, {})[place] = int(problem.free_time) + i
+        parts = [with_constants(part, seen[part]) if part in seen else part for part in system.parts]
+        system, whole = System([*parts, Carrier(n)], redundant=system.redundant), system
+        system.complete, system.kept, system.dropped = whole.complete, whole.kept, whole.dropped
+    return Optimality(element), system
+
+
+def solve_optimal(problem, element, mesh, *, backend="chain", options=None, guess=None, settings=None, scaling="full",
+                  show=False):
+    """Solve an `OptimalControl` problem with a time element on a mesh; see `timefem.solve`.
+
+    Without inequalities the coarsest of a sequence of meshes is solved from the guess, with unknown numbers held at
+    their guesses first, and each finer one from the one before, which takes one or two Newton steps.
+
+    Returns
+    -------
+    element : TimeElement
+        That of the optimality system, whose fields the outcome has.
+    system : System
+    outcome : Outcome
+    numbers : ndarray
+        Unknown numbers of the problem, with free time the duration first.
+    objective : float
+    """
+    start = time.perf_counter()
+    if problem.system.n_constraints and getattr(element, "multipliers", "") == "continuous":
+        raise InputError("optimal control takes multipliers='discontinuous': continuous ones would have to be "
+                         "prescribed at the start, where they depend on the controls")
+    element, system = optimality_element(problem, element)
+    plan = ElementPlan(system, element)
+    scale = Scaling.of(scaling, system, element, mesh.nodes[0], problem.z0)
+    seconds, iterations, x = {"setup": time.perf_counter() - start, "assemble": 0.0, "solve": 0.0}, 0, None
+    chain, comm = None, own_world() if backend == "petsc" else None
+    settings, limit = settings or Newton(max_iterations=ITERATIONS), settings and settings.max_iterations
+
+    def solved(level, x, hold=False):
+        nonlocal iterations
+        fine = level.n_elements > COARSE
+        if fine and comm is not None and comm.size <= level.n_elements:
+            chain = SharedOptimalChain(problem, plan, level, scale, comm, options)
+        else:
+            chain = OptimalChain(problem, plan, level, scale, backend, options, hold)
+        with progress(f"optimal control, {level.n_elements} elements", settings.max_iterations, show) as bar:
+            if problem.bounded:
+                from ...solvers.nonlinear.ipopt import solve_bounded
+
+                x, status, n = solve_bounded(OptimalProgram(chain, x, bar.advance), limit)
+            else:
+                x, status = (solve_saddle if fine else solve_minimum)(chain, chain.take(x), settings, bar.iteration)
+                x = chain.gather(x)
+                n = len(status.residual_history) - 1
+        iterations += n
+        for name, value in chain.seconds.items():
+            seconds[name] += value
+        return chain, x, status
+
+    warm = hasattr(guess, "nodal_state")
+    for level in [mesh] if problem.bounded or warm else meshes(mesh):
+        if x is not None:
+            dofs = chain.dofs(x)
+            x = np.concatenate([prolonged(plan, chain.mesh, level, plan.columns.unpack(dofs)), x[len(dofs):]])
+        else:
+            x = (from_solution if warm else first_guess)(problem, plan, level, guess)
+            check_reach(OptimalChain(problem, plan, level, scale), x)
+            if problem.unknown_names and not problem.bounded and not warm:
+                _, x, status = solved(level, x, hold=True)
+        chain, found, status = solved(level, x)
+        x = found if status.success or level is mesh else None  # a finer mesh may do
+    seconds["total"] = time.perf_counter() - start
+    outcome = Outcome(*plan.unpack(chain.dofs(x)), status, np.array([iterations]), chain.n_unknowns, seconds,
+                      n_ranks=chain.comm.size if chain.comm else 1, backward_error=chain.backward_error)
+    x = chain.take(x)
+    return element, system, outcome, chain.numbers(x), chain.objective(x)
+
+
+def meshes(mesh):
+    """Meshes of which each is part of the next one, the given one last."""
+    levels = [mesh]
+    while levels[-1].n_elements > COARSE:
+        nodes = levels[-1].nodes
+        stride = min(RATIO, -(-levels[-1].n_elements // COARSE))
+        levels.append(TimeMesh(np.append(nodes[:-1:stride], nodes[-1])))
+    return levels[::-1]

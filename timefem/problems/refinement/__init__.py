@@ -1,0 +1,1 @@
+"""Meshes refined for a tolerance."""

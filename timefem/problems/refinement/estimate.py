@@ -1,0 +1,151 @@
+"""Estimated errors of solutions of all kinds of problems, by mG(k + 1) (see `solvers.refinement`).
+
+Each kind offers the system of mG(k + 1) on a mesh, with the unknowns that a solution gives it, and the quantities whose
+errors count. For optimal control see `timefem.problems.optimal.errors`.
+"""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from ...elements import MixedGalerkin
+from ...solvers.equations.transfer import transferred
+from .grading import defects, density_of, size_of_motion, surplus
+
+BETWEEN_NODES = "controls between nodes", "costates between nodes"  # of order k only: told, but not counted
+
+
+class Estimated(NamedTuple):
+    """What is known of the errors of a solution.
+
+    Attributes
+    ----------
+    error : float
+        The largest of `errors` but those `BETWEEN_NODES`.
+    density : ndarray, shape (n_elements,)
+        Of elements [1/s], such that all of them would have the same share of the error.
+    n_elements : float
+        Elements of such a mesh for another error.
+    errors : dict
+        Quantity -> relative error.
+    """
+
+    error: float
+    density: np.ndarray
+    n_elements: float
+    errors: dict
+
+
+class ErrorEstimate(ABC):
+    """Estimated errors of solutions; what kinds of problems have of their own is in subclasses.
+
+    Parameters
+    ----------
+    problem : InitialValueProblem, BoundaryValueProblem, InverseDynamics or OptimalControl
+    element : TimeElement
+
+    Attributes
+    ----------
+    kinks : tuple of float
+        Times that are nodes of all meshes [s].
+    rough_guess : bool
+        Whether elements other than mG(k), k >= 2, should start from a solution by mG(2).
+    trust : float
+        In the gain that the density of elements promises, as a power. Where it does not follow from defects, meshes
+        would often be too coarse for the next estimate with 1.
+    """
+
+    rough_guess = True
+
+    def __init__(self, problem, element):
+        self.problem, self.element = problem, element
+        self.better = MixedGalerkin(element.degree + 1, nodes=getattr(element, "nodes", "equidistant"))
+        self.better.check(problem.system)
+        self.kinks = problem.system.kinks
+        self.prepare()
+
+    def __call__(self, sol, mesh, goal):
+        """What is known of the errors of a solution; its mesh is of the time span of the problem where the time is
+        free, and `goal` is the error for which elements are counted.
+
+        Returns
+        -------
+        Estimated
+        """
+        errors, density = self.compared(sol, mesh)
+        error, order = max(v for name, v in errors.items() if name not in BETWEEN_NODES), self.element.order
+        share = density * mesh.lengths
+        alike = share.mean() ** (order + 1) / (share ** (order + 1)).mean()  # part of the error left if all were alike
+        n = mesh.n_elements * (error * alike**self.trust / goal) ** (1 / order)
+        return Estimated(error, density, n, errors)
+
+    def compared(self, sol, mesh):
+        """Errors by quantity, and the density of elements, from one Newton step of mG(k + 1)."""
+        chain, x = self.assembled(sol, mesh)
+        y = chain.moved(x, chain.linear_step(chain.evaluate(x)), -1.0)
+        before, after = self.fields(chain, x), self.fields(chain, y)
+        return self.errors(sol, mesh, before, after), self.density(sol, mesh, self.dofs(chain, x), after)
+
+    @abstractmethod
+    def prepare(self):
+        """Make `plan`, the `ElementPlan` of mG(k + 1)."""
+
+    @abstractmethod
+    def assembled(self, sol, mesh):
+        """The chain of mG(k + 1) on the mesh of a solution, and its unknowns at that."""
+
+    def dofs(self, chain, x):
+        """Dofs of the elements."""
+        return chain.split(x)[1]
+
+    def fields(self, chain, x):
+        return dict(zip(self.plan.element.trial, self.plan.columns.unpack(self.dofs(chain, x)), strict=True))
+
+    @property
+    def trust(self):
+        return 1.0 if self.element.can_march else 0.5
+
+    def errors(self, sol, mesh, before, after):
+        change = (after["state"] - before["state"])[:, [0, -1]]
+        return {"state": float(np.abs(change / self.size(sol)).max())}
+
+    def size(self, sol):
+        return size_of_motion(self.problem.system, sol.z)
+
+    def density(self, sol, mesh, dofs, better):
+        """Density of elements with equal errors, from their defects where tests belong to one element."""
+        size, order = self.size(sol), self.element.order
+        if self.element.can_march:
+            own = np.abs(defects(self.plan, mesh, dofs) / size).max(axis=1)
+            return density_of(mesh, own, order + 1)
+        own = (surplus(better["state"], self.better.state.basis) / size).max(axis=1)
+        return density_of(mesh, own, self.better.degree)
+
+    def transferred(self, sol, mesh):
+        """Nodal values of the fields of mG(k + 1), from those of a solution on the same mesh."""
+        system, spaces = self.problem.system, self.plan.element.trial
+        given = {"state": sol.nodal_state, **sol.fields,
+                 "multipliers": sol.nodal_multipliers[..., self.element.kept_multipliers(system)]}
+        if given["multipliers"].shape[-1] < system.n_multipliers:
+            given["multipliers"] = sol.nodal_multipliers
+        sizes = {name: f.shape[1] for name, f in zip(spaces, self.plan.columns.fields, strict=True)}
+        given = {name: v for name, v in given.items() if v.shape[-1] == sizes.get(name)}
+        return transferred(given, sol.element, mesh, self.plan.element, sizes, mesh)
+
+
+
+
+
+
+
+
+def size_of_controls(system, u):
+    """The largest control of each actuator, for each of its controls, shape (n_controls,)."""
+    u = np.abs(u).reshape(-1, u.shape[-1]).max(axis=0)
+    sizes, first = np.ones(len(u)), 0
+    for part in system.parts:
+        own = slice(first, first + part.n_controls)
+        sizes[own] = u[own].max(initial=0.0) or 1.0
+        first = own.stop
+    return sizes

@@ -1,0 +1,119 @@
+"""Error estimates from a method of higher order, and meshes on which all elements have the same share of the error.
+
+With mG(k + 1), of order 2k + 2, as the better method: one Newton step of it on the whole mesh, with the conditions of
+the problem, estimates the error of a solution at the nodes. The defect of an element is the change of its right node by
+one Newton step of mG(k + 1) from its left node: what one element adds to the error. Where elements share tests
+(Bubnov-Galerkin), errors alternate from node to node and defects do not tell where they come from, and in optimal
+control they come from both ends; there the mesh follows what the better solution has beyond the polynomials of the
+element. (Tried for Bubnov-Galerkin, and no better: defects averaged over neighbours, meshes graded more evenly.)
+"""
+
+import numpy as np
+
+from ...assembly import TimeMesh
+from ...elements.evaluation.elements_in_lanes import evaluate_batch
+
+SAFETY = 0.5  # of the tolerance is aimed at
+GROWTH = 4  # of the number of elements from mesh to mesh, at most
+GRADING = 0.5  # the density of elements falls at most by this factor from one element to the next
+PIECE = 2000  # elements whose tangents are held at once
+
+
+def defects(plan, mesh, x):
+    """Change of the state at the right node of each element by one Newton step from its left node.
+
+    Parameters
+    ----------
+    plan : ElementPlan
+        Of an element that can be marched.
+    mesh : TimeMesh
+    x : ndarray
+        All dofs in time order.
+
+    Returns
+    -------
+    ndarray, shape (n_elements, n_z)
+    """
+    c = plan.columns
+    right = c.fields[0][-1] - c.n_node
+    out = np.zeros((mesh.n_elements, len(right)))
+    for start in range(0, mesh.n_elements, PIECE):
+        e = np.arange(start, min(start + PIECE, mesh.n_elements))
+        own = np.ascontiguousarray(x[c.step * e[:, None] + np.arange(c.n_local)])
+        residual = np.empty((len(e), plan.rows.n_local))
+        entries = np.empty((len(e), len(plan.tangent_rows)))
+        evaluate_batch(plan.arrays, own, mesh.nodes[e], mesh.lengths[e], residual, entries)
+        tangent = np.zeros((len(e), plan.rows.n_local, c.n_local))
+        tangent[:, plan.tangent_rows, plan.tangent_columns] = entries
+        step = np.linalg.solve(tangent[:, :, c.n_node:], residual[..., None])[..., 0]
+        out[e] = -step[:, right]
+    return out
+
+
+def size_of_motion(system, z):
+    """Sizes of the components of states, shape (n_z,): how far coordinates move, and how large momenta become.
+
+    Weighted with the mass, the largest of all coordinates, and of all momenta, counts for each of them.
+    """
+    n, root = system.n_q, np.sqrt(system.mass_scale)
+    q, p = z[:, :n] * root, z[:, n:] / root
+    moved, speed = np.ptp(q, axis=0).max(), np.abs(p).max()
+    return np.concatenate([(moved or 1.0) / root, (speed or 1.0) * root])
+
+
+def size_of_components(system, values):
+    """The same by how large both halves become, for costates, shape (n_z,)."""
+    n, root = system.n_q, np.sqrt(system.mass_scale)
+    q, p = np.abs(values[:, :n] * root).max(), np.abs(values[:, n:] / root).max()
+    return np.concatenate([(q or 1.0) / root, (p or 1.0) * root])
+
+
+def surplus(nodal, basis):
+    """Largest derivatives of nodal values within elements, as parts of the values, shape (n_elements, n_components)."""
+    differences = np.linalg.inv(np.vander(basis.points, increasing=True))[-1]
+    return np.abs(np.einsum("i,eia->ea", differences, nodal))
+
+
+def density_of(mesh, errors, power):
+    """Density of elements [1/s], up to a factor, for errors C(t) h^power of the elements to be alike."""
+    density = np.maximum(errors, 1e-12 * errors.max() or 1.0) ** (1 / power) / mesh.lengths
+    for i in range(1, len(density)):
+        density[i] = max(density[i], GRADING * density[i - 1])
+    for i in range(len(density) - 2, -1, -1):
+        density[i] = max(density[i], GRADING * density[i + 1])
+    return density
+
+
+def graded(mesh, density, n, through=()):
+    """A mesh of about n elements with a given density.
+
+    Parameters
+    ----------
+    mesh : TimeMesh
+        On which the density is given.
+    density : ndarray, shape (n_elements,)
+    n : float
+        At most `GROWTH` times as many as before are taken.
+    through : array_like
+        Times that become nodes.
+
+    Returns
+    -------
+    TimeMesh
+    """
+    total = np.append(0.0, np.cumsum(density * mesh.lengths))
+    n = np.clip(n, 4, GROWTH * mesh.n_elements)
+    inside = np.asarray(through, float)
+    inside = inside[(inside > mesh.nodes[0]) & (inside < mesh.nodes[-1])]
+    ends = np.concatenate([mesh.nodes[:1], inside, mesh.nodes[-1:]])
+    marks = np.interp(ends, mesh.nodes, total)
+    nodes = [ends[:1]]
+    for a, b, end in zip(marks, marks[1:], ends[1:], strict=False):
+        count = max(1, int(np.ceil(n * (b - a) / total[-1] - 1e-9)))
+        nodes += [np.interp(np.linspace(a, b, count + 1)[1:-1], total, mesh.nodes), [end]]
+    return TimeMesh(np.concatenate(nodes))
+
+
+def halved(mesh):
+    """The mesh with all elements halved."""
+    return TimeMesh(np.interp(np.arange(2 * mesh.n_elements + 1) / 2, np.arange(mesh.n_elements + 1), mesh.nodes))

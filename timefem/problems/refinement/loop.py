@@ -1,0 +1,81 @@
+"""Global solves to a tolerance, on meshes that are found on the way."""
+
+import numpy as np
+
+from ... import validate
+from ...assembly import TimeMesh
+from ...elements import MixedGalerkin
+from ...progress import progress
+from ...status import Status
+from .grading import SAFETY, graded, halved
+
+START = 16  # elements of the first mesh
+MOST_MESHES = 20
+MOST_FAILURES = 6  # one after the other
+STAGNATION = 2  # meshes in a row on which the error stays as it is, by rounding, before this is given up
+ROUGH = 0.1  # estimated error from which on a solution says nothing of where elements should be
+
+
+def solve_refined(solve_on, estimates, problem, element, tolerance, n_elements=None, mesh=None, show=None):
+    """Solve on finer and finer meshes until the estimated error is below a tolerance.
+
+    Parameters
+    ----------
+    solve_on : callable
+        `solve_on(element, mesh, guess)` -> Solution, with the solution before as guess, or None.
+    estimates : type of ErrorEstimate
+        That of the kind of problem.
+    problem : InitialValueProblem, BoundaryValueProblem, InverseDynamics or OptimalControl
+    element : TimeElement
+    tolerance : float
+        For the largest of the relative errors that the estimate tells: of the states at the nodes, and what the
+        kind of problem asks for besides.
+    n_elements, mesh : optional
+        Where to start from; 16 elements unless given.
+    show : bool, optional
+        Show a progress bar; default: when standard error is a terminal.
+
+    Returns
+    -------
+    Solution
+        Of the last mesh; `statistics` has "tolerance", "estimated_error", "estimated_errors" by quantity, and "meshes",
+        the numbers of elements.
+    """
+    tolerance = validate.real("tolerance", tolerance, positive=True)
+    with progress("mesh refinement", show=show) as bar:
+        return _refined(solve_on, estimates, problem, element, tolerance, n_elements, mesh, bar)
+
+
+def _refined(solve_on, estimates, problem, element, tolerance, n_elements, mesh, bar):
+    estimate = estimates(problem, element)
+    kinks = estimate.kinks
+    if mesh is None:
+        mesh = TimeMesh.uniform(problem.t_span, START if n_elements is None else n_elements)
+        mesh = graded(mesh, np.ones(mesh.n_elements), mesh.n_elements, kinks)
+    meshes, guess, error, best, errors, n_failures, n_stuck = [], None, np.inf, np.inf, {}, 0, 0
+    if estimate.rough_guess and not (isinstance(element, MixedGalerkin) and element.degree > 1):
+        rough = _refined(solve_on, estimates, problem, MixedGalerkin(2), max(tolerance, ROUGH / 4), None, mesh, bar)
+        if rough.success:
+            guess = rough
+            mesh = TimeMesh(problem.t_span[0] + (rough.t - rough.t[0]) * (
+                (problem.t_span[1] - problem.t_span[0]) / (rough.t[-1] - rough.t[0])))
+    while len(meshes) < MOST_MESHES and n_failures < MOST_FAILURES:
+        bar.note(f"{mesh.n_elements} elements")
+        sol = solve_on(element, mesh, guess)
+        meshes.append(mesh.n_elements)
+        if not sol.success:
+            mesh, guess, n_failures = halved(mesh), None, n_failures + 1
+            continue
+        guess, n_failures = sol, 0
+        error, density, n, errors = estimate(sol, mesh, SAFETY * tolerance)
+        n_stuck = n_stuck + 1 if ROUGH > error > best / 2 and n > mesh.n_elements else 0
+        best = min(best, error)
+        if error <= tolerance or n_stuck > STAGNATION:
+            break
+        mesh = graded(mesh, density, n, kinks) if error < ROUGH else halved(mesh)
+    sol.statistics.update(tolerance=tolerance, estimated_error=float(error), estimated_errors=errors, meshes=meshes)
+    if sol.success and not error <= tolerance:
+        sol.status = Status.failure("not accurate", len(sol.t) - 2, sol.t[-2], [],
+                                    f"the estimated error is {error:.2g} on {meshes[-1]} elements")
+    return sol
+

@@ -1,0 +1,136 @@
+"""Films of a motion in three dimensions, by matplotlib."""
+
+import itertools
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from ... import validate
+from ...errors import InputError, MissingBackend
+from ..output.atomic_write import check_writable, replacing
+from .boxes import box_faces
+from .plots import COLOURS, STYLES
+from .scene import make_scene
+from .snapshots import axes3d, fit_axes
+
+FPS = 25
+WRITERS = {".gif": "pillow", ".mp4": "ffmpeg"}
+
+
+def animate(solution, path=None, times=None, fps=FPS, traces=True):
+    """A film of the bodies, joints, rods and springs of a solution.
+
+    Bodies with a `size` are boxes, other rigid bodies are their three axes, point masses are balls. Joints are black
+    dots; rods, springs and dampers are lines.
+
+    Parameters
+    ----------
+    solution : Solution
+    path : str or Path, optional
+        File to write: `.gif`, or `.mp4`, which needs the program ffmpeg. Left out: nothing is written.
+    times : array_like, shape (n_frames,), optional
+        Increasing [s]. Default: of equal distance, so that the film runs as fast as the motion, but for 2 to 10 s.
+    fps : float
+        Frames per second of the film.
+    traces : bool
+        Draw the path of the centres of mass.
+
+    Returns
+    -------
+    matplotlib.animation.FuncAnimation or None
+        Without a path, for instance for `IPython.display.HTML(animation.to_jshtml())`.
+
+    Raises
+    ------
+    InputError
+        For an ending that is not known, or a path that cannot be written; see also `make_scene`.
+    MissingBackend
+        When ffmpeg is not there.
+    """
+    from matplotlib import animation
+    from matplotlib import pyplot as plt
+
+    fps = validate.real("fps", fps, positive=True)
+    validate.flag("traces", traces)
+    writer = None if path is None else _writer(Path(path), animation)
+    scene = make_scene(solution, film_times(solution, fps) if times is None else times)
+    ax = axes3d(0.8)
+    artists = Artists(ax, scene, traces)
+    film = animation.FuncAnimation(ax.figure, artists.show, len(scene.times), interval=1000 / fps, blit=False)
+    if path is None:
+        return film
+    with TemporaryDirectory() as folder:  # the writers look at the ending of the name
+        file = Path(folder) / f"film{Path(path).suffix}"
+        film.save(file, writer=animation.writers[writer](fps=fps), dpi=80)
+        with replacing(path) as temporary:
+            shutil.copyfile(file, temporary)
+    plt.close(ax.figure)
+    return None
+
+
+def film_times(solution, fps):
+    """Times of the frames of a film that runs as fast as the motion, but for 2 to 10 s."""
+    seconds = np.clip(solution.t[-1] - solution.t[0], 2.0, 10.0)
+    return np.linspace(solution.t[0], solution.t[-1], max(2, round(seconds * fps)))
+
+
+def _writer(path, animation):
+    if path.suffix not in WRITERS:
+        raise InputError(f"cannot write {path}: the name of a film must end in {' or '.join(WRITERS)}; for a page that "
+                         "can be turned and zoomed use save_html")
+    writer = WRITERS[path.suffix]
+    if not animation.writers.is_available(writer):
+        raise MissingBackend(f"{path.suffix[1:]} films need {writer}, which is not installed; install it, or write a "
+                             ".gif")
+    check_writable(path)
+    return writer
+
+
+class Artists:
+    """What is drawn of a scene on 3D axes; `show(n)` moves it to the time number n."""
+
+    def __init__(self, ax, scene, traces):
+        self.ax, self.scene = ax, scene
+        corners = np.array(list(itertools.product(*zip(scene.low, scene.high, strict=True))))
+        fit_axes(ax, corners, labels=True)
+        colours = itertools.cycle(COLOURS)
+        self.bodies = [self._body(body, colour) for body, colour in zip(scene.bodies, colours, strict=False)]
+        self.traces = [ax.plot([], [], [], "--", linewidth=1.0, color=colour)[0]
+                       for _, colour in zip(scene.bodies if traces else (), itertools.cycle(COLOURS), strict=False)]
+        styles = {"joint": dict(marker="o", markersize=4), "rod": dict(linewidth=1.5),
+                  "spring": dict(linewidth=1.0, linestyle=":")}
+        self.links = [ax.plot([], [], [], color="0.1", zorder=10, **styles[link.kind])[0] for link in scene.links]
+        self.clock = ax.figure.text(0.03, 0.95, "", fontsize="medium", va="top")
+        self.show(0)
+
+    def _body(self, body, colour):
+        from matplotlib.colors import to_rgb
+        from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+        if body.shape == "box":
+            faces = Poly3DCollection(np.zeros((6, 4, 3)), facecolor=(*to_rgb(colour), 0.35), edgecolor="0.15",
+                                     linewidth=0.8)
+            return self.ax.add_collection3d(faces)
+        if body.shape == "sphere":
+            return self.ax.plot([], [], [], "o", color=colour, markersize=8)
+        return [self.ax.plot([], [], [], style, color=colour, linewidth=1.8)[0] for style in STYLES[:3]]
+
+    def show(self, n):
+        """Move everything to the time number n."""
+        for body, artist in zip(self.scene.bodies, self.bodies, strict=True):
+            x, r = body.position[n], body.rotation[n]
+            if body.shape == "box":
+                artist.set_verts(box_faces(x, r, body.size)[1])
+            elif body.shape == "sphere":
+                artist[0].set_data_3d(*x[:, None])
+            else:
+                for line, axis, size in zip(artist, r.T, body.size, strict=True):
+                    line.set_data_3d(*np.stack([x, x + size / 2 * axis], axis=1))
+        for body, line in zip(self.scene.bodies, self.traces, strict=False):
+            line.set_data_3d(*body.position[:n + 1].T)
+        for link, line in zip(self.scene.links, self.links, strict=True):
+            line.set_data_3d(*link.points[n].T)
+        self.clock.set_text(f"$t$ = {self.scene.times[n]:.3f} s")
+        return [*self.traces, *self.links, self.clock]

@@ -1,0 +1,72 @@
+"""A motion as one HTML file, to be played, turned and zoomed in a browser, without a network."""
+
+import html
+import json
+from pathlib import Path
+
+import numpy as np
+
+from ..output.atomic_write import check_writable, replacing
+from .scene import make_scene
+
+TEMPLATE = Path(__file__).with_name("viewer.html")
+DIGITS = 6  # significant digits of places and rotations: finer than a pixel
+
+
+def save_html(solution, path, times=None, title=None):
+    """Write a page that shows the motion in three dimensions; it needs nothing but a browser.
+
+    Bodies with a `size` are boxes, other rigid bodies are their three axes, point masses are balls. Joints are black
+    dots; rods, springs and dampers are lines. Between the times positions are interpolated.
+
+    Parameters
+    ----------
+    solution : Solution
+    path : str or Path
+    times : array_like, shape (n_times,), optional
+        Increasing, inside the solution [s]; default: 200 of equal distance.
+    title : str, optional
+        Default: the names of the bodies.
+
+    Raises
+    ------
+    InputError
+        When the path cannot be written; see also `make_scene`.
+    """
+    check_writable(path)
+    page = viewer_page(solution, times, title)
+    with replacing(path) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def viewer_page(solution, times=None, title=None):
+    """The page of `save_html` as text."""
+    scene = make_scene(solution, times)
+    names = [body.name for body in scene.bodies]
+    title = ", ".join(names[:4]) + ", ..." * (len(names) > 4) if title is None else str(title)
+    # "</script>" in a name would end the script
+    data = json.dumps(_plain(scene), separators=(",", ":")).replace("<", "\\u003c")
+    page = TEMPLATE.read_text(encoding="utf-8").replace("@TITLE@", html.escape(title))
+    return page.replace("@SCENE@", data)
+
+
+def _plain(scene):
+    bodies = [{"name": b.name, "shape": b.shape, "size": _numbers(b.size), "x": _numbers(b.position),
+               "q": _numbers(quaternions(b.rotation))} for b in scene.bodies]
+    links = [{"name": link.name, "kind": link.kind, "n": link.points.shape[1], "x": _numbers(link.points)}
+             for link in scene.links]
+    return {"t": _numbers(scene.times), "low": _numbers(scene.low), "high": _numbers(scene.high), "bodies": bodies,
+            "links": links}
+
+
+def quaternions(rotation):
+    """Unit quaternions, scalar first, of rotation matrices (n, 3, 3), with signs that do not jump."""
+    from scipy.spatial.transform import Rotation
+
+    q = np.roll(Rotation.from_matrix(rotation).as_quat(), 1, axis=1)
+    turns = np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)
+    return q * np.concatenate([[1.0], np.cumprod(turns)])[:, None]
+
+
+def _numbers(values):
+    return [float(f"{value:.{DIGITS}g}") for value in np.ravel(values)]

@@ -1,0 +1,104 @@
+"""Solutions in HDF5 files: plain arrays and JSON text, written atomically."""
+
+import dataclasses
+import json
+
+from ... import elements
+from ...elements.augmented import derived
+from ...errors import InputError
+from ...mechanics import Cost, System
+from ...mechanics.describe import describe, plain
+from ...mechanics.redundancy.redundancy import keep_constraints
+from ...version import __version__
+from .atomic_write import replacing
+from .layout import FORMAT, VERSION, _element_class
+
+
+def save(solution, path):
+    """Write a solution to an HDF5 file; an older file there is replaced only when the new one is complete.
+
+    Costs of controls, which may be formulas, are left out of the system; the objective is among the statistics.
+
+    Parameters
+    ----------
+    solution : Solution
+        Complete or partial.
+    path : str or Path
+
+    Raises
+    ------
+    InputError
+        When the path cannot be written, or the system or element cannot be described.
+    """
+    import h5py
+
+    with replacing(path) as temporary, h5py.File(temporary, "w") as file:
+        create(file, solution, len(solution.t) - 1, solution.t[0], solution.z[0])
+        fill(file, solution, 0)
+
+
+def create(file, solution, n_elements, start, z0):
+    """Write what describes a solution of that many elements, from time `start`, and make room for its arrays."""
+    data = {"system": describe(_without_costs(solution.system)), "element": _describe(solution.element),
+            "status": solution.status.as_dict(), "statistics": solution.statistics}
+    texts = {name: json.dumps(value, default=lambda number: number.tolist()) for name, value in data.items()}
+    file.attrs.update(format=FORMAT, format_version=VERSION, timefem_version=__version__, **texts)
+    shapes = {"t": (n_elements + 1,), "z0": z0.shape, "nodal_state": (n_elements, *solution.nodal_state.shape[1:]),
+              "nodal_multipliers": (n_elements, *solution.nodal_multipliers.shape[1:])}
+    shapes |= {f"fields/{name}": (n_elements, *values.shape[1:]) for name, values in solution.fields.items()}
+    for name in shapes:
+        file.create_dataset(name, shapes[name], float, compression="gzip", compression_opts=1, shuffle=True,
+                            fletcher32=True)  # a checksum, so that damaged bytes are found when reading
+    file["t"][0], file["z0"][:] = start, z0
+
+
+def fill(file, solution, first):
+    """Write the arrays of a solution whose first element has that number in the file."""
+    last = first + len(solution.t) - 1
+    file["t"][first + 1:last + 1] = solution.t[1:]
+    file["nodal_state"][first:last] = solution.nodal_state
+    file["nodal_multipliers"][first:last] = solution.nodal_multipliers
+    for name, values in solution.fields.items():
+        file[f"fields/{name}"][first:last] = values
+
+
+
+
+def check_savable(system):
+    """Check, before any work is done, that solutions of a system can be saved.
+
+    Raises
+    ------
+    InputError
+        When a part holds something that is not plain data, such as a function.
+    """
+    describe(_without_costs(system))
+
+
+
+
+
+
+def _without_costs(system):
+    """The system without parts that have no part in the motion."""
+    if not any(isinstance(part, Cost | derived.Carrier) for part in system.parts):
+        return system
+    if system.complete is not None:
+        return keep_constraints(_without_costs(system.complete), system.kept)
+    return System([part for part in system.parts if not isinstance(part, Cost | derived.Carrier)],
+                  redundant=system.redundant)
+
+
+def _describe(element):
+    name = type(element).__name__
+    if _element_class(name) is not type(element):
+        raise InputError(f"the solution cannot be saved: {name} is not an element of timefem")
+    values = {f.name: getattr(element, f.name) for f in dataclasses.fields(element)}
+    return {"class": name, **{key: _describe(v) if isinstance(v, elements.TimeElement) else
+                              plain(f"{name} cannot be saved: {key}", v) for key, v in values.items()}}
+
+
+
+
+
+

@@ -1,0 +1,100 @@
+"""What a solution is and how good it is, in a few lines; and as an xarray Dataset."""
+
+import numpy as np
+
+from ...display import Card
+from ...errors import MissingBackend
+from .tables import COORDINATES, SYSTEM_UNITS, _fields
+
+ERRORS = {"energy": ("energy, work taken off", "J"),
+          "generalized_energy": ("generalized energy, work taken off", "J"),
+          "angular_momentum": ("angular momentum, constant where no moment acts", "kg m^2/s"),
+          "configuration": ("constraints", "SI"),
+          "velocity": ("constraints on velocity level", "SI")}
+
+
+def summarize(solution):
+    """A `Card` with element, mesh, statistics of the solve, and errors of the invariants."""
+    statistics, system = solution.statistics, solution.system
+    n = len(solution.t) - 1
+    facts = {"status": solution.status.reason if solution.success else solution.status.message,
+             "element": repr(solution.element),
+             "time": f"{solution.t[0]:g} to {solution.t[-1]:g} s in {n} elements",
+             "system": f"{len(system.bodies)} bodies, {system.n_q} coordinates, {system.n_constraints} constraints"}
+    if statistics:
+        backend = f", backend {statistics['backend']}" if statistics["backend"] else ""
+        newton, seconds = statistics["newton_iterations"], statistics["seconds"]
+        facts |= {"solved by": f"driver {statistics['driver']}{backend}, {statistics['n_ranks']} rank(s)",
+                  "time taken": ", ".join(f"{name} {value:.2g} s" for name, value in seconds.items()),
+                  "unknowns": statistics["n_unknowns"],
+                  "Newton iterations": f"{newton['mean']:.1f} on average, at most {newton['max']}"}
+    if statistics.get("parameters"):  # those that were unknown
+        facts["found"] = ", ".join(f"{name} = {value:.6g}" for name, value in statistics["parameters"].items())
+    rows = [("what", "largest", "unit")]
+    for name, value in solution.errors().items():
+        what, unit = ERRORS.get(name, (name.replace("_", " "), ""))
+        rows.append((what, f"{value:.1e}", unit))
+    return Card("Solution", facts, {"changes and residuals at the ends of the elements": rows})
+
+
+def to_xarray(solution, times=None):
+    """The data of `to_json` with dimensions, as an xarray Dataset.
+
+    Dimensions: `time` [s]; `body`, with the names of the bodies that have a position in space; `axis` (x, y, z); `row`
+    and `column` of the rotation matrices; `constraint`, with the names of the constraints; per `GeneralizedBody` one of
+    its coordinates. Entries that a body does not have, such as the rotation of a point mass, are NaN. `multiplier` is
+    gamma of each constraint, for joints their forces and torques [N, N m]. Of problems that determine them also
+    `controls`, by actuator and number.
+
+    Parameters
+    ----------
+    solution : Solution
+    times : array_like, shape (n,), optional
+        Times inside the solution [s]; default: the ends of the elements.
+
+    Returns
+    -------
+    xarray.Dataset
+        With units in the attributes.
+
+    Raises
+    ------
+    InputError
+        When a time lies outside of the solution.
+    MissingBackend
+        When xarray is not installed.
+    """
+    try:
+        import xarray
+    except ImportError:
+        raise MissingBackend("to_xarray needs xarray, which is not installed: pip install xarray") from None
+    t, bodies, values = _fields(solution, times)
+    axes = {"position": ("axis",), "velocity": ("axis",), "angular_velocity": ("axis",), "quaternion": ("component",),
+            "rotation_matrix": ("row", "column")}
+    sizes = {"axis": 3, "component": 4, "row": 3, "column": 3}
+    units = {"position": "m", "velocity": "m/s", "angular_velocity": "rad/s"}
+    placed = [name for name, fields in bodies.items() if "position" in fields]
+    data = {}
+    for quantity, dimensions in axes.items():
+        if any(quantity in bodies[name] for name in placed):
+            missing = np.full((len(t), *(sizes[d] for d in dimensions)), np.nan)
+            stacked = np.stack([bodies[name].get(quantity, missing) for name in placed], axis=1)
+            data[quantity] = (("time", "body", *dimensions), stacked, {"units": units.get(quantity, "1")})
+    for name, fields in bodies.items():
+        for quantity, *_ in COORDINATES:
+            if quantity in fields:
+                data[f"{name} {quantity}"] = (("time", f"{name} coordinate"), fields[quantity], {"units": "SI"})
+    for name, array in values.items():
+        data[name] = (("time", *["axis"] * (array.ndim - 1)), array, {"units": SYSTEM_UNITS[name]})
+    coordinates = {"time": ("time", t, {"units": "s"})}
+    coordinates |= {"body": placed} if placed else {}
+    coordinates |= {"axis": list("xyz")} if any("axis" in entry[0] for entry in data.values()) else {}
+    if solution.system.n_constraints and len(solution.t) > 1:
+        gamma = solution.multipliers(t)[:, :solution.system.n_constraints]
+        data["multiplier"] = (("time", "constraint"), gamma, {"units": "SI"})
+        coordinates["constraint"] = solution.system.constraint_names
+    if "controls" in solution.fields:
+        data["controls"] = (("time", "control"), solution.controls(t), {"units": "SI"})
+        coordinates["control"] = [f"{solution.system.label(part)} {i + 1}" for part in solution.system.parts
+                                  for i in range(part.n_controls)]
+    return xarray.Dataset(data, coordinates, {"element": repr(solution.element), "status": solution.status.reason})

@@ -1,0 +1,122 @@
+"""Tables of a solution for other programs: CSV and JSON."""
+
+import csv
+import json
+import math
+
+import numpy as np
+
+from ... import validate
+from .atomic_write import replacing
+
+# Name, unit, labels of the components, and the value from body, q and p. Bodies without a position in space have
+# their coordinates and rates instead; other quantities that a body does not have are left out.
+BODY_FIELDS = (
+    ("position", "m", ("x", "y", "z"), lambda body, q, p: body.position(q)),
+    ("quaternion", "-", ("q0", "q1", "q2", "q3"), lambda body, q, p: body.quaternion(q)),
+    ("rotation_matrix", "-", tuple(f"R{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3)),
+     lambda body, q, p: body.rotation_matrix(q)),
+    ("velocity", "m/s", ("vx", "vy", "vz"), lambda body, q, p: body.velocity(q, p)),
+    ("angular_velocity", "rad/s", ("Omega1", "Omega2", "Omega3"), lambda body, q, p: body.angular_velocity(q, p)),
+)
+COORDINATES = (("coordinates", "SI", "q", lambda body, q, p: q),
+               ("rates", "SI", "qdot", lambda body, q, p: body.velocity(q, p)))
+SYSTEM_UNITS = {"energy": "J", "linear_momentum": "kg m/s", "angular_momentum": "kg m^2/s",
+                "configuration_residual": "SI", "velocity_residual": "SI"}
+
+
+def to_csv(solution, path, times=None):
+    """Write a table: one header line with names and units such as `body1.x [m]`, then one row per time.
+
+    Columns: time; per body position, quaternion (if it has one), rotation matrix, velocity of the centre of mass
+    and angular velocity in body axes; energy; linear and angular momentum; largest constraint residuals on
+    configuration and velocity level. Numbers are written so that they read back as they were.
+
+    Parameters
+    ----------
+    solution : Solution
+    path : str or Path
+    times : array_like, shape (n,), optional
+        Times inside the solution [s]; default: the ends of the elements.
+
+    Raises
+    ------
+    InputError
+        When the path cannot be written, or a time lies outside of the solution.
+    """
+    t, bodies, system = _fields(solution, times)
+    columns = {"t [s]": t}
+    for label, fields in bodies.items():
+        for name, unit, components, _ in BODY_FIELDS:
+            if name in fields:
+                for component, values in zip(components, fields[name].reshape(len(t), -1).T, strict=True):
+                    columns[f"{label}.{component} [{unit}]"] = values
+        for name, unit, symbol, _ in COORDINATES:
+            for i, values in enumerate(fields.get(name, np.zeros((len(t), 0))).T):
+                columns[f"{label}.{symbol}{i + 1} [{unit}]"] = values
+    for name, values in system.items():
+        if values.ndim == 1:
+            columns[f"{name} [{SYSTEM_UNITS[name]}]"] = values
+        else:
+            columns |= {f"{name}.{a} [{SYSTEM_UNITS[name]}]": v for a, v in zip("xyz", values.T, strict=True)}
+    with replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(np.column_stack(list(columns.values())).tolist())
+
+
+def to_json(solution, path=None, times=None):
+    """The data of `to_csv` as one JSON object, with the status and the statistics.
+
+    Returns
+    -------
+    dict or None
+        `{"t", "bodies": {name: {"position", ...}}, "system": {"energy", ...}, "units", "status", "statistics"}` when
+        no path is given. Numbers that are not finite become None.
+    """
+    t, bodies, system = _fields(solution, times)
+    units = {"t": "s", **{name: unit for name, unit, _, _ in BODY_FIELDS + COORDINATES}, **SYSTEM_UNITS}
+    data = _finite({"t": t, "bodies": bodies, "system": system, "units": units,
+                    "status": solution.status.as_dict(), "statistics": solution.statistics})
+    if path is None:
+        return data
+    with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+        json.dump(data, file, allow_nan=False)
+    return None
+
+
+def _fields(solution, times):
+    """Times, per body a dict of arrays, and a dict of arrays of the system."""
+    if times is None:
+        t, z = solution.t, solution.z
+    else:
+        t = validate.array("times", np.atleast_1d(times), (None,))
+        z = solution(t)
+    model = solution.system
+    q, p = z[:, :model.n_q], z[:, model.n_q:]
+    bodies = {}
+    for body in model.bodies:
+        part = model.coordinates(body)
+        fields = [f for f in BODY_FIELDS if hasattr(body, f[0])] if hasattr(body, "position") else COORDINATES
+        bodies[model.label(body)] = {name: np.asarray(value(body, q[:, part], p[:, part]))
+                                     for name, _, _, value in fields}
+    own = None if times is None else t
+    configuration, velocity = solution.constraints(own)
+    system = {"energy": solution.energy(own)}
+    for name in ("linear_momentum", "angular_momentum"):
+        if all(hasattr(body, name) for body in model.bodies):
+            system[name] = getattr(solution, name)(own)
+    system |= {"configuration_residual": np.abs(configuration).max(axis=-1, initial=0.0),
+              "velocity_residual": np.abs(velocity).max(axis=-1, initial=0.0)}
+    return t, bodies, system
+
+
+def _finite(value):
+    """`value` in the types of JSON, with None for NaN and infinity."""
+    if isinstance(value, dict):
+        return {str(key): _finite(v) for key, v in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_finite(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

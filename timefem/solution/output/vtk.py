@@ -1,0 +1,110 @@
+"""Trajectories for ParaView: a `.pvd` collection with one VTK file per time."""
+
+import base64
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from ...errors import InputError
+from ..drawing.boxes import box_faces
+from ..drawing.scene import make_scene
+from .atomic_write import check_writable
+
+VERTEX, LINE, HEXAHEDRON = 1, 3, 12
+ORDER = [0, 4, 6, 2, 1, 5, 7, 3]  # corners of `box_faces` in the order of VTK's hexahedron
+KINDS = {"body": 0, "joint": 1, "rod": 2, "spring": 3}
+TYPES = {np.dtype("float64"): "Float64", np.dtype("int64"): "Int64", np.dtype("uint8"): "UInt8"}
+
+
+def to_vtk(solution, path, times=None):
+    """Write the motion for ParaView: `path` (.pvd), and one `.vtu` file per time in a folder of the same name.
+
+    Bodies with a `size` are hexahedra, other rigid bodies three lines along their axes, point masses and joints
+    vertices; rods, springs and dampers are lines. Point data: `velocity` [m/s] of the material point. Cell data:
+    `number`, of the body in `system.bodies` or of the link among those drawn, and `kind`: 0 body, 1 joint, 2 rod,
+    3 spring or damper.
+
+    Parameters
+    ----------
+    solution : Solution
+    path : str or Path
+        Must end in .pvd.
+    times : array_like, shape (n_times,), optional
+        Increasing, inside the solution [s]; default: 200 of equal distance.
+
+    Raises
+    ------
+    InputError
+        When the path cannot be written; see also `make_scene`.
+    """
+    path = Path(path)
+    if path.suffix != ".pvd":
+        raise InputError(f"cannot write {path}: the name of a collection for ParaView must end in .pvd")
+    check_writable(path)
+    scene = make_scene(solution, times)
+    folder = path.with_suffix("")
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"cannot write {path}: {folder} is not a folder; remove it, or choose another name")
+    folder.mkdir(exist_ok=True)
+    digits = len(str(len(scene.times) - 1))
+    entries = []
+    for n, t in enumerate(scene.times):
+        name = f"{folder.name}_{n:0{digits}d}.vtu"
+        (folder / name).write_text(_grid(*_cells(scene, n)), encoding="ascii")
+        entries.append(f'<DataSet timestep="{float(t)!r}" file={quoteattr(f"{folder.name}/{name}")}/>')
+    path.write_text(_file("Collection", "<Collection>\n" + "\n".join(entries) + "\n</Collection>\n"), encoding="utf-8")
+
+
+def _cells(scene, n):
+    """Points, velocities, and cells (type, number of points, number, kind) at the time number n."""
+    points, velocities, cells = [], [], []
+
+    def add(x, v, shape, number, kind):
+        points.append(x)
+        velocities.append(v)
+        cells.append((shape, len(x), number, KINDS[kind]))
+
+    for number, body in enumerate(scene.bodies):
+        x, r, omega = body.position[n], body.rotation[n], body.angular_velocity[n]
+        for shape, corners in _shapes(body, x, r):
+            add(corners, body.velocity[n] + np.cross(omega, corners - x), shape, number, "body")
+    for number, link in enumerate(scene.links):
+        x = link.points[n]
+        add(x, link.velocities[n], VERTEX if len(x) == 1 else LINE, number, link.kind)
+    return np.concatenate(points), np.concatenate(velocities), np.array(cells)
+
+
+def _shapes(body, x, r):
+    if body.shape == "box":
+        return [(HEXAHEDRON, box_faces(x, r, body.size)[0][ORDER])]
+    if body.shape == "sphere":
+        return [(VERTEX, x[None])]
+    return [(LINE, np.stack([x, x + size / 2 * axis])) for axis, size in zip(r.T, body.size, strict=True)]
+
+
+def _grid(points, velocities, cells):
+    """One unstructured grid as XML with numbers in base64."""
+    shapes, sizes, numbers, kinds = cells.T
+    arrays = (("PointData", {"velocity": velocities}), ("CellData", {"number": numbers, "kind": kinds}),
+              ("Points", {"Points": points}),
+              ("Cells", {"connectivity": np.arange(len(points)), "offsets": np.cumsum(sizes),
+                         "types": shapes.astype(np.uint8)}))
+    body = "".join(f"<{place}>\n" + "".join(_array(name, values) for name, values in data.items()) + f"</{place}>\n"
+                   for place, data in arrays)
+    return _file("UnstructuredGrid", f'<UnstructuredGrid>\n<Piece NumberOfPoints="{len(points)}" '
+                                     f'NumberOfCells="{len(cells)}">\n{body}</Piece>\n</UnstructuredGrid>\n')
+
+
+def _array(name, values):
+    values = np.ascontiguousarray(values)
+    data = values.astype(values.dtype.newbyteorder("<")).tobytes()
+    text = base64.b64encode(np.array([len(data)], "<u8").tobytes() + data).decode()
+    width = values.shape[1] if values.ndim == 2 else 1
+    return (f'<DataArray type="{TYPES[values.dtype]}" Name="{name}" NumberOfComponents="{width}" format="binary">'
+            f"{text}</DataArray>\n")
+
+
+def _file(kind, content):
+    return (f'<?xml version="1.0"?>\n<VTKFile type="{kind}" version="1.0" byte_order="LittleEndian" '
+            f'header_type="UInt64">\n{content}</VTKFile>\n')

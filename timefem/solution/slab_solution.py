@@ -1,0 +1,119 @@
+"""The part of a solution that one rank of a distributed solve holds."""
+
+from contextlib import nullcontext
+
+import numpy as np
+
+from ..errors import InputError
+from .solution import Solution
+
+
+class SlabSolution(Solution):
+    """Motion over the elements of this rank; all methods of `Solution` speak of these.
+
+    These must be called on all ranks together: `save` writes one file of all elements, `gather` returns the whole
+    `Solution`, `errors`, `momentum_drift` and `end` speak of all elements, and `work` and `energy_balance` count from
+    the start of the motion.
+
+    Parameters
+    ----------
+    system, element, t, z0, state, multipliers, status, statistics
+        As in `Solution`, of this rank's elements; `z0` is the state at their start.
+    fields : dict, optional
+        As in `Solution`.
+    comm : mpi4py communicator
+    origin : (float, ndarray)
+        Time and state at the start of the motion.
+
+    Attributes
+    ----------
+    elements : (int, int)
+        This rank has the elements start, ..., stop - 1.
+    """
+
+    def __init__(self, *arguments, comm, origin, fields=None):
+        super().__init__(*arguments, fields)
+        self.comm, self.origin = comm, origin
+        n = len(self.t) - 1
+        self.counts = comm.allgather(n)
+        start = sum(self.counts[:comm.rank])
+        self.elements = start, start + n
+
+    def gather(self):
+        """The whole `Solution`, on every rank."""
+        t = self._gathered(self.t[1:])
+        return Solution(self.system, self.element, np.append(self.origin[0], t), self.origin[1],
+                        self._gathered(self.nodal_state), self._gathered(self.nodal_multipliers), self.status,
+                        self.statistics, {name: self._gathered(values) for name, values in self.fields.items()})
+
+    def _gathered(self, values):
+        size = int(np.prod(values.shape[1:]))
+        whole = np.empty((sum(self.counts), *values.shape[1:]))
+        self.comm.Allgatherv(np.ascontiguousarray(values, float), (whole, [n * size for n in self.counts]))
+        return whole
+
+    def work(self, t=None):
+        before = self.comm.exscan(float(super().work()[-1]))
+        return super().work(t) + (before or 0.0)
+
+    def energy_balance(self, t=None):
+        return self.energy(t) - self.system.hamiltonian(*self.origin) - self.work(t)
+
+    @property
+    def end(self):
+        last = max((rank for rank, n in enumerate(self.counts) if n), default=0)
+        return self.comm.bcast(super().end, last)
+
+    def errors(self):
+        here = {"energy": float(np.abs(self.energy_balance()).max())}
+        configuration, velocity = self.constraints()
+        here |= {"configuration": float(np.abs(configuration).max(initial=0.0)),
+                 "velocity": float(np.abs(velocity).max(initial=0.0))}
+        errors = {name: self._largest(value) for name, value in here.items()}
+        if all(hasattr(body, "angular_momentum") for body in self.system.bodies):
+            errors["angular_momentum"] = self.momentum_drift()
+        return errors
+
+    def momentum_drift(self, axes=(0, 1, 2)):
+        t, z = self.origin
+        start = Solution(self.system, self.element, np.array([t]), z, self.nodal_state[:0], self.nodal_multipliers[:0],
+                         self.status, self.statistics)
+        return self._largest(float(np.abs((self.angular_momentum() - start.angular_momentum())[:, list(axes)]).max()))
+
+    def _largest(self, value):
+        from mpi4py import MPI
+
+        return self.comm.allreduce(value, op=MPI.MAX)
+
+    def save(self, path):
+        import h5py
+
+        from .output.atomic_write import check_writable, replacing
+        from .output.save import create, fill
+
+        comm = self.comm
+        self._in_turn(lambda rank: check_writable(path) if rank == 0 else None)
+        with replacing(path) if comm.rank == 0 else nullcontext() as temporary:
+            temporary = comm.bcast(temporary)
+
+            def write(rank):
+                with h5py.File(temporary, "r+" if rank else "w") as file:
+                    if rank == 0:
+                        create(file, self, sum(self.counts), *self.origin)
+                    fill(file, self, self.elements[0])
+
+            self._in_turn(write)
+        comm.barrier()
+
+    def _in_turn(self, work):
+        """Do something on one rank after the other; what fails on one fails on all."""
+        error = None
+        for rank in range(self.comm.size):
+            if rank == self.comm.rank:
+                try:
+                    work(rank)
+                except (OSError, InputError) as failure:
+                    error = failure
+            error = self.comm.bcast(error, rank)
+            if error is not None:
+                raise error

@@ -1,0 +1,12 @@
+"""The system with ends, serial or distributed."""
+
+from .system_with_ends import BoundarySystem
+
+
+def make_boundary_system(plan, mesh, scaling, free, kept, blocks, backend="chain", options=None, comm=None):
+    """A `BoundarySystem`, shared among the ranks of `comm` where there is an element for each."""
+    if comm is None or comm.size > mesh.n_elements:
+        return BoundarySystem(plan, mesh, scaling, free, kept, *blocks, backend, options)
+    from .distributed import DistributedChainSystem
+
+    return DistributedChainSystem(plan, mesh, scaling, comm, options, free, kept, blocks)

@@ -1,0 +1,1 @@
+"""Linear systems of one element inside compiled loops."""

@@ -1,0 +1,1 @@
+"""Linear solvers of PETSc, and substructuring over ranks."""

@@ -1,0 +1,1 @@
+"""The embedded LU of matrices kept in time order."""

@@ -1,0 +1,68 @@
+"""The time-chain LU of a slab of elements whose ends are shared with neighbours.
+
+Rows and columns of the nodes at the ends are not eliminated; what is left of the slab then is a small dense matrix of
+these and of columns, and as many rows, that found no pivot inside. A slab that is shared at one end is eliminated
+towards it, without fill, unless the other direction is less work all the same. The rows and columns of the end where
+the elimination starts stay in the front all the way.
+"""
+
+from .lu import ChainLU
+
+
+class SlabLU(ChainLU):
+    """Partial factors of one slab.
+
+    Parameters
+    ----------
+    indptr, indices
+        As in `ChainLU`; the first rows and columns are those of the left shared node, the last ones those of the right.
+    column_starts, row_starts : (n_blocks + 1,) int
+        As in `ChainLU`; the first block includes the left shared node.
+    left, right : (int, int)
+        Number of columns and of rows of the shared nodes, (0, 0) for an end that is not shared.
+
+    Attributes
+    ----------
+    rows, columns : ndarray of int
+        Which are left over.
+    left_over : ndarray, shape (len(rows), len(columns))
+        Their Schur complement.
+    """
+
+    def __init__(self, indptr, indices, column_starts, row_starts, left=(0, 0), right=(0, 0)):
+        self._left, self._right = left, right
+        super().__init__(indptr, indices, column_starts, row_starts)
+
+    def factor(self, data):
+        """Eliminate the inside; as in `ChainLU`."""
+        super().factor(data)
+        rows, columns, self.left_over = self._left_over
+        self.rows, self.columns = self._natural(rows, False), self._natural(columns, True)
+
+    def eliminate(self, b, transposed=False):
+        """Eliminate the inside from a right-hand side.
+
+        Parameters
+        ----------
+        b : (n_rows,) float; (n_columns,) for the transposed matrix
+
+        Returns
+        -------
+        work : ndarray
+            For `recover`.
+        reduced : ndarray
+            Right-hand side of the rows, for the transposed matrix of the columns, that are left over.
+        """
+        y = self._forward(b, transposed)
+        n_pivots = self._factors[0][-1]
+        return y, y[n_pivots:n_pivots + self.left_over.shape[1 if transposed else 0]].copy()
+
+    def recover(self, work, x, transposed=False):
+        """Solution of all columns (rows) of the slab, of its part `x` at those that are left over."""
+        n_pivots = self._factors[0][-1]
+        work[n_pivots:] = 0.0
+        work[n_pivots:n_pivots + len(x)] = x
+        return self._backward(work, transposed)
+
+    def _count_columns(self, column_starts):
+        return column_starts[-1]

@@ -1,0 +1,1 @@
+"""Elements solved one after another, with fixed and with controlled steps."""

@@ -1,0 +1,211 @@
+"""The compiled marching loop: Newton's method on one time element after the other."""
+
+import numpy as np
+from numba import njit
+
+from ...elements.evaluation.points_in_lanes import add_tangent, begin_step, evaluate_step, finish_step, step_scratch
+from ...kernels.lanes import aligned_zeros
+from ..linear.element.dense import dense_scratch, solve_ordered
+from ..linear.element.sparse import FACTORED, FULL, SINGULAR, solve_sparse
+from ..nonlinear.newton import ROUNDING
+
+EXTRAPOLATION_DEGREE = 3  # at least: the higher, the fewer Newton iterations
+CONVERGED, NOT_CONVERGED, NOT_FINITE = 0, 1, 3  # and SINGULAR, FULL
+
+
+@njit(cache=True, error_model="numpy")
+def march_elements(step, lu, order, x, t, h, sizes, size_powers, weights, weight_powers, n_node, core, points,
+                   continuous, owned, owned_last, start, stop, tol_residual, tol_increment, max_iterations, line_search,
+                   iterations, history):
+    """Solve elements start, ..., stop - 1 in place in `x` (all dofs in time order); densely if `lu` is None.
+
+    `core` are the unknowns of Newton's method; the others are explicit. Of the core, `continuous` are the dofs of the
+    fields with values at the nodes, shape (n_shapes, n_components); `owned` those of the other fields, which start from
+    `owned_last` of the element before.
+
+    The guess extrapolates a polynomial through the nodes of the elements before, at least cubic; where Newton fails
+    from there, the element is tried again from a constant state. Newton stops when the scaled residual and the last
+    scaled increment fall below their tolerances, or when round-off stops the residual from falling.
+
+    Returns
+    -------
+    element, status : int
+        `stop, CONVERGED`, or the element that failed and why; `history` then holds its residuals.
+    """
+    n = core.shape[0]
+    if lu is None:  # the compiler leaves out the branch that is not taken
+        matrix = aligned_zeros(order.size)
+    else:
+        matrix = aligned_zeros(lu.rows.shape[0])
+    work = (matrix, dense_scratch(order), np.zeros(n), step_scratch(step, lu is None), np.empty(n),
+            np.empty(step.plan.n_columns))
+    degree = points.shape[0] - 1
+    most_back = (EXTRAPOLATION_DEGREE + degree - 1) // degree
+    n_sources = most_back * degree + 1
+    guess = (np.empty((2, n_sources), np.int64), np.empty((degree + 1, n_sources)), np.full(most_back + 1, -1.0),
+             np.empty(n_sources))
+    return _march(step, lu, order, x, t, h, sizes, size_powers, weights, weight_powers, n_node, core, points,
+                  continuous, owned, owned_last, start, stop, tol_residual, tol_increment, max_iterations, line_search,
+                  iterations, history, np.empty(n), np.empty(n), guess, work)
+
+
+# Apart from what allocates memory, because run-time reference counts take as long as a small element.
+@njit(cache=True, error_model="numpy", _nrt=False)
+def _march(step, lu, order, x, t, h, sizes, size_powers, weights, weight_powers, n_node, core, points, continuous,
+           owned, owned_last, start, stop, tol_residual, tol_increment, max_iterations, line_search, iterations,
+           history, per_size, rs, guess, work):
+    n_shapes, n_z = continuous.shape
+    n = step.plan.n_columns - n_node  # dofs from one element to the next
+    sources, extrapolation, known, times = guess
+    shift, shape = sources[0], sources[1]
+    matrix, dense, dx, scratch, residual, trial = work
+    degree, most_back, last_back, scaled_for = n_shapes - 1, known.shape[0] - 1, 0, -1.0
+    for e in range(start, stop):
+        local = x[e * n:e * n + n_node + n]
+        if not abs(h[e] - scaled_for) <= 1e-9 * scaled_for:  # the lengths of a uniform mesh differ by rounding
+            scaled_for = h[e]
+            for c in range(core.shape[0]):
+                per_size[c] = 1.0 / (sizes[c] * h[e] ** size_powers[c])
+                rs[c] = weights[c] * h[e] ** weight_powers[c]
+        status, n_done = NOT_CONVERGED, 0
+        for attempt in range(2):
+            if attempt == 0 and e > 0:
+                back = min(e, most_back)
+                n_sources = back * degree + 1
+                same = back == last_back
+                for m in range(back + 1):
+                    same = same and abs(h[e - m] - known[m]) <= 1e-12 * known[m]
+                if not same:
+                    last_back = back
+                    for s in range(n_sources - 1):
+                        shift[s], shape[s] = (s // degree - back) * n, s % degree
+                    shift[n_sources - 1], shape[n_sources - 1] = -n, degree
+                    for m in range(back + 1):
+                        known[m] = h[e - m]
+                    _extrapolation(points, known, back, times, extrapolation)
+                for j in range(1, n_shapes):
+                    for c in range(n_z):
+                        value = 0.0
+                        for s in range(n_sources):
+                            value += extrapolation[j, s] * x[e * n + shift[s] + continuous[shape[s], c]]
+                        local[continuous[j, c]] = value
+                if e >= 4 and same and last_back == most_back:  # equal lengths: a cubic as well
+                    for c in range(owned.shape[0]):
+                        p = e * n + owned_last[c]
+                        local[owned[c]] = 4.0 * (x[p - n] + x[p - 3 * n]) - 6.0 * x[p - 2 * n] - x[p - 4 * n]
+                else:
+                    for c in range(owned.shape[0]):
+                        local[owned[c]] = x[(e - 1) * n + owned_last[c]]
+            elif e == 0 and attempt == 1:
+                break  # the first guess was constant already
+            else:
+                for j in range(1, n_shapes):
+                    for c in range(n_z):
+                        local[continuous[j, c]] = local[continuous[0, c]]
+                if e > 0:
+                    for c in range(owned.shape[0]):
+                        local[owned[c]] = x[(e - 1) * n + owned_last[c]]
+            status, n_done = solve_element(step, lu, order, local, t[e], h[e], per_size, rs, core, tol_residual,
+                                           tol_increment, max_iterations, line_search, matrix, dense, dx, scratch,
+                                           residual, trial, history)
+            iterations[e] = n_done
+            if status == CONVERGED or status == FULL:
+                break
+        if status != CONVERGED:
+            return e, status
+    return stop, CONVERGED
+
+
+@njit(cache=True, error_model="numpy", _nrt=False)
+def _extrapolation(points, lengths, back, times, matrix):
+    """matrix[j, s]: Lagrange polynomial of source node s, of all elements but the last, at node j of the last.
+
+    `lengths` of the last element, and of those before it, the latest first.
+    """
+    degree = len(points) - 1
+    n, start = back * degree + 1, 0.0
+    for m in range(back):
+        length = lengths[back - m]
+        for i in range(degree):
+            times[m * degree + i] = start + points[i] * length
+        start += length
+    times[n - 1] = start
+    for j in range(len(points)):
+        target = start + points[j] * lengths[0]
+        for s in range(n):
+            value = 1.0
+            for m in range(n):
+                if m != s:
+                    value *= (target - times[m]) / (times[s] - times[m])
+            matrix[j, s] = value
+
+
+@njit(cache=True, error_model="numpy", _nrt=False)
+def _scaled_norm(values, scale):
+    norm = 0.0
+    for i in range(values.shape[0]):
+        v = abs(values[i] * scale[i])
+        if not v <= norm:
+            norm = v
+            if np.isnan(v):
+                break
+    return norm
+
+
+@njit(cache=True, error_model="numpy", _nrt=False)
+def _scaled_size(local, core, per_size):
+    size = 0.0
+    for c in range(core.shape[0]):
+        size = max(size, abs(local[core[c]]) * per_size[c])
+    return size
+
+
+@njit(cache=True, error_model="numpy", _nrt=False)
+def solve_element(step, lu, order, local, t, h, per_size, rs, core, tol_residual, tol_increment, max_iterations,
+                  line_search, matrix, dense, dx, scratch, residual, trial, history):
+    """Newton's method on one element, in place in its dofs `local`; returns a status and the number of iterations."""
+    n = core.shape[0]
+    if lu is None:
+        tangent = matrix[:0]
+    else:
+        tangent = matrix
+    increment, last = np.inf, np.inf
+    history[:] = np.nan
+    for c in range(trial.shape[0]):
+        trial[c] = local[c]
+    begin_step(step, local, t, h, scratch)
+    evaluate_step(step, local, t, h, scratch, residual, tangent)
+    for it in range(max_iterations + 1):
+        norm = _scaled_norm(residual, rs)
+        history[it] = norm
+        if not np.isfinite(norm):
+            return NOT_FINITE, it
+        if (norm <= tol_residual or norm >= 0.5 * last) and (
+                increment <= tol_increment or (it > 0 and increment <= ROUNDING * _scaled_size(local, core, per_size))):
+            finish_step(step, local, scratch)
+            return CONVERGED, it
+        if it == max_iterations:
+            break
+        last = norm
+        if lu is None:
+            matrix[:] = 0.0
+            add_tangent(step, h, scratch, matrix)
+            if not solve_ordered(order, matrix, residual, rs, dense, dx):
+                return SINGULAR, it
+        else:
+            code = solve_sparse(lu, matrix, residual, rs, dx)
+            if code != FACTORED:
+                return code, it
+        length = 1.0
+        while True:
+            for c in range(n):
+                trial[core[c]] = local[core[c]] - length * dx[c]
+            evaluate_step(step, trial, t, h, scratch, residual, tangent)
+            if not line_search or length <= 2e-3 or \
+                    _scaled_norm(residual, rs) <= max((1.0 - 1e-4 * length) * norm, tol_residual):
+                break
+            length *= 0.5
+        for c in range(n):
+            local[core[c]] = trial[core[c]]
+        increment = length * _scaled_norm(dx, per_size)
+    return NOT_CONVERGED, max_iterations

@@ -1,0 +1,143 @@
+"""Driver `march`: one element at a time, in a compiled loop, with a dense or a sparse tangent."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...assembly import Scaling
+from ...elements.evaluation.points_in_lanes import step_plan
+from ...status import Status
+from ..linear.element.dense import dense_order
+
+SPARSE_FROM = 130  # unknowns of an element from which on a sparse tangent is faster: 90 to 150 were measured for chains
+NO_ORDER = dense_order(np.zeros(0, int), np.zeros(0, int), 0)[0]
+REASONS = {1: "not converged", 2: "singular tangent", 3: "not finite"}
+
+
+CHUNK = 2000  # elements between two words to the caller
+
+
+def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None, chunk=CHUNK, x=None, start=0,
+          loop=None):
+    """Solve an initial-value problem element by element.
+
+    Parameters
+    ----------
+    plan : ElementPlan
+        Of an element that can be marched (`TimeElement.can_march`).
+    mesh : TimeMesh
+    z0, multipliers : ndarray
+        Initial state, and guess of the multipliers in the first element.
+    scaling : Scaling
+    settings : Newton
+    advance : callable
+        Told the number of elements solved since the last call; what it returns, if true, stops the march.
+    chunk : int
+        Elements between two such calls.
+    x : ndarray, optional
+        All dofs, to be filled in; those of elements 0, ..., start - 1 are known.
+    start : int
+        First element to be solved.
+    loop : LoopArrays, optional
+        Of `plan` and `scaling`, where many marches share them.
+
+    Returns
+    -------
+    x : ndarray
+        All dofs in time order; valid up to the end of the last solved element.
+    n_solved : int
+    status : Status
+    iterations : ndarray of int
+        Of the elements solved here.
+    """
+    from ..linear.element.sparse import FULL, enlarged
+    from .loop import march_elements
+
+    loop = LoopArrays.of(plan, scaling) if loop is None else loop
+    n_node, lu = loop.n_node, loop.lu
+    x = np.zeros(n_node + mesh.n_elements * plan.columns.step) if x is None else x
+    if start == 0:
+        x[:n_node + plan.columns.step] = plan.constant(mesh.part(0, 1), z0, multipliers)
+    reference = scaling.size(z0)
+    iterations, history = np.zeros(mesh.n_elements, int), np.full(settings.max_iterations + 1, np.nan)
+    e, code, stopped = start, 0, False
+    while e < mesh.n_elements and not code and not stopped:
+        stop = min(e + chunk, mesh.n_elements)
+        solved, code = march_elements(
+            loop.step, lu, loop.order, x, mesh.nodes[:-1], mesh.lengths, *loop.scales, n_node, loop.core, *loop.fields,
+            e, stop, settings.tol_residual * reference, settings.tol_increment * reference, settings.max_iterations,
+            settings.line_search, iterations, history)
+        n_new, e = solved - e, solved
+        stopped = advance(n_new)
+        if code == FULL:  # the element is tried again, with more room for its factors
+            lu, code = enlarged(lu, 2 * len(lu.lower)), 0
+    status = Status(True)
+    if code:
+        status = Status.failure(REASONS[code], e, mesh.nodes[e], history[np.isfinite(history)])
+    elif e < mesh.n_elements:
+        status = Status.failure("stopped", e, mesh.nodes[e], [])
+    return x, e, status, iterations[start:e]
+
+
+class LoopArrays(NamedTuple):
+    """What the compiled loops take besides the mesh and the dofs.
+
+    Attributes
+    ----------
+    step : StepPlan
+    lu, order : SparseLU or None, DenseOrder
+    scales : tuple of ndarray
+        Sizes of the core unknowns of an element of length 1 and the powers of its length, weights of the core rows
+        likewise.
+    core : ndarray of int
+        Dofs of the core unknowns, those that are not explicit.
+    fields : tuple of ndarray
+        Nodes of the state in [0, 1]; core dofs of the fields with values at the nodes, shape (n_shapes, n_components);
+        core dofs of the others, and for each of these the last one of its component.
+    """
+
+    step: object
+    lu: object
+    order: object
+    scales: tuple
+    n_node: int
+    core: np.ndarray
+    fields: tuple
+
+    @classmethod
+    def of(cls, plan, scaling):
+        n_node, (*_, core_rows, core) = plan.columns.n_node, plan.explicit
+        sizes, size_powers = (v[core] for v in scaling.local(plan.columns, scaling.multiplier_power))
+        weights, weight_powers = (v[core_rows] for v in scaling.local(plan.rows, scaling.constraint_power))
+        fields = list(zip(plan.columns.fields, plan.columns.spaces, strict=True))
+        continuous = np.concatenate([dofs for dofs, space in fields if space.continuous], axis=1)
+        owned = [dofs for dofs, space in fields if not space.continuous]
+        last = np.concatenate([np.tile(dofs[-1], len(dofs)) for dofs in owned])
+        owned = np.concatenate([dofs.ravel() for dofs in owned])
+        guessed = np.isin(continuous[-1], core), np.isin(owned, core)
+        lu, order, targets = _matrix(plan, len(core))
+        return cls(step_plan(plan, targets), lu, order, (sizes, size_powers, weights, weight_powers), n_node, core,
+                   (plan.element.state.basis.points, np.ascontiguousarray(continuous[:, guessed[0]]),
+                    owned[guessed[1]], last[guessed[1]]))
+
+
+def _matrix(plan, n):
+    """Sparse LU of the tangent of the n core unknowns of an element (None when it is dense), order when it is dense,
+    and the place of each tangent entry."""
+    explicit, places = plan.explicit, np.full((2, max(plan.rows.n_local, plan.columns.n_local)), -1)
+    places[0, explicit.core_rows], places[1, explicit.core_columns] = np.arange(n), np.arange(n)
+    rows, columns = places[0, plan.tangent_rows], places[1, plan.tangent_columns]
+    unknown, targets = (rows >= 0) & (columns >= 0), np.full(len(rows), -1)
+    if n < SPARSE_FROM:
+        order, targets[unknown] = dense_order(rows[unknown], columns[unknown], n)
+        return None, order, targets
+    from ..linear.element.sparse import sparse_lu
+
+    lu, targets[unknown] = sparse_lu(rows[unknown], columns[unknown], n)
+    return lu, NO_ORDER, targets
+
+
+def march_problem(system, element_plan, mesh, t0, z0, settings, scaling_name="full", advance=lambda n: None):
+    """`march` with scaling and multipliers worked out at the initial state."""
+    scaling = Scaling.of(scaling_name, system, element_plan.element, t0, z0)
+    return march(element_plan, mesh, z0, system.consistent_multipliers(t0, z0), scaling, settings, advance)

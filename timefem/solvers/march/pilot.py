@@ -1,0 +1,177 @@
+"""The pilot of a march to a tolerance, which finds where elements are to be short, and the marches that follow it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...assembly import Scaling, TimeMesh
+from ...elements.evaluation.plan import ElementPlan
+from ...errors import InputError
+from ...status import Status
+from ..linear.element.sparse import enlarged
+from .march import LoopArrays, march
+
+FIRST_PAIR = 1e-3  # of the time span; a length that is too large is found out soon
+CHUNK = 1000
+
+
+@dataclass
+class March:
+    """One march: all dofs, nodes, and how it ended."""
+
+    x: np.ndarray
+    nodes: np.ndarray
+    n_solved: int
+    status: Status
+    iterations: np.ndarray
+    counts: np.ndarray = None
+    errors: np.ndarray = None  # of pairs, that they add
+
+
+class Pilot:
+    """Marches of one problem (see `solve_adaptively` for the arguments)."""
+
+    def __init__(self, system, element, t_span, z0, control, settings, scaling):
+        from .pilot_loop import Motion
+
+        self.system, self.element, self.t_span, self.z0, self.settings = system, element, t_span, z0, settings
+        self.plan = ElementPlan(system, element)
+        self.scaling = Scaling.of(scaling, system, element, t_span[0], z0)
+        self.loop = LoopArrays.of(self.plan, self.scaling)
+        self.lu = self.loop.lu
+        self.estimate = _estimate(self.plan, self.loop.core)
+        self.multipliers = system.consistent_multipliers(t_span[0], z0)
+        span = t_span[1] - t_span[0]
+        kinks = system.kinks
+        self.breaks = np.append(kinks[(kinks > t_span[0]) & (kinks < t_span[1])], t_span[1])
+        self.least = 2 * (1e-12 * span if control.min_step is None else control.min_step)
+        self.least = max(self.least, 1e-14 * np.abs(t_span).max())
+        self.most = 2 * (span / 20 if control.max_step is None else control.max_step)
+        start = z0[system.n_q:].copy()
+        blocks = _blocks(system)
+        self.motion = Motion(np.sqrt(system.mass_scale), blocks, start, *np.zeros((2, blocks.max() + 1)))
+
+    def march(self, density):
+        """March by pairs, with a density of the local error in time [1/s]."""
+        from .pilot_loop import FAILED, FULL, PAUSE, ROOM, adapt_elements
+
+        plan, loop, settings = self.plan, self.loop, self.settings
+        step, n_node = plan.columns.step, loop.n_node
+        first = plan.constant(TimeMesh(self.t_span), self.z0, self.multipliers)
+        room = 2 * CHUNK
+        x, nodes, lengths = np.zeros(n_node + room * step), np.zeros(room + 1), np.zeros(room)
+        errors, nodes[0] = np.zeros(CHUNK), self.t_span[0]
+        iterations = np.zeros(room, int)
+        history = np.full(settings.max_iterations + 1, np.nan)
+        control = np.array([min(self.most, max(self.least, FIRST_PAIR * (self.t_span[1] - self.t_span[0]))), 1.0])
+        counts, e, code, reference = np.zeros(2, int), 0, PAUSE, self.scaling.size(self.z0)
+        while code in (PAUSE, ROOM, FULL):
+            e, code = adapt_elements(
+                loop.step, self.lu, loop.order, x, first, nodes, lengths, *loop.scales, n_node, loop.core,
+                *loop.fields, e, settings.tol_residual * reference, settings.tol_increment * reference, reference,
+                settings.max_iterations, settings.line_search, iterations, history, errors, self.estimate, self.motion,
+                self.breaks, density, self.least, self.most, control, counts, CHUNK)
+            if code == FULL:
+                self.lu = enlarged(self.lu, 2 * len(self.lu.lower))
+            if code == ROOM:
+                arrays = x, nodes, lengths, iterations, errors
+                x, nodes, lengths, iterations, errors = (np.append(a, np.zeros_like(a)) for a in arrays)
+        status, stop = Status(True), e
+        if code == FAILED:
+            status = Status.failure("step too small", e, nodes[e], history[np.isfinite(history)],
+                                    f"an element of {control[0] / 2:.3g} s would be needed")
+            nodes[e + 1], stop = self.t_span[1], e + 1
+        return March(x[:n_node + max(e, 1) * step], nodes[:stop + 1].copy(), e, status, iterations[:e].copy(), counts,
+                      errors[:e // 2])
+
+    def error(self, coarse, density):
+        """Largest error of a pilot march at its nodes, from a march with its pairs joined; inf if that fails."""
+        from .pilot_loop import enough
+
+        settings, duration, n = self.settings, self.t_span[1] - self.t_span[0], len(coarse.errors)
+        if not settings.line_search:
+            sizes, powers = self.loop.scales[:2]
+            small = enough(self.motion, density * duration / n, 1 / (sizes * (duration / n) ** powers),
+                           self.estimate.state, duration) / self.scaling.size(self.z0)
+            settings = replace(settings, tol_residual=1e300, tol_increment=max(settings.tol_increment, small))
+        joined = self._march_on(TimeMesh(coarse.nodes[::2]), settings)
+        if not joined.status.success:
+            return np.inf
+        z = self.states(joined)
+        return self.relative(self.states(coarse)[1::2] - z, z).max() / (2**self.element.order - 1)
+
+    def march_refined(self, coarse, counts, advance):
+        """March with `counts` equal elements in place of each pair of a pilot march; `advance` is told per cent."""
+        ends = coarse.nodes[::2]
+        number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        nodes = np.append(np.repeat(ends[:-1], counts) + number * np.repeat(np.diff(ends) / counts, counts), ends[-1])
+        short = np.flatnonzero(np.diff(nodes) < (1 - 1e-9) * self.least / 2)[:1]
+        mesh = TimeMesh(nodes[:max(short[0], 1) + 1] if len(short) else nodes)
+        found = self._march_on(mesh, self.settings, lambda n: advance(100 * n / counts.sum()))
+        if found.status.success and len(short):
+            e = found.n_solved = int(short[0])
+            found.status = Status.failure("step too small", e, nodes[e], [],
+                                          f"an element of {nodes[e + 1] - nodes[e]:.3g} s would be needed")
+            found.nodes = np.append(nodes[:e + 1], self.t_span[1])
+        return found
+
+    def _march_on(self, mesh, settings, advance=lambda n: None):
+        x, n_solved, status, iterations = march(self.plan, mesh, self.z0, self.multipliers, self.scaling, settings,
+                                                advance, loop=self.loop)
+        return March(x, mesh.nodes, n_solved, status, iterations)
+
+    def states(self, march):
+        """States at the ends of the elements of a march, shape (n_elements, n_z)."""
+        return self.plan.columns.unpack(march.x)[0][:, -1]
+
+    def relative(self, errors, z):
+        """Errors of states z, relative to the size of the motion, shape (n,)."""
+        from .pilot_loop import relative_errors
+
+        out = np.empty(len(z))
+        relative_errors(self.motion, *map(np.ascontiguousarray, (errors, z)), self.t_span[1] - self.t_span[0], out)
+        return out
+
+
+def _blocks(system):
+    """Number of the block of each coordinate: 0 for positions, 1 for what the mass tells apart from them."""
+    parts = []
+    for body in system.bodies:
+        mass = body.mass_scale
+        parts.append(np.where(np.arange(len(mass)) < 3, 0, 1) if len(mass) > 3 else np.zeros(len(mass), int))
+    return np.concatenate(parts)
+
+
+def _estimate(plan, core):
+    """The `Estimate` of an element."""
+    from .pilot_loop import Estimate
+
+    element, c = plan.element, plan.columns
+    fields = dict(zip(element.trial, c.fields, strict=True))
+    right = fields["state"][-1]
+    places = np.full(c.n_local, -1)
+    places[core] = np.arange(len(core))
+    nothing, state = np.zeros(0, int), places[right]
+    if "error" in fields:
+        return Estimate(fields["error"][0], nothing, nothing, np.zeros(0), False, right, state, 1.0,
+                        element.embedded_order)
+    levels = element.multiplier.components
+    if levels != "multipliers" and plan.components[levels].size:
+        raise InputError(f"{element!r} keeps constraints on configuration level only, for which its local error is not "
+                         "known; use MixedGalerkin, or give n_elements")
+    targets, sources, factors = [], [], []
+    for dofs, space in zip(c.fields, c.spaces, strict=True):
+        points = space.basis.points
+        for j, xi in enumerate(points):
+            # a node in the middle belongs to both elements
+            halves = [(half, 2 * xi - half) for half in (0, 1) if 0 <= 2 * xi - half <= 1]
+            for half, at in halves:
+                values = space.basis.values(np.array([at]))[0] / len(halves)
+                for i, value in enumerate(values):
+                    if value:
+                        targets.append(dofs[j])
+                        sources.append(dofs[i] + half * c.step)
+                        factors.append(np.full(len(dofs[j]), value))
+    targets, sources, factors = (np.concatenate(v) for v in (targets, sources, factors))
+    return Estimate(nothing, targets, sources, factors, len(fields) == 2, right, state, 1 / (2**element.order - 1),
+                    element.order)

@@ -1,0 +1,227 @@
+"""The compiled loop of the adaptive march: pairs of equal elements, accepted or tried again with another length."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from ...elements.evaluation.points_in_lanes import step_scratch
+from ...kernels.lanes import aligned_zeros
+from ..linear.element.dense import dense_scratch
+from ..linear.element.sparse import FULL
+from .loop import CONVERGED, march_elements, solve_element
+
+DONE, FAILED, ROOM, PAUSE = 0, 1, 5, 6  # and FULL
+SAFETY, SHRINK, GROW = 0.9, 0.2, 4.0
+ENOUGH = 0.1  # an increment d, relative to the motion, leaves an error of about d^2
+SHORTEST = 1e-5  # of the time span: a pair may have the error allowed for this length, for motions from rest
+NOISE = 4e-15  # relative round-off of a state, which is no error
+LEAST = 1e-3  # of the motion of all blocks, that one block is taken to move at least
+
+
+class Estimate(NamedTuple):
+    """How the error of a pair of elements is found.
+
+    With `own` it is the sum of a field of the element. Without, the pair is compared with one element of twice the
+    length: entry k of its first iterate is `factors[k]` times dof `sources[k]` of the pair, added to `targets[k]`.
+    """
+
+    own: np.ndarray  # (n_z,) or (0,) dofs of the error
+    targets: np.ndarray
+    sources: np.ndarray
+    factors: np.ndarray
+    good_guess: bool  # nothing but a state and multipliers, which the pair gives to the order of the element
+    right: np.ndarray  # (n_z,) dofs of the state at the end of an element
+    state: np.ndarray  # (n_z,) their places among the core unknowns, or -1
+    factor: float  # from the difference to the error
+    order: int  # the error per unit of time falls with this power of the length
+
+
+class Motion(NamedTuple):
+    """Size of a motion so far, in blocks of coordinates (positions, rotations); with q scaled by root(mass).
+
+    Velocities count from those at the start, so that a system may drift. Lengths are v^2 / a: what is travelled while
+    the velocity changes.
+    """
+
+    roots: np.ndarray  # (n_q,) roots of the masses
+    blocks: np.ndarray  # (n_q,) number of the block of each coordinate
+    start: np.ndarray  # (n_q,) momenta at the start
+    speed: np.ndarray  # (n_blocks,) largest change of the velocity
+    rate: np.ndarray  # (n_blocks,) largest acceleration
+
+
+@njit(cache=True, error_model="numpy")
+def enlarge(motion, before, after, length):
+    """Update a motion by momenta `before` and `after` a time `length`."""
+    for i in range(motion.roots.shape[0]):
+        b = motion.blocks[i]
+        motion.speed[b] = max(motion.speed[b], abs(after[i] - motion.start[i]) / motion.roots[i])
+        motion.rate[b] = max(motion.rate[b], abs(after[i] - before[i]) / motion.roots[i] / length)
+
+
+@njit(cache=True, error_model="numpy")
+def relative_error(motion, error, z, duration, least_time):
+    """Largest entry of an error of `z = (q, p)`, relative to the size of the motion; round-off left out.
+
+    The motion is taken to have lasted for `least_time`: what starts from rest has no size yet.
+    """
+    n = motion.roots.shape[0]
+    now, largest, fastest = 0.0, 0.0, 0.0
+    for i in range(n):
+        now = max(now, abs(z[n + i]) / motion.roots[i], abs(motion.start[i]) / motion.roots[i])
+    for b in range(motion.speed.shape[0]):
+        largest, fastest = max(largest, motion.speed[b]), max(fastest, motion.rate[b])
+    if now == 0.0 and largest == 0.0:
+        now = 1.0
+    least = max(LEAST * largest, 1e-4 * now)
+    result = 0.0
+    for i in range(n):
+        b, root = motion.blocks[i], motion.roots[i]
+        speed = max(motion.speed[b], least, motion.rate[b] * least_time)
+        path = speed**2 / max(motion.rate[b], LEAST * fastest, speed / duration)
+        of_q = max(abs(error[i]) - NOISE * abs(z[i]), 0.0) * root / path
+        of_p = max(abs(error[n + i]) / root - NOISE * now, 0.0) / speed
+        if not max(of_q, of_p) <= result:  # also when it is not a number
+            result = max(of_q, of_p)
+    return result
+
+
+@njit(cache=True, error_model="numpy")
+def relative_errors(motion, errors, z, duration, result):
+    """`relative_error` of each line of `errors` and `z`."""
+    for i in range(errors.shape[0]):
+        result[i] = relative_error(motion, errors[i], z[i], duration, 0.0)
+
+
+@njit(cache=True, error_model="numpy")
+def enough(motion, limit, per_size, state, duration):
+    """Scaled increment of Newton's method that leaves an error that is small against `limit`.
+
+    `state` are the places of `z = (q, p)` at the end of an element among its core unknowns, or -1.
+    """
+    n, largest, result = motion.roots.shape[0], motion.speed.max(), np.inf
+    for i in range(n):
+        b, root = motion.blocks[i], motion.roots[i]
+        speed = max(motion.speed[b], LEAST * largest)
+        if speed == 0.0:
+            return 0.0
+        path = speed**2 / max(motion.rate[b], speed / duration)
+        if state[i] >= 0:
+            result = min(result, path / root * per_size[state[i]])
+        if state[n + i] >= 0:
+            result = min(result, speed * root * per_size[state[n + i]])
+    return ENOUGH * np.sqrt(limit) * result if np.isfinite(result) else 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def adapt_elements(step, lu, order, x, first, nodes, lengths, sizes, size_powers, weights, weight_powers, n_node,
+                   core, points, continuous, owned, owned_last, e, tol_residual, tol_increment, reference,
+                   max_iterations, line_search, iterations, history, errors, estimate, motion, breaks, density, least,
+                   most, control, counts, n_pairs):
+    """Solve pairs of elements from element e on, in place in `x`, `nodes` and `lengths`, to the last of `breaks`.
+
+    A pair is accepted when its error, relative to the motion so far, is below `density` times its length. The next
+    length comes from a PI controller. Pairs end at all `breaks`; after `n_pairs` the loop pauses. Newton's method stops
+    when what it leaves is small against that error: the mesh is the result.
+
+    Parameters
+    ----------
+    first : copy of the dofs of the first element
+    errors : (n_pairs,) errors of the pairs, relative to the motion, result
+    estimate, motion : Estimate, Motion
+    least, most : float, limits of the length of a pair [s]
+    control : (2,) length of the next pair, and error of the last one over the allowed error; updated
+    counts : (2,) int, pairs rejected for their error, and for Newton's method; updated
+
+    Returns
+    -------
+    element, code : int
+        Elements solved, and DONE, PAUSE, ROOM (x is full), FULL, or FAILED (`least` is reached).
+    """
+    n, n_z = step.plan.n_columns - n_node, estimate.right.shape[0]
+    if lu is None:  # the compiler leaves out the branch that is not taken
+        matrix = aligned_zeros(order.size)
+    else:
+        matrix = aligned_zeros(lu.rows.shape[0])
+    dense, dx, scratch = dense_scratch(order), np.zeros(core.shape[0]), step_scratch(step, lu is None)
+    residual, trial, double = np.empty(core.shape[0]), np.empty(n_node + n), np.empty(n_node + n)
+    error, before, after = np.empty(n_z), np.empty(n_z), np.empty(n_z)
+    end = breaks[-1]
+    duration = end - nodes[0]
+    attempt = Motion(motion.roots, motion.blocks, motion.start, motion.speed.copy(), motion.rate.copy())
+    at_break, stop = 0, e + 2 * n_pairs
+    while nodes[e] < end:
+        if e >= stop:
+            return e, PAUSE
+        if e + 2 > lengths.shape[0]:
+            return e, ROOM
+        t = nodes[e]
+        while breaks[at_break] <= t:
+            at_break += 1
+        left = breaks[at_break] - t
+        wanted = min(control[0], most)
+        h = wanted
+        if h > 0.999 * left:
+            h = left
+        elif h > 0.5 * left:
+            h = 0.5 * left
+        nodes[e + 1], nodes[e + 2] = t + 0.5 * h, breaks[at_break] if h == left else t + h
+        lengths[e], lengths[e + 1] = nodes[e + 1] - t, nodes[e + 2] - nodes[e + 1]
+        # Newton's method knows no errors below its tolerance
+        limit = max(density * max(h, SHORTEST * duration), tol_residual / reference)
+        if e == 0:
+            x[:first.shape[0]] = first
+        per_size = 1.0 / (sizes * (0.5 * h) ** size_powers)
+        small = max(tol_increment, enough(motion, limit, per_size, estimate.state, duration))
+        _, code = march_elements(
+            step, lu, order, x, nodes, lengths, sizes, size_powers, weights, weight_powers, n_node, core, points,
+            continuous, owned, owned_last, e, e + 2, tol_residual if line_search else 1e300, small, max_iterations,
+            line_search, iterations, history)
+        if code == FULL:
+            return e, FULL
+        ratio = np.inf
+        if code == CONVERGED:
+            local = x[e * n:]
+            for i in range(n_z):
+                before[i], after[i] = local[estimate.right[i] - n], local[n + estimate.right[i]]
+            if estimate.own.shape[0]:
+                for i in range(n_z):
+                    error[i] = local[estimate.own[i]] + local[n + estimate.own[i]]
+            else:
+                double[:] = 0.0
+                for k in range(estimate.targets.shape[0]):
+                    double[estimate.targets[k]] += estimate.factors[k] * local[estimate.sources[k]]
+                per_size, rs = 1.0 / (sizes * h ** size_powers), weights * h ** weight_powers
+                code, _ = solve_element(step, lu, order, double, t, h, per_size, rs, core, 1e300,
+                                        1e300 if estimate.good_guess else small, max_iterations, False, matrix, dense,
+                                        dx, scratch, residual, trial, history)
+                if code == FULL:
+                    return e, FULL
+                for i in range(n_z):
+                    error[i] = (after[i] - double[estimate.right[i]]) if code == CONVERGED else np.inf
+            attempt.speed[:], attempt.rate[:] = motion.speed, motion.rate
+            half = n_z // 2
+            enlarge(attempt, before[half:], after[half:], h)
+            ratio = estimate.factor * relative_error(attempt, error, after, duration, SHORTEST * duration) / limit
+        if ratio <= 1.0:
+            motion.speed[:], motion.rate[:] = attempt.speed, attempt.rate
+            errors[e // 2] = ratio * limit
+            ratio = max(ratio, 1e-8)
+            change = SAFETY * ratio ** (-0.7 / estimate.order) * control[1] ** (0.4 / estimate.order)
+            control[0] = h * min(max(change, SHRINK), GROW)
+            if h < wanted and ratio < 1.0:  # it was cut short
+                control[0] = max(control[0], wanted)
+            control[1] = ratio
+            e += 2
+            continue
+        if code == CONVERGED and np.isfinite(ratio):
+            counts[0] += 1
+            control[0] = h * max(SHRINK, SAFETY * ratio ** (-1.0 / estimate.order))
+        else:
+            counts[1] += 1
+            control[0] = 0.25 * h
+        control[1] = 1.0
+        if control[0] < least:
+            return e, FAILED
+    return e, DONE

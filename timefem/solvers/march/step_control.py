@@ -1,0 +1,36 @@
+"""How accurate a march that chooses its own steps is to be."""
+
+from dataclasses import dataclass
+
+from ... import validate
+from ...errors import InputError
+
+
+@dataclass(frozen=True)
+class StepControl:
+    """How accurate a solution is to be.
+
+    Parameters
+    ----------
+    tolerance : float
+        Error of coordinates and momenta at any node, relative to the size of the motion. Velocities are measured
+        against the largest change v of the velocities, coordinates against the length v^2/a that belongs to it, with a
+        the largest acceleration; both for positions and for rotations on their own, weighted with masses and inertia.
+        A system that drifts away does not become less accurate.
+    min_step, max_step : float, optional
+        Limits of the length of an element [s]; default 1e-12 and 1/20 of the time span.
+    """
+
+    tolerance: float
+    min_step: float | None = None
+    max_step: float | None = None
+
+    def __post_init__(self):
+        validate.real("tolerance", self.tolerance, positive=True)
+        if not 1e-12 <= self.tolerance <= 0.1:
+            raise InputError(f"tolerance must lie between 1e-12 and 0.1, not {self.tolerance:g}")
+        for name in ("min_step", "max_step"):
+            if getattr(self, name) is not None:
+                validate.real(name, getattr(self, name), positive=True)
+        if None not in (self.min_step, self.max_step) and self.min_step > self.max_step:
+            raise InputError(f"min_step = {self.min_step:g} is larger than max_step = {self.max_step:g}")

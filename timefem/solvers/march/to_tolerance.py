@@ -1,0 +1,128 @@
+"""Step-size control: a march on a mesh that is found for a given accuracy."""
+
+import time
+
+import numpy as np
+
+from ...assembly import TimeMesh
+from ...progress import progress
+from ...status import Status
+from ..equations.outcome import Outcome, first_elements
+from .pilot import Pilot
+
+COARSEST = 1e-3  # sum of the local errors of the pilot, at most
+LOOSER = 1e4  # sum of the local errors of the pilot, over the tolerance asked for, at most
+IN_PROPORTION = 0.1  # error up to which errors are taken to be in proportion
+AIM = 0.4  # of the tolerance
+MOST_MESHES = 4
+MOST_COUNT = 1e7  # elements in place of a pair
+
+
+def solve_adaptively(system, element, t_span, z0, control, settings, scaling="full", show=None):
+    """Solve an initial-value problem on a mesh that is found for a given accuracy.
+
+    A pilot march by pairs of equal elements, with a looser tolerance, finds where elements are to be short: it keeps
+    the density of the local error in time constant. A march with its pairs joined gives the error of the pilot, with
+    all that local errors have grown to. Both tell by how many equal elements each pair is to be replaced for the
+    error asked for, with elements of order p (Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I,
+    II.4). The result of that march gives the error of the pilot anew, and hence its own; where that is too large, all
+    is marched again, on a finer mesh.
+
+    Parameters
+    ----------
+    system, element, t_span, z0
+        As of the problem; the element can be marched.
+    control : StepControl
+    settings : Newton
+    scaling : str
+    show : bool or None
+        Show a progress bar.
+
+    Returns
+    -------
+    mesh : TimeMesh
+        Also after a failure of the whole time span: its first elements were solved.
+    outcome : Outcome
+    statistics : dict
+        "rejected": pairs of the pilot tried again, for their error or since Newton's method failed; "estimated_error"
+        of the solution, relative to the size of the motion; "pilot_elements"; "meshes", the numbers of elements of the
+        marches that followed.
+    """
+    begin = time.perf_counter()
+    pilot = Pilot(system, element, t_span, z0, control, settings, scaling)
+    with progress("adaptive march", 100, show) as bar:
+        span = t_span[1] - t_span[0]
+        density = min(LOOSER * control.tolerance, COARSEST) / span
+        while True:
+            coarse = found = pilot.march(density)
+            error = pilot.error(coarse, density) if coarse.status.success else np.inf
+            if error <= max(IN_PROPORTION, control.tolerance) or density * span <= 1e-2 * control.tolerance:
+                break
+            density /= 10
+        meshes = []
+        if coarse.status.success:
+            found, error, meshes = _refined(pilot, coarse, error, element.order, control.tolerance, bar.advance)
+    mesh = TimeMesh(found.nodes)
+    values = first_elements(pilot.plan.unpack(found.x), found.n_solved)
+    seconds = time.perf_counter() - begin
+    outcome = Outcome(*values, found.status, found.iterations, pilot.plan.rows.n_interior,
+                      {"solve": seconds, "total": seconds})
+    rejected = {"error": int(coarse.counts[0]), "newton": int(coarse.counts[1])}
+    return mesh, outcome, {"rejected": rejected, "estimated_error": float(error), "pilot_elements": coarse.n_solved,
+                           "meshes": meshes}
+
+
+def _refined(pilot, coarse, error, order, tolerance, advance):
+    """The march on the mesh that is fine enough, its error, and the numbers of elements of all meshes.
+
+    `error` is that of the pilot march `coarse`; a mesh that leaves the part r of it has the error r `error`.
+    """
+    shares = np.maximum(coarse.errors, 1e-3 * coarse.errors.mean())
+    shares = shares / shares.sum() if shares.any() else np.full(len(shares), 1 / len(shares))
+    before, part_before = pilot.states(coarse)[1::2], 1.0
+    meshes, error = [], max(error, 1e-16) if np.isfinite(error) else 1.0
+    while True:
+        counts, part = _counts(shares, AIM * tolerance / error, order)
+        found = pilot.march_refined(coarse, counts, advance)
+        meshes.append(len(found.nodes) - 1)
+        if found.status.success:
+            states = pilot.states(found)[np.cumsum(counts) - 1]
+            if part < 0.5 * part_before:  # their difference is the error of the one before
+                error = pilot.relative(before - states, states).max() / (part_before - part)
+            if part * error <= tolerance:
+                break
+            before, part_before = states, part
+        elif found.status.reason == "step too small":
+            break
+        else:  # Newton's method failed
+            error *= 4
+        if len(meshes) == MOST_MESHES:
+            break
+    if found.status.success and not part * error <= tolerance:
+        found.status = Status.failure("not accurate", found.n_solved - 1, found.nodes[-2], [],
+                                      f"the estimated error is {part * error:.2g} on {meshes[-1]} elements")
+    return found, part * error, meshes
+
+
+def _counts(shares, goal, order):
+    """Numbers of elements in place of each pair that leave at most the part `goal` of the error, and what they leave.
+
+    Parameters
+    ----------
+    shares : ndarray, shape (n_pairs,)
+        Parts of the error that are due to each pair, with two elements.
+    goal : float
+    order : int
+    """
+    density = shares ** (1 / (order + 1))
+    density /= density.max()
+
+    def counted(log):
+        counts = np.maximum(np.rint(np.exp(log) * density), 2)
+        return counts.astype(int), (shares * (2 / counts) ** order).sum()
+
+    low, high = 0.0, np.log(MOST_COUNT)
+    while high - low > 1e-3:
+        middle = (low + high) / 2
+        low, high = (low, middle) if counted(middle)[1] <= goal else (middle, high)
+    return counted(low if counted(low)[1] <= goal else high)

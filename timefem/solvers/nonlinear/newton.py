@@ -1,0 +1,89 @@
+"""Newton's method on an assembled chain of elements."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ... import validate
+from ...errors import SingularMatrix, SolveError
+from ...status import Status
+
+ROUNDING = 1e-12  # relative to the unknowns: smaller increments may be rounding, where the residual falls no more
+
+
+@dataclass(frozen=True)
+class Newton:
+    """Settings of Newton's method; norms are maxima of scaled values, relative to the size of the initial state.
+
+    Where the unknowns have grown far beyond the initial state, increments of 1e-12 of their size will do.
+
+    Parameters
+    ----------
+    tol_residual, tol_increment : float
+        Both must be met. Where round-off stops the residual from falling, the increment alone decides.
+    max_iterations : int
+    line_search : bool
+        Halve the step until the residual falls.
+    """
+
+    tol_residual: float = 1e-13
+    tol_increment: float = 1e-8
+    max_iterations: int = 25
+    line_search: bool = False
+
+    def __post_init__(self):
+        validate.real("tol_residual", self.tol_residual, positive=True)
+        validate.real("tol_increment", self.tol_increment, positive=True)
+        validate.integer("max_iterations", self.max_iterations, minimum=1)
+
+
+def newton(chain, x, settings, reference, on_iteration=lambda iteration, norm, x: None):
+    """Solve `chain` (a `ChainSystem`) for its free dofs, from the guess `x`.
+
+    Parameters
+    ----------
+    chain : ChainSystem
+    x : ndarray
+        All dofs in time order; prescribed ones stay.
+    settings : Newton
+    reference : float
+        Size of the scaled state; tolerances are relative to it.
+    on_iteration : callable
+        Told the iteration, its residual norm, finite, and the iterate; what it returns, if true, stops the iteration.
+
+    Returns
+    -------
+    x : ndarray
+    status : Status
+        With the residual history; the number of iterations is one less than its length.
+    """
+    history, increment = [], np.inf
+    residual = chain.evaluate(x)
+    for iteration in range(settings.max_iterations + 1):
+        norm = chain.norm(residual)
+        history.append(norm)
+        if not np.isfinite(norm):
+            return x, Status.failure("not finite", history=history, **chain.worst(residual, x))
+        settled = norm <= settings.tol_residual * reference or (iteration and norm >= 0.5 * history[-2])
+        if settled and (increment <= settings.tol_increment * reference
+                        or (iteration and increment <= ROUNDING * chain.size(x))):
+            return x, Status(True, residual_history=history)
+        if on_iteration(iteration, norm, x):
+            return x, Status.failure("stopped", chain.first_element, chain.mesh.nodes[0], history)
+        if iteration == settings.max_iterations:
+            break
+        try:
+            step = chain.linear_step(residual)
+        except SolveError as error:
+            reason = "singular tangent" if isinstance(error, SingularMatrix) else "linear solver failed"
+            return x, Status.failure(reason, history=history, detail=str(error), **chain.worst(residual))
+        length = 1.0
+        while True:
+            trial = chain.moved(x, step, -length)
+            residual = chain.evaluate(trial)
+            if not settings.line_search or length < 1e-3 or \
+                    chain.norm(residual) <= max((1 - 1e-4 * length) * norm, settings.tol_residual * reference):
+                break
+            length /= 2
+        x, increment = trial, length * chain.norm(step)
+    return x, Status.failure("not converged", history=history, **chain.worst(residual))

@@ -1,0 +1,56 @@
+"""`restart`: a solve goes on from its checkpoint."""
+
+import numpy as np
+
+from ..assembly import TimeMesh
+from ..errors import InputError
+from ..mechanics import CanonicalState
+from ..mechanics.describe import build
+from ..problems import InitialValueProblem
+from ..problems.initial.checkpoint import Checkpoint
+from ..solution.output.load import build_element
+from .solve import solve
+
+
+def restart(path, **arguments):
+    """Go on with a solve from its checkpoint, on any number of ranks.
+
+    Parameters
+    ----------
+    path : str or Path
+        Written by `solve(..., checkpoint=path)`.
+    **arguments
+        Of `solve`, for instance `backend` and `checkpoint`; problem, element, mesh, driver, window and scaling are
+        those of the file.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    InputError
+        When the file is no checkpoint, or its system has parts given by formulas, which no file can hold: then make
+        the problem anew and call `solve(..., restart=path)`.
+    """
+    saved = Checkpoint(path)
+    known = {"problem", "element", "n_elements", "mesh", "driver", "window", "scaling", "restart"} & set(arguments)
+    if known:
+        raise InputError(f"{' and '.join(sorted(known))}: restart takes this from the checkpoint")
+    problem, element, mesh, settings = restored(saved)
+    return solve(problem, element, mesh=mesh, restart=path, **settings, **arguments)
+
+
+def restored(saved):
+    """Problem, element, mesh and further arguments of `solve`, from a `Checkpoint`."""
+    facts, t = saved.facts, saved.arrays["t"]
+    if facts["system"] is None:
+        raise InputError(f"{saved.path}: the system has parts that no file can hold; make the problem anew and call "
+                         f"solve(..., restart={str(saved.path)!r})")
+    system = build(facts["system"])
+    q, p = np.split(saved.arrays["z0"], 2)
+    parts = {body: system.coordinates(body) for body in system.bodies}
+    state = {body: CanonicalState(q[part], p[part]) for body, part in parts.items()}
+    element = build_element(facts["element"])
+    settings = {name: facts[name] for name in ("driver", "window", "scaling") if name in facts}
+    return InitialValueProblem(system, state, (t[0], t[-1])), element, TimeMesh(t), settings
