@@ -4,6 +4,9 @@ import sys
 import time
 from contextlib import contextmanager
 
+from rich.console import Console
+from rich.progress import Progress
+
 DELAY = 2.0
 
 
@@ -37,9 +40,6 @@ class _Bar:
         if time.monotonic() - self.start < DELAY:
             return
         if self.bar is None:
-            from rich.console import Console
-            from rich.progress import Progress
-
             self.bar = Progress(console=Console(stderr=True), transient=True)
             self.task = self.bar.add_task(self.title, total=self.total)
             self.bar.start()

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..elements.evaluation.plan import ElementPlan
+from .assembly_loop import assemble
 from .pattern import ChainPattern
 
 
@@ -78,8 +79,6 @@ class Assembler:
 
     def _assemble(self, x, start, stop):
         """Unscaled residual of elements start, ..., stop - 1 at all dofs; their tangents are added to the data."""
-        from .assembly_loop import assemble
-
         p, c, r = self.pattern, self.plan.columns, self.plan.rows
         columns, rows = (slice(start * n.step, stop * n.step + n.n_node) for n in (c, r))
         residual = np.zeros(rows.stop - rows.start)

@@ -1,5 +1,6 @@
 """Cases given by formulas in generalized coordinates; parameters of the public code plkinon/metis."""
 
+import casadi as ca
 import numpy as np
 
 from ..mechanics import Coordinates, GeneralizedSystem
@@ -38,8 +39,6 @@ def spring_pendulum():
 
 
 def _spherical(q, v, c):
-    import casadi as ca
-
     r, polar = q[0], q[1]
     return c[0] / 2 * (v[0] ** 2 + (r * v[1]) ** 2 + (r * ca.sin(polar) * v[2]) ** 2)
 

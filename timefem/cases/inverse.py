@@ -1,5 +1,6 @@
 """Problems of inverse dynamics, and their answers where they are known."""
 
+import casadi as ca
 import numpy as np
 
 from ..mechanics import (
@@ -39,8 +40,6 @@ def trolley_crane(x=(0.0, 5.0), z=(-4.0, -1.0), t_end=3.0, redundant=False):
     answer : callable
         `answer(times)` -> coordinates (n, n_q), controls (n, 2).
     """
-    import casadi as ca
-
     g = -GRAVITY[2]
     place = [Transfer(0.0, t_end, *ends, smoothness=5) for ends in (x, z)]
     if redundant:
@@ -72,14 +71,10 @@ def trolley_crane(x=(0.0, 5.0), z=(-4.0, -1.0), t_end=3.0, redundant=False):
 
 
 def _load(q):
-    import casadi as ca
-
     return ca.vertcat(q[0] + q[1] * ca.sin(q[2]), -q[1] * ca.cos(q[2]))
 
 
 def _crane_kinetic(q, v, c):
-    import casadi as ca
-
     return (TROLLEY * v[0]**2 + WINCH * v[1]**2 + LOAD * ca.sumsqr(ca.jtimes(_load(q), q, v))) / 2
 
 
@@ -97,8 +92,6 @@ def mass_chain(n, trajectory, t_end=5.0, mass=1.0, stiffness=4.0, start_only=Fal
     answer : callable
         `answer(times)` -> coordinates (n_times, n), control (n_times, 1).
     """
-    import casadi as ca
-
     def potential(q, c):
         return stiffness / 2 * ca.sumsqr(q[1:] - q[:-1]) if n > 1 else 0 * q[0]
 
@@ -128,8 +121,6 @@ def elastic_arm(trajectory=Transfer(1.0, 3.0, 0.0, 1.0, 3), t_end=4.0, stiffness
     -------
     InverseDynamics
     """
-    import casadi as ca
-
     def kinetic(q, v, c):
         both = v[0] + v[1]
         return v[0]**2 / 6 + (v[0]**2 + v[0] * both * ca.cos(q[1]) + both**2 / 3) / 2
@@ -185,16 +176,12 @@ def four_bar_lift(rise=0.4, t_end=1.0, **rotation):
 
 
 def _rate(expression, t, n):
-    import casadi as ca
-
     for _ in range(n):
         expression = ca.cse(ca.jacobian(ca.SX(expression), t))
     return expression
 
 
 def _answer(t, coordinates, controls):
-    import casadi as ca
-
     function = ca.Function("answer", [t], [ca.densify(ca.vertcat(*coordinates)), ca.densify(ca.vertcat(*controls))])
 
     def answer(times):

@@ -1,5 +1,6 @@
 """Rotations known in closed form, by the torque that they take: Zupan & Zupan (2017), IV.A."""
 
+import casadi as ca
 import numpy as np
 
 from ..mechanics import Pose, RigidBody, System, Torque
@@ -16,8 +17,6 @@ def rotation_i(t):
 
 def rotation_ii(t):
     """Rotation vector of load case (ii), in CasADi symbols [rad]."""
-    import casadi as ca
-
     return t + ca.sin(t), 0, ca.cos(t)
 
 
@@ -46,8 +45,6 @@ def torque_ii(t):
 
 
 def _turned(vector, torque, rotation):
-    import casadi as ca
-
     body = RigidBody(mass=1, inertia=INERTIA, name="body", **rotation)
     t = ca.SX.sym("t")
     q, angular_velocity, _ = ca.Function("motion", [t], _motion(vector, t))(0)
@@ -57,8 +54,6 @@ def _turned(vector, torque, rotation):
 
 def _motion(vector, time):
     """Quaternion, angular velocity in body axes, torque in space axes at `time` of a motion by a rotation vector."""
-    import casadi as ca
-
     t, conjugate = ca.SX.sym("t"), ca.DM([1, -1, -1, -1])
     q = exponential(ca.vertcat(*vector(t)) / 2)
     w = 2 * product(conjugate * q, ca.jacobian(q, t))[1:]

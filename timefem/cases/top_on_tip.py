@@ -4,6 +4,7 @@ The case "heavy-top" is the same top, free in space with its tip held by a joint
 numbers for both.
 """
 
+import casadi as ca
 import numpy as np
 
 from ..mechanics import Pose, RigidBody, System
@@ -34,8 +35,6 @@ class TipWeight(Part):
         return "tip weight", self.bodies[0].kind
 
     def energy(self, s):
-        import casadi as ca
-
         _, rotation = self.bodies[0].frame(s.q[0])
         return ca.dot(s.own, rotation[2, :].T)
 

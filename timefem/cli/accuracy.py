@@ -8,8 +8,15 @@ import typer
 
 from .. import validate
 from ..errors import InputError, SolveError
+from ..parallel import launched_ranks
+from ..studies import Conservation, plot_conservation, plot_convergence, table, write_csv
+from ..studies import convergence as run_study
+from ..studies.common import element_label
+from ..studies.run import Cache, problem_key, run_jobs
+from ..version import __version__
 from .elements import make_element
 from .kinds import case_to_study
+from .ranks import check_output, stdout_to_stderr
 from .report import make_console, print_json
 
 CASE = Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names.")]
@@ -48,9 +55,6 @@ def convergence(
     times (of a solve without its set-up): for these take --processes 1 and --repeats 5. Options that take several
     values: --element mg eml, --degree 1 2 3, --elements 50 100 200.
     """
-    from ..studies import convergence as run_study
-    from ..studies import plot_convergence
-
     found, methods = _prepared(case, element, degree, points, as_json, as_csv, output)
     problem = found.make(rotation=rotation, t_end=t_end)
     with _quiet(as_json or as_csv):
@@ -91,10 +95,6 @@ def conservation(
     Constraints are given at the nodes and at quadrature points. Options that take several values: --element mg eml,
     --degree 1 2 3, --elements 50 100 200.
     """
-    from ..studies import Conservation, plot_conservation
-    from ..studies.common import element_label
-    from ..studies.run import Cache, run_jobs
-
     found, methods = _prepared(case, element, degree, points, as_json, as_csv, output)
     problem = found.make(rotation=rotation, t_end=t_end)
     counts = [validate.integer("n_elements", n, minimum=1) for n in elements or [found.n_elements]]
@@ -134,9 +134,6 @@ def _conserved(problem, element, n, axes):
 
 def _prepared(case, element, degree, points, as_json, as_csv, output):
     """The case and the time elements, after checks of all that can be checked beforehand."""
-    from ..parallel import launched_ranks
-    from .ranks import check_output
-
     if as_json and as_csv:
         raise InputError("give either --json or --csv")
     if launched_ranks() > 1:
@@ -159,21 +156,14 @@ def _name(case, rotation):
 
 
 def _key(problem, name):
-    from ..studies.run import problem_key
-    from ..version import __version__
-
     return problem_key(problem, name) | {"version": __version__}
 
 
 def _quiet(quiet):
-    from .ranks import stdout_to_stderr
-
     return stdout_to_stderr() if quiet else nullcontext()
 
 
 def _print(case, studies, facts, as_json, as_csv):
-    from ..studies import table, write_csv
-
     if as_json:
         return print_json({"case": case, **facts, "studies": [s.facts() for s in studies]})
     if as_csv:

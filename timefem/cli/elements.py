@@ -1,22 +1,21 @@
 """Time elements on the command line: their names, their options, and which case each can take."""
 
+import dataclasses
+
 from .. import validate
+from ..cases import CASES
+from ..elements import BubnovGalerkin, MixedGalerkin
+from ..elements.schemes import ALIASES, SCHEMES
 from ..errors import InputError
 
 
 def element_classes():
     """Class of every time element by its name."""
-    from ..elements import BubnovGalerkin, MixedGalerkin
-    from ..elements.schemes import SCHEMES
-
     return {"mg": MixedGalerkin, "bg": BubnovGalerkin, **SCHEMES}
 
 
 def make_element(element, degree=None, points=None, multipliers=None, drop=None, nodes=None, constraints=None):
     """A time element by name; the other options belong to mg and bg."""
-    from ..elements import BubnovGalerkin, MixedGalerkin
-    from ..elements.schemes import ALIASES
-
     element = ALIASES.get(element, element)
     classes = element_classes()
     validate.choice("element", element, tuple(classes))
@@ -38,8 +37,6 @@ def make_element(element, degree=None, points=None, multipliers=None, drop=None,
 
 def element_facts():
     """What each time element is, and its parameters, by name."""
-    import dataclasses
-
     elements = {}
     for name, cls in element_classes().items():
         parameters = {}
@@ -53,8 +50,6 @@ def element_facts():
 
 def fitting_facts():
     """Which case each time element can take: None, or why not; by element and case."""
-    from ..cases import CASES
-
     systems = {name: case.make().system for name, case in CASES.items()}
     return {element: {case: _refusal(element, system, CASES[case].kind) for case, system in systems.items()}
             for element in element_classes()}

@@ -2,6 +2,7 @@
 
 from .. import validate
 from ..errors import InputError
+from ..solving.several import continuation
 from .kinds import NAMES
 
 
@@ -55,8 +56,6 @@ def follower(case, follow, rotation, t_end, tolerance):
 
     def followed(problem, element, n_elements, *, guess=None, newton=None, scaling="full", backend=None,
                  petsc_options=None, progress=None, **_):
-        from ..solving.several import continuation
-
         return continuation(make, element, n_elements, start, end, guess=guess, newton=newton, scaling=scaling,
                             backend=backend, petsc_options=petsc_options, progress=progress, **steps)
 

@@ -1,8 +1,12 @@
 """Problems other than initial-value problems on the command line: options they have no use for, and what to tell."""
 
+import casadi as ca
 import numpy as np
 
+from ..cases import find_case
 from ..errors import InputError
+from ..models.settings import newton_of
+from ..solvers.nonlinear.newton import Newton
 
 UNUSED = {
     "initial": (),
@@ -29,8 +33,6 @@ def refuse_unused(case, options):
 
 def case_to_study(name):
     """The case of a study, by name; InputError where it is no initial-value problem."""
-    from ..cases import find_case
-
     case = find_case(name)
     if case.kind != "initial":
         raise InputError(f"studies are those of initial-value problems, and {name} is {NAMES[case.kind]}")
@@ -39,14 +41,11 @@ def case_to_study(name):
 
 def newton_settings(kind, given):
     """Newton's settings from the options given, None for the solver's own."""
-    from ..solvers.nonlinear.newton import Newton
-
     given = {name: value for name, value in given.items() if value is not None and value is not False}
     if kind == "initial":
         return Newton(**given)
     if not given:
         return None
-    from ..models.settings import newton_of
 
     return newton_of(kind, given)
 
@@ -106,8 +105,6 @@ def _inverse_facts(problem, sol):
 
 def deviations(output, trajectory, sol):
     """By how much an output misses its trajectory at the ends of the elements, shape (n,)."""
-    import casadi as ca
-
     q = [ca.SX.sym("q", body.n_q) for body in output.bodies]
     target = ca.SX.sym("target")
     function = ca.Function("deviation", [target, *q], [ca.SX(output.deviation(target, *q))])

@@ -5,6 +5,9 @@ from typing import Annotated
 
 import typer
 
+from ..cases import CASES
+from ..kernels.compile import default_backend
+from ..problems.initial.drivers import DRIVERS
 from ..version import __version__
 from .elements import element_facts, fitting_facts
 from .options import JSON
@@ -19,8 +22,6 @@ def list_command(
     """What there is: cases, elements with their parameters, drivers, linear backends and whether each is installed."""
     if elements:
         return _list_elements(as_json)
-    from ..cases import CASES
-    from ..problems.initial.drivers import DRIVERS
 
     cases = {c.name: {"title": c.title, "description": c.description, "kind": c.kind, "t_end": c.t_end,
                       "n_elements": c.n_elements} for c in CASES.values()}
@@ -55,8 +56,6 @@ def _list_elements(as_json):
 
 def info(as_json: JSON = False):
     """Versions, processors, and what is installed."""
-    from ..kernels.compile import default_backend
-
     versions = version_facts()
     facts = {"timefem": __version__, "versions": versions, "n_cpus": os.cpu_count(), "kernels": default_backend(),
              "backends": backend_facts()}

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from ..cases import Case
+from ..models import inspect, load_model, read_model
+from ..models.settings import ELEMENT
 from .report import make_console, make_table, print_json
 
 
 def load_model_of(ctx):
     """The model file that a command line names, and the options that were given."""
-    from ..models import load_model
-
     given = {name: value for name, value in ctx.params.items()
              if ctx.get_parameter_source(name).name == "COMMANDLINE"}
     return load_model(given["case"], **{name: given.get(name) for name in ("rotation", "inverse_mass", "t_end")}), given
@@ -20,8 +20,6 @@ def load_model_of(ctx):
 
 def merged_settings(model, given):
     """Settings of the solver of a file, but for those that do not belong to options that were given."""
-    from ..models.settings import ELEMENT
-
     settings = dict(model.document.data.get("solver", {}))
     if given.get("element", settings.get("element", "mg")) != settings.get("element", "mg"):
         # the file's degree is for its own element, and a march may not be for the other
@@ -58,8 +56,6 @@ def check(
 
     Exit status 2 when the model cannot be solved as it is.
     """
-    from ..models import inspect, read_model
-
     model = read_model(path)
     facts = inspect(model)
     facts["faults"] = [str(model.document.error(**fault)) for fault in facts["faults"]]

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import validate
+from ..cases import find_case
 from .elements import make_element
 from .model_files import load_model_of, merged_settings
 
@@ -50,8 +51,6 @@ class Chosen:
 def chosen(ctx):
     """What the options of a command choose: `case`, `rotation`, `element`, `degree`, `points`, `n_elements`,
     `t_end`."""
-    from ..cases import find_case
-
     options = ctx.params
     n = options["n_elements"]
     if n is not None:

@@ -3,10 +3,13 @@
 import os
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from .. import validate
 from ..errors import InputError
+from ..solution import load
+from ..solution.output.atomic_write import check_writable
 from .export import export
 from .report import draw
 
@@ -21,10 +24,6 @@ def plot(
 ):
     """Draw energy, momentum, constraints, controls and snapshots of a saved solution, or write its motion."""
     import matplotlib
-    import numpy as np
-
-    from ..solution import load
-    from ..solution.output.atomic_write import check_writable
 
     output = output or os.path.splitext(path)[0] + ".png"
     sol = load(path)

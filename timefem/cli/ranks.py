@@ -1,17 +1,18 @@
 """What the commands of `timefem` do about ranks: who speaks, and how all end together."""
 
+import ctypes
 import os
 import sys
 import time
 from contextlib import contextmanager
 
+from .. import parallel as communicator
 from ..errors import InputError
 from ..parallel import PATIENCE
+from ..solution.output.atomic_write import check_writable
 
 
 def world():
-    from .. import parallel as communicator
-
     return communicator.world() if communicator.launched_ranks() > 1 else None
 
 
@@ -37,8 +38,6 @@ def note(text):
 
 def check_output(path):
     """Raise InputError on all ranks when rank 0 cannot write there."""
-    from ..solution.output.atomic_write import check_writable
-
     comm, message = world(), None
     if rank() == 0:
         try:
@@ -53,8 +52,6 @@ def check_output(path):
 @contextmanager
 def stdout_to_stderr():
     """Send to standard error what libraries print, also from C (PETSc's views, MUMPS)."""
-    import ctypes
-
     sys.stdout.flush()
     saved = os.dup(1)
     os.dup2(2, 1)

@@ -3,10 +3,17 @@
 import json
 import math
 import os
+import platform
 import re
 import sys
+from importlib import metadata
+
+from rich.console import Console
+from rich.table import Table
 
 from ..errors import MissingBackend
+from ..parallel import launched_ranks
+from ..solvers.linear.base import BACKENDS, check_backend
 from .kinds import kind_facts, kind_rows
 
 OPTIONS = "line_search", "backend", "driver", "guess"  # as arguments in messages of the library
@@ -126,8 +133,6 @@ def draw(sol, times):
 
 
 def backend_facts():
-    from ..solvers.linear.base import BACKENDS, check_backend
-
     backends = {}
     for name in BACKENDS:
         try:
@@ -140,9 +145,6 @@ def backend_facts():
 
 def version_facts():
     """Versions of what timefem stands on; None: not installed."""
-    import platform
-    from importlib import metadata
-
     versions = {"python": platform.python_version()}
     for name in ("numpy", "scipy", "casadi", "numba", "llvmlite", "petsc4py", "mpi4py", "scikit-sparse"):
         try:
@@ -164,9 +166,6 @@ def version_facts():
 
 def _petsc_version():
     """Version of the PETSc library, from its header, since loading it starts MPI; else that of petsc4py."""
-    import re
-    from importlib import metadata
-
     import petsc4py
 
     config = petsc4py.get_config()
@@ -180,10 +179,6 @@ def _petsc_version():
 
 
 def make_console():
-    from rich.console import Console
-
-    from ..parallel import launched_ranks
-
     # Open MPI gives ranks a terminal of its own, whose codes would go into files
     terminal = False if launched_ranks() > 1 else None
     return Console(markup=False, highlight=False, force_terminal=terminal)  # [m] is a unit
@@ -203,8 +198,6 @@ def _option(match):
 
 
 def make_table(title, *columns):
-    from rich.table import Table
-
     table = Table(title=title, title_justify="left")
     for column in columns:
         table.add_column(column)

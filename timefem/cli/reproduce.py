@@ -1,5 +1,6 @@
 """`timefem reproduce`: figures of the papers."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -7,6 +8,7 @@ import typer
 
 from .. import validate
 from ..errors import SolveError
+from ..reproduction import find_scripts, run_scripts, write_page
 from .options import JSON
 from .report import make_console, make_table, print_json
 
@@ -23,10 +25,6 @@ def reproduce(
     as_json: JSON = False,
 ):
     """Reproduce figures of the papers, and compare their numbers; exit status 1 when one does not agree."""
-    import os
-
-    from ..reproduction import find_scripts, run_scripts, write_page
-
     validate.integer("processes", processes, minimum=1)
     scripts = find_scripts(paper, figure)
     results = run_scripts(scripts, quick, output, processes, False if as_json else None, again)

@@ -7,8 +7,14 @@ from typing import Annotated
 import typer
 
 from .. import validate
+from ..cases import Case, find_case
 from ..errors import InputError
+from ..solution.output.save import check_savable
+from ..solution.slab_solution import SlabSolution
+from ..solvers.linear.base import check_backend
+from ..solving import solve
 from .elements import make_element
+from .following import follower
 from .kinds import newton_settings, refuse_unused, refuse_with_bounds
 from .model_files import model_arguments
 from .options import CASE, DEGREE, ELEMENT, JSON, N_ELEMENTS, POINTS, ROTATION, T_END
@@ -66,13 +72,6 @@ def run(
     Options that begin with -timefem_ go to PETSc (-timefem_ksp_type gmres). Under mpirun, --driver global
     or windows with --backend petsc shares the work among the ranks; for problems of other kinds --backend petsc does.
     """
-    from ..cases import Case, find_case
-    from ..solution.output.save import check_savable
-    from ..solution.slab_solution import SlabSolution
-    from ..solvers.linear.base import check_backend
-    from ..solving import solve
-    from .following import follower
-
     if str(case).endswith(".toml"):
         return run(**model_arguments(ctx))
     case = case if isinstance(case, Case) else find_case(case)

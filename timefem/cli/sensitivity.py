@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from ..errors import InputError, SolveError
+from ..sensitivity.names import derivatives, functionals_of, parameters_of
+from ..solving import solve
 from .options import CASE, DEGREE, ELEMENT, JSON, N_ELEMENTS, POINTS, ROTATION, T_END, chosen
 from .ranks import rank, stdout_to_stderr
 from .report import make_console, make_table, print_json
@@ -50,9 +52,6 @@ def sensitivity(
     Both --of and --parameters take several values, after CASE. Of a model file they default to its table
     [sensitivity].
     """
-    from ..sensitivity.names import derivatives, functionals_of, parameters_of
-    from ..solving import solve
-
     if forward and adjoint:
         raise InputError("give either --forward or --adjoint")
     found = chosen(ctx)

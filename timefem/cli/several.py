@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from ..errors import InputError, SolveError
+from ..solving.several import action
+from ..solving.several import solve_all as solve_for_all
 from .kinds import kind_facts
 from .options import CASE, DEGREE, ELEMENT, JSON, N_ELEMENTS, POINTS, ROTATION, T_END, chosen
 from .ranks import check_output, rank, stdout_to_stderr
@@ -31,9 +33,6 @@ def solve_all(
 ):
     """Several solutions of a boundary-value problem, from guesses that turn by different angles, by increasing
     action."""
-    from ..solving.several import action
-    from ..solving.several import solve_all as solve_for_all
-
     found = chosen(ctx)
     if found.kind != "boundary":
         raise InputError(f"several solutions are looked for of boundary-value problems, and {found.name} is none")

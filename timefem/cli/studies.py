@@ -1,15 +1,21 @@
 """`timefem study`: studies of methods."""
 
 import csv
+import sys
 from contextlib import nullcontext
 from itertools import product
 from typing import Annotated
 
 import typer
 
+from ..elements.schemes import ALIASES
 from ..errors import InputError
+from ..studies import conditioning as run_study
+from ..studies import plot_conditioning, quotient_of_precision, unit_body
 from .accuracy import conservation, convergence
+from .elements import element_classes, make_element
 from .kinds import case_to_study
+from .ranks import check_output, rank, stdout_to_stderr
 from .report import make_console, make_table, print_json
 
 UNIT_BODY = "unit-body"
@@ -28,9 +34,6 @@ def repeat_options(arguments):
     """
     words, repeated, option, behind_case = WORDS, [], None, not "".join(arguments[2:3]).startswith("-")
     if arguments[1:2] and arguments[1] in SEVERAL_ELEMENTS:
-        from ..elements.schemes import ALIASES
-        from .elements import element_classes
-
         words = {"--element": (*element_classes(), *ALIASES)}
     for argument, before in zip(arguments, [None, *arguments], strict=False):
         if argument.startswith("-"):
@@ -73,11 +76,6 @@ def conditioning(
 
     Options that take several values: --elements 50 100 200, --degree, --multipliers, --rotation, --scaling.
     """
-    from ..studies import conditioning as run_study
-    from ..studies import unit_body
-    from .elements import make_element
-    from .ranks import check_output, rank, stdout_to_stderr
-
     if as_json and as_csv:
         raise InputError("give either --json or --csv")
     if output is not None:
@@ -114,10 +112,6 @@ def precision(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ):
     """Second quotient of precision, from elements of length h, h/2 and h/4: 4 for a method of order 2."""
-    from ..studies import quotient_of_precision
-    from .elements import make_element
-    from .ranks import rank, stdout_to_stderr
-
     found = case_to_study(case)
     problem, n = found.make(rotation=rotation, t_end=t_end), found.n_elements if n_elements is None else n_elements
     time_element = make_element(element, degree, points)
@@ -152,8 +146,6 @@ def _print_tables(case, studies):
 
 
 def _print_csv(studies):
-    import sys
-
     writer = csv.writer(sys.stdout)
     writer.writerow(["method", "rotation", "scaling", "norm", "n_elements", "h", "n_unknowns", "largest", "smallest",
                      "condition", "fitted_slope"])
@@ -166,7 +158,6 @@ def _save_figure(case, studies, path):
     import matplotlib
 
     matplotlib.use("Agg")
-    from ..studies import plot_conditioning
 
     labels = [f"{s.label}, {rotation}, {s.scaling}" for rotation, s in studies]
     ax = plot_conditioning([s for _, s in studies], labels=labels)

@@ -1,5 +1,7 @@
 """Discrete gradients: what takes the place of a gradient so that a function changes exactly by its work."""
 
+import casadi as ca
+
 
 def discrete_gradient(f, x0, x1):
     """Gonzalez' midpoint discrete gradient, Kinon & Betsch (71): `g . (x1 - x0) = f(x1) - f(x0)`.
@@ -16,8 +18,6 @@ def discrete_gradient(f, x0, x1):
     -------
     SX, shape (n,)
     """
-    import casadi as ca
-
     x = ca.SX.sym("x", x0.numel())
     value = ca.SX(f(x))
     hessian, gradient = ca.hessian(value, x)
@@ -35,15 +35,11 @@ def discrete_gradient(f, x0, x1):
 
 def gradient_at(f, x):
     """Gradient of `f` at the expression `x`, SX (n,)."""
-    import casadi as ca
-
     symbol = ca.SX.sym("x", x.numel())
     return ca.substitute(ca.gradient(ca.SX(f(symbol)), symbol), symbol, x)
 
 
 def transposed_product(f, x, y):
     """(df/dx)^T y of a vector function `f` at the expression `x`."""
-    import casadi as ca
-
     symbol = ca.SX.sym("x", x.numel())
     return ca.substitute(ca.jtimes(f(symbol), symbol, y, True), symbol, x)

@@ -1,17 +1,15 @@
 """Increments of rigid bodies: displacement and Rodrigues parameters, see `RigidBodyBase.moved`; in symbols."""
 
+import casadi as ca
+
 
 def half(u):
     """The increment u (6,) of a rigid body half way: half the displacement, half the angle."""
-    import casadi as ca
-
     return ca.vertcat(u[:3] / 2, u[3:] / (1 + ca.sqrt(1 + ca.sumsqr(u[3:]) / 4)))
 
 
 def rotation_vector(u):
     """Angle times axis of Rodrigues parameters u (3,)."""
-    import casadi as ca
-
     square = ca.sumsqr(u) / 4
     small = square < 1e-6
     r = ca.sqrt(ca.if_else(small, 1, square))

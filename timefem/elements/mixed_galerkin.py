@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 
 from .. import validate
@@ -86,8 +87,6 @@ class MixedGalerkin(TimeElement):
         return values + [np.zeros((len(state), 1, system.n_multipliers))] * self._discrete
 
     def density(self, s):
-        import casadi as ca
-
         rows = s.motion, s.constraint_rate, ca.vertcat(s.form_of_rate, s.form_rate)
         return discrete_constraints(s, *rows) if self._discrete else rows
 
@@ -100,8 +99,6 @@ def discrete_constraints(s, motion, constraint_rate, form):
     degree (May & Betsch, end of Sect. 3.1, ask for such a derivative). It is of the size of the error of quadrature,
     h^(2k) at least; where nothing moves it is zero.
     """
-    import casadi as ca
-
     kappa, n = s.slots["corrections", "value"], s.z.numel() // 2
     if not kappa.numel():
         return motion, constraint_rate, form, ca.SX(0, 1)

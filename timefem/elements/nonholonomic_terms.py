@@ -1,7 +1,9 @@
 """Nonholonomic constraints in time elements."""
 
+import casadi as ca
 import numpy as np
 
+from .components import components
 from .quadrature import gauss_legendre
 
 AVERAGE_POINTS = 3  # exact for Pfaffians up to degree 5 in the coordinates; those of quaternions have at most 3
@@ -12,8 +14,6 @@ def nonholonomic_values(element, system, times, state):
 
     Arguments as for `TimeElement.nodal_values`. Second multipliers, of rates, are zero.
     """
-    from .components import components
-
     space = element.trial["nonholonomic"]
     values = np.zeros((len(state), space.basis.n_shapes, components(system, [space.components])[space.components].size))
     if len(state) and system.n_nonholonomic:
@@ -23,8 +23,6 @@ def nonholonomic_values(element, system, times, state):
 
 def velocity_form(s, q, velocity, t):
     """`A(q, t) velocity + a(q, t)` of a part in one step, SX; `s` are `StepSymbols`."""
-    import casadi as ca
-
     return s._terms("velocity_form", q, velocity, t) if s.part.nonholonomic_names else ca.SX(0, 1)
 
 
@@ -36,8 +34,6 @@ def averaged(f, q0, q1):
 
 def transposed_form(s, q, multipliers, t):
     """`A(q, t)^T multipliers` of a part in one step, SX."""
-    import casadi as ca
-
     if not multipliers.numel():
         return ca.SX(q.numel(), 1)
     velocity = ca.SX.sym("v", q.numel())

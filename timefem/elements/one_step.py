@@ -3,11 +3,13 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 
 from ..errors import InputError
 from ..mechanics import Body
 from .basis import LagrangeBasis
+from .components import components
 from .discrete_gradient import discrete_gradient, gradient_at, transposed_product
 from .element import Space, TimeElement
 from .symbols import ElementSymbols
@@ -48,40 +50,28 @@ class StepSymbols(ElementSymbols):
 
     def inertia(self, expression):
         """The expression for a body, zero for other parts: what only bodies have."""
-        import casadi as ca
-
         return expression if self.is_body else ca.SX(expression.numel(), 1)
 
     def velocity(self, q, p):
         """Velocities qdot = dH/dp of all bodies of the part, SX."""
-        import casadi as ca
-
         return ca.vertcat(*self.bodies_at(ca.vertcat(q, p)).velocity)
 
     def moved(self, q, u):
         """Coordinates of all bodies of the part after increments."""
-        import casadi as ca
-
         return ca.vertcat(*(b.moved(x, d) for b, x, d in zip(self.part.bodies, self.split(q), self._increments(u),
                                                              strict=True)))
 
     def projected(self, q, force):
         """P(q)^T force, the null-space matrix P of all bodies of the part at `q`."""
-        import casadi as ca
-
         return ca.vertcat(*(b.null_space(x).T @ f for b, x, f in zip(self.part.bodies, self.split(q),
                                                                      self.split(force), strict=True)))
 
     def _increments(self, u):
-        import casadi as ca
-
         n = [b.n_increments for b in self.part.bodies]
         return ca.vertsplit(u, [sum(n[:i]) for i in range(len(n) + 1)])
 
     def spread(self, q, u):
         """Velocities P(q) u, the null-space matrix P of all bodies of the part at `q`."""
-        import casadi as ca
-
         return ca.vertcat(*(b.null_space(x) @ d for b, x, d in zip(self.part.bodies, self.split(q),
                                                                    self._increments(u), strict=True)))
 
@@ -91,21 +81,15 @@ class StepSymbols(ElementSymbols):
 
     def constraints(self, q, t=None):
         """Constraints that the scheme has multipliers for, SX."""
-        import casadi as ca
-
         return self._terms("constraints", q, t=t) if self.multipliers.numel() else ca.SX(0, 1)
 
     def velocity_constraints(self, q, p, t=None):
         """Their rates with the velocities that belong to the momenta, SX."""
-        import casadi as ca
-
         return (self._terms("velocity_constraints", q, self.velocity(q, p), t, p) if self.multipliers.numel()
                 else ca.SX(0, 1))
 
     def _terms(self, name, q, velocity=None, t=None, p=None):
         """A term of the part at coordinates, velocities and momenta that are expressions."""
-        import casadi as ca
-
         if name not in self._functions:
             symbols = [ca.SX.sym("v", b.n_q) for b in self.part.bodies]
             at = self.at_point.at(self.at_point.q, self.at_point.p, symbols)
@@ -131,8 +115,6 @@ class StepSymbols(ElementSymbols):
 
     def _applied(self, q, velocity, t=None):
         """Forces without a potential, those of controls included."""
-        import casadi as ca
-
         force, u = self._terms("force", q, velocity, t), self.slots.get(("controls", "value"))
         if u is None or not self.part.n_controls:
             return force
@@ -198,8 +180,6 @@ class OneStep(TimeElement):
 
     def nodal_values(self, system, times, state, multipliers):
         """As `TimeElement.nodal_values`: velocities qdot(q, p), further fields zero."""
-        from .components import components
-
         values = [state, multipliers[..., self.kept_multipliers(system)]]
         if self.has_velocity:
             values.append(system.velocity(times, state))

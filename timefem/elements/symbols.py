@@ -1,5 +1,7 @@
 """What the density of a time element is written in: CasADi symbols of one part."""
 
+import casadi as ca
+
 from ..mechanics import Body, Symbols
 
 
@@ -26,8 +28,6 @@ class ElementSymbols:
     """
 
     def __init__(self, part, element, sizes):
-        import casadi as ca
-
         self.part, self.at_point = part, Symbols(part)
         self.slots = {(field, where): ca.SX.sym(f"{field}_{where}", sizes[element.trial[field].components])
                       for field, where in element.slots}
@@ -35,8 +35,6 @@ class ElementSymbols:
 
     def split(self, values):
         """Components of all bodies of the part, one SX per body."""
-        import casadi as ca
-
         n = [b.n_q for b in self.part.bodies]
         if not n:
             return []
@@ -71,8 +69,6 @@ class PointSymbols(ElementSymbols):
     """
 
     def __init__(self, part, element, sizes):
-        import casadi as ca
-
         super().__init__(part, element, sizes)
         self.z, self.rate = self.slots["state", "value"], self.slots["state", "rate"]
         self.multipliers = self.slots["multipliers", "value"]
@@ -91,8 +87,6 @@ class PointSymbols(ElementSymbols):
         self._add_nonholonomic(s)
 
     def _add_nonholonomic(self, s):
-        import casadi as ca
-
         multipliers = self.slots.get(("nonholonomic", "value"), ca.SX(0, 1))
         self.form = self.form_rate = self.form_of_rate = ca.SX(0, 1)
         if not multipliers.numel():

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 
+import llvmlite.binding as llvm
 import numpy as np
 
 from ..errors import InputError, MissingBackend
@@ -156,8 +157,6 @@ def _machine_code(function, lanes):
 
 
 def _compile_ir(text):
-    import llvmlite.binding as llvm
-
     # No optimisation passes: SX is already simplified and shares its subexpressions, so the code of O1 to O3
     # runs no faster and takes longer to compile. Code generation below level 1 would cost speed.
     machine = _target().create_target_machine(
@@ -172,8 +171,6 @@ def _compile_ir(text):
 @functools.cache
 def _target():
     """Start LLVM, and tell it where libm is: an address that it cannot find would end the process."""
-    import llvmlite.binding as llvm
-
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     try:

@@ -6,6 +6,8 @@ scalar form works on ``double``, the batched form on ``<8 x double>``; the templ
 
 import struct
 
+import casadi
+
 from ..errors import InputError
 
 __all__ = ["UnsupportedOperation", "check_function", "emit_ir"]
@@ -61,8 +63,6 @@ SUPPORTED = TEMPLATES.keys() | INTRINSICS.keys() | LIBM.keys() | COPIES | MACHIN
 
 
 def _operation_names():
-    import casadi
-
     return {getattr(casadi, name): name[3:] for name in dir(casadi) if name.startswith("OP_")}
 
 

@@ -2,6 +2,7 @@
 
 from inspect import signature
 
+import casadi as ca
 import numpy as np
 
 from ..errors import InputError
@@ -40,8 +41,6 @@ def call(title, function, n, *arguments):
     InputError
         When the function cannot be called, fails, or returns something else.
     """
-    import casadi as ca
-
     if not callable(function):
         raise InputError(f"{title} must be a function that returns CasADi symbols, not {function!r}")
     try:
@@ -69,8 +68,6 @@ def check_symbols(title, value, *known):
     InputError
         Names the strangers.
     """
-    import casadi as ca
-
     # by identity, not by name: a symbol of the user may be called t as well
     strangers = ca.Function("f", list(known), [value], {"allow_free": True}).free_sx()
     if strangers:
@@ -90,8 +87,6 @@ def with_time(function, q, c, t):
 
 def call_vector(title, function, *arguments):
     """The values of a function given by the user, as many as it returns, as SX of shape (n, 1); see `call`."""
-    import casadi as ca
-
     if not callable(function):
         raise InputError(f"{title} must be a function that returns CasADi symbols, not {function!r}")
     values = []
@@ -109,8 +104,6 @@ def call_vector(title, function, *arguments):
 
 def idle_rows(jacobian):
     """Numbers of the rows of an SX matrix that are zero whatever its symbols, list of int."""
-    import casadi as ca
-
     return np.flatnonzero(~np.array(ca.DM(jacobian.sparsity(), 1)).any(axis=1)).tolist()
 
 

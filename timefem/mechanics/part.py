@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from copy import copy
 
+import casadi as ca
 import numpy as np
 
 
@@ -20,8 +21,6 @@ class Symbols:
     """
 
     def __init__(self, part):
-        import casadi as ca
-
         bodies = part.bodies
         self.q = [ca.SX.sym(f"q{i}", b.n_q) for i, b in enumerate(bodies)]
         self.p = [ca.SX.sym(f"p{i}", b.n_q) for i, b in enumerate(bodies)]
@@ -33,8 +32,6 @@ class Symbols:
         self.velocity = self._velocities(self.q, self.p)
 
     def _velocities(self, q, p):
-        import casadi as ca
-
         symbols = [ca.SX.sym("p", b.n_q) for b in self._of]
         return [ca.substitute(ca.gradient(b.kinetic_energy(x, s, c), s), s, y)
                 for b, x, s, c, y in zip(self._of, q, symbols, self.bodies, p, strict=True)]
@@ -114,14 +111,10 @@ class Part(ABC):
 
     def force(self, s):
         """Generalized force Q(q, p, t) that does not derive from an energy, SX of the length of the local q."""
-        import casadi as ca
-
         return ca.SX(sum(b.n_q for b in self.bodies), 1)
 
     def control_force(self, s, u):
         """Generalized force of the controls `u`, linear in them, SX of the length of the local q."""
-        import casadi as ca
-
         return ca.SX(sum(b.n_q for b in self.bodies), 1)
 
     def cost(self, s, u):
@@ -130,28 +123,20 @@ class Part(ABC):
 
     def constraints(self, s):
         """Constraints Phi(q, t) on configuration level, SX of length n_constraints."""
-        import casadi as ca
-
         return ca.SX(0, 1)
 
     def velocity_constraints(self, s):
         """Constraints Psi(q, p, t) on velocity level: the time derivative of Phi."""
-        import casadi as ca
-
         phi = self.constraints(s)
         rate = ca.jtimes(phi, ca.vertcat(*s.q), ca.vertcat(*s.velocity))
         return rate + ca.jacobian(phi, s.t)
 
     def velocity_form(self, s):
         """Nonholonomic constraints A(q, t) qdot + a(q, t) = 0, affine in `s.velocity`, SX of length n_nonholonomic."""
-        import casadi as ca
-
         return ca.SX(0, 1)
 
     def pfaffian(self, s):
         """A and a of the `velocity_form`, SX of shapes (n_nonholonomic, n_q) and (n_nonholonomic,)."""
-        import casadi as ca
-
         velocities = [ca.SX.sym("v", b.n_q) for b in self.bodies]
         form, v = self.velocity_form(s.at(s.q, s.p, velocities)), ca.vertcat(*velocities)
         return ca.jacobian(form, v), ca.substitute(form, v, ca.SX.zeros(v.numel()))

@@ -1,5 +1,6 @@
 """Values of parts at given states, evaluated by CasADi's VM: for initial states and post-processing."""
 
+import casadi as ca
 import numpy as np
 
 from .part import Body, Symbols
@@ -36,8 +37,6 @@ _POINTWISE = {}
 
 def pointwise(part):
     """CasADi functions of one kind of part: energy, constraints, and their first derivatives."""
-    import casadi as ca
-
     if part.kind not in _POINTWISE:
         s = Symbols(part)
         z = ca.vertcat(*s.q, *s.p)

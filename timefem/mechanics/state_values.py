@@ -6,6 +6,7 @@ Evaluated by CasADi's virtual machine, for initial states and results; solvers h
 from functools import cached_property
 
 import numpy as np
+import scipy
 
 from .part import Body
 from .point_functions import evaluate, pointwise
@@ -143,8 +144,6 @@ class StateValues:
         The Jacobian is a SciPy CSR array. Without constraints the motion is zdot = J (grad H - (Q, 0)), Q the forces
         that have no potential.
         """
-        import scipy.sparse as sp
-
         grad, rate = np.zeros(self.n_z), np.zeros(self.n_multipliers)
         entries = [(np.zeros(0), np.zeros(0, int), np.zeros(0, int))]
         t, z, _ = self._points(t, z)
@@ -157,7 +156,7 @@ class StateValues:
             rows, columns = np.broadcast_arrays(w[:, None], index[:, :, None])  # column by column
             entries.append((b.ravel(), rows.ravel(), columns.ravel()))
         data, rows, columns = map(np.concatenate, zip(*entries, strict=True))
-        jac = sp.csr_array((data, (rows, columns)), shape=(self.n_multipliers, self.n_z))
+        jac = scipy.sparse.csr_array((data, (rows, columns)), shape=(self.n_multipliers, self.n_z))
         jac.eliminate_zeros()
         return grad, jac, rate
 
@@ -176,8 +175,6 @@ class StateValues:
 
         The first two are SciPy CSR arrays.
         """
-        import scipy.sparse as sp
-
         n = self.n_nonholonomic
         rates, entries = np.zeros((2, n)), [[(np.zeros(0), np.zeros(0, int), np.zeros(0, int))] for _ in range(2)]
         t, z, _ = self._points(t, z)
@@ -195,7 +192,7 @@ class StateValues:
         matrices = []
         for list_, columns in zip(entries, (self.n_q, self.n_z), strict=True):
             data, rows, places = map(np.concatenate, zip(*list_, strict=True))
-            matrices.append(sp.csr_array((data, (rows, places)), shape=(n, columns)))
+            matrices.append(scipy.sparse.csr_array((data, (rows, places)), shape=(n, columns)))
         return *matrices, *rates
 
     def not_finite(self, t, z):

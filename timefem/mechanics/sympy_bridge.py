@@ -3,6 +3,8 @@
 import operator
 from functools import lru_cache, reduce
 
+import casadi as ca
+
 from .. import validate
 from ..errors import InputError, MissingBackend
 from .bodies.generalized_system import GeneralizedSystem
@@ -112,8 +114,6 @@ def _functions(coordinates, speeds, parameters, kinetic, potential, *constraints
 
 def _check(functions, n, n_parameters):
     """Translate once, so that errors come as they are and not wrapped by `GeneralizedSystem`."""
-    import casadi as ca
-
     q, v, c, t = ca.SX.sym("q", n), ca.SX.sym("v", n), ca.SX.sym("c", n_parameters), ca.SX.sym("t")
     for function, arguments in zip(functions, ((q, v, c), (q, c, t), (q, c, t)), strict=True):
         function(*arguments)
@@ -121,7 +121,6 @@ def _check(functions, n, n_parameters):
 
 def _translate(title, expression, known):
     """A SymPy expression in CasADi symbols; `known` holds what each symbol stands for, and all that was translated."""
-    import casadi as ca
     from sympy.core.function import AppliedUndef
 
     if expression in known:
@@ -154,8 +153,6 @@ def _translate(title, expression, known):
 
 def _power(exponent, base, power):
     """`base**power`; square roots and inverses as such, which keeps derivatives short and defined."""
-    import casadi as ca
-
     if exponent.is_Rational and exponent.q == 2:
         root = ca.sqrt(base)
         return root if exponent.p == 1 else 1 / root if exponent.p == -1 else root ** int(exponent.p)
@@ -165,8 +162,6 @@ def _power(exponent, base, power):
 
 
 def _parts(vector):
-    import casadi as ca
-
     return ca.vertsplit(vector) if vector.numel() else []
 
 

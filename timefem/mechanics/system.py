@@ -12,6 +12,7 @@ from .part import Body, Part
 from .part_groups import grouped
 from .part_names import Names, find_part
 from .state_values import StateValues
+from .summary import summarize
 
 
 class System(StateValues):
@@ -83,8 +84,6 @@ class System(StateValues):
 
     def summary(self):
         """Bodies, joints and forces as a table: text where it is printed, HTML in a notebook."""
-        from .summary import summarize
-
         return summarize(self)
 
     def _repr_html_(self):

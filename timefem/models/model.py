@@ -8,6 +8,8 @@ from ..elements import TimeElement
 from ..errors import InputError
 from ..mechanics import System
 from ..mechanics.part import Body
+from ..sensitivity.names import derivatives, functionals_of, parameters_of
+from ..solving import continuation, solve, solve_all
 from .entries import naming
 from .parts import ACTUATORS, JOINTS
 from .problem import make_problem, plain_state, start_problem
@@ -87,8 +89,6 @@ class Model:
 
         With a table `[continuation]` the solution is followed from the number that it gives to that of the file.
         """
-        from ..solving import solve
-
         arguments = {"element": self.element, **self.settings, **changes}
         if "n_elements" in changes or "mesh" in changes:
             arguments["tolerance"] = changes.get("tolerance")
@@ -114,8 +114,6 @@ class Model:
         -------
         Solution
         """
-        from ..solving import continuation
-
         table = self.document.data.get("continuation", {})
         vary, start = vary or table["vary"], table["start"] if start is None else start
         if self.kind != "boundary":
@@ -126,8 +124,6 @@ class Model:
 
     def solve_all(self, **changes):
         """Several solutions of a boundary-value problem, see `timefem.solve_all`; `turns` is a key of `[problem]`."""
-        from ..solving import solve_all
-
         arguments = {"element": self.element, "turns": self.document.data.get("problem", {}).get("turns", 1),
                      "n_elements": self.n_elements, **self.settings, **changes}
         return solve_all(self.problem, **arguments)
@@ -135,8 +131,6 @@ class Model:
     @cached_property
     def sensitivity(self):
         """Functionals, parameters and method of the table `[sensitivity]`, see `timefem.sensitivity.names`."""
-        from ..sensitivity.names import functionals_of, parameters_of
-
         table, system = self.document.data.get("sensitivity", {}), self.problem.system
         with naming(self.document, ("sensitivity", "of"), ()):
             functionals = functionals_of(system, table.get("of", ()))
@@ -152,6 +146,4 @@ class Model:
         solution : Solution, optional
             Default: that of `solve()`.
         """
-        from ..sensitivity.names import derivatives
-
         return derivatives(self.solve(progress=False) if solution is None else solution, *self.sensitivity)

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 
+import casadi as ca
 import numpy as np
 
 from .. import validate
@@ -26,8 +27,6 @@ class View:
     """
 
     def __init__(self, body, q, p, v):
-        import casadi as ca
-
         self.q, self.p, self.v = q, p, v
         if hasattr(body, "frame"):
             self.position, self.rotation = body.frame(q)
@@ -199,7 +198,6 @@ class Evaluated:
     def __init__(self, functional, plan, mesh, x, places):
         if not isinstance(functional, Functional):
             raise InputError(f"functional must be an EndValue, Values, Integral or Peak, not {functional!r}")
-        import casadi as ca
 
         self.functional, system = functional, plan.system
         chosen = system.bodies if functional.bodies is None else tuple(map(system.find, functional.bodies))

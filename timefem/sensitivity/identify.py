@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from .. import validate
 from ..errors import InputError, SolveError
@@ -122,8 +123,6 @@ def identify(build, guess, element, n_elements, measurements, *, names=None, bou
     SolveError
         When the model cannot be solved with the guess.
     """
-    from scipy.optimize import least_squares
-
     guess = validate.array("guess", np.atleast_1d(guess), (None,))
     validate.integer("max_solves", max_solves, minimum=1)
     measurements = [measurements] if isinstance(measurements, Measurement) else list(measurements)
@@ -136,8 +135,8 @@ def identify(build, guess, element, n_elements, measurements, *, names=None, bou
         raise SolveError(f"the model cannot be solved with the guess: {model.failure}")
     low, high = (-np.inf, np.inf) if bounds is None else bounds
     try:
-        found = least_squares(model.residual, guess, model.jacobian, bounds=(low, high), x_scale="jac", ftol=1e-12,
-                              xtol=1e-10, gtol=1e-10, max_nfev=max_solves)
+        found = scipy.optimize.least_squares(model.residual, guess, model.jacobian, bounds=(low, high), x_scale="jac",
+                                             ftol=1e-12, xtol=1e-10, gtol=1e-10, max_nfev=max_solves)
     except ValueError as error:
         raise InputError(f"bounds do not fit the guess: {error}") from None
     model.at(found.x)

@@ -1,6 +1,7 @@
 """The discrete equations of a solution, linearised there: one factorisation for all gradients."""
 
 import numpy as np
+import scipy
 
 from ..assembly import Scaling, TimeMesh
 from ..elements.augmented.derived import Derived
@@ -10,6 +11,7 @@ from ..elements.evaluation.batch import ElementBatch
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
 from ..solution import Solution
+from ..solvers.equations.system import ChainSystem
 from .functionals import Evaluated
 from .parameters import directions
 from .start import Start
@@ -36,8 +38,6 @@ class Linearization:
     """
 
     def __init__(self, solution):
-        from ..solvers.equations.system import ChainSystem
-
         _check(solution)
         self.system, self.element = solution.system, solution.element
         self.plan, self.mesh = ElementPlan(self.system, self.element), TimeMesh(solution.t)
@@ -138,8 +138,6 @@ class Linearization:
 
     def _change_of_residual(self, changes):
         """Changes of all rows with those of the numbers (n_numbers, n), shape (n_rows_full, n)."""
-        import scipy.sparse as sp
-
         r = self.plan.rows
         out = np.zeros((r.n_node + self.mesh.n_elements * r.step, changes.shape[1]))
         wanted = np.unique(changes.indices)
@@ -147,8 +145,8 @@ class Linearization:
             return out
         numbers, batch = self._with_numbers(Numbered, wanted)
         component, mine = _numbers_of_entries(batch)
-        changes = sp.csr_array(changes)[numbers.places].toarray()
-        maps = [sp.csr_array((c[component], (batch.pattern[0][mine], np.arange(len(mine)))),
+        changes = scipy.sparse.csr_array(changes)[numbers.places].toarray()
+        maps = [scipy.sparse.csr_array((c[component], (batch.pattern[0][mine], np.arange(len(mine)))),
                              shape=(r.n_local, len(mine))) for c in changes.T]
         values = np.broadcast_to(numbers.values, (self.mesh.n_elements, 1, len(numbers.values)))
         for e, _, tangent in self._batches(batch, {"numbers": values}):

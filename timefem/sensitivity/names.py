@@ -9,11 +9,13 @@ or `start` for the states of all bodies.
 import re
 from math import isfinite
 
+import casadi as ca
 import numpy as np
 
 from ..errors import InputError
 from ..mechanics import RigidBodyBase
 from .functionals import EndValue, Integral, Peak
+from .linearization import Linearization
 from .parameters import Initial, Parameter, directions, start_changes
 from .rules import FUNCTIONS
 
@@ -129,8 +131,6 @@ class _Component:
 
 
 def _kinetic(bodies, t):
-    import casadi as ca
-
     return sum(ca.dot(body.p, body.v) for body in bodies) / 2
 
 
@@ -180,8 +180,6 @@ def derivatives(solution, functionals, parameters, method="adjoint"):
         "method"; "parameters", their names; and by the name of the functional "value" and "derivatives", which has one
         number per parameter, under "functionals".
     """
-    from .linearization import Linearization
-
     at = Linearization(solution)
     if method == "forward":
         rows = at.sensitivities(list(functionals.values()), parameters)

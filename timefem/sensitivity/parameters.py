@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 
 from .. import validate
 from ..elements.augmented.numbers import NumberPlaces
@@ -109,8 +110,6 @@ def directions(system, z, parameters):
     InputError
         For parts that are not in the system, unknown names (names those there are), and indices out of range.
     """
-    import scipy.sparse as sp
-
     places, n = NumberPlaces(system), system.n_q
     given = [parameters] if isinstance(parameters, Parameter | Initial | Family) else parameters
     if not isinstance(given, list | tuple) or not given:
@@ -126,7 +125,7 @@ def directions(system, z, parameters):
         else:
             raise InputError(f"parameters must be Parameter, Initial or Family, not {parameter!r}")
         for kind, first, matrix in blocks:
-            matrix = sp.coo_array(matrix)
+            matrix = scipy.sparse.coo_array(matrix)
             entries[kind].append((matrix.data, matrix.row + first, matrix.col + count))
         labels += names
         count += len(names)
@@ -134,7 +133,8 @@ def directions(system, z, parameters):
     for found, rows in zip(entries, (places.size, places.size, n, n, 2 * n), strict=True):
         data, i, j = (np.concatenate([np.zeros(0, int), *x]) for x in zip(*found, strict=True)) if found else \
             (np.zeros(0), np.zeros(0, int), np.zeros(0, int))
-        matrices.append(sp.csc_array((data.astype(float), (i.astype(int), j.astype(int))), shape=(rows, count)))
+        places = i.astype(int), j.astype(int)
+        matrices.append(scipy.sparse.csc_array((data.astype(float), places), shape=(rows, count)))
     return Directions(*matrices, labels)
 
 

@@ -3,7 +3,9 @@
 from dataclasses import replace
 from itertools import pairwise
 
+import casadi as ca
 import numpy as np
+import scipy
 
 from ..errors import InputError
 from ..mechanics import Constraint, Gravity, NonholonomicConstraint, NonlinearSpring
@@ -128,8 +130,6 @@ def _of_formula(body):
     matrix = np.zeros((len(body.own_parameters), n))
     matrix[:n] = np.eye(n)
     if body.constant_mass and n:
-        import casadi as ca
-
         c = ca.SX.sym("c", n + 1)
         mass = ca.densify(body._mass(ca.SX.zeros(body.n_q), c))
         value, by_c = (np.array(x) for x in ca.Function("mass", [c], [mass, ca.densify(ca.jacobian(mass, c[:n]))])(
@@ -180,21 +180,18 @@ def _of_function(part, root, leaf, index, label):
             if index not in keys:
                 raise InputError(f"{label}: {root}.{which} has no entry {index!r}; it has {_shown(keys)}")
             matrix, keys = matrix[:, [keys.index(index)]], [index]
-        import scipy.sparse as sp
 
         before, after = start, len(part.own_parameters) - start - matrix.shape[0]
-        matrices.append(sp.vstack([sp.csr_array((before, len(keys))), sp.csr_array(matrix),
-                                   sp.csr_array((after, len(keys)))], format="csc"))
+        blocks = [np.zeros((before, len(keys))), matrix, np.zeros((after, len(keys)))]
+        matrices.append(scipy.sparse.vstack([scipy.sparse.csr_array(block) for block in blocks], format="csc"))
         shown = f"{name}[{i}]" if several else name
         shown += "" if isinstance(function, Constant) else f".{which}"
         names += [shown if key is None else f"{shown}[{key}]" for key in keys]
-    return sp.hstack(matrices, format="csc"), names
+    return scipy.sparse.hstack(matrices, format="csc"), names
 
 
 def _of_leaf(function, leaf):
     """Derivative of the parameters of a function of time by one of its attributes."""
-    import scipy.sparse as sp
-
     if leaf in ARRAYS and not isinstance(function, Table):
         n = len(getattr(function, leaf))
         rows = [replace(function, **{leaf: x}).parameters for x in (np.zeros(n), *np.eye(n))]
@@ -202,14 +199,13 @@ def _of_leaf(function, leaf):
     if leaf not in ARRAYS:
         return np.eye(len(function.parameters))[:, [LEAVES[type(function)].index(leaf)]]
     times, n = np.array(function.times), len(function.times)
-    head = sp.vstack([sp.csr_array(np.eye(1, n)), sp.csr_array((n, n))])
+    head = scipy.sparse.vstack([scipy.sparse.csr_array(np.eye(1, n)), scipy.sparse.csr_array((n, n))])
     if function.kind == "linear":
-        slopes = sp.diags_array([-1 / np.diff(times), 1 / np.diff(times)], offsets=[0, 1], shape=(n - 1, n))
-        return sp.vstack([head, slopes], format="csc")
-    from scipy.interpolate import CubicSpline
+        slopes = scipy.sparse.diags_array([-1 / np.diff(times), 1 / np.diff(times)], offsets=[0, 1], shape=(n - 1, n))
+        return scipy.sparse.vstack([head, slopes], format="csc")
 
-    c = CubicSpline(times, np.eye(n)).c[2::-1]  # (power, interval, entry)
-    return sp.vstack([head, sp.csr_array(c.transpose(1, 0, 2).reshape(-1, n))], format="csc")
+    c = scipy.interpolate.CubicSpline(times, np.eye(n)).c[2::-1]  # (power, interval, entry)
+    return scipy.sparse.vstack([head, scipy.sparse.csr_array(c.transpose(1, 0, 2).reshape(-1, n))], format="csc")
 
 
 # ---- everything else: a small smooth map, differentiated by differences

@@ -4,7 +4,9 @@ Coordinates and velocities at the start stay as they are when numbers change (an
 as the constraints allow: else they follow by the smallest change in the metric of the mass, as in `assemble`.
 """
 
+import casadi as ca
 import numpy as np
+import scipy
 
 from ..elements.augmented.numbers import NumberPlaces
 from ..errors import InputError
@@ -25,8 +27,6 @@ class Start:
     """
 
     def __init__(self, plan, t, z):
-        from scipy.sparse.linalg import splu
-
         self.plan, self.system, self.t, self.z = plan, plan.system, t, z
         system, n, m = self.system, self.system.n_q, self.system.n_constraints
         self.places = NumberPlaces(system)
@@ -40,21 +40,19 @@ class Start:
         self._fields = {name: field[0] for name, field in zip(plan.element.trial, plan.columns.fields, strict=True)
                         if name in names}
         self._mobility = _inverse_mass(system, t, z[:n])
-        self._mass = splu(self._mobility.tocsc()).solve
+        self._mass = scipy.sparse.linalg.splu(self._mobility.tocsc()).solve
         self._theta = system.derivatives(t, z)[1]
         self._phi = self._theta[:m, :n]
         self._levels()
 
     def _levels(self):
         """Constraints on velocities, with the impulses that keep them, and the solvers of both levels."""
-        import scipy.sparse as sp
-
         system, n, m = self.system, self.system.n_q, self.system.n_constraints
         self._psi, impulses = self._theta[m:], self._phi
         if system.n_nonholonomic:
             matrix, jacobian, _, _ = system.nonholonomic_derivatives(self.t, self.z)
-            self._psi = sp.vstack([self._psi, jacobian], format="csr")
-            impulses = sp.vstack([impulses, matrix], format="csr")
+            self._psi = scipy.sparse.vstack([self._psi, jacobian], format="csr")
+            impulses = scipy.sparse.vstack([impulses, matrix], format="csr")
         self._impulses = impulses
         self._solve_q = _solver(self._phi @ self._mobility @ self._phi.T)
         self._solve_p = _solver(self._psi[:, n:] @ impulses.T)
@@ -166,8 +164,6 @@ def _start_function(part, full):
 
     the last three terms with `full` only; qdot of bodies only.
     """
-    import casadi as ca
-
     if (part.kind, full) in _FUNCTIONS:
         return _FUNCTIONS[part.kind, full]
     s = Symbols(part)
@@ -205,13 +201,11 @@ def _spin_matrix(body, omega):
 
 def _solver(matrix):
     """`(b, transposed=False) -> x` of a sparse matrix, rows and columns brought to size one."""
-    import scipy.sparse as sp
-    from scipy.sparse.linalg import splu
-
     if not matrix.shape[0]:
         return lambda b, transposed=False: b
     rows, columns = (1 / np.sqrt(np.maximum(abs(matrix).max(axis=axis).toarray().ravel(), 1e-300)) for axis in (1, 0))
-    lu = splu(sp.csc_matrix(sp.diags_array(rows) @ matrix @ sp.diags_array(columns)))
+    scaled = scipy.sparse.diags_array(rows) @ matrix @ scipy.sparse.diags_array(columns)
+    lu = scipy.sparse.linalg.splu(scipy.sparse.csc_matrix(scaled))
 
     def solve(b, transposed=False):
         left, right = (columns, rows) if transposed else (rows, columns)

@@ -2,9 +2,12 @@
 
 from contextlib import nullcontext
 
+import h5py
 import numpy as np
 
 from ..errors import InputError
+from .output.atomic_write import check_writable, replacing
+from .output.save import create, fill
 from .solution import Solution
 
 
@@ -86,11 +89,6 @@ class SlabSolution(Solution):
         return self.comm.allreduce(value, op=MPI.MAX)
 
     def save(self, path):
-        import h5py
-
-        from .output.atomic_write import check_writable, replacing
-        from .output.save import create, fill
-
         comm = self.comm
         self._in_turn(lambda rank: check_writable(path) if rank == 0 else None)
         with replacing(path) if comm.rank == 0 else nullcontext() as temporary:

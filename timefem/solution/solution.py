@@ -5,7 +5,15 @@ import numpy as np
 from ..assembly import TimeMesh
 from ..errors import InputError
 from ..mechanics.redundancy.redundancy import minimum_norm_multipliers
+from .drawing.animation import animate
+from .drawing.plots import plot_constraints, plot_controls, plot_energy, plot_momentum
+from .drawing.snapshots import plot_snapshots
+from .drawing.viewer import save_html
 from .invariants import Invariants
+from .output.save import save
+from .output.summary import summarize, to_xarray
+from .output.tables import to_csv, to_json
+from .output.vtk import to_vtk
 
 
 class Solution(Invariants):
@@ -181,38 +189,26 @@ class Solution(Invariants):
 
     def save(self, path):
         """Write to an HDF5 file, to be read with `timefem.load(path)`; see `timefem.solution.output.save.save`."""
-        from .output.save import save
-
         save(self, path)
 
     def to_csv(self, path, times=None):
         """Write a table with one row per time; see `timefem.solution.output.tables.to_csv`."""
-        from .output.tables import to_csv
-
         to_csv(self, path, times)
 
     def to_json(self, path=None, times=None):
         """Write the same data as JSON, or return it as a dict; see `timefem.solution.output.tables.to_json`."""
-        from .output.tables import to_json
-
         return to_json(self, path, times)
 
     def to_vtk(self, path, times=None):
         """Write the motion for ParaView; see `timefem.solution.output.vtk.to_vtk`."""
-        from .output.vtk import to_vtk
-
         to_vtk(self, path, times)
 
     def to_xarray(self, times=None):
         """The same data as an xarray Dataset; see `timefem.solution.output.summary.to_xarray`."""
-        from .output.summary import to_xarray
-
         return to_xarray(self, times)
 
     def summary(self):
         """Element, solver, errors and bodies as a table: text where it is printed, HTML in a notebook."""
-        from .output.summary import summarize
-
         return summarize(self)
 
     def _repr_html_(self):
@@ -220,42 +216,28 @@ class Solution(Invariants):
 
     def save_html(self, path, times=None, title=None):
         """Write a page that plays the motion in a browser; see `timefem.solution.drawing.viewer.save_html`."""
-        from .drawing.viewer import save_html
-
         save_html(self, path, times, title)
 
     def animate(self, path=None, times=None, fps=25, traces=True):
         """A film of the motion, .gif or .mp4; see `timefem.solution.drawing.animation.animate`."""
-        from .drawing.animation import animate
-
         return animate(self, path, times, fps, traces)
 
     def plot_energy(self, ax=None):
         """Energy over time; see `timefem.solution.drawing.plots.plot_energy`."""
-        from .drawing.plots import plot_energy
-
         return plot_energy(self, ax)
 
     def plot_momentum(self, ax=None, kind="angular"):
         """Angular or linear momentum over time; see `timefem.solution.drawing.plots.plot_momentum`."""
-        from .drawing.plots import plot_momentum
-
         return plot_momentum(self, ax, kind)
 
     def plot_constraints(self, ax=None):
         """Largest constraint residuals over time; see `timefem.solution.drawing.plots.plot_constraints`."""
-        from .drawing.plots import plot_constraints
-
         return plot_constraints(self, ax)
 
     def plot_controls(self, ax=None):
         """Controls over time; see `timefem.solution.drawing.plots.plot_controls`."""
-        from .drawing.plots import plot_controls
-
         return plot_controls(self, ax)
 
     def plot_snapshots(self, times, body=None, ax=None, spacing=None):
         """Bodies as boxes at chosen times; see `timefem.solution.drawing.snapshots.plot_snapshots`."""
-        from .drawing.snapshots import plot_snapshots
-
         return plot_snapshots(self, times, body, ax, spacing)

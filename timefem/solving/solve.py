@@ -5,11 +5,16 @@ from ..elements import TimeElement
 from ..errors import InputError
 from ..problems import BoundaryValueProblem, InitialValueProblem, InverseDynamics, OptimalControl
 from ..problems.boundary.errors import BoundaryErrors
+from ..problems.boundary.solve import solve_boundary
 from ..problems.common.checks import check_newton, checked_mesh
 from ..problems.initial.errors import InitialErrors
 from ..problems.initial.solve import solve_initial
 from ..problems.inverse.errors import InverseErrors
+from ..problems.inverse.solve import solve_inverse_dynamics
 from ..problems.optimal.errors import BoundedErrors, OptimalErrors
+from ..problems.optimal.solve import solve_optimal_control
+from ..problems.refinement.loop import solve_refined
+from ..solvers.linear.base import method_options
 
 
 def solve(problem, element, n_elements=None, *, mesh=None, tolerance=None, driver=None, window=None, backend=None,
@@ -93,8 +98,6 @@ def solve(problem, element, n_elements=None, *, mesh=None, tolerance=None, drive
     RankError
         On all ranks, when one rank of a distributed solve has an error that is no failed solve.
     """
-    from ..solvers.linear.base import method_options
-
     if not isinstance(problem, InitialValueProblem | BoundaryValueProblem | InverseDynamics | OptimalControl):
         raise InputError("problem must be an InitialValueProblem, BoundaryValueProblem, InverseDynamics or "
                          f"OptimalControl, not {problem!r}")
@@ -132,10 +135,7 @@ def _solve_globally(problem, element, n_elements, mesh, tolerance, others, **arg
     mesh = _checked_start(problem, n_elements, mesh, tolerance)
     check_newton(arguments["newton"])
     if isinstance(problem, BoundaryValueProblem):
-        from ..problems.boundary.solve import solve_boundary
-
         return solve_boundary(problem, element, n_elements, mesh, tolerance=tolerance, **arguments)
-    from ..problems.refinement.loop import solve_refined
 
     guess = arguments.pop("guess")
 
@@ -154,10 +154,7 @@ def _solve_for_controls(problem, element, n_elements, mesh, others, **arguments)
     mesh = _checked_start(problem, n_elements, mesh, arguments["tolerance"])
     check_newton(arguments["newton"])
     if isinstance(problem, InverseDynamics):
-        from ..problems.inverse.solve import solve_inverse_dynamics
-
         return solve_inverse_dynamics(problem, element, n_elements, mesh, **arguments)
-    from ..problems.optimal.solve import solve_optimal_control
 
     return solve_optimal_control(problem, element, n_elements, mesh, **arguments)
 

@@ -10,9 +10,14 @@ from ..assembly import Scaling, TimeMesh
 from ..elements import BubnovGalerkin, MixedGalerkin, TimeElement
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import IllConditioned, InputError, SolveError
+from ..parallel import world
 from ..problems import InitialValueProblem
 from ..solution import Solution
+from ..solvers.equations.distributed import DistributedChainSystem
+from ..solvers.equations.system import ChainSystem
+from ..solvers.linear import check_backend
 from ..solving import solve
+from .operators import DistributedTangent, Tangent, extreme_values
 
 TANGENTS = ("assembled", "step")
 
@@ -112,9 +117,6 @@ def conditioning(problem, element, n_elements=(50, 100, 200), *, scaling="none",
     SolveError
         When there is no trajectory, or a tangent is singular.
     """
-    from ..solvers.linear import check_backend
-    from .operators import extreme_values
-
     problem = problem if isinstance(problem, InitialValueProblem) or not hasattr(problem, "make") else problem.make()
     if not isinstance(problem, InitialValueProblem):
         raise InputError(f"problem must be an InitialValueProblem or a case, not {problem!r}")
@@ -164,10 +166,6 @@ def _nodal_values(problem, element, mesh, trajectory, backend):
 
 
 def _tangent(plan, mesh, scale, backend, x):
-    from ..parallel import world
-    from ..solvers.equations.system import ChainSystem
-    from .operators import DistributedTangent, Tangent
-
     if backend == "chain":
         chain = ChainSystem(plan, mesh, scale)
         chain.evaluate(x)
@@ -177,7 +175,6 @@ def _tangent(plan, mesh, scale, backend, x):
         from mpi4py import MPI
 
         comm = MPI.COMM_SELF
-    from ..solvers.equations.distributed import DistributedChainSystem
 
     chain = DistributedChainSystem(plan, mesh, scale, comm)
     step = plan.columns.step

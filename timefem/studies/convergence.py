@@ -10,6 +10,7 @@ from .. import validate
 from ..elements import TimeElement
 from ..errors import IllConditioned, InputError
 from ..solving import solve
+from ..version import __version__
 from .common import element_label, element_list, initial_value_problem
 from .reference import UNITS, Reference, check_quantity, distance, fine_solution, given_reference, measured
 from .run import Cache, problem_key, run_jobs
@@ -192,8 +193,6 @@ def convergence(problem, elements, n_elements=(50, 100, 200), *, reference="fine
 
 
 def _key(problem, name, arguments):
-    from ..version import __version__
-
     settings = {k: repr(v) for k, v in arguments.items()}
     return problem_key(problem, name) | {"version": __version__, "arguments": settings}
 

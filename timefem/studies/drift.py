@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 
 import numpy as np
+import scipy
 
 BLOCKS = 10
 CONFIDENCE = 0.95  # two-sided
@@ -80,9 +81,6 @@ def drift(name, unit, t, values, scale):
 
 
 def _slope(t, change):
-    from scipy.stats import linregress
-    from scipy.stats import t as student
-
     blocks = np.array_split(np.arange(len(t)), BLOCKS)
-    fit = linregress([t[b].mean() for b in blocks], [change[b].mean() for b in blocks])
-    return float(fit.slope), float(fit.stderr * student.ppf((1 + CONFIDENCE) / 2, BLOCKS - 2))
+    fit = scipy.stats.linregress([t[b].mean() for b in blocks], [change[b].mean() for b in blocks])
+    return float(fit.slope), float(fit.stderr * scipy.stats.t.ppf((1 + CONFIDENCE) / 2, BLOCKS - 2))

@@ -8,7 +8,7 @@ solves are distributed, and the inverse is never formed.
 from contextlib import suppress
 
 import numpy as np
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, onenormest
+import scipy
 
 from ..errors import SolveError
 
@@ -105,17 +105,17 @@ def extreme_values(tangent, norm):
 
 def _largest(tangent, first, second):
     """Largest singular value of the operator `first`, whose transpose is `second`."""
-    squared = LinearOperator((tangent.n,) * 2, lambda v: tangent.apply(second, tangent.apply(first, v.ravel())),
-                             dtype=float)
+    squared = scipy.sparse.linalg.LinearOperator(
+        (tangent.n,) * 2, lambda v: tangent.apply(second, tangent.apply(first, v.ravel())), dtype=float)
     start = np.random.default_rng(0).standard_normal(tangent.n)
     try:
-        values = eigsh(squared, 1, tol=TOLERANCE, v0=start, return_eigenvectors=False)
-    except ArpackNoConvergence as error:
+        values = scipy.sparse.linalg.eigsh(squared, 1, tol=TOLERANCE, v0=start, return_eigenvectors=False)
+    except scipy.sparse.linalg.ArpackNoConvergence as error:
         raise SolveError(f"Lanczos' method did not find an extreme singular value: {error}") from error
     return float(np.sqrt(values[0]))
 
 
 def _inverse_one_norm(tangent):
-    inverse = LinearOperator((tangent.n,) * 2, lambda v: tangent.apply("solve", v.ravel()),
+    inverse = scipy.sparse.linalg.LinearOperator((tangent.n,) * 2, lambda v: tangent.apply("solve", v.ravel()),
                              rmatvec=lambda v: tangent.apply("solve_transposed", v.ravel()), dtype=float)
-    return float(onenormest(inverse, t=min(COLUMNS, tangent.n)))
+    return float(scipy.sparse.linalg.onenormest(inverse, t=min(COLUMNS, tangent.n)))

@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from .. import validate
 from ..assembly import Assembler, Scaling, TimeMesh
 from ..elements import TimeElement
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
+from ..solvers.equations.system import initial_value_ends
 from .conditioning import _nodal_values
 
 ROUNDING = 1e-7  # singular values below it, relative to the largest, are zero: they are found as roots of squares
@@ -83,10 +85,6 @@ def multiplier_rank(problem, element, n_elements=(20, 40, 80), *, all_multiplier
 
 
 def _block(plan, mesh, scale, values, all_multipliers):
-    import scipy.sparse as sp
-
-    from ..solvers.equations.system import initial_value_ends
-
     free, kept = initial_value_ends(plan, plan.element)
     if all_multipliers:
         free = np.array(free[0]), free[1]
@@ -94,7 +92,8 @@ def _block(plan, mesh, scale, values, all_multipliers):
     assembler = Assembler(plan, mesh, free, kept, scale)
     _, data = assembler.evaluate(plan.pack(mesh, *values))
     pattern = assembler.pattern
-    matrix = sp.csr_matrix((data, pattern.indices, pattern.indptr), shape=(len(pattern.indptr) - 1, pattern.n_columns))
+    shape = len(pattern.indptr) - 1, pattern.n_columns
+    matrix = scipy.sparse.csr_matrix((data, pattern.indices, pattern.indptr), shape=shape)
     tests = _belongs(plan.rows, 0, mesh.n_elements)[pattern.row_index]
     multipliers = _belongs(plan.columns, 1, mesh.n_elements)[pattern.column_index]
     return matrix[tests][:, multipliers]
@@ -110,14 +109,11 @@ def _belongs(numbering, field, n_elements):
 
 def _ratio(block):
     """Smallest singular value of a sparse matrix over its largest, by inverse iteration on the normal equations."""
-    import scipy.sparse as sp
-    from scipy.sparse.linalg import eigsh
-
     if block.shape[1] > block.shape[0]:
         return 0.0
-    normal = sp.csc_matrix(block.T @ block)
+    normal = scipy.sparse.csc_matrix(block.T @ block)
     start = np.random.default_rng(0).standard_normal(normal.shape[0])
-    largest = eigsh(normal, 1, v0=start, tol=1e-4, return_eigenvectors=False)[0]
+    largest = scipy.sparse.linalg.eigsh(normal, 1, v0=start, tol=1e-4, return_eigenvectors=False)[0]
     shift = 1e-15 * largest  # off zero, so that a singular block has factors as well
-    smallest = eigsh(normal, 1, sigma=-shift, v0=start, tol=1e-4, return_eigenvectors=False)[0]
+    smallest = scipy.sparse.linalg.eigsh(normal, 1, sigma=-shift, v0=start, tol=1e-4, return_eigenvectors=False)[0]
     return float(np.sqrt(max(smallest, 0.0) / largest))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .. import validate
 from ..errors import InputError, SolveError
+from ..mechanics.describe import describe
 from ..progress import progress
 
 
@@ -120,8 +121,6 @@ def _computed(jobs, waiting, processes):
 
 def problem_key(problem, name=None):
     """Plain data that tells a problem from others; `name` stands for the system where it cannot be described."""
-    from ..mechanics.describe import describe
-
     try:
         system = describe(problem.system)
     except InputError as error:

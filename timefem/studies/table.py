@@ -3,6 +3,8 @@
 import csv
 import math
 
+from rich.table import Table
+
 from ..errors import InputError
 
 
@@ -27,8 +29,6 @@ def table(studies, title=None):
     rich.table.Table
         Columns that are empty or the same everywhere are left out, the latter named in the title.
     """
-    from rich.table import Table
-
     rows = _rows(studies, "cells")
     shown = [name for name in rows[0] if any(_text(row[name]) for row in rows)]
     same = [name for name in shown if len(rows) > 1 and len({_text(row[name]) for row in rows}) == 1

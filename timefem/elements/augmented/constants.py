@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 
 from ...mechanics import Part, System
@@ -93,8 +94,6 @@ class WithConstants(Derived):
         return (*self.element.test_slots, ("constants", "value"))
 
     def density(self, s):
-        import casadi as ca
-
         rows = list(self.element.density(s))
         if self.free_time:
             stretch = s.slots["constants", "value"][0]
@@ -110,8 +109,6 @@ class WithConstants(Derived):
 
     def cost(self, s):
         """As `Controlled.cost`, in the stretched time."""
-        import casadi as ca
-
         cost = ca.SX(self.element.cost(s))
         if not self.free_time:
             return cost

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..basis import LagrangeBasis
+from ..components import components
 from ..element import Space
 from .derived import Derived
 
@@ -31,8 +32,6 @@ class Controlled(Derived):
         return s.part.cost(s.bodies_at(z), s.slots["controls", "value"])
 
     def nodal_values(self, system, times, state, multipliers):
-        from ..components import components
-
         n = components(system, ["controls"])["controls"].size
         controls = np.zeros((len(state), self.trial["controls"].basis.n_shapes, n))
         return [*self.element.nodal_values(system, times, state, multipliers), controls]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 
 from ..basis import LagrangeBasis
@@ -91,8 +92,6 @@ class Numbered(Derived):
         return (*self.element.slots, ("numbers", "value"))
 
     def density(self, s):
-        import casadi as ca
-
         rows = [ca.SX(r) for r in self.element.density(s)]
         local = self.numbers.local[s.part.kind]
         if not local:
@@ -120,8 +119,6 @@ class Contracted(WithCostates):
         return (("numbers", "value"),)
 
     def density(self, s):
-        import casadi as ca
-
         total = sum((ca.dot(ca.SX(rows), s.slots[costate(name), where]) for (name, where), rows in
                      zip(self.element.test_slots, self.element.density(s), strict=True) if rows.numel()), ca.SX(0))
         local = list(self.numbers.local[s.part.kind])

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, replace
 
+import casadi as ca
 import numpy as np
 
 from ..basis import LagrangeBasis
-from ..components import Components
+from ..components import Components, components
 from ..element import Space
 from .derived import Derived
 
@@ -43,8 +44,6 @@ class Optimality(WithCostates):
         return self.slots
 
     def density(self, s):
-        import casadi as ca
-
         total = self.element.cost(s)
         for (name, where), rows in zip(self.element.test_slots, self.element.density(s), strict=True):
             if rows.numel():
@@ -52,8 +51,6 @@ class Optimality(WithCostates):
         return [ca.gradient(ca.SX(total), v) if v.numel() else ca.SX(0, 1) for v in s.slots.values()]
 
     def nodal_values(self, system, times, state, multipliers):
-        from ..components import components
-
         values = self.element.nodal_values(system, times, state, multipliers)
         sizes = components(system, [space.components for space in self.element.test.values()])
         return [*values, *(np.zeros((len(state), space.basis.n_shapes, sizes[space.components].size))
@@ -75,8 +72,6 @@ class Functional(Derived):
         return (("cost", "value"),)
 
     def density(self, s):
-        import casadi as ca
-
         return [ca.SX(self.element.cost(s))]
 
 

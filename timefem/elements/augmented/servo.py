@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 
 from ...mechanics import Part
@@ -57,8 +58,6 @@ class Servo(Controlled):
         return self.element.symbols(part, element, sizes)
 
     def density(self, s):
-        import casadi as ca
-
         none = ca.SX(0, 1)
         if not isinstance(s.part, ServoPart):
             return [*self.element.density(s), none]

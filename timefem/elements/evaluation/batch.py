@@ -3,6 +3,7 @@
 import numpy as np
 
 from ... import validate
+from .elements_in_lanes import evaluate_batch
 from .plan import ElementPlan
 
 
@@ -50,8 +51,6 @@ class ElementBatch:
         tangent : ndarray, shape (n_e, n_entries)
             Entries d residual / d x at `pattern`; `dense` makes matrices of them.
         """
-        from .elements_in_lanes import evaluate_batch
-
         x = np.ascontiguousarray(validate.array("x", x, (None, self.n_columns)))
         t, h = (np.ascontiguousarray(np.broadcast_to(np.asarray(v, float), len(x))) for v in (t, h))
         if not np.all(h > 0):

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import casadi as ca
+
 from ...kernels import cached_kernel
 
 
@@ -21,8 +23,6 @@ class PointKernel(NamedTuple):
         outputs, zero = tuple(map(int, outputs)), tuple(map(int, zero))
 
         def build():
-            import casadi as ca
-
             x = ca.SX.sym("x", self.kernel.n_in)
             values = ca.vertcat(*(self.kernel.function(x)[i] for i in outputs))
             for i in zero:
@@ -37,8 +37,6 @@ def point_kernel(part, element, sizes):
 
     `sizes` are the numbers of local components by name, see `components`.
     """
-    import casadi as ca
-
     key = (part.kind, element.form)
     if key not in _POINT_FUNCTIONS:
         s = element.symbols(part, element, sizes)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
+
 from ...errors import InputError
 from ...mechanics import Body
 from ...mechanics.bodies.rigid import RigidBodyBase
@@ -34,8 +36,6 @@ class AlgoC1(OneStep):
                                  f"bodies such as {system.label(part)}; use EML() or EMH()")
 
     def density(self, s):
-        import casadi as ca
-
         u, end = s.slots["increments", "value"], s.slots["twist", "value"]
         velocities = s.split(s.velocity(s.q0, s.p0))
         start = ca.vertcat(*map(_twist, s.part.bodies, s.split(s.q0), velocities))
@@ -52,6 +52,4 @@ class AlgoC1(OneStep):
 
 
 def _twist(body, q, velocity):
-    import casadi as ca
-
     return ca.vertcat(velocity[:3], body.angular_velocity_map(q) @ velocity)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
+
 from ...errors import InputError
 from ...mechanics import Body
 from ...mechanics.bodies.quaternions import exponential, product
@@ -19,8 +21,6 @@ class BodyAxesSymbols(StepSymbols):
     """
 
     def __init__(self, part, element, sizes):
-        import casadi as ca
-
         super().__init__(part, element, sizes)
         rates = self.split(self.velocity(self.q0, self.p0))
         self.w0 = ca.vertcat(*(b.invariant_velocity(q, v) for b, q, v in self._of_bodies(self.split(self.q0), rates)))
@@ -30,29 +30,21 @@ class BodyAxesSymbols(StepSymbols):
 
     def turned(self, q, u):
         """Coordinates after the displacement and the rotation vector u, in body axes: q o exp(u/2)."""
-        import casadi as ca
-
         return ca.vertcat(*(ca.vertcat(x[:3] + d[:3], product(x[3:], exponential(d[3:] / 2))) if _turns(b) else x + d
                             for b, x, d in self._of_bodies(self.split(q), self._increments(u))))
 
     def rate(self, q, w):
         """qdot = (v, 1/2 q o Omega)."""
-        import casadi as ca
-
         return ca.vertcat(*(ca.vertcat(d[:3], product(x[3:], ca.vertcat(0, d[3:])) / 2) if _turns(b) else d
                             for b, x, d in self._of_bodies(self.split(q), self._increments(w))))
 
     def commutator(self, a, b):
         """a x b of the angular velocities in two twists, zero for the velocities."""
-        import casadi as ca
-
         return ca.vertcat(*(ca.vertcat(ca.SX(3, 1), ca.cross(x[3:], y[3:])) if _turns(body) else ca.SX(x.numel(), 1)
                             for body, x, y in self._of_bodies(self._increments(a), self._increments(b))))
 
     def momentum(self, q, w):
         """Momenta p = (m v, 2 q o (J Omega)) of a body, zero for other parts."""
-        import casadi as ca
-
         if not self.is_body:
             return ca.SX.zeros(q.numel())
         momentum = self._mass() @ w
@@ -62,8 +54,6 @@ class BodyAxesSymbols(StepSymbols):
 
     def balance(self, q, w, a, t):
         """m v' - F and J Omega' + Omega x J Omega - M, (21); a part gives its share."""
-        import casadi as ca
-
         if self.is_body:
             mass = self._mass()
             gyroscopic = ca.vertcat(ca.SX(3, 1), ca.cross(w[3:], (mass @ w)[3:])) if _turns(self.body) else 0
@@ -76,8 +66,6 @@ class BodyAxesSymbols(StepSymbols):
 
     def _mass(self):
         """Mass matrix in body axes, constant."""
-        import casadi as ca
-
         w = ca.SX.sym("w", self.body.n_increments)
         return ca.hessian(self.body.kinetic_of_invariants(w, self.parameters), w)[0]
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
+
 from ..nonholonomic_terms import transposed_form, velocity_form
 from .quat_vi import QuatVI
 
@@ -19,8 +21,6 @@ class DLA(QuatVI):
     extra = (*QuatVI.extra, ("nonholonomic", "nonholonomic"), ("end_nonholonomic", "nonholonomic"))
 
     def density(self, s):
-        import casadi as ca
-
         motion, *rows = super().density(s)
         start = transposed_form(s, s.q0, s.slots["nonholonomic", "value"], s.t0)
         end = transposed_form(s, s.q1, s.slots["end_nonholonomic", "value"], s.t1)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
+
 from ..discrete_gradient import discrete_gradient, gradient_at, transposed_product
 from ..one_step import OneStep
 
@@ -16,8 +18,6 @@ class EMH(OneStep):
     name = "emh"
 
     def density(self, s):
-        import casadi as ca
-
         by_q, by_p = hamiltonian_derivatives(s, s.q1, s.p1)
         balance = s.inertia((s.p0 - s.p1) * s.per_h - by_q) + s.force(s.q0, s.q1, s.velocity(s.qm, s.pm))
         return ca.vertcat(balance, s.inertia(s.per_h * (s.q1 - s.q0) - by_p)), s.constraints(s.q1, s.t1)
@@ -28,8 +28,6 @@ def hamiltonian_derivatives(s, q1, p1):
 
     In the invariant momenta of the body where it has them, Kinon & Betsch (144); partitioned otherwise.
     """
-    import casadi as ca
-
     if not s.is_body:
         return ca.SX.zeros(q1.numel()), ca.SX.zeros(q1.numel())
     body, c, q0, p0 = s.body, s.parameters, s.q0, s.p0

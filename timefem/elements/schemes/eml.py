@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
+
 from ..discrete_gradient import discrete_gradient, gradient_at, transposed_product
 from ..one_step import OneStep
 
@@ -27,8 +29,6 @@ class EML(OneStep):
     needs_inverse_mass = False
 
     def density(self, s):
-        import casadi as ca
-
         by_q, by_v = kinetic_derivatives(s, s.q1, s.v1)
         balance = s.inertia((s.p0 - s.p1) * s.per_h + by_q) + s.force(s.q0, s.q1, s.vm)
         kinematics = s.inertia(s.per_h * (s.q1 - s.q0) - s.vm)
@@ -41,8 +41,6 @@ def kinetic_derivatives(s, q1, v1):
 
     In the invariant velocities of the body (87) where it has them, partitioned (129) to (131) otherwise.
     """
-    import casadi as ca
-
     if not s.is_body:
         return ca.SX.zeros(q1.numel()), ca.SX.zeros(q1.numel())
     body, c, q0, v0 = s.body, s.parameters, s.q0, s.v0

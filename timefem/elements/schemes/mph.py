@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
+
 from ..discrete_gradient import gradient_at
 from ..one_step import OneStep
 
@@ -17,8 +19,6 @@ class MPH(OneStep):
     name = "mph"
 
     def density(self, s):
-        import casadi as ca
-
         by_q = by_p = ca.SX.zeros(s.q1.numel())
         if s.is_body:
             by_q = gradient_at(lambda q: s.body.kinetic_energy(q, s.pm, s.parameters), s.qm)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
+
 from ..discrete_gradient import gradient_at
 from ..one_step import OneStep
 
@@ -15,8 +17,6 @@ class MPL(OneStep):
     needs_inverse_mass = False
 
     def density(self, s):
-        import casadi as ca
-
         by_q = by_v = ca.SX.zeros(s.q1.numel())
         if s.is_body:
             by_q = gradient_at(lambda q: s.body.kinetic_of_velocity(q, s.vm, s.parameters), s.qm)

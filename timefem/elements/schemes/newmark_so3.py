@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
+
 from .body_axes import BodyAxesScheme
 
 
@@ -16,8 +18,6 @@ class NewmarkSO3(BodyAxesScheme):
     extra = (("start", "increments"), ("end", "increments"))
 
     def density(self, s):
-        import casadi as ca
-
         a0, a1 = s.slots["start", "value"], s.slots["end", "value"]
         q1 = s.turned(s.q0, s.h * s.w0 + s.h**2 / 4 * (a0 + a1))
         w1 = s.w0 + s.h / 2 * (a0 + a1)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
+
 from ..nonholonomic_terms import averaged, transposed_form, velocity_form
 from .emh import EMH
 
@@ -18,8 +20,6 @@ class NonTwistingEM(EMH):
     extra = (("nonholonomic", "nonholonomic"),)
 
     def density(self, s):
-        import casadi as ca
-
         motion, constraints = super().density(s)
         multipliers, velocity = s.slots["nonholonomic", "value"], s.per_h * (s.q1 - s.q0)
         force = averaged(lambda q: transposed_form(s, q, multipliers, s.tm), s.q0, s.q1)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
+
 from .emh import EMH, hamiltonian_derivatives
 
 
@@ -22,8 +24,6 @@ class NullEMH(EMH):
         self._need_increments(system)
 
     def density(self, s):
-        import casadi as ca
-
         q1 = s.moved(s.q0, s.slots["increments", "value"])
         qm = (s.q0 + q1) / 2
         by_q, by_p = hamiltonian_derivatives(s, q1, s.p1)

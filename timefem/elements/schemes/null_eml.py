@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
+
 from .eml import EML, kinetic_derivatives
 
 
@@ -21,8 +23,6 @@ class NullEML(EML):
         self._need_increments(system)
 
     def density(self, s):
-        import casadi as ca
-
         q1 = s.moved(s.q0, s.slots["increments", "value"])
         v1 = 2 * s.per_h * (q1 - s.q0) - s.v0
         by_q, by_v = kinetic_derivatives(s, q1, v1)

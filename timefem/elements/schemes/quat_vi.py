@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
+
 from ..discrete_gradient import gradient_at, transposed_product
 from ..one_step import OneStep
 
@@ -22,8 +24,6 @@ class QuatVI(OneStep):
     extra = (("end_multipliers", "constraints"),)
 
     def density(self, s):
-        import casadi as ca
-
         velocity = s.per_h * (s.q1 - s.q0)
         by_q = by_v = ca.SX.zeros(s.q1.numel())
         if s.is_body:

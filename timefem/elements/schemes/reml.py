@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
+
 from .eml import EML, kinetic_derivatives
 
 
@@ -12,8 +14,6 @@ class REML(EML):
     name = "reml"
 
     def density(self, s):
-        import casadi as ca
-
         v1 = 2 * s.per_h * (s.q1 - s.q0) - s.v0
         by_q, by_v = kinetic_derivatives(s, s.q1, v1)
         p1 = 2 * by_v - s.p0

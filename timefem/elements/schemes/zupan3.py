@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 
 from .body_axes import BodyAxesScheme
@@ -27,8 +28,6 @@ class Zupan3(BodyAxesScheme):
     updates_velocity = True
 
     def density(self, s):
-        import casadi as ca
-
         h, q0, w0 = s.h, s.q0, s.w0
         a0, a_tau, a1 = (s.slots[name, "value"] for name in ("start", "stage", "end"))
         w_tau = w0 + TAU * h / 2 * (a0 + a_tau)

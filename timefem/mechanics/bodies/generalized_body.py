@@ -1,6 +1,8 @@
 """Bodies given by formulas: kinetic energy and constraints in generalized coordinates."""
 
+import casadi as ca
 import numpy as np
+import scipy
 
 from ... import validate
 from ...errors import InputError
@@ -34,8 +36,6 @@ class GeneralizedBody(Body):
 
     def __init__(self, n, kinetic, constraints=None, parameters=(), names=None, mass_scale=None, regularize=False,
                  name=None):
-        import casadi as ca
-
         self.name = name
         self.n_q = validate.integer(f"{self._title}: n", n, minimum=1)
         self.formula_parameters = validate.array(f"{self._title}: parameters", parameters, (None,))
@@ -74,15 +74,11 @@ class GeneralizedBody(Body):
     # ---- reading the formulas
 
     def _symbols(self):
-        import casadi as ca
-
         n = self.n_q
         return (ca.SX.sym("q", n), ca.SX.sym("v", n), ca.SX.sym("t"), ca.SX.sym("c", len(self.formula_parameters)),
                 ca.SX.sym("w"))
 
     def _constraints(self, constraints, q, c, t):
-        import casadi as ca
-
         if constraints is None:
             return ca.SX(0, 1)
         title = f"{self._title}: constraints"
@@ -95,8 +91,6 @@ class GeneralizedBody(Body):
 
     def _mass_of(self, kinetic, q, v, c):
         """M(q) of a kinetic energy that is checked to be 1/2 v.M v."""
-        import casadi as ca
-
         title = f"{self._title}: kinetic"
         energy = call(title, kinetic, 1, q, v, c)
         check_symbols(title, energy, q, v, c)
@@ -117,24 +111,18 @@ class GeneralizedBody(Body):
 
     def _always_singular(self, mass, q, c):
         """Whether M is singular, for one that depends on q at some place in general position."""
-        import casadi as ca
-
         place = np.random.default_rng(0).uniform(0.1, 1, self.n_q)
         value = np.array(ca.Function("mass", [q, c], [ca.densify(mass)])(place, self.formula_parameters))
         return np.isfinite(value).all() and abs(_smallest(value)) < 1e-12
 
     def _constant_diagonal(self, mass, q, c, values=None):
         """Diagonal of M, with zeros where it depends on q."""
-        import casadi as ca
-
         diagonal = ca.vertcat(*(0 if ca.depends_on(m, q) else m for m in ca.vertsplit(ca.diag(mass))))
         function = ca.Function("diagonal", [c], [ca.densify(ca.SX(diagonal))])
         return np.array(function(self.formula_parameters if values is None else values)).ravel()
 
     def _weight(self, regularize, diagonal, phi, t):
         """Weight of the squared rates of the constraints in the kinetic energy; zero without them."""
-        import casadi as ca
-
         self.regularized = regularize is not False
         if not self.regularized:
             return 0.0
@@ -147,8 +135,6 @@ class GeneralizedBody(Body):
     # ---- the inverse of the mass matrix
 
     def _prepare_inverse(self, mass, q):
-        import casadi as ca
-
         if ca.sprank(mass) < self.n_q:
             self._refuse_mass("is singular")
         self.constant_mass = not ca.depends_on(mass, q)
@@ -159,16 +145,13 @@ class GeneralizedBody(Body):
             return
         value = self._checked_mass(np.zeros(self.n_q))
         # the inverse is full within each set of coordinates that M couples, and zero elsewhere
-        from scipy.sparse.csgraph import connected_components
 
-        _, component = connected_components(np.array(ca.DM(mass.sparsity(), 1)))
+        _, component = scipy.sparse.csgraph.connected_components(np.array(ca.DM(mass.sparsity(), 1)))
         self._pattern = np.nonzero(component[:, None] == component)
         inverse = np.linalg.inv(value)
         self.own_parameters = np.append(self.own_parameters, ((inverse + inverse.T) / 2)[self._pattern])
 
     def kinetic_energy(self, q, p, c):
-        import casadi as ca
-
         first = len(self.formula_parameters) + 1
         if self.constant_mass:
             inverse = ca.SX(self.n_q, self.n_q)
@@ -200,8 +183,6 @@ class GeneralizedBody(Body):
         return q + u
 
     def null_space(self, q):
-        import casadi as ca
-
         return ca.SX.eye(self.n_q)
 
     def mass_matrix(self, q):

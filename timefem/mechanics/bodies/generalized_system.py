@@ -1,5 +1,7 @@
 """Systems given by formulas: kinetic energy, potential and constraints in generalized coordinates."""
 
+import casadi as ca
+
 from ...errors import InputError
 from ..formula import Same, call, check_symbols, with_time
 from ..part import Part
@@ -12,8 +14,6 @@ class GeneralizedPotential(Part):
     """Potential V(q, t) of a `GeneralizedBody`, by a formula with the parameters of the body."""
 
     def __init__(self, body, potential, name=None):
-        import casadi as ca
-
         if not isinstance(body, GeneralizedBody):
             raise InputError(f"GeneralizedPotential: body must be a GeneralizedBody, not {body!r}")
         self.bodies, self.name, self._formula = (body,), name, Same(potential)

@@ -7,6 +7,7 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
+from .rotations import as_quaternion, matrix_from_quaternion
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +102,6 @@ class MassProperties:
 
     def rotated(self, rotation):
         """The same solid turned about the origin of the reference frame by a rotation matrix or a unit quaternion."""
-        from .rotations import as_quaternion, matrix_from_quaternion
-
         r = matrix_from_quaternion(as_quaternion(rotation))
         inertia = r @ self.inertia @ r.T
         return MassProperties(self.mass, (inertia + inertia.T) / 2, r @ self.centre)

@@ -1,5 +1,6 @@
 """Point masses on a line, in a plane or in space."""
 
+import casadi as ca
 import numpy as np
 
 from ... import validate
@@ -59,13 +60,9 @@ class PointMass(Body):
         return self.kinetic_of_invariants(v, c)
 
     def kinetic_of_invariants(self, w, c):
-        import casadi as ca
-
         return ca.sumsqr(w) / (2 * c[0])
 
     def kinetic_of_invariant_momentum(self, w, c):
-        import casadi as ca
-
         return c[0] * ca.sumsqr(w) / 2
 
     def invariant_velocity(self, q, v):
@@ -82,14 +79,10 @@ class PointMass(Body):
         return q + u
 
     def null_space(self, q):
-        import casadi as ca
-
         return ca.SX.eye(self.dimension)
 
     def frame(self, q):
         """Symbolic position (3,) and the identity matrix, so that joints see it as they see a rigid body."""
-        import casadi as ca
-
         return ca.vertcat(q, ca.SX.zeros(3 - self.dimension)), ca.SX.eye(3)
 
     def state(self, pose):

@@ -1,17 +1,15 @@
 """Quaternions in CasADi symbols, scalar first."""
 
+import casadi as ca
+
 
 def product(a, b):
     """Quaternion product a o b, SX (4,)."""
-    import casadi as ca
-
     return ca.vertcat(a[0] * b[0] - ca.dot(a[1:], b[1:]), a[0] * b[1:] + b[0] * a[1:] + ca.cross(a[1:], b[1:]))
 
 
 def exponential(u):
     """exp(0, u), SX (4,): the rotation by the angle 2 |u| about u; smooth at u = 0."""
-    import casadi as ca
-
     square = ca.sumsqr(u)
     small = square < 1e-2  # there the series up to |u|^10 are exact to rounding
     angle = ca.sqrt(ca.if_else(small, 1, square))

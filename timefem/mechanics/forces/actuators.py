@@ -1,5 +1,6 @@
 """Actuators, whose forces are to be found, and costs of their use."""
 
+import casadi as ca
 import numpy as np
 
 from ... import validate
@@ -48,8 +49,6 @@ class ControlForce(Actuator):
         return self.n_controls, self.frame
 
     def control_force(self, s, u):
-        import casadi as ca
-
         position, rotation = self.bodies[0].frame(s.q[0])
         vector = ca.reshape(s.own[3:], 3, self.n_controls) @ u
         place = position + rotation @ s.own[:3]
@@ -83,8 +82,6 @@ class ControlTorque(Actuator):
         return self.n_controls, self.frame
 
     def control_force(self, s, u):
-        import casadi as ca
-
         torque = ca.reshape(s.own, 3, self.n_controls) @ u
         if self.frame == "body":
             torque = self.bodies[0].frame(s.q[0])[1] @ torque
@@ -121,8 +118,6 @@ class GeneralizedControl(Actuator):
         return self.n_controls, Same(self.matrix) if callable(self.matrix) else None
 
     def control_force(self, s, u):
-        import casadi as ca
-
         if callable(self.matrix):
             return ca.SX(self.matrix(s.q[0])) @ u
         return ca.reshape(s.own, self.bodies[0].n_q, self.n_controls) @ u
@@ -152,8 +147,6 @@ class Cost(Part):
         return (Cost, Same(self.formula), tuple(a.n_controls for a in self.controls), *(b.kind for b in self.bodies))
 
     def cost(self, s, u):
-        import casadi as ca
-
         velocity = ca.vertcat(*s.velocity) if self.bodies else ca.SX(0, 1)
         return call("Cost", self.formula, 1, u, ca.vertcat(*s.q) if self.bodies else ca.SX(0, 1), velocity, s.t)
 
@@ -179,8 +172,6 @@ class Effort(Cost):
         return (Effort, len(self.own_parameters))
 
     def cost(self, s, u):
-        import casadi as ca
-
         return ca.dot(s.own, u**2) / 2
 
 

@@ -1,5 +1,6 @@
 """What forces between two bodies, or a body and the ground, share."""
 
+import casadi as ca
 import numpy as np
 
 from ... import validate
@@ -82,8 +83,6 @@ class PointForce(ForcePart):
 
     def _square(self, s):
         """Squared distance of the points."""
-        import casadi as ca
-
         return ca.sumsqr(self._place(s, 0, s.own[:3]) - self._place(s, 1, s.own[3:6]))
 
 
@@ -100,7 +99,5 @@ def dissipative_force(s, rates, damping):
 
     `rates` are linear in the velocities: `rate_i = b_i(q) . qdot`; each b_i is given, SX of shape (n_q,).
     """
-    import casadi as ca
-
     velocity = ca.vertcat(*s.velocity)
     return -sum(c * ca.dot(b, velocity) * b for b, c in zip(rates, damping, strict=True))

@@ -1,5 +1,6 @@
 """Dampers: forces from a dissipation function D of the velocities, Q = -dD/d(qdot)."""
 
+import casadi as ca
 import numpy as np
 
 from .between import ForcePart, PointForce, dissipative_force
@@ -28,8 +29,6 @@ class Damper(PointForce):
         self.own_parameters = np.concatenate([self.point_a, self.point_b, [self.damping]])
 
     def force(self, s):
-        import casadi as ca
-
         return dissipative_force(s, [ca.gradient(ca.sqrt(self._square(s)), ca.vertcat(*s.q))], [s.own[6]])
 
 
@@ -57,8 +56,6 @@ class TorsionalDamper(ForcePart):
         self.own_parameters = np.append(axis, self.damping)
 
     def force(self, s):
-        import casadi as ca
-
         axis = self.bodies[0].frame(s.q[0])[1] @ s.own[:3]
         maps = [body.angular_velocity_map(q) for body, q in zip(self.bodies, s.q, strict=True)]
         rate = ca.vertcat(*(sign * m.T @ axis for sign, m in zip((1, -1), maps, strict=False)))
@@ -88,8 +85,6 @@ class RayleighDissipation(ForcePart):
         self.own_parameters = np.array([self.linear, self.angular])
 
     def force(self, s):
-        import casadi as ca
-
         body, q = self.bodies[0], s.q[0]
         rates = ca.vertsplit(ca.jacobian(body.frame(q)[0], q))
         damping = [s.own[0]] * 3

@@ -1,5 +1,7 @@
 """Weight."""
 
+import casadi as ca
+
 from ... import validate
 from ...errors import InputError
 from ..part import Body, Part
@@ -31,7 +33,5 @@ class Gravity(Part):
         return ("gravity", self.bodies[0].kind)
 
     def energy(self, s):
-        import casadi as ca
-
         n = min(3, self.bodies[0].n_q)  # a point mass in one or two dimensions feels its components only
         return -ca.dot(s.own[:n], s.q[0][:n])

@@ -1,5 +1,6 @@
 """Applied forces and torques, constant or as functions of time."""
 
+import casadi as ca
 import numpy as np
 
 from ... import validate
@@ -32,8 +33,6 @@ class _Load(ForcePart):
 
     def _in_space(self, s, c):
         """The vector in space axes, from the parameters `c` of its functions."""
-        import casadi as ca
-
         numbers = ca.vertsplit(c)
         values = []
         for f in self._functions:
@@ -75,8 +74,6 @@ class Force(_Load):
         self.own_parameters = np.concatenate([self.point, self._numbers])
 
     def force(self, s):
-        import casadi as ca
-
         return ca.jtimes(self._place(s, 0, s.own[:3]), s.q[0], self._in_space(s, s.own[3:]), True)
 
 

@@ -1,5 +1,6 @@
 """Springs: forces and torques that derive from a potential of the coordinates."""
 
+import casadi as ca
 import numpy as np
 
 from ... import validate
@@ -44,8 +45,6 @@ class Spring(PointForce):
         return (self.rest_length == 0,)  # no square root then
 
     def energy(self, s):
-        import casadi as ca
-
         k, l0 = s.own[6], s.own[7]
         square = self._square(s)
         return k / 2 * (square if self.rest_length == 0 else (ca.sqrt(square) - l0) ** 2)
@@ -71,8 +70,6 @@ class NonlinearSpring(PointForce):
 
     def __init__(self, body_a, body_b=None, point_a=(0, 0, 0), point_b=(0, 0, 0), potential=None, parameters=(),
                  name=None):
-        import casadi as ca
-
         super().__init__(body_a, body_b, point_a, point_b, name)
         self.potential = potential
         self.parameters_of_potential = validate.array(f"{self._title}: parameters", parameters, (None,))
@@ -88,8 +85,6 @@ class NonlinearSpring(PointForce):
         return call(f"{self._title}: potential", self.potential, 1, *arguments)
 
     def energy(self, s):
-        import casadi as ca
-
         return self._potential(ca.sqrt(self._square(s)), *ca.vertsplit(s.own[6:]))
 
 
@@ -129,8 +124,6 @@ class TorsionalSpring(ForcePart):
                                               matrix.ravel(order="F")])
 
     def energy(self, s):
-        import casadi as ca
-
         axis, k, cos, sin = s.own[:3], s.own[3], s.own[4], s.own[5]
         r = relative_rotation(self, s, ca.reshape(s.own[6:], 3, 3))
         # sine and cosine of the twist, times a factor that drops out
@@ -165,7 +158,5 @@ class RotationalSpring(ForcePart):
         self.own_parameters = np.concatenate([[self.stiffness], matrix.ravel(order="F")])
 
     def energy(self, s):
-        import casadi as ca
-
         # tr R = 1 + 2 cos(angle)
         return s.own[0] / 2 * (3 - ca.trace(relative_rotation(self, s, ca.reshape(s.own[1:], 3, 3))))

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import fields
 
+import casadi as ca
 import numpy as np
 
 from ... import validate
@@ -47,8 +48,6 @@ class TimeFunction(ABC):
         return self.formula(t, *c)
 
     def __call__(self, t):
-        import casadi as ca
-
         if isinstance(t, ca.SX | ca.MX):
             return self.formula(t, *self.parameters.tolist())
         t = np.asarray(t, float)
@@ -66,6 +65,4 @@ class TimeFunction(ABC):
 
 
 def clip(t, low, high):
-    import casadi as ca
-
     return ca.fmin(ca.fmax(t, low), high)

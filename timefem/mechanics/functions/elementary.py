@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 
 from ... import validate
@@ -80,8 +81,6 @@ class TrianglePulse(TimeFunction):
         return self.t0, self.t_peak, self.t1
 
     def formula(self, t, t0, t_peak, t1, peak):
-        import casadi as ca
-
         return peak * ca.fmax(0, ca.fmin((t - t0) / (t_peak - t0), (t1 - t) / (t1 - t_peak)))
 
 
@@ -111,6 +110,4 @@ class Sine(TimeFunction):
     offset: float = 0.0
 
     def formula(self, t, amplitude, frequency, phase, offset):
-        import casadi as ca
-
         return offset + amplitude * ca.sin(2 * np.pi * frequency * t + phase)

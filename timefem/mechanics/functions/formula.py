@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from ... import validate
@@ -35,8 +36,6 @@ class Formula(TimeFunction):
     component: int = 0
 
     def __post_init__(self):
-        import casadi as ca
-
         object.__setattr__(self, "kinks", tuple(validate.array("kinks", self.kinks, (None,)).tolist()))
         t = ca.SX.sym("t")
         check_symbols("a function of time", self.formula(t), t)

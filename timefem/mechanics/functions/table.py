@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 
 from ... import validate
 from ...errors import InputError
@@ -72,9 +73,7 @@ class Table(TimeFunction):
         if self.kind == "linear":
             coefficients = np.diff(self.values) / np.diff(self.times)
         else:
-            from scipy.interpolate import CubicSpline
-
-            coefficients = CubicSpline(self.times, self.values).c[2::-1].T.ravel()
+            coefficients = scipy.interpolate.CubicSpline(self.times, self.values).c[2::-1].T.ravel()
         return np.concatenate([self.values[:1], self.times, coefficients])
 
     def formula(self, t, *c):

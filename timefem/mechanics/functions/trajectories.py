@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from math import comb
 from typing import Any
 
+import casadi as ca
 import numpy as np
+import scipy
 
 from ... import validate
 from ...errors import InputError
@@ -126,10 +128,9 @@ class Spline(TimeFunction):
     @property
     def _pieces(self):
         """Break points, shape (n + 1,), and coefficients of the powers of t - t_i, shape (n, degree + 1)."""
-        from scipy.interpolate import PPoly, make_interp_spline
-
         rest = ([(i, 0.0) for i in range(1, (self.degree - 1) // 2 + 1)],) * 2 if self.ends == "rest" else None
-        pieces = PPoly.from_spline(make_interp_spline(self.times, self.values, self.degree, bc_type=rest))
+        spline = scipy.interpolate.make_interp_spline(self.times, self.values, self.degree, bc_type=rest)
+        pieces = scipy.interpolate.PPoly.from_spline(spline)
         there = np.diff(pieces.x) > 0
         return np.append(pieces.x[:-1][there], pieces.x[-1]), pieces.c[::-1, there].T
 
@@ -164,8 +165,6 @@ class Spline(TimeFunction):
 
 def derivatives(function, n):
     """The CasADi symbol of the time, and the function with its first n derivatives in it, a list of SX."""
-    import casadi as ca
-
     t = ca.SX.sym("t")
     start, end = function.t_span
     bounded = np.isfinite(start) and np.isfinite(end)
@@ -180,8 +179,6 @@ def first_jump(function, n, t_span):
 
     One-sided values at the kinks of the function are compared.
     """
-    import casadi as ca
-
     inside = [t for t in function.kinks if t_span[0] < t < t_span[1]]
     t, jets = derivatives(function, n)
     evaluate = ca.Function("jets", [t], [ca.densify(ca.vertcat(*jets))])

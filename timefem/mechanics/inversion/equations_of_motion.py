@@ -1,5 +1,7 @@
 """Equations of motion of a whole system in CasADi symbols."""
 
+import casadi as ca
+
 from ..part import Body, Symbols
 
 
@@ -8,8 +10,6 @@ def equations_of_motion(system, z, t, w):
 
     The velocity constraints are taken to hold, so that their multipliers are zero.
     """
-    import casadi as ca
-
     n, m = system.n_q, system.n_constraints
     momentum_rate, velocity, phis, psis, u = ca.SX(n, 1), ca.SX(n, 1), [], [], m
     forces = {}

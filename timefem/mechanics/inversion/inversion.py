@@ -11,7 +11,9 @@ ends e^(r) +- kappa^r e = 0, half of whose modes decay in either direction of ti
 whose modes decay.
 """
 
+import casadi as ca
 import numpy as np
+import scipy
 
 from ..functions.trajectories import derivatives
 from .structure_algorithm import Structure
@@ -52,8 +54,6 @@ class Inversion:
     """
 
     def __init__(self, system, outputs, t, z, duration, both_ends):
-        import casadi as ca
-
         s = Structure(system, outputs, t, z, duration, both_ends)
         self.system, self.outputs, self.actuators = system, outputs, s.actuators
         self.n_forces, self.frequencies = s.n_forces, s.frequencies
@@ -92,11 +92,9 @@ class Inversion:
     def internal_rates(self, t, z, scale):
         """Linearised internal dynamics at a state: a basis N of what the manifold leaves open, in states divided by
         `scale`, shape (n_z, n), and its matrix A with d(N x)/dt = N A x, the trajectories frozen."""
-        from scipy.linalg import null_space
-
         jacobian = self.manifold(t, z)[1] * scale
         jacobian = jacobian / np.maximum(np.linalg.norm(jacobian, axis=1, keepdims=True), 1e-300)
-        tangent = null_space(jacobian, rcond=1e-9)
+        tangent = scipy.linalg.null_space(jacobian, rcond=1e-9)
         w = self.forces(t, z)
         _, by_z, by_w = (np.array(x) for x in self.equations(z, w, t))
         _, rate_z, rate_w = (np.array(x) for x in self.rate(z, w, t))

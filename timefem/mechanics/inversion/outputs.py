@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 
+import casadi as ca
 import numpy as np
 
 from ... import validate
@@ -39,8 +40,6 @@ class Output(ABC):
 
     def evaluate(self, system, z):
         """y at states of shape (..., n_z) -> (...)."""
-        import casadi as ca
-
         z = np.asarray(z, float)
         symbols = [ca.SX.sym("q", b.n_q) for b in self.bodies]
         function = ca.Function("y", symbols, [ca.densify(ca.SX(self.value(*symbols)))])
@@ -76,8 +75,6 @@ class PositionOutput(Output):
         self.name = name or f"{body.name or 'body'} {axis if known else 'position'}"
 
     def value(self, q):
-        import casadi as ca
-
         position, rotation = self.bodies[0].frame(q)
         return ca.dot(ca.DM(self.axis), position + rotation @ ca.DM(self.point))
 
@@ -135,14 +132,10 @@ class AngleOutput(Output):
         self.name = name or f"{body.name or 'body'} angle"
 
     def value(self, q):
-        import casadi as ca
-
         cosine, sine = ca.vertsplit(ca.DM(self.plane) @ (self.bodies[0].frame(q)[1] @ ca.DM(self.direction)))
         return ca.atan2(sine, cosine)
 
     def deviation(self, target, q):
-        import casadi as ca
-
         cosine, sine = ca.vertsplit(ca.DM(self.plane) @ (self.bodies[0].frame(q)[1] @ ca.DM(self.direction)))
         c, s = ca.cos(target), ca.sin(target)
         return ca.atan2(sine * c - cosine * s, cosine * c + sine * s)
@@ -160,8 +153,6 @@ class FormulaOutput(Output):
     """
 
     def __init__(self, formula, bodies, name=None):
-        import casadi as ca
-
         self.bodies = (bodies,) if isinstance(bodies, Body) else tuple(bodies)
         for body in self.bodies:
             if not isinstance(body, Body):

@@ -1,6 +1,8 @@
 """The structure algorithm: how often outputs are differentiated until controls appear in an independent way."""
 
+import casadi as ca
 import numpy as np
+import scipy
 
 from ...errors import InputError
 from ..forces.actuators import control_name
@@ -27,8 +29,6 @@ class Structure:
     """
 
     def __init__(self, system, outputs, t, z, duration, both_ends):
-        import casadi as ca
-
         self.system, self.outputs = system, outputs
         self.duration, self.both_ends = duration, both_ends
         self.actuators = [p for p in system.parts if p.n_controls]
@@ -50,16 +50,12 @@ class Structure:
 
     def along(self, h):
         """Derivative of expressions along the motion, affine in forces and controls."""
-        import casadi as ca
-
         shifted = ca.horzcat(self.y[:, 1:], ca.SX(self.y.size1(), 1))
         variables = ca.vertcat(self.z, self.t, ca.vec(self.y))
         return ca.jtimes(h, variables, ca.vertcat(self.rate, 1, ca.vec(shifted)))
 
     def _plain(self, h):
         """The same expression, short if it is affine."""
-        import casadi as ca
-
         variables = ca.vertcat(self.z, ca.vec(self.y))
         if ca.depends_on(h, self.t):
             return ca.cse(h)
@@ -72,8 +68,6 @@ class Structure:
 
     def _near(self, t, z):
         """The given state, and some near it that the constraints allow, with derivatives of the trajectories."""
-        import casadi as ca
-
         rng = np.random.default_rng(5)
         jets = np.zeros((len(self.outputs), self.most + 1))
         scale = self.system.state_scale
@@ -89,15 +83,11 @@ class Structure:
 
     def _at_samples(self, expression):
         """Values at the samples, shape (n_samples, rows, columns)."""
-        import casadi as ca
-
         function = ca.Function("f", [self.z, self.t, self.y], [ca.densify(expression)])
         return np.array([np.array(function(*sample)) for sample in self._samples])
 
     def _check_controls(self):
         """Refuse controls that move nothing, or repeat others."""
-        import casadi as ca
-
         effect = self._at_samples(ca.jacobian(self.rate, self.w))
         size = np.abs(effect).max()
         for i in range(self.n_controls):
@@ -113,8 +103,6 @@ class Structure:
     # ---- the structure algorithm
 
     def _differentiate(self):
-        import casadi as ca
-
         current = {}
         for i, (output, _) in enumerate(self.outputs):
             q = [self.z[self.system.coordinates(b)] for b in output.bodies]
@@ -136,8 +124,6 @@ class Structure:
 
     def _check_new(self, i, h):
         """Refuse a hidden constraint that others imply: then the controls never appear."""
-        import casadi as ca
-
         name = repr(self.outputs[i][0])
         known = ca.vertcat(self.theta, *(h for hidden in self.hidden for h in hidden))
         gradients = self._at_samples(ca.jacobian(ca.vertcat(known, h), self.z))
@@ -156,8 +142,6 @@ class Structure:
 
     def _accept(self, rates, inputs, matrices, current):
         """Move those of the current outputs to the rows whose controls are independent."""
-        import casadi as ca
-
         while current:
             known = self._at_samples(ca.vertcat(ca.SX(0, self.w.numel()), *matrices))
             worth = {}
@@ -183,8 +167,6 @@ class Structure:
 
     def _damping(self, i, rate):
         """Multiples of the hidden constraints of output i that keep its deviation from growing."""
-        import casadi as ca
-
         hidden, n = self.hidden[i], self.system.n_q
         r, root = len(hidden), np.sqrt(self.system.mass_scale)
         free = ca.substitute(rate, self.w, ca.SX.zeros(self.w.numel()))
@@ -202,8 +184,6 @@ class Structure:
 
     def _freed(self, rate, own, matrices):
         """A derivative without its controls, which are a combination of those of accepted rows."""
-        import casadi as ca
-
         none = ca.SX.zeros(self.w.numel())
         free = ca.substitute(rate, self.w, none)
         values = self._at_samples(own)[:, 0]
@@ -217,9 +197,8 @@ class Structure:
         if len(used) > MOST_COMBINED:
             raise InputError(f"{len(used)} equations have to be combined to find the controls, more than "
                              f"{MOST_COMBINED}: choose coordinates with fewer constraints (GeneralizedSystem)")
-        from scipy.linalg import qr
 
-        chosen = qr(known[0][used], pivoting=True)[2][:len(used)].tolist()
+        chosen = scipy.linalg.qr(known[0][used], pivoting=True)[2][:len(used)].tolist()
         matrix = ca.vertcat(*(matrices[r][:, chosen] for r in used))
         factors = ca.solve(matrix.T, own[:, chosen].T)
         rest = ca.vertcat(*(ca.substitute(self._accepted[r], self.w, none) for r in used))

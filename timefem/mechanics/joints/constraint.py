@@ -1,5 +1,7 @@
 """A constraint given by a formula."""
 
+import casadi as ca
+
 from ...errors import InputError
 from ..formula import call, check_symbols, checked_names, idle_rows
 from ..part import Symbols
@@ -52,8 +54,6 @@ class Constraint(FormulaPart):
         return call(self._formula_title, self.formula, self.n, frames, s.t, s.own)
 
     def _check(self):
-        import casadi as ca
-
         s = Symbols(self)
         phi, q = self.constraints(s), ca.vertcat(*s.q)
         check_symbols(self._formula_title, phi, *s.q, s.t, s.own)

@@ -1,5 +1,7 @@
 """Two points at a fixed distance."""
 
+import casadi as ca
+
 from ... import validate
 from .joint import Joint, gap
 
@@ -43,6 +45,4 @@ class RigidDistance(Joint):
         self._set_numbers(point_a=self.point_a, point_b=self.point_b, length=self.length)
 
     def formula(self, a, b, t, c):
-        import casadi as ca
-
         return [(ca.sumsqr(gap(a, b, c.point_a, c.point_b)) - c.length**2) / 2]

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import casadi as ca
 import numpy as np
 
 from ... import validate
@@ -37,8 +38,6 @@ class Frame(NamedTuple):
 
     @classmethod
     def ground(cls):
-        import casadi as ca
-
         return cls(ca.SX.zeros(3), ca.SX.eye(3), ca.SX(0, 1))
 
     def point(self, x):
@@ -128,8 +127,6 @@ class Joint(Part):
         raise NotImplementedError
 
     def constraints(self, s):
-        import casadi as ca
-
         frames = [Frame.of(body, q) for body, q in zip(self.bodies, s.q)]
         frames += [Frame.ground()] * (2 - len(frames))
         starts = np.cumsum([0, *self._sizes.values()]).tolist()
@@ -157,6 +154,4 @@ def gap(a, b, point_a, point_b, invariant=False):
 
 def products(first, second):
     """Scalar products, pair by pair: list of SX."""
-    import casadi as ca
-
     return [ca.dot(x, y) for x, y in zip(first, second)]

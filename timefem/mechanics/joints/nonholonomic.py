@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+import casadi as ca
+
 from ...errors import InputError
 from ..formula import call, check_symbols, checked_names, idle_rows
 from ..part import Symbols
@@ -33,8 +35,6 @@ class MovingFrame(NamedTuple):
 
     @classmethod
     def of(cls, body, q, rate):
-        import casadi as ca
-
         position, rotation, _ = Frame.of(body, q)
         velocity = None if position is None else ca.jtimes(position, q, rate)
         turning = body.angular_velocity_map(q) @ rate if hasattr(body, "angular_velocity_map") else None
@@ -46,8 +46,6 @@ class MovingFrame(NamedTuple):
 
     def velocity_at(self, arm):
         """Velocity of the point of the body that is at `arm` from its centre of mass, in space axes, shape (3,)."""
-        import casadi as ca
-
         return self.velocity + ca.cross(self.angular_velocity, arm)
 
 
@@ -94,8 +92,6 @@ class NonholonomicConstraint(FormulaPart):
         return call(self._formula_title, self.formula, self.n, frames, s.t, s.own)
 
     def _check(self):
-        import casadi as ca
-
         s = Symbols(self)
         s.velocity = [ca.SX.sym("v", b.n_q) for b in self.bodies]
         form, v = self.velocity_form(s), ca.vertcat(*s.velocity)

@@ -4,6 +4,7 @@ The velocities of the bodies follow it, so that its rate must not jump: it may b
 a cubic `Table` that covers the time span, or a formula.
 """
 
+import casadi as ca
 import numpy as np
 
 from ...errors import InputError
@@ -24,8 +25,6 @@ class _Prescribed(Joint):
 
     def _motion(self, t, c):
         """Values of the functions at the time `t`, list of SX."""
-        import casadi as ca
-
         ends = np.cumsum([0, *(len(f.parameters) for f in self._functions)]).tolist()
         numbers = ca.vertsplit(c.motion, ends)
         return [f.motion(t, *ca.vertsplit(n)) for f, n in zip(self._functions, numbers, strict=True)]
@@ -76,8 +75,6 @@ class PrescribedPosition(_Prescribed):
         self._set_motion("position", self.position, point=self.point)
 
     def formula(self, a, b, t, c):
-        import casadi as ca
-
         return [gap(a, b, c.point, ca.vertcat(*self._motion(t, c)))]
 
 
@@ -125,8 +122,6 @@ class PrescribedAngle(_Prescribed):
         self._set_motion("angle", (self.angle,), d=d, u=u, v=np.cross(axis, u))
 
     def formula(self, a, b, t, c):
-        import casadi as ca
-
         angle, = self._motion(t, c)
         u, v = b.direction(c.u), b.direction(c.v)
         return [ca.dot(a.direction(c.d), ca.sin(angle) * u - ca.cos(angle) * v)]

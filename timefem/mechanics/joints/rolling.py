@@ -1,5 +1,6 @@
 """Nonholonomic constraints of one rigid body: rolling, knife edges, frames that do not twist."""
 
+import casadi as ca
 import numpy as np
 
 from ... import validate
@@ -54,15 +55,11 @@ class _Rolling(_OnBody):
         raise NotImplementedError
 
     def constraints(self, s):
-        import casadi as ca
-
         position, _ = self.bodies[0].frame(s.q[0])
         # the plane minus the body: the multiplier is the force of the plane
         return self._arm(s)[1] - ca.dot(s.own[3:6], position - s.own[:3])
 
     def velocity_form(self, s):
-        import casadi as ca
-
         velocity = self._frame(s).velocity_at(self._arm(s)[0])
         return -ca.vertcat(ca.dot(s.own[6:9], velocity), ca.dot(s.own[9:12], velocity))
 
@@ -120,8 +117,6 @@ class RollingDisc(_Rolling):
         self.own_parameters = np.concatenate([self.own_parameters, unit])
 
     def _arm(self, s):
-        import casadi as ca
-
         normal, axis = s.own[3:6], self._frame(s).direction(s.own[13:])
         down = ca.dot(normal, axis) * axis - normal  # steepest descent in the plane of the disc
         length = ca.sqrt(ca.sumsqr(down))
@@ -155,8 +150,6 @@ class KnifeEdge(_OnBody):
         self.own_parameters = np.concatenate([self.point, unit])
 
     def velocity_form(self, s):
-        import casadi as ca
-
         frame = self._frame(s)
         return -ca.dot(frame.direction(s.own[3:]), frame.velocity_at(frame.direction(s.own[:3])))
 
@@ -190,8 +183,6 @@ class NonTwisting(_OnBody):
         self.own_parameters = np.array([self.a])
 
     def velocity_form(self, s):
-        import casadi as ca
-
         _, rotation = self.bodies[0].frame(s.q[0])
         d1, d2 = rotation[:, 0], rotation[:, 1]
         d1_rate, d2_rate = (ca.jtimes(d, s.q[0], s.velocity[0]) for d in (d1, d2))

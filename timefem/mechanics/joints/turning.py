@@ -1,5 +1,7 @@
 """Joints that hold a point: spherical, revolute, universal, weld."""
 
+import casadi as ca
+
 from ...errors import InputError
 from ..bodies.rigid import RigidBodyBase
 from .joint import Joint, across, gap, products
@@ -148,8 +150,6 @@ def turned(a, b, turn):
 
     d1.e2, d2.e3 and d3.e1 have independent gradients there; d_i axes of a, e_i their places in b.
     """
-    import casadi as ca
-
     d = ca.horzsplit(a.rotation)
     e = [b.direction(column) for column in ca.vertsplit(turn, 3)]
     return products(d, (e[1], e[2], e[0]))

@@ -1,6 +1,7 @@
 """Multipliers that keep the constraints at a state."""
 
 import numpy as np
+import scipy
 
 from ...errors import InputError
 from .redundant_rows import factored, redundant_constraints
@@ -11,21 +12,19 @@ def consistent(system, t, z):
 
     For which d/dt Theta = 0; see `System.consistent_multipliers`.
     """
-    import scipy.sparse as sp
-
     if not system.n_multipliers + system.n_nonholonomic:
         return np.zeros(0)
     grad, jac, rate = system.derivatives(t, z)
     if system.n_nonholonomic:
         a, derivative, drift, drift_rate = system.nonholonomic_derivatives(t, z)
-        none = sp.csr_array((system.n_nonholonomic, system.n_q))
-        jac = sp.vstack([jac, sp.hstack([a, none]), derivative], format="csr")
+        none = scipy.sparse.csr_array((system.n_nonholonomic, system.n_q))
+        jac = scipy.sparse.vstack([jac, scipy.sparse.hstack([a, none]), derivative], format="csr")
         rate = np.concatenate([rate, drift, drift_rate])
     n = system.n_q
-    jac_j = sp.hstack([-jac[:, n:], jac[:, :n]])  # grad Theta J
+    jac_j = scipy.sparse.hstack([-jac[:, n:], jac[:, :n]])  # grad Theta J
     size = np.sqrt(jac.multiply(jac).sum(axis=1))
-    scale = sp.diags_array(1 / np.where(size > 0, size, 1.0))
-    matrix = sp.csc_matrix(scale @ jac_j @ jac.T @ scale)
+    scale = scipy.sparse.diags_array(1 / np.where(size > 0, size, 1.0))
+    matrix = scipy.sparse.csc_matrix(scale @ jac_j @ jac.T @ scale)
     solve, inverse = factored(matrix)
     if not abs(matrix).sum(axis=0).max() * inverse < 1e12:
         names = redundant_constraints(system, t, z)

@@ -1,5 +1,6 @@
 """Redundant constraints left out, and their multipliers shared out."""
 
+import casadi as ca
 import numpy as np
 
 from ...errors import InputError
@@ -57,8 +58,6 @@ class Selected(Part):
         return self._kept(self.part.velocity_constraints(s))
 
     def _kept(self, rows):
-        import casadi as ca
-
         return rows[list(self.rows)] if self.rows else ca.SX(0, 1)  # indexed with no rows it would be of shape (0, 0)
 
     def velocity_form(self, s):

@@ -1,6 +1,7 @@
 """Redundant constraints, found by the rank of their gradients."""
 
 import numpy as np
+import scipy
 
 from ..bodies.rigid import RigidBodyBase
 from ..part import Body
@@ -34,13 +35,11 @@ def redundant_constraints(system, t, z):
 
 def redundant_rows(system, t, z):
     """Numbers of the redundant constraints in `system.constraint_names`, list of int, the last one first."""
-    from scipy.sparse.csgraph import connected_components
-
     gradient, rows = _free_gradient(system, t, z)
     # independent beyond doubt: a sparse factorization spares the dense one below
     if not len(rows) or factored((gradient @ gradient.T).tocsc())[1] < 1e10:
         return []
-    n_parts, part = connected_components(abs(gradient) @ abs(gradient).T, directed=False)
+    n_parts, part = scipy.sparse.csgraph.connected_components(abs(gradient) @ abs(gradient).T, directed=False)
     found = []
     for i in range(n_parts):
         members = np.flatnonzero(part == i)
@@ -54,12 +53,11 @@ def _free_gradient(system, t, z):
 
     Coordinates are weighted with the mass, and whole gradients brought to unit length, so that units do not matter.
     """
-    import scipy.sparse as sp
-
     n, m = system.n_q, system.n_constraints
-    gradient = sp.csr_array(system.derivatives(t, z)[1][:m, :n] @ sp.diags_array(system.mass_scale**-0.5))
+    weights = scipy.sparse.diags_array(system.mass_scale**-0.5)
+    gradient = scipy.sparse.csr_array(system.derivatives(t, z)[1][:m, :n] @ weights)
     size = np.sqrt(gradient.multiply(gradient).sum(axis=1))
-    gradient = sp.csr_array(sp.diags_array(1 / np.where(size > 0, size, 1.0)) @ gradient)
+    gradient = scipy.sparse.csr_array(scipy.sparse.diags_array(1 / np.where(size > 0, size, 1.0)) @ gradient)
     first = np.cumsum([0, *(len(p.constraint_names) for p in system.parts)])
     own = {p: np.arange(a, b) for p, a, b in zip(system.parts, first, first[1:]) if isinstance(p, Body)}
     free, rows = [], []
@@ -70,7 +68,7 @@ def _free_gradient(system, t, z):
             free.append(np.eye(body.n_q))
             rows.extend(own[body])
     rows = np.array([*rows, *np.setdiff1d(np.arange(m), np.concatenate(list(own.values())))], dtype=int)
-    return sp.csr_array(gradient[rows] @ sp.block_diag(free, format="csr")), rows
+    return scipy.sparse.csr_array(gradient[rows] @ scipy.sparse.block_diag(free, format="csr")), rows
 
 
 def null_space(a):
@@ -83,14 +81,13 @@ def factored(matrix):
 
     None and infinity when it is exactly singular.
     """
-    from scipy.sparse.linalg import LinearOperator, onenormest, splu
-
     try:
-        lu = splu(matrix)
+        lu = scipy.sparse.linalg.splu(matrix)
     except RuntimeError:
         return None, np.inf
-    inverse = LinearOperator(matrix.shape, lu.solve, rmatvec=lambda b: lu.solve(b, "T"), dtype=float)
-    return lu.solve, onenormest(inverse)
+    inverse = scipy.sparse.linalg.LinearOperator(matrix.shape, lu.solve, rmatvec=lambda b: lu.solve(b, "T"),
+                                                 dtype=float)
+    return lu.solve, scipy.sparse.linalg.onenormest(inverse)
 
 
 def _dependent(a):
@@ -99,16 +96,14 @@ def _dependent(a):
     The rank comes from QR with column pivoting, which gives the combinations of rows that vanish: columns of N. The
     last rows with which N has full rank (a greedy choice from the end) are those that depend on others before them.
     """
-    from scipy.linalg import qr, solve_triangular
-
     m = len(a)
     if not a.size:  # gradients that are zero
         return list(range(m))
-    r, pivots = qr(a.T, mode="r", pivoting=True)
+    r, pivots = scipy.linalg.qr(a.T, mode="r", pivoting=True)
     diagonal = np.abs(np.diag(r))
     rank = int(np.sum(diagonal > RANK_TOLERANCE))
     combinations = np.zeros((m, m - rank))
-    combinations[pivots[:rank]] = -solve_triangular(r[:rank, :rank], r[:rank, rank:])
+    combinations[pivots[:rank]] = -scipy.linalg.solve_triangular(r[:rank, :rank], r[:rank, rank:])
     combinations[pivots[rank:]] = np.eye(m - rank)
     remaining = np.linalg.qr(combinations)[0]
     chosen = []

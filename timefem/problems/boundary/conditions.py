@@ -1,6 +1,8 @@
 """Conditions at both ends of a time span: collected, counted, and reduced to what the constraints leave open."""
 
+import casadi as ca
 import numpy as np
+import scipy
 
 from ...errors import InputError
 from ...mechanics import CanonicalState, PointMass, Pose
@@ -44,8 +46,6 @@ class BoundaryConditions:
     """
 
     def __init__(self, problem, z0, z1, c):
-        import casadi as ca
-
         self.problem, system = problem, problem.system
         n = system.n_z
         self.symbols = ca.SX.sym("start", n), ca.SX.sym("end", n), ca.SX.sym("c", len(c))
@@ -82,8 +82,6 @@ class BoundaryConditions:
 
     def _asked(self, end, which, body, target):
         """Rows of what is asked of a body."""
-        import casadi as ca
-
         label, rows = self.problem.system.label(body), []
 
         def ask(what, values, wanted):
@@ -150,8 +148,6 @@ class BoundaryConditions:
     # ---- counts
 
     def _reduce(self, y):
-        import casadi as ca
-
         _, jacobian = self._values(y)
         m = len(self._constraint_names())
         own = jacobian[2 * m:]
@@ -176,15 +172,13 @@ class BoundaryConditions:
 
     def _tangent(self, jacobian):
         """Directions that the constraints at both ends allow, columns: of z(t0), z(t1), c."""
-        from scipy.linalg import block_diag, null_space
-
         n, m = self.problem.system.n_z, len(jacobian) // 2
         jacobian = jacobian / np.maximum(np.linalg.norm(jacobian, axis=1, keepdims=True), 1e-300)
         if np.any(jacobian[:, 2 * n:]):
-            return null_space(jacobian, rcond=INDEPENDENT)
-        blocks = [null_space(j, rcond=INDEPENDENT) if m else np.eye(n)
+            return scipy.linalg.null_space(jacobian, rcond=INDEPENDENT)
+        blocks = [scipy.linalg.null_space(j, rcond=INDEPENDENT) if m else np.eye(n)
                   for j in (jacobian[:m, :n], jacobian[m:, n:2 * n])]
-        return block_diag(*blocks, np.eye(len(self._size) - 2 * n))
+        return scipy.linalg.block_diag(*blocks, np.eye(len(self._size) - 2 * n))
 
     def _check_count(self, groups, free, ranks):
         problem, system = self.problem, self.problem.system

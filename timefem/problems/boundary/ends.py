@@ -1,6 +1,8 @@
 """What the ends add to the equations of a boundary-value problem: conditions, unknown forces, tests left out."""
 
+import casadi as ca
 import numpy as np
+import scipy
 
 from ...solvers.equations.ends import EndBlock
 
@@ -15,8 +17,6 @@ def node_places(form, name):
 
 def end_blocks(form):
     """Blocks of the first and the last node; and of each, which dofs are free, and which tests are kept."""
-    import casadi as ca
-
     conditions, c = form.conditions, form.plan.columns
     nodes = [ca.SX.sym(name, c.n_node) for name in ("first", "last")]
     state, constants = node_places(form, "state"), node_places(form, "constants")
@@ -51,8 +51,6 @@ def end_blocks(form):
 
 def _consistent(form, node, at_start):
     """Rows for what the first node holds besides the state: velocities, multipliers."""
-    import casadi as ca
-
     rows, end, n = [], form.conditions.ends[0], form.problem.system.n_q
     if node_places(form, "velocity"):
         rates = ca.vertcat(*(end.rates(b) for b in form.problem.system.bodies))
@@ -76,8 +74,6 @@ def _stationary(form, node, free, kept):
     place of p in the boundary term of the action. The constraints see to the other coordinates. To prescribe these
     too would leave constraints over, whose multipliers would not be determined.
     """
-    import casadi as ca
-
     n, state = form.problem.system.n_q, node_places(form, "state")
     free[0][state[:n]] = kept[0][state[:n]] = False
     across = _mass_times_tangent(form)
@@ -91,8 +87,6 @@ def _stationary(form, node, free, kept):
 
 def _mass_times_tangent(form):
     """M T at the end, shape (n_q, degrees of freedom), with T of unit kinetic energies."""
-    from scipy.linalg import null_space
-
     system, z, t = form.problem.system, form.conditions.z1, form.problem.t_span[1]
     n, m = system.n_q, system.n_constraints
     unit = np.concatenate([np.tile(z[:n], (n, 1)), np.eye(n)], axis=1)
@@ -100,4 +94,4 @@ def _mass_times_tangent(form):
     root = np.linalg.cholesky((mass + mass.T) / 2)
     gradient = np.linalg.solve(root, system.derivatives(t, z)[1][:m, :n].toarray().T).T
     gradient /= np.maximum(np.linalg.norm(gradient, axis=1, keepdims=True), 1e-300)
-    return root @ (null_space(gradient, rcond=1e-8) if m else np.eye(n))
+    return root @ (scipy.linalg.null_space(gradient, rcond=1e-8) if m else np.eye(n))

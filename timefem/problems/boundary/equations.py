@@ -1,5 +1,6 @@
 """From a boundary-value problem and a time element to a square system on a chain of elements."""
 
+import casadi as ca
 import numpy as np
 
 from ...assembly import Scaling
@@ -38,8 +39,6 @@ class BoundaryForm:
     """
 
     def __init__(self, conditions, element, variational=None):
-        import casadi as ca
-
         problem = conditions.problem
         self.conditions, self.problem, self.element = conditions, problem, element
         self.symmetric = variational is not False and isinstance(element, BubnovGalerkin) \

@@ -1,6 +1,7 @@
 """A motion between two configurations to start from: bodies move straight and turn steadily, joints are kept."""
 
 import numpy as np
+import scipy
 
 from ...errors import InputError
 from ...mechanics import CanonicalState
@@ -27,8 +28,6 @@ def interpolation(problem, turns=0, axis=None):
     callable
         For times of shape (n,), states (n, n_z).
     """
-    from scipy.interpolate import CubicSpline
-
     system, conditions = problem.system, problem.conditions_at_ends
     n, (t0, t1) = system.n_q, problem.t_span
     s = np.linspace(0, 1, SAMPLES * (1 + abs(turns)) + 1)
@@ -39,7 +38,7 @@ def interpolation(problem, turns=0, axis=None):
     times = t0 + (t1 - t0) * s
     if system.n_constraints > sum(len(b.constraint_names) for b in system.bodies):
         q = _on_constraints(system, times, q)
-    spline = CubicSpline(times, q)
+    spline = scipy.interpolate.CubicSpline(times, q)
 
     def states(t):
         q, v = spline(t), spline(t, 1)

@@ -1,5 +1,7 @@
 """Boundary-value problems."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ... import validate
@@ -222,8 +224,6 @@ def _fill(body, q, target):
 
 
 def _replaced(target, **values):
-    from dataclasses import replace
-
     return replace(target, **values)
 
 

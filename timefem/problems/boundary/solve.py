@@ -4,6 +4,7 @@
 
 from ...assembly import TimeMesh
 from ...errors import InputError
+from ..refinement.loop import solve_refined
 from .errors import BoundaryErrors
 from .solver import BoundarySolver
 
@@ -21,7 +22,6 @@ def solve_boundary(problem, element, n_elements=None, mesh=None, *, tolerance=No
     if tolerance is None:
         mesh = TimeMesh.uniform(problem.t_span, n_elements, through=problem.system.kinks) if mesh is None else mesh
         return solve_on(element, mesh, guess)
-    from ..refinement.loop import solve_refined
 
     return solve_refined(lambda element, mesh, last: solve_on(element, mesh, guess if last is None else last),
                          BoundaryErrors, problem, element, tolerance, n_elements, mesh, progress)

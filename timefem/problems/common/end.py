@@ -1,5 +1,7 @@
 """One end of the time span in symbols: what conditions by formulas are written in."""
 
+import casadi as ca
+
 from ...errors import InputError
 from ...mechanics import RigidBodyBase
 from ...mechanics.point_functions import pointwise
@@ -43,8 +45,6 @@ class End:
 
     def velocity(self, body):
         """Velocity of the centre of mass in space, SX (3,)."""
-        import casadi as ca
-
         return ca.jtimes(self.position(body), self.q(body), self.rates(body))
 
     def angular_velocity(self, body, frame="body"):
@@ -61,8 +61,6 @@ class End:
 
     def constraints(self):
         """Constraints on both levels and nonholonomic ones, SX (n_multipliers + n_nonholonomic,)."""
-        import casadi as ca
-
         both = [ca.vertsplit(f(*a)) for f, a in self._functions("theta")]
         rolling = [f(*a) for f, a in self._functions("velocity form")]
         halves = [row for half in (0, 1) for rows in both for row in rows[half * len(rows) // 2:][:len(rows) // 2]]
@@ -70,8 +68,6 @@ class End:
 
     def gradient(self):
         """grad H - (Q, 0), SX (n_z,)."""
-        import casadi as ca
-
         total = ca.SX.zeros(self.system.n_z)
         for (function, arguments), place in zip(self._functions("derivatives"), self._places(), strict=True):
             for i, value in zip(place, ca.vertsplit(function(*arguments)[:len(place)]), strict=True):
@@ -91,8 +87,6 @@ class End:
             yield [*q, *(n + i for i in q)]
 
     def _functions(self, name):
-        import casadi as ca
-
         for part, place in zip(self.system.parts, self._places(), strict=True):
             numbers = ca.SX(part.parameters)
             for i, symbol in self._numbers.get(part, {}).items():

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from ... import validate
@@ -70,7 +71,5 @@ def _partial(name, value, n):
 
 def body_velocity(body, q, p):
     """Velocities qdot = dH/dp of a body, SX."""
-    import casadi as ca
-
     s = Symbols(body)
     return ca.Function("velocity", [s.q[0], s.p[0], s.own], [s.velocity[0]])(q, p, body.own_parameters)

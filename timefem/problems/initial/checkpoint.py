@@ -14,6 +14,7 @@ import time
 import warnings
 from pathlib import Path
 
+import h5py
 import numpy as np
 
 from ... import validate
@@ -169,8 +170,6 @@ class Recorder:
                 return
 
     def _write_own(self, path, create, n_solved, n_stored, parts, window):
-        import h5py
-
         node, n_local = self.identity.node, self.identity.n_local
         with h5py.File(path, "w" if create else "r+") as file:
             if create:
@@ -205,8 +204,6 @@ class Checkpoint:
     """
 
     def __init__(self, path):
-        import h5py
-
         self.path = path
         try:
             with h5py.File(path, "r") as file:
@@ -228,8 +225,6 @@ class Checkpoint:
 
     def blocks(self, start, stop):
         """Dofs [left node | interior | right node] of elements start, ..., stop - 1, shape (n, n_local)."""
-        import h5py
-
         with h5py.File(self.path, "r") as file:
             return file["dofs"][start:stop]
 

@@ -1,6 +1,7 @@
 """Consistent initial states: assembly of a mechanism from approximate positions, and projection of its velocities."""
 
 import numpy as np
+import scipy
 
 from ... import validate
 from ...errors import InputError
@@ -120,9 +121,9 @@ def factor_spd(matrix, backend=None):
         except ImportError:
             if backend:
                 raise
-    from scipy.sparse.linalg import splu
 
-    return splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.1, options={"SymmetricMode": True}).solve
+    return scipy.sparse.linalg.splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.1,
+                                    options={"SymmetricMode": True}).solve
 
 
 def _assembled(system, t, q, moves):
@@ -194,8 +195,6 @@ def _momenta(body, q, value, start):
 
 def _projected(system, t, q, p, moves):
     """Momenta whose velocities hold the constraints: the impulses of the constraints, `dp = -G^T mu`, see to it."""
-    import scipy.sparse as sp
-
     m, n = system.n_constraints, system.n_q
     names = system.constraint_names + system.nonholonomic_names
     if not names:
@@ -205,7 +204,7 @@ def _projected(system, t, q, p, moves):
     gradient, rate, mobility = jacobian[:m, :n], rate[:m], _inverse_mass(system, t, q)
     if system.n_nonholonomic:
         matrix, _, drift, _ = system.nonholonomic_derivatives(t, z)
-        gradient, rate = sp.vstack([gradient, matrix], format="csr"), np.concatenate([rate, drift])
+        gradient, rate = scipy.sparse.vstack([gradient, matrix], format="csr"), np.concatenate([rate, drift])
     free = gradient * moves
     gram, scale = _unit_diagonal(free @ mobility @ free.T)
     best, previous = p, np.inf
@@ -229,27 +228,21 @@ def _projected(system, t, q, p, moves):
 
 def _inverse_mass(system, t, q):
     """Inverse mass matrix at `q`, sparse (n_q, n_q), one block per body: velocities are linear in momenta."""
-    import scipy.sparse as sp
-
     places = [system.coordinates(b) for b in system.bodies]
     z = np.zeros((max(b.n_q for b in system.bodies), system.n_z))
     z[:, :system.n_q] = q
     for i in range(len(z)):
         z[i, [system.n_q + s.start + i for s in places if s.start + i < s.stop]] = 1.0
     columns = system.velocity(t, z)
-    return sp.block_diag([columns[:s.stop - s.start, s].T for s in places], format="csr")
+    return scipy.sparse.block_diag([columns[:s.stop - s.start, s].T for s in places], format="csr")
 
 
 def _unit_diagonal(gram):
     """The matrix scaled to a diagonal of ones (rows that are zero stay so), and the scale."""
-    import scipy.sparse as sp
-
     diagonal = gram.diagonal()
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    return sp.diags_array(scale) @ gram @ sp.diags_array(scale), scale
+    return scipy.sparse.diags_array(scale) @ gram @ scipy.sparse.diags_array(scale), scale
 
 
 def _solve(gram, scale, shift, b):
-    import scipy.sparse as sp
-
-    return scale * factor_spd(gram + sp.diags_array(np.broadcast_to(shift, len(scale))))(scale * b)
+    return scale * factor_spd(gram + scipy.sparse.diags_array(np.broadcast_to(shift, len(scale))))(scale * b)

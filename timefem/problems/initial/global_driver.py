@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...progress import progress
+from ...solvers.equations.distributed import DistributedChainSystem
 from ...solvers.equations.outcome import Outcome
 from ...solvers.equations.system import ChainSystem
 from ...solvers.nonlinear.newton import newton
@@ -13,7 +14,6 @@ def make_chain(job, mesh):
     """The system of a mesh: shared among the ranks of the job, if it has some."""
     if job.comm is None:
         return ChainSystem(job.plan, mesh, job.scale, job.backend, job.options)
-    from ...solvers.equations.distributed import DistributedChainSystem
 
     return DistributedChainSystem(job.plan, mesh, job.scale, job.comm, job.options)
 

@@ -10,17 +10,18 @@ from ...parallel import own_world
 from ...solution import Solution
 from ...solution.output.atomic_write import check_writable
 from ...solution.slab_solution import SlabSolution
+from ...solvers.march.step_control import StepControl
+from ...solvers.march.to_tolerance import solve_adaptively
 from ...solvers.nonlinear.newton import Newton
 from ..common.checks import check_newton, checked_mesh
 from .checkpoint import EVERY, parse_every
+from .drivers import DRIVERS, run_driver
 
 
 def solve_initial(problem, element, n_elements, mesh=None, *, tolerance=None, driver=None, window=None, backend=None,
                   guess=None, newton=None, scaling="full", method=None, petsc_options=None, progress=None, gather=None,
                   checkpoint=None, checkpoint_every=None, restart=None):
     """Solve an initial-value problem; `solve` calls this, see there for the arguments."""
-    from .drivers import DRIVERS, run_driver
-
     if tolerance is not None:
         unused = {"n_elements": n_elements, "mesh": mesh, "window": window, "backend": backend, "guess": guess,
                   "method": method, "petsc_options": petsc_options, "gather": gather, "checkpoint": checkpoint,
@@ -71,9 +72,6 @@ def solve_initial(problem, element, n_elements, mesh=None, *, tolerance=None, dr
 
 
 def _solve_to_tolerance(problem, element, tolerance, newton, scaling, progress):
-    from ...solvers.march.step_control import StepControl
-    from ...solvers.march.to_tolerance import solve_adaptively
-
     check_newton(newton)
     if not element.can_march:
         raise InputError(f"{element!r} couples its elements and cannot be marched to a tolerance; give n_elements")

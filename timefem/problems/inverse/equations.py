@@ -2,7 +2,9 @@
 
 import time
 
+import casadi as ca
 import numpy as np
+import scipy
 
 from ...assembly import Scaling
 from ...elements import MixedGalerkin
@@ -72,8 +74,6 @@ def end_blocks(problem, plan):
     lower half at the start and the lower half at the end, as for interpolation by Hermite; and those of the internal
     dynamics. Without a state at the end everything is asked for at the start.
     """
-    import casadi as ca
-
     blocks = []
     for first in (True, False):
         node, t = ca.SX.sym("node", plan.columns.n_node), problem.t_span[0 if first else 1]
@@ -118,8 +118,6 @@ def few_times(mesh):
 
 def fitted_motion(problem, mesh):
     """The way from start to end, moved to where the trajectories want it: a function of the time."""
-    from scipy.interpolate import CubicSpline
-
     t0, t1 = problem.t_span
     times = few_times(mesh)
     x = (times - t0) / (t1 - t0)
@@ -128,4 +126,4 @@ def fitted_motion(problem, mesh):
     for i, t in enumerate(times):
         out[i] = problem.fitted(t, way[i] + offset)
         offset = out[i] - way[i]
-    return CubicSpline(times, out)
+    return scipy.interpolate.CubicSpline(times, out)

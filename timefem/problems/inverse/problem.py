@@ -1,6 +1,7 @@
 """Inverse dynamics: which controls keep outputs of a system on given trajectories."""
 
 import numpy as np
+import scipy
 
 from ...errors import InputError
 from ...mechanics import Actuator, System
@@ -196,13 +197,11 @@ class InverseDynamics:
 
 def _left_space(tangent, matrix, n, sign):
     """Rows that pick the n modes with the largest real parts (sign 1) or smallest (-1), in scaled states."""
-    from scipy.linalg import schur
-
     if not n:
         return np.zeros((0, len(tangent)))
     parts = np.sort(sign * np.linalg.eigvals(matrix).real)[::-1]
     limit = -np.inf if n == len(parts) else (parts[n - 1] + parts[n]) / 2
-    _, vectors, found = schur(matrix.T, output="complex", sort=lambda x: sign * x.real > limit)
+    _, vectors, found = scipy.linalg.schur(matrix.T, output="complex", sort=lambda x: sign * x.real > limit)
     space = vectors[:, :found]
     basis = np.linalg.svd(np.hstack([space.real, space.imag]))[0][:, :n]  # real, of the same space
     return basis.T @ tangent.T

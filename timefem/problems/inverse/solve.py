@@ -4,6 +4,7 @@ from ... import validate
 from ...assembly import TimeMesh
 from ...errors import InputError
 from ...solution import Solution
+from ..refinement.loop import solve_refined
 from .equations import solve_inverse
 from .errors import InverseErrors
 
@@ -26,8 +27,6 @@ def solve_inverse_dynamics(problem, element, n_elements=None, mesh=None, *, tole
     settings = {"backend": backend or "chain", "options": petsc_options, "settings": newton, "scaling": scaling,
                 "show": progress}
     if tolerance is not None:
-        from ..refinement.loop import solve_refined
-
         return solve_refined(
             lambda element, mesh, last: _solve_on(problem, element, mesh, guess if last is None else last, settings),
             InverseErrors, problem, element, tolerance, n_elements, mesh, progress)

@@ -1,6 +1,7 @@
 """Whether the actuators can move what an optimal control problem asks for, at its guess."""
 
 import numpy as np
+import scipy
 
 from ...errors import InputError
 
@@ -20,8 +21,6 @@ def check_reach(chain, x):
     InputError
         Names the control, or a condition; also when there are fewer controls on the mesh than conditions.
     """
-    from scipy.sparse.linalg import splu
-
     problem = chain.problem
     chain.evaluate(chain.with_costates(x, 0))
     matrix = chain.matrix().tocsr()
@@ -39,7 +38,7 @@ def check_reach(chain, x):
     motion = np.flatnonzero(~chain.dual & ~is_input)
     equations = np.flatnonzero(chain.dual)[:np.count_nonzero(chain.dual) - n_end]
     try:
-        lu = splu(matrix[equations][:, motion].tocsc())
+        lu = scipy.sparse.linalg.splu(matrix[equations][:, motion].tocsc())
     except RuntimeError:  # the motion itself is not determined: Newton's method will tell
         return
     by_inputs = matrix[equations][:, inputs].tocsc()

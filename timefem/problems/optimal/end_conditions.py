@@ -1,6 +1,8 @@
 """Conditions at the end of an optimal control problem, reduced to what the constraints leave open."""
 
+import casadi as ca
 import numpy as np
+import scipy
 
 from ...errors import InputError
 from ...mechanics import CanonicalState, Coordinates, GeneralizedBody, PointMass, Pose, RigidBodyBase
@@ -49,8 +51,6 @@ class EndConditions:
     """
 
     def __init__(self, system, targets, formula, at_end, t, z, numbers=()):
-        import casadi as ca
-
         self.system, self.names, self.numbers = system, [], np.asarray(numbers, float)
         symbols = z_symbol, c = ca.SX.sym("z", system.n_z), ca.SX.sym("numbers", len(self.numbers))
         rows, z = [], z.copy()
@@ -108,8 +108,6 @@ class EndConditions:
 
     def _of_body(self, body, target, z_symbol, z):
         """Rows of a body; its part of `z` is set to the target where that is plain."""
-        import casadi as ca
-
         label, n, s = self.system.label(body), self.system.n_q, self.system.coordinates(body)
         q, p = z_symbol[s], z_symbol[n + s.start:n + s.stop]
         v = body_velocity(body, q, p)
@@ -197,13 +195,11 @@ class EndConditions:
         return z, numbers, f"{names[worst]} stays violated by {abs(values[worst]):.3g}"
 
     def _reduce(self, t):
-        from scipy.linalg import null_space
-
         _, jacobian, by_numbers = self._values(self.state, t, self.numbers)
         m = len(jacobian) - len(self.names)
         constraints, own = jacobian[:m], np.hstack([jacobian[m:], by_numbers[m:]])
         norm = np.maximum(np.linalg.norm(constraints, axis=1, keepdims=True), 1e-300)
-        tangent = null_space(constraints / norm, rcond=INDEPENDENT) if m else np.eye(len(self._size))
+        tangent = scipy.linalg.null_space(constraints / norm, rcond=INDEPENDENT) if m else np.eye(len(self._size))
         self.freedom = tangent.shape[1]
         weight = 1 / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-300)
         u, s, _ = np.linalg.svd(weight * np.hstack([own[:, :len(tangent)] @ tangent, own[:, len(tangent):]]),
@@ -216,8 +212,6 @@ class EndConditions:
 
     def __call__(self, z, numbers):
         """The conditions that are kept, in CasADi symbols."""
-        import casadi as ca
-
         if not len(self.combinations):
             return ca.SX(0, 1)
         return ca.sparsify(ca.DM(self.combinations)) @ self.function(z, numbers)

@@ -2,8 +2,9 @@
 
 from functools import cached_property
 
+import casadi as ca
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from ...assembly import Assembler
 from ...elements.augmented.optimality import Functional
@@ -66,7 +67,7 @@ class _OptimalityRows:
     def matrix(self):
         """The tangent of the last evaluation, CSR."""
         p = self.pattern
-        return sp.csr_matrix((self.data, p.indices, p.indptr), shape=(p.n_rows, p.n_columns))
+        return scipy.sparse.csr_matrix((self.data, p.indices, p.indptr), shape=(p.n_rows, p.n_columns))
 
     @cached_property
     def _functional(self):
@@ -77,8 +78,6 @@ class _OptimalityRows:
 
     @cached_property
     def _end_cost(self):
-        import casadi as ca
-
         z, numbers = ca.SX.sym("z", self.plan.system.n_z), ca.SX.sym("numbers", len(self.problem.guesses))
         return ca.Function("end_cost", [z, numbers], [self.problem.terminal(z, numbers)])
 
@@ -173,8 +172,6 @@ def units(problem):
 
 def _end_block(problem, plan):
     """Conditions at the end with their costates, and the gradient of end cost and conditions by the node."""
-    import casadi as ca
-
     node = ca.SX.sym("node", plan.columns.n_node)
     places = _constants(plan)
     numbers = (node[places] if places else ca.SX(0, 1)) * units(problem)

@@ -15,6 +15,7 @@ from ...mechanics.unknown_numbers import with_constants
 from ...parallel import own_world
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
+from ...solvers.nonlinear.ipopt import solve_bounded
 from ...solvers.nonlinear.newton import Newton
 from ...solvers.nonlinear.saddle import solve_minimum, solve_saddle
 from .controllability import check_reach
@@ -76,8 +77,6 @@ def solve_optimal(problem, element, mesh, *, backend="chain", options=None, gues
             chain = OptimalChain(problem, plan, level, scale, backend, options, hold)
         with progress(f"optimal control, {level.n_elements} elements", settings.max_iterations, show) as bar:
             if problem.bounded:
-                from ...solvers.nonlinear.ipopt import solve_bounded
-
                 x, status, n = solve_bounded(OptimalProgram(chain, x, bar.advance), limit)
             else:
                 x, status = (solve_saddle if fine else solve_minimum)(chain, chain.take(x), settings, bar.iteration)

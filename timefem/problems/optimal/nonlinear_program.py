@@ -1,5 +1,6 @@
 """Optimal control as a nonlinear program in scaled changes of the unknowns."""
 
+import casadi as ca
 import numpy as np
 
 from ...solvers.nonlinear.ipopt import callback
@@ -110,8 +111,6 @@ class OptimalProgram:
 
     def callbacks(self):
         """CasADi functions of the program, by the names that `nlpsol` gives them."""
-        import casadi as ca
-
         scalar, none = ca.Sparsity.dense(1, 1), ca.Sparsity(0, 0)
         v, rows = ca.Sparsity.dense(self.n, 1), ca.Sparsity.dense(self.n_rows, 1)
         at = [v, none]
@@ -144,8 +143,6 @@ class OptimalProgram:
 
 def _pattern(n_rows, n_columns, places):
     """CasADi sparsity of entries (rows, columns) with repetitions, and the slot of each."""
-    import casadi as ca
-
     rows, columns = (np.concatenate(x).astype(np.int64) for x in zip(*places, strict=True))
     keys, slots = np.unique(columns * n_rows + rows, return_inverse=True)
     columns, rows = np.divmod(keys, n_rows)

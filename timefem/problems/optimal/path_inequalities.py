@@ -1,5 +1,6 @@
 """Path inequalities at the nodes of the state, with their derivatives by the unknowns of the chain."""
 
+import casadi as ca
 import numpy as np
 
 from .equations import units
@@ -16,8 +17,6 @@ class PathRows:
     """
 
     def __init__(self, chain):
-        import casadi as ca
-
         self.chain, problem, plan = chain, chain.problem, chain.plan
         element, n_z, n_u = plan.element, plan.system.n_z, problem.n_controls
         z, u, c = ca.SX.sym("z", n_z), ca.SX.sym("u", n_u), ca.SX.sym("c", len(problem.guesses))
@@ -100,6 +99,4 @@ class PathRows:
 
 
 def _nonzeros(matrix):
-    import casadi as ca
-
     return ca.vertcat(ca.SX(0, 1), *matrix.nonzeros())

@@ -1,5 +1,6 @@
 """Optimal control problems."""
 
+import casadi as ca
 import numpy as np
 
 from ... import validate
@@ -109,8 +110,6 @@ class OptimalControl:
 
     def _at_end(self, z, numbers):
         """The arguments of formulas of the end, in the symbols of the state there and of the unknown numbers."""
-        import casadi as ca
-
         unknowns = dict(zip(self.unknown_names, ca.vertsplit(numbers) if numbers.numel() else [], strict=True))
         t = self.t_span[0] + unknowns["duration"] if self.free_time else ca.SX(self.t_span[1])
         return self._end(z, t, unknowns), unknowns
@@ -123,8 +122,6 @@ class OptimalControl:
 
     def terminal(self, z, numbers):
         """The end cost in CasADi symbols."""
-        import casadi as ca
-
         return ca.SX(0) if self.end_cost is None else call("end_cost", self.end_cost, 1, *self._at_end(z, numbers))
 
     def path_values(self, z, u, t, numbers):
@@ -132,8 +129,6 @@ class OptimalControl:
         return call_vector("path", self.path, self._end(z, t, self._at_end(z, numbers)[1]), u)
 
     def _check_formulas(self):
-        import casadi as ca
-
         z, c = ca.SX.sym("z", self.system.n_z), ca.SX.sym("numbers", len(self.guesses))
         check_symbols("end_cost", self.terminal(z, c), z, c)
         if self.path is not None:

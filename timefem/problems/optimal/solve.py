@@ -7,6 +7,7 @@ from ...elements.augmented.constants import with_carrier
 from ...errors import InputError
 from ...mechanics.unknown_numbers import with_numbers
 from ...solution import Solution
+from ..refinement.loop import solve_refined
 from .errors import BoundedErrors, OptimalErrors
 from .mesh_sequence import solve_optimal
 
@@ -33,7 +34,6 @@ def solve_optimal_control(problem, element, n_elements=None, mesh=None, *, toler
         if not isinstance(element, MixedGalerkin):
             raise InputError(f"tolerance is given, but the costates of {element!r}, which tell its error, do not "
                              "converge; take MixedGalerkin, or give n_elements")
-        from ..refinement.loop import solve_refined
 
         return solve_refined(
             lambda element, mesh, last: _solve_on(problem, element, mesh, guess if last is None else last, settings),

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import scipy
 
 from ..output.atomic_write import check_writable, replacing
 from .scene import make_scene
@@ -61,9 +62,7 @@ def _plain(scene):
 
 def quaternions(rotation):
     """Unit quaternions, scalar first, of rotation matrices (n, 3, 3), with signs that do not jump."""
-    from scipy.spatial.transform import Rotation
-
-    q = np.roll(Rotation.from_matrix(rotation).as_quat(), 1, axis=1)
+    q = np.roll(scipy.spatial.transform.Rotation.from_matrix(rotation).as_quat(), 1, axis=1)
     turns = np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)
     return q * np.concatenate([[1.0], np.cumprod(turns)])[:, None]
 

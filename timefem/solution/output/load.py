@@ -2,6 +2,8 @@
 
 import json
 
+import h5py
+
 from ... import elements
 from ...elements.augmented import derived
 from ...errors import InputError
@@ -24,8 +26,6 @@ def load(path):
     InputError
         When there is no such file, it is not a complete timefem file, or it names unknown parts or elements.
     """
-    import h5py
-
     try:
         with h5py.File(path, "r") as file:
             if file.attrs.get("format") != FORMAT:

@@ -3,6 +3,8 @@
 import dataclasses
 import json
 
+import h5py
+
 from ... import elements
 from ...elements.augmented import derived
 from ...errors import InputError
@@ -30,8 +32,6 @@ def save(solution, path):
     InputError
         When the path cannot be written, or the system or element cannot be described.
     """
-    import h5py
-
     with replacing(path) as temporary, h5py.File(temporary, "w") as file:
         create(file, solution, len(solution.t) - 1, solution.t[0], solution.z[0])
         fill(file, solution, 0)

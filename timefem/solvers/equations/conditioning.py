@@ -3,9 +3,11 @@
 import warnings
 
 import numpy as np
+import scipy
 
 from ...assembly import Scaling
 from ...errors import IllConditioned
+from ..linear.norms import product_of_magnitudes
 
 WARN_ABOVE = 1e-6  # estimated relative forward error
 EPS = np.finfo(float).eps
@@ -61,10 +63,6 @@ def forward_error(chain, x, sizes=None):
     int
         Number of a free column.
     """
-    from scipy.sparse.linalg import LinearOperator, onenormest
-
-    from ..linear.norms import product_of_magnitudes
-
     columns, lu, n = chain.assembler.pattern.column_index, chain.linear.lu, chain.n_unknowns
     own = chain.assembler.column_scale[columns]
     scaled = np.abs(x[columns] / own)
@@ -81,8 +79,8 @@ def forward_error(chain, x, sizes=None):
     def plain(b):
         return weight * lu.solve(rounding * b.ravel())
 
-    bound, direction = onenormest(LinearOperator((n, n), transposed, rmatvec=plain, dtype=float), t=1, itmax=2,
-                                  compute_v=True)
+    inverse = scipy.sparse.linalg.LinearOperator((n, n), transposed, rmatvec=plain, dtype=float)
+    bound, direction = scipy.sparse.linalg.onenormest(inverse, t=1, itmax=2, compute_v=True)
     return float(EPS * bound / (scaled * weight).max()), int(np.argmax(np.abs(direction)))
 
 

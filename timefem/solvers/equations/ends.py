@@ -1,5 +1,6 @@
 """Unknowns and rows at one end of the time span."""
 
+import casadi as ca
 import numpy as np
 
 
@@ -21,8 +22,6 @@ class EndBlock:
     """
 
     def __init__(self, node, unknowns, rows, node_rows=None, sizes=None, weights=None):
-        import casadi as ca
-
         self.n_unknowns, self.n_rows = unknowns.numel(), rows.numel()
         node_rows = ca.SX(0, 1) if node_rows is None else node_rows
         self.n_node_rows = node_rows.numel()
@@ -34,8 +33,6 @@ class EndBlock:
     @classmethod
     def none(cls, n_node):
         """A block that adds nothing."""
-        import casadi as ca
-
         return cls(ca.SX.sym("node", n_node), ca.SX(0, 1), ca.SX(0, 1))
 
     def __call__(self, x):

@@ -1,5 +1,6 @@
 """The system with ends, serial or distributed."""
 
+from .distributed import DistributedChainSystem
 from .system_with_ends import BoundarySystem
 
 
@@ -7,6 +8,5 @@ def make_boundary_system(plan, mesh, scaling, free, kept, blocks, backend="chain
     """A `BoundarySystem`, shared among the ranks of `comm` where there is an element for each."""
     if comm is None or comm.size > mesh.n_elements:
         return BoundarySystem(plan, mesh, scaling, free, kept, *blocks, backend, options)
-    from .distributed import DistributedChainSystem
 
     return DistributedChainSystem(plan, mesh, scaling, comm, options, free, kept, blocks)

@@ -4,16 +4,18 @@ import importlib.util
 from abc import ABC, abstractmethod
 
 import numpy as np
+import scipy
 
 from ... import validate
 from ...errors import MissingBackend, SolveError
+from .norms import infinity_norm
 
 # name -> module (class LinearSolver there), modules needed, how to install them
 BACKENDS = {
-    "chain": ("chain", (), ""),
+    "chain": ("time_chain.solver", (), ""),
     "superlu": ("superlu", (), ""),
-    "petsc": ("petsc", ("petsc4py", "mpi4py"), "make env, or pip install 'timefem[parallel]'"),
-    "sksparse": ("sksparse", ("sksparse",), "make env, or pip install 'timefem[sparse]'"),
+    "petsc": ("petsc.solver", ("petsc4py", "mpi4py"), "make env, or pip install 'timefem[parallel]'"),
+    "sksparse": ("cholmod", ("sksparse",), "make env, or pip install 'timefem[sparse]'"),
 }
 
 METHODS = {  # of the backend "petsc": options of PETSc
@@ -89,13 +91,9 @@ class LinearSolver(ABC):
 
     def factor(self, data):
         """Factor the matrix with the given CSR values."""
-        import scipy.sparse as sp
-
-        from .norms import infinity_norm
-
         if not hasattr(self, "matrix"):
             n = len(self.pattern.indptr) - 1
-            self.matrix = sp.csr_matrix((data, self.pattern.indices, self.pattern.indptr), shape=(n, n))
+            self.matrix = scipy.sparse.csr_matrix((data, self.pattern.indices, self.pattern.indptr), shape=(n, n))
         self.matrix.data = data
         self._norm = infinity_norm(self.pattern.indptr, data)
         self._factor(self.matrix)

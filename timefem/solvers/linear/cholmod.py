@@ -1,8 +1,7 @@
 """CHOLMOD, from scikit-sparse, on the normal equations."""
 
 import numpy as np
-import scipy.sparse as sp
-import scipy.sparse.linalg as spla
+import scipy
 
 from ...errors import SolveError
 from .base import LinearSolver
@@ -22,7 +21,7 @@ class Solver(LinearSolver):
         from sksparse.cholmod import CholmodError, cholesky
 
         self.rows = 1 / np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-        self.scaled = sp.diags(self.rows) @ matrix
+        self.scaled = scipy.sparse.diags(self.rows) @ matrix
         normal = (self.scaled.T @ self.scaled).tocsc()
         try:
             self.cholesky = cholesky(normal)
@@ -30,8 +29,9 @@ class Solver(LinearSolver):
             raise SolveError("backend 'sksparse': the normal equations are not positive definite to working "
                              "precision (their condition is that of the tangent squared); use backend 'chain'"
                              ) from error
-        inverse = spla.LinearOperator(normal.shape, matvec=self.cholesky, rmatvec=self.cholesky, dtype=float)
-        condition = spla.onenormest(inverse) * abs(normal).sum(axis=0).max()
+        inverse = scipy.sparse.linalg.LinearOperator(normal.shape, matvec=self.cholesky, rmatvec=self.cholesky,
+                                                     dtype=float)
+        condition = scipy.sparse.linalg.onenormest(inverse) * abs(normal).sum(axis=0).max()
         if condition > CONDITION_LIMIT:
             raise SolveError(f"backend 'sksparse': the normal equations have condition {condition:.1e}, so that no "
                              "digits would be left; use backend 'chain', or shorter windows")

@@ -1,6 +1,6 @@
 """SuperLU, from SciPy."""
 
-import scipy.sparse.linalg as spla
+import scipy
 
 from ...errors import SingularMatrix
 from .base import LinearSolver
@@ -13,7 +13,7 @@ class Solver(LinearSolver):
 
     def _factor(self, matrix):
         try:
-            self.lu = spla.splu(matrix.tocsc(), permc_spec="NATURAL")
+            self.lu = scipy.sparse.linalg.splu(matrix.tocsc(), permc_spec="NATURAL")
         except RuntimeError as error:
             raise SingularMatrix(f"backend 'superlu': {error}") from error
 

@@ -8,6 +8,8 @@ from ...assembly import Scaling
 from ...elements.evaluation.points_in_lanes import step_plan
 from ...status import Status
 from ..linear.element.dense import dense_order
+from ..linear.element.sparse import FULL, enlarged, sparse_lu
+from .loop import march_elements
 
 SPARSE_FROM = 130  # unknowns of an element from which on a sparse tangent is faster: 90 to 150 were measured for chains
 NO_ORDER = dense_order(np.zeros(0, int), np.zeros(0, int), 0)[0]
@@ -50,9 +52,6 @@ def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None
     iterations : ndarray of int
         Of the elements solved here.
     """
-    from ..linear.element.sparse import FULL, enlarged
-    from .loop import march_elements
-
     loop = LoopArrays.of(plan, scaling) if loop is None else loop
     n_node, lu = loop.n_node, loop.lu
     x = np.zeros(n_node + mesh.n_elements * plan.columns.step) if x is None else x
@@ -131,7 +130,6 @@ def _matrix(plan, n):
     if n < SPARSE_FROM:
         order, targets[unknown] = dense_order(rows[unknown], columns[unknown], n)
         return None, order, targets
-    from ..linear.element.sparse import sparse_lu
 
     lu, targets[unknown] = sparse_lu(rows[unknown], columns[unknown], n)
     return lu, NO_ORDER, targets

@@ -10,6 +10,7 @@ from ...errors import InputError
 from ...status import Status
 from ..linear.element.sparse import enlarged
 from .march import LoopArrays, march
+from .pilot_loop import FAILED, FULL, PAUSE, ROOM, Estimate, Motion, adapt_elements, enough, relative_errors
 
 FIRST_PAIR = 1e-3  # of the time span; a length that is too large is found out soon
 CHUNK = 1000
@@ -32,8 +33,6 @@ class Pilot:
     """Marches of one problem (see `solve_adaptively` for the arguments)."""
 
     def __init__(self, system, element, t_span, z0, control, settings, scaling):
-        from .pilot_loop import Motion
-
         self.system, self.element, self.t_span, self.z0, self.settings = system, element, t_span, z0, settings
         self.plan = ElementPlan(system, element)
         self.scaling = Scaling.of(scaling, system, element, t_span[0], z0)
@@ -53,8 +52,6 @@ class Pilot:
 
     def march(self, density):
         """March by pairs, with a density of the local error in time [1/s]."""
-        from .pilot_loop import FAILED, FULL, PAUSE, ROOM, adapt_elements
-
         plan, loop, settings = self.plan, self.loop, self.settings
         step, n_node = plan.columns.step, loop.n_node
         first = plan.constant(TimeMesh(self.t_span), self.z0, self.multipliers)
@@ -86,8 +83,6 @@ class Pilot:
 
     def error(self, coarse, density):
         """Largest error of a pilot march at its nodes, from a march with its pairs joined; inf if that fails."""
-        from .pilot_loop import enough
-
         settings, duration, n = self.settings, self.t_span[1] - self.t_span[0], len(coarse.errors)
         if not settings.line_search:
             sizes, powers = self.loop.scales[:2]
@@ -126,8 +121,6 @@ class Pilot:
 
     def relative(self, errors, z):
         """Errors of states z, relative to the size of the motion, shape (n,)."""
-        from .pilot_loop import relative_errors
-
         out = np.empty(len(z))
         relative_errors(self.motion, *map(np.ascontiguousarray, (errors, z)), self.t_span[1] - self.t_span[0], out)
         return out
@@ -144,8 +137,6 @@ def _blocks(system):
 
 def _estimate(plan, core):
     """The `Estimate` of an element."""
-    from .pilot_loop import Estimate
-
     element, c = plan.element, plan.columns
     fields = dict(zip(element.trial, c.fields, strict=True))
     right = fields["state"][-1]

@@ -4,6 +4,7 @@ Nothing is differentiated again: equations, their Jacobian and the Hessian of th
 and of the tangent of `OptimalChain`, evaluated by the same element kernels, with the same sparsity.
 """
 
+import casadi as ca
 import numpy as np
 
 from ...status import Status
@@ -33,8 +34,6 @@ def solve_bounded(nlp, max_iterations=None):
     status : Status
     iterations : int
     """
-    import casadi as ca
-
     callbacks = nlp.callbacks()
     options = {name: callbacks[name] for name in ("grad_f", "jac_g", "hess_lag")}
     options |= {"ipopt": {"print_level": 0, "sb": "yes", "tol": TOLERANCE, "max_iter": max_iterations or ITERATIONS},
@@ -62,8 +61,6 @@ def solve_bounded(nlp, max_iterations=None):
 
 
 def callback(name, inputs, input_names, outputs, output_names, function):
-    import casadi as ca
-
     class Called(ca.Callback):
         def __init__(self):
             ca.Callback.__init__(self)

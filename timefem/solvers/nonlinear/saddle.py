@@ -1,6 +1,7 @@
 """Gauss-Newton and Newton steps for the optimality system of a problem with equations as side conditions."""
 
 import numpy as np
+import scipy
 
 from ...errors import SingularMatrix, SolveError
 from ...status import Status
@@ -173,8 +174,6 @@ def solve_minimum(chain, x, settings, on_iteration=lambda iteration, norm, x: No
 
 def _downwards(chain, x):
     """A direction of largest entry 1 along which the Lagrangian curves downwards, or None."""
-    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-
     chain.evaluate(x)
     chain.linear.factor(chain.data)
     primal = np.flatnonzero(~chain.dual)
@@ -184,15 +183,18 @@ def _downwards(chain, x):
         b[primal] = np.ravel(v)
         return chain.linear.solve(b)[primal]
 
-    operator = LinearOperator((len(primal),) * 2, inverse, dtype=float)
+    operator = scipy.sparse.linalg.LinearOperator((len(primal),) * 2, inverse, dtype=float)
     rng = np.random.default_rng(0)
+
+    def extreme(which, tol, **arguments):
+        start = inverse(rng.standard_normal(len(primal)))
+        return scipy.sparse.linalg.eigsh(operator, 1, which=which, v0=start, tol=tol, **arguments)
+
     try:
-        values, vectors = eigsh(operator, 1, which="SA", v0=inverse(rng.standard_normal(len(primal))), tol=1e-2,
-                                maxiter=20)
-    except ArpackNoConvergence:
+        values, vectors = extreme("SA", 1e-2, maxiter=20)
+    except scipy.sparse.linalg.ArpackNoConvergence:
         return None
-    largest = abs(eigsh(operator, 1, which="LM", v0=inverse(rng.standard_normal(len(primal))), tol=1e-1,
-                        return_eigenvectors=False)[0])
+    largest = abs(extreme("LM", 1e-1, return_eigenvectors=False)[0])
     if values[0] >= -1e-6 * largest:
         return None
     direction = np.zeros(chain.n_unknowns)

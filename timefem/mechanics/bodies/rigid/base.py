@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 
+import casadi as ca
 import numpy as np
 
 from .... import validate
@@ -24,8 +25,6 @@ class RigidBodyBase(Body):
 
     def null_space(self, q):
         """Velocities that keep the body rigid: of the centre of mass, and angular, in space axes."""
-        import casadi as ca
-
         return ca.vertcat(ca.horzcat(ca.SX.eye(3), ca.SX(3, 3)),
                           ca.horzcat(ca.SX(self.n_q - 3, 3), self.rotation_rate(q[3:])))
 
@@ -112,6 +111,4 @@ def _inertia_matrix(inertia):
 
 def turn(u):
     """Symbolic unit quaternion (4,) of a rotation by the Rodrigues parameters u (3,): angle 2 atan(|u| / 2) about u."""
-    import casadi as ca
-
     return ca.vertcat(1, u / 2) / ca.sqrt(1 + ca.sumsqr(u) / 4)

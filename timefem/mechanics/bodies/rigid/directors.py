@@ -1,5 +1,6 @@
 """Rigid bodies in directors."""
 
+import casadi as ca
 import numpy as np
 
 from ....errors import InputError
@@ -39,14 +40,10 @@ class DirectorBody(RigidBodyBase):
         return self.kinetic_of_invariant_momentum(p, c)
 
     def kinetic_of_invariant_momentum(self, w, c):
-        import casadi as ca
-
         d = ca.reshape(w[3:], 3, 3)
         return (c[0] * ca.sumsqr(w[:3]) + ca.trace(self._inverse_euler(c) @ (d.T @ d))) / 2
 
     def _inverse_euler(self, c):
-        import casadi as ca
-
         if self._diagonal:
             return ca.diag(c[1:4])
         return ca.vertcat(ca.horzcat(c[1], c[2], c[3]), ca.horzcat(c[2], c[4], c[5]), ca.horzcat(c[3], c[5], c[6]))
@@ -56,8 +53,6 @@ class DirectorBody(RigidBodyBase):
         return self.kinetic_of_invariants(v, c)
 
     def kinetic_of_invariants(self, w, c):
-        import casadi as ca
-
         d = ca.reshape(w[3:], 3, 3)
         euler = ca.diag(1 / c[1:4]) if self._diagonal else ca.inv(self._inverse_euler(c))
         return (ca.sumsqr(w[:3]) / c[0] + ca.trace(euler @ (d.T @ d))) / 2
@@ -70,32 +65,22 @@ class DirectorBody(RigidBodyBase):
 
     def moved(self, q, u):
         """Directors turned by `turn(u_R)`."""
-        import casadi as ca
-
         a, v = ca.vertsplit(turn(u[3:]), [0, 1, 4])
         turned = [d + 2 * a * ca.cross(v, d) + 2 * ca.cross(v, ca.cross(v, d)) for d in ca.vertsplit(q[3:], 3)]
         return ca.vertcat(q[:3] + u[:3], *turned)
 
     def rotation_rate(self, rotation):
-        import casadi as ca
-
         return ca.vertcat(*(-ca.skew(d) for d in ca.vertsplit(rotation, 3)))  # d_i' = omega x d_i
 
     def constraints(self, s):
-        import casadi as ca
-
         d1, d2, d3 = (s.q[0][3 * i:3 * i + 3] for i in range(1, 4))
         lengths = [(ca.sumsqr(d) - 1) / 2 for d in (d1, d2, d3)]
         return ca.vertcat(*lengths, ca.dot(d1, d2), ca.dot(d1, d3), ca.dot(d2, d3))  # (65)
 
     def frame(self, q):
-        import casadi as ca
-
         return q[:3], ca.reshape(q[3:], 3, 3)
 
     def angular_velocity_map(self, q):
-        import casadi as ca
-
         return ca.horzcat(ca.SX(3, 3), *(ca.skew(q[3 * i:3 * i + 3]) / 2 for i in range(1, 4)))  # 1/2 d_i x d_i'
 
     def state(self, pose):

@@ -1,5 +1,6 @@
 """Rigid bodies in unit quaternions."""
 
+import casadi as ca
 import numpy as np
 
 from .... import validate
@@ -33,22 +34,16 @@ class QuaternionBody(RigidBodyBase):
 
     def kinetic_energy(self, q, p, c):
         """T = |p_phi|^2/(2m) + 1/8 p.M4^-1 p with M4^-1 = Ql(q) J4^-1 Ql(q)^T, (58) and (70)."""
-        import casadi as ca
-
         w = self.invariant_momentum(q, p)
         if self.inverse_mass == "exact":
             w[3:] /= ca.sumsqr(q[3:])
         return self.kinetic_of_invariant_momentum(w, c)
 
     def kinetic_of_invariant_momentum(self, w, c):
-        import casadi as ca
-
         turning = c[1] * w[3] ** 2 + ca.bilin(self._inverse_inertia(c), w[4:], w[4:])
         return c[0] * ca.sumsqr(w[:3]) / 2 + turning / 8
 
     def _inverse_inertia(self, c):
-        import casadi as ca
-
         if self._diagonal:
             return ca.diag(c[2:5])
         return ca.vertcat(ca.horzcat(c[2], c[3], c[4]), ca.horzcat(c[3], c[5], c[6]), ca.horzcat(c[4], c[6], c[7]))
@@ -58,61 +53,43 @@ class QuaternionBody(RigidBodyBase):
         return self.kinetic_of_invariants(self.invariant_velocity(q, v), c)
 
     def kinetic_of_invariants(self, w, c):
-        import casadi as ca
-
         inverse = self._inverse_inertia(c)
         inertia = ca.diag(1 / c[2:5]) if self._diagonal else ca.inv(inverse)
         return ca.sumsqr(w[:3]) / (2 * c[0]) + ca.bilin(inertia, w[3:], w[3:]) / 2
 
     def invariant_velocity(self, q, v):
         """Velocity of the centre of mass, and Omega = 2 G(q) v."""
-        import casadi as ca
-
         a, b = q[3:], v[3:]
         return ca.vertcat(v[:3], 2 * (a[0] * b[1:] - b[0] * a[1:] - ca.cross(a[1:], b[1:])))
 
     def invariant_momentum(self, q, p):
         """Linear momentum, and Ql(q)^T p, Betsch & Siebert; Kinon & Betsch (145)."""
-        import casadi as ca
-
         a, b = q[3:], p[3:]
         return ca.vertcat(p[:3], ca.dot(a, b), a[0] * b[1:] - b[0] * a[1:] - ca.cross(a[1:], b[1:]))
 
     def moved(self, q, u):
         """q = (x + u_x, turn(u_R) o quaternion): Kinon & Betsch (105) with Rodrigues parameters, which are cheaper."""
-        import casadi as ca
-
         a, v = ca.vertsplit(turn(u[3:]), [0, 1, 4])
         b, w = q[3], q[4:]
         return ca.vertcat(q[:3] + u[:3], a * b - ca.dot(v, w), a * w + b * v + ca.cross(v, w))
 
     def rotation_rate(self, rotation):
-        import casadi as ca
-
         a, v = rotation[0], rotation[1:]
         return ca.vertcat(-v.T, a * ca.SX.eye(3) - ca.skew(v)) / 2  # qdot = 1/2 E(q)^T omega
 
     def constraints(self, s):
-        import casadi as ca
-
         return (ca.sumsqr(s.q[0][3:]) - 1) / 2  # (59)
 
     def velocity_constraints(self, s):
-        import casadi as ca
-
         return ca.dot(s.q[0][3:], s.p[0][3:])  # q.qdot = 0 times 4 J0; reads q.p in (69)
 
     def frame(self, q):
-        import casadi as ca
-
         a, v = q[3], q[4:]
         e = ca.horzcat(-v, a * ca.SX.eye(3) + ca.skew(v))
         g = ca.horzcat(-v, a * ca.SX.eye(3) - ca.skew(v))
         return q[:3], e @ g.T
 
     def angular_velocity_map(self, q):
-        import casadi as ca
-
         a, v = q[3], q[4:]
         return ca.horzcat(ca.SX(3, 3), -2 * v, 2 * (a * ca.SX.eye(3) + ca.skew(v)))  # omega = 2 E(q) qdot
 

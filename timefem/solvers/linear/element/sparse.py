@@ -8,6 +8,7 @@ again up to the first column where a pivot is too small; from there on they are 
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numba import njit
 
 FACTORED, SINGULAR, FULL = 0, 2, 4  # the codes of `march_loop`
@@ -48,9 +49,7 @@ def sparse_lu(rows, columns, n):
     rows, columns : ndarray of int, shape (nnz,)
         Without repetition; n = 0 stands for no sparse matrix at all.
     """
-    import scipy.sparse as sp
-
-    pattern = sp.csc_matrix((np.arange(1.0, len(rows) + 1), (rows, columns)), shape=(n, n))
+    pattern = scipy.sparse.csc_matrix((np.arange(1.0, len(rows) + 1), (rows, columns)), shape=(n, n))
     places = np.empty(len(rows), np.int64)
     places[pattern.data.astype(int) - 1] = np.arange(len(rows))
     integers = [np.zeros(n, np.int64) for _ in range(4)]
@@ -69,12 +68,12 @@ def enlarged(lu, size):
 
 def _order(pattern):
     """Columns in the order of COLAMD, which keeps the fill small whatever the pivots."""
-    from scipy.sparse.linalg import splu
-
     generic = pattern.copy()
     generic.data = np.random.default_rng(0).uniform(1, 2, len(generic.data))
     try:
-        return np.argsort(splu(generic, permc_spec="COLAMD").perm_c) if pattern.shape[0] else np.zeros(0, np.int64)
+        if not pattern.shape[0]:
+            return np.zeros(0, np.int64)
+        return np.argsort(scipy.sparse.linalg.splu(generic, permc_spec="COLAMD").perm_c)
     except RuntimeError:  # singular by its pattern, and so is every matrix of it
         return np.arange(pattern.shape[0])
 

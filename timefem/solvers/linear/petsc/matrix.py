@@ -1,7 +1,7 @@
 """Distributed PETSc matrices from the CSR rows of each rank."""
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 
 class AssembledMatrix:
@@ -60,7 +60,7 @@ class _Rows:
         indices = np.empty(len(pattern.indices), kind)
         np.subtract(pattern.indices, first, out=indices, casting="unsafe")
         self.first, width = first, last + 1 - first
-        self.rows = sp.csr_matrix((n, width))
+        self.rows = scipy.sparse.csr_matrix((n, width))
         self.rows.indptr, self.rows.indices = pattern.indptr.astype(kind), indices
 
     def connect(self, whole):

@@ -1,0 +1,132 @@
+"""The public interface of timefem: names, and where they are defined."""
+
+from . import studies
+from .assembly import TimeMesh
+from .elements import BubnovGalerkin, LagrangeBasis, MixedGalerkin, TimeElement, gauss_legendre
+from .elements.evaluation.batch import ElementBatch
+from .elements.schemes import (
+    DLA,
+    EMH,
+    EML,
+    MPH,
+    MPL,
+    REML,
+    AlgoC1,
+    DirEM,
+    NewmarkSO3,
+    NonTwistingEM,
+    NullEMH,
+    NullEML,
+    QuatVI,
+    Zupan3,
+    Zupan3Printed,
+)
+from .errors import IllConditioned, InputError, MissingBackend, RankError, SolveError
+from .mechanics import (
+    AngleOutput,
+    CanonicalState,
+    Constant,
+    Constraint,
+    ControlForce,
+    ControlTorque,
+    CoordinateOutput,
+    Coordinates,
+    Cost,
+    Cylindrical,
+    Damper,
+    Effort,
+    FixedPoint,
+    Force,
+    Formula,
+    FormulaOutput,
+    GeneralizedBody,
+    GeneralizedControl,
+    GeneralizedSystem,
+    Gravity,
+    KnifeEdge,
+    MassProperties,
+    NonholonomicConstraint,
+    NonlinearSpring,
+    NonTwisting,
+    Planar,
+    PointMass,
+    Polynomial,
+    Pose,
+    PositionOutput,
+    PrescribedAngle,
+    PrescribedPosition,
+    Prismatic,
+    Ramp,
+    RayleighDissipation,
+    Revolute,
+    RigidBody,
+    RigidDistance,
+    RollingDisc,
+    RollingSphere,
+    RotationalSpring,
+    Sine,
+    Spherical,
+    Spline,
+    Spring,
+    Step,
+    System,
+    Table,
+    TimeFunction,
+    Torque,
+    TorsionalDamper,
+    TorsionalSpring,
+    Transfer,
+    TrianglePulse,
+    Universal,
+    Weld,
+    from_sympy,
+)
+from .mechanics.redundancy.redundancy import redundant_constraints
+from .problems import BoundaryValueProblem, InitialValueProblem, InverseDynamics, OptimalControl, assemble
+from .problems.common.end_state import EndState
+from .sensitivity import (
+    EndValue,
+    Family,
+    Initial,
+    Integral,
+    Linearization,
+    Measurement,
+    Parameter,
+    Peak,
+    Values,
+    gradient,
+    identify,
+    sensitivities,
+)
+from .solution import Solution, load
+from .solvers.march.step_control import StepControl
+from .solvers.nonlinear.newton import Newton
+from .solving import continuation, restart, solve, solve_all
+
+__all__ = [
+    "BoundaryValueProblem", "EndState", "continuation", "solve_all",
+    "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "FixedPoint", "Gravity",
+    "IllConditioned", "InitialValueProblem", "InputError", "LagrangeBasis", "MassProperties", "MissingBackend",
+    "MixedGalerkin", "Newton", "Planar", "PointMass", "Pose", "PrescribedAngle", "PrescribedPosition", "Prismatic",
+    "RankError", "Revolute", "RigidBody", "RigidDistance", "Solution", "SolveError", "Spherical", "StepControl",
+    "System", "TimeElement", "TimeMesh", "Universal", "Weld", "assemble", "gauss_legendre", "load",
+    "redundant_constraints", "restart", "solve", "studies",
+    # forces and functions of time
+    "Constant", "Damper", "Force", "Formula", "NonlinearSpring", "Ramp", "RayleighDissipation", "RotationalSpring",
+    "Sine", "Spring", "Step", "Table", "TimeFunction", "Torque", "TorsionalDamper", "TorsionalSpring", "TrianglePulse",
+    # one-step schemes
+    "DLA", "EMH", "EML", "MPH", "MPL", "REML", "AlgoC1", "DirEM", "NewmarkSO3", "NonTwistingEM", "NullEMH", "NullEML",
+    "QuatVI", "Zupan3", "Zupan3Printed",
+    # nonholonomic constraints
+    "KnifeEdge", "NonTwisting", "NonholonomicConstraint", "RollingDisc", "RollingSphere",
+    # sensitivities
+    "EndValue", "Family", "Initial", "Integral", "Linearization", "Measurement", "Parameter", "Peak", "Values",
+    "gradient", "identify", "sensitivities",
+    # systems by formulas
+    "Coordinates", "GeneralizedBody", "GeneralizedSystem", "from_sympy",
+    # inverse dynamics
+    "AngleOutput", "ControlForce", "ControlTorque", "CoordinateOutput", "FormulaOutput", "GeneralizedControl",
+    "InverseDynamics", "Polynomial", "PositionOutput", "Spline", "Transfer",
+    # optimal control
+    "Cost", "Effort", "OptimalControl",
+]
