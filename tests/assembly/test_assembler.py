@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import timefem as tf
-from tests.models import pendulum
+from tests.example_systems import pendulum
 from timefem.assembly import Assembler, Scaling
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.solvers.equations.system import initial_value_ends

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import pendulum
+from tests.example_systems import pendulum
 
 PULSE = tf.TrianglePulse(0.1234, 0.37, 0.7071, 30)
 FACTORS = {"triangle": PULSE, "step": tf.Step(0.456, 20), "ramp": tf.Ramp(0.111, 0.515, 0, 20),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import ROTATIONS
+from tests.example_systems import ROTATIONS
 from timefem.cases import find_case
 
 # Test Set for IVP Solvers, problem andrews, at t = 0.03 s: angles [rad] and their rates [rad/s]; printed to 16 digits,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import reference
+from tests.example_systems import reference
 from timefem.cases import CASES
 
 

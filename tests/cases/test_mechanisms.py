@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import ROTATIONS, reference
+from tests.example_systems import ROTATIONS, reference
 from timefem.cases import find_case
 from timefem.cases.mechanisms import ring
 from timefem.mechanics.redundancy.redundancy.redundancy import redundant_constraints

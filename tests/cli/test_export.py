@@ -5,7 +5,7 @@ import json
 import pytest
 
 import timefem as tf
-from tests.models import pendulum
+from tests.example_systems import pendulum
 from timefem.cli import main
 
 

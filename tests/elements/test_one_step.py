@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import assert_tangent_is_derivative, pendulum, spinning_box
+from tests.example_systems import assert_tangent_is_derivative, pendulum, spinning_box
 from timefem.cases import find_case
 
 GENERAL = [tf.EML(), tf.REML(), tf.NullEML(), tf.EMH(), tf.NullEMH(), tf.MPL(), tf.MPH(), tf.QuatVI()]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import pendulum
+from tests.example_systems import pendulum
 
 
 @pytest.mark.parametrize("element, driver", [(tf.MixedGalerkin(2), "march"), (tf.BubnovGalerkin(2), "global")], ids=str)

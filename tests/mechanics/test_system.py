@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import ROTATIONS, pendulum
+from tests.example_systems import ROTATIONS, pendulum
 from timefem.kernels import compile_count
 
 

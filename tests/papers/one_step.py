@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 
 import timefem as tf
-from tests.models import reference
+from tests.example_systems import reference
 from timefem.mechanics.part import Part
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import slope
+from tests.example_systems import slope
 from tests.papers.one_step import drift, free_body, free_body_error, top, top_error
 
 # element, rotation, errors of the free body at h = 0.005 and 0.0025, of the top at h = 0.00125

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import reference, slope
+from tests.example_systems import reference, slope
 from tests.papers.one_step import drift, free_body, free_body_error, top, top_error
 from timefem.cases import find_case
 

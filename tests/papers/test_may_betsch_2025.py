@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import ROTATIONS, end_error, pendulum, slope, spinning_box
+from tests.example_systems import ROTATIONS, end_error, pendulum, slope, spinning_box
 
 MULTIPLIERS = ("discontinuous", "continuous")
 MODELS = {"box": spinning_box, "pendulum": pendulum}

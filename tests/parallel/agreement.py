@@ -6,7 +6,7 @@ import numpy as np
 from mpi4py import MPI
 
 import timefem as tf
-from tests.models import pendulum, spinning_box
+from tests.example_systems import pendulum, spinning_box
 from timefem.solution.slab_solution import SlabSolution
 
 ELEMENTS = [tf.MixedGalerkin(1), tf.MixedGalerkin(2), tf.MixedGalerkin(3), tf.BubnovGalerkin(1), tf.BubnovGalerkin(2),

@@ -8,7 +8,7 @@ import numpy as np
 from mpi4py import MPI
 
 import timefem as tf
-from tests.models import spinning_box
+from tests.example_systems import spinning_box
 from timefem.problems.initial.checkpoint import Checkpoint, Recorder
 
 comm = MPI.COMM_WORLD

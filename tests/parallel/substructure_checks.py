@@ -9,8 +9,8 @@ from mpi4py import MPI
 from petsc4py import PETSc
 
 import timefem as tf
-from tests.models import ROTATIONS, pendulum, spinning_box
-from tests.solvers.test_chain import backward_error, bidiagonal, galerkin, many_delays
+from tests.example_systems import ROTATIONS, pendulum, spinning_box
+from tests.solvers.linear.test_time_chain import backward_error, bidiagonal, galerkin, many_delays
 from timefem.errors import SingularMatrix
 from timefem.solvers.linear.petsc.solver.solver import Solver
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import pendulum, spinning_box
+from tests.example_systems import pendulum, spinning_box
 from tests.sensitivity.test_gradient import check, free, look
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import ROTATIONS, pendulum, slope, spinning_box
+from tests.example_systems import ROTATIONS, pendulum, slope, spinning_box
 
 POSE = tf.Pose([0.2, -0.1, 0.4], velocity=[1, 0, -0.5], angular_velocity=[1, 2, 3])
 

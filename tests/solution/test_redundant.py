@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import ROTATIONS
+from tests.example_systems import ROTATIONS
 from timefem.mechanics.describe import build, describe
 from timefem.solution import load
 

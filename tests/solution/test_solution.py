@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import ROTATIONS, pendulum, spinning_box
+from tests.example_systems import ROTATIONS, pendulum, spinning_box
 from timefem.mechanics.bodies.rotations import matrix_from_quaternion
 
 ELEMENTS = [tf.MixedGalerkin(1), tf.MixedGalerkin(3), tf.MixedGalerkin(4, nodes="lobatto"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import ROTATIONS, pendulum, spinning_box
+from tests.example_systems import ROTATIONS, pendulum, spinning_box
 from timefem import studies
 from timefem.assembly import Scaling, TimeMesh
 from timefem.cli import main

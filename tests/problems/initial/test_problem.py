@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import ROTATIONS, pendulum, spinning_box
+from tests.example_systems import ROTATIONS, pendulum, spinning_box
 
 
 @pytest.mark.parametrize("rotation", ROTATIONS)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import ROTATIONS, assert_tangent_is_derivative, pendulum, spinning_box
+from tests.example_systems import ROTATIONS, assert_tangent_is_derivative, pendulum, spinning_box
 
 ELEMENTS = [tf.MixedGalerkin(1, 1), tf.MixedGalerkin(2), tf.MixedGalerkin(3, 9), tf.MixedGalerkin(2, nodes="lobatto"),
             tf.BubnovGalerkin(1), tf.BubnovGalerkin(2, "continuous"), tf.BubnovGalerkin(3, n_points=4, nodes="lobatto")]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import ROTATIONS, reference, slope
+from tests.example_systems import ROTATIONS, reference, slope
 from timefem.kernels import compile_count
 from timefem.mechanics import Symbols
 from timefem.mechanics.bodies.rotations import as_quaternion, matrix_from_quaternion

@@ -7,7 +7,7 @@ import pytest
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 import timefem as tf
-from tests.models import pendulum, spinning_box
+from tests.example_systems import pendulum, spinning_box
 from timefem.solution.drawing.boxes import box_size
 from timefem.solution.drawing.plots import FLOOR
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import timefem as tf
-from tests.models import ROTATIONS, pendulum, spinning_box
+from tests.example_systems import ROTATIONS, pendulum, spinning_box
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.errors import InputError, SingularMatrix, SolveError
 from timefem.problems.initial.guess import first_iterate

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import pendulum, spinning_box
+from tests.example_systems import pendulum, spinning_box
 from timefem.problems.initial.checkpoint import Checkpoint, Recorder, parse_every
 
 WAYS = [(tf.MixedGalerkin(2), {"driver": "march"}), (tf.BubnovGalerkin(2), {"driver": "global"}),
@@ -65,7 +65,7 @@ def test_stop_and_restart(element, arguments, problem, stop, tmp_path):
 RUN = """
 import sys, timefem as tf
 from pathlib import Path
-from tests.models import spinning_box
+from tests.example_systems import spinning_box
 path, arguments = Path(sys.argv[1]), dict(driver="windows", window=10, checkpoint=sys.argv[1], checkpoint_every=1)
 problem = spinning_box(t_end=20)
 print("ready", flush=True)
@@ -78,7 +78,7 @@ def test_killed_at_any_moment(tmp_path):
     """Each run goes on from what the killed one before left behind."""
     path, rng, progress = tmp_path / "run.h5", np.random.default_rng(4), []
     for _ in range(5):
-        run = subprocess.Popen([sys.executable, "-c", RUN, path], cwd=Path(__file__).parents[2], text=True,
+        run = subprocess.Popen([sys.executable, "-c", RUN, path], cwd=Path(__file__).parents[3], text=True,
                                stdout=subprocess.PIPE)
         assert run.stdout.readline() == "ready\n"
         while not path.exists():

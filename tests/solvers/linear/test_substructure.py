@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 import timefem as tf
-from tests.models import spinning_box
-from tests.solvers.test_chain import starts_of
+from tests.example_systems import spinning_box
+from tests.solvers.linear.test_time_chain import starts_of
 from timefem.errors import SingularMatrix, SolveError
 from timefem.solvers.linear.time_chain.slab_lu import SlabLU
 
@@ -120,7 +120,7 @@ def test_transposed():
     from types import SimpleNamespace
 
     pytest.importorskip("petsc4py", reason="PETSc is an extra")
-    from tests.solvers.test_chain import galerkin
+    from tests.solvers.linear.test_time_chain import galerkin
     from timefem.solvers.linear.petsc.solver.solver import Solver
 
     rng = np.random.default_rng(5)

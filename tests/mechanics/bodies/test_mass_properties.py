@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import PENDULUM_INERTIA, reference
+from tests.example_systems import PENDULUM_INERTIA, reference
 from timefem import MassProperties
 from timefem.mechanics.bodies import rotations
 

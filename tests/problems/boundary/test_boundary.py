@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from scipy.special import ellipj, ellipk
 
 import timefem as tf
-from tests.models import PENDULUM_INERTIA, ROTATIONS, slope
+from tests.example_systems import PENDULUM_INERTIA, ROTATIONS, slope
 from timefem.problems.boundary.problem.solver import BoundarySolver
 from timefem.problems.common.end_state import EndState
 

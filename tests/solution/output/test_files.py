@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import ROTATIONS, pendulum, spinning_box
+from tests.example_systems import ROTATIONS, pendulum, spinning_box
 from timefem.mechanics.describe import build, describe
 from timefem.solution import check_writable, load
 from timefem.solution.solution import Solution

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import ROTATIONS, pendulum
+from tests.example_systems import ROTATIONS, pendulum
 
 
 @pytest.fixture(scope="module", params=ROTATIONS)

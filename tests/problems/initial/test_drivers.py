@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import ROTATIONS, pendulum, spinning_box
+from tests.example_systems import ROTATIONS, pendulum, spinning_box
 
 BACKENDS = ["superlu"] + [name for name, module in (("petsc", "petsc4py"), ("sksparse", "sksparse"))
                           if importlib.util.find_spec(module)]

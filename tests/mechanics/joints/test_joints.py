@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import assert_tangent_is_derivative, pendulum, reference
+from tests.example_systems import assert_tangent_is_derivative, pendulum, reference
 from timefem.kernels import compile_count
 from timefem.mechanics.bodies import rotations
 from timefem.mechanics.describe import build, describe

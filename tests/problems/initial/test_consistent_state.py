@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import timefem as tf
-from tests.models import ROTATIONS, pendulum
+from tests.example_systems import ROTATIONS, pendulum
 from timefem.mechanics.redundancy.redundancy.redundancy import minimum_norm_multipliers
 from timefem.problems.initial.consistent_state import factor_spd
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import timefem as tf
-from tests.models import PENDULUM_INERTIA, ROTATIONS
+from tests.example_systems import PENDULUM_INERTIA, ROTATIONS
 from timefem.mechanics.bodies import rotations
 
 POSE = tf.Pose(position=[1, 2, 3], orientation=[0.5, 0.5, 0.5, 0.5], velocity=[0.1, -0.2, 0.3],

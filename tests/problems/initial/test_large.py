@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import spinning_box
+from tests.example_systems import spinning_box
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import pendulum, spinning_box
+from tests.example_systems import pendulum, spinning_box
 
 pytest.importorskip("petsc4py", reason="PETSc is an extra")
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.models import reference, slope
+from tests.example_systems import reference, slope
 from timefem.mechanics import GeneralizedPotential
 
 
