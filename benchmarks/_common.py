@@ -10,7 +10,7 @@ import numpy as np
 import timefem as tf
 from timefem.assembly import Scaling
 from timefem.elements.evaluation.plan import ElementPlan
-from timefem.solvers.march.march.march import march
+from timefem.solvers.march.march import march
 
 
 def interleaved(*functions, repeats):

@@ -14,7 +14,7 @@ from timefem.assembly import Scaling
 from timefem.elements.evaluation.elements_in_lanes import evaluate_batch
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.solvers.equations.system import ChainSystem
-from timefem.solvers.march.march.march import march
+from timefem.solvers.march.march import march
 from timefem.solvers.nonlinear.newton import Newton
 
 H = 0.0125

@@ -56,7 +56,7 @@ def prepared_boundary(n_elements, comm=None, options=None):
     """As `prepared`, for the boundary-value problem of a body between two orientations, from its guess by mG(1)."""
     import timefem as tf
     from timefem.cases import find_case
-    from timefem.problems.boundary.problem.solver import BoundarySolver
+    from timefem.problems.boundary.solver import BoundarySolver
 
     problem = find_case("reorientation").make()
     mesh = tf.TimeMesh.uniform(problem.t_span, n_elements)

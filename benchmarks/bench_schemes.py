@@ -12,7 +12,7 @@ import timefem as tf
 from timefem.assembly import Scaling
 from timefem.cases import find_case
 from timefem.elements.evaluation.plan import ElementPlan
-from timefem.solvers.march.march.march import LoopArrays, march
+from timefem.solvers.march.march import LoopArrays, march
 from timefem.solvers.nonlinear.newton import Newton
 
 CLAIMS = {"reml": 0.8, "null-eml": 0.6}

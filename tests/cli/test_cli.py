@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem import cli, solving
+from timefem import cli
 from timefem.cases import CASES
 from timefem.cli.report import make_console
 
@@ -106,7 +106,7 @@ def test_backend_that_is_not_installed(timefem, monkeypatch):
 
 
 def test_unwritable_output_is_found_before_solving(timefem, tmp_path, monkeypatch):
-    monkeypatch.setattr(solving, "solve", lambda *a, **k: pytest.fail("solved"))
+    monkeypatch.setattr("timefem.cli.run.solve", lambda *a, **k: pytest.fail("solved"))
     status, _, err = timefem("run", "spinning-box", "-o", tmp_path)
     assert status == 2 and str(tmp_path) in err
 
@@ -120,7 +120,7 @@ def test_full_disk_keeps_the_numbers(timefem, tmp_path, monkeypatch):
 
 
 def test_unexpected_errors_keep_their_traceback(timefem, monkeypatch):
-    monkeypatch.setattr(solving, "solve", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr("timefem.cli.run.solve", lambda *a, **k: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         timefem("run", "spinning-box")
 

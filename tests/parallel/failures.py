@@ -7,7 +7,7 @@ from mpi4py import MPI
 import timefem as tf
 from timefem.assembly import Assembler
 from timefem.solvers.equations.distributed import DistributedChainSystem
-from timefem.solvers.linear.petsc.solver.solver import Solver
+from timefem.solvers.linear.petsc.solver import Solver
 
 FAULTS = {"raise": (Assembler, "evaluate", ValueError("boom")),
           "meet": (DistributedChainSystem, "norm", ValueError("boom")),

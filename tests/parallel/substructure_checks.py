@@ -12,7 +12,7 @@ import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum, spinning_box
 from tests.solvers.linear.test_time_chain import backward_error, bidiagonal, galerkin, many_delays
 from timefem.errors import SingularMatrix
-from timefem.solvers.linear.petsc.solver.solver import Solver
+from timefem.solvers.linear.petsc.solver import Solver
 
 COMM = MPI.COMM_WORLD
 CHAIN = {"pc_type": "python"}

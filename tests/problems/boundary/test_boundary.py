@@ -8,7 +8,7 @@ from scipy.special import ellipj, ellipk
 
 import timefem as tf
 from tests.example_systems import PENDULUM_INERTIA, ROTATIONS, slope
-from timefem.problems.boundary.problem.solver import BoundarySolver
+from timefem.problems.boundary.solver import BoundarySolver
 from timefem.problems.common.end_state import EndState
 
 G = 9.81

@@ -121,7 +121,7 @@ def test_transposed():
 
     pytest.importorskip("petsc4py", reason="PETSc is an extra")
     from tests.solvers.linear.test_time_chain import galerkin
-    from timefem.solvers.linear.petsc.solver.solver import Solver
+    from timefem.solvers.linear.petsc.solver import Solver
 
     rng = np.random.default_rng(5)
     matrix, columns, rows = galerkin(6, 5, 4, rng)
@@ -137,7 +137,7 @@ def test_needs_a_chain():
     from types import SimpleNamespace
 
     pytest.importorskip("petsc4py", reason="PETSc is an extra")
-    from timefem.solvers.linear.petsc.solver.solver import Solver
+    from timefem.solvers.linear.petsc.solver import Solver
 
     pattern = SimpleNamespace(indptr=np.arange(4), indices=np.arange(3))
     with pytest.raises(tf.InputError, match="needs a matrix of a chain"):

@@ -7,9 +7,9 @@ import timefem as tf
 from timefem.cases import find_case
 from timefem.cases.cases import CASES
 from timefem.elements.schemes import EML, NewmarkSO3, Zupan3
-from timefem.solvers.march.march.pilot import Pilot
-from timefem.solvers.march.march.step_control import StepControl
-from timefem.solvers.march.march.to_tolerance import _counts
+from timefem.solvers.march.pilot import Pilot
+from timefem.solvers.march.step_control import StepControl
+from timefem.solvers.march.to_tolerance import _counts
 
 MANY_STEPS = ("nontwisting-2", "nontwisting-3")
 LARGE = ("closed-chain", "closed-chain-10", "closed-chain-100")

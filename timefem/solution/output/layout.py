@@ -1,7 +1,7 @@
 """What a file of a solution holds, and how elements are named in it."""
 
 from ... import elements
-from ...elements.augmented import constants, controlled, derived, optimality, servo
+from ...elements.augmented import constants, controlled, optimality, servo
 
 FORMAT = "timefem solution"
 VERSION = 1
@@ -10,5 +10,5 @@ ARRAYS = ("t", "z0", "nodal_state", "nodal_multipliers")
 
 def _element_class(name):
     """Class of a time element, those with controls included, by its name."""
-    found = (getattr(module, name, None) for module in (elements, derived, constants, controlled, optimality, servo))
+    found = (getattr(module, name, None) for module in (elements, constants, controlled, optimality, servo))
     return next((c for c in found if isinstance(c, type) and issubclass(c, elements.TimeElement)), None)

@@ -5,7 +5,7 @@ import json
 import h5py
 
 from ... import elements
-from ...elements.augmented import derived
+from ...elements.augmented.constants import with_carrier
 from ...errors import InputError
 from ...mechanics.describe import build
 from ...status import Status
@@ -43,7 +43,7 @@ def load(path):
         raise InputError(f"{path} cannot be read as a timefem solution: {error}") from None
     try:
         system, element, status = build(data["system"]), build_element(data["element"]), Status(**data["status"])
-        system = derived.with_carrier(system, element)
+        system = with_carrier(system, element)
     except (InputError, KeyError, TypeError) as error:
         raise InputError(f"{path}: {error}") from None
     n = len(arrays["t"]) - 1

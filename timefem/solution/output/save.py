@@ -6,7 +6,7 @@ import json
 import h5py
 
 from ... import elements
-from ...elements.augmented import derived
+from ...elements.augmented.constants import Carrier
 from ...errors import InputError
 from ...mechanics import Cost, System
 from ...mechanics.describe import describe, plain
@@ -81,11 +81,11 @@ def check_savable(system):
 
 def _without_costs(system):
     """The system without parts that have no part in the motion."""
-    if not any(isinstance(part, Cost | derived.Carrier) for part in system.parts):
+    if not any(isinstance(part, Cost | Carrier) for part in system.parts):
         return system
     if system.complete is not None:
         return keep_constraints(_without_costs(system.complete), system.kept)
-    return System([part for part in system.parts if not isinstance(part, Cost | derived.Carrier)],
+    return System([part for part in system.parts if not isinstance(part, Cost | Carrier)],
                   redundant=system.redundant)
 
 
