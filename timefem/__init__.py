@@ -7,6 +7,8 @@ import os
 
 import lazy_loader
 
+from .version import __version__  # noqa: F401
+
 # With colorama installed Numba resets the colours of the terminal at exit: under mpirun, in the output of every rank
 os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
 

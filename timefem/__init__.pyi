@@ -102,7 +102,8 @@ from .solution import Solution, load
 from .solvers.march.step_control import StepControl
 from .solvers.nonlinear.newton import Newton
 from .solving import continuation, restart, solve, solve_all
-from .version import __version__ as __version__
+
+__version__: str
 
 __all__ = [
     "BoundaryValueProblem", "EndState", "continuation", "solve_all",

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.example_systems.test_model_files import JUNK, places, toml_file, write
 
 import timefem as tf
+from tests.models.test_model_files import JUNK, places, toml_file, write
 from timefem.cases import find_case
 from timefem.errors import InputError
 from timefem.models import inspect, load_model

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.example_systems.test_model_files import write
-from tests.example_systems.test_problem_files import data_of
 
 import timefem as tf
+from tests.models.test_model_files import write
+from tests.models.test_problem_files import data_of
 from timefem.elements.schemes import SCHEMES
 from timefem.errors import InputError
 from timefem.models import load_model

@@ -8,7 +8,7 @@ import pytest
 from timefem import InputError
 from timefem.reproduction import PAPERS, Finding, find_scripts, run_scripts, runner, write_page
 
-GOOD = '''"""Fig. 1: a line.
+GOOD = '''"""Fig. 2: a line.
 
 Claim: it is straight.
 """
@@ -28,15 +28,17 @@ def plot(finding, figure):
 def home(tmp_path, monkeypatch):
     folder = tmp_path / "examples" / "may_betsch_2025"
     folder.mkdir(parents=True)
-    (folder / "fig2.py").write_text(GOOD)
-    (folder / "fig10.py").write_text(GOOD.replace("    finding =", "    raise ValueError('no')\n    finding ="))
+    (folder / "line.py").write_text(GOOD)
+    (folder / "curve.py").write_text(GOOD.replace("Fig. 2", "Fig. 10").replace(
+        "    finding =", "    raise ValueError('no')\n    finding ="))
+    (folder / "common.py").write_text('"""What the figures share."""')
     monkeypatch.setattr(runner, "HOMES", (tmp_path / "examples",))
     return folder
 
 
 def test_scripts_are_found_in_order(home):
     assert [name for _, name, _ in find_scripts()] == ["fig2", "fig10"]
-    assert [path.name for _, _, path in find_scripts("may-betsch-2025", "fig10")] == ["fig10.py"]
+    assert [path.name for _, _, path in find_scripts("may-betsch-2025", "fig10")] == ["curve.py"]
     with pytest.raises(InputError, match=r"no figure 'fig3' of may-betsch-2025; there are fig2, fig10"):
         find_scripts("may-betsch-2025", "fig3")
     with pytest.raises(InputError, match="zupan-2017"):
@@ -53,7 +55,7 @@ def test_results_figures_and_failures(home, tmp_path):
     page = tmp_path / "page.md"
     write_page(results, page, "out")
     text = page.read_text()
-    assert "2 figures" in text and "1 agree" in text and "![Fig. 1: a line.](out/may-betsch-2025/fig2.png)" in text
+    assert "2 figures" in text and "1 agree" in text and "![Fig. 2: a line.](out/may-betsch-2025/fig2.png)" in text
     assert "Drawn with a ruler." in text and "The script failed: ValueError: no" in text
 
 

@@ -15,7 +15,7 @@ from .report import make_console, make_table, print_json
 
 def reproduce(
     paper: Annotated[str, typer.Argument(help="may-betsch-2025, kinon-betsch-2024, betsch-siebert-2009, zupan-2017, "
-                                              "gebhardt-romero, or all.")],
+                                              "gebhardt-romero-2020, or all.")],
     figure: Annotated[str, typer.Argument(help="Such as fig8, or all.")] = "all",
     quick: Annotated[bool, typer.Option("--quick", help="Fewer or shorter runs, same statements.")] = False,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for figures and numbers.")] = Path("figures"),

@@ -18,8 +18,9 @@ PAPERS = {
     "kinon-betsch-2024": "Kinon & Betsch (2024)",
     "betsch-siebert-2009": "Betsch & Siebert (2009)",
     "zupan-2017": "Zupan & Zupan (2017)",
-    "gebhardt-romero": "Gebhardt & Romero",
+    "gebhardt-romero-2020": "Gebhardt & Romero (2020)",
 }
+FIGURE = re.compile(r'"""Fig\. (\d+):')
 HOMES = (Path(__file__).parents[2] / "examples", Path(sys.prefix) / "share" / "timefem" / "examples")
 
 
@@ -29,21 +30,22 @@ def find_scripts(paper="all", figure="all"):
     Parameters
     ----------
     paper : str
-        A name in `PAPERS`, or "all".
+        A name in `PAPERS`, the beginning of one, or "all".
     figure : str
-        Such as "fig8", or "all".
+        Such as "fig8", or "all". The first line of a script tells its number: `Fig. 8: ...`.
 
     Raises
     ------
     InputError
         For a paper or figure that there is not; names those there are.
     """
-    papers = PAPERS if paper == "all" else [choice("paper", paper, (*PAPERS, "all"))]
+    begun = [name for name in PAPERS if name.startswith(paper)]
+    papers = PAPERS if paper == "all" else begun if len(begun) == 1 else [choice("paper", paper, (*PAPERS, "all"))]
     home = next((h for h in HOMES if (h / "may_betsch_2025").is_dir()), None)
     if home is None:
         raise InputError("the scripts of the figures (folder examples) are not installed; run this from a source tree")
-    found = [(name, path.stem, path) for name in papers
-             for path in sorted((home / name.replace("-", "_")).glob("fig*.py"), key=_number)]
+    found = [(name, f"fig{number}", path) for name in papers
+             for number, path in sorted(_numbered(home / name.replace("-", "_")))]
     if figure != "all":
         chosen = [f for f in found if f[1] == figure]
         if not chosen:
@@ -52,9 +54,17 @@ def find_scripts(paper="all", figure="all"):
     return found
 
 
-def _number(path):
-    digits = re.search(r"\d+", path.stem)
-    return int(digits.group()) if digits else 0, path.stem
+def _numbered(folder):
+    """Number and path of each script of a figure in a folder."""
+    for path in folder.glob("*.py"):
+        number = FIGURE.match(path.read_text())
+        if number:
+            yield int(number[1]), path
+
+
+def figure_name(path):
+    """Such as "fig8", of a script."""
+    return f"fig{FIGURE.match(Path(path).read_text())[1]}"
 
 
 def load_script(path):
@@ -77,7 +87,7 @@ def run_script(path, quick=False, folder=None):
     quick : bool
         Fewer or shorter runs, same statements.
     folder : Path, optional
-        Where to write the figure, as PNG with the name of the script.
+        Where to write the figure, as PNG with the name of the figure.
 
     Returns
     -------
@@ -94,7 +104,7 @@ def run_script(path, quick=False, folder=None):
     finding = module.main(quick=quick)
     image = None
     if folder is not None:
-        image = Path(folder) / f"{Path(path).stem}.png"
+        image = Path(folder) / f"{figure_name(path)}.png"
         image.parent.mkdir(parents=True, exist_ok=True)
         with plt.rc_context(STYLE):
             figure = plt.figure(figsize=(7.5, 4.5), layout="constrained")
@@ -174,7 +184,7 @@ def _known(file, path, quick):
 
 
 def script(file):
-    """Command line of one script: `python fig4.py [--quick] [--output DIR]`; prints what was found."""
+    """Command line of one script: `python box_snapshots.py [--quick] [--output DIR]`; prints what was found."""
     file = Path(file)
     parser = argparse.ArgumentParser(description=_read(load_script(file).__doc__)[0])
     parser.add_argument("--quick", action="store_true", help="fewer or shorter runs")

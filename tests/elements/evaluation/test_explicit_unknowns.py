@@ -8,7 +8,7 @@ from timefem.cases import find_case
 from timefem.elements.evaluation.elements_in_lanes import evaluate_batch
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.elements.one_step import OneStep
-from timefem.solvers.march.march import march
+from timefem.solvers.march import march
 
 
 def names(plan, dofs):

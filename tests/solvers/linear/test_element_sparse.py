@@ -8,10 +8,10 @@ import pytest
 import scipy.sparse as sp
 
 import timefem as tf
-import timefem.solvers.march.march as march
 from tests.example_systems import ROTATIONS, pendulum, spinning_box
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.solvers.linear.element.sparse import FACTORED, FULL, SINGULAR, enlarged, solve_sparse, sparse_lu
+from timefem.solvers.march import march
 
 path = Path(__file__).parents[3] / "benchmarks" / "bench_chain_of_bodies.py"
 spec = importlib.util.spec_from_file_location("bench_chain_of_bodies", path)
