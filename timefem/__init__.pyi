@@ -2,7 +2,7 @@
 
 from . import studies
 from .assembly import TimeMesh
-from .elements import BubnovGalerkin, LagrangeBasis, MixedGalerkin, TimeElement, gauss_legendre
+from .elements import BubnovGalerkin, MixedGalerkin, TimeElement
 from .elements.evaluation.batch import ElementBatch
 from .elements.schemes import (
     DLA,
@@ -82,6 +82,7 @@ from .mechanics import (
     from_sympy,
 )
 from .mechanics.redundancy.redundancy import redundant_constraints
+from .polynomials import LagrangeBasis, gauss_legendre
 from .problems import BoundaryValueProblem, InitialValueProblem, InverseDynamics, OptimalControl, assemble
 from .problems.common.end_state import EndState
 from .sensitivity import (

@@ -8,7 +8,7 @@ import pytest
 import timefem as tf
 from timefem.cases import CASES, find_case
 from timefem.cli import main
-from timefem.elements import gauss_legendre
+from timefem.polynomials import gauss_legendre
 from timefem.studies import Conservation, conservation, plot_conservation, table
 from timefem.studies.drift import drift
 from timefem.studies.symmetry import conserved_axes

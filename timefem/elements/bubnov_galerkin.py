@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from .. import validate
-from .basis import LagrangeBasis
+from ..polynomials import LagrangeBasis
 from .element import Space, TimeElement
 from .nonholonomic_terms import nonholonomic_values
 

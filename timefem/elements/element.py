@@ -8,7 +8,7 @@ import numpy as np
 from .. import validate
 from ..display import Card
 from ..errors import InputError
-from .basis import NODES, LagrangeBasis
+from ..polynomials import NODES, LagrangeBasis
 from .symbols import PointSymbols
 
 

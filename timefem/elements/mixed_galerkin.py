@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 
 from .. import validate
-from .basis import LagrangeBasis
+from ..polynomials import LagrangeBasis
 from .element import Space, TimeElement
 from .nonholonomic_terms import nonholonomic_values
 

@@ -3,8 +3,8 @@
 import casadi as ca
 import numpy as np
 
+from ..polynomials import gauss_legendre
 from .components import components
-from .quadrature import gauss_legendre
 
 AVERAGE_POINTS = 3  # exact for Pfaffians up to degree 5 in the coordinates; those of quaternions have at most 3
 

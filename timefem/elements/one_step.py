@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..mechanics import Body
-from .basis import LagrangeBasis
+from ..polynomials import LagrangeBasis
 from .components import components
 from .discrete_gradient import discrete_gradient, gradient_at, transposed_product
 from .element import Space, TimeElement

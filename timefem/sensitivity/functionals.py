@@ -6,11 +6,11 @@ import casadi as ca
 import numpy as np
 
 from .. import validate
-from ..elements import gauss_legendre
 from ..errors import InputError
 from ..mechanics import Body, Part, Symbols
 from ..mechanics.formula import call_vector, check_symbols
 from ..mechanics.point_functions import evaluate
+from ..polynomials import gauss_legendre
 
 
 class View:

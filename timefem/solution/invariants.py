@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..assembly import TimeMesh
-from ..elements import gauss_legendre
 from ..errors import InputError
+from ..polynomials import gauss_legendre
 
 
 class Invariants:

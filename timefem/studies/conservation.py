@@ -6,8 +6,9 @@ import numpy as np
 
 from .. import validate
 from ..assembly import TimeMesh
-from ..elements import TimeElement, gauss_legendre
+from ..elements import TimeElement
 from ..errors import InputError, SolveError
+from ..polynomials import gauss_legendre
 from ..solution import Solution
 from ..solving import solve
 from .common import element_label, initial_value_problem

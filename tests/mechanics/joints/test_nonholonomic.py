@@ -8,7 +8,6 @@ from scipy.integrate import quad
 import timefem as tf
 from timefem.cases import find_case
 from timefem.elements import DLA, EML, NonTwistingEM, Space
-from timefem.elements.basis import LagrangeBasis
 from timefem.elements.components import components
 from timefem.elements.evaluation.batch import ElementBatch
 from timefem.elements.evaluation.point_kernel import _POINT_FUNCTIONS, point_kernel
@@ -20,6 +19,7 @@ from timefem.mechanics import (
     RollingSphere,
 )
 from timefem.mechanics.describe import build, describe
+from timefem.polynomials import LagrangeBasis
 from timefem.problems import assemble
 
 ROTATIONS = ["quaternion", "directors"]

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...mechanics import Part, System
 from ...mechanics.redundancy.redundancy import keep_constraints
-from ..basis import LagrangeBasis
+from ...polynomials import LagrangeBasis
 from ..components import Components
 from ..element import Space
 from .derived import Derived

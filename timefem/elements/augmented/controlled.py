@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..basis import LagrangeBasis
+from ...polynomials import LagrangeBasis
 from ..components import components
 from ..element import Space
 from .derived import Derived

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from ..basis import LagrangeBasis
+from ...polynomials import LagrangeBasis
 from ..components import Components
 from ..element import Space
 from .derived import Derived

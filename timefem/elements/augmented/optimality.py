@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
-from ..basis import LagrangeBasis
+from ...polynomials import LagrangeBasis
 from ..components import Components, components
 from ..element import Space
 from .derived import Derived

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...mechanics import Part
 from ...mechanics.formula import Same
-from ..basis import LagrangeBasis
+from ...polynomials import LagrangeBasis
 from ..components import Components
 from ..element import Space
 from ..symbols import ElementSymbols

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels import LANES
+from ...polynomials import gauss_legendre
 from ..components import components
-from ..quadrature import gauss_legendre
 from .arrays import (
     PART_ENTRIES,
     PART_GATHER,

@@ -4,9 +4,9 @@ import numpy as np
 
 from ... import validate
 from ...assembly import TimeMesh
-from ...elements import gauss_legendre
 from ...errors import InputError
 from ...parallel import own_world
+from ...polynomials import gauss_legendre
 from ...solution import Solution
 from ...solution.output.atomic_write import check_writable
 from ...solution.slab_solution import SlabSolution

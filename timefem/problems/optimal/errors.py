@@ -3,8 +3,8 @@
 import numpy as np
 
 from ...assembly import Scaling
-from ...elements import gauss_legendre
 from ...elements.evaluation.plan import ElementPlan
+from ...polynomials import gauss_legendre
 from ..refinement.estimate import BETWEEN_NODES, ErrorEstimate, size_of_controls
 from ..refinement.grading import density_of, halved, size_of_components, size_of_motion, surplus
 from .equations import OptimalChain
