@@ -59,6 +59,8 @@ class TimeElement(ABC):
         Whether the rows are differentiated.
     needs_inverse_mass : bool
         Whether velocities follow from momenta, as in Hamilton's equations.
+    takes_coupled_inertia : bool
+        Whether kinetic energies T(q, v) of parts that are no bodies enter.
     constraint_row_power : int
         Rows of the constraints are multiplied with `h` to this power by scaling.
     name : str
@@ -67,6 +69,7 @@ class TimeElement(ABC):
 
     constraint_row_power = 0
     needs_inverse_mass = has_tangent = True
+    takes_coupled_inertia = False
     symbols = PointSymbols
     slots = (("state", "value"), ("state", "rate"), ("multipliers", "value"))
 
@@ -115,6 +118,11 @@ class TimeElement(ABC):
         if singular:
             raise InputError(f"{system.label(singular[0])} has a singular mass matrix, and {self.name} needs its "
                              "inverse; use EML(), which does without, or regularize=True")
+        coupled = [] if self.takes_coupled_inertia else [part for part in system.parts if part.couples_inertia]
+        if coupled:
+            raise InputError(f"{system.label(coupled[0])} couples the inertia of its bodies by a kinetic energy "
+                             f"T(q, v), which {self.name} does not take; use an element with velocities of its own "
+                             "in Livens' form, or lumped masses")
         if system.n_nonholonomic and "nonholonomic" not in self.trial:
             raise InputError(f"{self.name} does not take nonholonomic constraints ('{system.nonholonomic_names[0]}'); "
                              "use MixedGalerkin, BubnovGalerkin, NonTwistingEM or DLA")

@@ -74,6 +74,8 @@ class Part(ABC):
         The actuators whose controls it sees.
     sees_multipliers : bool
         Whether it sees those of the whole system.
+    couples_inertia : bool
+        Whether a joint or force states a kinetic energy of its own, see `kinetic`.
     unknown_numbers, seen_constants : tuple of int
         Which of its own parameters are unknown constants of a problem, and which ones (see `unknowns`).
     """
@@ -81,6 +83,7 @@ class Part(ABC):
     n_controls = 0
     controls = ()
     sees_multipliers = False
+    couples_inertia = False
     unknown_numbers = seen_constants = ()
     name = None
     bodies = ()
@@ -107,6 +110,16 @@ class Part(ABC):
 
     def energy(self, s):
         """Contribution to the Hamiltonian, SX scalar, in the symbols `s`."""
+        return 0
+
+    def kinetic(self, s, v):
+        """Contribution to the kinetic energy T(q, v), SX scalar, at the velocities `v`: list of SX, one per body.
+
+        Quadratic in v; its mass matrix may be singular and may depend on q. Bodies give their `kinetic_of_velocity`. A
+        part over several bodies can state one that couples them, such as the consistent mass of a finite element: it
+        sets `couples_inertia`, its momenta are p = dT/dv of all that is stated, and only elements with velocities of
+        their own take it.
+        """
         return 0
 
     def force(self, s):
@@ -168,6 +181,9 @@ class Body(Part):
     @abstractmethod
     def kinetic_of_velocity(self, q, v, c):
         """Kinetic energy T(q, v) of velocities v = qdot, SX scalar; its mass matrix may be singular."""
+
+    def kinetic(self, s, v):
+        return self.kinetic_of_velocity(s.q[0], v[0], s.own)
 
     # ---- what structure-preserving schemes need; None where a body does not offer it
 

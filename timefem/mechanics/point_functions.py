@@ -48,15 +48,17 @@ def pointwise(part):
         rate, w = ca.SX.sym("rate", z.numel() // 2), ca.SX.sym("w", theta.numel())
         power = ca.dot(generalized, rate) + ca.jacobian(energy, s.t) + ca.dot(w, ca.jacobian(theta, s.t))
         velocity = ca.SX.sym("v", z.numel() // 2)
-        generalized_energy = energy
-        if isinstance(part, Body):
-            kinetic = part.kinetic_of_velocity(s.q[0], velocity, s.own)
-            generalized_energy = ca.dot(s.p[0], velocity) - kinetic
+        kinetic = ca.SX(part.kinetic(s, ca.vertsplit(velocity, [sum(b.n_q for b in part.bodies[:i])
+                                                                for i in range(len(part.bodies) + 1)])))
+        generalized_energy = (ca.dot(s.p[0], velocity) if isinstance(part, Body) else energy) - kinetic
         derivatives = [ca.gradient(energy, z) - force, ca.jacobian(theta, z), ca.jacobian(theta, s.t)]
         _POINTWISE[part.kind] = {
             "hamiltonian": ca.Function("hamiltonian", arguments, [ca.densify(energy)]),
             "generalized energy": ca.Function("generalized_energy", [ca.vertcat(z, velocity), *arguments[1:]],
                                               [ca.densify(ca.SX(generalized_energy))]),
+            "kinetic": ca.Function("kinetic", [ca.vertcat(z, velocity), *arguments[1:]], [ca.densify(kinetic)]),
+            "momentum": ca.Function("momentum", [ca.vertcat(z, velocity), *arguments[1:]],
+                                    [ca.densify(ca.gradient(kinetic, velocity))]),
             "theta": ca.Function("theta", arguments, [ca.densify(theta)]),
             "velocity": ca.Function("velocity", arguments, [ca.densify(ca.vertcat(*s.velocity))]),
             "power": None if ca.SX(power).is_zero() else ca.Function("power", [ca.vertcat(z, rate, w), *arguments[1:]],

@@ -48,12 +48,31 @@ class StateValues:
 
     def generalized_energy(self, t, z, velocity):
         """Generalized energy p.v - T(q, v) + V(q, t), shapes (..., n_z), (..., n_q) -> (...) [J]; H where v = dH/dp."""
+        return self._of_motion("generalized energy", t, z, velocity)
+
+    def kinetic_energy(self, t, z, velocity):
+        """Kinetic energy T(q, v) of given velocities, shapes (..., n_z), (..., n_q) -> (...) [J]."""
+        return self._of_motion("kinetic", t, z, velocity)
+
+    def momentum(self, t, z, velocity):
+        """Momenta p = dT/dv of given velocities, shapes (..., n_z), (..., n_q) -> (..., n_q)."""
+        t, z, shape = self._points(t, z)
+        velocity, out = np.reshape(np.asarray(velocity, float), (len(z), self.n_q)), np.zeros((len(z), self.n_q))
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            index = group.state_index
+            places = index[:, :index.shape[1] // 2]
+            values = evaluate(functions["momentum"], np.concatenate([z[:, index], velocity[:, places]], axis=2), t,
+                              group.parameters)
+            np.add.at(out, (slice(None), places), values)
+        return out.reshape(*shape, self.n_q)
+
+    def _of_motion(self, name, t, z, velocity):
         t, z, shape = self._points(t, z)
         velocity, total = np.reshape(np.asarray(velocity, float), (len(z), self.n_q)), np.zeros(len(z))
         for group, functions in zip(self.groups, self._functions, strict=True):
             index = group.state_index
             motion = np.concatenate([z[:, index], velocity[:, index[:, :index.shape[1] // 2]]], axis=2)
-            total += evaluate(functions["generalized energy"], motion, t, group.parameters).sum(axis=(1, 2))
+            total += evaluate(functions[name], motion, t, group.parameters).sum(axis=(1, 2))
         return total.reshape(shape)
 
     @cached_property

@@ -44,6 +44,10 @@ class Derived(TimeElement):
     def needs_inverse_mass(self):
         return self.element.needs_inverse_mass
 
+    @property
+    def takes_coupled_inertia(self):
+        return self.element.takes_coupled_inertia
+
     def symbols(self, part, element, sizes):
         return self.element.symbols(part, element, sizes)
 
