@@ -101,6 +101,7 @@ from .sensitivity import (
 )
 from .solution import Solution, load
 from .solvers.march.step_control import StepControl
+from .solvers.nonlinear.ipopt import Ipopt
 from .solvers.nonlinear.newton import Newton
 from .solving import continuation, restart, solve, solve_all
 
@@ -109,7 +110,7 @@ __version__: str
 __all__ = [
     "BoundaryValueProblem", "EndState", "continuation", "solve_all",
     "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "FixedPoint", "Gravity",
-    "IllConditioned", "InitialValueProblem", "InputError", "LagrangeBasis", "MassProperties", "MissingBackend",
+    "IllConditioned", "InitialValueProblem", "Ipopt", "InputError", "LagrangeBasis", "MassProperties", "MissingBackend",
     "MixedGalerkin", "Newton", "Planar", "PointMass", "Pose", "PrescribedAngle", "PrescribedPosition", "Prismatic",
     "RankError", "Revolute", "RigidBody", "RigidDistance", "Solution", "SolveError", "Spherical", "StepControl",
     "System", "TimeElement", "TimeMesh", "Universal", "Weld", "assemble", "gauss_legendre", "load",

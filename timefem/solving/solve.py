@@ -66,7 +66,8 @@ def solve(problem, element, n_elements=None, *, mesh=None, tolerance=None, drive
         Scaling of unknowns and rows (see `timefem.assembly.scaling`).
     method : {"mumps", "chain"}, optional
         Of `backend="petsc"`: MUMPS (unless options say otherwise), or time-chain substructuring, which is several times
-        faster on one rank and shares the work among ranks.
+        faster on one rank and shares the work among ranks. Of optimal control with inequalities: "ipopt", or an
+        object such as `Ipopt(tolerance=1e-8)`.
     petsc_options : dict, optional
         PETSc options without the prefix `timefem_`.
     progress : bool, optional
@@ -104,16 +105,18 @@ def solve(problem, element, n_elements=None, *, mesh=None, tolerance=None, drive
     if not isinstance(element, TimeElement):
         raise InputError(f"element must be a time element such as MixedGalerkin(degree=2), not {element!r}")
     element.check(problem.system)
-    if method is not None:
+    of_inequalities = getattr(problem, "bounded", False)
+    if method is not None and not of_inequalities:
         petsc_options = method_options(method, backend or "chain", petsc_options)
     if petsc_options and backend != "petsc":
         raise InputError(f"petsc_options are given, but the backend is {backend or 'chain'!r}")
     if isinstance(problem, InverseDynamics | OptimalControl):
         others = {"window": window, "gather": gather, "checkpoint": checkpoint, "checkpoint_every": checkpoint_every,
                   "restart": restart}
+        inequalities = {"method": method} if of_inequalities else {}
         return _solve_for_controls(problem, element, n_elements, mesh, others, tolerance=tolerance, driver=driver,
                                    backend=backend, guess=guess, newton=newton, scaling=scaling,
-                                   petsc_options=petsc_options, progress=progress)
+                                   petsc_options=petsc_options, progress=progress, **inequalities)
     if isinstance(problem, BoundaryValueProblem) or (tolerance is not None and driver == "global"):
         others = {"window": window, "gather": gather, "checkpoint": checkpoint, "checkpoint_every": checkpoint_every,
                   "restart": restart}

@@ -186,7 +186,7 @@ def test_a_saddle_point_is_left():
 
 
 @pytest.mark.parametrize("element", [tf.MixedGalerkin(3), tf.BubnovGalerkin(2)])
-def test_derivatives_for_ipopt(element):
+def test_derivatives_of_the_program(element):
     problem = slider(tf.EndState(position=[D, None, None]), free_time=True, make=lambda body, push, load: {
         "bounds": {push: (-4, 4)}, "parameters": {"f": (load, "value[0]")},
         "path": lambda now, u: [now.velocity("slider")[0]**2 * u[0] * (1 + now.t) - 2, u[0]**2 * now.q("slider")[0]]})
@@ -201,14 +201,27 @@ def test_derivatives_for_ipopt(element):
         return np.array([(f(v + 1e-6 * e) - f(v - 1e-6 * e)) / 2e-6 for e in np.eye(nlp.n)]).T
 
     def jacobian(v):
-        return np.array(ca.DM(nlp.jacobian, nlp._jacobian(v)))
+        return _dense(nlp.jacobian_places, nlp.jacobian(v), nlp.n_rows, nlp.n)
 
-    np.testing.assert_allclose(nlp._gradient(v), differences(nlp._objective), rtol=0, atol=1e-7)
-    np.testing.assert_allclose(jacobian(v), differences(nlp._rows), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(nlp.gradient(v), differences(nlp.objective), rtol=0, atol=1e-7)
+    np.testing.assert_allclose(jacobian(v), differences(nlp.rows), rtol=0, atol=1e-6)
     for factor in (1.0, 0.3, 0.0):
-        upper = np.array(ca.DM(nlp.hessian, nlp._hessian(v, factor, w)))
-        expected = differences(lambda v, f=factor: f * nlp._gradient(v) + jacobian(v).T @ w)
+        upper = _dense(nlp.hessian_places, nlp.hessian(v, factor, w), nlp.n, nlp.n)
+        expected = differences(lambda v, f=factor: f * nlp.gradient(v) + jacobian(v).T @ w)
         np.testing.assert_allclose(upper + np.triu(upper, 1).T, expected, rtol=0, atol=1e-6)
+        nlp.expect(v, w)  # values are the same when derivatives with multipliers are at hand
+        f, gradient, rows, entries = nlp.objective(v), nlp.gradient(v), nlp.rows(v), jacobian(v)
+        np.testing.assert_allclose(gradient, differences(nlp.objective), rtol=0, atol=1e-7)
+        assert f == nlp.objective(v) and np.array_equal(rows, nlp.rows(v)) and np.array_equal(entries, jacobian(v))
+    blocks = nlp.row_blocks[nlp.jacobian_places[0]] - nlp.variable_blocks[nlp.jacobian_places[1]]
+    assert set(blocks) <= {-1, 0, 1}
+
+
+def _dense(places, values, *shape):
+    matrix = np.zeros(shape)
+    matrix[places] = values
+    assert len(values) == len(set(zip(*(p.tolist() for p in places), strict=True)))  # no place comes twice
+    return matrix
 
 
 def test_bounds_that_do_not_bind_change_nothing():
@@ -323,5 +336,5 @@ def test_arguments_of_solve():
                              ({"mesh": [0, 1]}, "mesh covers")):
         with pytest.raises(InputError, match=message):
             tf.solve(turn(), tf.MixedGalerkin(1), None if "mesh" in options else 10, **options)
-    with pytest.raises(InputError, match="solved by IPOPT"):
+    with pytest.raises(InputError, match="such as IPOPT"):
         tf.solve(turn(path=lambda now, u: u[0] - 100), tf.MixedGalerkin(1), 10, backend="superlu")

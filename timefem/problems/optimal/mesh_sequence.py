@@ -1,6 +1,7 @@
 """Optimal control: from a coarse mesh to the given one."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from ...mechanics.unknown_numbers import with_constants
 from ...parallel import own_world
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
-from ...solvers.nonlinear.ipopt import solve_bounded
+from ...solvers.nonlinear.methods import method_for_inequalities
 from ...solvers.nonlinear.newton import Newton
 from ...solvers.nonlinear.saddle import solve_minimum, solve_saddle
 from .controllability import check_reach
@@ -41,7 +42,7 @@ def optimality_element(problem, element):
 
 
 def solve_optimal(problem, element, mesh, *, backend="chain", options=None, guess=None, settings=None, scaling="full",
-                  show=False):
+                  method=None, show=False):
     """Solve an `OptimalControl` problem with a time element on a mesh; see `timefem.solve`.
 
     Without inequalities the coarsest of a sequence of meshes is solved from the guess, with unknown numbers held at
@@ -57,7 +58,7 @@ def solve_optimal(problem, element, mesh, *, backend="chain", options=None, gues
         Unknown numbers of the problem, with free time the duration first.
     objective : float
     """
-    start = time.perf_counter()
+    start, method = time.perf_counter(), method_for_inequalities(method)
     if problem.system.n_constraints and getattr(element, "multipliers", "") == "continuous":
         raise InputError("optimal control takes multipliers='discontinuous': continuous ones would have to be "
                          "prescribed at the start, where they depend on the controls")
@@ -66,7 +67,9 @@ def solve_optimal(problem, element, mesh, *, backend="chain", options=None, gues
     scale = Scaling.of(scaling, system, element, mesh.nodes[0], problem.z0)
     seconds, iterations, x = {"setup": time.perf_counter() - start, "assemble": 0.0, "solve": 0.0}, 0, None
     chain, comm = None, own_world() if backend == "petsc" else None
-    settings, limit = settings or Newton(max_iterations=ITERATIONS), settings and settings.max_iterations
+    if settings is not None:
+        method = replace(method, max_iterations=settings.max_iterations)
+    settings = settings or Newton(max_iterations=ITERATIONS)
 
     def solved(level, x, hold=False):
         nonlocal iterations
@@ -77,7 +80,9 @@ def solve_optimal(problem, element, mesh, *, backend="chain", options=None, gues
             chain = OptimalChain(problem, plan, level, scale, backend, options, hold)
         with progress(f"optimal control, {level.n_elements} elements", settings.max_iterations, show) as bar:
             if problem.bounded:
-                x, status, n = solve_bounded(OptimalProgram(chain, x, bar.advance), limit)
+                program = OptimalProgram(chain, x, bar.advance)
+                answer = method.solve(program)
+                x, status, n = program.place(answer.v, answer.multipliers), answer.status, answer.iterations
             else:
                 x, status = (solve_saddle if fine else solve_minimum)(chain, chain.take(x), settings, bar.iteration)
                 x = chain.gather(x)

@@ -34,6 +34,7 @@ class PathRows:
         self._times = chain.mesh.points(basis).ravel()
         self.n_points, self.n_values = len(self._times), values.numel()
         self.n_rows = self.n_points * self.n_values
+        self.elements = np.repeat(np.arange(chain.mesh.n_elements), self.n_rows // chain.mesh.n_elements)
         self._function, self._jacobian, self._hessian = (
             ca.Function("path", [w, tau, weights], [ca.densify(f)]).map(self.n_points)
             for f in (values, _nonzeros(jacobian), _nonzeros(hessian)))
@@ -81,6 +82,11 @@ class PathRows:
         if "constants" in others:
             values.append(np.repeat(others["constants"][:, 0], self.n_points // len(state), axis=0))
         return np.concatenate(values, axis=1).T, self._times[None], weights.reshape(self.n_points, -1).T
+
+    def describe(self, i):
+        """Element, time on the mesh [s] and name of row i."""
+        point, value = divmod(i, self.n_values)
+        return int(self.elements[i]), self._times[point], f"path[{value}]"
 
     def values(self, x):
         """g at all points, shape (n_rows,)."""

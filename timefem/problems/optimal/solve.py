@@ -7,14 +7,17 @@ from ...elements.augmented.constants import with_carrier
 from ...errors import InputError
 from ...mechanics.unknown_numbers import with_numbers
 from ...solution import Solution
+from ...solvers.nonlinear.methods import method_for_inequalities
 from ..refinement.loop import solve_refined
 from .errors import BoundedErrors, OptimalErrors
 from .mesh_sequence import solve_optimal
 
 
 def solve_optimal_control(problem, element, n_elements=None, mesh=None, *, tolerance=None, guess=None, driver=None,
-                          backend=None, newton=None, scaling="full", petsc_options=None, progress=None):
+                          backend=None, newton=None, scaling="full", petsc_options=None, method=None, progress=None):
     """Solve a problem of optimal control; `solve` calls this, see there for the arguments.
+
+    `method` is the one for inequalities, see `timefem.solvers.nonlinear.methods`.
 
     Returns
     -------
@@ -26,10 +29,11 @@ def solve_optimal_control(problem, element, n_elements=None, mesh=None, *, toler
     if isinstance(guess, str):
         raise InputError(f"guess must be a function t -> z, nodal states or a Solution, not {guess!r}")
     if problem.bounded and backend not in (None, "chain"):
-        raise InputError(f"backend={backend!r}: problems with bounds are solved by IPOPT, with its own linear solver; "
-                         "leave backend out")
+        raise InputError(f"backend={backend!r}: problems with bounds are solved by an interior-point method such as "
+                         "IPOPT, with its own linear solver; leave backend out")
+    method = method_for_inequalities(method)
     settings = {"backend": backend or "chain", "options": petsc_options, "settings": newton, "scaling": scaling,
-                "show": progress}
+                "method": method, "show": progress}
     if tolerance is not None:
         if not isinstance(element, MixedGalerkin):
             raise InputError(f"tolerance is given, but the costates of {element!r}, which tell its error, do not "
@@ -49,7 +53,7 @@ def solve_optimal_control(problem, element, n_elements=None, mesh=None, *, toler
 def _solve_on(problem, element, mesh, guess, settings):
     element, system, outcome, numbers, objective = solve_optimal(problem, element, mesh, guess=guess, **settings)
     iterations = int(outcome.iterations[0])
-    statistics = {"driver": "global", "backend": "ipopt" if problem.bounded else settings["backend"],
+    statistics = {"driver": "global", "backend": settings["method"].name if problem.bounded else settings["backend"],
                   "n_ranks": outcome.n_ranks,
                   "newton_iterations": {"max": iterations, "mean": float(iterations)}, "n_elements": mesh.n_elements,
                   "n_unknowns": outcome.n_unknowns, "seconds": outcome.seconds,

@@ -1,66 +1,116 @@
-"""Bounds and path inequalities: the interior-point method IPOPT, in CasADi's wheel, on the optimality system's entries.
+"""Nonlinear programs by the interior-point method IPOPT, in CasADi's wheel, through the program's own entries.
 
-Nothing is differentiated again: equations, their Jacobian and the Hessian of the Lagrangian are blocks of the residual
-and of the tangent of `OptimalChain`, evaluated by the same element kernels, with the same sparsity.
+Nothing is differentiated again: IPOPT asks the program for its entries by callbacks.
 """
+
+from dataclasses import dataclass, field
 
 import casadi as ca
 import numpy as np
 
+from ... import validate
 from ...status import Status
+from .program import Answer, failed
 
-ITERATIONS = 1000
-TOLERANCE = 1e-9
 REASONS = {"Infeasible_Problem_Detected": "infeasible", "Maximum_Iterations_Exceeded": "not converged",
            "Restoration_Failed": "infeasible"}
 
 
-def solve_bounded(nlp, max_iterations=None):
-    """Solve an `OptimalControl` problem with inequalities from the guess `x`.
+@dataclass(frozen=True)
+class Ipopt:
+    """IPOPT (Waechter & Biegler, Math. Program. 106 (2006)) with its own sparse linear solver, on one process.
 
     Parameters
     ----------
-    chain : OptimalChain
-    x : ndarray
-        Where to start; the costates do not count.
-    max_iterations : int, optional
-    on_iteration : callable
-        Called in each iteration.
-
-    Returns
-    -------
-    x : ndarray
-        With the costates of the equations.
-    status : Status
-    iterations : int
+    tolerance : float
+        `tol` of IPOPT: of the scaled conditions of optimality.
+    max_iterations : int
+    options : dict, optional
+        Further options of IPOPT, such as `{"mu_strategy": "adaptive"}`.
     """
-    callbacks = nlp.callbacks()
-    options = {name: callbacks[name] for name in ("grad_f", "jac_g", "hess_lag")}
-    options |= {"ipopt": {"print_level": 0, "sb": "yes", "tol": TOLERANCE, "max_iter": max_iterations or ITERATIONS},
-                "print_time": False, "no_nlp_grad": True, "calc_lam_p": False, "error_on_fail": False,
-                "show_eval_warnings": False}
-    solver = ca.nlpsol("optimal_control", "ipopt", callbacks["nlp"], options)
-    lower, upper = nlp.bounds
-    start = np.clip(np.zeros(nlp.n), lower, upper)
-    result = solver(x0=start, lbx=lower, ubx=upper, lbg=nlp.lowest, ubg=0)
-    stats = solver.stats()
-    if nlp.failure is not None:
-        raise nlp.failure
-    x = nlp.place(np.array(result["x"]).ravel(), np.array(result["lam_g"]).ravel())
-    history = [float(v) for v in stats.get("iterations", {}).get("inf_pr", [])]
-    if stats["return_status"] in ("Solve_Succeeded", "Solved_To_Acceptable_Level"):
-        return x, Status(True, residual_history=history), stats["iter_count"]
-    residual = nlp.chain.evaluate(x)
-    reason = REASONS.get(stats["return_status"], "not converged")
-    detail = f"IPOPT: {stats['return_status'].replace('_', ' ').lower()}"
-    return x, Status.failure(reason, history=history, detail=detail, **nlp.chain.worst(residual)), stats["iter_count"]
+
+    tolerance: float = 1e-9
+    max_iterations: int = 1000
+    options: dict = field(default_factory=dict, hash=False)
+
+    name = "ipopt"
+
+    def __post_init__(self):
+        validate.real("tolerance", self.tolerance, positive=True)
+        validate.integer("max_iterations", self.max_iterations, minimum=1)
+
+    def solve(self, program):
+        """The `Answer` for a `NonlinearProgram`, from its start."""
+        callbacks = _Callbacks(program)
+        functions = callbacks.functions()
+        options = {name: functions[name] for name in ("grad_f", "jac_g", "hess_lag")}
+        options |= {"ipopt": {"print_level": 0, "sb": "yes", "tol": self.tolerance, "max_iter": self.max_iterations,
+                              **self.options},
+                    "print_time": False, "no_nlp_grad": True, "calc_lam_p": False, "error_on_fail": False,
+                    "show_eval_warnings": False}
+        solver = ca.nlpsol("timefem", "ipopt", functions["nlp"], options)
+        (lower, upper), (row_lower, row_upper) = program.bounds, program.row_bounds
+        result = solver(x0=np.clip(program.start, lower, upper), lbx=lower, ubx=upper, lbg=row_lower, ubg=row_upper)
+        if callbacks.failure is not None:
+            raise callbacks.failure
+        v, multipliers, at_bounds = (np.array(result[name]).ravel() for name in ("x", "lam_g", "lam_x"))
+        stats = solver.stats()
+        history = [float(value) for value in stats.get("iterations", {}).get("inf_pr", [])]
+        if stats["return_status"] in ("Solve_Succeeded", "Solved_To_Acceptable_Level"):
+            status = Status(True, residual_history=history)
+        else:
+            status = failed(program, v, REASONS.get(stats["return_status"], "not converged"), history,
+                            f"IPOPT: {stats['return_status'].replace('_', ' ').lower()}")
+        return Answer(v, multipliers, -at_bounds, status, stats["iter_count"])
 
 
+class _Callbacks:
+    """CasADi functions of a program, by the names that `nlpsol` gives them."""
+
+    def __init__(self, program):
+        self.program, self.failure = program, None
+        self.hessian, self._hessian_order = _sparsity(program.n, program.n, program.hessian_places)
+        self.jacobian, self._jacobian_order = _sparsity(program.n_rows, program.n, program.jacobian_places)
+
+    def functions(self):
+        p, scalar, none = self.program, ca.Sparsity.dense(1, 1), ca.Sparsity(0, 0)
+        v, rows = ca.Sparsity.dense(p.n, 1), ca.Sparsity.dense(p.n_rows, 1)
+        at, names = [v, none], (["x", "p"], ["x", "p", "lam_f", "lam_g"])
+        return {
+            "nlp": self._make("nlp", at, names[0], [scalar, rows], ["f", "g"],
+                              lambda v, _: [p.objective(v), p.rows(v)]),
+            "grad_f": self._make("grad_f", at, names[0], [scalar, v], ["f", "grad_f_x"],
+                                 lambda v, _: [p.objective(v), p.gradient(v)]),
+            "jac_g": self._make("jac_g", at, names[0], [rows, self.jacobian], ["g", "jac_g_x"],
+                                lambda v, _: [p.rows(v), ca.DM(self.jacobian, p.jacobian(v)[self._jacobian_order])]),
+            "hess_lag": self._make("hess_lag", [*at, scalar, rows], names[1], [self.hessian], ["triu_hess_gamma_x_x"],
+                                   self._hessian),
+        }
+
+    def _hessian(self, v, _, factor, multipliers):  # once in each iteration
+        self.program.on_iteration()
+        values = self.program.hessian(v, float(factor[0]), multipliers)
+        return [ca.DM(self.hessian, values[self._hessian_order])]
+
+    def _make(self, name, inputs, input_names, outputs, output_names, function):
+        def guarded(*arguments):
+            try:
+                return function(*(np.array(a).ravel() for a in arguments))
+            except Exception as error:  # CasADi would turn it into text
+                self.failure = error
+                raise
+        return _callback(name, inputs, input_names, outputs, output_names, guarded)
 
 
+def _sparsity(n_rows, n_columns, places):
+    """CasADi sparsity of entries (rows, columns), and their order in it."""
+    rows, columns = (np.asarray(x, np.int64) for x in places)
+    order = np.lexsort((rows, columns))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=n_columns))])
+    return ca.Sparsity(n_rows, n_columns, starts.tolist(), rows[order].tolist()), order
 
 
-def callback(name, inputs, input_names, outputs, output_names, function):
+def _callback(name, inputs, input_names, outputs, output_names, function):
     class Called(ca.Callback):
         def __init__(self):
             ca.Callback.__init__(self)

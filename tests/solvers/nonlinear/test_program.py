@@ -1,0 +1,80 @@
+"""Methods for nonlinear programs, on small programs with known solutions."""
+
+import numpy as np
+import pytest
+
+from timefem.errors import InputError
+from timefem.solvers.nonlinear.ipopt import Ipopt
+from timefem.solvers.nonlinear.methods import METHODS, method_for_inequalities
+from timefem.solvers.nonlinear.program import NonlinearProgram, Row
+
+
+class Hs071(NonlinearProgram):
+    """Hock & Schittkowski's problem 71: `min a d (a + b + c) + c`, `a b c d >= 25`, `|v|^2 = 40`, `1 <= v <= 5`."""
+
+    n, n_rows = 4, 2
+    row_bounds = np.array([25.0, 40.0]), np.array([np.inf, 40.0])
+    variable_blocks, row_blocks = np.zeros(4, int), np.zeros(2, int)
+    jacobian_places = np.repeat([0, 1], 4), np.tile(np.arange(4), 2)
+    hessian_places = np.triu_indices(4)
+
+    def __init__(self, start=(1.0, 5, 5, 1), upper=5.0):
+        self.start, self.bounds, self.iterations = np.array(start), (np.full(4, 1.0), np.full(4, upper)), 0
+
+    def objective(self, v):
+        return v[0] * v[3] * v[:3].sum() + v[2]
+
+    def gradient(self, v):
+        a, b, c, d = v
+        return np.array([d * (2 * a + b + c), a * d, a * d + 1, a * (a + b + c)])
+
+    def rows(self, v):
+        return np.array([v.prod(), v @ v])
+
+    def jacobian(self, v):
+        return np.concatenate([v.prod() / v, 2 * v])
+
+    def hessian(self, v, factor, multipliers):
+        a, b, c, d = v
+        of_cost = np.zeros((4, 4))
+        of_cost[0] = 2 * d, d, d, 2 * a + b + c
+        of_cost[1:3, 3] = a
+        of_product = v.prod() / np.outer(v, v)
+        np.fill_diagonal(of_product, 0)
+        return (factor * of_cost + multipliers[0] * of_product + multipliers[1] * 2 * np.eye(4))[self.hessian_places]
+
+    def describe(self, i):
+        return Row(("the product", "the length")[i], 0, 0.5)
+
+    def on_iteration(self):
+        self.iterations += 1
+
+
+@pytest.mark.parametrize("name", [name for name, cls in METHODS.items() if not getattr(cls, "needs_chain", False)])
+def test_a_program_with_known_solution(name):
+    program = Hs071()
+    answer = METHODS[name]().solve(program)
+    assert answer.status.success and answer.iterations <= program.iterations + 1 <= 30
+    np.testing.assert_allclose(answer.v, [1, 4.742999643, 3.821149978, 1.379408293], rtol=0, atol=1e-7)
+    assert program.objective(answer.v) == pytest.approx(17.0140172891, rel=2e-8)  # bounds are relaxed by 1e-8
+    matrix = np.zeros((2, 4))
+    matrix[program.jacobian_places] = program.jacobian(answer.v)
+    stationary = program.gradient(answer.v) + matrix.T @ answer.multipliers - answer.bound_multipliers
+    np.testing.assert_allclose(stationary, 0, rtol=0, atol=1e-6)
+    assert answer.bound_multipliers[0] > 1 and np.abs(answer.bound_multipliers[1:]).max() < 1e-6
+
+
+@pytest.mark.parametrize("name", [name for name, cls in METHODS.items() if not getattr(cls, "needs_chain", False)])
+def test_an_infeasible_program_names_the_row(name):
+    """|v|^2 = 40 cannot be with v <= 3."""
+    answer = METHODS[name]().solve(Hs071((1.5, 2, 2, 1.5), upper=3.0))
+    assert not answer.status.success and answer.status.reason == "infeasible"
+    assert "the length at t = 0.5 stays violated by 4" in answer.status.message
+
+
+def test_methods_by_name():
+    assert method_for_inequalities("ipopt") == Ipopt() and method_for_inequalities(Ipopt(1e-6)).tolerance == 1e-6
+    with pytest.raises(InputError, match="take 'ipopt' or Ipopt"):
+        method_for_inequalities("simplex")
+    with pytest.raises(InputError, match="max_iterations"):
+        Ipopt(max_iterations=0)

@@ -1,0 +1,25 @@
+"""Methods for inequalities by name. Another method is a file like `ipopt` and an entry here."""
+
+from ...errors import InputError
+from .ipopt import Ipopt
+
+METHODS = {method.name: method for method in (Ipopt,)}
+DEFAULT = "ipopt"
+
+
+def method_for_inequalities(method=None):
+    """The method that is meant by an object or a name; the default for None.
+
+    Raises
+    ------
+    InputError
+        Lists the names.
+    """
+    if method is None:
+        method = DEFAULT
+    if isinstance(method, str) and method in METHODS:
+        return METHODS[method]()
+    if isinstance(method, tuple(METHODS.values())):
+        return method
+    names = ", ".join(f"{name!r} or {cls.__name__}(...)" for name, cls in METHODS.items())
+    raise InputError(f"method={method!r} is no method for inequalities; take {names}")

@@ -1,0 +1,109 @@
+"""The nonlinear program on a chain in time: what a method for inequalities sees, and how it answers."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...status import Status
+
+
+class Row(NamedTuple):
+    """What a row asks for, and where: a name, the element and the time [s]."""
+
+    name: str
+    element: int
+    time: float
+
+
+class NonlinearProgram(ABC):
+    """Minimise `f(v)` over `lower <= v <= upper`, subject to `row_lower <= r(v) <= row_upper`.
+
+    Variables and rows come in blocks, in time order: an entry of the Jacobian of r, or of the Hessian of the Lagrangian
+    `factor f + y . r`, joins a block with itself or with a neighbour. The program is written in scaled variables, for
+    which sizes and changes of order one are natural. Derivatives are given as entries at places that do not change.
+
+    Attributes
+    ----------
+    n, n_rows : int
+    bounds : (ndarray, ndarray), shape (n,) each
+        Of the variables, infinite where there are none.
+    row_bounds : (ndarray, ndarray), shape (n_rows,) each
+        Equal where the row is an equation.
+    variable_blocks, row_blocks : ndarray of int, shapes (n,), (n_rows,)
+        Rising from 0.
+    jacobian_places : (ndarray of int, ndarray of int), shape (n_entries,) each
+        Row and column of each entry of the Jacobian; no place comes twice.
+    hessian_places : (ndarray of int, ndarray of int)
+        The same of the upper triangle of the Hessian of the Lagrangian.
+    start : ndarray, shape (n,)
+    """
+
+    @abstractmethod
+    def objective(self, v):
+        """f at v."""
+
+    @abstractmethod
+    def rows(self, v):
+        """r at v, shape (n_rows,)."""
+
+    @abstractmethod
+    def gradient(self, v):
+        """Gradient of f, shape (n,)."""
+
+    @abstractmethod
+    def jacobian(self, v):
+        """Entries of the Jacobian of r at `jacobian_places`."""
+
+    @abstractmethod
+    def hessian(self, v, factor, multipliers):
+        """Entries of the Hessian of `factor f + multipliers . r` at `hessian_places`."""
+
+    @abstractmethod
+    def describe(self, i):
+        """The `Row` number i, for reports."""
+
+    def expect(self, v, multipliers):
+        """Told that values at v are wanted next, and perhaps derivatives with these multipliers and the factor 1."""
+        return
+
+    def on_iteration(self):
+        """Called once in each iteration."""
+        return
+
+    def violation(self, rows):
+        """By how much rows with these values miss their bounds, shape (n_rows,)."""
+        lower, upper = self.row_bounds
+        return np.maximum(np.maximum(lower - rows, rows - upper), 0.0)
+
+
+@dataclass
+class Answer:
+    """What a method found for a program.
+
+    Attributes
+    ----------
+    v, multipliers : ndarray, shapes (n,), (n_rows,)
+        Variables, and multipliers y with `grad f + J^T y = bound_multipliers`.
+    bound_multipliers : ndarray, shape (n,)
+        Positive at lower bounds, negative at upper bounds.
+    status : Status
+    iterations : int
+    """
+
+    v: np.ndarray
+    multipliers: np.ndarray
+    bound_multipliers: np.ndarray
+    status: Status
+    iterations: int
+
+
+def failed(program, v, reason, history, detail):
+    """The status of a solve that ended at v: which row stays violated, by how much, and when."""
+    missing = program.violation(program.rows(v))
+    missing = np.where(np.isfinite(missing), missing, np.inf)
+    row = program.describe(int(np.argmax(missing)))
+    if missing.max(initial=0.0) > 1e-6:
+        detail += f"; {row.name} at t = {row.time:.6g} stays violated by {missing.max():.3g} of its size"
+    return Status.failure(reason, row.element, row.time, history, detail)
