@@ -24,5 +24,5 @@ def test_the_guide_names_what_there_is():
     for name in ("midpoint_force", "load", "force", "constraints", "velocity_constraints", "velocity", "moved",
                  "projected", "spread", "inertia"):
         assert f"s.{name}(" in text and hasattr(StepSymbols, name)
-    for name in ("constraints_of", "needs_inverse_mass", "check", "form", "extra", "has_velocity"):
+    for name in ("constraints_of", "needs_inverse_mass", "check", "density_key", "extra", "has_velocity"):
         assert f"`{name}" in text and (hasattr(OneStep, name) or hasattr(TimeElement, name))

@@ -48,13 +48,14 @@ class TimeElement(ABC):
         Gauss points.
     trial, test : dict
         Field name -> `Space`. The first trial fields are the state `z = (q, p)` and the multipliers.
-    slots, test_slots : tuple of (str, str)
+    slots, test_slots : tuple of (str, str or int)
         What the density sees of the trial fields, and what its rows are tested with: field, and "value" or "rate" at
-        the quadrature point, or "left" or "right" for the values at the ends of the element.
+        the quadrature point, "left" or "right" for the values at the ends of the element, a number for the value at
+        that node of the field.
     symbols : callable
         `symbols(part, element, sizes)` makes the argument of `density`.
-    form : hashable
-        Elements of one form share their density.
+    density_key : hashable
+        Elements with equal keys share their density.
     has_tangent : bool
         Whether the rows are differentiated.
     needs_inverse_mass : bool
@@ -88,7 +89,7 @@ class TimeElement(ABC):
         return tuple((name, "value") for name in self.test)
 
     @property
-    def form(self):
+    def density_key(self):
         return type(self)
 
     @property

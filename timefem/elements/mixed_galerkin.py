@@ -51,7 +51,7 @@ class MixedGalerkin(TimeElement):
         return 2 * self.degree
 
     @property
-    def form(self):
+    def density_key(self):
         return type(self), self.constraints
 
     @property

@@ -19,9 +19,9 @@ class ElementSymbols:
     ----------
     part : Part
     slots : dict
-        (field, "value" | "rate" | "left" | "right") -> SX.
-    t, h : SX
-        Time at the quadrature point, length of the element [s].
+        (field, "value" | "rate" | "left" | "right" | number of a node) -> SX.
+    t, h, xi : SX
+        Time at the quadrature point, length of the element [s], and the place of the point in it, in [0, 1].
     at_point : Symbols
         The mechanical symbols of the part.
     parameters : SX
@@ -31,7 +31,8 @@ class ElementSymbols:
         self.part, self.at_point = part, Symbols(part)
         self.slots = {(field, where): ca.SX.sym(f"{field}_{where}", sizes[element.trial[field].components])
                       for field, where in element.slots}
-        self.t, self.h, self.parameters = self.at_point.t, ca.SX.sym("h"), self.at_point.parameters
+        self.t, self.parameters = self.at_point.t, self.at_point.parameters
+        self.h, self.xi = ca.SX.sym("h"), ca.SX.sym("xi")
 
     def split(self, values):
         """Components of all bodies of the part, one SX per body."""

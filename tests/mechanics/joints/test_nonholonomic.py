@@ -306,7 +306,8 @@ def test_kernels_of_others_do_not_change(name):
         for i, group in enumerate(system.groups):
             point_kernel(group.part, element, {name: c.places[i].shape[1] for name, c in found.items()})
     for group in system.groups:
-        own, without = (_POINT_FUNCTIONS[group.part.kind, e.form] for e in (tf.MixedGalerkin(2), WithoutField(2)))
+        own, without = (_POINT_FUNCTIONS[group.part.kind, e.density_key]
+                        for e in (tf.MixedGalerkin(2), WithoutField(2)))
         assert [f.serialize() for f in own[0]] == [f.serialize() for f in without[0]]
         assert own[3] == without[3]
 

@@ -73,8 +73,8 @@ class WithConstants(Derived):
     start: float = 0.0
 
     @property
-    def form(self):
-        return type(self), self.n, self.free_time, self.start, self.element.form
+    def density_key(self):
+        return type(self), self.n, self.free_time, self.start, self.element.density_key
 
     @property
     def trial(self):

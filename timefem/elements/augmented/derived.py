@@ -17,8 +17,8 @@ class Derived(TimeElement):
     element: TimeElement
 
     @property
-    def form(self):
-        return type(self), self.element.form
+    def density_key(self):
+        return type(self), self.element.density_key
 
     @property
     def trial(self):

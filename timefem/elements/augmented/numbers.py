@@ -80,8 +80,8 @@ class Numbered(Derived):
     numbers: Numbers
 
     @property
-    def form(self):
-        return type(self), self.numbers.form, self.element.form
+    def density_key(self):
+        return type(self), self.numbers.form, self.element.density_key
 
     @property
     def trial(self):
@@ -107,8 +107,8 @@ class Contracted(WithCostates):
     has_tangent = False
 
     @property
-    def form(self):
-        return type(self), self.numbers.form, self.element.form
+    def density_key(self):
+        return type(self), self.numbers.form, self.element.density_key
 
     @property
     def test(self):

@@ -47,7 +47,7 @@ def evaluate_lanes(plan, x, t, h, inputs, outputs, residual, tangent):
             inputs[(first + c) * LANES:(first + c + 1) * LANES] = plan.parameters[part[PART_PARAMETERS] + c]
         for g in range(plan.n_points):
             place, local = 0, part[PART_GATHER]
-            inputs[:(first - 2) * LANES] = 0.0
+            inputs[:(first - 3) * LANES] = 0.0
             for s in range(n_slots):
                 table, n_shapes, rate = plan.slots[s, 0], plan.slots[s, 1], plan.slots[s, 2]
                 for _ in range(part[PART_SLOTS + s]):
@@ -60,6 +60,7 @@ def evaluate_lanes(plan, x, t, h, inputs, outputs, residual, tangent):
             for lane in range(LANES):
                 inputs[place + lane] = t[lane] + plan.points[g] * h[lane]
                 inputs[place + LANES + lane] = h[lane]
+                inputs[place + 2 * LANES + lane] = plan.points[g]
             call_kernel(part[PART_ADDRESS], inputs, 0, outputs, g * n_out * LANES)
 
         row, local = 0, part[PART_ROWS]

@@ -39,7 +39,9 @@ class _Slot(NamedTuple):
         if where in ("left", "right"):
             if not spaces[name].continuous:
                 raise ValueError(f"{name} has no value at the {where} end: it is not continuous")
-            return cls(field, (0 if where == "left" else basis.n_shapes - 1,), np.ones((1, len(xi))), False)
+            where = 0 if where == "left" else basis.n_shapes - 1
+        if isinstance(where, int):
+            return cls(field, (where,), np.ones((1, len(xi))), False)
         table = basis.derivatives(xi) if where == "rate" else basis.values(xi)
         return cls(field, tuple(range(basis.n_shapes)), table.T, where == "rate")
 

@@ -8,8 +8,8 @@ from ...kernels import cached_kernel
 
 
 class PointKernel(NamedTuple):
-    """Point kernel of one kind of part for one weak form: inputs `[slots, t, h, parameters]` (a slot that does not
-    enter is left out), outputs `[rows per test slot, Jacobian entries]`."""
+    """Point kernel of one kind of part for one weak form: inputs `[slots, t, h, xi, parameters]` (a slot that does
+    not enter is left out), outputs `[rows per test slot, Jacobian entries]`."""
 
     key: tuple
     kernel: object
@@ -33,11 +33,11 @@ class PointKernel(NamedTuple):
 
 
 def point_kernel(part, element, sizes):
-    """Point kernel of a part for a time element, compiled once per kind of part and form of the density.
+    """Point kernel of a part for a time element, compiled once per kind of part and density.
 
     `sizes` are the numbers of local components by name, see `components`.
     """
-    key = (part.kind, element.form)
+    key = (part.kind, element.density_key)
     if key not in _POINT_FUNCTIONS:
         s = element.symbols(part, element, sizes)
         rows = [ca.densify(ca.SX(r)) for r in element.density(s)]
@@ -50,7 +50,7 @@ def point_kernel(part, element, sizes):
                     jacobian = ca.sparsify(ca.jacobian(row, variable))
                     outputs += jacobian.nonzeros()
                     entries += [(test, slot, r, c) for r, c in zip(*jacobian.sparsity().get_triplet(), strict=True)]
-        inputs = ca.vertcat(*slots, s.t, s.h, s.parameters)
+        inputs = ca.vertcat(*slots, s.t, s.h, s.xi, s.parameters)
         values = ca.densify(ca.vertcat(*outputs))
         constants = [float(v) if v.is_constant() else float("nan") for v in ca.vertsplit(values)]
         functions = [ca.Function("point", [inputs], [ca.cse(values)])]

@@ -151,6 +151,7 @@ def evaluate_step(step, x, t, h, scratch, residual, tangent):
             for lane in range(LANES):
                 inputs[place + lane] = t + plan.points[g + lane] * h
                 inputs[place + LANES + lane] = h
+                inputs[place + 2 * LANES + lane] = plan.points[g + lane]
             call_kernel(part[PART_ADDRESS], inputs, 0, outputs, base + g * n_out)
 
         row, local = 0, part[PART_ROWS]

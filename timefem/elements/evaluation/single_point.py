@@ -148,7 +148,7 @@ def begin_one(plan, one, x, t, h, inputs, known):
             weight = one.weights[k] if one.terms[k, 2] == 0 else inverse_h * one.weights[k]
             known[one.terms[k, 0]] += weight * x[one.terms[k, 1]]
         first = one.calls[p, 2] + parts[p, PART_IN] - parts[p, PART_N_PARAMETERS]
-        known[first - 2], known[first - 1] = t + plan.points[0] * h, h
+        known[first - 3], known[first - 2], known[first - 1] = t + plan.points[0] * h, h, plan.points[0]
         for k in range(parts[p, PART_N_PARAMETERS]):
             known[first + k] = plan.parameters[parts[p, PART_PARAMETERS] + k]
     for k in range(one.n_in):
