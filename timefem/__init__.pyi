@@ -100,6 +100,7 @@ from .sensitivity import (
     sensitivities,
 )
 from .solution import Solution, load
+from .solvers.linear import Cholmod, PETSc, SuperLU, TimeChain
 from .solvers.march.step_control import StepControl
 from .solvers.nonlinear.ipopt import Ipopt
 from .solvers.nonlinear.newton import Newton
@@ -115,6 +116,8 @@ __all__ = [
     "RankError", "Revolute", "RigidBody", "RigidDistance", "Solution", "SolveError", "Spherical", "StepControl",
     "System", "TimeElement", "TimeMesh", "Universal", "Weld", "assemble", "gauss_legendre", "load",
     "redundant_constraints", "restart", "solve", "studies",
+    # linear solvers
+    "Cholmod", "PETSc", "SuperLU", "TimeChain",
     # forces and functions of time
     "Constant", "Damper", "Force", "Formula", "NonlinearSpring", "Ramp", "RayleighDissipation", "RotationalSpring",
     "Sine", "Spring", "Step", "Table", "TimeFunction", "Torque", "TorsionalDamper", "TorsionalSpring", "TrianglePulse",

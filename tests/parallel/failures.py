@@ -7,11 +7,11 @@ from mpi4py import MPI
 import timefem as tf
 from timefem.assembly import Assembler
 from timefem.solvers.equations.distributed import DistributedChainSystem
-from timefem.solvers.linear.petsc.solver import Solver
+from timefem.solvers.linear.petsc.solver import PETScSolver
 
 FAULTS = {"raise": (Assembler, "evaluate", ValueError("boom")),
           "meet": (DistributedChainSystem, "norm", ValueError("boom")),
-          "factor": (Solver, "factor", tf.SolveError("no pivot"))}
+          "factor": (PETScSolver, "factor", tf.SolveError("no pivot"))}
 
 
 def main(fault, driver):

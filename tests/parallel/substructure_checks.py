@@ -6,13 +6,12 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from mpi4py import MPI
-from petsc4py import PETSc
 
 import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum, spinning_box
 from tests.solvers.linear.test_time_chain import backward_error, bidiagonal, galerkin, many_delays
-from timefem.errors import SingularMatrix
-from timefem.solvers.linear.petsc.solver import Solver
+from timefem.errors import InputError, SingularMatrix
+from timefem.solvers.linear.petsc.solver import PETScSolver
 
 COMM = MPI.COMM_WORLD
 CHAIN = {"pc_type": "python"}
@@ -71,13 +70,17 @@ def check_random_chains():
         b = np.random.default_rng(4).uniform(-1, 1, matrix.shape[0])
         tolerance = 1e-14 * np.linalg.cond(matrix.toarray())
         for options in (CHAIN, {**CHAIN, "ksp_type": "gmres", "ksp_rtol": 1e-14}):
-            solver = Solver(pattern, options, PETSc.Comm(COMM))
+            solver = PETScSolver(pattern, options, COMM)
             solver.factor(data)
             x, error = solver.solve_checked(b[own])
             whole = gathered(x)
             assert error < 1e-14 and backward_error(matrix, whole, b) < 1e-14, name
             expected = spla.splu(matrix.tocsc()).solve(b)
             np.testing.assert_allclose(whole, expected, rtol=0, atol=tolerance * np.abs(expected).max(), err_msg=name)
+            n = sum(COMM.allgather(solver.slabs.lu.fill))
+            assert solver.factor_size == n > matrix.shape[0]
+            columns, rows = abs(matrix).sum(axis=0).max(), abs(matrix).sum(axis=1).max()
+            np.testing.assert_allclose((solver.norm(True), solver.norm()), (columns, rows), rtol=1e-13, err_msg=name)
             whole = gathered(solver.solve_transposed(b[own]))
             assert backward_error(matrix.T, whole, b) < 1e-13, name
             product = solver.A.createVecLeft()
@@ -94,10 +97,18 @@ def check_interface_options():
     pattern, data, own = distributed(matrix, *starts, (9, 9), 10)
     b = np.random.default_rng(4).uniform(-1, 1, matrix.shape[0])
     options = {"interface_pc_type": "redundant", "interface_redundant_pc_factor_mat_solver_type": "umfpack"}
-    solver = Solver(pattern, {**CHAIN, **options}, PETSc.Comm(COMM))
+    solver = PETScSolver(pattern, {**CHAIN, **options}, COMM)
     solver.factor(data)
     assert backward_error(matrix, gathered(solver.solve_checked(b[own])[0]), b) < 1e-14
-    assert solver.chain._interface.ksp.pc.getType() == "redundant"
+    assert solver.slabs._interface.ksp.pc.getType() == "redundant"
+    solver = PETScSolver(pattern, {**CHAIN, "interface_pc_factor_mat_solver_type": "superlu_dist"}, COMM)
+    solver.factor(data)
+    try:
+        solver.solve_transposed(b[own])
+    except InputError as error:
+        assert "superlu_dist has no transposed solves" in str(error)
+    else:
+        raise AssertionError("not noticed")
 
 
 def check_singular():
@@ -115,7 +126,7 @@ def check_singular():
             else:
                 dense[:, last] = dense[:, last - 1] / 3
             pattern, data, _ = distributed(sp.csr_matrix(dense), *starts, (4, 4), 4)
-            solver = Solver(pattern, CHAIN, PETSc.Comm(COMM))
+            solver = PETScSolver(pattern, CHAIN, COMM)
             try:
                 solver.factor(data)
             except SingularMatrix as error:
@@ -130,8 +141,8 @@ def check_lag():
     matrix, *starts = galerkin(9, 6, 4, rng := np.random.default_rng(7))
     pattern, _, own = distributed(matrix, *starts, (4, 4), 9)
     b = np.random.default_rng(8).uniform(-1, 1, matrix.shape[0])
-    solver = Solver(pattern, {**CHAIN, "ksp_type": "gmres", "pc_chain_lag": 3, "ksp_rtol": 1e-13, "ksp_max_it": 20},
-                    PETSc.Comm(COMM))
+    options = {**CHAIN, "ksp_type": "gmres", "pc_chain_lag": 3, "ksp_rtol": 1e-13, "ksp_max_it": 20}
+    solver = PETScSolver(pattern, options, COMM)
     n_factored = 0
     for call in range(5):
         moved = matrix.copy()
@@ -146,7 +157,7 @@ def check_lag():
         entries = slice(matrix.indptr[own.start], matrix.indptr[own.stop])
         solver.factor(whole[entries])
         x = gathered(solver.solve_checked(b[own])[0])
-        n_factored += solver.chain.current
+        n_factored += solver.slabs.current
         assert backward_error(sp.csr_matrix((whole, matrix.indices, matrix.indptr)), x, b) < 1e-13, call
     assert n_factored == 3, n_factored  # calls 0, 3 and, when 20 iterations did not do, 4
 

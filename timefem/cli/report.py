@@ -13,7 +13,7 @@ from rich.table import Table
 
 from ..errors import MissingBackend
 from ..parallel import launched_ranks
-from ..solvers.linear.base import BACKENDS, check_backend
+from ..solvers.linear import LINEAR_SOLVERS
 from .kinds import kind_facts, kind_rows
 
 OPTIONS = "line_search", "backend", "driver", "guess"  # as arguments in messages of the library
@@ -134,9 +134,9 @@ def draw(sol, times):
 
 def backend_facts():
     backends = {}
-    for name in BACKENDS:
+    for name, options in LINEAR_SOLVERS.items():
         try:
-            check_backend(name)
+            options.check()
             backends[name] = {"available": True, "remedy": None}
         except MissingBackend as error:
             backends[name] = {"available": False, "remedy": str(error)}

@@ -11,7 +11,7 @@ from ..cases import Case, find_case
 from ..errors import InputError
 from ..solution.output.save import check_savable
 from ..solution.slab_solution import SlabSolution
-from ..solvers.linear.base import check_backend
+from ..solvers.linear import linear_options
 from ..solving import solve
 from .elements import make_element
 from .following import follower
@@ -75,7 +75,7 @@ def run(
     if str(case).endswith(".toml"):
         return run(**model_arguments(ctx))
     case = case if isinstance(case, Case) else find_case(case)
-    check_backend(backend or "chain")
+    linear_options(backend)
     time_element = make_element(element, degree, points, multipliers, drop, nodes, constraints)
     if isinstance(window, str) and window != "auto":
         if not window.strip().isdigit():

@@ -95,11 +95,9 @@ class Linearization:
 
     def transposed_solve(self, gradient):
         """Costates w of all rows, `A^T w = gradient`, shape (n_rows_full,); zero for rows that are left out."""
-        a, lu = self.chain.assembler, self.linear.lu
+        a = self.chain.assembler
         columns, rows = a.pattern.column_index, a.pattern.row_index
-        b = gradient[columns] * a.column_scale[columns]
-        w = lu.solve_transposed(b)
-        w += lu.solve_transposed(b - self.linear.matrix.T @ w)
+        w, _ = self.linear.solve_checked(gradient[columns] * a.column_scale[columns], transposed=True)
         out = np.zeros(a.pattern.n_rows_full)
         out[rows] = w * a.row_scale[rows]
         return out

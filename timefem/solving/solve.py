@@ -14,7 +14,7 @@ from ..problems.inverse.solve import solve_inverse_dynamics
 from ..problems.optimal.errors import BoundedErrors, OptimalErrors
 from ..problems.optimal.solve import solve_optimal_control
 from ..problems.refinement.loop import solve_refined
-from ..solvers.linear.base import method_options
+from ..solvers.linear import linear_options
 
 
 def solve(problem, element, n_elements=None, *, mesh=None, tolerance=None, driver=None, window=None, backend=None,
@@ -107,7 +107,7 @@ def solve(problem, element, n_elements=None, *, mesh=None, tolerance=None, drive
     element.check(problem.system)
     of_inequalities = getattr(problem, "bounded", False)
     if method is not None and not of_inequalities:
-        petsc_options = method_options(method, backend or "chain", petsc_options)
+        petsc_options = linear_options(backend, method=method, options=petsc_options).settings
     if petsc_options and backend != "petsc":
         raise InputError(f"petsc_options are given, but the backend is {backend or 'chain'!r}")
     if isinstance(problem, InverseDynamics | OptimalControl):

@@ -15,7 +15,7 @@ from ..problems import InitialValueProblem
 from ..solution import Solution
 from ..solvers.equations.distributed import DistributedChainSystem
 from ..solvers.equations.system import ChainSystem
-from ..solvers.linear import check_backend
+from ..solvers.linear import linear_options
 from ..solving import solve
 from .operators import DistributedTangent, Tangent, extreme_values
 
@@ -131,7 +131,7 @@ def conditioning(problem, element, n_elements=(50, 100, 200), *, scaling="none",
     if backend is not None and tangent == "step":
         raise InputError("backend is given, but tangent='step' does not use it")
     backend = validate.choice("backend", backend or "chain", ("chain", "petsc"))
-    check_backend(backend)
+    linear_options(backend)
     if trajectory is not None and not isinstance(trajectory, Solution):
         raise InputError(f"trajectory must be a Solution, not {trajectory!r}")
     plan = ElementPlan(problem.system, element)

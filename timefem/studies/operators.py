@@ -27,15 +27,11 @@ class Tangent:
 
     def apply(self, operation, v):
         """`A v`, `A^T v`, `A^-1 v` or `A^-T v`, shape (n,)."""
-        if operation == "multiply":
-            return self.linear.matrix @ v
-        if operation == "multiply_transposed":
-            return self.linear.matrix.T @ v
-        return (self.linear.lu.solve if operation == "solve" else self.linear.lu.solve_transposed)(v)
+        return getattr(self.linear, operation)(v)
 
     def one_norm(self):
         """Largest sum of magnitudes of a column."""
-        return float(abs(self.linear.matrix).sum(axis=0).max())
+        return self.linear.norm(transposed=True)
 
     def lead(self, work):
         """The value of `work()`, which may call `apply`."""
@@ -47,8 +43,8 @@ class DistributedTangent(Tangent):
 
     def __init__(self, chain):
         super().__init__(chain)
-        self.comm = self.linear.comm.tompi4py()
-        counts = self.comm.allgather(len(self.linear.b.array))
+        self.comm = chain.comm
+        counts = self.comm.allgather(chain.own[1] - chain.own[0])
         self.counts, self.n = counts, sum(counts)
 
     def lead(self, work):
@@ -74,25 +70,12 @@ class DistributedTangent(Tangent):
         return self._shared(operation, np.ascontiguousarray(v))
 
     def _shared(self, operation, v):
-        x, b = self.linear.x, self.linear.b
         part = np.empty(self.counts[self.comm.rank])
         self.comm.Scatterv((v, self.counts), part)
-        if operation == "multiply":
-            x.array[:] = part
-            self.linear.A.mult(x, b)
-            part = b.array.copy()
-        elif operation == "multiply_transposed":
-            b.array[:] = part
-            self.linear.A.multTranspose(b, x)
-            part = x.array.copy()
-        else:
-            part = (self.linear.solve if operation == "solve" else self.linear.solve_transposed)(part)
+        part = getattr(self.linear, operation)(part)
         whole = np.empty(self.n) if self.comm.rank == 0 else None
         self.comm.Gatherv(part, (whole, self.counts))
         return whole
-
-    def one_norm(self):
-        return float(self.linear.A.norm(self.linear.PETSc.NormType.NORM_1))
 
 
 def extreme_values(tangent, norm):

@@ -71,12 +71,12 @@ def test_mumps_gets_more_workspace_when_it_asks():
 KEPT = """
 import numpy as np
 from types import SimpleNamespace
-from timefem.solvers.linear.petsc.solver import Solver
+from timefem.solvers.linear.petsc.solver import PETScSolver
 
 n = 6
 pattern = SimpleNamespace(indptr=np.arange(n + 1), indices=np.arange(n), column_starts=np.array([0, 3, n]),
                           row_starts=np.array([0, 3, n]), n_node=(0, 0))
-solver = Solver(pattern, {"pc_type": "python"})
+solver = PETScSolver(pattern, {"pc_type": "python"})
 solver.factor(np.ones(n))
 solver.solve(np.ones(n))
 """

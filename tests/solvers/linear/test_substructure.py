@@ -121,14 +121,14 @@ def test_transposed():
 
     pytest.importorskip("petsc4py", reason="PETSc is an extra")
     from tests.solvers.linear.test_time_chain import galerkin
-    from timefem.solvers.linear.petsc.solver import Solver
+    from timefem.solvers.linear.petsc.solver import PETScSolver
 
     rng = np.random.default_rng(5)
     matrix, columns, rows = galerkin(6, 5, 4, rng)
     b = rng.uniform(-1, 1, matrix.shape[0])
     pattern = SimpleNamespace(indptr=matrix.indptr, indices=matrix.indices, column_starts=columns, row_starts=rows)
     for options in ({"pc_type": "python"}, {}):
-        solver = Solver(pattern, options)
+        solver = PETScSolver(pattern, options)
         solver.factor(matrix.data)
         np.testing.assert_allclose(matrix.T @ solver.solve_transposed(b), b, rtol=0, atol=1e-10)
 
@@ -137,8 +137,8 @@ def test_needs_a_chain():
     from types import SimpleNamespace
 
     pytest.importorskip("petsc4py", reason="PETSc is an extra")
-    from timefem.solvers.linear.petsc.solver import Solver
+    from timefem.solvers.linear.petsc.solver import PETScSolver
 
     pattern = SimpleNamespace(indptr=np.arange(4), indices=np.arange(3))
     with pytest.raises(tf.InputError, match="needs a matrix of a chain"):
-        Solver(pattern, {"pc_type": "python"})
+        PETScSolver(pattern, {"pc_type": "python"})

@@ -5,7 +5,7 @@ import time
 from ... import validate
 from ...elements.evaluation.plan import ElementPlan
 from ...parallel import end_together, own_world
-from ...solvers.linear import check_backend
+from ...solvers.linear import linear_options
 from .checkpoint import EVERY, Checkpoint, Identity, Recorder
 from .global_driver import solve_together
 from .job import Job
@@ -25,7 +25,7 @@ def run_driver(driver, system, element, mesh, z0, *, backend, window, scaling, g
     Outcome
     """
     validate.choice("driver", driver, tuple(DRIVERS))
-    check_backend(backend)
+    linear_options(backend)
     start = time.perf_counter()
     if driver == "march" and not element.can_march:
         raise validate.InputError(f"{element!r} couples its elements and cannot be marched: "

@@ -63,21 +63,21 @@ def forward_error(chain, x, sizes=None):
     int
         Number of a free column.
     """
-    columns, lu, n = chain.assembler.pattern.column_index, chain.linear.lu, chain.n_unknowns
+    columns, linear, n = chain.assembler.pattern.column_index, chain.linear, chain.n_unknowns
     own = chain.assembler.column_scale[columns]
     scaled = np.abs(x[columns] / own)
     if not scaled.any():
         return 0.0, 0
     size = own if sizes is None else sizes[columns]
-    matrix = chain.linear.matrix
-    rounding = product_of_magnitudes(matrix.indptr, matrix.indices, matrix.data, scaled)
+    pattern = chain.assembler.pattern
+    rounding = product_of_magnitudes(pattern.indptr, pattern.indices, chain.data, scaled)
     weight = own / size
 
     def transposed(b):
-        return rounding * lu.solve_transposed(weight * b.ravel())
+        return rounding * linear.solve_transposed(weight * b.ravel())
 
     def plain(b):
-        return weight * lu.solve(rounding * b.ravel())
+        return weight * linear.solve(rounding * b.ravel())
 
     inverse = scipy.sparse.linalg.LinearOperator((n, n), transposed, rmatvec=plain, dtype=float)
     bound, direction = scipy.sparse.linalg.onenormest(inverse, t=1, itmax=2, compute_v=True)

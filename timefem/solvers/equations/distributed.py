@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...parallel import agree
-from ..linear.petsc.solver import Solver
+from ..linear import LinearOptions, PETSc
 from .ends import EndBlock
 from .system import initial_value_ends
 from .system_with_ends import BoundarySystem
@@ -40,16 +40,19 @@ class DistributedChainSystem(BoundarySystem):
 
     Parameters
     ----------
-    plan, mesh, scaling, options
+    plan, mesh, scaling
         As in `ChainSystem`; the mesh is the whole one.
+    options : PETSc or dict, optional
+        The linear solver, or options of PETSc.
     comm : mpi4py communicator
     free, kept, blocks : pairs, optional
         As in `BoundarySystem`; those of an initial-value problem unless given.
     """
 
     def __init__(self, plan, mesh, scaling, comm, options=None, free=None, kept=None, blocks=None):
-        from petsc4py import PETSc
+        from petsc4py import PETSc as petsc
 
+        linear = options if isinstance(options, LinearOptions) else PETSc(options)
         if comm.size > mesh.n_elements:
             raise InputError(f"{comm.size} ranks cannot share {mesh.n_elements} elements: use fewer ranks or more "
                              "elements")
@@ -62,7 +65,7 @@ class DistributedChainSystem(BoundarySystem):
         # numbers of columns and rows before those of the elements
         n_columns, n_rows = start.n_unknowns + int(free[0].sum()), start.n_rows + int(kept[0].sum())
         total = n_columns + n * c.step - int(c.n_node - free[1].sum()) + end.n_unknowns
-        ends = slab_ends(n, comm.size, (options or {}).get("pc_type") == "python")
+        ends = slab_ends(n, comm.size, linear.by_slabs)
         self.slab = ends[comm.rank], ends[comm.rank + 1]
         # numbers of unknowns where slabs meet; rows are shared out alike
         bounds = [c.step * end + n_columns if end else 0 for end in ends[:-1]] + [total]
@@ -85,7 +88,7 @@ class DistributedChainSystem(BoundarySystem):
         indptr = pattern.indptr[self.local_rows.start:self.local_rows.stop + 1]
         self.entries = slice(int(indptr[0]), int(indptr[-1]))
         local = SimpleNamespace(indptr=indptr - indptr[0],
-                                indices=pattern.indices[self.entries].astype(PETSc.IntType) + column_start,
+                                indices=pattern.indices[self.entries].astype(petsc.IntType) + column_start,
                                 n_node=(c.n_node, r.n_node))
         elements = np.arange(self.slab[0], self.slab[1] + 1)
         local.column_starts, local.row_starts = (
@@ -93,11 +96,11 @@ class DistributedChainSystem(BoundarySystem):
             for first, step in ((n_columns, c.step), (n_rows, r.step)))
         if self.slab[1] == n:
             local.column_starts[-1] = local.row_starts[-1] = total
-        self.linear = Solver(local, options or {}, PETSc.Comm(comm))
-        self._whole = PETSc.Vec().createMPI((self.own[1] - self.own[0], None), comm=PETSc.Comm(comm))
-        self._part = PETSc.Vec().createSeq(pattern.n_columns)
-        needed = PETSc.IS().createStride(pattern.n_columns, column_start, 1, comm=PETSc.COMM_SELF)
-        self._scatter = PETSc.Scatter().create(self._whole, needed, self._part, None)
+        self.linear = linear.make(local, comm)
+        self._whole = petsc.Vec().createMPI((self.own[1] - self.own[0], None), comm=petsc.Comm(comm))
+        self._part = petsc.Vec().createSeq(pattern.n_columns)
+        needed = petsc.IS().createStride(pattern.n_columns, column_start, 1, comm=petsc.COMM_SELF)
+        self._scatter = petsc.Scatter().create(self._whole, needed, self._part, None)
         self._own_columns = slice(self.own[0] - column_start, self.own[1] - column_start)
         self.seconds, self.backward_error, self._error = defaultdict(float), 0.0, None
 

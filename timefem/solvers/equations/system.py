@@ -6,7 +6,7 @@ from collections import defaultdict
 import numpy as np
 
 from ...assembly import Assembler
-from ..linear import make_linear_solver
+from ..linear import linear_options
 from .conditioning import warn_if_ill_conditioned
 
 
@@ -31,9 +31,9 @@ class ChainSystem:
     plan : ElementPlan
     mesh : TimeMesh
     scaling : Scaling
-    backend : str
+    backend : LinearOptions or str
     options : dict
-        For the linear solver.
+        Of PETSc, for the shorthand "petsc".
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class ChainSystem:
         self.plan, self.mesh = plan, mesh
         self.slab, self.first, self.last = (0, mesh.n_elements), 0, mesh.n_elements
         self.assembler = Assembler(plan, mesh, *initial_value_ends(plan, plan.element), scaling)
-        self.linear = make_linear_solver(backend, self.assembler.pattern, options)
+        self.linear = linear_options(backend, options=options).make(self.assembler.pattern)
         self.seconds, self.backward_error = defaultdict(float), 0.0
 
     @property

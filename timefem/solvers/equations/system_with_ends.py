@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from ...assembly import Assembler
-from ..linear import make_linear_solver
+from ..linear import linear_options
 from .system import ChainSystem
 
 
@@ -31,7 +31,7 @@ class BoundarySystem(ChainSystem):
         p = self.pattern
         if p.n_rows != p.n_columns:
             raise ValueError(f"{p.n_rows} equations for {p.n_columns} unknowns")
-        self.linear = make_linear_solver(backend, p, options)
+        self.linear = linear_options(backend, options=options).make(p)
         self.seconds, self.backward_error, self.checked = {"assemble": 0.0, "solve": 0.0}, 0.0, True
 
     def _set_up(self, plan, mesh, scaling, free, kept, blocks, before=0, after=0):

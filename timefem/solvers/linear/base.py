@@ -1,127 +1,201 @@
-"""Linear backends: factor the tangent, solve, and check the answer."""
+"""Linear solvers: factor the tangent, solve, and check the answer.
+
+A solver is one file with two classes: a frozen dataclass with its options, `LinearOptions`, and what it makes for a
+matrix, a `LinearSolver`. One entry in `table.py` makes it known by a name.
+"""
 
 import importlib.util
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import scipy
 
-from ... import validate
-from ...errors import MissingBackend, SolveError
+from ...errors import InputError, MissingBackend, SolveError
 from .norms import infinity_norm
-
-# name -> module (class LinearSolver there), modules needed, how to install them
-BACKENDS = {
-    "chain": ("time_chain.solver", (), ""),
-    "superlu": ("superlu", (), ""),
-    "petsc": ("petsc.solver", ("petsc4py", "mpi4py"), "make env, or pip install 'timefem[parallel]'"),
-    "sksparse": ("cholmod", ("sksparse",), "make env, or pip install 'timefem[sparse]'"),
-}
-
-METHODS = {  # of the backend "petsc": options of PETSc
-    "mumps": {"pc_type": "lu", "pc_factor_mat_solver_type": "mumps"},
-    "chain": {"pc_type": "python"},
-}
 
 REFINE_ABOVE = 1e-14  # backward error from which one step of refinement is tried
 REFUSE_ABOVE = 1e-6  # backward error that is no solution
 
 
-def check_backend(name):
-    """Return a known and installed backend's name.
+@dataclass(frozen=True)
+class LinearOptions(ABC):
+    """Options of a linear solver: a value that says which solver, and how; validated when it is made.
 
-    Raises
-    ------
-    InputError
-        For an unknown name.
-    MissingBackend
-        When its packages are not installed; says how to install them.
+    Attributes
+    ----------
+    name : str
+        Shorthand of the solver, in the table and in messages.
+    needs : tuple of str
+        Packages without which it does not run.
+    install : str
+        How to get them.
+    distributed : bool
+        Whether it shares a matrix among the ranks of a communicator.
     """
-    validate.choice("backend", name, tuple(BACKENDS))
-    missing = [m for m in BACKENDS[name][1] if importlib.util.find_spec(m) is None]
-    if missing:
-        raise MissingBackend(f"backend {name!r} needs {' and '.join(missing)}, which is not installed: "
-                             f"{BACKENDS[name][2]}; backend 'chain' needs nothing")
-    return name
 
+    name: ClassVar[str]
+    needs: ClassVar[tuple[str, ...]] = ()
+    install: ClassVar[str] = ""
+    distributed: ClassVar[bool] = False
 
-def method_options(method, backend, options):
-    """PETSc options of a method, with the given ones.
+    @abstractmethod
+    def make(self, pattern):
+        """The `LinearSolver` of matrices with a pattern: an object with `indptr`, `indices` (CSR), and in time order
+        `column_starts`, `row_starts` (see `ChainLU`)."""
 
-    Raises
-    ------
-    InputError
-        For an unknown method, another backend, or options that contradict it.
-    """
-    validate.choice("method", method, tuple(METHODS))
-    if backend != "petsc":
-        raise validate.InputError(f"method is given, but the backend is {backend!r}: add backend='petsc'")
-    given = {key.removeprefix("-").removeprefix("timefem_"): key for key in options or {}}
-    for key in METHODS[method]:
-        if key in given:
-            raise validate.InputError(f"give either method or the PETSc option {given[key]!r}")
-    return {**METHODS[method], **(options or {})}
+    @classmethod
+    def check(cls):
+        """Refuse a solver whose packages are not installed.
 
-
-def make_linear_solver(name, pattern, options=None):
-    """The linear solver called `name`, for a `ChainPattern`."""
-    check_backend(name)
-    module = importlib.import_module(f".{BACKENDS[name][0]}", __package__)
-    return module.Solver(pattern, options or {})
+        Raises
+        ------
+        MissingBackend
+            Says how to install them.
+        """
+        missing = [m for m in cls.needs if importlib.util.find_spec(m) is None]
+        if missing:
+            raise MissingBackend(f"backend {cls.name!r} needs {' and '.join(missing)}, which is not installed: "
+                                 f"{cls.install}; backend 'chain' needs nothing")
 
 
 class LinearSolver(ABC):
-    """A direct or iterative solver for one pattern and many matrices.
+    """Solves `A x = b` and `A^T x = b` for one pattern and many matrices A.
 
-    Subclasses keep what they can between `factor` calls.
+    A new solver states `_factor`, `solve` and `solve_transposed`; it keeps what it can between `factor` calls. On
+    several ranks vectors are those of the rows and columns that a rank owns, and norms are those of all.
+
+    Parameters
+    ----------
+    pattern
+        As in `LinearOptions.make`.
+
+    Attributes
+    ----------
+    name : str
+    comm : mpi4py communicator or None
+        Of the ranks that share the matrix.
+    direct : bool
+        Whether a solve costs little beside the factorisation.
+    no_transpose : str
+        Why it cannot solve with the transposed matrix; empty where it can.
     """
 
-    def __init__(self, pattern, options):
-        if options:
-            raise validate.InputError(f"backend {self.name!r} takes no options, but got {', '.join(options)}")
-        self.pattern = pattern
+    name: ClassVar[str]
+    comm = None
+    direct = True
+    no_transpose = ""
+
+    def __init__(self, pattern):
+        self.pattern, self._matrix = pattern, None
 
     @abstractmethod
     def _factor(self, matrix):
-        """Factor the CSR matrix; raise SolveError when it is singular."""
+        """Factor the CSR matrix; raise SingularMatrix when it is singular."""
 
     @abstractmethod
     def solve(self, b):
-        """Solution x of A x = b, shape (n,)."""
+        """Solution x of `A x = b`, shape (n,)."""
+
+    @abstractmethod
+    def solve_transposed(self, b):
+        """Solution x of `A^T x = b`, shape (n,), on the same factors.
+
+        Raises
+        ------
+        InputError
+            Where the solver has no such solve; says which has.
+        """
+
+    @property
+    def factor_size(self):
+        """Numbers stored for the factors, on all ranks; None where the solver does not tell."""
+        return None
 
     def factor(self, data):
-        """Factor the matrix with the given CSR values."""
-        if not hasattr(self, "matrix"):
+        """Factor the matrix with the CSR values `data`, of which it may keep a reference.
+
+        Raises
+        ------
+        SolveError
+            When it cannot be factored; SingularMatrix when it is singular.
+        """
+        if self._matrix is None:
             n = len(self.pattern.indptr) - 1
-            self.matrix = scipy.sparse.csr_matrix((data, self.pattern.indices, self.pattern.indptr), shape=(n, n))
-        self.matrix.data = data
-        self._norm = infinity_norm(self.pattern.indptr, data)
-        self._factor(self.matrix)
+            self._matrix = scipy.sparse.csr_matrix((data, self.pattern.indices, self.pattern.indptr), shape=(n, n))
+        self._matrix.data = data
+        self._norms = {False: infinity_norm(self.pattern.indptr, data)}
+        self._factor(self._matrix)
+
+    # ---- the matrix, in which solvers may hold it as they like
 
     def multiply(self, x):
-        """Product of the last matrix with x."""
-        return self.matrix @ x
+        """Product `A x` of the last matrix."""
+        return self._matrix @ x
 
-    def solve_checked(self, b):
-        """Solution and its backward error |b - A x| / (|A| |x| + |b|), after one step of refinement where it helps.
+    def multiply_transposed(self, x):
+        """Product `A^T x`."""
+        return self._matrix.T @ x
+
+    def norm(self, transposed=False):
+        """Largest sum of magnitudes of a row of A, the maximum norm; of a column, the 1-norm, for `A^T`."""
+        if transposed not in self._norms:
+            self._norms[transposed] = self._one_norm()
+        return self._norms[transposed]
+
+    def _one_norm(self):
+        return float(np.bincount(self.pattern.indices, np.abs(self._matrix.data)).max(initial=0.0))
+
+    def largest(self, values):
+        """Largest magnitude, on all ranks."""
+        return float(np.abs(values).max(initial=0.0))
+
+    # ---- answers that are checked
+
+    def check_transpose(self):
+        """Refuse, by name, a solver without transposed solves.
+
+        Raises
+        ------
+        InputError
+        """
+        if self.no_transpose:
+            raise InputError(f"{self.no_transpose}; backend 'chain' and PETSc's MUMPS have transposed solves")
+
+    def backward_error(self, x, b, transposed=False):
+        """`|b - A x| / (|A| |x| + |b|)` in the maximum norm: the relative change of A and b of which x is the solution.
+
+        Returns
+        -------
+        error : float
+        residual : ndarray
+            `b - A x`; for the transposed matrix `b - A^T x`.
+        """
+        residual = b - (self.multiply_transposed if transposed else self.multiply)(x)
+        scale = self.norm(transposed) * self.largest(x) + self.largest(b)
+        return 0.0 if scale == 0 else self.largest(residual) / scale, residual
+
+    def solve_checked(self, b, transposed=False):
+        """Solution and its backward error, after one step of refinement where that helps.
 
         Raises
         ------
         SolveError
             When the answer is no solution.
+        InputError
+            For a solver without transposed solves.
         """
-        x = self.solve(b)
-        residual, error = self._backward_error(x, b)
+        if transposed:
+            self.check_transpose()
+        solve = self.solve_transposed if transposed else self.solve
+        x = solve(b)
+        error, residual = self.backward_error(x, b, transposed)
         if error > REFINE_ABOVE:
-            refined = x + self.solve(residual)
-            _, refined_error = self._backward_error(refined, b)
+            refined = x + solve(residual)
+            refined_error, _ = self.backward_error(refined, b, transposed)
             if refined_error < error:
                 x, error = refined, refined_error
         if not error <= REFUSE_ABOVE:
             raise SolveError(f"backend {self.name!r} gave no solution: backward error {error:.1e}")
         return x, error
-
-    def _backward_error(self, x, b):
-        residual = b - self.multiply(x)
-        scale = self._norm * np.abs(x).max() + np.abs(b).max()
-        return residual, float(np.abs(residual).max() / scale) if scale > 0 else 0.0

@@ -1,16 +1,18 @@
 """CHOLMOD, from scikit-sparse, on the normal equations."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy
 
 from ...errors import SolveError
-from .base import LinearSolver
+from .base import LinearOptions, LinearSolver
 
 CONDITION_LIMIT = 1e15  # of A^T A: beyond it, refinement no longer converges
 
 
-class Solver(LinearSolver):
-    """A^T A x = A^T b by Cholesky, refined on A x = b.
+class CholmodSolver(LinearSolver):
+    """`A^T A x = A^T b` by Cholesky, refined on `A x = b`; `A^T x = b` as `x = A y` of `A^T A y = b`.
 
     The condition number is squared. The solver estimates it and refuses when no digits would be left.
     """
@@ -20,16 +22,16 @@ class Solver(LinearSolver):
     def _factor(self, matrix):
         from sksparse.cholmod import CholmodError, cholesky
 
-        self.rows = 1 / np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-        self.scaled = scipy.sparse.diags(self.rows) @ matrix
-        normal = (self.scaled.T @ self.scaled).tocsc()
+        self._rows = 1 / np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+        self._scaled = scipy.sparse.diags(self._rows) @ matrix
+        normal = (self._scaled.T @ self._scaled).tocsc()
         try:
-            self.cholesky = cholesky(normal)
+            self._cholesky = cholesky(normal)
         except CholmodError as error:
             raise SolveError("backend 'sksparse': the normal equations are not positive definite to working "
                              "precision (their condition is that of the tangent squared); use backend 'chain'"
                              ) from error
-        inverse = scipy.sparse.linalg.LinearOperator(normal.shape, matvec=self.cholesky, rmatvec=self.cholesky,
+        inverse = scipy.sparse.linalg.LinearOperator(normal.shape, matvec=self._cholesky, rmatvec=self._cholesky,
                                                      dtype=float)
         condition = scipy.sparse.linalg.onenormest(inverse) * abs(normal).sum(axis=0).max()
         if condition > CONDITION_LIMIT:
@@ -37,11 +39,35 @@ class Solver(LinearSolver):
                              "digits would be left; use backend 'chain', or shorter windows")
 
     def solve(self, b):
-        b = b * self.rows
-        x = self.cholesky(self.scaled.T @ b)
-        for _ in range(10):  # refinement gains the digits that squaring the condition lost
-            correction = self.cholesky(self.scaled.T @ (b - self.scaled @ x))
-            x = x + correction
-            if np.abs(correction).max() <= 1e-15 * np.abs(x).max():
-                break
-        return x
+        b = b * self._rows
+        return _refined(lambda b: self._cholesky(self._scaled.T @ b), lambda x: b - self._scaled @ x, b)
+
+    def solve_transposed(self, b):
+        return self._rows * _refined(lambda b: self._scaled @ self._cholesky(b), lambda x: b - self._scaled.T @ x, b)
+
+    @property
+    def factor_size(self):
+        return self._cholesky.L().nnz
+
+
+def _refined(solve, residual, b):
+    """Solution, refined until its corrections are rounding: this gains the digits that squaring the condition lost."""
+    x = solve(b)
+    for _ in range(10):
+        correction = solve(residual(x))
+        x = x + correction
+        if np.abs(correction).max() <= 1e-15 * np.abs(x).max():
+            break
+    return x
+
+
+@dataclass(frozen=True)
+class Cholmod(LinearOptions):
+    """CHOLMOD on the normal equations; needs scikit-sparse."""
+
+    name = "sksparse"
+    needs = ("sksparse",)
+    install = "make env, or pip install 'timefem[sparse]'"
+
+    def make(self, pattern):
+        return CholmodSolver(pattern)

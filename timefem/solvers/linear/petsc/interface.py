@@ -74,6 +74,12 @@ class Interface:
                                  "depend on each other; constraints that repeat each other, unknowns without an "
                                  "equation, missing conditions at an end, or unknowns far from a solution make them so")
 
+    @property
+    def package(self):
+        """The package of the decomposition, "" where options ask for another preconditioner."""
+        pc = self.ksp.pc
+        return pc.getFactorSolverType() if pc.getType() in ("lu", "cholesky") else ""
+
     def destroy(self):
         """Free everything at once: PETSc would keep it until its garbage is collected."""
         for scatter, part in self._scatters.values():

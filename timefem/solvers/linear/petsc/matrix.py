@@ -24,6 +24,12 @@ class AssembledMatrix:
         self.mat.setValuesCSR(self.indptr, self.indices, self.values)
         self.mat.assemble()
 
+    def one_norm(self):
+        """Largest sum of magnitudes of a column, on all ranks."""
+        from petsc4py import PETSc
+
+        return float(self.mat.norm(PETSc.NormType.NORM_1))
+
 
 class RowMatrix:
     """PETSc matrix that multiplies with the CSR rows themselves, without a copy.
@@ -49,6 +55,16 @@ class RowMatrix:
         """Use the values `data`, which are not copied."""
         self._context.rows.data = data
         self.mat.assemble()  # tells PETSc that it has changed
+
+    def one_norm(self):
+        """As in `AssembledMatrix`: the product of magnitudes of the transposed matrix with ones."""
+        sums, ones = self.mat.createVecs()
+        ones.set(1.0)
+        context, data = self._context, self._context.rows.data
+        context.rows.data = np.abs(data)
+        context.multTranspose(self.mat, ones, sums)
+        context.rows.data = data
+        return float(sums.max()[1])
 
 
 class _Rows:

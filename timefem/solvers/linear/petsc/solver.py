@@ -3,11 +3,14 @@
 import atexit
 import ctypes
 import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from .... import validate
 from ....errors import InputError, SolveError
-from ..base import LinearSolver
+from ..base import LinearOptions, LinearSolver
 from ..norms import infinity_norm
 from .matrix import AssembledMatrix, RowMatrix
 from .substructure import Substructure
@@ -17,12 +20,16 @@ WORKSPACE = PREFIX + "mat_mumps_icntl_14"  # extra workspace of MUMPS in percent
 WORKSPACE_PERCENT = (100, 400, 1600)
 LAG = PREFIX + "pc_chain_lag"  # time-chain substructuring factors in every lag-th Newton iteration only
 WORKSPACE_ERRORS = (-8, -9, -14, -15, -17, -20)  # INFOG(1) of MUMPS
+FACTOR_ENTRIES = 29  # INFOG of MUMPS: numbers in the factors, negative in millions
+NO_TRANSPOSE = ("superlu_dist",)  # solves with A where A^T is asked for, and says nothing
+METHODS = {"mumps": {"pc_type": "lu", "pc_factor_mat_solver_type": "mumps"}, "substructuring": {"pc_type": "python"}}
+SHORTHANDS = {"chain": "substructuring"}  # of methods
 
 _given = []  # options in PETSc's database that came from the last solver made here
 _alive = weakref.WeakSet()  # solvers
 
 
-class Solver(LinearSolver):
+class PETScSolver(LinearSolver):
     """KSP with `preonly`, LU and MUMPS unless options say otherwise; `pc_type python` is time-chain substructuring.
 
     Parameters
@@ -30,8 +37,8 @@ class Solver(LinearSolver):
     pattern : object with `indptr`, `indices`
         CSR pattern of the local rows, with global columns. For substructuring also the slabs, see `SlabRows`.
     options : dict
-        PETSc options without prefix, for instance {"ksp_type": "gmres", "pc_type": "bjacobi"}.
-    comm : PETSc communicator, optional
+        PETSc options, for instance {"ksp_type": "gmres", "pc_type": "bjacobi"}.
+    comm : mpi4py communicator, optional
         Default: this process alone.
     """
 
@@ -40,17 +47,18 @@ class Solver(LinearSolver):
     def __init__(self, pattern, options, comm=None):
         from petsc4py import PETSc
 
-        self.PETSc, self.comm, self._row_starts = PETSc, comm or PETSc.COMM_SELF, pattern.indptr
+        self.PETSc, self.pattern, self.comm = PETSc, pattern, comm if comm is not None and comm.size > 1 else None
+        self._comm = PETSc.COMM_SELF if comm is None else PETSc.Comm(comm)
         if not _alive:
             atexit.unregister(_destroy_all)
             atexit.register(_destroy_all)  # before PETSc ends, whose exit was registered when it was imported
         _alive.add(self)
-        PETSc.garbage_cleanup(self.comm)  # what Python let go of is freed only here
-        self.ksp = PETSc.KSP().create(self.comm)
+        PETSc.garbage_cleanup(self._comm)  # what Python let go of is freed only here
+        self.ksp = PETSc.KSP().create(self._comm)
         self.options = PETSc.Options()
         while _given:
             self.options.delValue(_given.pop())
-        self._unchecked = [PREFIX + key.removeprefix("-").removeprefix(PREFIX) for key in options]
+        self._unchecked = [PREFIX + _bare(key) for key in options]
         for key, value in zip(self._unchecked, options.values(), strict=True):
             self._set(key, value)
         self._own_workspace = not self.options.hasName(WORKSPACE)
@@ -64,32 +72,33 @@ class Solver(LinearSolver):
             self.ksp.setFromOptions()
         except PETSc.Error as error:
             raise InputError(f"PETSc does not take the options {options}: {_reason(error)}") from error
-        self.chain = self._make_chain(pattern) if self.ksp.pc.getType() == "python" else None
-        self.matrix = RowMatrix(pattern, self.comm) if self.chain else AssembledMatrix(pattern, self.comm)
-        self.A = self.matrix.mat
+        self.direct = self.ksp.getType() == "preonly"
+        self.slabs = self._make_slabs(pattern) if self.ksp.pc.getType() == "python" else None
+        self._rows = (RowMatrix if self.slabs else AssembledMatrix)(pattern, self._comm)
+        self.A = self._rows.mat
         self.ksp.setOperators(self.A)
         self.x, self.b = self.A.createVecs()
 
-    def _make_chain(self, pattern):
+    def _make_slabs(self, pattern):
         try:
             lag = self.options.getInt(LAG, 1)
         except self.PETSc.Error as error:
             raise InputError(f"-{LAG} must be an integer: {_reason(error)}") from error
         if lag > 1 and self.ksp.getType() == "preonly":
             raise InputError(f"-{LAG} {lag} needs a Krylov method, for instance -{PREFIX}ksp_type gmres")
-        chain = Substructure(pattern, self.comm, PREFIX, lag)
-        self.ksp.pc.setPythonContext(chain)
-        return chain
+        slabs = Substructure(pattern, self._comm, PREFIX, lag)
+        self.ksp.pc.setPythonContext(slabs)
+        return slabs
 
     def _set(self, key, value):
         self.options[key] = value
         _given.append(key)
 
     def factor(self, data):
-        self.matrix.take(data)
-        self._data, self._norm = data, self._largest(np.array([infinity_norm(self._row_starts, data)]))
-        if self.chain:
-            self._call(self.chain.factor, data)
+        self._rows.take(data)
+        self._data, self._norms = data, {False: self.largest(np.array([infinity_norm(self.pattern.indptr, data)]))}
+        if self.slabs:
+            self._call(self.slabs.factor, data)
             return
         for percent in WORKSPACE_PERCENT:
             if self._own_workspace and percent > WORKSPACE_PERCENT[0]:
@@ -101,12 +110,28 @@ class Solver(LinearSolver):
             if self._mumps_status() not in WORKSPACE_ERRORS:
                 return
 
+    def _factored_by(self):
+        """The package of PETSc's LU or Cholesky decomposition, "" with other preconditioners."""
+        pc = self.ksp.pc
+        return pc.getFactorSolverType() if pc.getType() in ("lu", "cholesky") else ""
+
     def _mumps_status(self):
         """INFOG(1) of MUMPS, 0 where another solver is used."""
-        pc = self.ksp.pc
-        if pc.getType() not in ("lu", "cholesky") or pc.getFactorSolverType() != "mumps":
-            return 0
-        return pc.getFactorMatrix().getMumpsInfog(1)
+        return self.ksp.pc.getFactorMatrix().getMumpsInfog(1) if self._factored_by() == "mumps" else 0
+
+    @property
+    def no_transpose(self):
+        package = self.slabs.interface_package if self.slabs else self._factored_by()
+        return f"PETSc's {package} has no transposed solves" if package in NO_TRANSPOSE else ""
+
+    @property
+    def factor_size(self):
+        if self.slabs:
+            return self.slabs.factor_size
+        if self._factored_by() != "mumps":
+            return None
+        size = self.ksp.pc.getFactorMatrix().getMumpsInfog(FACTOR_ENTRIES)
+        return size if size >= 0 else -10**6 * size
 
     def _call(self, function, *args):
         try:
@@ -121,15 +146,15 @@ class Solver(LinearSolver):
         return self._solve(self.ksp.solve, self.b, b, self.x)
 
     def solve_transposed(self, b):
-        """Solution x of A^T x = b, shape (n,)."""
+        self.check_transpose()
         return self._solve(self.ksp.solveTranspose, self.x, b, self.b)
 
     def _solve(self, solve, right, b, solution):
         right.array[:] = b
         self._call(solve, right, solution)
         self._check_options()
-        if self.ksp.reason < 0 and self.chain and not self.chain.current:  # the factors are too old
-            self._call(self.chain.factor, self._data, True)
+        if self.ksp.reason < 0 and self.slabs and not self.slabs.current:  # the factors are too old
+            self._call(self.slabs.factor, self._data, True)
             self._call(solve, right, solution)
         if self.ksp.reason < 0:
             names = {v: k for k, v in vars(self.PETSc.KSP.ConvergedReason).items() if isinstance(v, int)}
@@ -147,19 +172,22 @@ class Solver(LinearSolver):
             if not used.value:
                 raise InputError(f"PETSc did not use the option -{name}: check its spelling")
 
-    def _largest(self, values):
-        local = float(np.abs(values).max(initial=0.0))
-        return self.comm.tompi4py().allreduce(local, op=_mpi().MAX) if self.comm.size > 1 else local
+    def largest(self, values):
+        local = super().largest(values)
+        return self.comm.allreduce(local, op=_mpi().MAX) if self.comm else local
 
     def multiply(self, x):
         self.x.array[:] = x
         self.A.mult(self.x, self.b)
         return self.b.array.copy()
 
-    def _backward_error(self, x, b):
-        residual = b - self.multiply(x)
-        scale = self._norm * self._largest(x) + self._largest(b)
-        return residual, self._largest(residual) / scale if scale > 0 else 0.0
+    def multiply_transposed(self, x):
+        self.b.array[:] = x
+        self.A.multTranspose(self.b, self.x)
+        return self.x.array.copy()
+
+    def _one_norm(self):
+        return self._rows.one_norm()
 
 
 def _destroy_all():
@@ -178,3 +206,66 @@ def _mpi():
 def _reason(error):
     lines = [line for line in str(error).splitlines() if line.strip()]
     return lines[-1].strip() if lines else str(error)
+
+
+def _bare(key):
+    return key.removeprefix("-").removeprefix(PREFIX)
+
+
+@dataclass(frozen=True)
+class PETSc(LinearOptions):
+    """PETSc: MUMPS, time-chain substructuring, or what its options say; shared among ranks under mpirun.
+
+    Parameters
+    ----------
+    options : dict, optional
+        PETSc options, with or without the prefix `timefem_`, for instance {"ksp_type": "gmres", "pc_type": "asm"}.
+    method : {"mumps", "substructuring"}, optional
+        The general direct solver MUMPS (unless options say otherwise), or time-chain substructuring: each rank
+        eliminates the inside of its slab of elements, which is several times faster. "chain" is short for the latter.
+
+    Raises
+    ------
+    InputError
+        For an unknown method, or options that contradict it.
+    """
+
+    name = "petsc"
+    needs = ("petsc4py", "mpi4py")
+    install = "make env, or pip install 'timefem[parallel]'"
+    distributed = True
+
+    options: dict = field(default_factory=dict, hash=False)
+    method: str | None = None
+
+    def __post_init__(self):
+        if self.options is not None and not isinstance(self.options, Mapping):
+            raise InputError(f"options must be a dict of PETSc options, not {self.options!r}")
+        given = dict(self.options or {})
+        for key, value in given.items():
+            if not isinstance(key, str) or not _bare(key):
+                raise InputError(f"PETSc options have names such as 'ksp_type', not {key!r}")
+            if not (value is None or isinstance(value, str | int | float | bool)):
+                raise InputError(f"the PETSc option {key!r} must be text, a number or a bool, not {value!r}")
+        method = SHORTHANDS.get(self.method, self.method)
+        if method is not None:
+            validate.choice("method", method, tuple(METHODS))
+            for key in given:
+                if _bare(key) in METHODS[method]:
+                    raise InputError(f"give either method or the PETSc option {key!r}")
+        object.__setattr__(self, "options", given)
+        object.__setattr__(self, "method", method)
+
+    @property
+    def settings(self):
+        """All PETSc options, those of the method included."""
+        return {**METHODS.get(self.method, {}), **self.options}
+
+    @property
+    def by_slabs(self):
+        """Whether slabs of elements are eliminated on their own, by options given here."""
+        return any(_bare(key) == "pc_type" and value == "python" for key, value in self.settings.items())
+
+    def make(self, pattern, comm=None):
+        """The solver of rows that the ranks of an mpi4py communicator own; default: of this process alone."""
+        return PETScSolver(pattern, self.settings, comm)

@@ -31,6 +31,8 @@ class Substructure:
     ----------
     current : bool
         Whether the factors belong to the last matrix.
+    factor_size : int
+        Numbers stored for the factors of all slabs; those of the interface system, which are few, are not counted.
     """
 
     def __init__(self, pattern, comm, prefix="", lag=1):
@@ -64,6 +66,15 @@ class Substructure:
         if left:
             self._interface = Interface(self.rows, self.lu, self.comm, self.prefix)
         self._age, self.current = 1, True
+
+    @property
+    def factor_size(self):
+        return self.mpi.allreduce(self.lu.fill) if self.mpi.size > 1 else self.lu.fill
+
+    @property
+    def interface_package(self):
+        """The package that solves the interface system, "" where there is none or it is not factored."""
+        return self._interface.package if self._interface is not None else ""
 
     def apply(self, pc, b, x):
         """x = A^-1 b."""

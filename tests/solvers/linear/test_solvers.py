@@ -1,0 +1,129 @@
+"""Every linear solver of the table: solves, transposed solves, norms and backward errors against dense numbers."""
+
+import dataclasses
+import importlib.util
+import pickle
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import timefem as tf
+from tests.solvers.linear.test_time_chain import galerkin
+from timefem.solvers.linear import LINEAR_SOLVERS, PETSc, linear_options
+
+PETSC = importlib.util.find_spec("petsc4py") is not None
+GMRES = {"ksp_type": "gmres", "pc_type": "ilu", "pc_factor_levels": 2, "pc_factor_shift_type": "nonzero",
+         "ksp_rtol": 1e-14, "ksp_max_it": 300}
+SOLVERS = [options() for options in LINEAR_SOLVERS.values() if all(map(importlib.util.find_spec, options.needs))]
+SOLVERS += [PETSc(method="substructuring"), PETSc(GMRES)] * PETSC
+
+
+def label(options):
+    return f"{options.name}-{getattr(options, 'method', None) or len(getattr(options, 'options', ()))}"
+
+
+def chain(seed=5):
+    matrix, columns, rows = galerkin(6, 5, 4, np.random.default_rng(seed))
+    return matrix, SimpleNamespace(indptr=matrix.indptr, indices=matrix.indices, column_starts=columns, row_starts=rows)
+
+
+@pytest.mark.parametrize("options", SOLVERS, ids=label)
+def test_solves(options):
+    matrix, pattern = chain()
+    solver, dense = options.make(pattern), matrix.toarray()
+    rng = np.random.default_rng(0)
+    for scale in (1.0, 3.0):  # the second time on what is there
+        b, v = rng.uniform(-1, 1, (2, len(dense)))
+        solver.factor(scale * matrix.data)
+        for transposed, a in ((False, scale * dense), (True, scale * dense.T)):
+            tolerance = 1e-14 * np.linalg.cond(a)
+            expected = np.linalg.solve(a, b)
+            x, error = solver.solve_checked(b, transposed)
+            np.testing.assert_allclose(x, expected, rtol=0, atol=tolerance * np.abs(expected).max())
+            size = np.abs(a).sum(axis=1).max()
+            assert solver.norm(transposed) == pytest.approx(size, rel=1e-13)
+            np.testing.assert_allclose((solver.multiply_transposed if transposed else solver.multiply)(v), a @ v,
+                                       rtol=0, atol=1e-13 * size)
+            wrong, residual = solver.backward_error(2 * x, b, transposed)
+            assert error <= 1e-13 and wrong == pytest.approx(
+                np.abs(b).max() / (2 * size * np.abs(x).max() + np.abs(b).max()), rel=1e-8)
+            np.testing.assert_allclose(residual, -b, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("options", SOLVERS, ids=label)
+def test_size_of_the_factors(options):
+    matrix, pattern = chain()
+    solver = options.make(pattern)
+    solver.factor(matrix.data)
+    if options == PETSc(GMRES):
+        assert solver.factor_size is None and not solver.direct
+    else:
+        n = matrix.shape[0]
+        assert solver.direct and n <= solver.factor_size <= n * (n + 1)
+
+
+@pytest.mark.parametrize("options", SOLVERS, ids=label)
+def test_singular_matrices_are_refused(options):
+    matrix, pattern = chain()
+    data = matrix.data.copy()
+    data[matrix.indptr[7]:matrix.indptr[8]] = 0
+    solver = options.make(pattern)
+    with pytest.raises(tf.SolveError), np.errstate(all="ignore"):
+        solver.factor(data)
+        solver.solve_checked(np.ones(matrix.shape[0]))
+
+
+@pytest.mark.parametrize("options", SOLVERS, ids=label)
+def test_options_are_values(options):
+    again = dataclasses.replace(options)
+    assert again == options and hash(again) == hash(options) and pickle.loads(pickle.dumps(options)) == options
+    assert linear_options(options) is options
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        options.name = "other"
+
+
+def test_shorthands():
+    assert [linear_options(name) for name in ("chain", "superlu")] == [tf.TimeChain(), tf.SuperLU()]
+    assert linear_options() == tf.TimeChain()
+    with pytest.raises(tf.InputError, match="did you mean 'superlu'"):
+        linear_options("superlo")
+    with pytest.raises(tf.InputError, match=r"SuperLU\(\), not the class itself"):
+        linear_options(tf.SuperLU)
+    with pytest.raises(tf.InputError, match="method is given, but the backend is 'superlu': add backend='petsc'"):
+        linear_options("superlu", method="mumps")
+
+
+@pytest.mark.skipif(not PETSC, reason="PETSc is an extra")
+def test_shorthands_of_petsc():
+    assert linear_options("petsc", method="chain") == tf.PETSc(method="substructuring")
+    assert linear_options("petsc", options={"ksp_type": "gmres"}) == tf.PETSc({"ksp_type": "gmres"})
+    with pytest.raises(tf.InputError, match="petsc_options are given beside PETSc"):
+        linear_options(tf.PETSc(), options={"ksp_type": "gmres"})
+    assert tf.PETSc(method="chain").by_slabs and tf.PETSc({"-timefem_pc_type": "python"}).by_slabs
+    assert not tf.PETSc().by_slabs
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"method": "lu"}, "method must be one of 'mumps', 'substructuring'"),
+    ({"method": "chain", "options": {"-timefem_pc_type": "lu"}}, "either method or the PETSc option '-timefem_pc_type'"),
+    ({"options": "gmres"}, "options must be a dict"), ({"options": {1: "gmres"}}, "not 1"),
+    ({"options": {"ksp_type": ["gmres"]}}, "'ksp_type' must be text, a number or a bool")])
+def test_wrong_options_of_petsc(arguments, message):
+    with pytest.raises(tf.InputError, match=message):
+        tf.PETSc(**arguments)
+
+
+@pytest.mark.skipif(not PETSC, reason="PETSc is an extra")
+def test_superlu_dist_has_no_transposed_solves():
+    """It solves with A where A^T is asked for, and says nothing."""
+    matrix, pattern = chain()
+    solver = tf.PETSc({"pc_factor_mat_solver_type": "superlu_dist", "mat_superlu_dist_replacetinypivot": True}).make(
+        pattern)
+    solver.factor(matrix.data)
+    b = np.ones(matrix.shape[0])
+    np.testing.assert_allclose(matrix @ solver.solve_checked(b)[0], b, rtol=0, atol=1e-9)
+    for solve in (solver.solve_transposed, lambda b: solver.solve_checked(b, transposed=True)):
+        with pytest.raises(tf.InputError, match="PETSc's superlu_dist has no transposed solves; backend 'chain'"):
+            solve(b)
