@@ -102,6 +102,7 @@ from .sensitivity import (
 from .solution import Solution, load
 from .solvers.linear import Cholmod, PETSc, SuperLU, TimeChain
 from .solvers.march.step_control import StepControl
+from .solvers.nonlinear.interior_point import InteriorPoint
 from .solvers.nonlinear.ipopt import Ipopt
 from .solvers.nonlinear.newton import Newton
 from .solving import continuation, restart, solve, solve_all
@@ -111,7 +112,8 @@ __version__: str
 __all__ = [
     "BoundaryValueProblem", "EndState", "continuation", "solve_all",
     "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "FixedPoint", "Gravity",
-    "IllConditioned", "InitialValueProblem", "Ipopt", "InputError", "LagrangeBasis", "MassProperties", "MissingBackend",
+    "IllConditioned", "InitialValueProblem", "Ipopt", "InputError",
+    "InteriorPoint", "LagrangeBasis", "MassProperties", "MissingBackend",
     "MixedGalerkin", "Newton", "Planar", "PointMass", "Pose", "PrescribedAngle", "PrescribedPosition", "Prismatic",
     "RankError", "Revolute", "RigidBody", "RigidDistance", "Solution", "SolveError", "Spherical", "StepControl",
     "System", "TimeElement", "TimeMesh", "Universal", "Weld", "assemble", "gauss_legendre", "load",

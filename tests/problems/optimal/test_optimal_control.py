@@ -209,7 +209,7 @@ def test_derivatives_of_the_program(element):
         upper = _dense(nlp.hessian_places, nlp.hessian(v, factor, w), nlp.n, nlp.n)
         expected = differences(lambda v, f=factor: f * nlp.gradient(v) + jacobian(v).T @ w)
         np.testing.assert_allclose(upper + np.triu(upper, 1).T, expected, rtol=0, atol=1e-6)
-        nlp.expect(v, w)  # values are the same when derivatives with multipliers are at hand
+        nlp.expect(v, factor, w)  # values are the same when derivatives with multipliers are at hand
         f, gradient, rows, entries = nlp.objective(v), nlp.gradient(v), nlp.rows(v), jacobian(v)
         np.testing.assert_allclose(gradient, differences(nlp.objective), rtol=0, atol=1e-7)
         assert f == nlp.objective(v) and np.array_equal(rows, nlp.rows(v)) and np.array_equal(entries, jacobian(v))

@@ -73,8 +73,9 @@ def test_an_infeasible_program_names_the_row(name):
 
 
 def test_methods_by_name():
+    assert [method_for_inequalities(name).name for name in METHODS] == list(METHODS)
     assert method_for_inequalities("ipopt") == Ipopt() and method_for_inequalities(Ipopt(1e-6)).tolerance == 1e-6
-    with pytest.raises(InputError, match="take 'ipopt' or Ipopt"):
+    with pytest.raises(InputError, match="'ipopt' or Ipopt"):
         method_for_inequalities("simplex")
     with pytest.raises(InputError, match="max_iterations"):
         Ipopt(max_iterations=0)

@@ -108,8 +108,9 @@ class OptimalProgram(NonlinearProgram):
             self.data = self.chain.data
         return self.x
 
-    def expect(self, v, multipliers):
-        self._expected = v.tobytes(), multipliers[:self.n_equations].copy()
+    def expect(self, v, factor, multipliers):
+        y = multipliers[:self.n_equations]
+        self._expected = v.tobytes(), y / factor if factor else y.copy()
 
     def objective(self, v):
         return self.chain.objective(self._at(v))

@@ -1,9 +1,10 @@
 """Methods for inequalities by name. Another method is a file like `ipopt` and an entry here."""
 
 from ...errors import InputError
+from .interior_point import InteriorPoint
 from .ipopt import Ipopt
 
-METHODS = {method.name: method for method in (Ipopt,)}
+METHODS = {method.name: method for method in (InteriorPoint, Ipopt)}
 DEFAULT = "ipopt"
 
 

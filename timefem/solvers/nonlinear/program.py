@@ -64,8 +64,8 @@ class NonlinearProgram(ABC):
     def describe(self, i):
         """The `Row` number i, for reports."""
 
-    def expect(self, v, multipliers):
-        """Told that values at v are wanted next, and perhaps derivatives with these multipliers and the factor 1."""
+    def expect(self, v, factor, multipliers):
+        """Told that values at v are wanted next, and perhaps derivatives with this factor and these multipliers."""
         return
 
     def on_iteration(self):

@@ -1,0 +1,171 @@
+"""Barrier problems of a nonlinear program: with slacks, and with the elastic variables of the restoration."""
+
+import numpy as np
+import scipy
+
+RELAXED = 1e-8  # of bounds, relative to max(1, their size)
+LARGEST_GRADIENT = 100.0  # from which on objective and rows are scaled down
+ONE_SIDED = 1e-5  # weight of what keeps variables with one bound from growing
+
+
+class Auxiliary:
+    """Variables t that stand in one row each, with a coefficient there and a cost: slacks and elastic variables.
+
+    They never enter the matrix: each is eliminated within its row.
+
+    Attributes
+    ----------
+    row : ndarray of int
+    coefficient, cost, lower, upper : ndarray
+    damped : ndarray
+        1 where the regularisation of the Hessian counts, else 0.
+    """
+
+    def __init__(self, row, coefficient, cost, lower, upper, damped):
+        self.row, self.n = row, len(row)
+        self.coefficient, self.cost, self.lower, self.upper, self.damped = (
+            np.broadcast_to(np.asarray(x, float), (self.n,)) for x in (coefficient, cost, lower, upper, damped))
+
+    def joined(self, other):
+        return Auxiliary(np.concatenate([self.row, other.row]), *(
+            np.concatenate([getattr(self, name), getattr(other, name)])
+            for name in ("coefficient", "cost", "lower", "upper", "damped")))
+
+
+class Scaled:
+    """A program with objective and rows scaled so that no gradient at the start is larger than 100."""
+
+    def __init__(self, program, v):
+        self.program, self.n, self.m = program, program.n, program.n_rows
+        gradient, entries = program.gradient(v), program.jacobian(v)
+        rows, columns = (np.asarray(x) for x in program.jacobian_places)
+        size = np.zeros(self.m)
+        np.maximum.at(size, rows, np.abs(entries))
+        self.row_scale = LARGEST_GRADIENT / np.maximum(size, LARGEST_GRADIENT)
+        self.objective_scale = LARGEST_GRADIENT / max(np.abs(gradient).max(initial=0.0), LARGEST_GRADIENT)
+        self._entry_scale = self.row_scale[rows] if self.row_scale.min(initial=1.0) < 1 else None
+        lower, upper = (bound * self.row_scale for bound in program.row_bounds)
+        self.equation = lower == upper
+        self.target = np.where(self.equation, lower, 0.0)
+        limited = np.flatnonzero(~self.equation)
+        self.slacks = Auxiliary(limited, -1.0, 0.0, *relaxed(lower[limited], upper[limited]), 1.0)
+        self.lower, self.upper = relaxed(*program.bounds)
+        self._matrices(rows, columns)
+
+    def _matrices(self, rows, columns):
+        self._order = np.lexsort((columns, rows))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.m))])
+        self.jacobian = scipy.sparse.csr_matrix((np.zeros(len(rows)), columns[self._order], starts),
+                                                shape=(self.m, self.n))
+        first, second = (np.asarray(x) for x in self.program.hessian_places)
+        self._hessian_order = np.lexsort((second, first))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=self.n))])
+        self.hessian = scipy.sparse.csr_matrix((np.zeros(len(first)), second[self._hessian_order], starts),
+                                               shape=(self.n, self.n))
+        self._diagonal = np.flatnonzero(first[self._hessian_order] == second[self._hessian_order])
+        self._diagonal_at = first[self._hessian_order][self._diagonal]
+
+    def values(self, v):
+        """Scaled objective, and scaled rows minus what equations ask for."""
+        return self.objective_scale * self.program.objective(v), self.row_scale * self.program.rows(v) - self.target
+
+    def evaluate_jacobian(self, v):
+        entries = self.program.jacobian(v)
+        if self._entry_scale is not None:
+            entries = entries * self._entry_scale
+        self.jacobian.data = entries[self._order]
+        return entries
+
+    def evaluate_hessian(self, v, factor, y):
+        entries = self.program.hessian(v, factor * self.objective_scale, y * self.row_scale)
+        self.hessian.data = entries[self._hessian_order]
+        return entries
+
+    def times_hessian(self, d):
+        """Product of the symmetric Hessian, of which the upper triangle is kept."""
+        product = self.hessian @ d + self.hessian.T @ d
+        product[self._diagonal_at] -= self.hessian.data[self._diagonal] * d[self._diagonal_at]
+        return product
+
+    def expect(self, v, factor, y):
+        self.program.expect(v, factor * self.objective_scale, y * self.row_scale)
+
+
+def relaxed(lower, upper):
+    return tuple(np.where(np.isfinite(b), b + sign * RELAXED * np.maximum(1.0, np.abs(b)), b)
+                 for b, sign in ((lower, -1.0), (upper, 1.0)))
+
+
+class Barrier:
+    """Minimise `factor f(v) + cost . t + weights . (w - reference)^2 / 2` with `r(v) + A t = 0`, w = (v, t) in bounds.
+
+    With the factor 1 and t the slacks it is the program; the restoration has the factor 0, elastic variables and a
+    reference (Waechter & Biegler, Math. Program. 106 (2006), Sect. 3.3).
+
+    Parameters
+    ----------
+    scaled : Scaled
+    auxiliary : Auxiliary
+    factor : float
+    reference, weights : ndarray, optional
+        Shape (n + n_t,); weights are those of the squares.
+    """
+
+    def __init__(self, scaled, auxiliary, factor=1.0, reference=None, weights=None):
+        self.scaled, self.auxiliary, self.factor = scaled, auxiliary, factor
+        self.n, self.m = scaled.n, scaled.m
+        self.reference, self.weights = reference, weights
+        self.lower = np.concatenate([scaled.lower, auxiliary.lower])
+        self.upper = np.concatenate([scaled.upper, auxiliary.upper])
+        has = np.isfinite(self.lower), np.isfinite(self.upper)
+        self.low, self.high = (np.flatnonzero(h) for h in has)
+        self._one_sided = has[0].astype(float) - has[1].astype(float)
+        self.n_bounds = len(self.low) + len(self.high)
+
+    def slacks(self, w):
+        """Distances to lower and to upper bounds."""
+        return w[self.low] - self.lower[self.low], self.upper[self.high] - w[self.high]
+
+    def values(self, w):
+        """Objective, and the rows, shape (m,)."""
+        v, t = w[:self.n], w[self.n:]
+        f, c = self.scaled.values(v)
+        f = self.factor * f + self.auxiliary.cost @ t
+        if self.weights is not None:
+            f += self.weights @ (w - self.reference)**2 / 2
+        return f, c + np.bincount(self.auxiliary.row, self.auxiliary.coefficient * t, self.m)
+
+    def barrier(self, w, f, mu):
+        """The barrier function, infinite outside of the bounds."""
+        low, high = self.slacks(w)
+        if low.min(initial=1.0) <= 0 or high.min(initial=1.0) <= 0:
+            return np.inf
+        one_sided = low @ self._one_sided[self.low].clip(0) + high @ (-self._one_sided[self.high]).clip(0)
+        return f - mu * (np.log(low).sum() + np.log(high).sum()) + ONE_SIDED * mu * one_sided
+
+    def gradient(self, w):
+        """Gradient of the objective, shape (n + n_t,)."""
+        gradient = np.concatenate([np.zeros(self.n), self.auxiliary.cost])
+        if self.factor:
+            gradient[:self.n] = self.scaled.objective_scale * self.factor * self.scaled.program.gradient(w[:self.n])
+        if self.weights is not None:
+            gradient += self.weights * (w - self.reference)
+        return gradient
+
+    def of_barrier(self, w, mu):
+        """Gradient of what the barrier adds."""
+        low, high = self.slacks(w)
+        out = ONE_SIDED * mu * self._one_sided
+        out[self.low] -= mu / low
+        out[self.high] += mu / high
+        return out
+
+    def by_multipliers(self, y):
+        """`A_full^T y` with the Jacobian of the last evaluation."""
+        a = self.auxiliary
+        return np.concatenate([self.scaled.jacobian.T @ y, a.coefficient * y[a.row]])
+
+    def along(self, d):
+        """`A_full d`."""
+        a = self.auxiliary
+        return self.scaled.jacobian @ d[:self.n] + np.bincount(a.row, a.coefficient * d[self.n:], self.m)

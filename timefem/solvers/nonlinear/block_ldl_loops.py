@@ -1,0 +1,228 @@
+"""Compiled loops of `block_ldl`: symmetric indefinite blocks in a chain, eliminated from first to last.
+
+Block e holds a dense symmetric matrix S of order n, lower triangle row by row, and its coupling B to the last m
+unknowns of block e - 1, column by column. S is factored in place as P S P^T = L D L^T (Bunch & Kaufman, Math. Comp. 31
+(1977)), with row interchanges inside the block only, so that the signs of D count the inertia (Haynsworth).
+"""
+
+import numpy as np
+from numba import njit
+
+ALPHA = (1 + 17**0.5) / 8  # bounds the growth of entries least
+
+
+@njit(cache=True, error_model="numpy")
+def _swap(a, n, at, k, first, second, two):
+    """Interchange rows and columns `first` < `second` of what is left from column k on, and rows of L before."""
+    row, other = at + first * n, at + second * n
+    for j in range(k):
+        a[row + j], a[other + j] = a[other + j], a[row + j]
+    for i in range(second + 1, n):
+        p = at + i * n
+        a[p + first], a[p + second] = a[p + second], a[p + first]
+    for i in range(first + 1, second):
+        p = at + i * n + first
+        a[p], a[other + i] = a[other + i], a[p]
+    a[row + first], a[other + second] = a[other + second], a[row + first]
+    if two:
+        a[row + k], a[other + k] = a[other + k], a[row + k]
+
+
+@njit(cache=True, error_model="numpy")
+def bunch_kaufman(a, at, n, order, d, off, u, v):
+    """Factor the block at `at` in place; return the number of negative eigenvalues, -1 where it is singular.
+
+    `order` becomes the permutation, `d` the diagonal of D and `off` what is beside it (zero for pivots of order 1).
+    """
+    negative, k = 0, 0
+    for i in range(n):
+        order[i] = i
+    while k < n:
+        pivot, largest, other = abs(a[at + k * n + k]), 0.0, k
+        for i in range(k + 1, n):
+            u[i] = a[at + i * n + k]
+            if abs(u[i]) > largest:
+                largest, other = abs(u[i]), i
+        if not (max(pivot, largest) > 0 and max(pivot, largest) < np.inf):
+            return -1
+        two, chosen = False, k
+        if pivot < ALPHA * largest:
+            in_row = 0.0
+            for j in range(k, other):
+                in_row = max(in_row, abs(a[at + other * n + j]))
+            for i in range(other + 1, n):
+                in_row = max(in_row, abs(a[at + i * n + other]))
+            if pivot * in_row < ALPHA * largest * largest:
+                chosen = other
+                two = abs(a[at + other * n + other]) < ALPHA * in_row
+        place = k + 1 if two else k
+        if chosen != place:
+            _swap(a, n, at, k, place, chosen, two)
+            order[place], order[chosen] = order[chosen], order[place]
+        if not two:
+            value = a[at + k * n + k]
+            d[k], off[k] = value, 0.0
+            negative += value < 0
+            for i in range(k + 1, n):
+                u[i] = a[at + i * n + k]
+            for i in range(k + 1, n):
+                if u[i] != 0.0:
+                    factor, row = u[i] / value, at + i * n
+                    a[row + k] = factor
+                    for j in range(k + 1, i + 1):
+                        a[row + j] -= factor * u[j]
+            k += 1
+            continue
+        x, y, z = a[at + k * n + k], a[at + (k + 1) * n + k], a[at + (k + 1) * n + k + 1]
+        determinant = x * z - y * y
+        d[k], d[k + 1], off[k], off[k + 1] = x, z, y, 0.0
+        negative += 1 if determinant < 0 else (2 if x < 0 else 0)
+        a[at + (k + 1) * n + k] = 0.0
+        for i in range(k + 2, n):
+            u[i], v[i] = a[at + i * n + k], a[at + i * n + k + 1]
+        for i in range(k + 2, n):
+            if u[i] != 0.0 or v[i] != 0.0:
+                first, second = (z * u[i] - y * v[i]) / determinant, (x * v[i] - y * u[i]) / determinant
+                row = at + i * n
+                a[row + k], a[row + k + 1] = first, second
+                for j in range(k + 2, i + 1):
+                    a[row + j] -= first * u[j] + second * v[j]
+        k += 2
+    return negative
+
+
+@njit(cache=True, error_model="numpy")
+def _divide(d, off, n, x, at, stride, count):
+    """Rows of x, `stride` apart, each of `count` numbers, divided by D."""
+    k = 0
+    while k < n:
+        p = at + k * stride
+        if off[k] == 0.0:
+            for c in range(count):
+                x[p + c] /= d[k]
+            k += 1
+            continue
+        determinant = d[k] * d[k + 1] - off[k] * off[k]
+        for c in range(count):
+            first, second = x[p + c], x[p + stride + c]
+            x[p + c] = (d[k + 1] * first - off[k] * second) / determinant
+            x[p + stride + c] = (d[k] * second - off[k] * first) / determinant
+        k += 2
+
+
+@njit(cache=True, error_model="numpy")
+def factor(starts, held, own, coupled, values, blocks, couplings, inverses, order, d, off):
+    """Factor all blocks; return the number of negative eigenvalues and the first singular block, -1 without one.
+
+    Parameters
+    ----------
+    starts : (n_blocks + 1,) int
+        First unknown of each block.
+    held : (n_blocks,) int
+        How many unknowns of each block, its last ones, are coupled to the next one.
+    own, coupled : (starts, sources, places)
+        Per block, entries of `values` and their places in its matrix, and in its coupling.
+    blocks, couplings, inverses : ndarray
+        Factors; coupling B^T, (m of the block before, n); and L^-1 P E, (n, m), with the columns E of held unknowns.
+    """
+    n_blocks = len(held)
+    largest, widest = np.max(starts[1:] - starts[:-1]), max(1, held.max())
+    u, v, product, reduced = np.empty(largest), np.empty(largest), np.empty(largest * widest), np.empty(widest * widest)
+    divided = np.empty(largest * widest)
+    negative, at, at_b, at_v, before = 0, 0, 0, 0, 0
+    for e in range(n_blocks):
+        first, n, m = starts[e], starts[e + 1] - starts[e], held[e]
+        blocks[at:at + n * n] = 0.0
+        for t in range(own[0][e], own[0][e + 1]):
+            blocks[at + own[2][t]] += values[own[1][t]]
+        couplings[at_b:at_b + before * n] = 0.0
+        for t in range(coupled[0][e], coupled[0][e + 1]):
+            couplings[at_b + coupled[2][t]] += values[coupled[1][t]]
+        for k in range(before):
+            product[k * n:(k + 1) * n] = 0.0
+            for j in range(before):
+                weight, source = reduced[k * before + j], at_b + j * n
+                for i in range(n):
+                    product[k * n + i] += weight * couplings[source + i]
+        for i in range(n):
+            row = at + i * n
+            for k in range(before):
+                weight, source = product[k * n + i], at_b + k * n
+                if weight != 0.0:
+                    for j in range(i + 1):
+                        blocks[row + j] -= weight * couplings[source + j]
+        count = bunch_kaufman(blocks, at, n, order[first:first + n], d[first:first + n], off[first:first + n], u, v)
+        if count < 0:
+            return negative, e
+        negative += count
+        inverses[at_v:at_v + n * m] = 0.0
+        for i in range(n):
+            c = order[first + i] - (n - m)
+            row = at_v + i * m
+            if c >= 0:
+                inverses[row + c] = 1.0
+            for j in range(i):
+                weight, source = blocks[at + i * n + j], at_v + j * m
+                if weight != 0.0:
+                    for c in range(m):
+                        inverses[row + c] -= weight * inverses[source + c]
+        divided[:n * m] = inverses[at_v:at_v + n * m]
+        _divide(d[first:first + n], off[first:first + n], n, divided, 0, m, m)
+        reduced[:m * m] = 0.0
+        for i in range(n):
+            for k in range(m):
+                weight = inverses[at_v + i * m + k]
+                if weight != 0.0:
+                    for c in range(m):
+                        reduced[k * m + c] += weight * divided[i * m + c]
+        at, at_b, at_v, before = at + n * n, at_b + before * n, at_v + n * m, m
+    return negative, -1
+
+
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def solve(starts, held, blocks, couplings, inverses, order, d, off, x):
+    """Solve in place for the right-hand side x, in the order of the blocks."""
+    n_blocks = len(held)
+    largest, widest = np.max(starts[1:] - starts[:-1]), max(1, held.max())
+    work, passed = np.empty(largest), np.zeros(widest)
+    at, at_b, at_v, before = 0, 0, 0, 0
+    for e in range(n_blocks):
+        first, n, m = starts[e], starts[e + 1] - starts[e], held[e]
+        for k in range(before):
+            weight, source = passed[k], at_b + k * n
+            for i in range(n):
+                x[first + i] -= weight * couplings[source + i]
+        for i in range(n):
+            value, row = x[first + order[first + i]], at + i * n
+            for j in range(i):
+                value -= blocks[row + j] * work[j]
+            work[i] = value
+        x[first:first + n] = work[:n]
+        _divide(d[first:first + n], off[first:first + n], n, work, 0, 1, 1)
+        passed[:m] = 0.0
+        for i in range(n):
+            for c in range(m):
+                passed[c] += inverses[at_v + i * m + c] * work[i]
+        at, at_b, at_v, before = at + n * n, at_b + before * n, at_v + n * m, m
+    for e in range(n_blocks - 1, -1, -1):
+        first, n, m = starts[e], starts[e + 1] - starts[e], held[e]
+        at, at_v = at - n * n, at_v - n * m
+        work[:n] = x[first:first + n]
+        if e < n_blocks - 1:
+            for i in range(n):
+                for c in range(m):
+                    work[i] -= inverses[at_v + i * m + c] * passed[c]
+        _divide(d[first:first + n], off[first:first + n], n, work, 0, 1, 1)
+        for i in range(n - 1, -1, -1):
+            value, row = work[i], at + i * n
+            for j in range(i):
+                work[j] -= blocks[row + j] * value
+        for i in range(n):
+            x[first + order[first + i]] = work[i]
+        before = held[e - 1] if e > 0 else 0
+        at_b -= before * n
+        for k in range(before):
+            value, source = 0.0, at_b + k * n
+            for i in range(n):
+                value += couplings[source + i] * x[first + i]
+            passed[k] = value

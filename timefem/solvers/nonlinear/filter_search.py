@@ -1,0 +1,139 @@
+"""The filter line search of Waechter & Biegler (Math. Program. 106 (2006), Sect. 2.3 to 2.4)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+GAMMA_THETA, GAMMA_PHI, ETA = 1e-5, 1e-8, 1e-8  # what a step must gain
+S_THETA, S_PHI = 1.1, 2.3  # when the violation of the rows counts more than the barrier function
+SHORTEST = 0.05  # of the steps that can be accepted
+CORRECTIONS, SLOW = 4, 0.99  # second-order corrections, and what each must leave at most of the violation
+ROUNDING = 10 * np.finfo(float).eps
+CLIPPED = 1e10  # multipliers of bounds stay within this factor of mu over the slack
+
+
+@dataclass
+class Iterate:
+    """Variables, multipliers of rows and of lower and upper bounds, objective and rows."""
+
+    w: np.ndarray
+    y: np.ndarray
+    z_low: np.ndarray
+    z_high: np.ndarray
+    f: float
+    c: np.ndarray
+
+    @property
+    def theta(self):
+        return float(np.abs(self.c).sum())
+
+
+class Filter:
+    """Pairs of violation and barrier function that a new point must improve on."""
+
+    def __init__(self, theta):
+        self.entries = []
+        self.least, self.most = 1e-4 * max(1.0, theta), 1e4 * max(1.0, theta)
+
+    def add(self, theta, phi):
+        new = (1 - GAMMA_THETA) * theta, phi - GAMMA_PHI * theta
+        self.entries = [e for e in self.entries if e[0] < new[0] or e[1] < new[1]] + [new]
+
+    def takes(self, theta, phi):
+        return bool(np.isfinite(phi) and theta <= self.most and
+                    all(theta < t or phi <= p + ROUNDING * abs(p) for t, p in self.entries))
+
+
+class LineSearch:
+    """Looks for a step of a `Barrier` that the filter takes."""
+
+    def __init__(self, barrier, direction):
+        self.barrier, self.direction = barrier, direction
+
+    def __call__(self, it, step, mu, taken):
+        """The next iterate, None where no step will do; `taken` is the filter."""
+        self.it, self.mu, self.taken = it, mu, taken
+        self.tau = max(0.99, 1 - mu)
+        self.phi = self.barrier.barrier(it.w, it.f, mu)
+        dw, dy, dz_low, dz_high = step
+        self.slope = float((self.direction.gradient + self.barrier.of_barrier(it.w, mu)) @ dw)
+        alpha = largest = self._longest(dw)
+        if np.abs(dw / (1 + np.abs(it.w))).max(initial=0.0) < ROUNDING:
+            return self._accepted(self._trial(dw, dy, alpha), dz_low, dz_high)
+        shortest = self._shortest()
+        while alpha >= shortest:
+            trial = self._trial(dw, dy, alpha)
+            if self._good(trial, alpha):
+                return self._accepted(trial, dz_low, dz_high)
+            if alpha == largest and trial.theta >= it.theta:
+                corrected = self._corrected(trial, alpha)
+                if corrected is not None:
+                    return self._accepted(corrected, dz_low, dz_high)
+            alpha /= 2
+        return None
+
+    def _longest(self, dw):
+        b = self.barrier
+        return min(longest(self.direction.low, dw[b.low], self.tau),
+                   longest(self.direction.high, -dw[b.high], self.tau))
+
+    def _shortest(self):
+        theta, slope = self.it.theta, self.slope
+        share = GAMMA_THETA
+        if slope < 0:
+            share = min(share, GAMMA_PHI * theta / -slope)
+            if theta <= self.taken.least:
+                share = min(share, theta**S_THETA / (-slope)**S_PHI)
+        return SHORTEST * share
+
+    def _trial(self, dw, dy, alpha):
+        it, b = self.it, self.barrier
+        w, y = it.w + alpha * dw, it.y + alpha * dy
+        b.scaled.expect(w[:b.n], b.factor, y)
+        f, c = b.values(w)
+        return Iterate(w, y, it.z_low, it.z_high, f, c)
+
+    def _good(self, trial, alpha):
+        theta, phi = trial.theta, self.barrier.barrier(trial.w, trial.f, self.mu)
+        if not np.isfinite(theta) or not self.taken.takes(theta, phi):
+            return False
+        gain = phi - self.phi - ROUNDING * abs(self.phi)
+        by_cost = self.slope < 0 and alpha * (-self.slope)**S_PHI > self.it.theta**S_THETA
+        if by_cost and self.it.theta <= self.taken.least:
+            return gain <= ETA * alpha * self.slope
+        if theta > (1 - GAMMA_THETA) * self.it.theta and gain > -GAMMA_PHI * self.it.theta:
+            return False
+        if not by_cost or gain > ETA * alpha * self.slope:
+            self.taken.add(self.it.theta, self.phi)
+        return True
+
+    def _corrected(self, trial, alpha):
+        """A point after second-order corrections, by the factors at hand; None where they do not help."""
+        c, last = alpha * self.it.c + trial.c, self.it.theta
+        for _ in range(CORRECTIONS):
+            if not np.isfinite(trial.theta):
+                return None
+            dw, dy, _, _ = self.direction.step(self.it, self.mu, c)
+            alpha_c = self._longest(dw)
+            trial = self._trial(dw, dy, alpha_c)
+            if self._good(trial, alpha_c):
+                return trial
+            if trial.theta > SLOW * last:
+                return None
+            last, c = trial.theta, alpha_c * c + trial.c
+        return None
+
+    def _accepted(self, trial, dz_low, dz_high):
+        it = self.it
+        alpha = min(longest(it.z_low, dz_low, self.tau), longest(it.z_high, dz_high, self.tau))
+        slacks = self.barrier.slacks(trial.w)
+        trial.z_low, trial.z_high = (np.clip(z + alpha * dz, self.mu / slack / CLIPPED, self.mu / slack * CLIPPED)
+                                     for z, dz, slack in zip((it.z_low, it.z_high), (dz_low, dz_high), slacks,
+                                                             strict=True))
+        return trial
+
+
+def longest(values, change, tau):
+    """The longest step, 1 at most, that takes no more than the share tau of positive values."""
+    falls = change < 0
+    return min(1.0, float((-tau * values[falls] / change[falls]).min(initial=1.0)))

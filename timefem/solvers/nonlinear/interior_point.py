@@ -1,0 +1,217 @@
+"""The primal-dual interior-point method with a filter line search, on programs in time order.
+
+A. Waechter, L. T. Biegler: On the implementation of an interior-point filter line-search algorithm for large-scale
+nonlinear programming. Math. Program. 106 (2006) 25-57. Different here: steps come from a block elimination in time
+order that counts the inertia, slacks are eliminated within their rows, the diagonal of the rows always has a small
+regularisation, that of the Hessian begins with what the last step needed, and where the curvature at the end is not
+that of a minimum, the search goes on from a random point near by.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ... import validate
+from ...status import Status
+from .barrier import Barrier, Scaled
+from .filter_search import Filter, Iterate, LineSearch
+from .program import Answer, failed
+from .restoration import Restoration
+from .search_direction import KktMatrix, SearchDirection
+
+MU_START, MU_WARM, MU_PUSHED = 0.1, 1e-4, 1e-2
+PUSH = 1e-2  # start inside of bounds, absolute and of the range
+LARGEST_MULTIPLIER = 1e3  # of rows, where they are estimated; else they start from zero
+SUFFICIENT, SLOWLY = 10.0, 0.2  # error over mu below which mu falls, and by which factor at least
+ACCEPTABLE, ACCEPTED_AFTER = 1e-6, 15  # error that will do when it does not fall further, and after how many iterations
+LARGE = 100.0  # mean multiplier from which on errors are relative to it
+PUSHES, PUSHED = 5, 1e-2  # pushes away from saddle points, and how far, of the range
+
+
+@dataclass(frozen=True)
+class InteriorPoint:
+    """timefem's own interior-point method: one block elimination in time order per iteration.
+
+    Parameters
+    ----------
+    tolerance : float
+        Of the scaled conditions of optimality.
+    max_iterations : int
+    pushes : int
+        How often to go on from a random point near a saddle point.
+    """
+
+    tolerance: float = 1e-9
+    max_iterations: int = 1000
+    pushes: int = PUSHES
+
+    name = "interior-point"
+
+    def __post_init__(self):
+        validate.real("tolerance", self.tolerance, positive=True)
+        validate.integer("max_iterations", self.max_iterations, minimum=1)
+        validate.integer("pushes", self.pushes, minimum=0)
+
+    def solve(self, program):
+        """The `Answer` for a `NonlinearProgram`, from its start."""
+        return _Solve(self, program).answer()
+
+
+class Loop:
+    """Iterations of a `Barrier` problem.
+
+    Attributes
+    ----------
+    count : int
+        Iterations so far, those of restorations included.
+    history : list of float
+        Largest violation of the scaled rows in each.
+    """
+
+    def __init__(self, settings, program):
+        self.settings, self.program, self.count, self.history = settings, program, 0, []
+
+    def run(self, barrier, direction, it, mu, restore=None, leave=lambda it: False):
+        """Iterate from `it`.
+
+        Parameters
+        ----------
+        restore : callable, optional
+            `restore(it, mu, taken)` -> (iterate or None, what happened), when no step will do.
+        leave : callable
+            Told each iterate; whether to stop there.
+
+        Returns
+        -------
+        it : Iterate
+        mu : float
+        outcome : str
+            "solved", "left", "acceptable", "not converged", "stuck", or what `restore` says.
+        """
+        search, taken, acceptable = LineSearch(barrier, direction), Filter(it.theta), 0
+        least = self.settings.tolerance / (SUFFICIENT + 1)
+        while True:
+            direction.look(it)
+            error = _error(barrier, direction, it, 0.0)
+            self.history.append(float(np.abs(it.c).max(initial=0.0)))
+            if error <= self.settings.tolerance:
+                return it, mu, "solved"
+            acceptable = acceptable + 1 if error <= ACCEPTABLE else 0
+            if acceptable == ACCEPTED_AFTER:
+                return it, mu, "acceptable"
+            if leave(it):
+                return it, mu, "left"
+            if self.count == self.settings.max_iterations:
+                return it, mu, "not converged"
+            self.count += 1
+            self.program.on_iteration()
+            while mu > least and _error(barrier, direction, it, mu) <= SUFFICIENT * mu:
+                mu, taken.entries = max(least, min(SLOWLY * mu, mu**1.5)), []
+            found = None
+            if direction.factor(it):
+                found = search(it, direction.step(it, mu, it.c), mu, taken)
+            if found is None and error <= ACCEPTABLE:
+                return it, mu, "acceptable"
+            if found is None and restore is None:
+                return it, mu, "stuck"
+            if found is None:
+                taken.add(it.theta, barrier.barrier(it.w, it.f, mu))
+                found, outcome = restore(it, mu, taken)
+                if outcome != "left":
+                    return found, mu, outcome
+            it = found
+
+
+def _error(barrier, direction, it, mu):
+    """Largest violation of the optimality conditions, relative to multipliers where these are large."""
+    dual = direction.of_lagrangian.copy()
+    dual[barrier.low] -= it.z_low
+    dual[barrier.high] += it.z_high
+    z = np.abs(it.z_low).sum() + np.abs(it.z_high).sum()
+    complementarity = max(np.abs(direction.low * it.z_low - mu).max(initial=0.0),
+                          np.abs(direction.high * it.z_high - mu).max(initial=0.0))
+    by_dual = max(LARGE, (np.abs(it.y).sum() + z) / max(barrier.m + barrier.n_bounds, 1)) / LARGE
+    by_bounds = max(LARGE, z / max(barrier.n_bounds, 1)) / LARGE
+    return max(np.abs(dual).max(initial=0.0) / by_dual, np.abs(it.c).max(initial=0.0), complementarity / by_bounds)
+
+
+class _Solve:
+    """One solve of a program."""
+
+    def __init__(self, settings, program):
+        self.settings, self.program = settings, program
+        self.scaled = Scaled(program, np.clip(program.start, *program.bounds))
+        self.barrier = Barrier(self.scaled, self.scaled.slacks)
+        self.matrix = KktMatrix(self.scaled)
+        self.direction = SearchDirection(self.matrix, self.barrier)
+        self.loop = Loop(settings, program)
+
+    def answer(self):
+        it, _, outcome = self._run(self._start(), MU_START)
+        rng, best, note = np.random.default_rng(0), None, "converged"
+        for attempt in range(self.settings.pushes + 1):
+            if outcome not in ("solved", "acceptable"):
+                break
+            if not self._saddle(it):
+                best, note = it, "converged"
+                break
+            best = it if best is None or it.f < best.f else best
+            note = "converged to a stationary point that is no minimum"
+            if attempt < self.settings.pushes:
+                it, _, outcome = self._run(self._pushed(it, rng), MU_PUSHED)
+        return self._told(best or it, outcome if best is None else "solved", note)
+
+    def _run(self, it, mu):
+        restoration = Restoration(self.barrier, self.direction, self.loop)
+        return self.loop.run(self.barrier, self.direction, it, mu, restoration)
+
+    def _told(self, it, outcome, note):
+        scale = self.scaled.objective_scale
+        v, y = it.w[:self.scaled.n], it.y * self.scaled.row_scale / scale
+        z = np.zeros(len(it.w))
+        z[self.barrier.low] += it.z_low
+        z[self.barrier.high] -= it.z_high
+        if outcome == "solved":
+            status = Status(True, message=note, residual_history=self.loop.history)
+        else:
+            reason = "not converged" if outcome in ("not converged", "stuck") else outcome
+            status = failed(self.program, v, reason, self.loop.history, "interior point")
+        return Answer(v, y, z[:self.scaled.n] / scale, status, self.loop.count)
+
+    def _start(self):
+        w = np.concatenate([self.program.start, np.zeros(self.barrier.auxiliary.n)])
+        w[:self.scaled.n] = self._inside(w)[:self.scaled.n]
+        a = self.barrier.auxiliary
+        w[self.scaled.n:] = self.scaled.values(w[:self.scaled.n])[1][a.row]
+        w = self._inside(w)
+        return self._iterate(w, np.ones(len(self.barrier.low)), np.ones(len(self.barrier.high)))
+
+    def _iterate(self, w, z_low, z_high):
+        """With multipliers of the rows that are estimated, unless they are too large."""
+        it = Iterate(w, np.zeros(self.barrier.m), z_low, z_high, *self.barrier.values(w))
+        self.direction.look(it)
+        y = self.direction.multipliers(it)
+        if np.abs(y).max(initial=0.0) <= LARGEST_MULTIPLIER:
+            it.y = y
+        return it
+
+    def _inside(self, w):
+        """Pushed inside of the bounds."""
+        lower, upper = self.barrier.lower, self.barrier.upper
+        room = PUSH * (upper - lower)
+        low, high = (np.where(np.isfinite(b), b, 0.0) for b in (lower, upper))
+        low, high = (b + s * np.minimum(PUSH * np.maximum(1, np.abs(b)), room) for b, s in ((low, 1), (high, -1)))
+        return np.clip(w, np.where(np.isfinite(lower), low, -np.inf), np.where(np.isfinite(upper), high, np.inf))
+
+    def _saddle(self, it):
+        """Whether the curvature is not that of a minimum; known already where the last step needed no help."""
+        if not self.direction.regularisation.now:
+            return False
+        return self.direction.excess_without_regularisation(it) > 0
+
+    def _pushed(self, it, rng):
+        span = self.barrier.upper - self.barrier.lower
+        span = np.where(np.isfinite(span), span, np.maximum(1.0, np.abs(it.w)))
+        w = self._inside(it.w + PUSHED * span * rng.uniform(-1, 1, len(span)))
+        low, high = self.barrier.slacks(w)
+        return self._iterate(w, MU_PUSHED / low, MU_PUSHED / high)

@@ -1,0 +1,86 @@
+"""The restoration phase: rows made less violated where the line search finds no step.
+
+Minimise `rho sum(p + n) + zeta/2 |D (w - w_R)|^2` with `c(w) - p + n = 0` and `p, n >= 0` (Waechter & Biegler, Math.
+Program. 106 (2006), Sect. 3.3), by the same iterations. The elastic variables p and n are eliminated within their rows,
+so that the pattern stays.
+"""
+
+import numpy as np
+
+from .barrier import Auxiliary, Barrier
+from .filter_search import Iterate, longest
+from .search_direction import SearchDirection
+
+RHO, LEFT = 1000.0, 0.9  # weight of the violation, and how much of it may be left
+LARGEST_MULTIPLIER = 1e3  # of rows and bounds afterwards
+
+
+class Restoration:
+    """Finds an iterate that the filter takes and that violates the rows less.
+
+    Parameters
+    ----------
+    barrier : Barrier
+        Of the program.
+    direction : SearchDirection
+    loop : Loop
+    """
+
+    def __init__(self, barrier, direction, loop):
+        self.barrier, self.direction, self.loop = barrier, direction, loop
+
+    def __call__(self, it, mu, taken):
+        """The next iterate and "left", or the last one and why there is none."""
+        main, n = self.barrier, len(it.w)
+        rows = np.arange(main.m)
+        elastic = [Auxiliary(rows, sign, RHO, 0.0, np.inf, 0.0) for sign in (-1.0, 1.0)]
+        weights = np.zeros(n + 2 * main.m)
+        weights[:n] = np.sqrt(mu) * np.minimum(1.0, 1.0 / np.maximum(np.abs(it.w), 1e-300))**2
+        barrier = Barrier(main.scaled, main.auxiliary.joined(elastic[0]).joined(elastic[1]), 0.0,
+                          np.concatenate([it.w, np.zeros(2 * main.m)]), weights)
+        least, phi = it.theta, main.barrier(it.w, it.f, mu)
+
+        def leave(now):
+            """Whether the program's own filter takes the point."""
+            w = now.w[:n]
+            f, c = main.values(w)
+            theta = float(np.abs(c).sum())
+            return theta <= LEFT * least and taken.takes(theta, main.barrier(w, f, mu)) and (
+                theta <= least or main.barrier(w, f, mu) < phi)
+
+        start, mu_start = self._start(barrier, it, mu)
+        direction = SearchDirection(self.direction.matrix, barrier)
+        found, _, outcome = self.loop.run(barrier, direction, start, mu_start, leave=leave)
+        if outcome == "left":
+            return self._back(it, found.w[:n], mu), "left"
+        now = Iterate(found.w[:n], it.y, it.z_low, it.z_high, *main.values(found.w[:n]))
+        return now, "not converged" if outcome in ("not converged", "stuck") else "infeasible"
+
+    @staticmethod
+    def _start(barrier, it, mu):
+        mu = max(mu, float(np.abs(it.c).max(initial=0.0)))
+        half = (mu - RHO * it.c) / (2 * RHO)
+        n = half + np.sqrt(half**2 + mu * it.c / (2 * RHO))
+        p = it.c + n
+        z_low = np.concatenate([np.minimum(RHO, it.z_low), mu / p, mu / n])
+        w = np.concatenate([it.w, p, n])
+        return Iterate(w, np.zeros(barrier.m), z_low, np.minimum(RHO, it.z_high), *barrier.values(w)), mu
+
+    def _back(self, it, w, mu):
+        """An iterate of the program at w, with multipliers that a step there would have given."""
+        main = self.barrier
+        change = w - it.w
+        z_low, z_high = [], []
+        for z, slack, moved, out in zip((it.z_low, it.z_high), main.slacks(it.w),
+                                        (change[main.low], -change[main.high]), (z_low, z_high), strict=True):
+            dz = mu / slack - z - z / slack * moved
+            out.append(z + longest(z, dz, max(0.99, 1 - mu)) * dz)
+        z_low, z_high = z_low[0], z_high[0]
+        if max(z_low.max(initial=0.0), z_high.max(initial=0.0)) > LARGEST_MULTIPLIER:
+            z_low, z_high = np.ones_like(z_low), np.ones_like(z_high)
+        new = Iterate(w, np.zeros(main.m), z_low, z_high, *main.values(w))
+        self.direction.look(new)
+        y = self.direction.multipliers(new)
+        if np.abs(y).max(initial=0.0) <= LARGEST_MULTIPLIER:
+            new.y = y
+        return new

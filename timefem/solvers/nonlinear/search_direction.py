@@ -1,0 +1,138 @@
+"""Newton steps of a barrier problem: one block elimination of the condensed system, with the right inertia."""
+
+import numpy as np
+
+from .block_ldl import BlockLDL
+
+DELTA_C = 1e-9  # always subtracted from the diagonal of the rows; solutions stay what they are
+FIRST, GROWTH_AT_FIRST, GROWTH, SHRINKAGE = 1e-4, 100.0, 8.0, 3.0  # of the regularisation of the Hessian
+SMALLEST, LARGEST = 1e-8, 1e20
+
+
+class KktMatrix:
+    """The matrix `[[H + D, J^T], [J, -E]]` of a scaled program, in the order of its blocks."""
+
+    def __init__(self, scaled):
+        program, n, m = scaled.program, scaled.n, scaled.m
+        (first, second), (rows, columns) = program.hessian_places, program.jacobian_places
+        diagonal = np.arange(n + m)
+        self._ldl = BlockLDL(np.concatenate([program.variable_blocks, program.row_blocks]),
+                             np.concatenate([second, rows + n, diagonal]), np.concatenate([first, columns, diagonal]))
+        self.n, self.m, self.n_factorisations = n, m, 0
+
+    def factor(self, hessian, jacobian, diagonal, of_rows):
+        """Factor, with entries of H and J and the diagonals D and -E; whether no block is singular."""
+        self.n_factorisations += 1
+        return self._ldl.factor(np.concatenate([hessian, jacobian, diagonal, of_rows]))
+
+    @property
+    def excess(self):
+        """How many eigenvalues are negative beyond one per row, 0 where H is positive along the rows."""
+        return self._ldl.negative - self.m
+
+    def solve(self, of_variables, of_rows):
+        x = self._ldl.solve(np.concatenate([of_variables, of_rows]))
+        return x[:self.n], x[self.n:]
+
+
+class Regularisation:
+    """How much was added to the Hessian, so that the inertia was right."""
+
+    def __init__(self):
+        self.last, self.now = 0.0, 0.0
+
+    def first(self):
+        """Nothing, unless it was needed in the last step."""
+        kept = self.now / SHRINKAGE
+        return kept if kept >= SMALLEST else 0.0
+
+    def next(self, tried):
+        if tried == 0:
+            return max(self.last / SHRINKAGE, SMALLEST) if self.last else FIRST
+        return tried * (GROWTH if self.last else GROWTH_AT_FIRST)
+
+    def took(self, value):
+        self.now = value
+        self.last = value or self.last
+
+
+class SearchDirection:
+    """Steps of a `Barrier` at one iterate."""
+
+    def __init__(self, matrix, barrier):
+        self.matrix, self.barrier, self.regularisation = matrix, barrier, Regularisation()
+
+    def look(self, it):
+        """Evaluate derivatives at an iterate."""
+        barrier, scaled = self.barrier, self.barrier.scaled
+        v = it.w[:barrier.n]
+        self._hessian = scaled.evaluate_hessian(v, barrier.factor, it.y)
+        self._jacobian = scaled.evaluate_jacobian(v)
+        self.gradient = barrier.gradient(it.w)
+        self.low, self.high = barrier.slacks(it.w)
+        self.of_lagrangian = self.gradient + barrier.by_multipliers(it.y)
+
+    def factor(self, it):
+        """Factor with as little regularisation as the inertia needs; whether there is one that will do."""
+        barrier = self.barrier
+        sigma = np.zeros(len(it.w)) if barrier.weights is None else barrier.weights.copy()
+        sigma[barrier.low] += it.z_low / self.low
+        sigma[barrier.high] += it.z_high / self.high
+        delta = self.regularisation.first()
+        while delta <= LARGEST:
+            if self._factor(sigma, delta) and self.matrix.excess == 0:
+                self.regularisation.took(delta)
+                return True
+            delta = self.regularisation.next(delta)
+        return False
+
+    def excess_without_regularisation(self, it):
+        """Negative eigenvalues of the Hessian along the rows at an iterate whose derivatives are at hand."""
+        self.regularisation.now = 0.0
+        sigma = np.zeros(len(it.w))
+        sigma[self.barrier.low] += it.z_low / self.low
+        sigma[self.barrier.high] += it.z_high / self.high
+        return self.matrix.excess if self._factor(sigma, 0.0) else 0
+
+    def _factor(self, sigma, delta, hessian=None):
+        a, n = self.barrier.auxiliary, self.barrier.n
+        self._diagonal = sigma + delta
+        self._diagonal[n:] = sigma[n:] + delta * a.damped
+        self._condensed = a.coefficient / self._diagonal[n:]
+        of_rows = -DELTA_C - np.bincount(a.row, a.coefficient * self._condensed, self.barrier.m)
+        hessian = self._hessian if hessian is None else hessian
+        return self.matrix.factor(hessian, self._jacobian, self._diagonal[:n], of_rows)
+
+    def step(self, it, mu, c):
+        """Steps of w, y and the multipliers of lower and upper bounds, for rows c."""
+        barrier = self.barrier
+        dw, dy = self._refined(self.of_lagrangian + barrier.of_barrier(it.w, mu), c)
+        dz_low = mu / self.low - it.z_low - it.z_low / self.low * dw[barrier.low]
+        dz_high = mu / self.high - it.z_high + it.z_high / self.high * dw[barrier.high]
+        return dw, dy, dz_low, dz_high
+
+    def _refined(self, gradient, c):
+        """Solution of the system with slacks, after one step of refinement."""
+        barrier, n = self.barrier, self.barrier.n
+        dw, dy = self._solve(-gradient, -c)
+        of_w = -gradient - self._diagonal * dw - barrier.by_multipliers(dy)
+        of_w[:n] -= barrier.scaled.times_hessian(dw[:n])
+        of_rows = -c - barrier.along(dw) + DELTA_C * dy
+        more_w, more_y = self._solve(of_w, of_rows)
+        return dw + more_w, dy + more_y
+
+    def _solve(self, of_w, of_rows):
+        a, n = self.barrier.auxiliary, self.barrier.n
+        inner = of_w[n:] / self._diagonal[n:]
+        dv, dy = self.matrix.solve(of_w[:n], of_rows - np.bincount(a.row, a.coefficient * inner, self.barrier.m))
+        return np.concatenate([dv, inner - self._condensed * dy[a.row]]), dy
+
+    def multipliers(self, it):
+        """Multipliers y that leave the least gradient of the Lagrangian; none where the rows do not tell."""
+        barrier = self.barrier
+        gradient = self.gradient.copy()
+        gradient[barrier.low] -= it.z_low
+        gradient[barrier.high] += it.z_high
+        if not self._factor(np.ones(len(it.w)), 0.0, np.zeros_like(self._hessian)):
+            return np.zeros(barrier.m)
+        return self._solve(-gradient, np.zeros(barrier.m))[1]
