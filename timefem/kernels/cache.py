@@ -1,13 +1,14 @@
-"""One kernel per kind of part, however many parts there are."""
+"""One kernel per kind of part, however many parts there are, and its object code on disk for later processes."""
 
-from .compile import compile_kernel, default_backend
+from .compile import Kernel, compile_kernel, default_backend
+from .store import digest
 
 __all__ = ["cached_kernel", "compile_count"]
 
 _kernels = {}
 
 
-def cached_kernel(key, build):
+def cached_kernel(key, build, known=None):
     """The kernel of a kind of part, built when it is first asked for.
 
     Parameters
@@ -16,6 +17,10 @@ def cached_kernel(key, build):
         Names the kind and the form, and everything else that `build` depends on.
     build : callable
         ``build()`` returns the casadi.Function; called at most once per key and backend.
+    known : (str, int, int), optional
+        A digest of all that `build` depends on, and the numbers of inputs and outputs of its function, where it was
+        built and checked before, perhaps in another process: then it is not built unless it must be. Without it, the
+        expressions themselves are the key on disk.
 
     Returns
     -------
@@ -29,7 +34,14 @@ def cached_kernel(key, build):
     """
     backend = default_backend()
     if (backend, key) not in _kernels:
-        _kernels[backend, key] = compile_kernel(build(), backend)
+        if known is None:
+            function = compile_kernel(build(), backend).function
+            name = digest(function.serialize()) if backend == "llvm" else None
+            known = name, function.nnz_in(0), function.nnz_out(0)
+            kernel = Kernel(lambda: function, *known[1:], backend, name)
+        else:
+            kernel = Kernel(lambda: compile_kernel(build(), backend).function, *known[1:], backend, known[0])
+        _kernels[backend, key] = kernel
     return _kernels[backend, key]
 
 

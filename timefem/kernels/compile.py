@@ -4,14 +4,14 @@ import ctypes
 import functools
 import importlib.util
 import os
-import sys
 import threading
 
-import llvmlite.binding as llvm
 import numpy as np
 
 from ..errors import InputError, MissingBackend
-from .emit import LIBM, check_function, emit_ir
+from .emit import check_function, emit_ir
+from .machine import fingerprint, link, object_code, vector_width
+from .store import digest, sources, store
 
 __all__ = ["LANES", "Kernel", "compile_kernel", "default_backend"]
 
@@ -66,7 +66,7 @@ def compile_kernel(function, backend=None):
     if backend == "llvm" and not importlib.util.find_spec("llvmlite"):
         raise MissingBackend(f"kernels need llvmlite: python -m pip install llvmlite, or set {VARIABLE}=vm")
     check_function(function, native=backend == "llvm")
-    return Kernel(function, backend)
+    return Kernel(lambda: function, function.nnz_in(0), function.nnz_out(0), backend)
 
 
 class Kernel:
@@ -75,24 +75,39 @@ class Kernel:
     Both addresses have the C signature ``void(double *in, double *out)`` and are valid as long as the kernel
     is referenced. `in` and `out` must not overlap.
 
-    Attributes
+    Parameters
     ----------
+    build : callable
+        Returns the checked casadi.Function; called at most once, when object code is not at hand.
     n_in, n_out : int
-    n_instructions : int
-        Length of CasADi's instruction list, loads and stores included.
     backend : str
         "llvm" or "vm".
+    name : str, optional
+        Digest of all that the function depends on, by which object code is kept on disk.
+
+    Attributes
+    ----------
+    function : casadi.Function
+    n_in, n_out, backend
+    n_instructions : int
+        Length of CasADi's instruction list, loads and stores included.
     """
 
-    def __init__(self, function, backend):
-        self.function = function
-        self.backend = backend
-        self.n_in, self.n_out = function.nnz_in(0), function.nnz_out(0)
-        self.n_instructions = function.n_instructions()
+    def __init__(self, build, n_in, n_out, backend, name=None):
+        self._build, self._name = build, name
+        self.n_in, self.n_out, self.backend = n_in, n_out, backend
         self._alive = []  # what owns the code behind the addresses
 
     def __repr__(self):
-        return f"<Kernel {self.function.name()}: {self.n_in} -> {self.n_out}, {self.backend}>"
+        return f"<Kernel: {self.n_in} -> {self.n_out}, {self.backend}>"
+
+    @functools.cached_property
+    def function(self):
+        return self._build()
+
+    @property
+    def n_instructions(self):
+        return self.function.n_instructions()
 
     @functools.cached_property
     def address(self):
@@ -105,8 +120,13 @@ class Kernel:
         return self._compile(LANES)
 
     def _compile(self, lanes):
-        make = _machine_code if self.backend == "llvm" else _callback
-        owner, address = make(self.function, lanes)
+        if self.backend == "vm":
+            owner, address = _callback(self.function, lanes)
+        elif self._name is None:
+            owner, address = link(_object_code(self.function, lanes))
+        else:
+            entry = digest(self._name, lanes, fingerprint(), sources("kernels"))
+            owner, address = link(store().once(entry, lambda: _object_code(self.function, lanes)))
         self._alive.append(owner)
         return address
 
@@ -130,7 +150,7 @@ class Kernel:
         """
         x = np.asarray(x, dtype=float)
         if x.ndim == 0 or x.shape[-1] != self.n_in:
-            raise InputError(f"kernel {self.function.name()!r} takes shape (..., {self.n_in}), not {x.shape}")
+            raise InputError(f"the kernel takes shape (..., {self.n_in}), not {x.shape}")
         points = x.reshape(int(np.prod(x.shape[:-1])), self.n_in)
         width, address = (LANES, self.address_lanes) if lanes else (1, self.address)
         n_calls = -(-len(points) // width)
@@ -151,36 +171,9 @@ def _checked_backend(name, what):
     return name
 
 
-def _machine_code(function, lanes):
-    """Compile one form; returns the engine that owns it, and its address."""
-    return _compile_ir(emit_ir(function, "kernel", lanes))
-
-
-def _compile_ir(text):
-    # No optimisation passes: SX is already simplified and shares its subexpressions, so the code of O1 to O3
-    # runs no faster and takes longer to compile. Code generation below level 1 would cost speed.
-    machine = _target().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2)
-    module = llvm.parse_assembly(text)
-    module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    engine = llvm.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    return engine, engine.get_function_address("kernel")
-
-
-@functools.cache
-def _target():
-    """Start LLVM, and tell it where libm is: an address that it cannot find would end the process."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    try:
-        libm = ctypes.CDLL({"linux": "libm.so.6", "win32": "ucrtbase"}.get(sys.platform))
-    except OSError:
-        libm = ctypes.CDLL(None)  # another C library, which holds it itself
-    # the names after LIBM: what intrinsics become on processors that have no such instruction
-    for name in {*LIBM.values(), "floor", "ceil", "fmin", "fmax"}:
-        llvm.add_symbol(name, ctypes.cast(getattr(libm, name), ctypes.c_void_p).value)
-    return llvm.Target.from_default_triple()
+def _object_code(function, lanes):
+    """Object code of one form."""
+    return object_code(emit_ir(function, "kernel", lanes, min(lanes, vector_width())))
 
 
 def _callback(function, lanes):

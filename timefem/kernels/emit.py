@@ -4,6 +4,7 @@ A kernel is straight-line code: one instruction of CasADi's virtual machine beco
 scalar form works on ``double``, the batched form on ``<8 x double>``; the templates below serve both.
 """
 
+import functools
 import struct
 
 import casadi
@@ -62,6 +63,7 @@ MACHINE = {"CONST", "INPUT", "OUTPUT"}  # constants and memory: see _Emitter.run
 SUPPORTED = TEMPLATES.keys() | INTRINSICS.keys() | LIBM.keys() | COPIES | MACHINE
 
 
+@functools.cache
 def _operation_names():
     return {getattr(casadi, name): name[3:] for name in dir(casadi) if name.startswith("OP_")}
 
@@ -98,7 +100,7 @@ def check_function(function, native=True):
     if not function.is_a("SXFunction"):
         raise InputError(f"{what} is a {function.class_name()}, not built of SX; use function.expand()")
     names = _operation_names()
-    operations = {function.instruction_id(k) for k in range(function.n_instructions())}
+    operations = set(map(function.instruction_id, range(function.n_instructions())))
     for name in sorted(names.get(operation, f"number {operation}") for operation in operations):
         if name not in SUPPORTED:
             raise UnsupportedOperation(
@@ -106,7 +108,7 @@ def check_function(function, native=True):
                 "set the environment variable TIMEFEM_KERNELS=vm to run it in CasADi")
 
 
-def emit_ir(function, name, lanes):
+def emit_ir(function, name, lanes, width=None):
     """LLVM IR of ``void name(double *in, double *out)``.
 
     Parameters
@@ -119,6 +121,9 @@ def emit_ir(function, name, lanes):
         1: the scalar form, of ``in[i]`` and ``out[i]``. Otherwise: `lanes` evaluations at once in arrays of
         structures of that many, ``in[i * lanes + lane]`` and ``out[i * lanes + lane]``. Neither has to be
         aligned to more than a double; `in` and `out` must not overlap.
+    width : int, optional
+        Lanes that are worked on at once, a divisor of `lanes`; default all of them. The widest vectors of the
+        processor are best: wider ones take two registers each, run 10 % slower and take twice as long to compile.
 
     Returns
     -------
@@ -131,50 +136,64 @@ def emit_ir(function, name, lanes):
         As :func:`check_function`.
     """
     check_function(function)
-    return _Emitter(lanes).run(function, name)
+    return _Emitter(lanes, lanes if width is None else width).run(function, name)
 
 
-# #0 a function defined here, #1 one declared. Without the preferred width 8 lanes would be split in halves on
-# some processors that have 512 bits. `nobuiltin` keeps LLVM from trading one libm function for another.
+# #0 a function defined here, #1 one declared, #2 one that is not to be taken into its caller. Without the preferred
+# width 8 lanes would be split in halves on some processors that have 512 bits. `nobuiltin` keeps LLVM from trading one
+# libm function for another.
 ATTRIBUTES = """
 attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }
 attributes #1 = { nounwind nobuiltin memory(none) }
+attributes #2 = { nounwind noinline "prefer-vector-width"="512" "min-legal-vector-width"="512" }
 """
+# Operations of one function: LLVM takes more than proportionally long for long ones. Values that later pieces need
+# go through memory, which costs nothing, as registers are too few for them anyhow.
+PIECE = 1000
 
 
 class _Emitter:
     """Appends instructions to `lines`; a value is the text of an operand (``%v12`` or a literal)."""
 
-    def __init__(self, lanes):
-        self.lanes = lanes
-        self.type = "double" if lanes == 1 else f"<{lanes} x double>"
-        self.libm_suffix = "" if lanes == 1 else ".lanes"
-        self.intrinsic_suffix = "f64" if lanes == 1 else f"v{lanes}f64"
+    def __init__(self, lanes, width):
+        self.lanes, self.width = lanes, width
+        self.type = "double" if width == 1 else f"<{width} x double>"
+        self.libm_suffix = "" if width == 1 else ".lanes"
+        self.intrinsic_suffix = "f64" if width == 1 else f"v{width}f64"
         self.lines = []
         self.n_values = 0
         self.called = {}  # name of a function -> number of its arguments
-        self.words = {"T": self.type, "B": "i1" if lanes == 1 else f"<{lanes} x i1>",
+        self.words = {"T": self.type, "B": "i1" if width == 1 else f"<{width} x i1>",
                       "zero": self.literal(0.0), "one": self.literal(1.0), "minus": self.literal(-1.0)}
 
     def run(self, function, name):
-        names = _operation_names()
-        work = {}  # slot of the virtual machine's work vector -> value; a new value each time, so this is SSA
-        for k in range(function.n_instructions()):
-            operation = names[function.instruction_id(k)]
-            inputs, outputs = function.instruction_input(k), function.instruction_output(k)
+        pieces, shared = _pieces(function)
+        bodies = [self.piece(piece, shared) for piece in pieces]
+        return self.module(name, bodies, function.sz_w())
+
+    def piece(self, instructions, shared):
+        """Lines of one piece; values that others need stand in `work`, at their slots of the virtual machine."""
+        self.lines = []
+        values = {}  # slot of the virtual machine's work vector -> value; a new value each time, so this is SSA
+        for k, operation, inputs, outputs, given in instructions:
             if operation == "OUTPUT":
-                pointer = self.pointer("%out", outputs[1])
-                self.lines.append(f"store {self.type} {work[inputs[0]]}, ptr {pointer}, align 8")
+                self.store(self.read(values, inputs[0]), "%out", outputs[1] * self.lanes)
             elif operation == "INPUT":
-                pointer = self.pointer("%in", inputs[1])
-                work[outputs[0]] = self.value(f"load {self.type}, ptr {pointer}, align 8")
+                values[outputs[0]] = self.load("%in", given * self.lanes)
             elif operation == "CONST":
-                work[outputs[0]] = self.literal(function.instruction_constant(k))
+                values[outputs[0]] = self.literal(given)
             elif operation in COPIES:
-                work[outputs[0]] = work[inputs[0]]
+                values[outputs[0]] = self.read(values, inputs[0])
             else:
-                work[outputs[0]] = self.operation(operation, [work[slot] for slot in inputs])
-        return self.module(name)
+                values[outputs[0]] = self.operation(operation, [self.read(values, slot) for slot in inputs])
+            if k in shared:
+                self.store(values[outputs[0]], "%work", outputs[0] * self.width)
+        return self.lines
+
+    def read(self, values, slot):
+        if slot not in values:  # of a piece before
+            values[slot] = self.load("%work", slot * self.width)
+        return values[slot]
 
     def operation(self, name, operands):
         if name in INTRINSICS:
@@ -195,24 +214,45 @@ class _Emitter:
 
     def literal(self, number):
         text = "0x" + struct.pack(">d", number).hex().upper()  # exact, and the way to write NaN and infinity
-        return text if self.lanes == 1 else "<" + ", ".join([f"double {text}"] * self.lanes) + ">"
+        return text if self.width == 1 else "<" + ", ".join([f"double {text}"] * self.width) + ">"
 
-    def pointer(self, base, index):
-        return self.value(f"getelementptr inbounds double, ptr {base}, i64 {index * self.lanes}")
+    def load(self, base, offset):
+        return self.value(f"load {self.type}, ptr {self.pointer(base, offset)}, align 8")
+
+    def store(self, value, base, offset):
+        self.lines.append(f"store {self.type} {value}, ptr {self.pointer(base, offset)}, align 8")
+
+    def pointer(self, base, offset):
+        return self.value(f"getelementptr inbounds double, ptr {base}, i64 {offset}")
 
     def call(self, name, operands):
         self.called[name] = len(operands)
         return self.value(f"call {self.type} @{name}({', '.join(f'{self.type} {x}' for x in operands)})")
 
-    def module(self, name):
+    def module(self, name, bodies, n_work):
         text = []
         for callee, n_arguments in self.called.items():
-            if self.lanes == 1 or callee.startswith("llvm."):
+            if self.width == 1 or callee.startswith("llvm."):
                 text.append(f"declare {self.type} @{callee}({', '.join([self.type] * n_arguments)}) #1")
             else:
                 text += self.lane_loop(callee, n_arguments)
-        text += [f"define void @{name}(ptr noalias readonly %in, ptr noalias %out) #0 {{",
-                 *self.lines, "ret void", "}", ATTRIBUTES]
+        lines = bodies[0]
+        if len(bodies) > 1:
+            lines = [f"%work = alloca [{n_work * self.width} x double], align 64"]
+            for number, body in enumerate(bodies):
+                text += [f"define internal void @piece{number}(ptr noalias readonly %in, ptr noalias %out, "
+                         "ptr noalias %work) #2 {", *body, "ret void", "}"]
+                lines.append(f"call void @piece{number}(ptr %in, ptr %out, ptr %work)")
+        if self.width < self.lanes:
+            text += ["define internal void @some(ptr noalias readonly %in, ptr noalias %out) #2 {", *lines,
+                     "ret void", "}"]
+            lines = []
+            for first in range(0, self.lanes, self.width):
+                lines += [f"%i{first} = getelementptr inbounds double, ptr %in, i64 {first}",
+                          f"%o{first} = getelementptr inbounds double, ptr %out, i64 {first}",
+                          f"call void @some(ptr %i{first}, ptr %o{first})"]
+        text += [f"define void @{name}(ptr noalias readonly %in, ptr noalias %out) #0 {{", *lines, "ret void", "}",
+                 ATTRIBUTES]
         return "\n".join(text)
 
     def lane_loop(self, callee, n_arguments):
@@ -223,10 +263,43 @@ class _Emitter:
         lines = [f"declare double @{scalar}({', '.join(['double'] * n_arguments)}) #1",
                  f"define internal {self.type} @{callee}({given}) #0 {{"]
         vector = "poison"
-        for lane in range(self.lanes):
+        for lane in range(self.width):
             lines += [f"{x}l{lane} = extractelement {self.type} {x}, i32 {lane}" for x in arguments]
             given = ", ".join(f"double {x}l{lane}" for x in arguments)
             lines += [f"%r{lane} = call double @{scalar}({given})",
                       f"%v{lane} = insertelement {self.type} {vector}, double %r{lane}, i32 {lane}"]
             vector = f"%v{lane}"
         return [*lines, f"ret {self.type} {vector}", "}"]
+
+
+def _pieces(function):
+    """The instructions of a function in pieces of `PIECE` operations, and which of them have results for later pieces.
+
+    Returns
+    -------
+    pieces : list of list of (k, operation, inputs, outputs, given)
+        Instruction k; `given` is a constant, or the place of an input.
+    shared : set of int
+    """
+    names, pieces, shared, count = _operation_names(), [[]], set(), 0
+    made = {}  # slot -> (number of the piece, instruction)
+    for k in range(function.n_instructions()):
+        operation = names[function.instruction_id(k)]
+        inputs, outputs, given = function.instruction_input(k), function.instruction_output(k), None
+        if operation == "CONST":
+            given = function.instruction_constant(k)
+        elif operation == "INPUT":
+            given = inputs[1]
+        else:
+            if count == PIECE:
+                pieces.append([])
+                count = 0
+            count += 1
+            for slot in inputs:
+                number, producer = made[slot]
+                if number < len(pieces) - 1:
+                    shared.add(producer)
+        pieces[-1].append((k, operation, inputs, outputs, given))
+        if operation != "OUTPUT":
+            made[outputs[0]] = len(pieces) - 1, k
+    return pieces, shared

@@ -1,0 +1,71 @@
+"""LLVM: from its intermediate language to object code for this processor, and from object code to an address."""
+
+import ctypes
+import functools
+import sys
+
+try:
+    import llvmlite.binding as llvm
+except ImportError:  # kernels then run in CasADi's virtual machine
+    llvm = None
+
+from .emit import LIBM
+
+__all__ = ["fingerprint", "link", "object_code", "vector_width"]
+
+OPTIMISATION = 2  # of the code generator: level 1 gains no time, level 0 costs half of the speed
+
+
+@functools.cache
+def _target():
+    """Start LLVM, and tell it where libm is: an address that it cannot find would end the process."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    try:
+        libm = ctypes.CDLL({"linux": "libm.so.6", "win32": "ucrtbase"}.get(sys.platform))
+    except OSError:
+        libm = ctypes.CDLL(None)  # another C library, which holds it itself
+    # the names after LIBM: what intrinsics become on processors that have no such instruction
+    for name in {*LIBM.values(), "floor", "ceil", "fmin", "fmax"}:
+        llvm.add_symbol(name, ctypes.cast(getattr(libm, name), ctypes.c_void_p).value)
+    return llvm.Target.from_default_triple()
+
+
+@functools.cache
+def _processor():
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+def _machine():
+    cpu, features = _processor()
+    return _target().create_target_machine(cpu=cpu, features=features, opt=OPTIMISATION)
+
+
+@functools.cache
+def fingerprint():
+    """What object code depends on besides its source: the processor, and LLVM."""
+    return repr((*_processor(), _target().triple, llvm.llvm_version_info, OPTIMISATION))
+
+
+@functools.cache
+def vector_width():
+    """Doubles in a vector register, for kernels of 8 lanes."""
+    return 8 if "+avx512f" in _processor()[1].split(",") else 4
+
+
+def object_code(text):
+    """Object code of a module in LLVM's language, bytes."""
+    # No optimisation passes: SX is already simplified and shares its subexpressions, so the code of O1 to O3
+    # runs no faster and takes longer to compile.
+    machine = _machine()
+    module = llvm.parse_assembly(text)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    return machine.emit_object(module)
+
+
+def link(code):
+    """The engine that owns the object code, and the address of its function ``kernel``."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine, engine.get_function_address("kernel")

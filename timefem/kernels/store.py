@@ -1,0 +1,192 @@
+"""A folder of what was compiled, for later processes: bounded, checked when read, and never needed.
+
+Entries are files named by a digest of all that they depend on, so that they are never changed, only written and
+removed. Nothing here raises an OSError: where there is no room, or no right to write, nothing is kept.
+"""
+
+import contextlib
+import functools
+import hashlib
+import os
+import tempfile
+import time
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+__all__ = ["FOLDER_VARIABLE", "Store", "digest", "sources", "store"]
+
+FOLDER_VARIABLE, SIZE_VARIABLE = "TIMEFEM_CACHE_DIR", "TIMEFEM_CACHE_MB"
+DEFAULT_MB = 256
+PATIENCE = 120.0  # seconds that one process waits for what another is compiling, before it does so itself
+_USED_AGAIN = 3600.0  # seconds after which a use is noted: a file's time of change is the time of its last use
+_CHECK = 32  # bytes of the checksum
+
+
+def digest(*things):
+    """Hexadecimal digest of texts and bytes."""
+    h = hashlib.blake2b(digest_size=20)
+    for thing in things:
+        data = thing if isinstance(thing, bytes) else str(thing).encode()
+        h.update(len(data).to_bytes(8, "little") + data)
+    return h.hexdigest()
+
+
+@functools.cache
+def sources(*folders):
+    """Digest of the code in folders of the package."""
+    root = Path(__file__).parents[1]
+    files = sorted(path for folder in folders for path in (root / folder).rglob("*.py"))
+    return digest(*(part for path in files for part in (path.relative_to(root), path.read_bytes())))
+
+
+class Store:
+    """Entries in one folder.
+
+    Parameters
+    ----------
+    folder : Path or None
+        Made when something is written; None keeps nothing.
+    limit : int
+        Bytes; the entries not used for longest are removed beyond that.
+    """
+
+    def __init__(self, folder, limit):
+        self.folder, self.limit = folder, limit
+
+    def read(self, name):
+        """Bytes of an entry; None if there is none, or a damaged one, which is removed."""
+        if self.folder is None:
+            return None
+        path = self.folder / name
+        try:
+            data = path.read_bytes()
+            if hashlib.blake2b(data[_CHECK:], digest_size=_CHECK).digest() != data[:_CHECK]:
+                path.unlink()
+                return None
+            if time.time() - path.stat().st_mtime > _USED_AGAIN:
+                with contextlib.suppress(OSError):  # a folder of somebody else
+                    os.utime(path)
+        except OSError:
+            return None
+        return data[_CHECK:]
+
+    def write(self, name, data):
+        """Keep an entry, if that is possible: whole or not at all."""
+        if self.folder is None or len(data) > self.limit:
+            return
+        temporary = None
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle, temporary = tempfile.mkstemp(dir=self.folder, suffix=".part")
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.blake2b(data, digest_size=_CHECK).digest() + data)
+            os.replace(temporary, self.folder / name)
+            self._shrink()
+        except OSError:  # no right to write, or no room
+            if temporary is not None:
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary)
+
+    def once(self, name, make):
+        """The entry `name`, made by ``make()`` and kept if it is not there; other processes wait for it meanwhile."""
+        data = self.read(name)
+        if data is None:
+            with self.lock(name[:1]):
+                data = self.read(name)
+                if data is None:
+                    data = make()
+                    self.write(name, data)
+        return data
+
+    @contextlib.contextmanager
+    def lock(self, name):
+        """Held by one process at a time, or by nobody where locks do not work; at most `PATIENCE` is waited for it."""
+        handle = self._locked(name)
+        try:
+            yield
+        finally:
+            if handle is not None:
+                os.close(handle)  # and so unlocked, as by the end of a process
+
+    def _locked(self, name):
+        if fcntl is None or self.folder is None:
+            return None
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle = os.open(self.folder / f"lock-{name}", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError:
+            return None
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return handle
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    os.close(handle)
+                    return None
+                time.sleep(0.01)
+            except OSError:  # a file system without locks
+                os.close(handle)
+                return None
+
+    def entries(self):
+        """(time of last use, size, path) of each entry, leftovers of ended processes included."""
+        found = []
+        if self.folder is not None:
+            with contextlib.suppress(OSError), os.scandir(self.folder) as files:
+                for file in files:
+                    with contextlib.suppress(OSError):
+                        if file.is_file(follow_symlinks=False) and not file.name.startswith("lock-"):
+                            status = file.stat()
+                            found.append((status.st_mtime, status.st_size, file.path))
+        return sorted(found)
+
+    def clear(self):
+        """Remove all entries; returns how many, and their bytes."""
+        return self._remove(self.entries())
+
+    def _shrink(self):
+        entries = self.entries()
+        total = sum(size for _, size, _ in entries)
+        if total > self.limit:  # to three quarters, so that this is rare
+            out = []
+            for entry in entries:
+                if total <= 0.75 * self.limit:
+                    break
+                out.append(entry)
+                total -= entry[1]
+            self._remove(out)
+
+    def _remove(self, entries):
+        removed = size = 0
+        for _, bytes_, path in entries:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+                removed, size = removed + 1, size + bytes_
+        return removed, size
+
+
+def store():
+    """The `Store` of this user.
+
+    The variable TIMEFEM_CACHE_DIR names its folder ("off": nothing is kept); otherwise it is ``timefem`` in the user's
+    folder for caches. TIMEFEM_CACHE_MB bounds its size.
+    """
+    named = os.environ.get(FOLDER_VARIABLE)
+    if named == "off":
+        return Store(None, 0)
+    if named:
+        folder = Path(named)
+    else:
+        home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+        folder = Path(home, "timefem") if os.path.isabs(home) else None  # no home at all: "~/.cache"
+    try:
+        limit = float(os.environ.get(SIZE_VARIABLE, DEFAULT_MB)) * 1e6
+    except ValueError:
+        limit = DEFAULT_MB * 1e6
+    return Store(folder, int(limit))
