@@ -1,13 +1,13 @@
 """Point functions as machine code: CasADi expressions in, addresses out.
 
-:func:`timefem.kernels.call.call_kernel` calls them from Numba code; not imported here, because Numba is
-slow to import.
+:func:`timefem.kernels.call.call_kernel` calls them from Numba code. The names here are imported when they are first
+used, because CasADi and LLVM are slow to import.
 """
 
-from .cache import cached_kernel, compile_count
-from .compile import LANES, Kernel, compile_kernel
-from .emit import UnsupportedOperation, emit_ir
+import lazy_loader
 
-__all__ = [
-    "LANES", "Kernel", "UnsupportedOperation", "cached_kernel", "compile_count", "compile_kernel", "emit_ir",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
+    "cache": ["cached_kernel", "compile_count"],
+    "compile": ["LANES", "Kernel", "compile_kernel"],
+    "emit": ["UnsupportedOperation", "emit_ir"],
+})

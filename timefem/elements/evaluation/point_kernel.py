@@ -1,10 +1,13 @@
 """The residual density of one kind of part at a quadrature point, as a compiled kernel."""
 
+import json
 from typing import NamedTuple
 
 import casadi as ca
 
-from ...kernels import cached_kernel
+from ...kernels import cached_kernel, compile_kernel
+from ...kernels.store import digest, store
+from .lasting_name import lasting_name
 
 
 class PointKernel(NamedTuple):
@@ -13,6 +16,7 @@ class PointKernel(NamedTuple):
 
     key: tuple
     kernel: object
+    name: str  # see `lasting_name`; None if there is none
     n_inputs: tuple  # components per slot
     n_rows: tuple  # rows per test slot
     entries: list  # (test slot, slot, row, column) per Jacobian entry
@@ -29,7 +33,10 @@ class PointKernel(NamedTuple):
                 values = ca.substitute(values, x[i], 0)
             return ca.Function("point", [x], [ca.cse(ca.densify(values))])
 
-        return cached_kernel((*self.key, outputs, zero), build)
+        known = None
+        if self.name:
+            known = digest("shortened", self.name, outputs, zero), self.kernel.n_in, len(outputs)
+        return cached_kernel((*self.key, outputs, zero), build, known)
 
 
 def point_kernel(part, element, sizes):
@@ -38,26 +45,53 @@ def point_kernel(part, element, sizes):
     `sizes` are the numbers of local components by name, see `components`.
     """
     key = (part.kind, element.density_key)
-    if key not in _POINT_FUNCTIONS:
-        s = element.symbols(part, element, sizes)
-        rows = [ca.densify(ca.SX(r)) for r in element.density(s)]
-        variables = list(s.slots.values())
-        slots = [v if ca.depends_on(ca.vertcat(*rows), v) else ca.SX(0, 1) for v in variables]
-        outputs, entries = list(rows), []
-        for test, row in enumerate(rows):
-            for slot, variable in enumerate(slots):
-                if element.has_tangent and row.numel() and variable.numel():
-                    jacobian = ca.sparsify(ca.jacobian(row, variable))
-                    outputs += jacobian.nonzeros()
-                    entries += [(test, slot, r, c) for r, c in zip(*jacobian.sparsity().get_triplet(), strict=True)]
-        inputs = ca.vertcat(*slots, s.t, s.h, s.xi, s.parameters)
-        values = ca.densify(ca.vertcat(*outputs))
-        constants = [float(v) if v.is_constant() else float("nan") for v in ca.vertsplit(values)]
-        functions = [ca.Function("point", [inputs], [ca.cse(values)])]
-        numbers = tuple(v.numel() for v in slots), tuple(r.numel() for r in rows)
-        _POINT_FUNCTIONS[key] = functions, *numbers, entries, constants
-    functions, *description = _POINT_FUNCTIONS[key]
-    return PointKernel(key, cached_kernel(key, lambda: functions[0]), *description)
+    if key not in _DENSITIES:
+        name = lasting_name(part, element)
+        found = _described(store().read(name)) if name else None
+        if not found:
+            function, *description = _density(part, element, sizes)
+            compile_kernel(function)  # raises where no kernel can be made of it
+            found = function.nnz_in(0), function.nnz_out(0), *description
+            if name:
+                store().write(name, json.dumps(found).encode())
+            _FUNCTIONS[key] = function
+        _DENSITIES[key] = name, *found
+    name, n_in, n_out, *description = _DENSITIES[key]
+
+    def build():
+        if key not in _FUNCTIONS:
+            _FUNCTIONS[key] = _density(part, element, sizes)[0]
+        return _FUNCTIONS[key]
+
+    return PointKernel(key, cached_kernel(key, build, (name, n_in, n_out) if name else None), name, *description)
 
 
-_POINT_FUNCTIONS = {}
+def _described(data):
+    """Numbers of inputs and outputs, and what `_density` returns beside the function, as kept on disk; None without."""
+    if data is None:
+        return None
+    n_in, n_out, n_inputs, n_rows, entries, constants = json.loads(data)
+    return n_in, n_out, tuple(n_inputs), tuple(n_rows), list(map(tuple, entries)), constants
+
+
+def _density(part, element, sizes):
+    """The density and its derivatives as a casadi.Function, and the fields of `PointKernel` from `n_inputs` on."""
+    s = element.symbols(part, element, sizes)
+    rows = [ca.densify(ca.SX(r)) for r in element.density(s)]
+    variables = list(s.slots.values())
+    slots = [v if ca.depends_on(ca.vertcat(*rows), v) else ca.SX(0, 1) for v in variables]
+    outputs, entries = list(rows), []
+    for test, row in enumerate(rows):
+        for slot, variable in enumerate(slots):
+            if element.has_tangent and row.numel() and variable.numel():
+                jacobian = ca.sparsify(ca.jacobian(row, variable))
+                outputs += jacobian.nonzeros()
+                entries += [(test, slot, r, c) for r, c in zip(*jacobian.sparsity().get_triplet(), strict=True)]
+    inputs = ca.vertcat(*slots, s.t, s.h, s.xi, s.parameters)
+    values = ca.densify(ca.vertcat(*outputs))
+    constants = [float(v) if v.is_constant() else float("nan") for v in ca.vertsplit(values)]
+    function = ca.Function("point", [inputs], [ca.cse(values)])
+    return function, tuple(v.numel() for v in slots), tuple(r.numel() for r in rows), entries, constants
+
+
+_DENSITIES, _FUNCTIONS = {}, {}  # by kind of part and density

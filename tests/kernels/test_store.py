@@ -1,0 +1,149 @@
+"""Entries on disk: whole or not at all, bounded, and never in the way."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from timefem.kernels import cached_kernel
+from timefem.kernels import compile as compile_module
+from timefem.kernels.store import Store, store
+
+NAME = "0123456789abcdef"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder for the cache, and a process that knows nothing."""
+    monkeypatch.setenv("TIMEFEM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TIMEFEM_KERNELS", "llvm")
+    monkeypatch.setattr("timefem.kernels.cache._kernels", {})
+    return tmp_path / "cache"
+
+
+def build():
+    x = ca.SX.sym("x", 2)
+    return ca.Function("f", [x], [ca.sin(x) * x[0]])
+
+
+def forget(monkeypatch):
+    monkeypatch.setattr("timefem.kernels.cache._kernels", {})
+
+
+def count_compilations(monkeypatch):
+    made, own = [], compile_module._object_code
+    monkeypatch.setattr(compile_module, "_object_code", lambda *a: made.append(a) or own(*a))
+    return made
+
+
+def test_a_second_process_compiles_nothing(folder, monkeypatch):
+    made, points = count_compilations(monkeypatch), np.random.default_rng(0).normal(size=(20, 2))
+    first = cached_kernel("sine", build)
+    wanted = first(points), first(points, lanes=True)
+    assert len(made) == 2
+    forget(monkeypatch)
+    again = cached_kernel("sine", build)
+    np.testing.assert_array_equal(again(points), wanted[0])
+    np.testing.assert_array_equal(again(points, lanes=True), wanted[1])
+    np.testing.assert_allclose(wanted[0], np.sin(points) * points[:, :1], rtol=1e-15)
+    assert len(made) == 2
+
+
+def test_a_known_kernel_is_not_even_built(folder, monkeypatch):
+    cached_kernel("sine", build, ("name of sine", 2, 2))([1.0, 2.0])
+    forget(monkeypatch)
+    kernel = cached_kernel("sine", lambda: pytest.fail("built again"), ("name of sine", 2, 2))
+    np.testing.assert_allclose(kernel([1.0, 2.0]), np.sin([1.0, 2.0]), rtol=1e-15)
+
+
+def test_other_expressions_have_other_names(folder, monkeypatch):
+    cached_kernel("one", build)([1.0, 2.0])
+    forget(monkeypatch)
+    x = ca.SX.sym("x", 2)
+    other = cached_kernel("one", lambda: ca.Function("f", [x], [ca.sin(x) * x[1]]))
+    np.testing.assert_allclose(other([1.0, 2.0]), 2 * np.sin([1.0, 2.0]), rtol=1e-15)
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: b"", lambda data: bytes(len(data)),
+                                    lambda data: data[:100] + bytes([data[100] ^ 1]) + data[101:]],
+                         ids=["cut", "empty", "zeros", "one bit"])
+def test_damaged_entries_are_made_anew(folder, monkeypatch, damage):
+    cached_kernel("sine", build)([1.0, 2.0])
+    entry, = (path for path in folder.iterdir() if not path.name.startswith("lock-"))
+    whole = entry.read_bytes()
+    entry.write_bytes(damage(whole))
+    forget(monkeypatch)
+    made = count_compilations(monkeypatch)
+    np.testing.assert_allclose(cached_kernel("sine", build)([1.0, 2.0]), np.sin([1.0, 2.0]), rtol=1e-15)
+    assert len(made) == 1 and entry.read_bytes() == whole
+
+
+@pytest.mark.parametrize("place", ["off", "/dev/null/cache", "/proc/cache"])
+def test_nothing_has_to_be_writable(monkeypatch, folder, place):
+    monkeypatch.setenv("TIMEFEM_CACHE_DIR", place)
+    np.testing.assert_allclose(cached_kernel("sine", build)([1.0, 2.0]), np.sin([1.0, 2.0]), rtol=1e-15)
+    assert store().entries() == [] and store().clear() == (0, 0)
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
+    def full(*a):
+        raise OSError(28, "No space left on device")
+
+    own = Store(tmp_path, 10**6)
+    monkeypatch.setattr(os, "replace", full)
+    own.write(NAME, b"data")
+    assert list(tmp_path.iterdir()) == [] and own.read(NAME) is None
+
+
+def test_size_is_bounded_and_the_oldest_goes_first(tmp_path):
+    own = Store(tmp_path, 1000)
+    for i in range(8):
+        own.write(f"entry{i}", bytes(168))  # 200 with the checksum
+        os.utime(tmp_path / f"entry{i}", (1e9 + i, 1e9 + i))
+        if i == 3:
+            assert own.read("entry0") is not None  # used again
+    kept = {Path(path).name for _, _, path in own.entries()}
+    assert "entry0" in kept and "entry7" in kept and "entry1" not in kept
+    assert sum(size for _, size, _ in own.entries()) <= 1000
+    own.write("large", bytes(2000))
+    assert own.read("large") is None
+    assert own.clear()[0] == len(kept) and own.entries() == []
+
+
+def test_processes_wait_for_the_one_that_makes_an_entry(tmp_path):
+    code = ("import sys, time; from pathlib import Path; from timefem.kernels.store import Store\n"
+            "def make():\n    print('made', flush=True); time.sleep(0.5); return b'data'\n"
+            f"assert Store(Path({str(tmp_path)!r}), 10**6).once({NAME!r}, make) == b'data'")
+    runs = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    printed = [run.communicate(timeout=60)[0] for run in runs]
+    assert all(run.returncode == 0 for run in runs) and "".join(printed).split() == ["made"]
+
+
+def test_a_maker_that_fails_leaves_the_lock(tmp_path):
+    own = Store(tmp_path, 10**6)
+    with pytest.raises(ZeroDivisionError):
+        own.once(NAME, lambda: 1 / 0)
+    assert own.once(NAME, lambda: b"data") == b"data"
+
+
+def test_long_kernels_in_pieces(monkeypatch):
+    """Values that pieces share go through memory: the same numbers as in one piece, up to the fused operations."""
+    x = ca.SX.sym("x", 3)
+    values = [x[0], x[1], x[2], ca.SX(0.25)]
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        a, b = (values[int(i)] for i in rng.integers(0, len(values), 2))
+        values.append([a * b / 4, a + b / 2, ca.sin(a) - b, ca.fmax(a, b)][rng.integers(4)])
+    function = ca.Function("f", [x], [ca.densify(ca.vertcat(*values[::3]))])
+    points = rng.normal(size=(20, 3))
+    wanted = np.array(function(points.T)).T
+    monkeypatch.setattr("timefem.kernels.emit.PIECE", 40)
+    for width in (1, 2, 4, 8):
+        monkeypatch.setattr("timefem.kernels.compile.vector_width", lambda width=width: width)
+        kernel = compile_module.compile_kernel(function, "llvm")
+        for lanes in (False, True):
+            np.testing.assert_allclose(kernel(points, lanes), wanted, rtol=1e-12, atol=1e-12)
