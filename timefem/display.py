@@ -4,6 +4,13 @@ from dataclasses import dataclass, field
 from html import escape
 
 
+def printable(text):
+    """A text, such as the name of a part or a file, with control characters spelt out: terminals would obey them."""
+    text = str(text)
+    return text if text.isprintable() else "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
 @dataclass
 class Card:
     """A title, facts, and tables.
@@ -22,7 +29,7 @@ class Card:
     tables: dict = field(default_factory=dict)
 
     def __repr__(self):
-        lines = [self.title, *_aligned([(f"  {what}", value) for what, value in self.facts.items()])]
+        lines = [printable(self.title), *_aligned([(f"  {what}", value) for what, value in self.facts.items()])]
         for title, rows in self.tables.items():
             lines += [f"  {title}", *_aligned([(f"    {row[0]}", *row[1:]) for row in rows])]
         return "\n".join(lines)
@@ -40,7 +47,7 @@ class Card:
 
 def _aligned(rows):
     """Lines with columns of equal width."""
-    rows = [[str(value) for value in row] for row in rows]
+    rows = [[printable(value) for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(value.ljust(width) for value, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 

@@ -23,3 +23,7 @@ class RankError(RuntimeError):
 
 class IllConditioned(UserWarning):
     """A solve that may lose more digits than it should; the message says how many, where, and what would help."""
+
+
+class WriteError(OSError):
+    """A file that could not be written, for instance to a full disk; the message says why and what is kept."""

@@ -2,6 +2,9 @@
 
 from dataclasses import asdict, dataclass, field
 from math import isfinite
+from types import NoneType
+
+from .errors import InputError
 
 REMEDIES = {"not converged": "use a smaller step (more elements), a better guess or line_search=True",
             "singular tangent": "use a smaller step, or look for a position where constraints repeat each other",
@@ -55,6 +58,28 @@ class Status:
     slab: list | None = None
 
     as_dict = asdict
+
+    @classmethod
+    def from_dict(cls, data):
+        """The status of `as_dict`, from a file.
+
+        Raises
+        ------
+        InputError
+            When an entry is unknown, missing or of the wrong type.
+        """
+        number = (int, float)
+        kinds = {"success": bool, "reason": str, "message": str, "element": (int, NoneType),
+                 "time": (*number, NoneType), "residual_history": list, "rank": (int, NoneType),
+                 "slab": (list, NoneType)}
+        if not isinstance(data, dict) or set(data) != set(kinds):
+            raise InputError(f"its status must have {', '.join(kinds)}, not {data!r:.80}")
+        values = [(name, data[name], kind) for name, kind in kinds.items()]
+        values += [(name, v, number) for name in ("residual_history", "slab") for v in data[name] or ()]
+        for name, value, kind in values:
+            if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
+                raise InputError(f"{name} of its status cannot be {value!r:.60}")
+        return cls(**data)
 
     @classmethod
     def failure(cls, reason, element, time, history, detail="", rank=None, slab=None):

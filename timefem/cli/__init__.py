@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ..errors import InputError, MissingBackend, RankError, SolveError
+from ..display import printable
+from ..errors import InputError, MissingBackend, RankError, SolveError, WriteError
 from ..version import __version__
 from .listing import info, list_command
 from .model_files import check
@@ -41,6 +42,8 @@ def main(argv=None):
         status, message = 2, error.format_message() if isinstance(error, UsageError) else str(error)
     except SolveError as error:
         status, message = 1, str(error)
+    except WriteError as error:
+        status, message = 1, str(error)
     except RankError as error:
         status, message = 1, str(error)
         if rank() == 0:
@@ -55,7 +58,7 @@ def main(argv=None):
         sys.stderr.flush()
         comm.Abort(1)  # the other ranks would wait for this one for ever
     if rank() == 0 and message:
-        print("timefem: error:", in_options(" ".join(message.split())), file=sys.stderr, flush=True)
+        print("timefem: error:", printable(in_options(" ".join(message.split()))), file=sys.stderr, flush=True)
     if comm is not None:
         meet(comm, status)
     return status

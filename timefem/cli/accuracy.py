@@ -9,6 +9,7 @@ import typer
 from .. import validate
 from ..errors import InputError, SolveError
 from ..parallel import launched_ranks
+from ..solution.output.atomic_write import save_figure
 from ..studies import Conservation, plot_conservation, plot_convergence, table, write_csv
 from ..studies import convergence as run_study
 from ..studies.common import element_label
@@ -180,7 +181,4 @@ def _save(draw, path):
     import matplotlib.pyplot as plt
 
     figure = draw(plt)
-    try:
-        figure.savefig(path, dpi=150)
-    except ValueError as error:  # an unknown ending
-        raise InputError(f"cannot write {path}: {error}") from None
+    save_figure(figure, path, dpi=150)

@@ -7,9 +7,9 @@ import numpy as np
 import typer
 
 from .. import validate
-from ..errors import InputError
+from ..display import printable
 from ..solution import load
-from ..solution.output.atomic_write import check_writable
+from ..solution.output.atomic_write import check_writable, save_figure
 from .export import export
 from .report import draw
 
@@ -31,10 +31,7 @@ def plot(
     times = None if times is None else np.array([validate.real("times", t) for t in times.split(",")])
     matplotlib.use("Agg")
     if export(sol, output, times):
-        return print(output)
+        return print(printable(output))
     figure = draw(sol, np.linspace(sol.t[0], sol.t[-1], 6) if times is None else times)
-    try:
-        figure.savefig(output, dpi=150)
-    except ValueError as error:  # an unknown ending
-        raise InputError(f"cannot write {output}: {error}") from None
-    print(output)
+    save_figure(figure, output, dpi=150)
+    print(printable(output))

@@ -11,6 +11,7 @@ from importlib import metadata
 from rich.console import Console
 from rich.table import Table
 
+from ..display import printable
 from ..errors import MissingBackend
 from ..parallel import launched_ranks
 from ..solvers.linear import LINEAR_SOLVERS
@@ -197,8 +198,15 @@ def _option(match):
     return f"--{name.replace('_', '-')}" + ("" if value == "True" else f" {value[1:-1]}")
 
 
+class PrintableTable(Table):
+    """A table whose cells cannot steer the terminal: names may come from files of others."""
+
+    def add_row(self, *cells, **options):
+        super().add_row(*("\n".join(map(printable, str(cell).split("\n"))) for cell in cells), **options)
+
+
 def make_table(title, *columns):
-    table = Table(title=title, title_justify="left")
+    table = PrintableTable(title=printable(title), title_justify="left")
     for column in columns:
         table.add_column(column)
     return table

@@ -10,6 +10,7 @@ import typer
 
 from ..elements.schemes import ALIASES
 from ..errors import InputError
+from ..solution.output.atomic_write import save_figure
 from ..studies import conditioning as run_study
 from ..studies import plot_conditioning, quotient_of_precision, unit_body
 from .accuracy import conservation, convergence
@@ -162,7 +163,4 @@ def _save_figure(case, studies, path):
     labels = [f"{s.label}, {rotation}, {s.scaling}" for rotation, s in studies]
     ax = plot_conditioning([s for _, s in studies], labels=labels)
     ax.set_title(case)
-    try:
-        ax.figure.savefig(path, dpi=150)
-    except ValueError as error:  # an unknown ending
-        raise InputError(f"cannot write {path}: {error}") from None
+    save_figure(ax.figure, path, dpi=150)

@@ -1,7 +1,6 @@
 """The page of all reproduced figures."""
 
-from pathlib import Path
-
+from ..solution.output.atomic_write import write_text
 from .runner import PAPERS
 
 
@@ -41,7 +40,7 @@ def write_page(results, path, images):
             lines += [""]
         if facts["remark"]:
             lines += [facts["remark"], ""]
-    Path(path).write_text("\n".join(lines))
+    write_text(path, "\n".join(lines))
 
 
 def _cell(text):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..errors import InputError
 from ..progress import progress
+from ..solution.output.atomic_write import save_figure, write_text
 from ..validate import choice
 
 PAPERS = {
@@ -109,7 +110,7 @@ def run_script(path, quick=False, folder=None):
         with plt.rc_context(STYLE):
             figure = plt.figure(figsize=(7.5, 4.5), layout="constrained")
             module.plot(finding, figure)
-            figure.savefig(image, dpi=120)
+            save_figure(figure, image, dpi=120)
             plt.close(figure)
     return {**finding.facts(), "seconds": time.perf_counter() - start, "figure": image and str(image), "title": title,
             "claim": claim}
@@ -166,7 +167,7 @@ def run_scripts(scripts, quick=False, folder=None, processes=2, show=None, again
             else:
                 if sub is not None:
                     stamp = {"quick": quick, "script": path.stat().st_mtime}
-                    (sub / f"{name}.json").write_text(json.dumps(facts | stamp, indent=1))
+                    write_text(sub / f"{name}.json", json.dumps(facts | stamp, indent=1))
             results[f"{paper}/{name}"] = facts
             bar.advance(1)
             bar.note(f"{paper} {name}")

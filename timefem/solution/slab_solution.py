@@ -1,12 +1,8 @@
 """The part of a solution that one rank of a distributed solve holds."""
 
-from contextlib import nullcontext
-
-import h5py
 import numpy as np
 
-from ..errors import InputError
-from .output.atomic_write import check_writable, replacing
+from .output.hdf5 import write_in_turn
 from .output.save import create, fill
 from .solution import Solution
 
@@ -89,29 +85,9 @@ class SlabSolution(Solution):
         return self.comm.allreduce(value, op=MPI.MAX)
 
     def save(self, path):
-        comm = self.comm
-        self._in_turn(lambda rank: check_writable(path) if rank == 0 else None)
-        with replacing(path) if comm.rank == 0 else nullcontext() as temporary:
-            temporary = comm.bcast(temporary)
+        def write(file, rank):
+            if rank == 0:
+                create(file, self, sum(self.counts), *self.origin)
+            fill(file, self, self.elements[0])
 
-            def write(rank):
-                with h5py.File(temporary, "r+" if rank else "w") as file:
-                    if rank == 0:
-                        create(file, self, sum(self.counts), *self.origin)
-                    fill(file, self, self.elements[0])
-
-            self._in_turn(write)
-        comm.barrier()
-
-    def _in_turn(self, work):
-        """Do something on one rank after the other; what fails on one fails on all."""
-        error = None
-        for rank in range(self.comm.size):
-            if rank == self.comm.rank:
-                try:
-                    work(rank)
-                except (OSError, InputError) as failure:
-                    error = failure
-            error = self.comm.bcast(error, rank)
-            if error is not None:
-                raise error
+        write_in_turn(path, write, self.comm)

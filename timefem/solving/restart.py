@@ -44,13 +44,15 @@ def restart(path, **arguments):
 def restored(saved):
     """Problem, element, mesh and further arguments of `solve`, from a `Checkpoint`."""
     facts, t = saved.facts, saved.arrays["t"]
-    if facts["system"] is None:
+    if facts.get("system") is None:
         raise InputError(f"{saved.path}: the system has parts that no file can hold; make the problem anew and call "
                          f"solve(..., restart={str(saved.path)!r})")
-    system = build(facts["system"])
+    with saved.understood():
+        system, element = build(facts["system"]), build_element(facts["element"])
+    if len(saved.arrays["z0"]) != system.n_z:
+        raise InputError(f"{saved.path}: z0 has {len(saved.arrays['z0'])} numbers, but the system needs {system.n_z}")
     q, p = np.split(saved.arrays["z0"], 2)
     parts = {body: system.coordinates(body) for body in system.bodies}
     state = {body: CanonicalState(q[part], p[part]) for body, part in parts.items()}
-    element = build_element(facts["element"])
     settings = {name: facts[name] for name in ("driver", "window", "scaling") if name in facts}
     return InitialValueProblem(system, state, (t[0], t[-1])), element, TimeMesh(t), settings

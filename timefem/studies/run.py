@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import warnings
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -12,6 +13,7 @@ from .. import validate
 from ..errors import InputError, SolveError
 from ..mechanics.describe import describe
 from ..progress import progress
+from ..solution.output.atomic_write import write_text
 
 
 class Cache:
@@ -59,10 +61,11 @@ class Cache:
         if self.folder is None:
             return
         file = self._file(name, key)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        draft = file.with_suffix(f".{os.getpid()}.tmp")
-        draft.write_text(json.dumps({"key": key, "result": result}))
-        draft.replace(file)
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_text(file, json.dumps({"key": key, "result": result}))
+        except OSError as error:  # a full disk: what is not kept is worked out anew
+            warnings.warn(f"a result of the study is not kept: {error}", stacklevel=2)
 
 
 def run_jobs(jobs, *, processes=1, cache=None, title="study", show=None):

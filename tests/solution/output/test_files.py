@@ -11,6 +11,7 @@ import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum, spinning_box
 from timefem.mechanics.describe import build, describe
 from timefem.solution import check_writable, load
+from timefem.solution.output.hdf5 import seal
 from timefem.solution.solution import Solution
 from timefem.status import Status
 
@@ -107,9 +108,9 @@ def test_numpy_statistics(sol, tmp_path):
 def test_no_code_in_the_file(sol, tmp_path):
     sol.save(tmp_path / "a.h5")
     with h5py.File(tmp_path / "a.h5") as file:
-        assert set(file) == {"t", "z0", "nodal_state", "nodal_multipliers"}
+        assert set(file) == {"t", "z0", "nodal_state", "nodal_multipliers", "audit"}
         assert all(file[name].dtype == float and file[name].fletcher32 for name in file)
-        assert file.attrs["format_version"] == 1 and file.attrs["timefem_version"] == tf.__version__
+        assert file.attrs["format_version"] == 2 and file.attrs["timefem_version"] == tf.__version__
 
 
 @pytest.mark.parametrize("rotation", ROTATIONS)
@@ -160,6 +161,7 @@ def change(path, **attributes):
         for name, (old, new) in attributes.items():
             assert old in file.attrs[name]
             file.attrs[name] = file.attrs[name].replace(old, new)
+    seal(path)
 
 
 @pytest.mark.parametrize("name, old, new, message", [
@@ -185,6 +187,7 @@ def test_newer_format_is_refused(sol, tmp_path):
     sol.save(tmp_path / "a.h5")
     with h5py.File(tmp_path / "a.h5", "a") as file:
         file.attrs["format_version"] = 99
+    seal(tmp_path / "a.h5")
     with pytest.raises(tf.InputError, match=r"a\.h5 has format version 99"):
         load(tmp_path / "a.h5")
 

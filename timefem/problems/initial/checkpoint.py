@@ -12,6 +12,7 @@ import signal
 import threading
 import time
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import h5py
@@ -20,8 +21,13 @@ import numpy as np
 from ... import validate
 from ...errors import InputError
 from ...mechanics.describe import describe, plain
+from ...solution.output import hdf5
+from ...solution.output.hdf5 import write_in_turn
+from ...solution.output.save import audit, check_audit
 
-FORMAT, VERSION = "timefem checkpoint", 1
+FORMAT, VERSION = "timefem checkpoint", 2  # 2: sealed with a checksum, with an audit of the states
+CHECKED = {"chunks": True, "fletcher32": True}
+N_TIMES = 5
 EVERY = "60s"
 ROWS = 65536  # elements copied at once
 
@@ -67,14 +73,22 @@ class Identity:
         except InputError:  # parts given by formulas
             self.facts["system"] = None
         self.node, self.n_local = plan.columns.n_node, plan.columns.n_local
-        self.arrays = {"t": mesh.nodes, "z0": z0, "fingerprint": _fingerprint(plan.system, mesh.nodes[0], z0)}
+        self.arrays = {"t": mesh.nodes, "z0": z0, "fingerprint": fingerprint(plan.system, mesh.nodes[[0, -1]], z0)}
+        self.system, self.end = plan.system, plan.columns.fields[0][-1]
+
+    def states(self, rows, blocks):
+        """System, times and states at the ends of elements, from their dofs."""
+        return self.system, self.arrays["t"][1:][rows], blocks[:, self.end]
 
 
-def _fingerprint(system, t, z0):
-    """Forces and constraint gradients near the initial state: numbers that tell systems apart that have no words."""
+def fingerprint(system, t_span, z0):
+    """Forces and constraint gradients near a state, at several times: numbers that tell systems apart without words."""
     z = z0 + 0.01 * (1 + np.abs(z0)) * np.random.default_rng(0).uniform(-1, 1, len(z0))
-    gradient, jacobian, _ = system.derivatives(t, z)
-    return np.concatenate([gradient, np.asarray(jacobian.sum(axis=1)).ravel()])
+    numbers = []
+    for t in np.linspace(*t_span, N_TIMES):
+        gradient, jacobian, _ = system.derivatives(t, z)
+        numbers += [gradient, np.asarray(jacobian.sum(axis=1)).ravel()]
+    return np.concatenate(numbers)
 
 
 class Recorder:
@@ -150,41 +164,38 @@ class Recorder:
         window : int, optional
             Elements of the next window.
         """
-        n_ranks, rank = (self.comm.size, self.comm.rank) if self.comm is not None else (1, 0)
-        temporary, error = self.path.with_name(f".{self.path.name}.part"), None
-        for turn in range(n_ranks):
-            if turn == rank:
-                try:
-                    self._write_own(temporary, turn == 0, n_solved, n_stored, parts, window)
-                    if turn == n_ranks - 1:
-                        with open(temporary, "rb") as file:
-                            os.fsync(file)  # the rename must not reach the disk before the data
-                        os.replace(temporary, self.path)
-                except OSError as failure:  # for instance a full disk
-                    error = str(failure)
-            if self.comm is not None:
-                error = self.comm.bcast(error, turn)
-            if error:
-                if not rank:
-                    warnings.warn(f"the checkpoint {self.path} could not be written: {error}", stacklevel=2)
-                return
-
-    def _write_own(self, path, create, n_solved, n_stored, parts, window):
-        node, n_local = self.identity.node, self.identity.n_local
-        with h5py.File(path, "w" if create else "r+") as file:
-            if create:
-                file.attrs.update(format=FORMAT, format_version=VERSION, n_solved=n_solved, window=window or 0)
-                for name, fact in self.identity.facts.items():
-                    file[f"facts/{name}"] = json.dumps(fact)
-                for name, array in self.identity.arrays.items():
-                    file[name] = array
-                file.create_dataset("dofs", (n_stored, n_local), float)
+        def write(file, rank):
+            if rank == 0:
+                self._create(file, n_solved, n_stored, window)
             for first, x in parts:
-                step = n_local - node
-                n = (len(x) - node) // step
-                blocks = np.lib.stride_tricks.as_strided(x, (n, n_local), (x.itemsize * step, x.itemsize))
-                for e in range(0, n, ROWS):
-                    file["dofs"][first + e:first + min(e + ROWS, n)] = blocks[e:e + ROWS]
+                self._fill(file, first, x)
+
+        try:
+            write_in_turn(self.path, write, self.comm)
+        except OSError as error:  # for instance a full disk, which must not end the solve
+            if self.comm is None or not self.comm.rank:
+                reason = str(error).removeprefix(f"could not write {self.path}: ")
+                warnings.warn(f"the checkpoint {self.path} could not be written: {reason}", stacklevel=2)
+
+    def _create(self, file, n_solved, n_stored, window):
+        """Everything but the dofs."""
+        file.attrs.update(format=FORMAT, format_version=VERSION, n_solved=n_solved, window=window or 0,
+                          facts=json.dumps(self.identity.facts))
+        for name, array in self.identity.arrays.items():
+            file.create_dataset(name, data=array, **CHECKED)
+        file.create_dataset("dofs", (n_stored, self.identity.n_local), float, **CHECKED)
+        file.create_dataset("audit", (n_stored, 2), float, **CHECKED)
+
+    def _fill(self, file, first, x):
+        """The dofs of a chain of elements, and the energy and constraint residuals at their ends."""
+        node, n_local = self.identity.node, self.identity.n_local
+        step = n_local - node
+        n = (len(x) - node) // step
+        blocks = np.lib.stride_tricks.as_strided(x, (n, n_local), (x.itemsize * step, x.itemsize))
+        for e in range(0, n, ROWS):
+            rows = slice(first + e, first + min(e + ROWS, n))
+            file["dofs"][rows] = blocks[e:e + ROWS]
+            file["audit"][rows] = audit(*self.identity.states(rows, blocks[e:e + ROWS]))
 
 
 class Checkpoint:
@@ -205,23 +216,28 @@ class Checkpoint:
 
     def __init__(self, path):
         self.path = path
+        with hdf5.reading(path, FORMAT, VERSION) as file:
+            self.facts = json.loads(hdf5.attribute(file, "facts", str))
+            if not isinstance(self.facts, dict):
+                raise InputError("its facts are no table")
+            self.arrays = {name: hdf5.numbers(file, name, (None,)) for name in ("t", "z0", "fingerprint")}
+            self.n_solved, self.window = (int(hdf5.attribute(file, n, np.integer)) for n in ("n_solved", "window"))
+            self.n_stored, self.n_local = hdf5.dataset(file, "dofs", (None, None)).shape
+            hdf5.dataset(file, "audit", (self.n_stored, 2))
+            n = len(self.arrays["t"]) - 1
+            if not 0 <= self.n_solved <= self.n_stored <= n:
+                raise InputError(f"it says that {self.n_solved} elements are solved, holds {self.n_stored}, and its "
+                                 f"mesh has {n}")
+            if self.window < 0:
+                raise InputError(f"its window of {self.window} elements is too small")
+
+    @contextmanager
+    def understood(self):
+        """Context in which whatever goes wrong with the facts is an InputError."""
         try:
-            with h5py.File(path, "r") as file:
-                if file.attrs.get("format") != FORMAT:
-                    raise InputError(f"{path} is not a timefem checkpoint")
-                if file.attrs["format_version"] != VERSION:
-                    raise InputError(f"{path} has format version {file.attrs['format_version']}; this timefem reads "
-                                     f"version {VERSION}")
-                self.facts = {name: json.loads(text[()]) for name, text in file["facts"].items()}
-                self.arrays = {name: file[name][()] for name in ("t", "z0", "fingerprint")}
-                self.n_solved, self.window = int(file.attrs["n_solved"]), int(file.attrs["window"])
-                self.n_stored, self.n_local = file["dofs"].shape
-        except FileNotFoundError:
-            raise InputError(f"there is no file {path}") from None
-        except (OSError, KeyError, RuntimeError, TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{path} cannot be read as a timefem checkpoint: {error}") from None
+            yield
+        except hdf5.DAMAGE as error:
+            raise InputError(f"{self.path} cannot be read as a {FORMAT}: {error!r:.200}") from None
 
     def blocks(self, start, stop):
         """Dofs [left node | interior | right node] of elements start, ..., stop - 1, shape (n, n_local)."""
@@ -256,6 +272,22 @@ class Checkpoint:
                 worst = int(np.argmax(np.abs(saved - value)))
                 raise InputError(f"{self.path} belongs to another solve: the {names[name]} differs "
                                  f"({saved[worst]:.6g} there, {value[worst]:.6g} here, number {worst})")
+        if self.n_local != identity.n_local:
+            raise InputError(f"{self.path} cannot be read as a {FORMAT}: it has {self.n_local} unknowns per element, "
+                             f"and the problem {identity.n_local}")
+        self._check_states(identity)
+
+    def _check_states(self, identity):
+        """All stored dofs are finite, and the solved states have the energy that was saved with them."""
+        with hdf5.reading(self.path, FORMAT, VERSION) as file:
+            for e in range(0, self.n_stored, ROWS):
+                rows = slice(e, min(e + ROWS, self.n_stored))
+                blocks, saved = file["dofs"][rows], file["audit"][rows]
+                solved = max(0, min(self.n_solved, rows.stop) - e)
+                if not np.all(np.isfinite(blocks)):
+                    raise InputError("dofs is not finite")
+                system, t, z = identity.states(rows, blocks)
+                check_audit("a solved state", saved[:solved], system, t[:solved], z[:solved])
 
 
 def _difference(there, here, path=""):

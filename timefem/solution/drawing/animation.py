@@ -61,12 +61,14 @@ def animate(solution, path=None, times=None, fps=FPS, traces=True):
     film = animation.FuncAnimation(ax.figure, artists.show, len(scene.times), interval=1000 / fps, blit=False)
     if path is None:
         return film
-    with TemporaryDirectory() as folder:  # the writers look at the ending of the name
-        file = Path(folder) / f"film{Path(path).suffix}"
-        film.save(file, writer=animation.writers[writer](fps=fps), dpi=80)
-        with replacing(path) as temporary:
+    try:
+        # the writers look at the ending of the name
+        with replacing(path) as temporary, TemporaryDirectory() as folder:
+            file = Path(folder) / f"film{Path(path).suffix}"
+            film.save(file, writer=animation.writers[writer](fps=fps), dpi=80)
             shutil.copyfile(file, temporary)
-    plt.close(ax.figure)
+    finally:
+        plt.close(ax.figure)
     return None
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from ..output.atomic_write import check_writable, replacing
+from ..output.atomic_write import check_writable, write_text
 from .scene import make_scene
 
 TEMPLATE = Path(__file__).with_name("viewer.html")
@@ -36,8 +36,7 @@ def save_html(solution, path, times=None, title=None):
     """
     check_writable(path)
     page = viewer_page(solution, times, title)
-    with replacing(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_text(path, page)
 
 
 def viewer_page(solution, times=None, title=None):

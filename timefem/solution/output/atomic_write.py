@@ -1,11 +1,19 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all: every file that timefem writes goes through `replacing`."""
 
+import errno
 import os
+import platform
+import stat
 import uuid
+import zlib
 from contextlib import contextmanager
 from pathlib import Path
 
-from ...errors import InputError
+from ...display import printable
+from ...errors import InputError, WriteError
+
+LONGEST = 255  # bytes of a name, where the file system does not tell
+ADDED = 64  # bytes of the longest name of a temporary file
 
 
 def check_writable(path):
@@ -19,29 +27,111 @@ def check_writable(path):
     Raises
     ------
     InputError
-        When the path is a folder, its folder does not exist, or there is no permission.
+        When the path is no path, a folder, a device, a pipe or a socket, its name is too long, its folder does not
+        exist, or there is no permission.
     """
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise InputError(f"cannot write {path}: it is a folder")
+    target = real_path(path)
+    shown = printable(path)
+    try:
+        mode = os.stat(target).st_mode
+    except OSError as error:
+        mode = None
+        # a file to be made, or a name that is too long, which is told below
+        if error.errno not in (errno.ENOENT, errno.ENAMETOOLONG):
+            folder = isinstance(error, NotADirectoryError)
+            fault = f"there is no folder {printable(target.parent)}" if folder else error.strerror
+            raise InputError(f"cannot write {shown}: {fault}") from None
+    if mode is not None and stat.S_ISDIR(mode):
+        raise InputError(f"cannot write {shown}: it is a folder")
+    if mode is not None and not stat.S_ISREG(mode):
+        raise InputError(f"cannot write {shown}: it is no regular file but a device, a pipe or a socket, and would be "
+                         "replaced; give the name of a file")
     if not target.parent.is_dir():
-        raise InputError(f"cannot write {path}: there is no folder {target.parent}")
-    if not os.access(target.parent, os.W_OK | os.X_OK) or (target.exists() and not os.access(target, os.W_OK)):
-        raise InputError(f"cannot write {path}: no permission")
+        raise InputError(f"cannot write {shown}: there is no folder {printable(target.parent)}")
+    size, most = max(len(os.fsencode(target.name)), ADDED), _longest_name(target.parent)
+    if size > most:
+        raise InputError(f"cannot write {shown}: its name has {size} bytes, and {most} are allowed there")
+    if not os.access(target.parent, os.W_OK | os.X_OK) or (mode is not None and not os.access(target, os.W_OK)):
+        raise InputError(f"cannot write {shown}: no permission")
     return target
+
+
+def real_path(path):
+    """`path` with symbolic links followed; InputError when it is no path."""
+    try:
+        return Path(os.path.realpath(os.fsdecode(os.fspath(path))))
+    except (TypeError, ValueError, OSError) as error:  # a number, a zero byte, links in a circle
+        raise InputError(f"the name of a file must be a text, not {path!r} ({error})") from None
+
+
+def _longest_name(folder):
+    try:
+        return os.pathconf(folder, "PC_NAME_MAX")
+    except (OSError, ValueError, AttributeError):
+        return LONGEST
 
 
 @contextmanager
 def replacing(path):
-    """Path of a temporary file in the folder of `path`; it takes the place of `path` when the block succeeds."""
+    """Path of a temporary file in the folder of `path`; it takes the place of `path` when the block succeeds.
+
+    Whatever ends the block, the temporary file does not stay.
+
+    Raises
+    ------
+    WriteError
+        When the disk is full or fails; the message says what is kept.
+    """
     target = check_writable(path)
-    temporary = target.with_name(f".{uuid.uuid4().hex}.part")
+    temporary = _temporary(target)
     try:
         yield temporary
         with open(temporary, "rb") as file:
-            os.fsync(file)  # the rename must not reach the disk before the data
+            os.fsync(file.fileno())  # the rename must not reach the disk before the data
         os.replace(temporary, target)
     except OSError as error:  # for instance a full disk
-        raise OSError(f"could not write {path}: {error}") from error
+        raise WriteError(f"could not write {printable(path)}: {error.strerror or error}; {kept(target)}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _temporary(target):
+    """A name for the temporary file of this process; those that killed processes of this machine left are removed."""
+    machine, name = zlib.crc32(platform.node().encode()), zlib.crc32(os.fsencode(target.name))
+    start = f".timefem-{machine:08x}-{name:08x}-"
+    for old in target.parent.glob(f"{start}*.part"):
+        process = old.name.removeprefix(start).partition("-")[0]
+        if process.isdigit() and not _alive(int(process)):
+            old.unlink(missing_ok=True)
+    return target.with_name(f"{start}{os.getpid()}-{uuid.uuid4().hex[:8]}.part")
+
+
+def _alive(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def kept(target):
+    """In words, what is left after a file could not be written."""
+    return "the older file of that name is kept" if os.path.exists(target) else "no file of that name is left"
+
+
+def save_figure(figure, path, **options):
+    """Write a figure of matplotlib; the ending of the name is the format."""
+    ending = Path(path).suffix.removeprefix(".").lower() or "png"
+    known = figure.canvas.get_supported_filetypes()
+    if ending not in known:
+        raise InputError(f"cannot write {printable(path)}: figures can end in {', '.join(sorted(known))}")
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format=ending, **options)
+
+
+def write_text(path, text, encoding="utf-8"):
+    """Write a file of text."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding=encoding)

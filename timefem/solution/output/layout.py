@@ -4,8 +4,7 @@ from ... import elements
 from ...elements.augmented import constants, controlled, optimality, servo
 
 FORMAT = "timefem solution"
-VERSION = 1
-ARRAYS = ("t", "z0", "nodal_state", "nodal_multipliers")
+VERSION = 2  # 2: sealed with a checksum, with an audit of the states
 
 
 def _element_class(name):

@@ -2,7 +2,7 @@
 
 import json
 
-import h5py
+import numpy as np
 
 from ... import elements
 from ...elements.augmented.constants import with_carrier
@@ -10,11 +10,21 @@ from ...errors import InputError
 from ...mechanics.describe import build
 from ...status import Status
 from ..solution import Solution
-from .layout import ARRAYS, FORMAT, VERSION, _element_class
+from . import hdf5
+from .layout import FORMAT, VERSION, _element_class
+from .save import check_audit
+
+TEXTS = ("system", "element", "status", "statistics")
+STATISTICS = {"driver": str, "backend": str | None, "n_ranks": int, "n_elements": int, "n_unknowns": int,
+              "newton_iterations": dict, "seconds": dict, "backward_error": int | float | None, "parameters": dict}
 
 
 def load(path):
     """Read a solution from an HDF5 file written by `save`.
+
+    Its checksum is verified before anything is read (see `timefem.solution.output.hdf5`), shapes and types are those
+    that the system needs, all numbers are finite, and the states have the energy and the constraint residuals that
+    were saved with them.
 
     Returns
     -------
@@ -26,49 +36,65 @@ def load(path):
     InputError
         When there is no such file, it is not a complete timefem file, or it names unknown parts or elements.
     """
-    try:
-        with h5py.File(path, "r") as file:
-            if file.attrs.get("format") != FORMAT:
-                raise InputError(f"{path} is not a timefem solution")
-            if file.attrs["format_version"] != VERSION:
-                raise InputError(f"{path} has format version {file.attrs['format_version']}; this timefem reads "
-                                 f"version {VERSION}")
-            arrays = {name: file[name][()] for name in ARRAYS}
-            fields = {name: values[()] for name, values in file.get("fields", {}).items()}
-            data = {name: json.loads(file.attrs[name]) for name in ("system", "element", "status", "statistics")}
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}") from None
-    # what h5py raises for damaged files depends on where the damage is
-    except (OSError, KeyError, RuntimeError, TypeError, json.JSONDecodeError) as error:
-        raise InputError(f"{path} cannot be read as a timefem solution: {error}") from None
-    try:
-        system, element, status = build(data["system"]), build_element(data["element"]), Status(**data["status"])
-        system = with_carrier(system, element)
-    except (InputError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: {error}") from None
-    n = len(arrays["t"]) - 1
-    shapes = {"z0": (system.n_z,), "nodal_state": (n, element.state.basis.n_shapes, system.n_z),
-              "nodal_multipliers": (n, element.multiplier.basis.n_shapes, system.n_multipliers)}
+    with hdf5.reading(path, FORMAT, VERSION) as file:
+        data = {name: json.loads(hdf5.attribute(file, name, str)) for name in TEXTS}
+        element, status = build_element(data["element"]), Status.from_dict(data["status"])
+        system = with_carrier(build(data["system"]), element)
+        statistics = _statistics(data["statistics"])
+        t = hdf5.numbers(file, "t", (None,))
+        n = len(t) - 1
+        if n < 0 or np.any(np.diff(t) <= 0):
+            raise InputError("its times do not increase")
+        z0 = hdf5.numbers(file, "z0", (system.n_z,))
+        state = hdf5.numbers(file, "nodal_state", (n, element.state.basis.n_shapes, system.n_z))
+        multipliers = hdf5.numbers(file, "nodal_multipliers",
+                                   (n, element.multiplier.basis.n_shapes, system.n_multipliers))
+        further = _further_fields(system, element)
+        found = file["fields"] if "fields" in file else {}
+        if set(found) != set(further):
+            raise InputError(f"the file has the fields {sorted(found)}, but the element {sorted(further)}")
+        fields = {name: hdf5.numbers(file, f"fields/{name}", (n, *shape)) for name, shape in further.items()}
+        solution = Solution(system, element, t, z0, state, multipliers, status, statistics, fields)
+        check_audit("the solution", hdf5.numbers(file, "audit", (n + 1, 2)), system, t, solution.z)
+    return solution
+
+
+def _further_fields(system, element):
+    """Shapes of the fields beside state and multipliers, by name."""
     further = {name: space for name, space in element.trial.items() if name not in ("state", "multipliers")}
     sizes = elements.components(system, [space.components for space in further.values()])
-    further = {name: (n, space.basis.n_shapes, sizes[space.components].size) for name, space in further.items()
-               if sizes[space.components].size}
-    if set(fields) != set(further):
-        raise InputError(f"{path}: the file has the fields {sorted(fields)}, but the element {sorted(further)}")
-    shapes |= further
-    for name, shape in shapes.items():
-        found = (arrays | fields)[name].shape
-        if found != shape:
-            raise InputError(f"{path}: {name} has shape {found}, but the system needs {shape}")
-    return Solution(system, element, arrays["t"], arrays["z0"], arrays["nodal_state"], arrays["nodal_multipliers"],
-                    status, data["statistics"], fields)
+    return {name: (space.basis.n_shapes, sizes[space.components].size) for name, space in further.items()
+            if sizes[space.components].size}
+
+
+def _statistics(data):
+    """Statistics with the types that tables of them need."""
+    if not isinstance(data, dict):
+        raise InputError("its statistics are no table")
+    for name, kind in STATISTICS.items():
+        if name in data and (not isinstance(data[name], kind) or isinstance(data[name], bool)):
+            raise InputError(f"{name} of its statistics cannot be {data[name]!r:.60}")
+        if isinstance(data.get(name), dict) and not all(isinstance(v, int | float) for v in data[name].values()):
+            raise InputError(f"{name} of its statistics must hold numbers")
+    return data
 
 
 def build_element(description):
-    """The time element of a description in a file."""
+    """The time element of a description in a file.
+
+    Raises
+    ------
+    InputError
+        When the class is unknown, or the description is damaged.
+    """
+    if not isinstance(description, dict):
+        raise InputError(f"the description of the element is damaged: {description!r:.60}")
     values = dict(description)
-    name = values.pop("class")
+    name = values.pop("class", None)
     cls = _element_class(str(name))
     if cls is None:
         raise InputError(f"unknown element {name!r}")
-    return cls(**{key: build_element(v) if isinstance(v, dict) else v for key, v in values.items()})
+    try:
+        return cls(**{key: build_element(v) if isinstance(v, dict) else v for key, v in values.items()})
+    except TypeError as error:
+        raise InputError(f"the description of the element is damaged: {error}") from None

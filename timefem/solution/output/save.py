@@ -3,7 +3,7 @@
 import dataclasses
 import json
 
-import h5py
+import numpy as np
 
 from ... import elements
 from ...elements.augmented.constants import Carrier
@@ -12,8 +12,10 @@ from ...mechanics import Cost, System
 from ...mechanics.describe import describe, plain
 from ...mechanics.redundancy.redundancy import keep_constraints
 from ...version import __version__
-from .atomic_write import replacing
+from .hdf5 import write_in_turn
 from .layout import FORMAT, VERSION, _element_class
+
+TOLERANCE = 1e-9  # of energies and residuals worked out anew, relative to their terms: far above rounding
 
 
 def save(solution, path):
@@ -32,9 +34,11 @@ def save(solution, path):
     InputError
         When the path cannot be written, or the system or element cannot be described.
     """
-    with replacing(path) as temporary, h5py.File(temporary, "w") as file:
+    def write(file, rank):
         create(file, solution, len(solution.t) - 1, solution.t[0], solution.z[0])
         fill(file, solution, 0)
+
+    write_in_turn(path, write)
 
 
 def create(file, solution, n_elements, start, z0):
@@ -44,12 +48,13 @@ def create(file, solution, n_elements, start, z0):
     texts = {name: json.dumps(value, default=lambda number: number.tolist()) for name, value in data.items()}
     file.attrs.update(format=FORMAT, format_version=VERSION, timefem_version=__version__, **texts)
     shapes = {"t": (n_elements + 1,), "z0": z0.shape, "nodal_state": (n_elements, *solution.nodal_state.shape[1:]),
-              "nodal_multipliers": (n_elements, *solution.nodal_multipliers.shape[1:])}
+              "nodal_multipliers": (n_elements, *solution.nodal_multipliers.shape[1:]), "audit": (n_elements + 1, 2)}
     shapes |= {f"fields/{name}": (n_elements, *values.shape[1:]) for name, values in solution.fields.items()}
     for name in shapes:
         file.create_dataset(name, shapes[name], float, compression="gzip", compression_opts=1, shuffle=True,
                             fletcher32=True)  # a checksum, so that damaged bytes are found when reading
     file["t"][0], file["z0"][:] = start, z0
+    file["audit"][0] = audit(solution.system, [start], [z0])[0]
 
 
 def fill(file, solution, first):
@@ -58,10 +63,31 @@ def fill(file, solution, first):
     file["t"][first + 1:last + 1] = solution.t[1:]
     file["nodal_state"][first:last] = solution.nodal_state
     file["nodal_multipliers"][first:last] = solution.nodal_multipliers
+    file["audit"][first + 1:last + 1] = audit(solution.system, solution.t[1:], solution.z[1:])
     for name, values in solution.fields.items():
         file[f"fields/{name}"][first:last] = values
 
 
+def audit(system, t, z):
+    """Energy and largest residual of a constraint at times and states, shape (n, 2).
+
+    A reader works them out anew: states that belong to another system, or to another order of the coordinates, do not
+    give the same.
+    """
+    t, z = np.asarray(t, float), np.asarray(z, float)
+    residuals = np.abs(system.constraints(t, z)).max(axis=-1, initial=0.0)
+    return np.stack([system.hamiltonian(t, z), residuals], axis=-1)
+
+
+def check_audit(what, saved, system, t, z):
+    """Raise InputError where states do not have the energy and residuals that were saved with them."""
+    kinetic, z = system.hamiltonian(t, z) - system.potential(t, z), np.asarray(z, float)
+    size = np.array([np.abs(kinetic).max(initial=0.0) + np.abs(system.potential(t, z)).max(initial=0.0),
+                     (1.0 + np.abs(z).max(initial=0.0)) ** 2])
+    wrong = np.flatnonzero(~np.all(np.abs(audit(system, t, z) - saved) <= TOLERANCE * size, axis=-1))
+    if len(wrong):
+        raise InputError(f"{what} does not have the energy or the constraint residuals that were saved with it, at "
+                         f"t = {t[wrong[0]]:g}")
 
 
 def check_savable(system):
@@ -73,10 +99,6 @@ def check_savable(system):
         When a part holds something that is not plain data, such as a function.
     """
     describe(_without_costs(system))
-
-
-
-
 
 
 def _without_costs(system):
@@ -96,9 +118,3 @@ def _describe(element):
     values = {f.name: getattr(element, f.name) for f in dataclasses.fields(element)}
     return {"class": name, **{key: _describe(v) if isinstance(v, elements.TimeElement) else
                               plain(f"{name} cannot be saved: {key}", v) for key, v in values.items()}}
-
-
-
-
-
-

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ... import validate
+from ...display import printable
 from .atomic_write import replacing
 
 # Name, unit, labels of the components, and the value from body, q and p. Bodies without a position in space have
@@ -21,6 +22,7 @@ BODY_FIELDS = (
 )
 COORDINATES = (("coordinates", "SI", "q", lambda body, q, p: q),
                ("rates", "SI", "qdot", lambda body, q, p: body.velocity(q, p)))
+FORMULA = ("=", "+", "-", "@")  # how formulas begin in spreadsheets
 SYSTEM_UNITS = {"energy": "J", "linear_momentum": "kg m/s", "angular_momentum": "kg m^2/s",
                 "configuration_residual": "SI", "velocity_residual": "SI"}
 
@@ -30,7 +32,8 @@ def to_csv(solution, path, times=None):
 
     Columns: time; per body position, quaternion (if it has one), rotation matrix, velocity of the centre of mass
     and angular velocity in body axes; energy; linear and angular momentum; largest constraint residuals on
-    configuration and velocity level. Numbers are written so that they read back as they were.
+    configuration and velocity level. Numbers are written so that they read back as they were. Names that a spreadsheet
+    would take for formulas, such as `=a`, have an apostrophe before them.
 
     Parameters
     ----------
@@ -61,7 +64,7 @@ def to_csv(solution, path, times=None):
             columns |= {f"{name}.{a} [{SYSTEM_UNITS[name]}]": v for a, v in zip("xyz", values.T, strict=True)}
     with replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
+        writer.writerow(map(_cell, columns))
         writer.writerows(np.column_stack(list(columns.values())).tolist())
 
 
@@ -83,6 +86,12 @@ def to_json(solution, path=None, times=None):
     with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         json.dump(data, file, allow_nan=False)
     return None
+
+
+def _cell(name):
+    """A name as a cell: what a spreadsheet would take for a formula is marked as text."""
+    name = printable(name)
+    return f"'{name}" if name.startswith(FORMULA) else name
 
 
 def _fields(solution, times):

@@ -1,7 +1,9 @@
 """Trajectories for ParaView: a `.pvd` collection with one VTK file per time."""
 
 import base64
+import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ..drawing.boxes import box_faces
 from ..drawing.scene import make_scene
-from .atomic_write import check_writable
+from .atomic_write import check_writable, replacing
 
 VERTEX, LINE, HEXAHEDRON = 1, 3, 12
 ORDER = [0, 4, 6, 2, 1, 5, 7, 3]  # corners of `box_faces` in the order of VTK's hexahedron
@@ -44,16 +46,22 @@ def to_vtk(solution, path, times=None):
     check_writable(path)
     scene = make_scene(solution, times)
     folder = path.with_suffix("")
-    if folder.exists() and not folder.is_dir():
+    if os.path.lexists(folder) and not folder.is_dir():
         raise InputError(f"cannot write {path}: {folder} is not a folder; remove it, or choose another name")
-    folder.mkdir(exist_ok=True)
     digits = len(str(len(scene.times) - 1))
-    entries = []
+    entries, grids = [], {}
     for n, t in enumerate(scene.times):
         name = f"{folder.name}_{n:0{digits}d}.vtu"
-        (folder / name).write_text(_grid(*_cells(scene, n)), encoding="ascii")
+        grids[name] = n
         entries.append(f'<DataSet timestep="{float(t)!r}" file={quoteattr(f"{folder.name}/{name}")}/>')
-    path.write_text(_file("Collection", "<Collection>\n" + "\n".join(entries) + "\n</Collection>\n"), encoding="utf-8")
+    with replacing(path) as temporary, TemporaryDirectory(dir=path.parent, prefix=".timefem-", suffix=".part") as made:
+        for name, n in grids.items():
+            (Path(made) / name).write_text(_grid(*_cells(scene, n)), encoding="ascii")
+        temporary.write_text(_file("Collection", "<Collection>\n" + "\n".join(entries) + "\n</Collection>\n"),
+                             encoding="utf-8")
+        folder.mkdir(exist_ok=True)
+        for name in grids:  # all of them are on the disk
+            os.replace(Path(made) / name, folder / name)
 
 
 def _cells(scene, n):

@@ -1,0 +1,134 @@
+"""The one writer of files: whole or not at all, onto regular files only, and nothing is left behind."""
+
+import csv
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import timefem as tf
+from tests.example_systems import pendulum
+from timefem.cli.report import make_console, make_table
+from timefem.display import Card, printable
+from timefem.errors import WriteError
+from timefem.solution import check_writable
+from timefem.solution.output.atomic_write import replacing, save_figure
+
+WRITERS = {"save": "a.h5", "to_csv": "a.csv", "to_json": "a.json", "to_vtk": "a.pvd", "save_html": "a.html",
+           "animate": "a.gif"}
+
+
+@pytest.fixture(scope="module")
+def sol():
+    body = tf.RigidBody(1, [1, 2, 3], name="=cmd|' /C calc'!A0", size=(1, 1, 1))
+    other = tf.PointMass(1, name="evil\x1b[31m")
+    problem = tf.InitialValueProblem(tf.System([body, other]), {body: tf.Pose(angular_velocity=[1, 2, 3])}, (0, 0.2))
+    return tf.solve(problem, tf.MixedGalerkin(2), 4, progress=False)
+
+
+def test_what_cannot_be_written(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for path, message in (("/dev/null", "no regular file"), (tmp_path / "pipe", "no regular file"),
+                          (tmp_path / ("x" * 256), "its name has 256 bytes, and 255 are allowed"),
+                          (tmp_path / ("ä" * 128), "its name has 256 bytes"), (5, "must be a text"),
+                          (None, "must be a text"), ("a\0b", "must be a text"), (tmp_path / "loop", "cannot write"),
+                          (tmp_path / "x\x1b[2J" / "a", r"x\\x1b\[2J")):
+        with pytest.raises(tf.InputError, match=message):
+            check_writable(path)
+    assert check_writable(tmp_path / ("x" * 255)).name == "x" * 255
+    assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize("path", ["/dev/null", "x" * 300 + ".h5", 5])
+@pytest.mark.parametrize("write", ["save", "to_csv", "to_json", "save_html"])
+def test_no_writer_replaces_a_device(sol, write, path):
+    with pytest.raises(tf.InputError):
+        getattr(sol, write)(path)
+    assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize("write, name", WRITERS.items())
+def test_full_disk(sol, write, name, tmp_path, monkeypatch):
+    """The older file stays, the temporary one does not."""
+    path = tmp_path / name
+    getattr(sol, write)(path, **({"times": [0.0, 0.1]} if write in ("animate", "to_vtk") else {}))
+    before = {p.relative_to(tmp_path): p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300, limits[1]))
+    try:
+        with pytest.raises(WriteError, match=rf"could not write .*{name}: .*; the older file of that name is kept"):
+            getattr(sol, write)(path, **({"times": [0.0, 0.2]} if write in ("animate", "to_vtk") else {}))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert {p.relative_to(tmp_path): p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
+    assert sorted(os.listdir(tmp_path)) == (["a", name] if write == "to_vtk" else [name])
+
+
+def test_figures(tmp_path, monkeypatch):
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure()
+    save_figure(figure, tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(tf.InputError, match=r"figures can end in .*png"):
+        save_figure(figure, tmp_path / "a.doc")
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(figure, "savefig", full)
+    with pytest.raises(WriteError, match=r"could not write .*No space left on device; the older file"):
+        save_figure(figure, tmp_path / "a.png")
+    assert os.listdir(tmp_path) == ["a.png"]
+    plt.close(figure)
+
+
+KILLED = """
+import os, signal, sys
+from timefem.solution.output.atomic_write import replacing
+with replacing(sys.argv[1]) as path:
+    path.write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_process_leaves_is_removed(tmp_path):
+    path = tmp_path / "a.txt"
+    subprocess.run([sys.executable, "-c", KILLED, path], check=False)
+    assert len(os.listdir(tmp_path)) == 1 and not path.exists()
+    with replacing(tmp_path / "b.txt") as other:  # another file's are left alone, and those of living processes
+        other.write_text("b")
+        with replacing(path) as temporary:
+            temporary.write_text("whole")
+            assert other.exists()
+    assert sorted(os.listdir(tmp_path)) == ["a.txt", "b.txt"] and path.read_text() == "whole"
+
+
+def test_names_cannot_steer_spreadsheets_or_terminals(sol, tmp_path):
+    sol.to_csv(tmp_path / "a.csv")
+    with open(tmp_path / "a.csv", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert "'=cmd|' /C calc'!A0.x [m]" in header and r"evil\x1b[31m.x [m]" in header
+    assert not any(cell.startswith(("=", "+", "-", "@")) for cell in header)
+    assert all(float(cell) == float(cell) for row in rows for cell in row)  # negative numbers stay numbers
+    assert printable("a\x1b[2J\x07ü\n") == "a\\x1b[2J\\x07ü\\n"
+    assert "\x1b" not in repr(sol.summary()) and "\x1b" not in repr(Card("\x1b", {"\x1b": "\x1b"}))
+    table, console = make_table("\x1b[1m", "name"), make_console()
+    table.add_row("\x1b[31m")
+    with console.capture() as capture:
+        console.print(table)
+    assert "\x1b" not in capture.get()
+
+
+def test_pendulum_is_written_in_every_way(tmp_path):
+    motion = tf.solve(pendulum(t_end=0.2), tf.MixedGalerkin(1), 4, progress=False)
+    for write, name in WRITERS.items():
+        getattr(motion, write)(tmp_path / name, **({"times": [0.0, 0.2]} if write in ("animate", "to_vtk") else {}))
+        assert (tmp_path / name).stat().st_size > 100
+    assert sorted(p.name for p in (tmp_path / "a").iterdir()) == ["a_0.vtu", "a_1.vtu"]
