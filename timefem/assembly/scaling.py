@@ -74,7 +74,8 @@ class Scaling:
         size, exponent = np.ones(numbering.n_local), np.zeros(numbering.n_local, int)
         n, m = len(self.state) // 2, len(self.multipliers) // 2
         sizes = {"state": self.state, "coordinates": self.state[:n], "multipliers": self.multipliers,
-                 "constraints": self.multipliers[:m], "nonholonomic pairs": self.nonholonomic,
+                 "constraints": self.multipliers[:m], "impulses": self.multipliers[:m],
+                 "nonholonomic pairs": self.nonholonomic,
                  "nonholonomic": self.nonholonomic[:len(self.nonholonomic) // 2]}
         for field, space in zip(numbering.fields, numbering.spaces, strict=True):
             size[field] = sizes.get(space.components, 1.0)

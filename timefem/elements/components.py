@@ -83,7 +83,7 @@ def _controls(system):
 
 
 COMPONENTS = {"state": _state, "coordinates": _coordinates, "multipliers": _multipliers, "constraints": _constraints,
-              "joints": _joints, "increments": _increments,
+              "impulses": _constraints, "joints": _joints, "increments": _increments,
               "controls": _controls, "nonholonomic": _nonholonomic, "nonholonomic pairs": _nonholonomic_pairs}
 
 

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 
-import casadi as ca
-import numpy as np
-
 from .. import validate
 from ..polynomials import LagrangeBasis
 from .element import Space, TimeElement
-from .nonholonomic_terms import nonholonomic_values
+from .forms import FORMS
+
+STRAINS = ("energy", "rate")
 
 
 @dataclass(frozen=True)
@@ -20,30 +19,63 @@ class MixedGalerkin(TimeElement):
     Nonholonomic constraints A qdot + a = 0 have two multipliers each, as the others have: for themselves, with the
     force -A^T gamma, and for their rate of change with qdot = dH/dp. So they take no energy and keep the order 2k.
 
+    The forms other than Hamilton's start from Livens' principle, with the kinetic energy T(q, v) in the place of H: the
+    mass matrix may be singular, vary, and couple bodies.
+
     Parameters
     ----------
     degree : int
         k, at least 1.
     n_points : int, optional
-        Gauss points, at least k. The default 2k keeps the energy of quaternion bodies (polynomial mass matrix) and
-        of director bodies; k keeps the angular momentum.
+        Gauss points, at least k. 2k by default for Hamilton's and the energy form, and where those have a polynomial
+        mass matrix the energy of bodies is kept; k for the others, which makes them symplectic. k keeps the angular
+        momentum. A constraint of degree d in the coordinates needs about k d / 2.
     nodes : {"equidistant", "lobatto"}
     constraints : {"gradient", "discrete-gradient"}
         How constraints are differentiated: by their gradient, or by a discrete one (see `discrete_constraints`), with
         which all holonomic constraints that do not depend on the time hold at the nodes to round-off, of any degree and
-        with any number of Gauss points. Both keep the energy when its own gradient is integrated exactly.
+        with any number of Gauss points. Both keep the energy when its own gradient is integrated exactly. The second
+        one in Hamilton's form only.
+    form : {"hamilton", "lagrange", "impulse", "energy"}
+        Of the equations of motion. "lagrange", without constraints: the discrete Euler-Lagrange equations, in the
+        coordinates alone when marched. "impulse": symplectic with k points, also with constraints. "energy": keeps the
+        energy where the mass matrix is constant, singular or not; the method of Hamilton's form where it is regular.
+    strains : {"energy", "rate"}
+        How forces of parts that offer strains follow: from the gradient of their energy, or from strains by their rate
+        (see `timefem.elements.strain_rate`), which keep energy and angular momentum together with k points.
+
+    Raises
+    ------
+    InputError
+        For numbers out of range, and options that do not go together.
     """
 
     degree: int
     n_points: int | None = None
     nodes: str = "equidistant"
     constraints: str = "gradient"
+    form: str = "hamilton"
+    strains: str = "energy"
 
     name = "mg"
 
     def __post_init__(self):
         validate.choice("constraints", self.constraints, ("gradient", "discrete-gradient"))
+        validate.choice("form", self.form, tuple(FORMS))
+        validate.choice("strains", self.strains, STRAINS)
+        if self.constraints != "gradient" and self.form != "hamilton":
+            raise validate.InputError(f"constraints={self.constraints!r} belongs to form='hamilton'")
+        if self.n_points is None and isinstance(self.degree, int):
+            per_degree = 1 if self.strains == "rate" else self._form.most_points
+            object.__setattr__(self, "n_points", per_degree * self.degree)
         self._validate(minimum_points=self.degree if isinstance(self.degree, int) else 1)
+        if self.strains == "rate" and self.n_points != self.degree:
+            raise validate.InputError(f"strains='rate' needs n_points = degree = {self.degree}, which integrate the "
+                                      f"work of the strains; {self.n_points} are given")
+
+    @property
+    def _form(self):
+        return FORMS[self.form]
 
     @property
     def order(self):
@@ -52,64 +84,47 @@ class MixedGalerkin(TimeElement):
 
     @property
     def density_key(self):
-        return type(self), self.constraints
+        by_degree = self.form != "hamilton" or self.strains == "rate"  # the density sees the nodes
+        return type(self), self.form, self.constraints, self.strains, (self.degree, self.nodes) if by_degree else ()
 
     @property
-    def _discrete(self):
-        return self.constraints == "discrete-gradient"
+    def symbols(self):
+        return self._form.symbols
 
     @property
-    def _discontinuous(self):
-        basis = LagrangeBasis(self.degree - 1, self.nodes)
-        spaces = {"multipliers": Space(basis, False, "multipliers"),
-                  "nonholonomic": Space(basis, False, "nonholonomic pairs")}
-        if self._discrete:
-            spaces["corrections"] = Space(LagrangeBasis(0), False, "multipliers")
-        return spaces
+    def needs_inverse_mass(self):
+        return self._form.needs_inverse_mass
+
+    @property
+    def takes_coupled_inertia(self):
+        return self._form.takes_coupled_inertia
 
     @property
     def trial(self):
-        return {"state": Space(LagrangeBasis(self.degree, self.nodes), continuous=True)} | self._discontinuous
+        return {"state": Space(LagrangeBasis(self.degree, self.nodes), continuous=True)} | self._form.trial(self)
 
     @property
     def test(self):
-        return {"state": Space(LagrangeBasis(self.degree - 1, self.nodes), continuous=False)} | self._discontinuous
+        return self._form.test(self)
 
     @property
     def slots(self):
-        slots = (*super().slots, ("nonholonomic", "value"))
-        if self._discrete:
-            slots += (("corrections", "value"), ("state", "left"), ("state", "right"))
-        return slots
+        nodes = [("state", i) for i in range(self.degree + 1)] if self.strains == "rate" else []
+        return tuple(dict.fromkeys((*self._form.slots(self), *nodes)))
+
+    @property
+    def test_slots(self):
+        return self._form.test_slots(self)
+
+    def check(self, system):
+        super().check(system)
+        self._form.check(self, system)
+
+    def kept_multipliers(self, system):
+        return self._form.kept_multipliers(system)
 
     def nodal_values(self, system, times, state, multipliers):
-        values = [state, multipliers, nonholonomic_values(self, system, times, state)]
-        return values + [np.zeros((len(state), 1, system.n_multipliers))] * self._discrete
+        return self._form.nodal_values(self, system, times, state, multipliers)
 
     def density(self, s):
-        rows = s.motion, s.constraint_rate, ca.vertcat(s.form_of_rate, s.form_rate)
-        return discrete_constraints(s, *rows) if self._discrete else rows
-
-
-def discrete_constraints(s, motion, constraint_rate, form):
-    """Rows with the discrete gradient `D Theta = grad Theta + kappa (qdot, 0)` in the place of `grad Theta`.
-
-    kappa is constant over the element, one number per constraint, such that the integral of `D Theta zdot` by Gauss
-    quadrature is the increment of Theta: the midpoint discrete gradient of Gonzalez carried over to elements of any
-    degree (May & Betsch, end of Sect. 3.1, ask for such a derivative). It is of the size of the error of quadrature,
-    h^(2k) at least; where nothing moves it is zero.
-    """
-    kappa, n = s.slots["corrections", "value"], s.z.numel() // 2
-    if not kappa.numel():
-        return motion, constraint_rate, form, ca.SX(0, 1)
-    if ca.depends_on(s.constraints, s.t):
-        raise validate.InputError("constraints='discrete-gradient' needs constraints that do not depend on the time; "
-                                  f"{s.part!r} does; leave constraints out")
-    at = ca.Function("theta", [s.z, s.parameters], [s.constraints])
-    left, right = s.slots["state", "left"], s.slots["state", "right"]
-    rate = s.rate[:n]
-    square = ca.sumsqr(rate)
-    still = 1e-14 * (ca.sumsqr((left + right)[:n]) / 4 + 1e-30) / s.h**2
-    motion = motion - ca.vertcat(ca.dot(kappa, s.multipliers) * rate, ca.SX(n, 1))
-    increment = (at(right, s.parameters) - at(left, s.parameters)) / s.h
-    return (motion, constraint_rate + kappa * square, form, constraint_rate + kappa * (square + still) - increment)
+        return self._form.density(self, s)

@@ -3,6 +3,7 @@
 import casadi as ca
 
 from ..mechanics import Body, Symbols
+from .strain_rate import elastic_force
 
 
 class ElementSymbols:
@@ -18,6 +19,7 @@ class ElementSymbols:
     Attributes
     ----------
     part : Part
+    element : TimeElement
     slots : dict
         (field, "value" | "rate" | "left" | "right" | number of a node) -> SX.
     t, h, xi : SX
@@ -28,7 +30,7 @@ class ElementSymbols:
     """
 
     def __init__(self, part, element, sizes):
-        self.part, self.at_point = part, Symbols(part)
+        self.part, self.element, self.at_point = part, element, Symbols(part)
         self.slots = {(field, where): ca.SX.sym(f"{field}_{where}", sizes[element.trial[field].components])
                       for field, where in element.slots}
         self.t, self.parameters = self.at_point.t, self.at_point.parameters
@@ -76,8 +78,9 @@ class PointSymbols(ElementSymbols):
         n = self.z.numel() // 2
         s = self.bodies_at(self.z)
         self.constraints = ca.vertcat(part.constraints(s), part.velocity_constraints(s))
-        augmented = part.energy(s) + ca.dot(self.multipliers, self.constraints)
-        force = part.force(s)
+        elastic = elastic_force(self, self.z[:n])
+        augmented = (part.energy(s) if elastic is None else 0) + ca.dot(self.multipliers, self.constraints)
+        force = part.force(s) + (0 if elastic is None else elastic)
         if ("controls", "value") in self.slots:
             force += part.control_force(s, self.slots["controls", "value"]) if part.n_controls else 0
         self.motion = ca.vertcat(force, ca.SX(n, 1)) - ca.gradient(ca.SX(augmented), self.z)

@@ -6,8 +6,9 @@ from functools import cached_property
 import numpy as np
 
 from .. import validate
+from .quadrature import gauss_legendre
 
-NODES = ("equidistant", "lobatto")
+NODES = ("equidistant", "lobatto")  # with nodes at both ends
 
 
 @dataclass(frozen=True)
@@ -18,8 +19,9 @@ class LagrangeBasis:
     ----------
     degree : int
         At least 0; degree 0 has its one node at 1/2.
-    nodes : {"equidistant", "lobatto"}
-        Equidistant, or Gauss-Lobatto points (better conditioned from degree 4 on).
+    nodes : {"equidistant", "lobatto", "gauss"}
+        Equidistant, or Gauss-Lobatto points (better conditioned from degree 4 on); Gauss points, for fields that are
+        discontinuous.
     """
 
     degree: int
@@ -27,7 +29,7 @@ class LagrangeBasis:
 
     def __post_init__(self):
         validate.integer("degree", self.degree, minimum=0)
-        validate.choice("nodes", self.nodes, NODES)
+        validate.choice("nodes", self.nodes, (*NODES, "gauss"))
 
     @property
     def n_shapes(self):
@@ -45,6 +47,8 @@ class LagrangeBasis:
             return np.array([0.5], np.longdouble)
         if self.nodes == "equidistant":
             return np.arange(self.degree + 1, dtype=np.longdouble) / self.degree
+        if self.nodes == "gauss":
+            return gauss_legendre(self.n_shapes, np.longdouble)[0]
         inner = np.polynomial.legendre.Legendre.basis(self.degree).deriv().roots().real
         return (np.concatenate([[-1.0], np.sort(inner), [1.0]]).astype(np.longdouble) + 1) / 2
 

@@ -1,0 +1,86 @@
+"""What a form of the equations of motion gives to a Galerkin element."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from ...errors import InputError
+from ...polynomials import LagrangeBasis
+from ..element import Space
+from .symbols import LivensSymbols
+
+
+class Form(ABC):
+    """Spaces, tests and rows of a form. Where a method takes an `element`, it is the `MixedGalerkin` it is asked for.
+
+    Attributes
+    ----------
+    name : str
+        What `MixedGalerkin(form=...)` calls it.
+    symbols : callable
+        Makes the argument of `density`.
+    needs_inverse_mass, takes_coupled_inertia : bool
+        As for `TimeElement`.
+    most_points : int
+        Gauss points per degree, by default.
+    """
+
+    symbols = LivensSymbols
+    needs_inverse_mass, takes_coupled_inertia = False, True
+    most_points = 1
+
+    @abstractmethod
+    def trial(self, element):
+        """Trial spaces without that of the state."""
+
+    @abstractmethod
+    def test(self, element):
+        """Test spaces by field."""
+
+    @abstractmethod
+    def slots(self, element):
+        """As `TimeElement.slots`."""
+
+    def test_slots(self, element):
+        """As `TimeElement.test_slots`."""
+        return tuple((name, "value") for name in self.test(element))
+
+    @abstractmethod
+    def density(self, element, s):
+        """Rows of one part per test slot, in the symbols `s`."""
+
+    @abstractmethod
+    def nodal_values(self, element, system, times, state, multipliers):
+        """As `TimeElement.nodal_values`."""
+
+    def kept_multipliers(self, system):
+        """As `TimeElement.kept_multipliers`."""
+        return np.ones(system.n_multipliers, bool)
+
+    def check(self, element, system):
+        """Refuse systems that the form cannot take."""
+        if system.n_nonholonomic:
+            raise InputError(f"form={self.name!r} does not take nonholonomic constraints "
+                             f"('{system.nonholonomic_names[0]}'); use form='hamilton'")
+
+
+def at_nodes(name, element):
+    """Tests of rows that stand for each node but the first: one constant per node."""
+    return {f"{name} {i}": Space(LagrangeBasis(0), False, "coordinates") for i in nodes(element)}
+
+
+def momenta_rows(element, s):
+    """Rows `p = T_v(q, u)` at each node but the first."""
+    for i in nodes(element):
+        q, p = s.node(i)
+        yield (s.inertia(p) - s.momentum(q, s.slots["velocity", i])) / s.h
+
+
+def nodes(element):
+    """Numbers of the nodes of an element but the first."""
+    return range(1, element.degree + 1)
+
+
+def velocities(system, times, state):
+    """Velocities of states: those of the momenta, that hold the constraints; shapes (...), (..., n_z) -> (..., n_q)."""
+    return system.velocity(times, state)

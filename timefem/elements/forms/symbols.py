@@ -1,0 +1,85 @@
+"""What the densities of Livens' forms are written in: the terms of the Lagrangian at any place."""
+
+import casadi as ca
+
+from ...mechanics import Body
+from ..strain_rate import elastic_force
+from ..symbols import ElementSymbols
+
+
+class LivensSymbols(ElementSymbols):
+    """Symbols at a quadrature point, and the terms of `L(q, v, t) = T(q, v) - V(q, t)` and of the constraints.
+
+    Attributes
+    ----------
+    q, v : SX
+        Coordinates, and their rate qdot.
+    p0 : SX
+        Momenta at the start of the element.
+    t1 : SX
+        Time at its end.
+    """
+
+    def __init__(self, part, element, sizes):
+        super().__init__(part, element, sizes)
+        self.n = self.slots["state", "value"].numel() // 2
+        self.q, self.v = self.slots["state", "value"][:self.n], self.slots["state", "rate"][:self.n]
+        self.p0 = self.slots["state", 0][self.n:]
+        self.t1 = self.t + (1 - self.xi) * self.h
+        self._functions = self._terms()
+
+    def _terms(self):
+        part, velocities = self.part, [ca.SX.sym("v", b.n_q) for b in self.part.bodies]
+        at = self.at_point.at(self.at_point.q, self.at_point.p, velocities)
+        q, v = ca.vertcat(*at.q), ca.vertcat(*velocities)
+        controls = self.slots.get(("controls", "value"), ca.SX(0, 1))
+        kinetic, phi = ca.SX(part.kinetic(at, velocities)), ca.SX(part.constraints(at))
+        w, rate = ca.SX.sym("w", phi.numel()), ca.jtimes(phi, q, v) + ca.jacobian(phi, at.t)
+        force = part.force(at) + (part.control_force(at, controls) if part.n_controls else 0)
+        energy = 0 if isinstance(part, Body) else part.energy(at)
+        rows = {"momentum": ca.gradient(kinetic, v), "inertial": ca.gradient(kinetic, q),
+                "potential": ca.gradient(ca.SX(energy), q), "applied": ca.SX(force), "rate": rate,
+                "pulled": ca.jtimes(phi, q, w, True), "pulled by rate": ca.jtimes(rate, q, w, True)}
+        arguments = [q, v, w, at.t, controls, self.parameters]
+        return {name: ca.Function(name.replace(" ", "_"), arguments, [row]) for name, row in rows.items()}
+
+    def _term(self, name, q, v=None, w=None, t=None):
+        controls = self.slots.get(("controls", "value"), ca.SX(0, 1))
+        v = ca.SX.zeros(self.n) if v is None else v
+        w = ca.SX.zeros(self._functions[name].numel_in(2)) if w is None else w
+        return self._functions[name](q, v, w, self.t if t is None else t, controls, self.parameters)
+
+    def node(self, i):
+        """Coordinates and momenta at node `i` of the element."""
+        z = self.slots["state", i]
+        return z[:self.n], z[self.n:]
+
+    def inertia(self, expression):
+        """The expression for a body, zero for other parts: what is there once per coordinate."""
+        return expression if isinstance(self.part, Body) else ca.SX(self.n, 1)
+
+    def momentum(self, q, v):
+        """dT/dv."""
+        return self._term("momentum", q, v)
+
+    def load(self, q, v):
+        """dL/dq + Q(q, v, t), with forces of controls and, where asked for, strains by their rate."""
+        elastic = elastic_force(self, q)
+        elastic = -self._term("potential", q) if elastic is None else elastic
+        return self._term("inertial", q, v) + elastic + self._term("applied", q, v)
+
+    def constraint_rate(self, q, v, t=None):
+        """`G v + dPhi/dt` with `G = dPhi/dq`."""
+        return self._term("rate", q, v, t=t)
+
+    def pulled(self, q, w, t=None):
+        """`G^T w`."""
+        return self._term("pulled", q, w=w, t=t)
+
+    def pulled_by_rate(self, q, v, w):
+        """`(G v + dPhi/dt)_q^T w`."""
+        return self._term("pulled by rate", q, v, w)
+
+    def along(self, f, *pairs):
+        """Time derivative of `f` (SX) along pairs of symbols and their rates, with that at fixed symbols."""
+        return sum((ca.jtimes(f, x, rate) for x, rate in pairs), ca.jacobian(f, self.t))
