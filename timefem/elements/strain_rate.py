@@ -1,7 +1,7 @@
 """Strains by their rate: energy and angular momentum of elastic parts together.
 
-A part offers strains `e(q)`, at most quadratic, and a quadratic `stored_energy(s, e)`. Its strains at a quadrature point
-are `e_g = e(q_0) + h sum_s A_gs B(q_s) qdot_s`, `B = de/dq`, with the Gauss array A, and its force `-B(q_g)^T sigma_g`,
+A part offers strains `e(q)`, at most quadratic, and a quadratic `stored_energy(s, e)`. Its strains at a point are
+`e_g = e(q_0) + h sum_s A_gs B(q_s) qdot_s`, `B = de/dq`, with the Gauss array A, and its force `-B(q_g)^T sigma_g`,
 `sigma = dW/de`. So e is a polynomial of the degree of q whose rate is `B qdot` at the k points, and they integrate both
 the power `sigma.edot` and the strains at the end exactly: energy is kept, and as for any function of e the momenta are.
 """

@@ -109,7 +109,18 @@ class Part(ABC):
         return np.concatenate([self.own_parameters, *(b.own_parameters for b in self.bodies)])
 
     def energy(self, s):
-        """Contribution to the Hamiltonian, SX scalar, in the symbols `s`."""
+        """Contribution to the Hamiltonian, SX scalar, in the symbols `s`: of joints and forces the potential energy."""
+        return self.stored_energy(s, self.strains(s))
+
+    def strains(self, s):
+        """Strains e(q), at most quadratic in q, of parts whose whole energy is `stored_energy(s, strains(s))`.
+
+        Elements with `strains="rate"` integrate them by their rate.
+        """
+        return ca.SX(0, 1)
+
+    def stored_energy(self, s, e):
+        """Energy of strains `e`, SX scalar, quadratic in e."""
         return 0
 
     def kinetic(self, s, v):

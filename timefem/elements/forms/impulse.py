@@ -4,8 +4,8 @@ import numpy as np
 
 from ...polynomials import LagrangeBasis
 from ..element import Space
-from .bases import EndingTests, ImpulseBasis, inner_velocities
 from .base import Form, at_nodes, momenta_rows, velocities
+from .bases import EndingTests, ImpulseBasis, inner_velocities
 
 
 class ImpulseForm(Form):

@@ -5,8 +5,8 @@ import numpy as np
 from ...errors import InputError
 from ...polynomials import LagrangeBasis
 from ..element import Space
-from .bases import EndingTests, RunningTest
 from .base import Form, nodes
+from .bases import EndingTests, RunningTest
 
 
 class LagrangeForm(Form):

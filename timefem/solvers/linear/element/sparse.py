@@ -47,11 +47,11 @@ def sparse_lu(rows, columns, n):
     Parameters
     ----------
     rows, columns : ndarray of int, shape (nnz,)
-        Without repetition; n = 0 stands for no sparse matrix at all.
+        Entries that are repeated share their place; n = 0 stands for no sparse matrix at all.
     """
-    pattern = scipy.sparse.csc_matrix((np.arange(1.0, len(rows) + 1), (rows, columns)), shape=(n, n))
-    places = np.empty(len(rows), np.int64)
-    places[pattern.data.astype(int) - 1] = np.arange(len(rows))
+    entries, places = np.unique(columns * max(n, 1) + rows, return_inverse=True)
+    columns, rows = np.divmod(entries, max(n, 1))
+    pattern = scipy.sparse.csc_matrix((np.ones(len(entries)), (rows, columns)), shape=(n, n))
     integers = [np.zeros(n, np.int64) for _ in range(4)]
     lu = SparseLU(pattern.indptr.astype(np.int64), pattern.indices.astype(np.int64), _order(pattern),
                   np.zeros(n, np.int64), np.full(n, -1), np.zeros(n), np.zeros(n + 1, np.int64), np.zeros(0, np.int32),
