@@ -33,7 +33,7 @@ class Status:
         "converged", "not converged", "singular tangent", "linear solver failed", "not finite", "no guess",
         "not reached" (by a homotopy; the message says how far it came), "not accurate" (after mesh
         refinement),
-        "step too small" (of step-size control), or "stopped" (by SIGTERM, when there is a checkpoint to go on from).
+        "step too small" (of step-size control), or "stopped" (by SIGINT or SIGTERM).
     message : str
         One line for people: what happened, where, and a remedy.
     element : int or None

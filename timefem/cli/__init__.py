@@ -8,7 +8,10 @@ import typer
 
 from ..display import printable
 from ..errors import InputError, MissingBackend, RankError, SolveError, WriteError
+from ..interrupts import Interrupted, stoppable
+from ..parallel import PATIENCE
 from ..version import __version__
+from .guard import Guard
 from .listing import info, list_command
 from .model_files import check
 from .plot import plot
@@ -28,7 +31,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 
 def main(argv=None):
     """Run a command line and return the exit status; `argv` is without the program's name."""
-    comm = None
+    comm, patience = None, PATIENCE
     try:
         arguments, petsc_options = split_petsc_options(sys.argv[1:] if argv is None else argv)
         if arguments[:1] == ["study"]:
@@ -37,7 +40,8 @@ def main(argv=None):
             arguments = repeat_values(arguments)
         comm = world()
         command = typer.main.get_command(app)
-        return command.main(arguments, prog_name="timefem", standalone_mode=False, obj=petsc_options) or 0
+        with stoppable(Guard.make):
+            return command.main(arguments, prog_name="timefem", standalone_mode=False, obj=petsc_options) or 0
     except (InputError, MissingBackend, UsageError) as error:
         status, message = 2, error.format_message() if isinstance(error, UsageError) else str(error)
     except SolveError as error:
@@ -49,8 +53,9 @@ def main(argv=None):
         if rank() == 0:
             print("timefem: error:", message, file=sys.stderr, flush=True)
             message = ""
-    except typer.Abort:
-        status, message = 130, "interrupted"
+    except (typer.Abort, KeyboardInterrupt) as error:
+        found = next((e for e in (error, error.__cause__, error.__context__) if isinstance(e, Interrupted)), None)
+        status, message, patience = getattr(found, "status", 130), "interrupted", 0.3
     except Exception:
         if comm is None:
             raise
@@ -60,7 +65,7 @@ def main(argv=None):
     if rank() == 0 and message:
         print("timefem: error:", printable(in_options(" ".join(message.split()))), file=sys.stderr, flush=True)
     if comm is not None:
-        meet(comm, status)
+        meet(comm, status, patience)
     return status
 
 

@@ -22,11 +22,11 @@ def rank():
     return next((int(os.environ[n]) for n in names if os.environ.get(n, "").isdigit()), 0)
 
 
-def meet(comm, status):
+def meet(comm, status, patience=PATIENCE):
     """Wait until all ranks have failed alike; when they have not, end them, since they may wait for this one."""
     request, start = comm.Ibarrier(), time.monotonic()
     while not request.Test():
-        if time.monotonic() - start > PATIENCE:
+        if time.monotonic() - start > patience:
             comm.Abort(status)
         time.sleep(0.01)
 

@@ -2,11 +2,12 @@
 
 import sys
 from contextlib import nullcontext
+from signal import SIGTERM
 from typing import Annotated
 
 import typer
 
-from .. import validate
+from .. import interrupts, validate
 from ..cases import Case, find_case
 from ..errors import InputError
 from ..solution.output.save import check_savable
@@ -22,6 +23,16 @@ from .ranks import check_output, note, rank, stdout_to_stderr, world
 from .report import in_options, print_details, print_json, print_report, run_report
 
 PETSC_PREFIX = "-timefem_"
+
+
+def exit_status(sol):
+    """Of a solve that failed: 1, or 128 + the signal that stopped it."""
+    if sol.status.reason != "stopped":
+        return 1
+    number = interrupts.asked() or 0
+    if (world() is not None) and (sol.statistics["n_ranks"] > 1):  # one of the ranks knows it
+        number = max(world().allgather(number))
+    return 128 + (number or SIGTERM)
 
 
 def run(
@@ -117,7 +128,7 @@ def run(
                     scaling=scaling, window=window, backend=backend, guess=guess, method=method,
                     petsc_options=petsc_options, progress=None if rank() == 0 else False, checkpoint=checkpoint,
                     checkpoint_every=checkpoint_every, restart=restart)
-    status = 0 if sol.success else 1
+    status = 0 if sol.success else exit_status(sol)
     if rank() == 0 or isinstance(sol, SlabSolution):  # of which every rank has a part
         if output is not None:
             try:

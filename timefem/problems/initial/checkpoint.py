@@ -8,17 +8,15 @@ import dataclasses
 import json
 import os
 import re
-import signal
-import threading
 import time
 import warnings
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import h5py
 import numpy as np
 
-from ... import validate
+from ... import interrupts, validate
 from ...errors import InputError
 from ...mechanics.describe import describe, plain
 from ...solution.output import hdf5
@@ -92,7 +90,7 @@ def fingerprint(system, t_span, z0):
 
 
 class Recorder:
-    """Writes checkpoints of one solve, every so many steps or seconds and on SIGTERM.
+    """Writes checkpoints of one solve, every so many steps or seconds and on SIGINT and SIGTERM.
 
     Parameters
     ----------
@@ -107,18 +105,12 @@ class Recorder:
     def __init__(self, path, every, identity, comm=None):
         self.path, self.identity, self.comm = Path(os.path.realpath(path)), identity, comm
         self.seconds, self.steps = parse_every(every)
-        self._last, self._steps, self._terminated, self._before = time.monotonic(), 0, False, None
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGTERM, self._on_signal)
-
-    def _on_signal(self, *_):
-        self._terminated = True
+        self._last, self._steps, self._signals = time.monotonic(), 0, ExitStack()
+        self._signals.enter_context(interrupts.stoppable())
 
     def close(self):
-        """Give SIGTERM back to whoever had it."""
-        if self._before is not None:
-            signal.signal(signal.SIGTERM, self._before)
-            self._before = None
+        """Give the signals back to whoever had them."""
+        self._signals.close()
 
     def within(self, most):
         """Steps that may be taken before the next visit, at most so many."""
@@ -137,14 +129,16 @@ class Recorder:
         Returns
         -------
         bool
-            Whether to stop, because SIGTERM came.
+            Whether to stop, because SIGINT or SIGTERM came to a rank.
         """
         self._steps += steps
         due = self._steps >= self.steps if self.steps else time.monotonic() - self._last >= self.seconds
-        stop = self._terminated
+        stop = interrupts.asked() is not None
         if self.comm is not None:
             everyone = self.comm.allgather((due, stop))
             due, stop = everyone[0][0], any(s for _, s in everyone)
+        if stop:
+            interrupts.answer()
         if due or stop:
             self.write(*what())
             self._last, self._steps = time.monotonic(), 0

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ... import interrupts
 from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...solvers.equations.outcome import first_elements
@@ -57,7 +58,14 @@ class Job:
 
     def visit(self, steps, what):
         """Write a checkpoint if one is due; whether to stop. `what()` gives the arguments of `Recorder.write`."""
-        return self.recorder is not None and self.recorder.visit(steps, what)
+        if self.recorder is not None:
+            return self.recorder.visit(steps, what)
+        stop = interrupts.asked() is not None
+        if self.comm is not None and interrupts.active():
+            stop = any(self.comm.allgather(stop))
+        if stop:
+            interrupts.answer()
+        return stop
 
     def nothing(self):
         """Nodal values of no element."""

@@ -65,7 +65,8 @@ def solve_initial(problem, element, n_elements, mesh=None, *, tolerance=None, dr
                             origin=(mesh.nodes[0], problem.z0))
     solution = Solution(problem.system, element, t, z0, *values, outcome.others)
     if solution.status.reason == "stopped":
-        solution.status.message += f" ({checkpoint})"
+        solution.status.message = (f"{solution.status.message} ({checkpoint})" if checkpoint else
+                                   f"stopped at t = {solution.end[0]:g} by a signal; what was solved is kept")
     elif not solution.success:
         solution.status.message += _not_finite(solution, mesh)
     return solution

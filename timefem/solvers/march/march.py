@@ -1,5 +1,6 @@
 """Driver `march`: one element at a time, in a compiled loop, with a dense or a sparse tangent."""
 
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,9 @@ NO_ORDER = dense_order(np.zeros(0, int), np.zeros(0, int), 0)[0]
 REASONS = {1: "not converged", 2: "singular tangent", 3: "not finite"}
 
 
-CHUNK = 2000  # elements between two words to the caller
+CHUNK = 2000  # elements between two words to the caller, if these do not take longer than
+LONG_CHUNK = 0.5  # seconds: compiled code hears no signals
+FIRST_CHUNK = 20
 
 
 def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None, chunk=CHUNK, x=None, start=0,
@@ -60,14 +63,16 @@ def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None
     reference = scaling.size(z0)
     iterations, history = np.zeros(mesh.n_elements, int), np.full(settings.max_iterations + 1, np.nan)
     e, code, stopped = start, 0, False
+    most, chunk = chunk, min(chunk, FIRST_CHUNK)
     while e < mesh.n_elements and not code and not stopped:
-        stop = min(e + chunk, mesh.n_elements)
+        stop, began = min(e + chunk, mesh.n_elements), time.monotonic()
         solved, code = march_elements(
             loop.step, lu, loop.order, x, mesh.nodes[:-1], mesh.lengths, *loop.scales, n_node, loop.core, *loop.fields,
             e, stop, settings.tol_residual * reference, settings.tol_increment * reference, settings.max_iterations,
             settings.line_search, iterations, history)
         n_new, e = solved - e, solved
         stopped = advance(n_new)
+        chunk = min(2 * chunk, most) if time.monotonic() - began < LONG_CHUNK / 2 else max(chunk // 2, 1)
         if code == FULL:  # the element is tried again, with more room for its factors
             lu, code = enlarged(lu, 2 * len(lu.lower)), 0
     status = Status(True)

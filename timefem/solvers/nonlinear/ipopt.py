@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import casadi as ca
 import numpy as np
 
-from ... import validate
+from ... import interrupts, validate
 from ...status import Status
 from .program import Answer, failed
 
@@ -51,12 +51,16 @@ class Ipopt:
         solver = ca.nlpsol("timefem", "ipopt", functions["nlp"], options)
         (lower, upper), (row_lower, row_upper) = program.bounds, program.row_bounds
         result = solver(x0=np.clip(program.start, lower, upper), lbx=lower, ubx=upper, lbg=row_lower, ubg=row_upper)
-        if callbacks.failure is not None:
+        stopped = isinstance(callbacks.failure, interrupts.Interrupted)
+        if callbacks.failure is not None and not stopped:
             raise callbacks.failure
         v, multipliers, at_bounds = (np.array(result[name]).ravel() for name in ("x", "lam_g", "lam_x"))
         stats = solver.stats()
         history = [float(value) for value in stats.get("iterations", {}).get("inf_pr", [])]
-        if stats["return_status"] in ("Solve_Succeeded", "Solved_To_Acceptable_Level"):
+        if stopped:
+            interrupts.answer()
+            status = failed(program, v, "stopped", history, "at the last iterate of IPOPT")
+        elif stats["return_status"] in ("Solve_Succeeded", "Solved_To_Acceptable_Level"):
             status = Status(True, residual_history=history)
         else:
             status = failed(program, v, REASONS.get(stats["return_status"], "not converged"), history,
@@ -95,8 +99,10 @@ class _Callbacks:
     def _make(self, name, inputs, input_names, outputs, output_names, function):
         def guarded(*arguments):
             try:
+                if interrupts.asked():
+                    raise interrupts.Interrupted(interrupts.asked())
                 return function(*(np.array(a).ravel() for a in arguments))
-            except Exception as error:  # CasADi would turn it into text
+            except (Exception, KeyboardInterrupt) as error:  # CasADi would turn it into text
                 self.failure = error
                 raise
         return _callback(name, inputs, input_names, outputs, output_names, guarded)

@@ -1,0 +1,102 @@
+"""SIGINT and SIGTERM: what runs stops, keeps what it has, and says by which signal it ended."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import timefem as tf
+from timefem import interrupts
+from timefem.problems.initial.checkpoint import Checkpoint
+
+ROOT = Path(__file__).parents[1]
+# a solve, sent the signal by itself once it is under way
+RUN = """
+import os, signal, sys, threading, time
+from timefem.cli import main
+number, delay, arguments = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
+if delay:
+    import timefem.problems.initial.job as job
+    visit, sent = job.Job.visit, []
+    def sending(self, *rest):
+        if not sent:
+            sent.append(os.kill(os.getpid(), number))
+        return visit(self, *rest)
+    job.Job.visit = sending
+else:
+    threading.Timer(0.5, os.kill, (os.getpid(), number)).start()
+sys.exit(main(arguments))
+"""
+WAYS = {"march": ["--n-elements", "200000", "--t-end", "2000"],
+        "windows": ["--n-elements", "20000", "--t-end", "200", "--window", "50"],
+        "global": ["--n-elements", "4000", "--t-end", "40", "--driver", "global"]}
+
+
+def run(number, delay, *arguments):
+    return subprocess.run([sys.executable, "-c", RUN, str(int(number)), str(delay), *map(str, arguments)], cwd=ROOT,
+                          capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("way, number", [("march", signal.SIGINT), ("march", signal.SIGTERM),
+                                         ("windows", signal.SIGINT), ("global", signal.SIGINT)])
+def test_checkpoint_and_status(way, number, tmp_path):
+    path, output = tmp_path / "checkpoint.h5", tmp_path / "solution.h5"
+    ended = run(number, 1, "run", "spinning-box", *WAYS[way], "--checkpoint", path, "-o", output)
+    assert ended.returncode == 128 + number and "Traceback" not in ended.stderr
+    assert sorted(os.listdir(tmp_path)) == ["checkpoint.h5", "solution.h5"]
+    saved, kept = Checkpoint(path), tf.load(output)
+    assert kept.status.reason == "stopped" and len(kept.t) - 1 == saved.n_solved
+    assert (saved.n_solved > 0) == (way == "march")  # at the first visit no window is solved
+
+
+def test_partial_solution_without_checkpoint(tmp_path):
+    ended = run(signal.SIGTERM, 1, "run", "spinning-box", *WAYS["march"], "-o", tmp_path / "a.h5")
+    assert ended.returncode == 143 and "what was solved is kept" in ended.stderr.replace("\n", " ")
+    assert 0 < len(tf.load(tmp_path / "a.h5").t) - 1 < 200_000
+
+
+LOOP = """
+import ctypes, os, signal, sys, threading
+from timefem.cli.guard import Guard
+from timefem.interrupts import stoppable
+from llvmlite import binding
+with stoppable(Guard.make):
+    threading.Timer(0.2, os.kill, (os.getpid(), int(sys.argv[1]))).start()
+    code = ("define void @spin() { br label %again\\nagain:\\n call void asm sideeffect \\"\\", \\"\\"()\\n"
+            " br label %again }")
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(code),
+                                           binding.Target.from_default_triple().create_target_machine())
+    engine.finalize_object()
+    ctypes.CFUNCTYPE(None)(engine.get_function_address("spin"))()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_compiled_code_that_never_returns(number):
+    ended = subprocess.run([sys.executable, "-c", LOOP, str(int(number))], cwd=ROOT, capture_output=True, timeout=30)
+    assert ended.returncode == 128 + number and not ended.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_python_that_does_not_ask(number):
+    with pytest.raises(interrupts.Interrupted) as error, interrupts.stoppable():
+        os.kill(os.getpid(), number)
+        assert interrupts.asked() == number
+        time.sleep(30)
+    assert error.value.status == 128 + number and not interrupts.active()
+
+
+def test_handlers_are_given_back():
+    before = [signal.getsignal(n) for n in interrupts.SIGNALS]
+    with interrupts.stoppable(), interrupts.stoppable():
+        assert [signal.getsignal(n) for n in interrupts.SIGNALS] != before
+    assert [signal.getsignal(n) for n in interrupts.SIGNALS] == before
+    with pytest.raises(KeyboardInterrupt), interrupts.stoppable():  # nobody answers: it is delivered again
+        os.kill(os.getpid(), signal.SIGINT)
+    with interrupts.stoppable():
+        os.kill(os.getpid(), signal.SIGINT)
+        interrupts.answer()
