@@ -83,7 +83,7 @@ from .mechanics import (
 )
 from .mechanics.redundancy.redundancy import redundant_constraints
 from .polynomials import LagrangeBasis, gauss_legendre
-from .problems import BoundaryValueProblem, InitialValueProblem, InverseDynamics, OptimalControl, assemble
+from .problems import BoundaryValueProblem, InitialValueProblem, InverseDynamics, Limit, OptimalControl, assemble
 from .problems.common.end_state import EndState
 from .sensitivity import (
     EndValue,
@@ -113,7 +113,7 @@ __all__ = [
     "BoundaryValueProblem", "EndState", "continuation", "solve_all",
     "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "FixedPoint", "Gravity",
     "IllConditioned", "InitialValueProblem", "Ipopt", "InputError",
-    "InteriorPoint", "LagrangeBasis", "MassProperties", "MissingBackend",
+    "InteriorPoint", "LagrangeBasis", "Limit", "MassProperties", "MissingBackend",
     "MixedGalerkin", "Newton", "Planar", "PointMass", "Pose", "PrescribedAngle", "PrescribedPosition", "Prismatic",
     "RankError", "Revolute", "RigidBody", "RigidDistance", "Solution", "SolveError", "Spherical", "StepControl",
     "System", "TimeElement", "TimeMesh", "Universal", "Weld", "assemble", "gauss_legendre", "load",

@@ -6,6 +6,7 @@ from . import (  # noqa: F401  enter their cases
     control,
     cranes,
     formulas,
+    inequalities,
     mechanisms,
     nonholonomic,
     rotations,

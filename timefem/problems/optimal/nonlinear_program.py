@@ -4,7 +4,7 @@ import numpy as np
 
 from ...solvers.nonlinear.program import NonlinearProgram, Row
 from .equations import units
-from .path_inequalities import PathRows
+from .limit_rows import LimitRows
 
 SHORTEST = 1e-6  # duration over its guess
 EQUATIONS = {"state": "an equation of motion", "multipliers": "a constraint", "constants": "an unknown number's rate"}
@@ -15,7 +15,7 @@ class OptimalProgram(NonlinearProgram):
 
     Its equations, their Jacobian and the Hessian of the Lagrangian are blocks of the residual and of the tangent of the
     chain, so that nothing is differentiated again. Rows are the equations, in the order of their costates, then the
-    path inequalities, point by point.
+    limits, one after the other and point by point.
 
     Parameters
     ----------
@@ -30,13 +30,15 @@ class OptimalProgram(NonlinearProgram):
         self.chain, self.base, self._key, self._expected = chain, chain.with_costates(x, 0), None, None
         self.primal, self.dual = np.flatnonzero(~chain.dual), np.flatnonzero(chain.dual)
         self.n, self.n_equations = len(self.primal), len(self.dual)
-        self.path = PathRows(chain) if chain.problem.path is not None else None
-        self.n_rows = self.n_equations + (self.path.n_rows if self.path else 0)
+        self.limits = [LimitRows(chain, limit) for limit in chain.problem.limits]
+        self._limit_starts = np.cumsum([self.n_equations, *(limit.n_rows for limit in self.limits)]).tolist()
+        self.n_rows = self._limit_starts[-1]
         self.start = np.zeros(self.n)
         self._places()
         self._blocks()
-        self.row_bounds = np.zeros(self.n_rows), np.zeros(self.n_rows)
-        self.row_bounds[0][self.n_equations:] = -np.inf
+        none = np.zeros(self.n_equations)
+        self.row_bounds = tuple(np.concatenate([none, *bounds]) for bounds in (
+            [limit.lower for limit in self.limits], [limit.upper for limit in self.limits]))
         self.bounds = self._bounds()
 
     def _places(self):
@@ -50,25 +52,31 @@ class OptimalProgram(NonlinearProgram):
         self._of_jacobian = np.flatnonzero((equation[rows] >= 0) & (column >= 0))
         self.hessian_places = row[self._of_hessian], column[self._of_hessian]
         self.jacobian_places = equation[rows[self._of_jacobian]], column[self._of_jacobian]
-        if self.path:
-            self.path.number(number)
-            rows, columns = self.path.jacobian_places
-            self.jacobian_places = tuple(np.concatenate(pair) for pair in zip(
-                self.jacobian_places, (rows + self.n_equations, columns), strict=True))
-            keys = [first * self.n + second for first, second in (self.hessian_places, self.path.hessian_places)]
-            added = np.setdiff1d(keys[1], keys[0])
-            keys[0] = np.concatenate([keys[0], added])
-            order = np.argsort(keys[0])
-            self._path_slots = order[np.searchsorted(keys[0], keys[1], sorter=order)]
-            self.hessian_places = np.divmod(keys[0], self.n)
+        if self.limits:
+            self._places_of_limits(number)
+
+    def _places_of_limits(self, number):
+        places, first_row = [self.jacobian_places], self.n_equations
+        keys = [self.hessian_places[0] * self.n + self.hessian_places[1]]
+        for limit in self.limits:
+            limit.number(number)
+            rows, columns = limit.jacobian_places
+            places.append((rows + first_row, columns))
+            first_row += limit.n_rows
+            keys.append(limit.hessian_places[0] * self.n + limit.hessian_places[1])
+        self.jacobian_places = tuple(np.concatenate(x) for x in zip(*places, strict=True))
+        of_limits = np.concatenate(keys[1:])
+        keys = np.concatenate([keys[0], np.setdiff1d(of_limits, keys[0])])
+        order = np.argsort(keys)
+        self._limit_slots = order[np.searchsorted(keys, of_limits, sorter=order)]
+        self.hessian_places = np.divmod(keys, self.n)
 
     def _blocks(self):
         """One block per element; the first has the first node as well, and the last the conditions at the end."""
         block = np.searchsorted(self.chain.pattern.column_starts, np.arange(self.chain.n_unknowns), side="right") - 2
         block = np.clip(block, 0, self.chain.mesh.n_elements - 1)
         self.variable_blocks, self.row_blocks = block[self.primal], block[self.dual]
-        if self.path:
-            self.row_blocks = np.concatenate([self.row_blocks, self.path.elements])
+        self.row_blocks = np.concatenate([self.row_blocks, *(limit.elements for limit in self.limits)])
 
     def _bounds(self):
         """Bounds of the changes, of controls and of unknown numbers, which have them at the first node only."""
@@ -127,29 +135,32 @@ class OptimalProgram(NonlinearProgram):
     def rows(self, v):
         x = self._at(v)
         rows = self.residual[self.dual]
-        return np.concatenate([rows, self.path.values(x)]) if self.path else rows
+        return np.concatenate([rows, *(limit.values(x) for limit in self.limits)]) if self.limits else rows
 
     def jacobian(self, v):
         x = self._at(v)
         values = self.data[self._of_jacobian]
-        return np.concatenate([values, self.path.jacobian(x)]) if self.path else values
+        return np.concatenate([values, *(limit.jacobian(x) for limit in self.limits)]) if self.limits else values
 
     def hessian(self, v, factor, multipliers):
-        y, of_path = multipliers[:self.n_equations], multipliers[self.n_equations:]
+        y = multipliers[:self.n_equations]
         x = self._at(v, y / factor if factor else y)
         values = (factor or 1.0) * self.data[self._of_hessian]
         if not factor:  # without the cost, which the system always has
             self._at(v, np.zeros(self.n_equations))
             values -= self.data[self._of_hessian]
-        if self.path:
+        if self.limits:
             values = np.concatenate([values, np.zeros(len(self.hessian_places[0]) - len(values))])
-            values += np.bincount(self._path_slots, self.path.hessian(x, of_path), len(values))
+            added = [limit.hessian(x, multipliers[start:start + limit.n_rows])
+                     for limit, start in zip(self.limits, self._limit_starts, strict=False)]
+            values += np.bincount(self._limit_slots, np.concatenate(added), len(values))
         return values
 
     def describe(self, i):
         chain, problem, x = self.chain, self.chain.problem, self.x
         if i >= self.n_equations:
-            element, t, name = self.path.describe(i - self.n_equations)
+            k = int(np.searchsorted(self._limit_starts, i, side="right")) - 1
+            element, t, name = self.limits[k].describe(i - self._limit_starts[k])
         else:
             element, name = int(self.row_blocks[i]), "an equation"
             t = chain.mesh.nodes[element]

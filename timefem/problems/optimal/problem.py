@@ -7,11 +7,12 @@ from ... import validate
 from ...errors import InputError
 from ...mechanics import Actuator, Cost, System
 from ...mechanics.forces.actuators import control_name
-from ...mechanics.formula import call, call_vector, check_symbols
+from ...mechanics.formula import call, check_symbols
 from ...mechanics.unknown_numbers import number_of
 from ..common.end import End
 from ..initial.problem import InitialValueProblem
 from .end_conditions import EndConditions
+from .limits import Limit
 
 
 class OptimalControl:
@@ -49,10 +50,13 @@ class OptimalControl:
         Whether the final time is to be found as well.
     bounds : dict, optional
         Actuator, name of a parameter or "duration" -> (lower, upper), numbers or arrays of shape (n_controls,), None
-        where there is none. They hold for the nodal values of the controls. Problems with bounds or `path` go to IPOPT.
+        where there is none. They hold for the nodal values of the controls. Problems with bounds, `path` or `limits`
+        are solved by an interior-point method.
     path : callable, optional
         `path(now, u)` -> expressions that are at most zero, at the nodes of the state; `now` is as `end`, and u are the
         controls of all actuators, in the order of the system.
+    limits : Limit or sequence of Limit, optional
+        Two-sided limits of formulas along the path or at its ends.
 
     Attributes
     ----------
@@ -70,7 +74,7 @@ class OptimalControl:
     """
 
     def __init__(self, system, start, end=None, t_span=(0.0, 1.0), cost=(), *, actuators=(), end_cost=None,
-                 end_conditions=None, parameters=None, free_time=False, bounds=None, path=None):
+                 end_conditions=None, parameters=None, free_time=False, bounds=None, path=None, limits=()):
         if not isinstance(system, System):
             raise InputError(f"system must be a System, not {system!r}")
         start_problem = InitialValueProblem(_joined(system, cost, actuators), start, t_span)
@@ -84,7 +88,7 @@ class OptimalControl:
         self.parameters = parameters or {}
         self.numbers, values = self._checked_parameters(self.parameters)
         self.guesses = np.array([self.t_span[1] - self.t_span[0]] * self.free_time + values)
-        self.end_cost, self.path = end_cost, path
+        self.end_cost, self.limits = end_cost, _limits(path, limits)
         self.conditions = EndConditions(self.system, end or {}, end_conditions, self._at_end, self.t_span[1], self.z0,
                                         self.guesses)
         self._check_formulas()
@@ -102,7 +106,7 @@ class OptimalControl:
     @property
     def bounded(self):
         """Whether there are inequalities, so that an interior-point method is needed."""
-        return self.path is not None or any(np.isfinite(b).any() for b in (self.bounds, self.number_bounds))
+        return bool(self.limits) or any(np.isfinite(b).any() for b in (self.bounds, self.number_bounds))
 
     def control_name(self, i):
         """For messages: number and actuator of the i-th of all controls."""
@@ -118,22 +122,24 @@ class OptimalControl:
         numbers = {}
         for name, (part, place) in self.numbers.items():
             numbers.setdefault(part, {})[place] = unknowns[name]
-        return End(self.system, t, z, numbers)
+        end = End(self.system, t, z, numbers)
+        end.parameters = unknowns
+        return end
 
     def terminal(self, z, numbers):
         """The end cost in CasADi symbols."""
         return ca.SX(0) if self.end_cost is None else call("end_cost", self.end_cost, 1, *self._at_end(z, numbers))
 
-    def path_values(self, z, u, t, numbers):
-        """The path inequalities in CasADi symbols."""
-        return call_vector("path", self.path, self._end(z, t, self._at_end(z, numbers)[1]), u)
+    def now(self, z, t, numbers):
+        """A time in the symbols of the state there and of the unknown numbers, for limits."""
+        return self._end(z, t, self._at_end(z, numbers)[1])
 
     def _check_formulas(self):
         z, c = ca.SX.sym("z", self.system.n_z), ca.SX.sym("numbers", len(self.guesses))
         check_symbols("end_cost", self.terminal(z, c), z, c)
-        if self.path is not None:
-            u, t = ca.SX.sym("u", self.n_controls), ca.SX.sym("t")
-            check_symbols("path", self.path_values(z, u, t, c), z, u, t, c)
+        u, t = ca.SX.sym("u", self.n_controls), ca.SX.sym("t")
+        for limit in self.limits:
+            limit.check(self.now(z, t, c), (z, u, t, c), self.z0, self.t_span[0], self.guesses)
 
     def _checked_parameters(self, parameters):
         if not isinstance(parameters, dict):
@@ -170,7 +176,7 @@ class OptimalControl:
         for a in self.actuators:
             free = ~np.isfinite(self.bounds[:, at:at + a.n_controls]).all(axis=0)
             at += a.n_controls
-            if id(a) not in costly and free.any() and self.path is None:
+            if id(a) not in costly and free.any() and not self.limits:
                 raise InputError(f"no cost depends on the controls of {self.system.label(a)}: add Effort, or bounds")
 
     def __repr__(self):
@@ -189,6 +195,14 @@ def _joined(system, cost, actuators):
     named = [actuator for part in costs for actuator in part.controls]
     further = [part for part in dict.fromkeys([*actuators, *named, *cost]) if part not in system.parts]
     return System([*system.parts, *further], redundant=system.redundant) if further else system
+
+
+def _limits(path, limits):
+    limits = list(limits) if isinstance(limits, list | tuple) else [limits]
+    for limit in limits:
+        if not isinstance(limit, Limit):
+            raise InputError(f"limits: {limit!r} is no Limit such as Limit(lambda now, u: now.q('body')[0], -1, 1)")
+    return limits if path is None else [Limit(path, upper=0.0, name="path"), *limits]
 
 
 def _pair(name, value, n):

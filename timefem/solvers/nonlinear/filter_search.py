@@ -109,7 +109,7 @@ class LineSearch:
 
     def _corrected(self, trial, alpha):
         """A point after second-order corrections, by the factors at hand; None where they do not help."""
-        c, last = alpha * self.it.c + trial.c, self.it.theta
+        c, last = alpha * self.it.c + trial.c, trial.theta
         for _ in range(CORRECTIONS):
             if not np.isfinite(trial.theta):
                 return None

@@ -26,6 +26,7 @@ SUFFICIENT, SLOWLY = 10.0, 0.2  # error over mu below which mu falls, and by whi
 ACCEPTABLE, ACCEPTED_AFTER = 1e-6, 15  # error that will do when it does not fall further, and after how many iterations
 LARGE = 100.0  # mean multiplier from which on errors are relative to it
 PUSHES, PUSHED = 5, 1e-2  # pushes away from saddle points, and how far, of the range
+FLAT = 1e-7  # curvature downwards, in scaled variables, that is none
 
 
 @dataclass(frozen=True)
@@ -207,7 +208,7 @@ class _Solve:
         """Whether the curvature is not that of a minimum; known already where the last step needed no help."""
         if not self.direction.regularisation.now:
             return False
-        return self.direction.excess_without_regularisation(it) > 0
+        return self.direction.excess(it, FLAT) > 0
 
     def _pushed(self, it, rng):
         span = self.barrier.upper - self.barrier.lower

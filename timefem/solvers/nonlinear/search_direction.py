@@ -86,13 +86,13 @@ class SearchDirection:
             delta = self.regularisation.next(delta)
         return False
 
-    def excess_without_regularisation(self, it):
-        """Negative eigenvalues of the Hessian along the rows at an iterate whose derivatives are at hand."""
+    def excess(self, it, delta):
+        """Eigenvalues of the Hessian along the rows below -delta, at an iterate whose derivatives are at hand."""
         self.regularisation.now = 0.0
         sigma = np.zeros(len(it.w))
         sigma[self.barrier.low] += it.z_low / self.low
         sigma[self.barrier.high] += it.z_high / self.high
-        return self.matrix.excess if self._factor(sigma, 0.0) else 0
+        return self.matrix.excess if self._factor(sigma, delta) else 0
 
     def _factor(self, sigma, delta, hessian=None):
         a, n = self.barrier.auxiliary, self.barrier.n

@@ -1,4 +1,4 @@
-"""Path inequalities at the nodes of the state, with their derivatives by the unknowns of the chain."""
+"""Limits at points of the elements, with their derivatives by the unknowns of the chain."""
 
 import casadi as ca
 import numpy as np
@@ -6,57 +6,82 @@ import numpy as np
 from .equations import units
 
 
-class PathRows:
-    """Values g(z, u, t, numbers) <= 0 at all nodes of the state in every element, row by row in time.
+class LimitRows:
+    """Values g(z, u, t, numbers) at points of the elements, row by row in time.
 
-    The controls there are interpolated from their nodal values, so that one value u depends on a few unknowns.
+    State and controls there are interpolated from nodal values, so that one value depends on a few unknowns. Rows that
+    depend on the state alone come once at a node that two elements share.
 
     Parameters
     ----------
     chain : OptimalChain
+    limit : Limit
+
+    Attributes
+    ----------
+    n_rows : int
+    elements : ndarray of int, shape (n_rows,)
+    lower, upper : ndarray, shape (n_rows,)
     """
 
-    def __init__(self, chain):
-        self.chain, problem, plan = chain, chain.problem, chain.plan
+    def __init__(self, chain, limit):
+        self.chain, self.limit, problem, plan = chain, limit, chain.problem, chain.plan
         element, n_z, n_u = plan.element, plan.system.n_z, problem.n_controls
         z, u, c = ca.SX.sym("z", n_z), ca.SX.sym("u", n_u), ca.SX.sym("c", len(problem.guesses))
         tau = ca.SX.sym("tau")  # time on the mesh
         t0 = problem.t_span[0]
-        numbers = c * units(problem)
         t = t0 + (tau - t0) * c[0] if problem.free_time else tau
-        values, w = problem.path_values(z, u, t, numbers), ca.vertcat(z, u, c)
-        weights = ca.SX.sym("weights", values.numel())
+        values, lower, upper = limit.rows(problem.now(z, t, c * units(problem)), u)
+        w, weights = ca.vertcat(z, u, c), ca.SX.sym("weights", values.numel())
+        self.n_values = values.numel()
+        of_state = not ca.depends_on(values, u)
+        self._points(chain, element, limit, of_state)
         jacobian, hessian = ca.jacobian(values, w), ca.triu(ca.hessian(ca.dot(weights, values), w)[0])
         self._rows, self._columns = (np.array(x, int) for x in jacobian.sparsity().get_triplet())
         self._first, self._second = (np.array(x, int) for x in hessian.sparsity().get_triplet())
-        basis = element.state.basis
-        self._shapes = element.trial["controls"].basis.values(basis.points)  # (n_nodes, n_shapes)
-        self._times = chain.mesh.points(basis).ravel()
-        self.n_points, self.n_values = len(self._times), values.numel()
         self.n_rows = self.n_points * self.n_values
-        self.elements = np.repeat(np.arange(chain.mesh.n_elements), self.n_rows // chain.mesh.n_elements)
+        self.elements = np.repeat(self._elements, self._per_element * self.n_values)
+        self.lower, self.upper = np.tile(lower, self.n_points), np.tile(upper, self.n_points)
         self._function, self._jacobian, self._hessian = (
-            ca.Function("path", [w, tau, weights], [ca.densify(f)]).map(self.n_points)
+            ca.Function("limit", [w, tau, weights], [ca.densify(f)]).map(self.n_points)
             for f in (values, _nonzeros(jacobian), _nonzeros(hessian)))
         self._place()
+
+    def _points(self, chain, element, limit, of_state):
+        n = chain.mesh.n_elements
+        points = np.union1d(element.state.basis.points, np.linspace(0, 1, limit.points + 2))
+        points = points[np.append(np.diff(points) > 1e-12, True)]
+        self._elements = np.arange(n)
+        if of_state:
+            points = points[points > 0]  # the state at the start is prescribed
+        if limit.at != "path":
+            self._elements = np.array([n - 1 if limit.at == "end" else 0])
+            points = np.array([1.0 if limit.at == "end" else 0.0])
+        self._state, self._controls = (element.trial[name].basis.values(points) for name in ("state", "controls"))
+        self._per_element, self.n_points = len(points), len(points) * len(self._elements)
+        mesh = chain.mesh
+        self._times = (mesh.nodes[self._elements, None] + mesh.lengths[self._elements, None] * points).ravel()
 
     def _place(self):
         """Unknowns that the components of w = (z, u, c) at each point depend on, and how: (n_points, n_w, n_shapes)."""
         chain, problem = self.chain, self.chain.problem
-        states, controls, size = chain.columns_of("state"), chain.columns_of("controls"), chain.sizes
+        states, controls = (chain.columns_of(name)[self._elements] for name in ("state", "controls"))
         n_e, n_nodes, n_z = states.shape
         n_shapes, n_u = controls.shape[1:]
-        n_c = len(problem.guesses)
-        unknown = np.full((n_e, n_nodes, n_z + n_u + n_c, n_shapes), -1)
+        n_c, size = len(problem.guesses), chain.sizes
+        unknown = np.full((n_e, self._per_element, n_z + n_u + n_c, max(n_nodes, n_shapes)), -1)
         factor = np.zeros(unknown.shape)
-        unknown[:, :, :n_z, 0], factor[:, :, :n_z, 0] = states, 1.0
-        unknown[:, :, n_z:n_z + n_u] = controls.transpose(0, 2, 1)[:, None]
-        factor[:, :, n_z:n_z + n_u] = self._shapes[:, None, :]
+        for at, fields, shapes in ((slice(0, n_z), states, self._state), (slice(n_z, n_z + n_u), controls,
+                                                                         self._controls)):
+            count = fields.shape[1]
+            unknown[:, :, at, :count] = fields.transpose(0, 2, 1)[:, None]
+            factor[:, :, at, :count] = shapes[:, None, :]
         if n_c:
-            unknown[:, :, n_z + n_u:, 0] = chain.columns_of("constants")[:, :1]
+            unknown[:, :, n_z + n_u:, 0] = chain.columns_of("constants")[self._elements, :1]
             factor[:, :, n_z + n_u:, 0] = 1.0
+        unknown[np.abs(factor) < 1e-14] = -1
         factor = np.where(unknown >= 0, factor * size[unknown], 0.0)
-        self._unknown, self._factor = (x.reshape(self.n_points, n_z + n_u + n_c, n_shapes) for x in (unknown, factor))
+        self._unknown, self._factor = (x.reshape(self.n_points, *x.shape[2:]) for x in (unknown, factor))
 
     def number(self, number):
         """Take the numbers of the unknowns in the nonlinear program."""
@@ -74,19 +99,19 @@ class PathRows:
         low, high = np.minimum(a, b), np.maximum(a, b)
         self.hessian_places = low[self._kept_pairs], high[self._kept_pairs]
 
-    def _arguments(self, x, weights):
-        state, _, others = self.chain.plan.unpack(self.chain.split(x)[1])
-        z = state.reshape(self.n_points, -1)
-        u = np.einsum("ps,esa->epa", self._shapes, others["controls"]).reshape(self.n_points, -1)
-        values = [z, u]
-        if "constants" in others:
-            values.append(np.repeat(others["constants"][:, 0], self.n_points // len(state), axis=0))
-        return np.concatenate(values, axis=1).T, self._times[None], weights.reshape(self.n_points, -1).T
-
     def describe(self, i):
         """Element, time on the mesh [s] and name of row i."""
         point, value = divmod(i, self.n_values)
-        return int(self.elements[i]), self._times[point], f"path[{value}]"
+        return int(self.elements[i]), self._times[point], f"{self.limit.name}[{value}]"
+
+    def _arguments(self, x, weights):
+        state, _, others = self.chain.plan.unpack(self.chain.split(x)[1])
+        z, u = (np.einsum("ps,esa->epa", shapes, nodal[self._elements]).reshape(self.n_points, -1)
+                for shapes, nodal in ((self._state, state), (self._controls, others["controls"])))
+        values = [z, u]
+        if "constants" in others:
+            values.append(np.repeat(others["constants"][self._elements, 0], self._per_element, axis=0))
+        return np.concatenate(values, axis=1).T, self._times[None], weights.reshape(self.n_points, -1).T
 
     def values(self, x):
         """g at all points, shape (n_rows,)."""

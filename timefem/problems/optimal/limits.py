@@ -1,0 +1,99 @@
+"""Limits of an optimal control problem: what may be limited, where, and from which side."""
+
+import casadi as ca
+import numpy as np
+
+from ... import validate
+from ...errors import InputError
+from ...mechanics.formula import call, call_vector, check_symbols
+
+PLACES = "path", "start", "end"
+
+
+class Limit:
+    """`lower <= g(state, controls, numbers, time) <= upper` along the path, or at one of its ends.
+
+    Parameters
+    ----------
+    formula : callable
+        `formula(now, u)` -> expressions in CasADi symbols. `now` gives `t`, `z`, `q(body)`, `rates(body)`,
+        `position(body)`, `velocity(body)`, `rotation_matrix(body)`, `angular_velocity(body, frame)`, `energy()` and
+        `parameters`, a dict of the unknown numbers; u are the controls of all actuators, in the order of the system.
+    lower, upper : float, array_like or callable, optional
+        One number for all expressions, one for each, or a function of the time `t -> numbers` in CasADi symbols; None
+        where there is none.
+    at : {"path", "start", "end"}
+        All along the path, or at one end only.
+    points : int
+        Points inside of each element besides the nodes of the state, at equal distances; between points a limit may be
+        exceeded, at first order in the length of the elements.
+    name : str, optional
+        For reports.
+
+    Raises
+    ------
+    InputError
+        When there is no bound, or the lower one is not below the upper one.
+    """
+
+    def __init__(self, formula, lower=None, upper=None, *, at="path", points=0, name=None):
+        self.formula, self.name = formula, name or "limit"
+        self.at = validate.choice(f"{self.name}: at", at, PLACES)
+        self.points = validate.integer(f"{self.name}: points", points, minimum=0)
+        if lower is None and upper is None:
+            raise InputError(f"{self.name}: give lower, upper or both")
+        self.lower, self.upper = (self._bound(word, b) for word, b in (("lower", lower), ("upper", upper)))
+        if isinstance(self.lower, np.ndarray) and isinstance(self.upper, np.ndarray) \
+                and np.any(self.lower >= self.upper):
+            raise InputError(f"{self.name}: the lower bound must be below the upper one, not {lower!r} and {upper!r}")
+
+    def _bound(self, word, value):
+        if value is None or callable(value):
+            return value
+        try:
+            value = np.atleast_1d(np.asarray(value, float))
+        except (TypeError, ValueError):
+            value = np.array([np.nan])
+        if np.isnan(value).any() or value.ndim != 1:
+            raise InputError(f"{self.name}: {word} must be a number, one for each expression, or a "
+                             "function of the time")
+        return value
+
+    def rows(self, now, u):
+        """Expressions, and their lower and upper bounds, shapes (n,).
+
+        A bound that is a function of the time is subtracted, so that its expressions come once more.
+        """
+        values = call_vector(self.name, self.formula, now, u)
+        n, rows, plain = values.numel(), [], []
+        for bound, sign in ((self.lower, -1), (self.upper, 1)):
+            if callable(bound):
+                at = call(f"{self.name}: bound", bound, n, ca.SX(now.t))
+                low, high = (np.full(n, 0.0 if s == sign else s * np.inf) for s in (-1, 1))
+                rows.append((values - at, low, high))
+                bound = None
+            bound = np.array([sign * np.inf]) if bound is None else bound
+            if bound.size not in (1, n):
+                raise InputError(f"{self.name}: bounds have {bound.size} numbers, but there are {n} expressions")
+            plain.append(np.broadcast_to(bound, (n,)))
+        if any(np.isfinite(b).any() for b in plain):
+            keep = np.flatnonzero(np.isfinite(plain[0]) | np.isfinite(plain[1]))
+            rows.append((values[keep.tolist()], plain[0][keep], plain[1][keep]))
+        values, lower, upper = zip(*rows, strict=True)
+        return ca.densify(ca.vertcat(*values)), np.concatenate(lower), np.concatenate(upper)
+
+    def check(self, now, symbols, z0, t0, numbers):
+        """Refuse what is no formula of the arguments, and what the prescribed state at the start breaks."""
+        _, u, _, c = symbols
+        values, lower, upper = self.rows(now, u)
+        check_symbols(self.name, values, *symbols)
+        if self.at == "end":
+            return
+        at_start = np.array(ca.Function("start", symbols, [values])(z0, np.zeros(u.numel()), t0, numbers)).ravel()
+        for i, row in enumerate(ca.vertsplit(values)):
+            if ca.depends_on(row, ca.vertcat(u, c)):
+                continue
+            missing = max(lower[i] - at_start[i], at_start[i] - upper[i])
+            if missing > 1e-9 * max(1.0, abs(at_start[i])):
+                raise InputError(f"{self.name}[{i}] is broken by the state at the start, by {missing:.3g}: give "
+                                 "another start, or loosen the bound")
