@@ -63,7 +63,7 @@ def test_error_falls_with_the_order(degree, cap):
     assert np.log2(coarse / fine) > 2 * degree - 0.4
 
 
-LONG = ("bricard", "closed-chain-10", "closed-chain-100", "slew-time")
+LONG = "bricard", "closed-chain-10", "closed-chain-100", "slew-time", "reorientation-time", "robot-arm-time"
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in CASES])
