@@ -81,6 +81,7 @@ from .mechanics import (
     Weld,
     from_sympy,
 )
+from .mechanics.composites.mass_spring_chain import MassSpringChain as MassSpringChain
 from .mechanics.redundancy.redundancy import redundant_constraints
 from .polynomials import LagrangeBasis, gauss_legendre
 from .problems import BoundaryValueProblem, InitialValueProblem, InverseDynamics, Limit, OptimalControl, assemble

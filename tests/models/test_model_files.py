@@ -18,12 +18,14 @@ from timefem.cases.cases import box_inertia
 from timefem.errors import InputError
 from timefem.mechanics import PointMass
 from timefem.mechanics.bodies.rigid import DirectorBody, QuaternionBody
-from timefem.mechanics.describe import PARTS, TIME_FUNCTIONS, describe
+from timefem.mechanics.catalogue import catalogue
+from timefem.mechanics.describe import TIME_FUNCTIONS, describe
 from timefem.models import inspect, load_model, read_model
-from timefem.models.build import ACTUATORS, FORCES, JOINTS
-from timefem.models.document import key_lines, schema
+from timefem.models.build import ACTUATORS, COMPOSITES, FORCES, JOINTS
+from timefem.models.document import key_lines
 from timefem.models.entries import FUNCTIONS
 from timefem.models.problem import OPTIMAL
+from timefem.models.schema import schema
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "models"
 
@@ -108,8 +110,9 @@ def write(path, data):
 def test_every_part_of_the_registry_can_be_stated():
     """Keys of the schema are the names in the Python API; what the constructor needs, the schema needs."""
     defs = schema()["$defs"]
-    plain = {cls: names for cls, names in PARTS.items() if cls is not tf.NonlinearSpring}
-    types = {cls: name for name, cls in {**JOINTS, **FORCES, **ACTUATORS, "point": PointMass}.items()}
+    plain = {cls: [name for name, field in cls.fields.items() if field.in_files and not field.is_body]
+             for cls in catalogue().values() if cls is not tf.NonlinearSpring}
+    types = {cls: name for name, cls in {**JOINTS, **FORCES, **ACTUATORS, **COMPOSITES, "point": PointMass}.items()}
     types |= {QuaternionBody: "rigid", DirectorBody: "rigid"}
     assert set(types) == set(plain)
     for cls, names in plain.items():
@@ -121,7 +124,7 @@ def test_every_part_of_the_registry_can_be_stated():
         parameters = signatures.signature(cls).parameters.values()
         needed = {p.name for p in parameters if p.default is p.empty} & own
         assert needed <= set(entry["required"])
-    tables = {"joints": JOINTS, "forces": FORCES, "actuators": ACTUATORS, "bodies": ("rigid", "point")}
+    tables = {"joints": JOINTS, "forces": FORCES, "actuators": ACTUATORS, "bodies": ("rigid", "point", *COMPOSITES)}
     for table, known in tables.items():
         kinds = schema()["properties"][table]["additionalProperties"]
         assert set(kinds["properties"]["type"]["enum"]) == set(known)
@@ -134,6 +137,14 @@ def test_the_schema_is_a_schema():
     from jsonschema import Draft202012Validator
 
     Draft202012Validator.check_schema(schema())
+
+
+def test_the_schema_is_printed_and_written(timefem, tmp_path):
+    printed = json.loads(timefem("schema")[1])
+    timefem("schema", "-o", str(tmp_path / "schema.json"))
+    assert printed == json.loads((tmp_path / "schema.json").read_text()) == json.loads(json.dumps(schema()))
+    spring = printed["$defs"]["spring"]["properties"]
+    assert spring["stiffness"] == {"$ref": "#/$defs/positive", "title": "k [N/m]"}
 
 
 @pytest.mark.parametrize("kind", ENTRIES)

@@ -13,7 +13,7 @@ from ..parallel import PATIENCE
 from ..version import __version__
 from .guard import Guard
 from .listing import info, list_command
-from .model_files import check
+from .model_files import check, schema
 from .plot import plot
 from .ranks import meet, rank, world
 from .report import in_options
@@ -109,6 +109,7 @@ def _timefem(ctx: typer.Context,
 app.command("list")(list_command)
 app.command()(run)
 app.command()(check)
+app.command()(schema)
 app.command("solve-all")(solve_all)
 app.command()(sensitivity)
 app.add_typer(study, name="study")

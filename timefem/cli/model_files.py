@@ -1,12 +1,14 @@
 """Model files on the command line: `timefem run model.toml` and `timefem check model.toml`."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ..cases import Case
 from ..models import inspect, load_model, read_model
+from ..models.schema import text
 from ..models.settings import ELEMENT
 from .report import make_console, make_table, print_json
 
@@ -88,3 +90,11 @@ def check(
     for fault in facts["faults"]:
         console.print(f"fault: {fault}", soft_wrap=True)
     return status
+
+
+def schema(output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")] = None):
+    """Print or write the JSON schema of model files, for editors."""
+    if output is None:
+        print(text(), end="")
+    else:
+        output.write_text(text())

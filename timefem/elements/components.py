@@ -64,10 +64,9 @@ def _increments(system):
     """Increments of the bodies' coordinates that keep the bodies' own constraints."""
     stops = np.cumsum([b.n_increments for b in system.bodies]).tolist()
     own = {b: np.arange(stop - b.n_increments, stop) for b, stop in zip(system.bodies, stops, strict=True)}
-    parts = {}
-    for part in system.parts:
-        parts.setdefault(part.kind, []).append(np.concatenate([np.zeros(0, int), *(own[b] for b in part.bodies)]))
-    return Components(stops[-1], [np.array(parts[g.part.kind]) for g in system.groups])
+    places = [[np.concatenate([np.zeros(0, int), *(own[b] for b in part.bodies)]) for part in group.members]
+              for group in system.groups]
+    return Components(stops[-1], [np.array(place) for place in places])
 
 
 def _controls(system):
@@ -75,11 +74,9 @@ def _controls(system):
     actuators = [p for p in system.parts if p.n_controls]
     stops = np.cumsum([a.n_controls for a in actuators]).tolist()
     own = {a: np.arange(stop - a.n_controls, stop) for a, stop in zip(actuators, stops, strict=True)}
-    parts = {}
-    for part in system.parts:
-        seen = [own[a] for a in part.controls]
-        parts.setdefault(part.kind, []).append(np.concatenate(seen) if seen else np.zeros(0, int))
-    return Components(stops[-1] if stops else 0, [np.array(parts[g.part.kind]) for g in system.groups])
+    places = [[np.concatenate([np.zeros(0, int), *(own[a] for a in part.controls)]) for part in group.members]
+              for group in system.groups]
+    return Components(stops[-1] if stops else 0, [np.array(place) for place in places])
 
 
 COMPONENTS = {"state": _state, "coordinates": _coordinates, "multipliers": _multipliers, "constraints": _constraints,

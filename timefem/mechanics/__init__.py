@@ -6,6 +6,8 @@ from .bodies.mass_properties import MassProperties
 from .bodies.point_mass import PointMass
 from .bodies.rigid import DirectorBody, QuaternionBody, RigidBody, RigidBodyBase
 from .bodies.states import CanonicalState, Coordinates, Pose
+from .composites.composite import Composite
+from .composites.mass_spring_chain import MassSpringChain
 from .forces import (
     Damper,
     Force,
@@ -45,10 +47,10 @@ from .part_groups import PartGroup
 from .sympy_bridge import from_sympy
 from .system import System
 
-__all__ = ["Body", "CanonicalState", "Constraint", "Cylindrical", "DirectorBody", "FixedPoint", "Frame", "Gravity",
-           "Joint", "MassProperties", "Part", "PartGroup", "Planar", "PointMass", "Pose", "PrescribedAngle",
-           "PrescribedPosition", "Prismatic", "QuaternionBody", "Revolute", "RigidBody", "RigidBodyBase",
-           "RigidDistance", "Spherical", "Symbols", "System", "Universal", "Weld",
+__all__ = ["Body", "CanonicalState", "Composite", "Constraint", "Cylindrical", "DirectorBody", "FixedPoint", "Frame",
+           "Gravity", "Joint", "MassProperties", "MassSpringChain", "Part", "PartGroup", "Planar", "PointMass", "Pose",
+           "PrescribedAngle", "PrescribedPosition", "Prismatic", "QuaternionBody", "Revolute", "RigidBody",
+           "RigidBodyBase", "RigidDistance", "Spherical", "Symbols", "System", "Universal", "Weld",
            # nonholonomic constraints
            "KnifeEdge", "MovingFrame", "NonTwisting", "NonholonomicConstraint", "RollingDisc", "RollingSphere",
            # forces

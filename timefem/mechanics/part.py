@@ -6,6 +6,9 @@ from copy import copy
 import casadi as ca
 import numpy as np
 
+from .bodies.states import Pose
+from .declared.declared import Declared
+
 
 class Symbols:
     """CasADi symbols of the local coordinates that a part sees.
@@ -47,13 +50,18 @@ class Symbols:
         return other
 
 
-class Part(ABC):
+class Part(Declared, ABC):
     """A body, joint or force, stated by its energy and its constraints.
 
-    Kernels are made per `kind`: parts of one kind differ only in `own_parameters`.
+    A class declares the arguments of its constructor as attributes (see `declared`), and states formulas in their
+    numbers. Kernels are made per `kind`: parts of one kind differ only in `own_parameters`.
 
     Attributes
     ----------
+    table : {"forces", "joints", "actuators", "bodies"}
+        Where a model file states it.
+    fields : dict
+        Name -> `Field`, the declared arguments.
     name : str
         Used in messages; the system numbers unnamed parts.
     bodies : tuple of Body
@@ -80,6 +88,8 @@ class Part(ABC):
         Which of its own parameters are unknown constants of a problem, and which ones (see `unknowns`).
     """
 
+    table = "forces"
+    owner, place = None, ""  # the composite part that it belongs to, and what it is called there
     n_controls = 0
     controls = ()
     sees_multipliers = False
@@ -90,18 +100,12 @@ class Part(ABC):
     own_parameters = np.zeros(0)
     constraint_names = ()
     nonholonomic_names = ()
-    kinks = ()
     t_span = (-np.inf, np.inf)
 
     @property
-    @abstractmethod
-    def kind(self):
-        """Hashable; equal for parts that share their formulas."""
-
-    @property
-    def _title(self):
-        """Class and name, with which messages start."""
-        return type(self).__name__ + (f" {self.name!r}" if self.name else "")
+    def members(self):
+        """What a system takes: itself, or what a composite part is made of."""
+        return (self,)
 
     @property
     def parameters(self):
@@ -166,20 +170,29 @@ class Part(ABC):
         return ca.jacobian(form, v), ca.substitute(form, v, ca.SX.zeros(v.numel()))
 
 
-class Body(Part):
+class Body(Part, abstract=True):
     """A part with coordinates of its own.
 
     Subclasses give `n_q`, `kinetic_energy`, `kind`, and the NumPy functions that turn coordinates and momenta into
     positions and velocities (arrays with leading batch axes).
     """
 
+    table = "bodies"
     n_q = 0
+    dimension = 3  # of the space that it moves in
+    mass = None  # [kg], of a body with a centre of mass that leads its coordinates
+    has_position = False  # whether it has a `frame` for points and joints
+    reference = Pose()  # its state where none is given
+    has_orientation = False  # whether that frame turns, with an `angular_velocity_map`
     n_increments = None  # of `moved`; None: the body has no increments
     has_inverse_mass = True  # T(q, p) exists for all momenta
 
     @property
     def bodies(self):
         return (self,)
+
+    def _argument(self, name):
+        return name  # messages of bodies start with the argument
 
     @property
     def parameters(self):

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .part import Part
-
 
 @dataclass(frozen=True, eq=False)
 class PartGroup:
@@ -13,8 +11,10 @@ class PartGroup:
 
     Attributes
     ----------
+    members : tuple of Part
+        In the order of the system.
     part : Part
-        One of them, for its formulas.
+        The first of them, for its formulas.
     state_index : ndarray of int, shape (n_parts, 2 n_q_local)
         Where the local `(q, p)` stand in the system's `z = (q, p)`.
     multiplier_index : ndarray of int, shape (n_parts, 2 m_local)
@@ -24,11 +24,15 @@ class PartGroup:
     parameters : ndarray, shape (n_parts, n_parameters)
     """
 
-    part: Part
+    members: tuple
     state_index: np.ndarray
     multiplier_index: np.ndarray
     nonholonomic_index: np.ndarray
     parameters: np.ndarray
+
+    @property
+    def part(self):
+        return self.members[0]
 
 
 def grouped(system):
@@ -43,6 +47,9 @@ def grouped(system):
         rolling += len(r)
         place = (part, np.concatenate([q, q + system.n_q]), np.concatenate([g, g + system.n_constraints]), r)
         places.setdefault(part.kind, []).append(place)
-    return [PartGroup(same[0][0], *(np.array([place[i] for place in same], dtype=int) for i in (1, 2, 3)),
-                      np.array([place[0].parameters for place in same]))
-            for same in places.values()]
+    groups = []
+    for same in places.values():
+        members, *indices = zip(*same, strict=True)
+        groups.append(PartGroup(members, *(np.array(index, dtype=int) for index in indices),
+                                np.array([part.parameters for part in members])))
+    return groups

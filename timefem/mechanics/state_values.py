@@ -132,8 +132,7 @@ class StateValues:
         for group, functions in zip(self.groups, self._functions, strict=True):
             if not group.part.n_controls:
                 continue
-            members = [p for p in actuators if p.kind == group.part.kind]
-            own = np.array([np.arange(stops[p] - p.n_controls, stops[p]) for p in members])
+            own = np.array([np.arange(stops[p] - p.n_controls, stops[p]) for p in group.members])
             values = evaluate(functions["control force"], np.concatenate([z[:, group.state_index], controls[:, own]],
                                                                          axis=2), t, group.parameters)
             half = group.state_index.shape[1] // 2
@@ -220,8 +219,7 @@ class StateValues:
         found = {}
         for group, functions in zip(self.groups, self._functions, strict=True):
             values = evaluate(functions["derivatives"], z[:, group.state_index], t, group.parameters)
-            members = [part for part in self.parts if part.kind == group.part.kind]
-            for part, fine in zip(members, np.isfinite(values).all(axis=2).T, strict=True):
+            for part, fine in zip(group.members, np.isfinite(values).all(axis=2).T, strict=True):
                 if not fine.all():
                     found[part] = float(t[np.argmin(fine)])
         return found

@@ -12,7 +12,7 @@ def summarize(system):
     facts |= {"redundant constraints left out": ", ".join(system.dropped)} if system.dropped else {}
     facts["coordinates less constraints"] = system.n_q - system.n_constraints
     tables = {"bodies": [("name", "what it is", "mass [kg]", "coordinates", "constraints of its own")]}
-    tables["bodies"] += [(system.label(b), _kind(b), f"{b.mass:g}" if hasattr(b, "mass") else "", b.n_q,
+    tables["bodies"] += [(system.label(b), _kind(b), "" if b.mass is None else f"{b.mass:g}", b.n_q,
                           len(b.constraint_names)) for b in system.bodies[:LISTED]]
     for title, parts in (("joints", system._joints), ("forces", system._forces)):
         if parts:

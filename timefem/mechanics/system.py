@@ -7,8 +7,9 @@ import numpy as np
 
 from .. import validate
 from ..errors import InputError
+from .declared.declared import Declared
 from .forces import Gravity
-from .part import Body, Part
+from .part import Body
 from .part_groups import grouped
 from .part_names import Names, find_part
 from .state_values import StateValues
@@ -21,7 +22,7 @@ class System(StateValues):
     Parameters
     ----------
     parts : sequence of Part
-        Bodies, joints and forces, in any order.
+        Bodies, joints, forces and composite parts, in any order.
     gravity : array_like, shape (3,), optional
         Uniform gravitational acceleration [m/s^2] on every body.
     redundant : {"refuse", "drop"}
@@ -31,6 +32,8 @@ class System(StateValues):
     Attributes
     ----------
     bodies, parts : tuple
+        With the nodes and elements of composite parts, which are called `rope.node[3]`.
+    composites : tuple of Composite
     n_q, n_z, n_constraints, n_multipliers : int
         Coordinates, `2 n_q`, constraints m, and `2 m` multipliers `(gamma, mu)`.
     constraint_names : list of str
@@ -52,9 +55,11 @@ class System(StateValues):
         self.redundant = validate.choice("redundant", redundant, ("refuse", "drop"))
         parts = list(parts) if isinstance(parts, list | tuple) else [parts]
         for part in parts:
-            if not isinstance(part, Part):
+            if not isinstance(part, Declared):
                 raise InputError(f"System: {part!r} is not a body, joint or force")
+        parts = [member for part in parts for member in part.members]
         if gravity is not None:
+            gravity = validate.array("gravity", gravity, (3,))
             parts += [Gravity(b, gravity) for b in parts if isinstance(b, Body)]
         for part, times in Counter(parts).items():
             if times > 1:
@@ -93,7 +98,7 @@ class System(StateValues):
 
     def __getitem__(self, name):
         """The body, joint or force of that name (see `label`)."""
-        return find_part([(self.label(p), p) for p in self.parts], name)
+        return find_part([(self.label(p), p) for p in (*self.parts, *self.composites)], name)
 
     def _ipython_key_completions_(self):
         return [self.label(p) for p in self.parts]
@@ -124,13 +129,19 @@ class System(StateValues):
 
     def label(self, part):
         """Name of a part for messages and files: its own, or its class and number."""
-        return part.name or self._numbered[part]
+        if part.name or part.owner is None:
+            return part.name or self._numbered[part]
+        return f"{self.label(part.owner)}.{part.place}"
+
+    @cached_property
+    def composites(self):
+        return tuple(dict.fromkeys(part.owner for part in self.parts if part.owner is not None))
 
     @cached_property
     def _numbered(self):
         """Labels of unnamed parts: bodies are counted together, other parts by class."""
         count, labels = Counter(), {}
-        for part in self.parts:
+        for part in (*self.composites, *(part for part in self.parts if part.owner is None)):
             name = "body" if isinstance(part, Body) else f"{type(part).__name__} "
             count[name] += 1
             labels[part] = f"{name}{count[name]}"
@@ -158,6 +169,14 @@ class System(StateValues):
         if isinstance(body, str) and body in self._names:
             return self._names[body]
         raise InputError(f"no body {body!r} in the system; it has {', '.join(map(self.label, self.bodies))}")
+
+    def spread(self, states):
+        """States by body, from those by body or composite part: of the latter a list, or a function of the place."""
+        if not isinstance(states, dict):
+            return states
+        composites = {name: part for part in self.composites for name in (part, self.label(part))}
+        return {body: value for key, given in states.items()
+                for body, value in (composites[key].states(given) if key in composites else {key: given}).items()}
 
     def coordinates(self, body):
         """Slice of the body's coordinates in `q` (and of its momenta in `p`)."""

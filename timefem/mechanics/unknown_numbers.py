@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from ..errors import InputError
-from .describe import PARTS
+from .catalogue import made, stored
 from .functions import Constant
 from .part import Body
 from .redundancy.redundancy import keep_constraints
@@ -40,8 +40,8 @@ def number_of(part, name):
         return name, float(own[name])
     value = _value(part, name)
     if value is None:
-        known = [a for a in PARTS.get(type(part), ()) if _value(part, a) is not None]
-        known += [f"{a}[{i}]" for a in PARTS.get(type(part), ()) for i in range(3)
+        known = [a for a in stored(part) if _value(part, a) is not None]
+        known += [f"{a}[{i}]" for a in stored(part) for i in range(3)
                   if _value(part, f"{a}[{i}]") is not None]
         raise InputError(f"{title} has no number {name!r}; it has {', '.join(known) or 'none'}")
     tried = 1.5 * value + 0.5, 1.25 * value + 0.25
@@ -60,14 +60,14 @@ def with_number(part, name, value):
         other.own_parameters = part.own_parameters.copy()
         other.own_parameters[name] = value
         return other
-    own = {a: getattr(part, a) for a in PARTS[type(part)]}
+    own = {part.fields[a].argument or a: getattr(part, a) for a in stored(part)}
     attribute, index = _split(name)
     if index is None:
         own[attribute] = value
     else:
         own[attribute] = list(own[attribute])
         own[attribute][index] = value
-    return type(part)(*part.bodies, **own)
+    return made(type(part), part.bodies, own)
 
 
 def with_numbers(system, parameters, values):
@@ -123,7 +123,7 @@ def _split(name):
 def _value(part, name):
     """The number, or None."""
     attribute, index = _split(name)
-    if attribute not in PARTS.get(type(part), ()):
+    if attribute not in stored(part):
         return None
     value = getattr(part, attribute)
     if index is not None:

@@ -1,12 +1,13 @@
 """From the data of a model file to a `Model`."""
 
 from ..mechanics import MassProperties, PointMass, Pose, RigidBody, System
+from ..mechanics.part import Body
 from ..problems.initial.problem import uncovered
 from .check import inspect
 from .document import Document
 from .entries import find, naming, value_of
 from .model import Model
-from .parts import ACTUATORS, FORCES, JOINTS
+from .parts import ACTUATORS, COMPOSITES, FORCES, JOINTS
 from .problem import OPTIMAL, check_kind
 from .settings import element_of, settings_of
 
@@ -20,7 +21,7 @@ def load_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
     Parameters
     ----------
     path : str or path-like
-        A TOML file; `docs/how-to/model-files.md` states the format and `schema.json` defines it.
+        A TOML file; `docs/how-to/model-files.md` states the format and `timefem schema` prints its JSON schema.
     rotation, inverse_mass : str, optional
         Replace those of all rigid bodies.
     t_end : float, optional
@@ -57,13 +58,16 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
     changes = ({} if t_end is None else {"time.span[1]": t_end}) | (changes or {})
     document = Document(path, changes)
     data, kind = document.data, check_kind(document)
-    bodies, state = {}, {}
+    bodies, state, parts = {}, {}, []
     for name, entry in data["bodies"].items():
         with naming(document, ("bodies", name), entry):
-            bodies[name] = _body(name, entry, rotation, inverse_mass)
-            state[name] = Pose(**{key: entry[key] for key in STATE if key in entry})
-            bodies[name].state(state[name])  # a point mass may leave its plane
-    parts = [*bodies.values()]
+            made = _body(name, entry, rotation, inverse_mass)
+            parts.append(made)
+            for body in made.members:
+                if isinstance(body, Body):
+                    given = {key: entry[key] for key in STATE if key in entry}
+                    bodies[body.name], state[body.name] = body, Pose(**given) if given else body.reference
+                    body.state(state[body.name])  # a point mass may leave its plane
     for table, types in (("joints", JOINTS), ("forces", FORCES), ("actuators", ACTUATORS)):
         parts += _parts(document, table, types, bodies)
     with naming(document, (), data):
@@ -81,7 +85,7 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
     model = Model(document, data.get("title", document.path), system, state, (start, end), data["time"]["n_elements"],
                   element, settings, data.get("assemble", False), kind,
                   lambda more: read_model(path, rotation, inverse_mass, changes=changes | more))
-    for part in parts:
+    for part in system.parts:
         fault = uncovered(part, model.t_span)
         if fault:
             raise document.error(model.keys(part), fault)
@@ -91,6 +95,8 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
 def _body(name, entry, rotation, inverse_mass):
     if entry["type"] == "point":
         return PointMass(entry["mass"], entry.get("dimension", 3), name)
+    if entry["type"] in COMPOSITES:
+        return COMPOSITES[entry["type"]](**{k: v for k, v in entry.items() if k != "type"}, name=name)
     options = {key: entry[key] for key in ("rotation", "inverse_mass", "size") if key in entry}
     options |= {} if rotation is None else {"rotation": rotation}
     options |= {} if inverse_mass is None else {"inverse_mass": inverse_mass}

@@ -5,9 +5,9 @@ import json
 import os
 import re
 from functools import cache, cached_property
-from importlib import resources
 
 from ..errors import InputError
+from .schema import schema
 
 try:
     import tomllib
@@ -105,12 +105,6 @@ class Document:
             told = [(rank, self.line(keys) or 0, keys, message) for rank, keys, message in told]
             _, _, keys, message = min(told, key=lambda entry: entry[:2])
             raise self.error(keys, message)
-
-
-@cache
-def schema():
-    """The JSON schema of model files."""
-    return json.loads(resources.files(__package__).joinpath("schema.json").read_text())
 
 
 @cache

@@ -4,11 +4,8 @@ import re
 from contextlib import contextmanager
 
 from ..errors import InputError
-from ..mechanics import Polynomial, Ramp, Sine, Spline, Step, Table, Transfer, TrianglePulse
 from .document import suggest
-
-FUNCTIONS = {"ramp": Ramp, "triangle": TrianglePulse, "step": Step, "sine": Sine, "table": Table, "transfer": Transfer,
-             "polynomial": Polynomial, "spline": Spline}
+from .parts import FUNCTIONS
 
 
 @contextmanager

@@ -7,11 +7,9 @@ from typing import Any
 from ..elements import TimeElement
 from ..errors import InputError
 from ..mechanics import System
-from ..mechanics.part import Body
 from ..sensitivity.names import derivatives, functionals_of, parameters_of
 from ..solving import continuation, solve, solve_all
 from .entries import naming
-from .parts import ACTUATORS, JOINTS
 from .problem import make_problem, plain_state, start_problem
 
 
@@ -79,10 +77,8 @@ class Model:
 
     def keys(self, part):
         """Keys of the table of a part."""
-        if isinstance(part, Body):
-            return "bodies", part.name
-        tables = (("joints", JOINTS), ("actuators", ACTUATORS))
-        return next((table for table, types in tables if type(part) in types.values()), "forces"), part.name
+        table = "bodies" if part.owner else getattr(part, "part", part).table  # one that lost constraints wraps another
+        return table, (part.owner or part).name
 
     def solve(self, **changes):
         """Solve it; `changes` are arguments of `timefem.solve` that replace those of the file.

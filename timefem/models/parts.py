@@ -1,19 +1,8 @@
-"""Joints, actuators and forces by their `type` in a model file."""
+"""Composite parts, joints, actuators, forces and functions of time by their `type` in a model file."""
 
-import re
+from ..mechanics import Polynomial, Ramp, Sine, Spline, Step, Table, Transfer, TrianglePulse
+from ..mechanics.catalogue import file_types
 
-from ..mechanics import Actuator, FixedPoint, Joint, NonlinearSpring
-from ..mechanics.describe import PARTS
-from ..mechanics.part import Body
-
-
-def file_type(cls):
-    """The `type` of a class in a file: RigidDistance is "rigid_distance"."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
-
-
-JOINTS = {file_type(cls): cls for cls in PARTS if issubclass(cls, Joint | FixedPoint) or cls.nonholonomic_names}
-ACTUATORS = {file_type(cls): cls for cls in PARTS if issubclass(cls, Actuator)}
-# a nonlinear spring holds a function, which a file cannot
-FORCES = {file_type(cls): cls for cls in PARTS
-          if file_type(cls) not in JOINTS and not issubclass(cls, Body | NonlinearSpring | Actuator)}
+JOINTS, ACTUATORS, FORCES, COMPOSITES = map(file_types, ("joints", "actuators", "forces", "composites"))
+FUNCTIONS = {"ramp": Ramp, "triangle": TrianglePulse, "step": Step, "sine": Sine, "table": Table, "transfer": Transfer,
+             "polynomial": Polynomial, "spline": Spline}

@@ -97,7 +97,7 @@ def _parameters(system, z, text):
         return [Initial(body, *_index(rest))]
     if text.partition("[")[0] == "gravity":
         return [Parameter(system, *_index(text))]
-    part, rest = _split(system, system.parts, text, text)
+    part, rest = _split(system, (*system.parts, *system.composites), text, text)
     inside = rest.partition("[")[0] in FUNCTIONS and re.fullmatch(r"\w+\[\d+\]", rest)  # value[2], no entry
     return [Parameter(part, *((rest, None) if inside else _index(rest)))]
 

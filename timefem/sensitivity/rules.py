@@ -12,7 +12,7 @@ from ..mechanics import Constraint, Gravity, NonholonomicConstraint, NonlinearSp
 from ..mechanics.bodies.generalized_body import GeneralizedBody
 from ..mechanics.bodies.point_mass import PointMass
 from ..mechanics.bodies.rigid import DirectorBody, RigidBodyBase
-from ..mechanics.describe import PARTS
+from ..mechanics.catalogue import known, stored
 from ..mechanics.functions import Constant, Formula, Ramp, Sine, Step, Table, TrianglePulse
 from ..mechanics.functions.trajectories import Polynomial, Spline, Transfer
 from ..mechanics.unknown_numbers import with_number
@@ -57,7 +57,7 @@ def derivative_of_own(part, name, index, label):
     rules = _rules(part)
     if root in rules and not leaf:
         matrix, keys = rules[root]()
-    elif root.partition("[")[0] in FUNCTIONS and hasattr(part, "_functions"):
+    elif root.partition("[")[0] in FUNCTIONS and part.functions:
         return _of_function(part, root, leaf, index, label)
     elif name in _attributes(part) and not leaf:
         matrix, keys = _by_differences(part, name, index, label)
@@ -91,7 +91,7 @@ def _rules(part):
         return {"parameters": lambda: _of_formula(part)}
     if isinstance(part, Gravity):
         return {"acceleration": lambda: (part.bodies[0].mass * np.eye(3), list(range(3)))}
-    if isinstance(part, Constraint | NonholonomicConstraint) and type(part) not in PARTS:
+    if isinstance(part, Constraint | NonholonomicConstraint) and not known(part):
         n = len(part.own_parameters)
         return {"parameters": lambda: (np.eye(n), list(range(n)))}
     if isinstance(part, NonlinearSpring):
@@ -144,11 +144,11 @@ def _of_formula(body):
 # ---- functions of time inside of loads and prescribed motions, whose numbers come last
 
 def _function_names(part):
-    if not hasattr(part, "_functions"):
+    if not part.functions:
         return []
     names = []
     for name, where in FUNCTIONS.items():
-        for i, function in enumerate(part._functions[where] if hasattr(part, name) else ()):
+        for i, function in enumerate(part.functions[where] if hasattr(part, name) else ()):
             root = f"{name}[{i}]" if where.stop - where.start > 1 else name
             leaves = LEAVES.get(type(function), ())
             names += [root] if isinstance(function, Constant) else [f"{root}.{leaf}" for leaf in leaves]
@@ -157,7 +157,7 @@ def _function_names(part):
 
 def _of_function(part, root, leaf, index, label):
     name, _, number = root.partition("[")
-    functions = part._functions[FUNCTIONS[name]] if hasattr(part, name) else ()
+    functions = part.functions[FUNCTIONS[name]] if hasattr(part, name) else ()
     several = len(functions) > 1
     chosen = [int(number[:-1])] if number[:-1].isdigit() else list(range(len(functions)))
     if several and not number and index is not None and not leaf:
@@ -165,8 +165,8 @@ def _of_function(part, root, leaf, index, label):
     if any(i not in range(len(functions)) for i in chosen) or not chosen:
         raise InputError(f"{label} has no parameter {root!r}; it has {_known(part)}")
     first = FUNCTIONS[name].start
-    stops = len(part.own_parameters) - sum(len(f.parameters) for f in part._functions) + np.cumsum(
-        [0, *(len(f.parameters) for f in part._functions)])
+    stops = len(part.own_parameters) - sum(len(f.parameters) for f in part.functions) + np.cumsum(
+        [0, *(len(f.parameters) for f in part.functions)])
     matrices, names = [], []
     for i in chosen:
         function, start = functions[i], int(stops[first + i])
@@ -214,7 +214,7 @@ def _attributes(part):
     """Numeric attributes that the constructor takes."""
     skip = {"name", "size", "frame", "dimension", "invariant", "inverse_mass", "value", "time", "position", "angle",
             "potential", "inertia", "mass"}
-    return [a for a in PARTS.get(type(part), ()) if a not in skip and _numeric(getattr(part, a))]
+    return [a for a in stored(part) if a not in skip and _numeric(getattr(part, a))]
 
 
 def _numeric(value):

@@ -44,11 +44,10 @@ class Constants:
     shared: int = 0
 
     def __call__(self, system):
-        parts, shared = {}, tuple(range(self.shared))
-        for part in system.parts:
-            seen = range(self.n) if isinstance(part, Carrier) else (*shared, *part.seen_constants)
-            parts.setdefault(part.kind, []).append(np.array(seen, dtype=int))
-        return Components(self.n, [np.array(parts[g.part.kind]) for g in system.groups])
+        shared = tuple(range(self.shared))
+        places = [[range(self.n) if isinstance(part, Carrier) else (*shared, *part.seen_constants)
+                   for part in group.members] for group in system.groups]
+        return Components(self.n, [np.array(place, dtype=int) for place in places])
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,11 @@ class NumberPlaces:
         stops = np.cumsum([len(c) for c in own]).tolist()
         self.size, self.values = stops[-1], np.concatenate(own)
         self.start = {part: stop - len(c) for part, stop, c in zip(system.parts, stops, own, strict=True)}
-        members = {}
-        for part in system.parts:
-            sources = dict.fromkeys((part, *part.bodies))  # a body is its own body
-            members.setdefault(part.kind, []).append(np.concatenate(
-                [np.arange(self.start[p], self.start[p] + len(p.own_parameters)) for p in sources]))
-        self.groups = [np.array(members[g.part.kind]) for g in system.groups]
+        self.groups = [np.array([self._seen(part) for part in group.members]) for group in system.groups]
+
+    def _seen(self, part):
+        sources = dict.fromkeys((part, *part.bodies))  # a body is its own body
+        return np.concatenate([np.arange(self.start[p], self.start[p] + len(p.own_parameters)) for p in sources])
 
 
 class Numbers:

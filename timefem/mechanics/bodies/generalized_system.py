@@ -100,6 +100,7 @@ def canonical_states(system, state, t):
     InputError
         As `GeneralizedBody.state`; when a `GeneralizedBody` is left out, for it has no reference position.
     """
+    state = system.spread(state)
     generalized = [body for body in system.bodies if isinstance(body, GeneralizedBody)]
     if isinstance(state, Coordinates | CanonicalState) and len(system.bodies) == 1:
         state = {system.bodies[0]: state}

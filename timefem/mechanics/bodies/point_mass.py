@@ -3,8 +3,8 @@
 import casadi as ca
 import numpy as np
 
-from ... import validate
 from ...errors import InputError
+from ..declared import Integer, Real
 from ..part import Body
 
 
@@ -13,28 +13,18 @@ class PointMass(Body):
 
     Output (positions, velocities, momenta) always has three components; those beyond `dimension` are zero.
 
-    Parameters
-    ----------
-    mass : float
-        Mass [kg].
-    dimension : {1, 2, 3}
-        Moves along x, in the plane (x, y), or in space.
-    name : str, optional
-        Used in messages and files.
-
     Raises
     ------
     InputError
         For a mass that is not positive, or another dimension.
     """
 
-    def __init__(self, mass, dimension=3, name=None):
-        self.mass = validate.real("mass", mass, positive=True)
-        self.dimension = validate.integer("dimension", dimension, minimum=1)
-        if self.dimension > 3:
-            raise InputError(f"dimension must be 1, 2 or 3, not {dimension}")
-        self.own_parameters = np.array([1 / self.mass])
-        self.name = name
+    mass = Real("mass", "kg", above=0)
+    dimension = Integer("moves along x, in the plane (x, y), or in space", 3, least=1, most=3)
+    has_position = True
+
+    def numbers(self):
+        return {"inverse mass": 1 / self.mass}
 
     def __repr__(self):
         name = f", name={self.name!r}" if self.name else ""

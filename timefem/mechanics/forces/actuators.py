@@ -5,16 +5,19 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
+from ..declared import Choice, Field, On, Point, Rows
 from ..formula import Same, call
 from ..part import Body, Part
 from .between import ForcePart
 
 
-class Actuator(ForcePart):
+class Actuator(ForcePart, abstract=True):
     """A force or torque whose components are controls: Q = B(q) u(t).
 
     Without a problem that determines them (`InverseDynamics`, `OptimalControl`) the controls are zero.
     """
+
+    table = "actuators"
 
     @property
     def controls(self):
@@ -22,64 +25,37 @@ class Actuator(ForcePart):
 
 
 class ControlForce(Actuator):
-    """Force at a point of a body, with components u along given directions [N].
+    """Force at a point of a body, with components u along given directions [N]."""
 
-    Parameters
-    ----------
-    body : RigidBody or PointMass
-    directions : array_like, shape (n, 3)
-        Of unit length or not, in the axes `frame`; the three axes unless given.
-    point : array_like, shape (3,)
-        Where it acts, in body axes from the centre of mass [m].
-    frame : {"space", "body"}
-    name : str, optional
-    """
-
-    def __init__(self, body, directions=((1, 0, 0), (0, 1, 0), (0, 0, 1)), point=(0.0, 0.0, 0.0), frame="space",
-                 name=None):
-        super().__init__((body,), name)
-        self.directions = validate.array(f"{self._title}: directions", directions, (None, 3))
-        self.point = self._vector("point", point)
-        self.frame = validate.choice(f"{self._title}: frame", frame, ("space", "body"))
-        self.n_controls = len(self.directions)
-        self.own_parameters = np.concatenate([self.point, self.directions.ravel()])
+    body = On()
+    directions = Rows("of unit length or not, in the axes `frame`; the three axes unless given",
+                      default=((1, 0, 0), (0, 1, 0), (0, 0, 1)))
+    point = Point("where it acts, in body axes from the centre of mass", (0.0, 0.0, 0.0))
+    frame = Choice("axes of the directions", ("space", "body"), "space")
 
     @property
-    def _form(self):
-        return self.n_controls, self.frame
+    def n_controls(self):
+        return len(self.directions)
 
     def control_force(self, s, u):
-        position, rotation = self.bodies[0].frame(s.q[0])
-        vector = ca.reshape(s.own[3:], 3, self.n_controls) @ u
-        place = position + rotation @ s.own[:3]
+        (position, rotation), c = self.bodies[0].frame(s.q[0]), self.named(s.own)
+        vector = ca.reshape(c.directions, 3, self.n_controls) @ u
+        place = position + rotation @ c.point
         return ca.jtimes(place, s.q[0], vector if self.frame == "space" else rotation @ vector, True)
 
 
 class ControlTorque(Actuator):
-    """Torque on a body, with components u about given axes [N m]; the opposite torque acts on `reaction`.
+    """Torque on a body, with components u about given axes [N m]; the opposite torque acts on `reaction`."""
 
-    Parameters
-    ----------
-    body : RigidBody
-    axes : array_like, shape (n, 3)
-        In the axes `frame`; the three axes unless given.
-    frame : {"body", "space"}
-        Axes of `body`, or of space.
-    reaction : RigidBody, optional
-        None is the ground.
-    name : str, optional
-    """
-
-    def __init__(self, body, axes=((1, 0, 0), (0, 1, 0), (0, 0, 1)), frame="body", reaction=None, name=None):
-        super().__init__((body, reaction), name, rotation=True)
-        self.axes = validate.array(f"{self._title}: axes", axes, (None, 3))
-        self.frame = validate.choice(f"{self._title}: frame", frame, ("space", "body"))
-        self.n_controls = len(self.axes)
-        self.own_parameters = self.axes.ravel().copy()
+    body = On(rotating=True)
+    axes = Rows("in the axes `frame`; the three axes unless given", default=((1, 0, 0), (0, 1, 0), (0, 0, 1)))
+    frame = Choice("axes of `body`, or of space", ("body", "space"), "body")
+    reaction = On("which takes the opposite torque", rotating=True, ground=True, key="reaction")
+    needs_rotation = True
 
     @property
-    def _form(self):
-        return self.n_controls, self.frame
+    def n_controls(self):
+        return len(self.axes)
 
     def control_force(self, s, u):
         torque = ca.reshape(s.own, 3, self.n_controls) @ u
@@ -89,33 +65,59 @@ class ControlTorque(Actuator):
         return ca.vertcat(*(k * b.angular_velocity_map(q).T @ torque for k, b, q in zip(sign, self.bodies, s.q)))
 
 
+class InputMatrix(Field):
+    """A matrix with a row for each coordinate of the body, or a formula for it."""
+
+    kind_of_value = "array_like, shape (n_q, n), or callable"
+
+    def checked(self, part, value):
+        if callable(value):
+            return value
+        return validate.array(part._argument(self.name), value, (part.bodies[0].n_q, None))
+
+    def numbers(self, value):
+        return np.zeros(0) if callable(value) else value.ravel(order="F")
+
+    def form(self, value):
+        return Same(value) if callable(value) else value.shape[1]
+
+    def schema(self):
+        row = {"description": "a list of numbers", "type": "array", "items": {"$ref": "#/$defs/number"}, "minItems": 1}
+        return {"description": "one row of numbers for each coordinate of the body", "type": "array", "items": row,
+                "minItems": 1}
+
+
+class Columns(Field):
+    """How many columns a formula has."""
+
+    in_files, kind_of_value, argument = False, "int", "n_controls"
+
+    def __init__(self, help):
+        super().__init__(help, default=None, optional=True)
+
+    def form(self, value):
+        return value
+
+
 class GeneralizedControl(Actuator):
-    """Generalized force Q = B(q) u of a `GeneralizedBody` (or any body), by a constant matrix or a formula.
+    """Generalized force Q = B(q) u of a `GeneralizedBody` (or any body), by a constant matrix or a formula."""
 
-    Parameters
-    ----------
-    body : Body
-    matrix : array_like, shape (n_q, n), or callable
-        B, or `B(q)` in CasADi symbols.
-    n_controls : int, optional
-        n, when B is a formula.
-    name : str, optional
-    """
+    body = On()
+    matrix = InputMatrix("B, or `B(q)` in CasADi symbols")
+    columns = Columns("n, when B is a formula")
 
-    def __init__(self, body, matrix, n_controls=None, name=None):
-        if not isinstance(body, Body):
-            raise InputError(f"GeneralizedControl: body must be a body, not {body!r}")
-        self.bodies, self.name = (body,), name
-        self.matrix = matrix if callable(matrix) else validate.array(f"{self._title}: matrix", matrix, (body.n_q, None))
-        if callable(matrix):
-            self.n_controls = validate.integer(f"{self._title}: n_controls", n_controls, minimum=1)
-        else:
-            self.n_controls = self.matrix.shape[1]
-            self.own_parameters = self.matrix.ravel(order="F").copy()
+    def _checked_bodies(self, bodies):
+        if not isinstance(bodies[0], Body):
+            raise InputError(f"GeneralizedControl: body must be a body, not {bodies[0]!r}")
+        return tuple(bodies)
+
+    def _complete(self):
+        if callable(self.matrix):
+            validate.integer(self._argument("n_controls"), self.columns, minimum=1)
 
     @property
-    def _form(self):
-        return self.n_controls, Same(self.matrix) if callable(self.matrix) else None
+    def n_controls(self):
+        return self.columns if callable(self.matrix) else self.matrix.shape[1]
 
     def control_force(self, s, u):
         if callable(self.matrix):

@@ -1,68 +1,33 @@
 """What forces between two bodies, or a body and the ground, share."""
 
 import casadi as ca
-import numpy as np
 
-from ... import validate
 from ...errors import InputError
-from ..bodies import rotations
+from ..declared import On, Point
 from ..part import Body, Part
 
 
-class ForcePart(Part):
-    """Checks of bodies and numbers, and what the kinds of all forces are made of."""
+class ForcePart(Part, abstract=True):
+    """Checks of the bodies, which may or may not need an orientation."""
 
-    _to_ground = False  # whether a missing second body is the ground
+    needs_rotation = False
 
-    def __init__(self, bodies, name, rotation=False):
-        """`bodies` ends with None for the ground; with `rotation` all of them have to have one."""
-        self.name = name
+    def _checked_bodies(self, bodies):
         if len(bodies) == 2 and bodies[1] is None:
             bodies = bodies[:1]
-        need = "angular_velocity_map" if rotation else "frame"
         for body in bodies:
-            if not (isinstance(body, Body) and hasattr(body, need)):
-                what = "a rigid body" if rotation else "a body"
+            if not (isinstance(body, Body) and (body.has_orientation if self.needs_rotation else body.has_position)):
+                what = "a rigid body" if self.needs_rotation else "a body"
                 raise InputError(f"{self._title} must act on {what}, not on {body!r}"
                                  f"{'; the ground is body_b=None' if body is None else ''}")
         if len(bodies) == 2 and bodies[0] is bodies[1]:
             raise InputError(f"{self._title} needs two different bodies, or body_b=None for the ground")
-        self.bodies = tuple(bodies)
+        return tuple(bodies)
 
     def __repr__(self):
-        ground = " and ground" * (self._to_ground and len(self.bodies) == 1)
+        to_ground = "body_b" in self.fields
+        ground = " and ground" * (to_ground and len(self.bodies) == 1)
         return f"{self._title} on {' and '.join(map(repr, self.bodies))}{ground}"
-
-    @property
-    def kind(self):
-        return (type(self), *self._form, *(body.kind for body in self.bodies))
-
-    @property
-    def _form(self):
-        """What tells formulas of one class apart, hashable."""
-        return ()
-
-    def _real(self, name, value, zero=True):
-        """A number that is not negative, or not zero either."""
-        value = validate.real(f"{self._title}: {name}", value, positive=not zero)
-        if value < 0:
-            raise InputError(f"{self._title}: {name} must not be negative, but is {value:g}")
-        return value
-
-    def _vector(self, name, value):
-        return validate.array(f"{self._title}: {name}", value, (3,))
-
-    def _axis(self, axis):
-        """The vector as given, and of unit length."""
-        return validate.direction(f"{self._title}: axis", axis)
-
-    def _orientation(self, reference):
-        """The orientation as given, and its rotation matrix."""
-        try:
-            quaternion = rotations.as_quaternion(reference)
-        except InputError as error:
-            raise InputError(f"{self._title}: reference: {error}") from None
-        return np.array(reference, float), rotations.matrix_from_quaternion(quaternion)
 
     def _place(self, s, i, x):
         """Place in space of the point `x` in the axes of body `i`; beyond the last body is the ground."""
@@ -72,14 +37,13 @@ class ForcePart(Part):
         return position + rotation @ x
 
 
-class PointForce(ForcePart):
+class PointForce(ForcePart, abstract=True):
     """Along the line between a point of body a and a point of body b or of the ground: the first six parameters."""
 
-    _to_ground = True
-
-    def __init__(self, body_a, body_b, point_a, point_b, name):
-        super().__init__((body_a, body_b), name)
-        self.point_a, self.point_b = self._vector("point_a", point_a), self._vector("point_b", point_b)
+    body_a = On()
+    body_b = On(ground=True)
+    point_a = Point("in body axes, from the centre of mass", (0, 0, 0), of=0)
+    point_b = Point("in body axes, from the centre of mass; of the ground in space", (0, 0, 0), of=1)
 
     def _square(self, s):
         """Squared distance of the points."""

@@ -1,10 +1,7 @@
 """A point of a body held fast in space."""
 
-import numpy as np
-
-from ... import validate
 from ...errors import InputError
-from ..bodies.rigid import RigidBodyBase
+from ..declared import On, Vector
 from ..part import Part
 
 
@@ -12,29 +9,18 @@ class FixedPoint(Part):
     """A point of a body held at a fixed point in space (spherical joint to ground), May & Betsch (67).
 
     Its configuration-level multiplier gamma is the force [N] that the ground exerts on the body.
-
-    Parameters
-    ----------
-    body : RigidBody
-    point : array_like, shape (3,)
-        The point in body axes, from the centre of mass [m].
-    at : array_like, shape (3,)
-        Where it is held, in space [m].
     """
 
+    body = On(rotating=True)
+    point = Vector("the point in body axes, from the centre of mass", "m")
+    at = Vector("where it is held, in space", "m", (0.0, 0.0, 0.0))
     constraint_names = ("fixed point, x", "fixed point, y", "fixed point, z")
+    table = "joints"
 
-    def __init__(self, body, point, at=(0.0, 0.0, 0.0), name=None):
-        if not isinstance(body, RigidBodyBase):
-            raise InputError(f"FixedPoint: body must be a RigidBody, not {body!r}")
-        self.bodies = (body,)
-        self.point, self.at = validate.array("point", point, (3,)), validate.array("at", at, (3,))
-        self.own_parameters = np.concatenate([self.point, self.at])
-        self.name = name
-
-    @property
-    def kind(self):
-        return ("fixed point", self.bodies[0].kind)
+    def _checked_bodies(self, bodies):
+        if not getattr(bodies[0], "has_orientation", False):
+            raise InputError(f"FixedPoint: body must be a RigidBody, not {bodies[0]!r}")
+        return tuple(bodies)
 
     def constraints(self, s):
         position, rotation = self.bodies[0].frame(s.q[0])

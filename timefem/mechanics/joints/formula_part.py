@@ -9,6 +9,8 @@ from ..part import Body, Part
 class FormulaPart(Part):
     """`n` equations of one or more bodies, by `formula(frames, t, c)` with the parameters c."""
 
+    table = "joints"
+
     def __init__(self, bodies, formula, n, parameters, name):
         self.name = name
         self.bodies = (bodies,) if isinstance(bodies, Body) else tuple(bodies) if isinstance(bodies, list | tuple) \

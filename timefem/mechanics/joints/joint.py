@@ -1,16 +1,12 @@
 """What all joints share: two frames, points and axes fixed in them, and a formula."""
 
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 
-from ... import validate
 from ...errors import InputError
-from ..bodies import rotations
-from ..bodies.point_mass import PointMass
-from ..bodies.rigid import RigidBodyBase
+from ..declared import On
 from ..part import Part
 
 
@@ -33,7 +29,7 @@ class Frame(NamedTuple):
 
     @classmethod
     def of(cls, body, q):
-        position, rotation = body.frame(q) if hasattr(body, "frame") else (None, None)
+        position, rotation = body.frame(q) if body.has_position else (None, None)
         return cls(position, rotation, q)
 
     @classmethod
@@ -49,7 +45,7 @@ class Frame(NamedTuple):
         return self.rotation @ a
 
 
-class Joint(Part):
+class Joint(Part, abstract=True):
     """Joint of body `a` with body `b`, or with the ground (`b=None`, whose frame is the origin with space axes).
 
     Points are given from the centre of mass in the axes of their body, and in space for the ground. Every gap is
@@ -58,30 +54,32 @@ class Joint(Part):
     In quaternions their degree is up to 4, and 6 on velocity level: mG(k) then keeps them to round-off with 2k, and
     3k Gauss points; with k points, which angular momentum needs, they hold to the order of the method.
 
-    A subclass sets `constraint_names` and implements `formula`; the numbers that enter it are handed over with
-    `_set_numbers`.
+    A subclass declares its arguments, sets `constraint_names` and implements `formula`.
     """
 
+    a = On()
+    b = On(ground=True)
+    keyword_only = refuses_arms = True
+    table = "joints"
     # smallest dimension of a point mass that the joint takes; None: rigid bodies only
     point_mass_dimension = None
-    invariant = False
 
-    def __init__(self, a, b, name):
-        self.name = name
+    def __repr__(self):
+        return f"{self._title} of {' and '.join(map(repr, self.bodies))}{' and ground' * (len(self.bodies) == 1)}"
+
+    def _checked_bodies(self, bodies):
+        a, b = (*bodies, None)[:2]
         if b is a:
             raise InputError(f"{self._title}: a body cannot be joined to itself; give two bodies, or b=None for the "
                              f"ground")
         for letter, body in zip("ab", (a,) if b is None else (a, b)):
             self._check_body(letter, body)
-        self.bodies = (a,) if b is None else (a, b)
-
-    def __repr__(self):
-        return f"{self._title} of {' and '.join(map(repr, self.bodies))}{' and ground' * (len(self.bodies) == 1)}"
+        return (a,) if b is None else (a, b)
 
     def _check_body(self, letter, body):
-        if isinstance(body, RigidBodyBase):
+        if getattr(body, "has_orientation", False):
             return
-        if not isinstance(body, PointMass):
+        if not getattr(body, "has_position", False):
             raise InputError(f"{self._title}: {letter} must be a RigidBody or PointMass, not {body!r}; the ground is "
                              f"b=None")
         if self.point_mass_dimension is None:
@@ -90,48 +88,14 @@ class Joint(Part):
             raise InputError(f"{self._title}: {letter} must be a RigidBody or a PointMass with dimension="
                              f"{self.point_mass_dimension}, not {body!r}")
 
-    def _point(self, letter, value):
-        """A point in the axes of body a or b."""
-        point = validate.array(f"{self._title}: point_{letter}", value, (3,))
-        index = "ab".index(letter)
-        if index < len(self.bodies) and isinstance(self.bodies[index], PointMass) and np.any(point):
-            raise InputError(f"{self._title}: point_{letter} must be zero, because body {letter} is a point mass")
-        return point
-
-    def _direction(self, name, value):
-        """The vector as given, and its unit vector."""
-        return validate.direction(f"{self._title}: {name}", value)
-
-    def _turn(self, orientation):
-        """The orientation as given, and its rotation matrix."""
-        try:
-            matrix = rotations.matrix_from_quaternion(rotations.as_quaternion(orientation))
-        except InputError as error:
-            raise InputError(f"{self._title}: {error}") from None
-        return np.array(orientation, float), matrix
-
-    def _flag(self, name, value):
-        return validate.flag(f"{self._title}: {name}", value)
-
-    def _set_numbers(self, **numbers):
-        """Numbers of the formula, by the names under which it sees their symbols."""
-        self._sizes = {name: np.size(value) for name, value in numbers.items()}
-        self.own_parameters = np.concatenate([np.ravel(value) for value in numbers.values()])
-
-    @property
-    def kind(self):
-        return (type(self), self.invariant, *(body.kind for body in self.bodies))
-
     def formula(self, a, b, t, c):
-        """Constraints from the frames `a` and `b`, the time `t` and the numbers `c`: list of SX."""
+        """Constraints from the frames `a` and `b`, the time `t` and the `numbers` c: list of SX."""
         raise NotImplementedError
 
     def constraints(self, s):
         frames = [Frame.of(body, q) for body, q in zip(self.bodies, s.q)]
         frames += [Frame.ground()] * (2 - len(frames))
-        starts = np.cumsum([0, *self._sizes.values()]).tolist()
-        numbers = dict(zip(self._sizes, ca.vertsplit(s.own, starts)))
-        return ca.vertcat(*self.formula(*frames, s.t, SimpleNamespace(**numbers)))
+        return ca.vertcat(*self.formula(*frames, s.t, self.named(s.own)))
 
 
 def across(axis):

@@ -37,7 +37,7 @@ class MovingFrame(NamedTuple):
     def of(cls, body, q, rate):
         position, rotation, _ = Frame.of(body, q)
         velocity = None if position is None else ca.jtimes(position, q, rate)
-        turning = body.angular_velocity_map(q) @ rate if hasattr(body, "angular_velocity_map") else None
+        turning = body.angular_velocity_map(q) @ rate if body.has_orientation else None
         return cls(position, velocity, rotation, turning, q, rate)
 
     def direction(self, a):

@@ -8,40 +8,17 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
-from ..functions import as_time_function, as_vector_function
+from ..declared import Direction, Function, On, Point, VectorFunction
 from .joint import Joint, gap
 
 
 class _Prescribed(Joint):
-    """Checks the functions of time, whose numbers come last in the parameters, and tells kinds apart by their forms."""
-
-    def _set_motion(self, name, functions, **numbers):
-        for f in functions:
-            if not f.has_rate:
-                raise InputError(f"{self._title}: {name}: the rate of a {type(f).__name__} jumps, which takes an "
-                                 f"infinite force; use Ramp(..., kind='smooth') or Table(..., kind='cubic')")
-        self._functions = functions
-        self._set_numbers(**numbers, motion=np.concatenate([f.parameters for f in functions]))
-
-    def _motion(self, t, c):
-        """Values of the functions at the time `t`, list of SX."""
-        ends = np.cumsum([0, *(len(f.parameters) for f in self._functions)]).tolist()
-        numbers = ca.vertsplit(c.motion, ends)
-        return [f.motion(t, *ca.vertsplit(n)) for f, n in zip(self._functions, numbers, strict=True)]
-
-    @property
-    def kinks(self):
-        """Times [s] where the motion is not smooth, for nodes of the mesh."""
-        return tuple(sorted({t for f in self._functions for t in f.kinks}))
+    """Knows the times for which the motion is known."""
 
     @property
     def t_span(self):
         """Times [s] for which the motion is known."""
-        return max(f.t_span[0] for f in self._functions), min(f.t_span[1] for f in self._functions)
-
-    @property
-    def kind(self):
-        return (*super().kind, *(f.form for f in self._functions))
+        return max(f.t_span[0] for f in self.functions), min(f.t_span[1] for f in self.functions)
 
 
 class PrescribedPosition(_Prescribed):
@@ -49,33 +26,24 @@ class PrescribedPosition(_Prescribed):
 
     Its configuration-level multiplier is the force [N] on the body, in space axes.
 
-    Parameters
-    ----------
-    body : RigidBody or PointMass
-    position : array_like, shape (3,), or callable
-        Place in space [m]: three numbers or functions of time (see `time_functions`), or one function of the CasADi
-        symbol t [s] that returns three, for instance `lambda t: (casadi.sin(t), 0, 0)`. Each new callable is compiled.
-    point : array_like, shape (3,)
-        The point in body axes, from the centre of mass [m].
-    name : str, optional
-
     Raises
     ------
     InputError
         For wrong bodies and numbers, or a function that fails, returns something else, or is not smooth.
     """
 
+    body = On()
+    a = b = None
+    position = VectorFunction("place in space: three numbers or functions of time (see `time_functions`), or one "
+                              "function of the CasADi symbol t [s] that returns three, for instance `lambda t: "
+                              "(casadi.sin(t), 0, 0)`; each new callable is compiled", "m", prescribes=True)
+    point = Point("in body axes, from the centre of mass", (0.0, 0.0, 0.0))
+    keyword_only = ("position",)
     constraint_names = ("position, x", "position, y", "position, z")
     point_mass_dimension = 3
 
-    def __init__(self, body, position, *, point=(0.0, 0.0, 0.0), name=None):
-        super().__init__(body, None, name)
-        self.point = self._point("a", point)
-        self.position = as_vector_function(f"{self._title}: position", position)
-        self._set_motion("position", self.position, point=self.point)
-
     def formula(self, a, b, t, c):
-        return [gap(a, b, c.point, ca.vertcat(*self._motion(t, c)))]
+        return [gap(a, b, c.point, ca.vertcat(*self.values_at("position", t, c, motion=True)))]
 
 
 class PrescribedAngle(_Prescribed):
@@ -86,20 +54,6 @@ class PrescribedAngle(_Prescribed):
     (invariant) that holds for any number of turns. Its configuration-level multiplier is the driving torque on a
     about the axis [N m].
 
-    Parameters
-    ----------
-    a : RigidBody
-    b : RigidBody, optional
-        None is the ground.
-    angle : float, TimeFunction or callable
-        [rad]; a callable takes the CasADi symbol t [s], for instance `lambda t: 0.5 * t**2`, and each new one is
-        compiled.
-    axis_b : array_like, shape (3,)
-        Axis of the rotation in b (in space for the ground), of any length; its sense is that of the angle.
-    direction_a, direction_b : array_like, shape (3,)
-        Directions at right angles to the axis that coincide at angle zero, in a and b.
-    name : str, optional
-
     Raises
     ------
     InputError
@@ -107,21 +61,28 @@ class PrescribedAngle(_Prescribed):
         or is not smooth.
     """
 
+    angle = Function("a callable takes the CasADi symbol t [s], for instance `lambda t: 0.5 * t**2`, and each new one "
+                     "is compiled", "rad", prescribes=True)
+    axis_b = Direction("axis of the rotation in b (in space for the ground), of any length; its sense is that of the "
+                       "angle")
+    direction_a = Direction("at right angles to the axis, in a")
+    direction_b = Direction("at right angles to the axis, in b: coincides with direction_a at angle zero")
     constraint_names = ("angle",)
 
-    def __init__(self, a, b=None, *, angle, axis_b, direction_a, direction_b, name=None):
-        super().__init__(a, b, name)
-        self.axis_b, axis = self._direction("axis_b", axis_b)
-        self.direction_a, d = self._direction("direction_a", direction_a)
-        self.direction_b, u = self._direction("direction_b", direction_b)
+    def _complete(self):
+        numbers = super().numbers()
+        axis, u = numbers["axis_b"], numbers["direction_b"]
         if abs(axis @ u) > 1e-8:
             degrees = np.degrees(np.arccos(np.clip(axis @ u, -1, 1)))
             raise InputError(f"{self._title}: direction_b must be at right angles to axis_b, but stands at "
                              f"{degrees:.6g} degrees; take away its part along the axis")
-        self.angle = as_time_function(f"{self._title}: angle", angle)
-        self._set_motion("angle", (self.angle,), d=d, u=u, v=np.cross(axis, u))
+
+    def numbers(self):
+        given = super().numbers()
+        u = given["direction_b"]
+        return {"d": given["direction_a"], "u": u, "v": np.cross(given["axis_b"], u), "angle": given.get("angle", ())}
 
     def formula(self, a, b, t, c):
-        angle, = self._motion(t, c)
+        angle, = self.values_at("angle", t, c, motion=True)
         u, v = b.direction(c.u), b.direction(c.v)
         return [ca.dot(a.direction(c.d), ca.sin(angle) * u - ca.cos(angle) * v)]

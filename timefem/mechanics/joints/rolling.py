@@ -3,9 +3,8 @@
 import casadi as ca
 import numpy as np
 
-from ... import validate
 from ...errors import InputError
-from ..bodies.rigid import RigidBodyBase
+from ..declared import Direction, On, Real, Vector
 from ..part import Part
 from .joint import across
 from .nonholonomic import MovingFrame
@@ -14,18 +13,16 @@ from .nonholonomic import MovingFrame
 class _OnBody(Part):
     """Constraint of one rigid body."""
 
-    def __init__(self, body, name):
-        self.name = name
-        if not isinstance(body, RigidBodyBase):
-            raise InputError(f"{self._title} must act on a RigidBody, not on {body!r}")
-        self.bodies = (body,)
+    body = On(rotating=True)
+    table = "joints"
+
+    def _checked_bodies(self, bodies):
+        if not getattr(bodies[0], "has_orientation", False):
+            raise InputError(f"{self._title} must act on a RigidBody, not on {bodies[0]!r}")
+        return tuple(bodies)
 
     def __repr__(self):
         return f"{self._title} of {self.bodies[0]!r}"
-
-    @property
-    def kind(self):
-        return (type(self), self.bodies[0].kind)
 
     def _frame(self, s):
         return MovingFrame.of(self.bodies[0], s.q[0], s.velocity[0])
@@ -39,16 +36,21 @@ class _Rolling(_OnBody):
     the nonholonomic constraints are the friction [N] along the two directions of `directions`.
     """
 
+    radius = Real("of what rolls", "m", above=0)
+    normal = Direction("of the plane, in space; the body is on its side", default=(0, 0, 1))
+    point = Vector("of the plane, in space", "m", (0, 0, 0))
+    keyword_only = True
     constraint_names = ("contact",)
     nonholonomic_names = ("rolling, first direction", "rolling, second direction")
 
-    def __init__(self, body, radius, normal, point, name):
-        super().__init__(body, name)
-        self.radius = validate.real(f"{self._title}: radius", radius, positive=True)
-        self.normal, unit = validate.direction(f"{self._title}: normal", normal)
-        self.point = validate.array(f"{self._title}: point", point, (3,))
-        self.directions = across(unit)
-        self.own_parameters = np.concatenate([self.point, unit, *self.directions, [self.radius]])
+    def _complete(self):
+        self.directions = across(self.fields["normal"].numbers(self.normal))
+
+    def numbers(self):
+        given = super().numbers()
+        first = {"point": given.pop("point"), "normal": given.pop("normal"), "directions": np.ravel(self.directions),
+                 "radius": given.pop("radius")}
+        return first | given
 
     def _arm(self, s):
         """From the centre of mass to the point of contact, in space axes; and how high the centre is above it."""
@@ -67,23 +69,11 @@ class _Rolling(_OnBody):
 class RollingSphere(_Rolling):
     """A sphere, with its centre in the centre of mass, that rolls on a plane.
 
-    Parameters
-    ----------
-    body : RigidBody
-    radius : float
-        [m]
-    normal, point : array_like, shape (3,)
-        Of the plane, in space axes; the sphere is on the side of the normal.
-    name : str, optional
-
     Raises
     ------
     InputError
         For wrong bodies and numbers.
     """
-
-    def __init__(self, body, *, radius, normal=(0, 0, 1), point=(0, 0, 0), name=None):
-        super().__init__(body, radius, normal, point, name)
 
     def _arm(self, s):
         return -s.own[12] * s.own[3:6], s.own[12]
@@ -94,27 +84,13 @@ class RollingDisc(_Rolling):
 
     It must not lie flat.
 
-    Parameters
-    ----------
-    body : RigidBody
-    radius : float
-        [m]
-    axis : array_like, shape (3,)
-        Of the disc, in body axes.
-    normal, point : array_like, shape (3,)
-        Of the plane, in space axes; the disc is on the side of the normal.
-    name : str, optional
-
     Raises
     ------
     InputError
         For wrong bodies and numbers.
     """
 
-    def __init__(self, body, *, radius, axis=(0, 0, 1), normal=(0, 0, 1), point=(0, 0, 0), name=None):
-        super().__init__(body, radius, normal, point, name)
-        self.axis, unit = validate.direction(f"{self._title}: axis", axis)
-        self.own_parameters = np.concatenate([self.own_parameters, unit])
+    axis = Direction("of the disc, in body axes", default=(0, 0, 1))
 
     def _arm(self, s):
         normal, axis = s.own[3:6], self._frame(s).direction(s.own[13:])
@@ -126,28 +102,17 @@ class RollingDisc(_Rolling):
 class KnifeEdge(_OnBody):
     """A blade, skate or wheel: the velocity of a point of the body has no component along a direction of the body.
 
-    Parameters
-    ----------
-    body : RigidBody
-    point : array_like, shape (3,)
-        In body axes from the centre of mass [m].
-    across : array_like, shape (3,)
-        The direction without velocity, in body axes. The multiplier is the force along it [N].
-    name : str, optional
-
     Raises
     ------
     InputError
         For wrong bodies and numbers.
     """
 
+    point = Vector("in body axes, from the centre of mass", "m", (0, 0, 0))
+    across = Direction("the direction without velocity, in body axes; the multiplier is the force along it [N]",
+                       default=(0, 1, 0))
+    keyword_only = True
     nonholonomic_names = ("velocity across the edge",)
-
-    def __init__(self, body, *, point=(0, 0, 0), across=(0, 1, 0), name=None):
-        super().__init__(body, name)
-        self.point = validate.array(f"{self._title}: point", point, (3,))
-        self.across, unit = validate.direction(f"{self._title}: across", across)
-        self.own_parameters = np.concatenate([self.point, unit])
 
     def velocity_form(self, s):
         frame = self._frame(s)
@@ -159,28 +124,15 @@ class NonTwisting(_OnBody):
 
     Its directors are then a non-twisting (Bishop) frame of the path of d3 on the sphere.
 
-    Parameters
-    ----------
-    body : RigidBody
-    a : float
-        In [0, 1]; the constraint force acts on d1 (a = 0), on d2 (a = 1) or on both. On orthonormal directors all are
-        the same constraint.
-    name : str, optional
-
     Raises
     ------
     InputError
         For a body that is not rigid, or a outside of [0, 1].
     """
 
+    a = Real("the constraint force acts on d1 (a = 0), on d2 (a = 1) or on both; on orthonormal directors all are the "
+             "same constraint", "", 0.5, least=0, most=1)
     nonholonomic_names = ("twist about d3",)
-
-    def __init__(self, body, a=0.5, name=None):
-        super().__init__(body, name)
-        self.a = validate.real(f"{self._title}: a", a)
-        if not 0 <= self.a <= 1:
-            raise InputError(f"{self._title}: a must be between 0 and 1, not {self.a:g}")
-        self.own_parameters = np.array([self.a])
 
     def velocity_form(self, s):
         _, rotation = self.bodies[0].frame(s.q[0])

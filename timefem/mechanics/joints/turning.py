@@ -3,7 +3,7 @@
 import casadi as ca
 
 from ...errors import InputError
-from ..bodies.rigid import RigidBodyBase
+from ..declared import Direction, Flag, Orientation, Point
 from .joint import Joint, across, gap, products
 
 GAP_NAMES = {False: ("gap, x", "gap, y", "gap, z"),
@@ -11,18 +11,23 @@ GAP_NAMES = {False: ("gap, x", "gap, y", "gap, z"),
 
 
 class _PointJoint(Joint):
-    """Holds a point of a at a point of b, and possibly more.
+    """Holds a point of a at a point of b, and possibly more, by `further` constraints.
 
     `invariant=True` takes the gap in the axes of body a, d_i.(x_b - x_a), instead of space axes: then the joint
     conserves linear and angular momentum exactly (with k quadrature points), and the first three multipliers are
     components in the axes of a. The other constraints are scalar products anyway.
     """
 
-    def __init__(self, a, b, point_a, point_b, invariant, name, names=()):
-        super().__init__(a, b, name)
-        self.point_a, self.point_b = self._point("a", point_a), self._point("b", point_b)
-        self.invariant = self._flag("invariant", invariant)
-        self.constraint_names = GAP_NAMES[self.invariant] + names
+    point_a = Point("in the axes of a, from its centre of mass", of=0)
+    point_b = Point("in the axes of b, from its centre of mass; in space for the ground", of=1)
+    invariant = Flag("take the gap in the axes of body a, as scalar products d_i.(x_b - x_a), which conserves momentum "
+                     "exactly; the multiplier is the force in these axes, and body a must be a RigidBody",
+                     default=False)
+    further = ()
+
+    @property
+    def constraint_names(self):
+        return GAP_NAMES[self.invariant] + self.further
 
     def formula(self, a, b, t, c):
         return [gap(a, b, c.point_a, c.point_b, self.invariant)]
@@ -33,18 +38,6 @@ class Spherical(_PointJoint):
 
     Its configuration-level multiplier is the force [N] that b exerts on a, in space axes.
 
-    Parameters
-    ----------
-    a : RigidBody or PointMass
-    b : RigidBody or PointMass, optional
-        None is the ground.
-    point_a, point_b : array_like, shape (3,)
-        The points [m], from the centre of mass in the axes of each body; in space for the ground.
-    invariant : bool
-        Take the gap in the axes of body a, as scalar products d_i.(x_b - x_a), which conserves momentum exactly; the
-        multiplier is the force in these axes. Body a must be a RigidBody then.
-    name : str, optional
-
     Raises
     ------
     InputError
@@ -53,96 +46,52 @@ class Spherical(_PointJoint):
 
     point_mass_dimension = 3
 
-    def __init__(self, a, b=None, *, point_a, point_b, invariant=False, name=None):
-        super().__init__(a, b, point_a, point_b, invariant, name)
-        if self.invariant and not isinstance(a, RigidBodyBase):
+    def _complete(self):
+        if self.invariant and not self.bodies[0].has_orientation:
             raise InputError(f"{self._title}: invariant=True needs the axes of a; swap a and b")
-        self._set_numbers(point_a=self.point_a, point_b=self.point_b)
 
 
 class Revolute(_PointJoint):
-    """Hinge: a point and an axis of a at those of b; 5 constraints.
+    """Hinge: a point of a at a point of b, and an axis of a along one of b; 5 constraints."""
 
-    Parameters
-    ----------
-    a : RigidBody
-    b : RigidBody, optional
-        None is the ground.
-    point_a, point_b : array_like, shape (3,)
-        Points on the hinge [m], as for `Spherical`.
-    axis_a, axis_b : array_like, shape (3,)
-        The axis in each body, of any length; an axis is a line, so that its sense does not count.
-    invariant : bool
-        As for `Spherical`.
-    name : str, optional
-    """
+    axis_a = Direction("axis of the hinge in a, of any length and sense")
+    axis_b = Direction("the same axis in b; in space for the ground")
+    further = ("first tilt of the axis", "second tilt of the axis")
 
-    def __init__(self, a, b=None, *, point_a, point_b, axis_a, axis_b, invariant=False, name=None):
-        super().__init__(a, b, point_a, point_b, invariant, name, ("first tilt of the axis", "second tilt of the axis"))
-        self.axis_a, n = self._direction("axis_a", axis_a)
-        self.axis_b, m = self._direction("axis_b", axis_b)
-        u, v = across(m)
-        self._set_numbers(point_a=self.point_a, point_b=self.point_b, n=n, u=u, v=v)
+    def numbers(self):
+        given = super().numbers()
+        u, v = across(given.pop("axis_b"))
+        return {**given, "u": u, "v": v}
 
     def formula(self, a, b, t, c):
-        n = a.direction(c.n)
+        n = a.direction(c.axis_a)
         return [*super().formula(a, b, t, c), *products((n, n), (b.direction(c.u), b.direction(c.v)))]
 
 
 class Universal(_PointJoint):
-    """Cardan joint: a point of a at a point of b, and an axis of a at right angles to one of b; 4 constraints.
+    """Cardan joint: a point of a at a point of b, and an axis of a at right angles to one of b; 4 constraints."""
 
-    Parameters
-    ----------
-    a : RigidBody
-    b : RigidBody, optional
-        None is the ground.
-    point_a, point_b : array_like, shape (3,)
-        Centre of the cross [m], as for `Spherical`.
-    axis_a, axis_b : array_like, shape (3,)
-        The arms of the cross that turn in a and in b, of any length.
-    invariant : bool
-        As for `Spherical`.
-    name : str, optional
-    """
-
-    def __init__(self, a, b=None, *, point_a, point_b, axis_a, axis_b, invariant=False, name=None):
-        super().__init__(a, b, point_a, point_b, invariant, name, ("right angle of the axes",))
-        self.axis_a, n = self._direction("axis_a", axis_a)
-        self.axis_b, m = self._direction("axis_b", axis_b)
-        self._set_numbers(point_a=self.point_a, point_b=self.point_b, n=n, m=m)
+    axis_a = Direction("the arm of the cross that turns in a, of any length")
+    axis_b = Direction("the arm of the cross that turns in b, of any length")
+    further = ("right angle of the axes",)
 
     def formula(self, a, b, t, c):
-        return [*super().formula(a, b, t, c), *products([a.direction(c.n)], [b.direction(c.m)])]
-
-
-class Weld(_PointJoint):
-    """Rigid connection of a and b; 6 constraints.
-
-    Parameters
-    ----------
-    a : RigidBody
-    b : RigidBody, optional
-        None is the ground.
-    point_a, point_b : array_like, shape (3,)
-        Points that coincide [m], as for `Spherical`.
-    orientation : array_like, shape (4,) or (3, 3)
-        Orientation of a seen from b, as quaternion or matrix: R_a = R_b orientation.
-    invariant : bool
-        As for `Spherical`.
-    name : str, optional
-    """
-
-    def __init__(self, a, b=None, *, point_a, point_b, orientation=(1.0, 0.0, 0.0, 0.0), invariant=False, name=None):
-        super().__init__(a, b, point_a, point_b, invariant, name, TURN_NAMES)
-        self.orientation, turn = self._turn(orientation)
-        self._set_numbers(point_a=self.point_a, point_b=self.point_b, turn=turn.T)
-
-    def formula(self, a, b, t, c):
-        return [*super().formula(a, b, t, c), *turned(a, b, c.turn)]
+        return [*super().formula(a, b, t, c), *products([a.direction(c.axis_a)], [b.direction(c.axis_b)])]
 
 
 TURN_NAMES = ("turn about d3", "turn about d1", "turn about d2")
+
+
+class Weld(_PointJoint):
+    """Rigid connection of a and b; 6 constraints."""
+
+    orientation = Orientation("of a seen from b, as quaternion or matrix: R_a = R_b orientation",
+                              default=(1.0, 0.0, 0.0, 0.0))
+    further = TURN_NAMES
+
+    def formula(self, a, b, t, c):
+        return [*super().formula(a, b, t, c), *turned(a, b, c.orientation)]
+
 
 
 def turned(a, b, turn):

@@ -210,7 +210,7 @@ def _is_configuration(body, target, at_least=False):
 
 
 def _reference(body):
-    return np.zeros(body.n_q) if isinstance(body, GeneralizedBody) else np.array(body.state(Pose())[0], float)
+    return np.zeros(body.n_q) if isinstance(body, GeneralizedBody) else np.array(body.state(body.reference)[0], float)
 
 
 def _fill(body, q, target):

@@ -87,7 +87,7 @@ def given_states(system, state):
     values = {id(system.find(body)): value for body, value in state.items()}
     given = {}
     for body in system.bodies:
-        value = values.get(id(body), Pose())
+        value = values.get(id(body), body.reference)
         if isinstance(value, Pose):
             given[body] = value, CanonicalState(*body.state(value))
         elif not isinstance(value, CanonicalState):

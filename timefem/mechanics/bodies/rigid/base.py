@@ -7,20 +7,48 @@ import numpy as np
 
 from .... import validate
 from ....errors import InputError
+from ...declared import Field, Real, Vector
 from ...part import Body
 
 
-class RigidBodyBase(Body):
+class Inertia(Field):
+    """Principal values or a matrix; kept as the matrix."""
+
+    kind_of_value, schema_type = "array_like, shape (3,) or (3, 3)", "inertia"
+
+    def check(self, title, value):
+        return _inertia_matrix(value)
+
+
+class Lengths(Vector):
+    """Three positive lengths, which do not enter formulas."""
+
+    def __init__(self, help, unit, default, *, optional):
+        super().__init__(help, unit, default)
+        self.optional = optional
+
+    def check(self, title, value):
+        value = super().check(title, value)
+        if not np.all(value > 0):
+            raise InputError(f"{title}: the edge lengths must be positive, not {value.tolist()}")
+        return value
+
+    def numbers(self, value):
+        return np.zeros(0)
+
+    def schema(self):
+        return {"description": "three positive edge lengths [m]", "type": "array",
+                "items": {"$ref": "#/$defs/positive"}, "minItems": 3, "maxItems": 3}
+
+
+class RigidBodyBase(Body, abstract=True):
     """Common to both rotations: `q = (position of the centre of mass, rotation coordinates)`."""
 
-    def __init__(self, mass, inertia, name, size):
-        self.mass = validate.real("mass", mass, positive=True)
-        self.inertia = _inertia_matrix(inertia)
-        self.name = name
-        self.size = None if size is None else validate.array("size", size, (3,))
-        if size is not None and not np.all(self.size > 0):
-            raise InputError(f"size: the edge lengths must be positive, not {self.size.tolist()}")
-
+    mass = Real("mass", "kg", above=0)
+    inertia = Inertia("about the centre of mass in body axes: principal values, or the symmetric matrix", "kg m^2")
+    size = Lengths("edge lengths in body axes of the box that plots draw; it does not enter the motion", "m", None,
+                   optional=True)
+    has_position = has_orientation = True
     n_increments = 6
 
     def null_space(self, q):

@@ -4,6 +4,7 @@ import casadi as ca
 import numpy as np
 
 from ....errors import InputError
+from ...declared import Name
 from .. import rotations
 from .base import RigidBodyBase, turn
 
@@ -15,16 +16,20 @@ class DirectorBody(RigidBodyBase):
     n_q = 12
     constraint_names = ("length of d1", "length of d2", "length of d3", "d1.d2 = 0", "d1.d3 = 0", "d2.d3 = 0")
 
-    def __init__(self, mass, inertia, name=None, size=None):
-        super().__init__(mass, inertia, name, size)
+    name = Name()
+    size = RigidBodyBase.size
+
+    def _complete(self):
         self.euler_tensor = np.trace(self.inertia) / 2 * np.eye(3) - self.inertia
         smallest = np.linalg.eigvalsh(self.euler_tensor)[0]
         if smallest <= 1e-12 * np.trace(self.inertia):
             raise InputError("inertia gives a singular Euler tensor (a plate or rod without thickness), which the "
                              "momenta of directors cannot take; use rotation='quaternion'")
+
+    def numbers(self):
         inverse = np.linalg.inv(self.euler_tensor)
         packed = np.diag(inverse) if self._diagonal else inverse[np.triu_indices(3)]
-        self.own_parameters = np.concatenate([[1 / self.mass], packed])
+        return {"mass": 1 / self.mass, "inertia": packed}
 
     @property
     def kind(self):

@@ -3,7 +3,7 @@
 import casadi as ca
 import numpy as np
 
-from .... import validate
+from ...declared import Choice, Name
 from .. import rotations
 from .base import RigidBodyBase, turn
 
@@ -15,13 +15,15 @@ class QuaternionBody(RigidBodyBase):
     n_q = 7
     constraint_names = ("unit length of the quaternion",)
 
-    def __init__(self, mass, inertia, name=None, inverse_mass="polynomial", size=None):
-        super().__init__(mass, inertia, name, size)
-        self.inverse_mass = validate.choice("inverse_mass", inverse_mass, ("polynomial", "exact"))
+    name = Name()
+    inverse_mass = Choice("how M4^-1 is written off the unit sphere", ("polynomial", "exact"), "polynomial")
+    size = RigidBodyBase.size
+
+    def numbers(self):
         inverse = np.linalg.inv(self.inertia)
         packed = np.diag(inverse) if self._diagonal else inverse[np.triu_indices(3)]
         # J0 = tr(J)/2 only fills up the rank of the mass matrix (54)
-        self.own_parameters = np.concatenate([[1 / self.mass, 2 / np.trace(self.inertia)], packed])
+        return {"mass": [1 / self.mass, 2 / np.trace(self.inertia)], "inertia": packed}
 
     @property
     def kind(self):

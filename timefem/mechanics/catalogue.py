@@ -1,0 +1,51 @@
+"""All parts that files can name, found in the folders of bodies, joints, forces and composite parts."""
+
+import importlib
+import pkgutil
+import re
+from functools import cache
+
+from . import bodies, composites, forces, joints
+from .declared.declared import Declared
+
+FOLDERS = bodies, joints, forces, composites
+
+
+@cache
+def catalogue():
+    """Class name -> class, of every part that declares its arguments. A new file in one of the folders is enough."""
+    found = {}
+    for folder in FOLDERS:
+        for place in pkgutil.walk_packages(folder.__path__, f"{folder.__name__}."):
+            module = importlib.import_module(place.name)
+            found |= {name: cls for name, cls in vars(module).items() if isinstance(cls, type)
+                      and issubclass(cls, Declared) and cls.__module__ == place.name and cls.fields
+                      and not (cls.abstract or name.startswith("_"))}
+    return found
+
+
+def known(part):
+    """Whether files can name the class of a part. A subclass may have other formulas: only the very class will do."""
+    return catalogue().get(type(part).__name__) is type(part)
+
+
+def stored(part):
+    """Names of the attributes, without its bodies, from which a part can be made again: none of unknown classes."""
+    return tuple(name for name, field in part.fields.items() if not field.is_body) if known(part) else ()
+
+
+def file_type(cls):
+    """The `type` of a class in a model file: RigidDistance is "rigid_distance"."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+
+
+def file_types(table):
+    """The parts that one table of a model file can state: type -> class."""
+    return {file_type(cls): cls for cls in catalogue().values()
+            if cls.table == table and all(field.in_files or field.optional for field in cls.fields.values())}
+
+
+def made(cls, bodies, arguments):
+    """A part of that class from its bodies, in the order of `part.bodies`, and its other arguments by name."""
+    places = [name for name, field in cls.fields.items() if field.is_body]
+    return cls(**dict(zip(places, bodies, strict=False)), **arguments)

@@ -1,0 +1,1 @@
+"""Parts with several nodes: bodies, and what holds them together, under one name."""

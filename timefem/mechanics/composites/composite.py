@@ -1,0 +1,97 @@
+"""A part with several nodes."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from ...errors import InputError
+from ..declared.declared import Declared
+
+
+class Composite(Declared, ABC, abstract=True):
+    """A part that brings nodes (bodies) and what acts on them (elements: springs, joints, potentials) under one name.
+
+    A subclass declares its arguments, and makes its nodes and elements once. In a `System` they are parts like any
+    others, called `rope.node[3]` and `rope.element[2]`: joints, forces, outputs, controls, plots and files take nodes
+    wherever they take bodies. Elements of one kind share a kernel, so that cost grows with their number only.
+
+    Attributes
+    ----------
+    nodes : tuple of Body
+    elements : tuple of Part
+    places : ndarray, shape (n_nodes,)
+        Of the nodes along the part, from 0 to 1.
+    """
+
+    table = "composites"
+    owner = None
+
+    def _complete(self):
+        self.nodes, self.elements = tuple(self.make_nodes()), ()
+        self.elements = tuple(self.make_elements())
+        self.places = np.linspace(0, 1, len(self.nodes))
+        for what, members in (("node", self.nodes), ("element", self.elements)):
+            for i, member in enumerate(members):
+                member.owner, member.place = self, f"{what}[{i}]"
+                member.name = f"{self.name}.{member.place}" if self.name else None
+        for i, node in enumerate(self.nodes):
+            node.reference = self.reference(i)
+
+    @abstractmethod
+    def make_nodes(self):
+        """The bodies, in order."""
+
+    @abstractmethod
+    def make_elements(self):
+        """What acts on `self.nodes`: parts, any number of them."""
+
+    @abstractmethod
+    def reference(self, i):
+        """`Pose` of a node where no state is given: the undeformed shape."""
+
+    @property
+    def members(self):
+        """Nodes, then elements."""
+        return self.nodes + self.elements
+
+    def node(self, i):
+        """A node by its number, from the end when negative."""
+        return self._member("node", self.nodes, i)
+
+    def element(self, i):
+        """An element by its number, from the end when negative."""
+        return self._member("element", self.elements, i)
+
+    def at(self, s):
+        """The node at the place `s`, from 0 (the first) to 1 (the last).
+
+        Raises
+        ------
+        InputError
+            When there is no node; names the nearest place.
+        """
+        i = int(np.argmin(np.abs(self.places - s)))
+        if not abs(self.places[i] - s) <= 1e-9:
+            raise InputError(f"{self._title} has no node at {s!r}; the nearest is at {self.places[i]:.6g}, node({i})")
+        return self.nodes[i]
+
+    def states(self, given):
+        """State of each node, from a list of them or a function of the place: dict from node to state."""
+        values = [given(float(s)) for s in self.places] if callable(given) else given
+        if not isinstance(values, list | tuple) or len(values) != len(self.nodes):
+            raise InputError(f"state of {self._title} must be a list of {len(self.nodes)} states, one for each node, "
+                             f"or a function of the place from 0 to 1, not {given!r}")
+        return dict(zip(self.nodes, values, strict=True))
+
+    def numbers(self):
+        return {}  # its members have them
+
+    def _member(self, what, members, i):
+        n = len(members)
+        if isinstance(i, bool) or not isinstance(i, int | np.integer) or not -n <= i < n:
+            raise InputError(f"{self._title} has no {what} {i!r}; they are counted from 0 to {n - 1}")
+        return members[i]
+
+    def __repr__(self):
+        name = f", name={self.name!r}" if self.name else ""
+        return f"{type(self).__name__}({len(self.nodes)} nodes, {len(self.elements)} elements{name})"

@@ -1,0 +1,26 @@
+"""What the constructor of a part takes, declared once.
+
+A part declares its arguments as class attributes: `stiffness = Real("k", "N/m", None, above=0)`. From them come its
+constructor, the checks of values, what enters its formulas, saved files, model files and their schema, and the
+documentation.
+"""
+
+from .field import Field, Name, On
+from .values import (
+    Choice,
+    Code,
+    Direction,
+    Flag,
+    Function,
+    Integer,
+    Numbers,
+    Orientation,
+    Point,
+    Real,
+    Rows,
+    Vector,
+    VectorFunction,
+)
+
+__all__ = ["Choice", "Code", "Direction", "Field", "Flag", "Function", "Integer", "Name", "Numbers", "On",
+           "Orientation", "Point", "Real", "Rows", "Vector", "VectorFunction"]

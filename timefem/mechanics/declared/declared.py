@@ -1,0 +1,118 @@
+"""Base of what declares its arguments: the constructor, and what follows from the arguments."""
+
+from functools import cached_property
+from types import SimpleNamespace
+
+import casadi as ca
+import numpy as np
+
+from ...errors import InputError
+from .constructor import declared, documented, signature
+
+
+class Declared:
+    """Has a constructor by its declared arguments, `fields`. `class Joint(Part, abstract=True)` is for subclasses only.
+
+    Attributes
+    ----------
+    fields : dict
+        Name -> `Field`: bodies first, those of the base classes before its own.
+    keyword_only : bool or tuple of str
+        Whether arguments other than bodies go by name only, or which of them do not.
+    refuses_arms : bool
+        Whether a point in the axes of a point mass has to be its place.
+    """
+
+    fields = {}  # noqa: RUF012  each class has its own
+    keyword_only = refuses_arms = False
+    name = None
+
+    def __init_subclass__(cls, abstract=False, **options):
+        super().__init_subclass__(**options)
+        cls.abstract = abstract
+        cls.fields = declared(cls)
+        if "__init__" in vars(cls):
+            cls.__signature__ = None
+        elif cls.fields:
+            cls.__signature__ = signature(cls.fields, cls.keyword_only)
+            if "__doc__" in vars(cls) and not cls.__name__.startswith("_"):
+                cls.__doc__ = documented(cls.__doc__, cls.fields)
+
+    def __init__(self, *arguments, **named):
+        if not self.fields and not arguments and not named:
+            return
+        try:
+            values = self.__signature__.bind(*arguments, **named)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}: {error}") from None
+        values.apply_defaults()
+        values = values.arguments
+        self.name = values["name"]
+        bodies = [values[name] for name, field in self.fields.items() if field.is_body]
+        if bodies:
+            self.bodies = self._checked_bodies(bodies)
+        for name, field in self.fields.items():
+            if name != "name" and not field.is_body:
+                setattr(self, name, field.checked(self, values[field.argument or name]))
+        self._complete()
+        self.own_parameters = np.concatenate([np.zeros(0), *map(np.ravel, self.numbers().values())])
+
+    def _checked_bodies(self, bodies):
+        """The bodies that the constructor was given, without the ground."""
+        return tuple(bodies)
+
+    def _complete(self):
+        """What else is to be checked or made, once the declared attributes are there."""
+
+    def numbers(self):
+        """Numbers of the formulas by name: of the declared arguments, functions of time last. A part may add some."""
+        given = sorted(self.fields.items(), key=lambda item: item[1].is_function)
+        values = {name: field.numbers(getattr(self, name)) for name, field in given
+                  if not field.is_body and getattr(self, name) is not None}
+        return {name: value for name, value in values.items() if np.size(value)}
+
+    def named(self, own):
+        """Symbols of the `numbers` by name, from those of `own_parameters`."""
+        sizes = {name: np.size(value) for name, value in self.numbers().items()}
+        starts = np.cumsum([0, *sizes.values()]).tolist()
+        return SimpleNamespace(**dict(zip(sizes, ca.vertsplit(own, starts), strict=True)))
+
+    @property
+    def functions(self):
+        """The functions of time of the declared arguments, in the order of their numbers."""
+        return tuple(f for name, field in self.fields.items() if field.is_function
+                     for f in field.functions(getattr(self, name)))
+
+    def values_at(self, name, t, c, motion=False):
+        """Values at the time `t` of the functions of an argument, list of SX; `c` as from `named`."""
+        functions = self.fields[name].functions(getattr(self, name))
+        starts = np.cumsum([0, *(len(f.parameters) for f in functions)]).tolist()
+        numbers = ca.vertsplit(getattr(c, name, ca.SX(0, 1)), starts)
+        return [(f.motion if motion else f.formula)(t, *ca.vertsplit(n))
+                for f, n in zip(functions, numbers, strict=True)]
+
+    @cached_property
+    def kinks(self):
+        return tuple(sorted({t for f in self.functions for t in f.kinks}))
+
+    @property
+    def kind(self):
+        """Hashable; equal for parts that share their formulas."""
+        if not self.fields:
+            raise InputError(f"{self._title}: a part that declares no arguments states its kind")
+        return (type(self), *self._form, *(body.kind for body in self.bodies))
+
+    @property
+    def _form(self):
+        """What tells formulas of one class apart, hashable."""
+        return tuple(form for name, field in self.fields.items()
+                     if (form := field.form(getattr(self, name) if not field.is_body else None)) is not None)
+
+    @property
+    def _title(self):
+        """Class and name, with which messages start."""
+        return type(self).__name__ + (f" {self.name!r}" if self.name else "")
+
+    def _argument(self, name):
+        """An argument, as messages call it."""
+        return f"{self._title}: {name}"

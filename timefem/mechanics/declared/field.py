@@ -1,0 +1,105 @@
+"""An argument of a part, declared as a class attribute."""
+
+import numpy as np
+
+REQUIRED = object()
+
+
+class Field:
+    """An argument of the constructor, and the attribute of that name.
+
+    Parameters
+    ----------
+    help : str
+        What it is.
+    unit : str
+        SI unit, "" for none.
+    default : object
+        Without one the argument is needed. None: it follows one with a default, and is needed all the same, unless
+        `optional`.
+    optional : bool
+        None is a value.
+    """
+
+    is_body = is_function = False
+    in_files = True  # whether a file can state it
+    kind_of_value = "object"  # for the documentation
+    argument = None  # its name in the constructor, if other than that of the attribute
+    schema_type = None  # name of a definition in the schema of model files
+
+    def __init__(self, help="", unit="", default=REQUIRED, *, optional=False):
+        self.help, self.unit, self.default, self.optional = help, unit, default, optional
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, part, owner):
+        if part is None:
+            return self
+        raise AttributeError(f"{owner.__name__} has no {self.name} yet")
+
+    @property
+    def required(self):
+        """Whether a file has to state it."""
+        return self.default is REQUIRED or (self.default is None and not self.optional)
+
+    def checked(self, part, value):
+        """The value as the part keeps it; InputError when it cannot be."""
+        if value is None and self.optional:
+            return None
+        return self.check(part._argument(self.argument or self.name), value)
+
+    def check(self, title, value):
+        return value
+
+    def numbers(self, value):
+        """What enters the formulas, ndarray."""
+        return np.zeros(0)
+
+    def form(self, value):
+        """What tells formulas apart, hashable."""
+        return None
+
+    def schema(self):
+        """JSON schema of the value in a model file."""
+        return {"$ref": f"#/$defs/{self.schema_type}"}
+
+
+class On(Field):
+    """A body that the part acts on.
+
+    Parameters
+    ----------
+    rotating : bool
+        It needs an orientation.
+    ground : bool
+        It may be left out, for the ground.
+    key : str, optional
+        Of its own in model files; else it is in `body`, or in the list `bodies`.
+    """
+
+    is_body = True
+    schema_type = "body"
+
+    def __init__(self, help="", *, rotating=False, ground=False, key=None):
+        super().__init__(help, default=None if ground else REQUIRED, optional=ground)
+        self.rotating, self.ground, self.key = rotating, ground, key
+
+    @property
+    def kind_of_value(self):
+        return "RigidBody" if self.rotating else "Body"
+
+    def __get__(self, part, owner):
+        if part is None:
+            return self
+        place = [f.name for f in part.fields.values() if f.is_body].index(self.name)
+        return part.bodies[place] if place < len(part.bodies) else None
+
+
+class Name(Field):
+    """The name of the part; last in the constructor unless it is declared elsewhere."""
+
+    kind_of_value = "str"
+
+    def __init__(self):
+        super().__init__("Used in messages and files.", default=None, optional=True)

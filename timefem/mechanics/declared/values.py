@@ -1,0 +1,253 @@
+"""Arguments by what they hold: numbers, vectors, choices, functions of time."""
+
+import numpy as np
+
+from ... import validate
+from ...errors import InputError
+from ..bodies.rotations import as_quaternion, matrix_from_quaternion
+from ..formula import Same
+from ..functions import as_time_function, as_vector_function
+from .field import REQUIRED, Field
+
+
+class Real(Field):
+    """A number within limits: `above` and `least` from below, `most` from above; `remedy` where it is too small."""
+
+    kind_of_value = "float"
+
+    def __init__(self, help="", unit="", default=REQUIRED, *, above=None, least=None, most=None,
+                 remedy=None):
+        super().__init__(help, unit, default)
+        self.above, self.least, self.most, self.remedy = above, least, most, remedy
+
+    def check(self, title, value):
+        value = validate.real(title, value)
+        if self.above is not None and value <= self.above:
+            bound = "positive" if self.above == 0 else f"above {self.above:g}"
+            raise InputError(f"{title} must be {bound}, not {value:g}" + f"; {self.remedy}" * bool(self.remedy))
+        low, high = self.least, self.most
+        if low is not None and high is not None and not low <= value <= high:
+            raise InputError(f"{title} must be between {low:g} and {high:g}, not {value:g}")
+        if low is not None and value < low:
+            raise InputError(f"{title} must not be negative, but is {value:g}" if low == 0 else
+                             f"{title} must be at least {low:g}, not {value:g}")
+        return value
+
+    def numbers(self, value):
+        return np.array([value])
+
+    def schema(self):
+        known = {(0, None, None): "positive", (None, 0, None): "not_negative", (None, None, None): "number"}
+        limits = self.above, self.least, self.most
+        if limits in known:
+            return {"$ref": f"#/$defs/{known[limits]}"}
+        return {"description": f"a number from {self.least:g} to {self.most:g}", "type": "number",
+                "minimum": self.least, "maximum": self.most}
+
+
+class Integer(Field):
+    """An integer from `least` to `most`, which shapes the formulas."""
+
+    kind_of_value = "int"
+
+    def __init__(self, help="", default=REQUIRED, *, least, most):
+        super().__init__(help, default=default)
+        self.least, self.most = least, most
+
+    def check(self, title, value):
+        value = validate.integer(title, value, minimum=self.least)
+        if value > self.most:
+            raise InputError(f"{title} must be {self.described}, not {value}")
+        return value
+
+    @property
+    def described(self):
+        few = range(self.least, self.most + 1)
+        return f"{', '.join(map(str, few[:-1]))} or {few[-1]}" if len(few) < 5 else f"{self.least} to {self.most}"
+
+    def form(self, value):
+        return value
+
+    def schema(self):
+        return {"description": self.described if self.most - self.least < 4 else f"an integer from {self.described}",
+                "type": "integer", "minimum": self.least, "maximum": self.most}
+
+
+class Flag(Field):
+    """True or False, which shapes the formulas."""
+
+    kind_of_value, schema_type = "bool", "flag"
+
+    def check(self, title, value):
+        return validate.flag(title, value)
+
+    def form(self, value):
+        return value
+
+
+class Choice(Field):
+    """One of some words, which shapes the formulas."""
+
+    def __init__(self, help, choices, default=REQUIRED):
+        super().__init__(help, default=default)
+        self.choices = choices
+
+    @property
+    def kind_of_value(self):
+        return "{" + ", ".join(f'"{c}"' for c in self.choices) + "}"
+
+    def check(self, title, value):
+        return validate.choice(title, value, self.choices)
+
+    def form(self, value):
+        return value
+
+    def schema(self):
+        return {"enum": list(self.choices)}
+
+
+class Vector(Field):
+    """Three numbers."""
+
+    kind_of_value, schema_type = "array_like, shape (3,)", "vector"
+
+    def check(self, title, value):
+        return validate.array(title, value, (3,))
+
+    def numbers(self, value):
+        return value
+
+
+class Point(Vector):
+    """A point in the axes of the body `of` (its number) from the centre of mass; in space where that is the ground."""
+
+    def __init__(self, help="", default=REQUIRED, *, of=0):
+        super().__init__(help, "m", default)
+        self.of = of
+
+    def checked(self, part, value):
+        value = super().checked(part, value)
+        if self.of < len(part.bodies) and not part.bodies[self.of].has_orientation and part.refuses_arms and \
+                np.any(value):
+            raise InputError(f"{part._argument(self.name)} must be zero, because body {'ab'[self.of]} is a point mass")
+        return value
+
+
+class Direction(Vector):
+    """A vector of any length but zero; its unit vector enters the formulas."""
+
+    def check(self, title, value):
+        return validate.direction(title, value)[0]
+
+    def numbers(self, value):
+        return validate.direction("direction", value)[1]
+
+
+class Orientation(Field):
+    """A unit quaternion or rotation matrix; its matrix enters the formulas, column by column."""
+
+    kind_of_value, schema_type = "array_like, shape (4,) or (3, 3)", "orientation"
+
+    def checked(self, part, value):
+        try:
+            as_quaternion(value)
+        except InputError as error:
+            shown = str(error).replace("orientation", self.name)
+            raise InputError(f"{part._title}: {shown}") from None
+        return np.array(value, float)
+
+    def numbers(self, value):
+        return matrix_from_quaternion(as_quaternion(value)).ravel(order="F")
+
+
+class Numbers(Field):
+    """Any number of numbers."""
+
+    kind_of_value = "array_like, shape (n,)"
+
+    def __init__(self, help="", default=REQUIRED, *, argument=None):
+        super().__init__(help, default=default)
+        self.argument = argument
+
+    def check(self, title, value):
+        return validate.array(title, value, (None,))
+
+    def numbers(self, value):
+        return value
+
+    def form(self, value):
+        return len(value)
+
+    def schema(self):
+        return {"description": "a list of numbers", "type": "array", "items": {"$ref": "#/$defs/number"}}
+
+
+class Rows(Field):
+    """A matrix with three columns, one vector in each row; as many rows as wanted."""
+
+    kind_of_value = "array_like, shape (n, 3)"
+
+    def check(self, title, value):
+        return validate.array(title, value, (None, 3))
+
+    def numbers(self, value):
+        return value.ravel()
+
+    def form(self, value):
+        return len(value)
+
+    def schema(self):
+        return {"description": "a list of at least one vector of three numbers", "type": "array",
+                "items": {"$ref": "#/$defs/vector"}, "minItems": 1}
+
+
+class Function(Field):
+    """A number, or a function of time; `prescribes` a motion, so that its rate must not jump."""
+
+    is_function, kind_of_value, schema_type = True, "float, TimeFunction or callable", "function"
+
+    def __init__(self, help="", unit="", default=REQUIRED, *, prescribes=False):
+        super().__init__(help, unit, default)
+        self.prescribes = prescribes
+
+    def check(self, title, value):
+        value = self._made(title, value)
+        for f in self.functions(value) if self.prescribes else ():
+            if not f.has_rate:
+                raise InputError(f"{title}: the rate of a {type(f).__name__} jumps, which takes an infinite force; "
+                                 f"use Ramp(..., kind='smooth') or Table(..., kind='cubic')")
+        return value
+
+    def _made(self, title, value):
+        return as_time_function(title, value)
+
+    def functions(self, value):
+        """The functions of time of a value, as a tuple."""
+        return (value,)
+
+    def numbers(self, value):
+        return np.concatenate([f.parameters for f in self.functions(value)])
+
+    def form(self, value):
+        return tuple(f.form for f in self.functions(value))
+
+
+class VectorFunction(Function):
+    """Three numbers or functions of time, or one function that returns three values."""
+
+    kind_of_value, schema_type = "array_like, shape (3,), or callable", "vector_function"
+
+    def _made(self, title, value):
+        return as_vector_function(title, value)
+
+    def functions(self, value):
+        return value
+
+
+class Code(Field):
+    """A function in CasADi symbols, which no file can hold."""
+
+    in_files, kind_of_value = False, "callable"
+
+    def form(self, value):
+        return Same(value)

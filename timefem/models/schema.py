@@ -1,0 +1,142 @@
+"""The JSON schema of model files: made from what parts, bodies and functions of time declare."""
+
+import json
+from dataclasses import MISSING, fields
+from functools import cache
+from inspect import signature
+
+from ..mechanics import MassProperties
+from ..mechanics.bodies.point_mass import PointMass
+from ..mechanics.bodies.rigid import QuaternionBody
+from ..mechanics.catalogue import file_types
+from .parts import FUNCTIONS
+from .schema_tables import OPTIMAL_KEYS, OUTPUTS, TABLES
+from .schema_values import VALUES, numbers, record, ref
+
+SOLIDS = ("cuboid", "cylinder", "cone", "sphere")
+NOUNS = {"bodies": "a body", "joints": "a joint", "forces": "a force", "actuators": "an actuator",
+         "outputs": "an output"}
+STATE = {"position": ref("vector"), "velocity": ref("vector"), "orientation": ref("orientation"),
+         "angular_velocity": ref("vector"), "frame": ref("space_or_body")}
+# What the annotations of functions of time do not say.
+LISTS = {("polynomial", "coefficients"): numbers("a list of 1 to 40 numbers", 1, 40)}
+DEGREES = {("spline", "degree"): {"description": "an odd integer from 1 to 15", "enum": list(range(1, 16, 2))},
+           ("transfer", "smoothness"): {"description": "an integer from 1 to 12", "type": "integer", "minimum": 1,
+                                        "maximum": 12}}
+WORDS = {("ramp", "kind"): ("linear", "smooth"), ("table", "kind"): ("linear", "cubic"),
+         ("spline", "ends"): ("not-a-knot", "rest")}
+
+
+@cache
+def schema():
+    """The JSON schema of model files, as plain data."""
+    types = {table: file_types(table) for table in ("joints", "forces", "actuators")}
+    stated = {name: part_schema(cls) for known in types.values() for name, cls in known.items()}
+    bodies = {"rigid": rigid(), "point": point()} | {name: body_schema(cls)
+                                                     for name, cls in file_types("composites").items()}
+    outputs = {f"output_{name}": entry for name, entry in OUTPUTS.items()}
+    tables = {table: kinds(table, dict.fromkeys(known)) for table, known in types.items()}
+    tables["bodies"] = {**kinds("bodies", dict.fromkeys(bodies)), "description": "a table of bodies, at least one",
+                        "minProperties": 1}
+    tables["outputs"] = kinds("outputs", {name: f"output_{name}" for name in OUTPUTS})
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "timefem model file",
+            "description": "a model", "type": "object", "properties": TABLES | tables, "required": ["time", "bodies"],
+            "additionalProperties": False,
+            "$defs": VALUES | {"function": functions()} | bodies | stated | outputs}
+
+
+def text():
+    """The schema as JSON, for editors."""
+    return json.dumps(schema(), indent=1) + "\n"
+
+
+def kinds(table, types):
+    """A table of entries that have a `type`: type -> definition, None for one of that name."""
+    rules = [{"if": {"properties": {"type": {"const": name}}, "required": ["type"]}, "then": ref(definition or name)}
+             for name, definition in types.items()]
+    return {"description": f"a table of {table}", "type": "object",
+            "propertyNames": {"description": "a name of at least one character", "minLength": 1},
+            "additionalProperties": {"description": f"a table that states {NOUNS[table]}", "type": "object",
+                                     "properties": {"type": {"enum": list(types)}}, "required": ["type"],
+                                     "allOf": rules}}
+
+
+def part_schema(cls):
+    """Schema of a joint, force or actuator, from its declared arguments."""
+    properties, needed = {"type": True}, []
+    bodies = [field for field in cls.fields.values() if field.is_body and not field.key]
+    key = "bodies" if len(bodies) > 1 else "body"
+    properties[key] = ref(key)
+    needed.append(key)
+    for name, field in cls.fields.items():
+        if name == "name" or not field.in_files or (field.is_body and not field.key):
+            continue
+        properties[field.key if field.is_body else name] = described(field)
+        needed += [name] * field.required
+    if cls.table == "actuators":
+        properties |= OPTIMAL_KEYS
+    return record(first_sentence(cls), properties, needed)
+
+
+def body_schema(cls):
+    """Schema of a composite part, which stands among the bodies."""
+    own = {name: field for name, field in cls.fields.items() if name != "name" and field.in_files}
+    return record(first_sentence(cls), {"type": True, **{name: described(field) for name, field in own.items()}},
+                  [name for name, field in own.items() if field.required])
+
+
+def described(field):
+    """Schema of an argument; where its type alone is named, its help goes with it for editors."""
+    own = field.schema()
+    said = field.help + f" [{field.unit}]" * bool(field.unit)
+    return {**own, "title": said} if said else own
+
+
+def first_sentence(cls):
+    """What a class is, in a line."""
+    return cls.__doc__.split("\n\n")[0].replace("\n", " ").rstrip(".")
+
+
+def rigid():
+    """A rigid body, by mass and inertia or by one of the solids, and its state at the start."""
+    own = {name: described(field) for name, field in QuaternionBody.fields.items() if name != "name"}
+    solids = {name: solid(name) for name in SOLIDS}
+    ways = [("mass", "inertia"), *((name,) for name in SOLIDS)]
+    one = [{"required": list(way), "not": {"anyOf": [{"required": [key]} for other in ways if other != way
+                                                     for key in other]}} for way in ways]
+    entry = record("a rigid body", {"type": True, **own, **solids, "rotation": {"enum": ["quaternion", "directors"]},
+                                    **STATE}, [])
+    said = f"a body with mass and inertia, or with one of {', '.join(SOLIDS)}"
+    return {**entry, "allOf": [{"description": said, "oneOf": one}]}
+
+
+def solid(name):
+    """A solid of `MassProperties`: all its arguments are positive numbers."""
+    make = getattr(MassProperties, name)
+    arguments = list(signature(make).parameters)
+    return record(make.__doc__.split("\n")[0].rstrip("."), dict.fromkeys(arguments, ref("positive")), arguments)
+
+
+def point():
+    own = {name: described(field) for name, field in PointMass.fields.items() if name != "name"}
+    return record("a point mass", {"type": True, **own, **{k: STATE[k] for k in ("position", "velocity")}}, ["mass"])
+
+
+def functions():
+    """A number or a function of time, by the dataclasses of these."""
+    known = ", ".join(FUNCTIONS)
+    one = {"description": f"one function of time ({known})",
+           "properties": {name: function(name, cls) for name, cls in FUNCTIONS.items()}, "additionalProperties": False,
+           "minProperties": 1, "maxProperties": 1}
+    return {"description": f"a number or one function of time ({known}), as in "
+                           "{sine = {amplitude = 1, frequency = 2}}",
+            "type": ["number", "object"], "if": {"type": "object"}, "then": one}
+
+
+def function(name, cls):
+    special = LISTS | DEGREES | {key: {"enum": list(words)} for key, words in WORDS.items()}
+    own = {}
+    for f in fields(cls):
+        plain = ref("numbers") if f.name in ("times", "values") else ref("number")
+        own[f.name] = special.get((name, f.name), plain)
+    return record(f"a {name}: {first_sentence(cls)}", own, [f.name for f in fields(cls) if f.default is MISSING])

@@ -1,0 +1,185 @@
+"""Schema of the tables of a model file that state no parts: time, solver, problem, outputs, what is to be found."""
+
+from ..elements.schemes import SCHEMES
+from .schema_values import ref
+
+TABLES = {
+    "title": ref("text"),
+    "gravity": ref("vector"),
+    "redundant": {"enum": ["refuse", "drop"]},
+    "assemble": ref("flag"),
+    "time": {
+        "description": "the time span and its elements",
+        "type": "object",
+        "properties": {
+            "span": {
+                "description": "two numbers, start and end [s]",
+                "type": "array",
+                "items": ref("number"),
+                "minItems": 2,
+                "maxItems": 2,
+            },
+            "n_elements": ref("count"),
+        },
+        "required": ["span", "n_elements"],
+        "additionalProperties": False,
+    },
+    "solver": {
+        "description": "settings of the solver",
+        "type": "object",
+        "properties": {
+            "element": {
+                "enum": ["mg", "bg", *SCHEMES],            },
+            "constraints": {"enum": ["gradient", "discrete-gradient"]},
+            "degree": {"description": "an integer from 1 to 12", "type": "integer", "minimum": 1, "maximum": 12},
+            "n_points": {"description": "an integer from 1 to 40", "type": "integer", "minimum": 1, "maximum": 40},
+            "nodes": {"enum": ["equidistant", "lobatto"]},
+            "multipliers": {"enum": ["discontinuous", "continuous"]},
+            "drop": {"enum": ["start", "end"]},
+            "driver": {"enum": ["march", "windows", "global"]},
+            "window": ref("count"),
+            "backend": {"enum": ["chain", "superlu", "petsc", "sksparse"]},
+            "guess": {"enum": ["mg1", "constant", "interpolation", "march"]},
+            "scaling": {"enum": ["full", "weights", "reference", "none"]},
+            "tolerance": ref("positive"),
+            "tol_residual": ref("positive"),
+            "tol_increment": ref("positive"),
+            "max_iterations": ref("count"),
+            "line_search": ref("flag"),
+        },
+        "required": [],
+        "additionalProperties": False,
+    },
+    "problem": {
+        "description": "a table that states the problem: its kind, and what is asked for",
+        "type": "object",
+        "properties": {
+            "kind": {"enum": ["initial", "boundary", "inverse", "optimal"]},
+            "start": {
+                "description": "a table of what is asked of bodies at the start",
+                "type": "object",
+                "propertyNames": {"description": "a name of at least one character", "minLength": 1},
+                "additionalProperties": ref("end_state"),
+            },
+            "end": {
+                "description": "a table of what is asked of bodies at the end",
+                "type": "object",
+                "propertyNames": {"description": "a name of at least one character", "minLength": 1},
+                "additionalProperties": ref("end_state"),
+            },
+            "periodic": ref("flag"),
+            "free_time": ref("flag"),
+            "turns": {"description": "an integer from 0 to 20", "type": "integer", "minimum": 0, "maximum": 20},
+            "time_weight": ref("positive"),
+            "duration": {
+                "description": "two positive numbers, the least and the greatest duration [s]",
+                "type": "array",
+                "items": ref("positive"),
+                "minItems": 2,
+                "maxItems": 2,
+            },
+            "parameters": {
+                "description": "a table of unknown numbers",
+                "type": "object",
+                "propertyNames": {"description": "a name of at least one character", "minLength": 1},
+                "additionalProperties": {
+                    "description": 'a table with part and number, as in {part = "spring", number = "stiffness"}',
+                    "type": "object",
+                    "properties": {
+                        "part": {"description": "the name of a joint or force, in quotes", "type": "string"},
+                        "number": {
+                            "description": 'the name of a number of it, in quotes, as in "stiffness"',
+                            "type": "string",
+                        },
+                        "lower": ref("number"),
+                        "upper": ref("number"),
+                    },
+                    "required": ["part", "number"],
+                    "additionalProperties": False,
+                },
+            },
+        },
+        "required": ["kind"],
+        "additionalProperties": False,
+    },
+    "sensitivity": {
+        "description": "a table that states derivatives: of what, and by which parameters",
+        "type": "object",
+        "properties": {"of": ref("names"), "parameters": ref("names"), "method": {"enum": ["adjoint", "forward"]}},
+        "required": ["of", "parameters"],
+        "additionalProperties": False,
+    },
+    "continuation": {
+        "description": "a table that states which number to vary, and from where",
+        "type": "object",
+        "properties": {
+            "vary": {
+                "description": 'the key of a number of this file, in quotes, as in "time.span[1]"',
+                "type": "string",
+            },
+            "start": ref("number"),
+            "first_step": ref("share"),
+            "least_step": ref("share"),
+        },
+        "required": ["vary", "start"],
+        "additionalProperties": False,
+    },
+}
+
+OUTPUTS = {
+    "position": {
+        "description": "the position of a point along an axis, and its trajectory",
+        "type": "object",
+        "properties": {
+            "type": True,
+            "body": ref("body"),
+            "axis": {
+                "description": '"x", "y", "z" or three numbers',
+                "anyOf": [{"enum": ["x", "y", "z"]}, ref("vector")],
+            },
+            "point": ref("vector"),
+            "trajectory": ref("function"),
+        },
+        "required": ["body", "axis", "trajectory"],
+        "additionalProperties": False,
+    },
+    "angle": {
+        "description": "the angle of a direction of a body about an axis, and its trajectory",
+        "type": "object",
+        "properties": {
+            "type": True,
+            "body": ref("body"),
+            "axis": {"enum": ["x", "y", "z"]},
+            "direction": ref("vector"),
+            "reference": ref("vector"),
+            "trajectory": ref("function"),
+        },
+        "required": ["body", "axis", "direction", "trajectory"],
+        "additionalProperties": False,
+    },
+    "coordinate": {
+        "description": "one coordinate of a body, and its trajectory",
+        "type": "object",
+        "properties": {
+            "type": True,
+            "body": ref("body"),
+            "index": {"description": "an integer from 0 to 12", "type": "integer", "minimum": 0, "maximum": 12},
+            "trajectory": ref("function"),
+        },
+        "required": ["body", "index", "trajectory"],
+        "additionalProperties": False,
+    },
+}
+
+# Keys of actuators in optimal control
+OPTIMAL_KEYS = {
+    "effort": {
+        "description": "a weight, zero or more, or a list of one for each control",
+        "anyOf": [
+            ref("not_negative"),
+            {"description": "weights", "type": "array", "items": ref("not_negative"), "minItems": 1},
+        ],
+    },
+    "lower": ref("bound"),
+    "upper": ref("bound"),
+}

@@ -1,0 +1,113 @@
+"""Schema of values in model files, whose descriptions are what messages say is right."""
+
+
+def ref(name):
+    """Reference to a definition of the schema."""
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def record(description, properties, required):
+    """A table with these keys and no others."""
+    return {"description": description, "type": "object", "properties": properties, "required": required,
+            "additionalProperties": False}
+
+
+def numbers(description, least, most):
+    """A list of numbers."""
+    return {"description": description, "type": "array", "items": ref("number"), "minItems": least, "maxItems": most}
+
+
+VALUES = {
+    "text": {"description": "a text in quotes", "type": "string"},
+    "names": {
+        "description": "an array of texts in quotes, at least one",
+        "type": "array",
+        "items": {"description": "a text in quotes", "type": "string"},
+        "minItems": 1,
+    },
+    "share": {"description": "a positive number, at most 1", "type": "number", "exclusiveMinimum": 0, "maximum": 1},
+    "flag": {"description": "true or false", "type": "boolean"},
+    "number": {"description": "a finite number, of size 1e100 at most", "type": "number"},
+    "positive": {"description": "a positive, finite number", "type": "number", "exclusiveMinimum": 0},
+    "not_negative": {"description": "a finite number, zero or more", "type": "number", "minimum": 0},
+    "count": {"description": "an integer from 1 to 100000000", "type": "integer", "minimum": 1, "maximum": 100000000},
+    "vector": {
+        "description": "three numbers, as in [0, 0, 1]",
+        "type": "array",
+        "items": ref("number"),
+        "minItems": 3,
+        "maxItems": 3,
+    },
+    "numbers": {
+        "description": "a list of at least two numbers",
+        "type": "array",
+        "items": ref("number"),
+        "minItems": 2,
+    },
+    "matrix": {
+        "description": "three rows of three numbers",
+        "type": "array",
+        "items": ref("vector"),
+        "minItems": 3,
+        "maxItems": 3,
+    },
+    "inertia": {
+        "description": "three principal values or a matrix of three rows of three numbers [kg m^2]",
+        "anyOf": [ref("vector"), ref("matrix")],
+    },
+    "orientation": {
+        "description": "a unit quaternion of four numbers, scalar first, or a rotation matrix of three rows of three "
+                       "numbers",
+        "anyOf": [
+            {
+                "description": "four numbers",
+                "type": "array",
+                "items": ref("number"),
+                "minItems": 4,
+                "maxItems": 4,
+            },
+            ref("matrix"),
+        ],
+    },
+    "body": {"description": "the name of a body, in quotes", "type": "string"},
+    "bodies": {
+        "description": "a list of one body (the other side is the ground) or of two different bodies",
+        "type": "array",
+        "items": ref("body"),
+        "minItems": 1,
+        "maxItems": 2,
+        "uniqueItems": True,
+    },
+    "partial_vector": {
+        "description": 'three entries, each a number, or "free" where nothing is asked for',
+        "type": "array",
+        "items": {"description": 'a finite number, or "free"', "anyOf": [ref("number"), {"const": "free"}]},
+        "minItems": 3,
+        "maxItems": 3,
+    },
+    "bound": {
+        "description": "a number, or a list of one for each control",
+        "anyOf": [ref("number"), {"description": "numbers", "type": "array", "items": ref("number"), "minItems": 1}],
+    },
+    "end_state": {
+        "description": "a table of what is asked of a body: position, orientation, velocity, angular_velocity",
+        "type": "object",
+        "properties": {
+            "position": ref("partial_vector"),
+            "orientation": ref("orientation"),
+            "velocity": ref("partial_vector"),
+            "angular_velocity": ref("partial_vector"),
+            "frame": ref("space_or_body"),
+        },
+        "required": [],
+        "additionalProperties": False,
+    },
+    "space_or_body": {"enum": ["space", "body"]},
+    "vector_function": {
+        "description": "three components, each a number or a function of time",
+        "type": "array",
+        "items": ref("function"),
+        "minItems": 3,
+        "maxItems": 3,
+    },
+}
