@@ -103,6 +103,7 @@ from .sensitivity import (
 from .solution import Solution, load
 from .solvers.linear import Cholmod, PETSc, SuperLU, TimeChain
 from .solvers.march.step_control import StepControl
+from .solvers.nonlinear.fatrop import Fatrop
 from .solvers.nonlinear.interior_point import InteriorPoint
 from .solvers.nonlinear.ipopt import Ipopt
 from .solvers.nonlinear.newton import Newton
@@ -112,7 +113,7 @@ __version__: str
 
 __all__ = [
     "BoundaryValueProblem", "EndState", "continuation", "solve_all",
-    "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "FixedPoint", "Gravity",
+    "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "Fatrop", "FixedPoint", "Gravity",
     "IllConditioned", "InitialValueProblem", "Ipopt", "InputError",
     "InteriorPoint", "LagrangeBasis", "Limit", "MassProperties", "MissingBackend",
     "MixedGalerkin", "Newton", "Planar", "PointMass", "Pose", "PrescribedAngle", "PrescribedPosition", "Prismatic",

@@ -81,3 +81,10 @@ def test_bounded_controls_and_limits_hold():
     t = np.linspace(0, sol.t[-1], 101)
     assert np.abs(sol.controls(t)).max() <= 1 + 1e-6
     assert sol.velocity("mass", sol.t)[:, 0].max() <= 0.8 + 1e-6
+
+
+def test_what_fatrop_cannot_take():
+    with pytest.raises(tf.InputError, match="touches a later element"):
+        tf.solve(CASES["speed-limit"].make(), tf.BubnovGalerkin(2), 5, method="fatrop")
+    with pytest.raises(tf.InputError, match="there is one element only"):
+        tf.solve(CASES["bryson-denham"].make(), tf.MixedGalerkin(4), 1, method=tf.Fatrop())

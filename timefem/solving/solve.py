@@ -66,8 +66,8 @@ def solve(problem, element, n_elements=None, *, mesh=None, tolerance=None, drive
         Scaling of unknowns and rows (see `timefem.assembly.scaling`).
     method : {"mumps", "chain"}, optional
         Of `backend="petsc"`: MUMPS (unless options say otherwise), or time-chain substructuring, which is several times
-        faster on one rank and shares the work among ranks. Of optimal control with inequalities: "ipopt", or an
-        object such as `Ipopt(tolerance=1e-8)`.
+        faster on one rank and shares the work among ranks. Of optimal control with inequalities: "ipopt" (the
+        default), "interior-point" or "fatrop", or an object such as `InteriorPoint(tolerance=1e-8)`.
     petsc_options : dict, optional
         PETSc options without the prefix `timefem_`.
     progress : bool, optional

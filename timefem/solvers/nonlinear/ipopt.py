@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import interrupts, validate
 from ...status import Status
+from .casadi_functions import called, sparsity
 from .program import Answer, failed
 
 REASONS = {"Infeasible_Problem_Detected": "infeasible", "Maximum_Iterations_Exceeded": "not converged",
@@ -73,8 +74,8 @@ class _Callbacks:
 
     def __init__(self, program):
         self.program, self.failure = program, None
-        self.hessian, self._hessian_order = _sparsity(program.n, program.n, program.hessian_places)
-        self.jacobian, self._jacobian_order = _sparsity(program.n_rows, program.n, program.jacobian_places)
+        self.hessian, self._hessian_order = sparsity(program.n, program.n, program.hessian_places)
+        self.jacobian, self._jacobian_order = sparsity(program.n_rows, program.n, program.jacobian_places)
 
     def functions(self):
         p, scalar, none = self.program, ca.Sparsity.dense(1, 1), ca.Sparsity(0, 0)
@@ -105,42 +106,5 @@ class _Callbacks:
             except (Exception, KeyboardInterrupt) as error:  # CasADi would turn it into text
                 self.failure = error
                 raise
-        return _callback(name, inputs, input_names, outputs, output_names, guarded)
-
-
-def _sparsity(n_rows, n_columns, places):
-    """CasADi sparsity of entries (rows, columns), and their order in it."""
-    rows, columns = (np.asarray(x, np.int64) for x in places)
-    order = np.lexsort((rows, columns))
-    starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=n_columns))])
-    return ca.Sparsity(n_rows, n_columns, starts.tolist(), rows[order].tolist()), order
-
-
-def _callback(name, inputs, input_names, outputs, output_names, function):
-    class Called(ca.Callback):
-        def __init__(self):
-            ca.Callback.__init__(self)
-            self.construct(name, {})
-
-        def get_n_in(self):
-            return len(inputs)
-
-        def get_n_out(self):
-            return len(outputs)
-
-        def get_sparsity_in(self, i):
-            return inputs[i]
-
-        def get_sparsity_out(self, i):
-            return outputs[i]
-
-        def get_name_in(self, i):
-            return input_names[i]
-
-        def get_name_out(self, i):
-            return output_names[i]
-
-        def eval(self, arguments):
-            return function(*arguments)
-
-    return Called()
+        spec = {"inputs": inputs, "outputs": outputs, "function": guarded}
+        return called(spec, name, input_names, output_names, self)

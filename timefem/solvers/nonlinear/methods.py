@@ -1,10 +1,11 @@
 """Methods for inequalities by name. Another method is a file like `ipopt` and an entry here."""
 
 from ...errors import InputError
+from .fatrop import Fatrop
 from .interior_point import InteriorPoint
 from .ipopt import Ipopt
 
-METHODS = {method.name: method for method in (InteriorPoint, Ipopt)}
+METHODS = {method.name: method for method in (InteriorPoint, Ipopt, Fatrop)}
 DEFAULT = "ipopt"
 
 

@@ -1,0 +1,205 @@
+"""Nonlinear programs by fatrop, in CasADi's wheel, through the program's own entries.
+
+fatrop (Vanroye et al., IROS 2023) wants stages `x_(k+1) = F(x_k, u_k)` with equations and inequalities of each stage on
+its own. Stage k is block k: u_k are all its variables, x_k copies of those of block k - 1 that it touches, F the
+selection of these, and the rows of the block are equations of the stage.
+"""
+
+from dataclasses import dataclass, field
+
+import casadi as ca
+import numpy as np
+
+from ... import validate
+from ...errors import InputError
+from ...status import Status
+from .casadi_functions import called, sparsity
+from .program import Answer, failed
+
+
+@dataclass(frozen=True)
+class Fatrop:
+    """fatrop with its own linear algebra of stages, on one process.
+
+    Parameters
+    ----------
+    tolerance : float
+    max_iterations : int
+    options : dict, optional
+        Further options of fatrop.
+    """
+
+    tolerance: float = 1e-9
+    max_iterations: int = 1000
+    options: dict = field(default_factory=dict, hash=False)
+
+    name, needs_chain = "fatrop", True
+
+    def __post_init__(self):
+        validate.real("tolerance", self.tolerance, positive=True)
+        validate.integer("max_iterations", self.max_iterations, minimum=1)
+
+    def solve(self, program):
+        """The `Answer` for a `NonlinearProgram`, from its start.
+
+        Raises
+        ------
+        InputError
+            When rows touch a later block, or there is one block only.
+        """
+        stages = _Stages(program)
+        x = ca.MX.sym("x", stages.n)
+        f, g = stages.function(x)
+        options = {"structure_detection": "manual", **stages.structure, "print_time": False, "error_on_fail": False,
+                   "show_eval_warnings": False, "equality": stages.equality.tolist(),
+                   "fatrop": {"print_level": 0, "tolerance": self.tolerance, "max_iter": self.max_iterations,
+                              **self.options}}
+        solver = ca.nlpsol("timefem", "fatrop", {"x": x, "f": f, "g": g}, options)
+        try:
+            result = solver(**stages.arguments())
+        except RuntimeError:
+            if stages.failure is not None:
+                raise stages.failure from None
+            raise
+        stats = solver.stats()
+        v = np.array(result["x"]).ravel()[stages.variables]
+        y = np.array(result["lam_g"]).ravel()[stages.rows]
+        z = np.array(result["lam_x"]).ravel()[stages.variables]
+        if stats["success"]:
+            status = Status(True)
+        else:
+            status = failed(program, v, "not converged", [], "fatrop")
+        return Answer(v, y, -z, status, int(stats["iter_count"]))
+
+
+class _Stages:
+    """A program in stages, with its derivatives as CasADi functions.
+
+    Attributes
+    ----------
+    variables, rows : ndarray of int
+        Place of each variable and row of the program in the stages.
+    """
+
+    def __init__(self, program):
+        self.program, self.failure = program, None
+        (rows, columns), (first, second) = program.jacobian_places, program.hessian_places
+        blocks, of_rows = program.variable_blocks, program.row_blocks
+        n_blocks = int(blocks.max()) + 1
+        later = blocks[columns] > of_rows[rows]
+        if later.any() or n_blocks < 2:
+            what = f"row {rows[later][0]} touches a later element" if later.any() else "there is one element only"
+            raise InputError(f"fatrop takes stages, each tied to the one before only, but {what}; take more elements "
+                             "of MixedGalerkin, or another method")
+        held = np.zeros(program.n, bool)
+        held[columns[blocks[columns] < of_rows[rows]]] = True
+        apart = blocks[first] != blocks[second]
+        held[np.where(blocks[first] < blocks[second], first, second)[apart]] = True
+        counts = np.bincount(blocks, minlength=n_blocks)
+        states = np.concatenate([[0], np.bincount(blocks[held], minlength=n_blocks)[:-1]])
+        n_rows = np.bincount(of_rows, minlength=n_blocks)
+        following = np.append(states[1:], 0)
+        starts = np.cumsum(np.concatenate([[0], states + counts]))
+        row_starts = np.cumsum(np.concatenate([[0], following + n_rows]))
+        self.n, self.n_rows = int(starts[-1]), int(row_starts[-1])
+        self.variables = _placed(blocks, starts + np.append(states, 0))
+        self.rows = _placed(of_rows, row_starts + np.append(following, 0))
+        kept = np.flatnonzero(held & (blocks < n_blocks - 1))
+        copies = np.full(program.n, -1)
+        copies[kept] = _placed(blocks[kept], starts[1:])
+        self._copied, self._copies, self._ties = self.variables[kept], copies[kept], _placed(blocks[kept], row_starts)
+        self.structure = {"N": n_blocks - 1, "nx": states.tolist(), "nu": counts.tolist(), "ng": n_rows.tolist()}
+        lower, upper = program.row_bounds
+        self.equality = np.ones(self.n_rows, bool)
+        self.equality[self.rows] = lower == upper
+        self._derivatives(copies)
+
+    def _derivatives(self, copies):
+        p, ties = self.program, np.tile(self._ties, 2)
+        rows, columns = p.jacobian_places
+        before = p.variable_blocks[columns] < p.row_blocks[rows]
+        at = np.where(before, copies[columns], self.variables[columns])
+        self._jacobian, self._jacobian_order = sparsity(self.n_rows, self.n, (
+            np.concatenate([self.rows[rows], ties]), np.concatenate([at, self._copies, self._copied])))
+        self._tied = np.repeat([1.0, -1.0], len(self._ties))
+        first, second = p.hessian_places
+        a, b = (p.variable_blocks[x] for x in (first, second))
+        i = np.where(a < b, copies[first], self.variables[first])
+        j = np.where(b < a, copies[second], self.variables[second])
+        self._beside = np.flatnonzero(first != second)
+        self._hessian, self._hessian_order = sparsity(self.n, self.n, (
+            np.concatenate([i, j[self._beside]]), np.concatenate([j, i[self._beside]])))
+
+    def arguments(self):
+        """Start and bounds."""
+        p, x0, lbx, ubx = self.program, np.zeros(self.n), np.full(self.n, -np.inf), np.full(self.n, np.inf)
+        x0[self.variables] = np.clip(p.start, *p.bounds)
+        x0[self._copies] = x0[self._copied]
+        lbx[self.variables], ubx[self.variables] = p.bounds
+        lbg, ubg = np.zeros(self.n_rows), np.zeros(self.n_rows)
+        lbg[self.rows], ubg[self.rows] = p.row_bounds
+        return {"x0": x0, "lbx": lbx, "ubx": ubx, "lbg": lbg, "ubg": ubg}
+
+    # ---- values and derivatives at x
+
+    def _values(self, x):
+        rows = np.zeros(self.n_rows)
+        rows[self._ties] = x[self._copies] - x[self._copied]
+        rows[self.rows] = self.program.rows(x[self.variables])
+        return [self.program.objective(x[self.variables]), rows]
+
+    def _gradient(self, x):
+        gradient = np.zeros(self.n)
+        gradient[self.variables] = self.program.gradient(x[self.variables])
+        return gradient
+
+    def _matrix(self, x):
+        entries = np.concatenate([self.program.jacobian(x[self.variables]), self._tied])
+        return ca.DM(self._jacobian, entries[self._jacobian_order])
+
+    def _curvature(self, x, factor, multipliers):
+        self.program.on_iteration()
+        entries = self.program.hessian(x[self.variables], float(factor[0]), multipliers[self.rows])
+        return ca.DM(self._hessian, np.concatenate([entries, entries[self._beside]])[self._hessian_order])
+
+    def function(self, x):
+        """Objective and rows of CasADi symbols, with derivatives that ask the program."""
+        v, f, g, none = ca.Sparsity.dense(self.n, 1), ca.Sparsity.dense(1, 1), ca.Sparsity.dense(self.n_rows, 1), \
+            ca.Sparsity
+        across = self._jacobian.T
+        of_gradient = [self._hessian, none(self.n, 1), none(self.n, self.n_rows), v, across]
+
+        def second(x, f, g, factor, y, out):
+            return [self._curvature(x, factor, y), ca.DM(self.n, 1), ca.DM(self.n, self.n_rows), self._gradient(x),
+                    self._matrix(x).T]
+
+        def lagrangian(x, f, g, factor, y):
+            return [factor[0] * self._gradient(x) + np.array(self._matrix(x).T @ ca.DM(y)).ravel()]
+
+        def first(x, f, g):
+            return [ca.DM(self._gradient(x)).T, self._matrix(x)]
+
+        def guarded(function):
+            def run(*arguments):
+                try:
+                    return function(*(np.array(a).ravel() for a in arguments))
+                except Exception as error:  # CasADi would turn it into text
+                    self.failure = error
+                    raise
+            return run
+
+        gradient = {"inputs": [v, f, g, f, g], "outputs": [v], "function": guarded(lagrangian), "jacobian": {
+            "inputs": [v, f, g, f, g, v], "outputs": of_gradient, "function": guarded(second)}}
+        return called({"inputs": [v], "outputs": [f, g], "function": guarded(self._values), "reverse": gradient,
+                       "jacobian": {"inputs": [v, f, g], "outputs": [v.T, self._jacobian],
+                                    "function": guarded(first)}}, "program", ["x"], ["f", "g"], self)(x)
+
+
+def _placed(blocks, starts):
+    """Places one after the other in each block, from where it starts."""
+    order = np.argsort(blocks, kind="stable")
+    sizes = np.bincount(blocks, minlength=len(starts))
+    before = np.concatenate([[0], np.cumsum(sizes)])[:-1]
+    out = np.empty(len(blocks), int)
+    out[order] = np.arange(len(blocks)) - before[blocks[order]] + starts[blocks[order]]
+    return out
