@@ -41,13 +41,12 @@ def prepared(n_elements, comm=None, options=None):
     from timefem.problems.initial.global_driver import make_chain
     from timefem.problems.initial.guess import first_iterate
     from timefem.problems.initial.job import Job
-    from timefem.solvers.nonlinear.newton import Newton
 
     element, mesh = tf.BubnovGalerkin(1), tf.TimeMesh.uniform((0, H * n_elements), n_elements)
     box = tf.RigidBody(12, [5, 26, 29])
     problem = tf.InitialValueProblem(tf.System([box]), {box: tf.Pose(angular_velocity=[0, 5, 1])}, mesh.nodes[[0, -1]])
-    job = Job(ElementPlan(problem.system, element), mesh, problem.z0, "chain" if options is None else "petsc",
-              options=options, window=1, guess="mg1", settings=Newton(), scaling="full", show=False, comm=comm)
+    driver = tf.Global("chain" if options is None else tf.PETSc(options))
+    job = Job(ElementPlan(problem.system, element), mesh, problem.z0, driver, show=False, comm=comm)
     chain = make_chain(job, mesh)
     return one_iteration(chain, first_iterate(job, chain, mesh, problem.z0)[0])
 
@@ -60,9 +59,9 @@ def prepared_boundary(n_elements, comm=None, options=None):
 
     problem = find_case("reorientation").make()
     mesh = tf.TimeMesh.uniform(problem.t_span, n_elements)
-    solver = BoundarySolver(problem, tf.MixedGalerkin(1), "petsc", options=options)
+    solver = BoundarySolver(problem, tf.MixedGalerkin(1), tf.Global(tf.PETSc(options)))
     x = solver.from_guess(mesh, "interpolation")
-    chain = solver.form.chain(mesh, "full", "petsc", options, x, comm)
+    chain = solver.form.chain(mesh, "full", tf.PETSc(options), x, comm)
     return one_iteration(chain, chain.take(x))
 
 

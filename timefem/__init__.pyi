@@ -86,6 +86,10 @@ from .mechanics.redundancy.redundancy import redundant_constraints
 from .polynomials import LagrangeBasis, gauss_legendre
 from .problems import BoundaryValueProblem, InitialValueProblem, InverseDynamics, Limit, OptimalControl, assemble
 from .problems.common.end_state import EndState
+from .problems.initial.checkpoint_option import Checkpoint
+from .problems.initial.global_driver import Global
+from .problems.initial.march_driver import March
+from .problems.initial.windows_driver import Windows
 from .sensitivity import (
     EndValue,
     Family,
@@ -120,6 +124,8 @@ __all__ = [
     "RankError", "Revolute", "RigidBody", "RigidDistance", "Solution", "SolveError", "Spherical", "StepControl",
     "System", "TimeElement", "TimeMesh", "Universal", "Weld", "assemble", "gauss_legendre", "load",
     "redundant_constraints", "restart", "solve", "studies",
+    # drivers
+    "Checkpoint", "Global", "March", "Windows",
     # linear solvers
     "Cholmod", "PETSc", "SuperLU", "TimeChain",
     # forces and functions of time

@@ -5,18 +5,19 @@ from math import isfinite
 from types import NoneType
 
 from .errors import InputError
+from .validate.options import in_words
 
-REMEDIES = {"not converged": "use a smaller step (more elements), a better guess or line_search=True",
+REMEDIES = {"not converged": "use a smaller step (more elements), a better guess or {line_search=True}",
             "singular tangent": "use a smaller step, or look for a position where constraints repeat each other",
-            "linear solver failed": "use backend='chain', or other options",
+            "linear solver failed": "use {backend=chain}, or other options",
             "not finite": "the model gave NaN or infinity: use a smaller step or check loads and potentials",
             "not reached": "ask for less, give a better guess, or follow the solution from an easier problem with "
-                           "timefem.continuation",
+                           "{continuation}",
             "infeasible": "loosen bounds and conditions, give more time, or another guess",
             "not accurate": "loosen the tolerance, which may be beyond rounding, or take an element of higher degree",
-            "no guess": "use a smaller step (more elements) or guess='constant'",
+            "no guess": "use a smaller step (more elements) or {guess=constant}",
             "step too small": "loosen the tolerance, allow a smaller min_step, or check the model near this time",
-            "stopped": "go on from the checkpoint with timefem.restart"}
+            "stopped": "go on from the checkpoint with {restart}"}
 GROWN = 100.0  # growth of the residuals from which on what follows is Newton's method gone astray
 ASTRAY = {"singular tangent": "the residuals grew until the tangent was singular",
           "not finite": "the residuals grew beyond all bounds"}
@@ -96,5 +97,5 @@ class Status:
         message = (f"{reason} in element {element} at t = {time:g}"
                    + (f", on rank {rank} (elements {slab[0]} to {slab[1]})" if rank is not None else "")
                    + (f" (residuals {trail})" if trail else "") + (f" [{detail}]" if detail else "")
-                   + f": {REMEDIES[reason]}")
+                   + f": {in_words(REMEDIES[reason])}")
         return cls(False, reason, message, int(element), float(time), history, rank, slab)

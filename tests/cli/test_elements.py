@@ -6,7 +6,7 @@ import pytest
 
 from timefem.cases import CASES
 from timefem.cli import main
-from timefem.cli.elements import element_classes
+from timefem.elements.named import ELEMENTS
 from timefem.elements.schemes import SCHEMES
 
 SHORT = ("--n-elements", "10", "--t-end", "0.02", "--json")
@@ -46,7 +46,7 @@ def test_bad_elements(capsys, arguments, message):
 
 def test_list_names_the_schemes_and_what_they_take(capsys):
     listed = json.loads(run(capsys, "list", "--json")[1])["elements"]
-    assert set(listed) == {"mg", "bg", *SCHEMES} == set(element_classes())
+    assert set(listed) == {"mg", "bg", *SCHEMES} == set(ELEMENTS)
     assert all(facts["description"] for facts in listed.values())
     facts = json.loads(run(capsys, "list", "--elements", "--json")[1])["elements"]
     assert set(facts) == set(listed) and all(set(cases) == set(CASES) for cases in facts.values())

@@ -10,34 +10,33 @@ from ..display import printable
 from ..errors import InputError, MissingBackend, RankError, SolveError, WriteError
 from ..interrupts import Interrupted, stoppable
 from ..parallel import PATIENCE
+from ..validate.options import spelt_as
 from ..version import __version__
 from .guard import Guard
-from .listing import info, list_command
-from .model_files import check, schema
-from .plot import plot
+from .lazy import LazyCommands, imported
 from .ranks import meet, rank, world
-from .report import in_options
-from .reproduce import reproduce
-from .run import PETSC_PREFIX, run
-from .sensitivity import repeat_values, sensitivity
-from .several import solve_all
-from .studies import repeat_options, study
 
+PETSC_PREFIX = "-timefem_"
+SEVERAL_VALUES = {"study": ("studies", "repeat_options"), "sensitivity": ("run_options", "repeat_values")}
 UsageError = typer.BadParameter.__bases__[0]  # of click, which newer typer carries inside and older ones import
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
+app = typer.Typer(cls=LazyCommands, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
                   help="Sparse finite elements in time for mechanics.")
 
 
 def main(argv=None):
     """Run a command line and return the exit status; `argv` is without the program's name."""
+    with spelt_as("options"):
+        return _main(argv)
+
+
+def _main(argv):
     comm, patience = None, PATIENCE
     try:
         arguments, petsc_options = split_petsc_options(sys.argv[1:] if argv is None else argv)
-        if arguments[:1] == ["study"]:
-            arguments = repeat_options(arguments)
-        if arguments[:1] == ["sensitivity"]:
-            arguments = repeat_values(arguments)
+        module, function = SEVERAL_VALUES.get("".join(arguments[:1]), (None, None))
+        if module is not None:
+            arguments = getattr(imported(module), function)(arguments)
         comm = world()
         command = typer.main.get_command(app)
         with stoppable(Guard.make):
@@ -63,7 +62,7 @@ def main(argv=None):
         sys.stderr.flush()
         comm.Abort(1)  # the other ranks would wait for this one for ever
     if rank() == 0 and message:
-        print("timefem: error:", printable(in_options(" ".join(message.split()))), file=sys.stderr, flush=True)
+        print("timefem: error:", printable(" ".join(message.split())), file=sys.stderr, flush=True)
     if comm is not None:
         meet(comm, status, patience)
     return status
@@ -104,15 +103,3 @@ def _timefem(ctx: typer.Context,
         raise typer.Exit()
     if ctx.invoked_subcommand is None:
         print(ctx.get_help())
-
-
-app.command("list")(list_command)
-app.command()(run)
-app.command()(check)
-app.command()(schema)
-app.command("solve-all")(solve_all)
-app.command()(sensitivity)
-app.add_typer(study, name="study")
-app.command()(reproduce)
-app.command()(plot)
-app.command()(info)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from .. import validate
+from ..elements.named import named_element
 from ..errors import InputError, SolveError
 from ..parallel import launched_ranks
 from ..solution.output.atomic_write import save_figure
@@ -15,9 +16,8 @@ from ..studies import convergence as run_study
 from ..studies.common import element_label
 from ..studies.run import Cache, problem_key, run_jobs
 from ..version import __version__
-from .elements import make_element
-from .kinds import case_to_study
-from .ranks import check_output, stdout_to_stderr
+from .output import check_output, stdout_to_stderr
+from .problem_report import case_to_study
 from .report import make_console, print_json
 
 CASE = Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names.")]
@@ -144,11 +144,11 @@ def _prepared(case, element, degree, points, as_json, as_csv, output):
         check_output(output)
     galerkin = [name for name in element if name in ("mg", "bg")]
     if not galerkin and degree:
-        make_element(element[0], degree[0])  # says to whom the option belongs
-    methods = [make_element(name, k, points if name in galerkin else None)
+        named_element(element[0], degree=degree[0])  # says to whom the option belongs
+    methods = [named_element(name, degree=k, n_points=points if name in galerkin else None)
                for name in dict.fromkeys(element) for k in ((degree or (1, 2, 3)) if name in galerkin else (None,))]
     if not galerkin and points is not None:
-        make_element(element[0], points=points)
+        named_element(element[0], n_points=points)
     return found, methods
 
 

@@ -1,53 +1,13 @@
-"""Model files on the command line: `timefem run model.toml` and `timefem check model.toml`."""
+"""`timefem check model.toml` and `timefem schema`."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ..cases import Case
-from ..models import inspect, load_model, read_model
+from ..models import inspect, read_model
 from ..models.schema import text
-from ..models.settings import ELEMENT
 from .report import make_console, make_table, print_json
-
-
-def load_model_of(ctx):
-    """The model file that a command line names, and the options that were given."""
-    given = {name: value for name, value in ctx.params.items()
-             if ctx.get_parameter_source(name).name == "COMMANDLINE"}
-    return load_model(given["case"], **{name: given.get(name) for name in ("rotation", "inverse_mass", "t_end")}), given
-
-
-def merged_settings(model, given):
-    """Settings of the solver of a file, but for those that do not belong to options that were given."""
-    settings = dict(model.document.data.get("solver", {}))
-    if given.get("element", settings.get("element", "mg")) != settings.get("element", "mg"):
-        # the file's degree is for its own element, and a march may not be for the other
-        settings = {name: value for name, value in settings.items() if name not in ELEMENT and value != "march"}
-    if "window" in given or "driver" in given:
-        settings = {name: value for name, value in settings.items() if name not in ("driver", "window")}
-    if "n_elements" in given:
-        settings.pop("tolerance", None)
-    settings["points"] = settings.pop("n_points", None)
-    return settings
-
-
-@dataclass(frozen=True)
-class ModelCase(Case):
-    """A model file as a case."""
-
-    model: Any = None
-
-
-def model_arguments(ctx):
-    """Arguments of `run` for a model file: its case and settings, overridden by options that were given."""
-    model, given = load_model_of(ctx)
-    # what is conserved is not known of a model: no axes
-    case = ModelCase(given["case"], model.title, model.title, model.t_span[1], model.n_elements, conserved_axes=(),
-                     has_rotation=True, make=lambda **_: model.problem, kind=model.kind, model=model)
-    return {"ctx": ctx, **ctx.params, **merged_settings(model, given), **given, "case": case}
 
 
 def check(

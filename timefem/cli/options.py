@@ -1,76 +1,62 @@
-"""Options that several commands share, and what they make: a problem, a time element, and settings of the solver."""
+"""Options of the command line, made from their declarations, and checked by them before anything heavy is imported."""
 
-from dataclasses import dataclass
-from typing import Annotated, Any
+import inspect
+from typing import Annotated
 
 import typer
 
 from .. import validate
-from ..cases import find_case
-from .elements import make_element
-from .model_files import load_model_of, merged_settings
+from ..validate.options import OPTIONS
 
 CASE = Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names, or a model file, which "
                                                           "ends in .toml.")]
 ROTATION = Annotated[str | None, typer.Option(help="quaternion (default) or directors.")]
 ELEMENT = Annotated[str, typer.Option(help="mg (mixed Galerkin), bg (Bubnov-Galerkin), or a scheme that `timefem list` "
                                            "names, as eml or emh.")]
-DEGREE = Annotated[int | None, typer.Option(help="Polynomial degree; default 2 for mg, 3 for bg.")]
-POINTS = Annotated[int | None, typer.Option(help="Gauss points; default twice the degree.")]
-N_ELEMENTS = Annotated[int | None, typer.Option(help="Default: that of the case.")]
 T_END = Annotated[float | None, typer.Option(help="End of the motion [s]; default: that of the case.")]
 JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+OUTPUT = Annotated[str | None, typer.Option("-o", "--output", help="File for the solution (.h5).")]
+BY_ARGUMENT = {option.argument: option for option in OPTIONS.values()}
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """What a command line, or a model file under it, states.
-
-    Attributes
-    ----------
-    name, title, kind : str
-    problem : InitialValueProblem, ...
-    element : TimeElement
-    n_elements : int or None
-        None where the settings have a tolerance.
-    settings : dict
-        Further arguments of `timefem.solve`.
-    model : Model or None
-    """
-
-    name: str
-    title: str
-    kind: str
-    problem: Any
-    element: Any
-    n_elements: int | None
-    settings: dict
-    model: Any = None
+def parameter(name, annotation, default=inspect.Parameter.empty):
+    """Parameter of a command."""
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def chosen(ctx):
-    """What the options of a command choose: `case`, `rotation`, `element`, `degree`, `points`, `n_elements`,
-    `t_end`."""
-    options = ctx.params
-    n = options["n_elements"]
-    if n is not None:
-        validate.integer("n_elements", n, minimum=1)
-    if not options["case"].endswith(".toml"):
-        case = find_case(options["case"])
-        element = make_element(options["element"], options["degree"], options["points"])
-        problem = case.make(rotation=options["rotation"], t_end=options["t_end"])
-        return Chosen(case.name, case.title, case.kind, problem, element, case.n_elements if n is None else n, {})
-    model, given = load_model_of(ctx)
-    element = model.element
-    if {"element", "degree", "points"} & set(given):
-        settings = merged_settings(model, given) | given
-        element = make_element(settings.get("element", "mg"), *(settings.get(name) for name in (
-            "degree", "points", "multipliers", "drop", "nodes", "constraints")))
-    settings = dict(model.settings)
-    if not element.can_march and settings.get("driver") == "march":
-        del settings["driver"]
-    if n is not None:
-        settings.pop("tolerance", None)
-    elif "tolerance" not in settings:
-        n = model.n_elements
-    return Chosen(options["case"], model.title, model.kind, model.problem, element, n, settings, model)
+def declared(name):
+    """Parameter of a command for a declared option."""
+    option, metavar = OPTIONS[name], None
+    if option.type is bool:
+        annotation = Annotated[bool, typer.Option(option.option, help=option.help)]
+        return parameter(option.argument, annotation, False)
+    if option.words:
+        metavar = "|".join(({int: "INTEGER", float: "FLOAT"}[option.type], *option.words))
+    kind = str if option.words else option.type
+    annotation = Annotated[kind | None, typer.Option(option.option, help=option.help, metavar=metavar)]
+    return parameter(option.argument, annotation, None)
+
+
+def with_parameters(*parameters):
+    """Give a function `f(ctx, **options)` the parameters of a command."""
+    def decorated(function):
+        context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+        function.__signature__ = inspect.Signature([context, *parameters])
+        function.__annotations__ = {p.name: p.annotation for p in (context, *parameters)}
+        return function
+
+    return decorated
+
+
+def given_options(ctx):
+    """Options that were given, declared ones by their names, parsed and checked; "case" besides."""
+    given = {}
+    for argument, value in ctx.params.items():
+        if argument != "case" and ctx.get_parameter_source(argument).name != "COMMANDLINE":
+            continue
+        option = BY_ARGUMENT.get(argument)
+        if option is None:
+            given[argument] = validate.real(argument, value) if argument == "t_end" else value
+        else:
+            given[option.name] = option.check(option.parse(value))
+    return given

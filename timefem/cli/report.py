@@ -15,9 +15,7 @@ from ..display import printable
 from ..errors import MissingBackend
 from ..parallel import launched_ranks
 from ..solvers.linear import LINEAR_SOLVERS
-from .kinds import kind_facts, kind_rows
-
-OPTIONS = "line_search", "backend", "driver", "guess"  # as arguments in messages of the library
+from .problem_report import kind_facts, kind_rows
 
 
 def run_report(case, problem, sol):
@@ -183,19 +181,6 @@ def make_console():
     # Open MPI gives ranks a terminal of its own, whose codes would go into files
     terminal = False if launched_ranks() > 1 else None
     return Console(markup=False, highlight=False, force_terminal=terminal)  # [m] is a unit
-
-
-def in_options(message):
-    """A message of the library with its arguments as options of the command line."""
-    message = re.sub(rf"\b({'|'.join(OPTIONS)})=(True|'[\w-]+')", _option, message)
-    for function, option in (("continuation", "follow"), ("restart", "restart")):
-        message = message.replace(f"with timefem.{function}", f"with --{option}")
-    return message
-
-
-def _option(match):
-    name, value = match.groups()
-    return f"--{name.replace('_', '-')}" + ("" if value == "True" else f" {value[1:-1]}")
 
 
 class PrintableTable(Table):

@@ -8,15 +8,16 @@ from typing import Annotated
 
 import typer
 
+from ..elements.named import ELEMENTS, named_element
 from ..elements.schemes import ALIASES
 from ..errors import InputError
 from ..solution.output.atomic_write import save_figure
 from ..studies import conditioning as run_study
 from ..studies import plot_conditioning, quotient_of_precision, unit_body
 from .accuracy import conservation, convergence
-from .elements import element_classes, make_element
-from .kinds import case_to_study
-from .ranks import check_output, rank, stdout_to_stderr
+from .output import check_output, stdout_to_stderr
+from .problem_report import case_to_study
+from .ranks import rank
 from .report import make_console, make_table, print_json
 
 UNIT_BODY = "unit-body"
@@ -35,7 +36,7 @@ def repeat_options(arguments):
     """
     words, repeated, option, behind_case = WORDS, [], None, not "".join(arguments[2:3]).startswith("-")
     if arguments[1:2] and arguments[1] in SEVERAL_ELEMENTS:
-        words = {"--element": (*element_classes(), *ALIASES)}
+        words = {"--element": (*ELEMENTS, *ALIASES)}
     for argument, before in zip(arguments, [None, *arguments], strict=False):
         if argument.startswith("-"):
             option = argument
@@ -81,7 +82,7 @@ def conditioning(
         raise InputError("give either --json or --csv")
     if output is not None:
         check_output(output)
-    studied = [make_element(element, k, None, m, None, "equidistant")
+    studied = [named_element(element, degree=k, multipliers=m, nodes="equidistant")
                for k, m in product(degree, multipliers or [None])]
     make = unit_body if case == UNIT_BODY else case_to_study(case).make
     problems = {r: make(rotation=r, **({} if t_end is None else {"t_end": t_end})) for r in rotation}
@@ -115,7 +116,7 @@ def precision(
     """Second quotient of precision, from elements of length h, h/2 and h/4: 4 for a method of order 2."""
     found = case_to_study(case)
     problem, n = found.make(rotation=rotation, t_end=t_end), found.n_elements if n_elements is None else n_elements
-    time_element = make_element(element, degree, points)
+    time_element = named_element(element, degree=degree, n_points=points)
     with stdout_to_stderr() if as_json else nullcontext():
         result = quotient_of_precision(problem, time_element, n, quantity=quantity)
     if rank():

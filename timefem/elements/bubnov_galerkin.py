@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from .. import validate
+from ..errors import InputError
 from ..polynomials import LagrangeBasis
+from ..validate.options import field
 from .element import Space, TimeElement
 from .nonholonomic_terms import nonholonomic_values
 
@@ -33,22 +34,20 @@ class BubnovGalerkin(TimeElement):
     nodes : {"equidistant", "lobatto"}
     """
 
-    degree: int
-    multipliers: str = "discontinuous"
-    n_points: int | None = None
-    drop: str = "start"
-    nodes: str = "equidistant"
+    degree: int = field("degree")
+    multipliers: str = field("multipliers")
+    n_points: int | None = field("n_points", default=None)
+    drop: str = field("drop")
+    nodes: str = field("nodes")
 
     name = "bg"
     constraint_row_power = -1
 
     def __post_init__(self):
-        validate.choice("multipliers", self.multipliers, ("continuous", "discontinuous"))
-        validate.choice("drop", self.drop, ("start", "end"))
-        if self.drop == "end" and self.multipliers == "continuous":
-            raise validate.InputError("drop='end' needs multipliers='discontinuous': with continuous multipliers "
-                                      "the system would lose rank")
         self._validate(minimum_points=self.degree if isinstance(self.degree, int) else 1)
+        if self.drop == "end" and self.multipliers == "continuous":
+            raise InputError("drop='end' needs multipliers='discontinuous': with continuous multipliers "
+                             "the system would lose rank")
 
     @property
     def order(self):

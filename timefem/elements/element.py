@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import validate
 from ..display import Card
 from ..errors import InputError
-from ..polynomials import NODES, LagrangeBasis
+from ..polynomials import LagrangeBasis
+from ..validate.options import check_fields
 from .symbols import PointSymbols
 
 
@@ -165,13 +165,11 @@ class TimeElement(ABC):
 
     def _validate(self, minimum_points):
         """Checks common to the Galerkin elements; called when the value object is made."""
-        validate.integer("degree", self.degree, minimum=1)
-        validate.choice("nodes", self.nodes, NODES)
+        check_fields(self)
         if self.n_points is None:
             object.__setattr__(self, "n_points", 2 * self.degree)
-        validate.integer("n_points", self.n_points, minimum=1)
         if self.n_points < minimum_points:
-            raise validate.InputError(
+            raise InputError(
                 f"n_points = {self.n_points} makes the tangent of {type(self).__name__}(degree={self.degree}) "
                 f"singular; at least {minimum_points} are needed")
 

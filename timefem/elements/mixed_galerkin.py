@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
-from .. import validate
+from ..errors import InputError
 from ..polynomials import LagrangeBasis
+from ..validate.options import check_fields, field
 from .element import Space, TimeElement
 from .forms import FORMS
-
-STRAINS = ("energy", "rate")
 
 
 @dataclass(frozen=True)
@@ -50,28 +49,26 @@ class MixedGalerkin(TimeElement):
         For numbers out of range, and options that do not go together.
     """
 
-    degree: int
-    n_points: int | None = None
-    nodes: str = "equidistant"
-    constraints: str = "gradient"
-    form: str = "hamilton"
-    strains: str = "energy"
+    degree: int = field("degree")
+    n_points: int | None = field("n_points", default=None)
+    nodes: str = field("nodes")
+    constraints: str = field("constraints")
+    form: str = field("form")
+    strains: str = field("strains")
 
     name = "mg"
 
     def __post_init__(self):
-        validate.choice("constraints", self.constraints, ("gradient", "discrete-gradient"))
-        validate.choice("form", self.form, tuple(FORMS))
-        validate.choice("strains", self.strains, STRAINS)
+        check_fields(self)
         if self.constraints != "gradient" and self.form != "hamilton":
-            raise validate.InputError(f"constraints={self.constraints!r} belongs to form='hamilton'")
+            raise InputError(f"constraints={self.constraints!r} belongs to form='hamilton'")
         if self.n_points is None and isinstance(self.degree, int):
             per_degree = 1 if self.strains == "rate" else self._form.most_points
             object.__setattr__(self, "n_points", per_degree * self.degree)
         self._validate(minimum_points=self.degree if isinstance(self.degree, int) else 1)
         if self.strains == "rate" and self.n_points != self.degree:
-            raise validate.InputError(f"strains='rate' needs n_points = degree = {self.degree}, which integrate the "
-                                      f"work of the strains; {self.n_points} are given")
+            raise InputError(f"strains='rate' needs n_points = degree = {self.degree}, which integrate the "
+                             f"work of the strains; {self.n_points} are given")
 
     @property
     def _form(self):

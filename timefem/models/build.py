@@ -3,13 +3,14 @@
 from ..mechanics import MassProperties, PointMass, Pose, RigidBody, System
 from ..mechanics.part import Body
 from ..problems.initial.problem import uncovered
+from ..validate.options import spelt_as
 from .check import inspect
 from .document import Document
 from .entries import find, naming, value_of
 from .model import Model
 from .parts import ACTUATORS, COMPOSITES, FORCES, JOINTS
-from .problem import OPTIMAL, check_kind
-from .settings import element_of, settings_of
+from .problem import OPTIMAL, kind_of_file
+from .settings import arguments_of, element_of
 
 SOLIDS = ("cuboid", "cylinder", "cone", "sphere")
 STATE = ("position", "orientation", "velocity", "angular_velocity", "frame")
@@ -57,7 +58,7 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
     """As `load_model`, without the checks of the initial state, which `inspect` tells about."""
     changes = ({} if t_end is None else {"time.span[1]": t_end}) | (changes or {})
     document = Document(path, changes)
-    data, kind = document.data, check_kind(document)
+    data, kind = document.data, kind_of_file(document)
     bodies, state, parts = {}, {}, []
     for name, entry in data["bodies"].items():
         with naming(document, ("bodies", name), entry):
@@ -76,14 +77,14 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
     if not end > start:
         raise document.error(("time", "span"), f"must go forward: the end {end:g} is not after the start {start:g}")
     solver = data.get("solver", {})
-    with naming(document, ("solver",), solver):
+    with naming(document, ("solver",), solver), spelt_as("file"):
         element = element_of(solver)
-        settings = settings_of(solver, element, kind)
+        settings = arguments_of(solver, kind, element, "the problem")
     if "tolerance" in solver and "continuation" in data:
         raise document.error(("solver", "tolerance"), "is not used with a continuation, whose meshes are given; leave "
                                                       "one of them out")
     model = Model(document, data.get("title", document.path), system, state, (start, end), data["time"]["n_elements"],
-                  element, settings, data.get("assemble", False), kind,
+                  element, settings, data.get("assemble", False), kind.name,
                   lambda more: read_model(path, rotation, inverse_mass, changes=changes | more))
     for part in system.parts:
         fault = uncovered(part, model.t_span)

@@ -5,7 +5,7 @@ import numpy as np
 from ..mechanics.part import Body
 from ..mechanics.redundancy.redundancy import redundant_rows
 from ..problems import InitialValueProblem
-from .problem import problem_facts
+from ..problems.kinds import KINDS
 
 
 def inspect(model):
@@ -57,5 +57,5 @@ def inspect(model):
         "redundant": [names[i] for i in redundant],
         "violations": {name: {"configuration": float(abs(theta[i])), "velocity": float(abs(theta[m + i]))}
                        for i, name in enumerate(names)},
-        "faults": faults, "kind": model.kind, **({} if faults else problem_facts(model)),
+        "faults": faults, "kind": model.kind, **({} if faults else KINDS[model.kind].in_files.facts(model.problem)),
     }

@@ -5,12 +5,17 @@ from functools import cached_property
 from typing import Any
 
 from ..elements import TimeElement
+from ..elements.named import ELEMENT_OPTIONS
 from ..errors import InputError
 from ..mechanics import System
+from ..problems import InitialValueProblem
+from ..problems.kinds import KINDS
 from ..sensitivity.names import derivatives, functionals_of, parameters_of
 from ..solving import continuation, solve, solve_all
-from .entries import naming
-from .problem import make_problem, plain_state, start_problem
+from ..validate.options import OPTIONS
+from .entries import find, naming, value_of
+from .problem import as_states, end_states, plain_state, unknown_numbers
+from .settings import arguments_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +60,7 @@ class Model:
     def start(self):
         """The InitialValueProblem; InputError when the state violates a constraint, or cannot be assembled."""
         try:
-            return start_problem(self)
+            return InitialValueProblem(self.system, self.state, self.t_span, assemble=self.assemble)
         except InputError as error:
             named = [part for part in self.system.parts if f"'{part.name}: " in str(error)]  # a constraint of it
             raise self.document.error(self.keys(named[0]) if named else (), str(error)) from None
@@ -63,7 +68,7 @@ class Model:
     @cached_property
     def problem(self):
         """The problem of the file's kind; InputError when it cannot be made."""
-        return make_problem(self)
+        return KINDS[self.kind].in_files.make(self)
 
     @cached_property
     def z0(self):
@@ -71,9 +76,30 @@ class Model:
 
         Of a boundary-value problem, one that satisfies its conditions.
         """
-        if self.kind == "boundary":
-            return self.problem.conditions_at_ends.z0
+        if KINDS[self.kind].in_files.state is not None:
+            return KINDS[self.kind].in_files.state(self)
         return self.start.z0 if self.assemble else plain_state(self)
+
+    # ---- what kinds of problems read from the file
+
+    @property
+    def start_state(self):
+        """The state at the start by body, assembled if the file says so."""
+        return as_states(self.system, self.z0) if self.assemble else self.state
+
+    parameters, end_states = unknown_numbers, end_states
+
+    def naming(self, keys, entry):
+        """Context in which errors get the file, the line and the key of an entry."""
+        return naming(self.document, keys, entry)
+
+    def find(self, keys, name, known):
+        """What has that name among those known; an error at the keys when there is none."""
+        return find(self.document, keys, name, known)
+
+    def value_of(self, keys, value):
+        """A value with functions of time in place of their tables."""
+        return value_of(self.document, keys, value)
 
     def keys(self, part):
         """Keys of the table of a part."""
@@ -85,7 +111,7 @@ class Model:
 
         With a table `[continuation]` the solution is followed from the number that it gives to that of the file.
         """
-        arguments = {"element": self.element, **self.settings, **changes}
+        arguments = self._arguments(changes)
         if "n_elements" in changes or "mesh" in changes:
             arguments["tolerance"] = changes.get("tolerance")
         elif arguments.get("tolerance") is None:
@@ -120,9 +146,21 @@ class Model:
 
     def solve_all(self, **changes):
         """Several solutions of a boundary-value problem, see `timefem.solve_all`; `turns` is a key of `[problem]`."""
-        arguments = {"element": self.element, "turns": self.document.data.get("problem", {}).get("turns", 1),
-                     "n_elements": self.n_elements, **self.settings, **changes}
+        arguments = {"turns": self.document.data.get("problem", {}).get("turns", 1),
+                     "n_elements": self.n_elements, **self._arguments(changes)}
         return solve_all(self.problem, **arguments)
+
+    def _arguments(self, changes):
+        """Arguments of `timefem.solve` of the file, with those that replace them; options may be plain data, too."""
+        element = changes.get("element", self.element)
+        plain = {name: value for name, value in changes.items()
+                 if (name in OPTIONS and isinstance(value, str | float | bool)) or name in ("window", "petsc_options")}
+        settings = self.settings
+        if plain or element is not self.element:
+            stated = {name: value for name, value in self.document.data.get("solver", {}).items()
+                      if name not in ("element", *ELEMENT_OPTIONS)}
+            settings = arguments_of(stated | plain, KINDS[self.kind], element, "the problem")
+        return {"element": element, **settings, **{name: v for name, v in changes.items() if name not in plain}}
 
     @cached_property
     def sensitivity(self):

@@ -1,64 +1,105 @@
-"""Settings of the solver in a model file: the time element, the driver, Newton's method."""
+"""Settings of a solve as plain data, of a model file or of a command line: from them the objects that `solve` takes."""
 
-from ..elements import BubnovGalerkin, MixedGalerkin
-from ..elements.schemes import SCHEMES
+from ..elements.named import ELEMENT_OPTIONS, named_element
 from ..errors import InputError
-from ..problems.optimal.mesh_sequence import ITERATIONS
+from ..problems.initial.checkpoint_option import Checkpoint
+from ..problems.initial.drivers import DRIVERS
+from ..solvers.linear import linear_options
 from ..solvers.nonlinear.newton import Newton
+from ..validate.options import OPTIONS, names, one_of, said, said_any, spelling, spelt
 
-ELEMENT = ("degree", "n_points", "nodes", "multipliers", "drop", "constraints")
-OWN = {"mg": ("constraints",), "bg": ("multipliers", "drop")}  # settings of one element only
-NEWTON = ("tol_residual", "tol_increment", "max_iterations", "line_search")
-GUESSES = {"initial": ("mg1", "constant"), "boundary": ("interpolation", "march"), "inverse": (), "optimal": ()}
-
-
-def element_of(solver):
-    own, name = {key: solver[key] for key in ELEMENT if key in solver}, solver.get("element", "mg")
-    for key in own:
-        users = [user for user, keys in OWN.items() if key in keys] or list(OWN)
-        if name not in users:
-            owners = " or ".join(f'element = "{user}"' for user in users)
-            raise InputError(f"{key} belongs to {owners}")
-    if name == "mg":
-        return MixedGalerkin(**{"degree": 2, **own})
-    return BubnovGalerkin(**{"degree": 3, **own}) if name == "bg" else SCHEMES[name]()
+UNUSED = {"options": "is not used: --driver is", "file": "is not used by driver"}
+LINEAR = "backend", "method", "petsc_options"
+CHECKPOINTS = {"checkpoint": "path", "checkpoint_every": "every", "restart": "restart"}
 
 
-def settings_of(solver, element, kind):
-    settings = {key: value for key, value in solver.items() if key not in ("element", *ELEMENT, *NEWTON)}
-    if settings.get("guess", GUESSES[kind]) not in (*GUESSES[kind], GUESSES[kind]):
-        known = " or ".join(f'"{guess}"' for guess in GUESSES[kind])
-        raise InputError(f'guess of a problem of kind "{kind}" must be {known}' if known else
-                         f'guess is not used by problems of kind "{kind}"; leave it out')
-    newton = {key: solver[key] for key in NEWTON if key in solver}
-    if kind != "initial":
-        return {**settings, **_global_settings(solver, element, kind, newton)}
-    driver = settings.setdefault("driver", "windows" if "window" in settings else
-                                 "march" if element.can_march else "global")
-    if driver == "march" and not element.can_march:
-        raise InputError('driver "march" needs an element that can be marched, and "bg" cannot; leave driver out')
-    for key, users in (("window", ("windows",)), ("backend", ("windows", "global")), ("guess", ("windows", "global"))):
-        if key in settings and driver not in users:
-            raise InputError(f"{key} is not used by driver {driver!r}; it belongs to {' and '.join(users)}")
-    if "tolerance" in settings and driver == "windows":
-        raise InputError("tolerance is not used by driver 'windows'; it belongs to march and global")
-    return {**settings, "newton": Newton(**newton)}
+def solver_schema():
+    """JSON schema of the settings in a model file, but for `element`, from the declarations of the options."""
+    return {name: option.schema for name, option in OPTIONS.items() if option.in_files}
 
 
-def _global_settings(solver, element, kind, newton):
-    """Of problems that tie all elements together, whose Newton iterations always have a line search."""
-    if solver.get("driver", "global") != "global":
-        raise InputError(f'driver of a problem of kind "{kind}" must be "global", or left out')
-    for key in ("window", "line_search"):
-        if key in solver:
-            raise InputError(f'{key} is not used by problems of kind "{kind}"; leave it out')
-    if kind == "inverse" and not isinstance(element, MixedGalerkin):
-        raise InputError('element of a problem of kind "inverse" must be "mg"')
-    if kind == "optimal" and "tolerance" in solver and not isinstance(element, MixedGalerkin):
-        raise InputError('tolerance of a problem of kind "optimal" belongs to element = "mg"')
-    return {"newton": newton_of(kind, newton)} if newton else {}
+def element_of(settings):
+    """The time element of plain settings."""
+    own = {name: settings[name] for name in ELEMENT_OPTIONS if settings.get(name) is not None}
+    return named_element(settings.get("element", "mg"), **own)
 
 
-def newton_of(kind, given):
-    """Newton's settings of problems that always have a line search, with the defaults of that kind."""
-    return Newton(**({"max_iterations": ITERATIONS} if kind == "optimal" else {}) | given, line_search=True)
+def arguments_of(settings, kind, element, who):
+    """Arguments of `solve`: driver, guess, newton, tolerance, checkpoint.
+
+    Parameters
+    ----------
+    settings : dict
+        Declared options by name, those that are given; besides "petsc_options", a dict.
+    kind : Kind
+    element : TimeElement
+    who : str
+        What the problem is called in messages.
+
+    Raises
+    ------
+    InputError
+        For an option that the kind of problem, or the driver, does not use.
+    """
+    is_it = f"{who} is {kind.title}"
+    if kind.elements and element.name not in kind.elements:
+        takes = " or ".join(kind.elements)
+        raise InputError(f"{said('element', element.name)} is not possible: {is_it}, which takes {takes}; it must be "
+                         f'"{takes}"')
+    given = {name: value for name, value in settings.items() if name not in ("element", *ELEMENT_OPTIONS)}
+    for name in given:
+        if not _used(name, kind):
+            raise InputError(f"{spelt(name)} is not used: {is_it}; leave it out")
+    linear = {name: given[name] for name in LINEAR if name in given}
+    if linear:
+        linear = {"linear": linear_options(linear.get("backend"), method=linear.get("method"),
+                                           options=linear.get("petsc_options"))}
+    cls = _driver(given, kind, element, is_it)
+    for name in given:
+        users = OPTIONS[name].of if name in OPTIONS else ("windows", "global")
+        if set(users) & set(DRIVERS) and cls.name not in users:
+            users = [user for user in users if DRIVERS[user] in kind.drivers]
+            raise InputError(f"{spelt(name)} {UNUSED[spelling()]} {cls.name}; leave it out, or give "
+                             f"{said_any('driver', users)}")
+    fields = {name: given[name] for name in names(cls) if name in given}
+    arguments = {"driver": cls(**fields, **linear)}
+    arguments |= {name: given[name] for name in ("guess", "tolerance") if name in given}
+    if "guess" in given and given["guess"] not in kind.guesses:
+        raise InputError(f"guess must be {one_of(kind.guesses)}, not {given['guess']!r}")
+    newton = {name: given[name] for name in names(Newton) if name in given}
+    if newton:
+        arguments["newton"] = Newton(**kind.newton | newton)
+    checkpoint = {field: given[name] for name, field in CHECKPOINTS.items() if name in given}
+    if checkpoint:
+        if "every" in checkpoint and "path" not in checkpoint:
+            raise InputError(f"{spelt('checkpoint_every')} is given without {spelt('checkpoint')}")
+        arguments["checkpoint"] = Checkpoint(**checkpoint)
+    return arguments
+
+
+def _used(name, kind):
+    """Whether a kind of problem has a use for an option."""
+    if name in CHECKPOINTS:
+        return kind.checkpoints
+    if name == "guess":
+        return bool(kind.guesses)
+    if name in kind.newton and OPTIONS[name].type is bool:
+        return False
+    users = set(OPTIONS[name].of) & set(DRIVERS) if name in OPTIONS else ()
+    return not users or any(driver.name in users for driver in kind.drivers)
+
+
+def _driver(given, kind, element, is_it):
+    """Class of the driver."""
+    if given.get("driver") is not None:
+        cls = DRIVERS[given["driver"]]
+        if cls not in kind.drivers:
+            raise InputError(f"{said('driver', cls.name)} is not possible: {is_it}, which ties all elements together; "
+                             'leave it out: it must be "global"')
+        if not cls.takes(element):
+            raise InputError(f"{element!r} couples its elements and cannot be marched: leave {spelt('driver')} out, or "
+                             f"give {said_any('driver', ('windows', 'global'))}")
+        return cls
+    if "window" in given:
+        return DRIVERS["windows"]
+    return kind.default_driver(element, given.get("tolerance") is not None)

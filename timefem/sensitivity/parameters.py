@@ -12,7 +12,7 @@ from ..mechanics import DirectorBody, Gravity, Part, QuaternionBody, System
 from ..mechanics.bodies import rotations
 from ..mechanics.catalogue import made, stored
 from ..mechanics.declared import Real
-from ..problems import InitialValueProblem
+from ..problems.kinds import check_kind
 from .rules import derivative_of_own, differentiated
 
 NUMBERS, KEPT, Q, V, Z = range(5)  # places in `Directions`
@@ -229,8 +229,7 @@ def _of_family(system, places, z, family):
 
     def numbers(x):
         problem = family.build(x)
-        if not isinstance(problem, InitialValueProblem):
-            raise InputError(f"Family: build must return an InitialValueProblem, not {problem!r}")
+        check_kind(problem, "initial", "what build of a Family returns")
         parts = problem.system.parts
         if [part.kind for part in parts] != kinds:
             raise InputError("Family: build makes other parts, or other formulas, than those of the solution; define "

@@ -1,7 +1,7 @@
 """`solve` for all kinds of problems: problem, element, mesh, solver and solution tied together."""
 
+from .many_solutions import continuation, solve_all
 from .restart import restart
-from .several import continuation, solve_all
 from .solve import solve
 
 __all__ = ["continuation", "restart", "solve", "solve_all"]

@@ -2,14 +2,13 @@
 
 from ..elements import TimeElement
 from ..errors import InputError
-from ..problems import InitialValueProblem
+from ..problems.kinds import check_kind
 
 
 def initial_value_problem(problem):
     """The problem of a case, or a problem as it is."""
     problem = problem.make() if hasattr(problem, "make") else problem
-    if not isinstance(problem, InitialValueProblem):
-        raise InputError(f"problem must be an InitialValueProblem or a Case, not {problem!r}")
+    check_kind(problem, "initial", besides=" or a Case")
     return problem
 
 

@@ -11,12 +11,12 @@ from ..elements import BubnovGalerkin, MixedGalerkin, TimeElement
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import IllConditioned, InputError, SolveError
 from ..parallel import world
-from ..problems import InitialValueProblem
 from ..solution import Solution
 from ..solvers.equations.distributed import DistributedChainSystem
 from ..solvers.equations.system import ChainSystem
 from ..solvers.linear import linear_options
 from ..solving import solve
+from .common import initial_value_problem
 from .operators import DistributedTangent, Tangent, extreme_values
 
 TANGENTS = ("assembled", "step")
@@ -117,9 +117,7 @@ def conditioning(problem, element, n_elements=(50, 100, 200), *, scaling="none",
     SolveError
         When there is no trajectory, or a tangent is singular.
     """
-    problem = problem if isinstance(problem, InitialValueProblem) or not hasattr(problem, "make") else problem.make()
-    if not isinstance(problem, InitialValueProblem):
-        raise InputError(f"problem must be an InitialValueProblem or a case, not {problem!r}")
+    problem = initial_value_problem(problem)
     if not isinstance(element, MixedGalerkin | BubnovGalerkin):
         raise InputError(f"element must be a MixedGalerkin or a BubnovGalerkin, not {element!r}")
     counts = [validate.integer("n_elements", n, minimum=1) for n in np.atleast_1d(n_elements).tolist()]

@@ -9,8 +9,8 @@ from .. import validate
 from ..assembly import TimeMesh
 from ..elements import TimeElement
 from ..errors import InputError, SolveError
-from ..problems import InitialValueProblem
 from ..solving import solve
+from .common import initial_value_problem
 
 QUANTITIES = ("coordinates", "state")
 
@@ -93,9 +93,7 @@ def quotient_of_precision(problem, element, n_elements, *, quantity="coordinates
     SolveError
         When one of the solves fails.
     """
-    problem = problem.make() if hasattr(problem, "make") else problem
-    if not isinstance(problem, InitialValueProblem):
-        raise InputError(f"problem must be an InitialValueProblem or a Case, not {problem!r}")
+    problem = initial_value_problem(problem)
     if not isinstance(element, TimeElement):
         raise InputError(f"element must be a time element such as MixedGalerkin(degree=2), not {element!r}")
     n_elements = validate.integer("n_elements", n_elements, minimum=1)

@@ -6,8 +6,8 @@ from scipy.optimize import brentq
 
 import timefem as tf
 from timefem.problems.common.end_state import EndState
+from timefem.problems.kinds import error_estimate
 from timefem.problems.refinement.grading import density_of, graded, size_of_motion
-from timefem.solving.solve import error_estimate
 
 ECCENTRICITY, FROM, TO = 0.9, -2.5, 2.8
 COMET = tf.PointMass(1.0, 2, name="comet")

@@ -7,9 +7,9 @@ import timefem as tf
 from timefem.cases.inverse import elastic_arm, trolley_crane
 from timefem.errors import InputError
 from timefem.mechanics.functions.trajectories import Transfer
+from timefem.problems.kinds import error_estimate
 from timefem.problems.refinement.estimate import size_of_controls
 from timefem.problems.refinement.grading import size_of_components, size_of_motion
-from timefem.solving.solve import error_estimate
 
 AXIS, ANGLE = np.array([1, 2, 2]) / 3, 2.5
 REORIENTATION = 2738.6827273  # minimum effort, found by direct collocation

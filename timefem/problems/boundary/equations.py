@@ -80,12 +80,12 @@ class BoundaryForm:
 
     # ---- values
 
-    def chain(self, mesh, scaling, backend, options, x, comm=None):
+    def chain(self, mesh, scaling, linear, x, comm=None):
         """The `BoundarySystem` on a mesh, shared among the ranks of `comm`; sizes are taken at the dofs `x`."""
         state = self.plan.columns.unpack(x[self.n_before:len(x) - self.n_after])[0]
         scale = Scaling.of(scaling, self.system, self.full_element, self.problem.t_span[0], state[0, 0])
-        chain = make_boundary_system(self.plan, mesh, scale, self.free, self.kept, (self.start, self.end), backend,
-                                     options, comm)
+        chain = make_boundary_system(self.plan, mesh, scale, self.free, self.kept, (self.start, self.end), linear,
+                                     comm)
         if len(self.constants) and scaling == "full":
             self._scale_constants(chain.assembler)
         return chain

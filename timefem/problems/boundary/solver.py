@@ -16,7 +16,10 @@ from ...solvers.equations.transfer import transferred
 from ...solvers.nonlinear.homotopy import newton_with_homotopy
 from ...solvers.nonlinear.newton import Newton
 from ...status import Status
-from .. import InitialValueProblem
+from ..common.task import Task
+from ..initial.global_driver import Global
+from ..initial.march_driver import March
+from ..initial.problem import InitialValueProblem
 from ..initial.solve import solve_initial
 from .equations import BoundaryForm
 from .guess import interpolation
@@ -30,11 +33,11 @@ GUESSES = ("interpolation", "march")
 class BoundarySolver:
     """What the solves of one problem on several meshes share; arguments as for `solve`."""
 
-    def __init__(self, problem, element, backend="chain", newton=None, scaling="full", options=None, show=False):
+    def __init__(self, problem, element, driver=None, newton=None, show=False):
         self.begin = time.perf_counter()
-        self.problem, self.element, self.backend = problem, element, backend
-        self.settings, self.scaling, self.options, self.show = newton or Newton(), scaling, options or {}, show
-        self.comm = own_world() if backend == "petsc" else None
+        self.problem, self.element, self.driver = problem, element, driver or Global()
+        self.settings, self.show = newton or Newton(), show
+        self.comm = own_world() if self.driver.distributed else None
         self.form = BoundaryForm(problem.conditions_at_ends, element)
         self.iterations, self.seconds, self.backward_error = 0, {"assemble": 0.0, "solve": 0.0}, 0.0
 
@@ -50,7 +53,7 @@ class BoundarySolver:
         return self.solution(mesh, x, status, chain)
 
     def newton(self, mesh, x):
-        chain = self.form.chain(mesh, self.scaling, self.backend, self.options, x, self.comm)
+        chain = self.form.chain(mesh, self.driver.scaling, self.driver.linear, x, self.comm)
         reference = self.form.reference(x)
         with progress_bar("boundary-value problem", self.settings.max_iterations, self.show) as bar:
             x, status, n = newton_with_homotopy(chain, chain.take(x), self.settings, reference, bar.iteration)
@@ -97,8 +100,8 @@ class BoundarySolver:
             t1 = t0 + c.c[0]
         state = {b: CanonicalState(c.z0[:n][system.coordinates(b)], c.z0[n:][system.coordinates(b)])
                  for b in system.bodies}
-        sol = solve_initial(InitialValueProblem(system, state, (t0, t1)), MixedGalerkin(2), max(100, mesh.n_elements),
-                    progress=False)
+        start = InitialValueProblem(system, state, (t0, t1))
+        sol = solve_initial(Task(start, MixedGalerkin(2), max(100, mesh.n_elements), driver=March(), progress=False))
         if not sol.success:
             raise InputError(f"guess='march' failed ({sol.status.message}); give another guess")
         nodes, times = mesh.nodes[[0, -1]], sol.t[[0, -1]]
@@ -149,8 +152,7 @@ class BoundarySolver:
         """The solution by mG(2) on a coarse mesh; the guess itself where there is none."""
         stride = -(-mesh.n_elements // COARSE)
         coarse = TimeMesh(mesh.nodes[np.unique(np.append(np.arange(0, mesh.n_elements, stride), mesh.n_elements))])
-        rough = BoundarySolver(self.problem, COARSE_ELEMENT, self.backend, self.settings, self.scaling, self.options,
-                        self.show)
+        rough = BoundarySolver(self.problem, COARSE_ELEMENT, self.driver, self.settings, self.show)
         sol = rough.solve(coarse, self._states(guess, coarse, COARSE_ELEMENT))
         self.iterations += rough.iterations
         if not sol.success:
@@ -171,7 +173,8 @@ class BoundarySolver:
         every = np.zeros((*multipliers.shape[:2], system.n_multipliers))
         every[..., self.element.kept_multipliers(system)] = multipliers
         total = time.perf_counter() - self.begin
-        statistics = {"driver": "global", "backend": self.backend, "n_ranks": chain.comm.size if chain.comm else 1,
+        statistics = {"driver": "global", "backend": self.driver.linear.name,
+                      "n_ranks": chain.comm.size if chain.comm else 1,
                       "newton_iterations": {"max": self.iterations, "mean": float(self.iterations)},
                       "n_elements": mesh.n_elements, "n_unknowns": chain.n_unknowns,
                       "seconds": {"setup": total - sum(self.seconds.values()), **self.seconds, "total": total},

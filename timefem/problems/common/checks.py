@@ -1,16 +1,9 @@
-"""Arguments of `solve` that all kinds of problems take."""
+"""Checks of arguments that all kinds of problems take."""
 
 import numpy as np
 
 from ...assembly import TimeMesh
 from ...errors import InputError
-from ...solvers.nonlinear.newton import Newton
-
-
-def check_newton(newton):
-    """InputError for what is no `Newton`."""
-    if newton is not None and not isinstance(newton, Newton):
-        raise InputError(f"newton must be a Newton(...), not {newton!r}")
 
 
 def checked_mesh(mesh, t_span):

@@ -1,50 +1,49 @@
-"""The three drivers: nodal values and a status from a system, an element, a mesh and an initial state."""
+"""The drivers of initial-value problems: nodal values and a status from a system, an element, a mesh and a state."""
 
 import time
 
 from ... import validate
 from ...elements.evaluation.plan import ElementPlan
+from ...errors import InputError
 from ...parallel import end_together, own_world
-from ...solvers.linear import linear_options
-from .checkpoint import EVERY, Checkpoint, Identity, Recorder
-from .global_driver import solve_together
+from ..common.driver import Driver
+from .global_driver import Global
 from .job import Job
-from .march_driver import solve_one_by_one
-from .windows_driver import solve_in_windows
+from .march_driver import March
+from .windows_driver import Windows
 
-DRIVERS = {"march": solve_one_by_one, "windows": solve_in_windows, "global": solve_together}
+DRIVERS = {driver.name: driver for driver in (March, Windows, Global)}
 GATHER_BELOW = 2**30  # bytes of nodal values up to which every rank of a distributed solve gets all
 
 
-def run_driver(driver, system, element, mesh, z0, *, backend, window, scaling, gather=None, checkpoint=None,
-               checkpoint_every=EVERY, restart=None, **arguments):
-    """Solve an initial-value problem by the named driver (see `timefem.solve` and `Job` for the arguments).
+def named_driver(name):
+    """Class of a driver by its shorthand."""
+    if not isinstance(name, str):
+        raise InputError(f"driver must be {', '.join(f'tf.{cls.__name__}()' for cls in DRIVERS.values())} or one of "
+                         f"{', '.join(map(repr, DRIVERS))}, not {name!r}")
+    return DRIVERS[validate.choice("driver", name, tuple(DRIVERS))]
 
-    Returns
-    -------
-    Outcome
-    """
-    validate.choice("driver", driver, tuple(DRIVERS))
-    linear_options(backend)
+
+def is_driver(value):
+    return isinstance(value, Driver)
+
+
+def run_driver(task):
+    """Solve an initial-value problem on the mesh of a `Task`, by its driver; returns an `Outcome`."""
     start = time.perf_counter()
-    if driver == "march" and not element.can_march:
-        raise validate.InputError(f"{element!r} couples its elements and cannot be marched: "
-                                  "use driver='windows' or driver='global'")
-    plan = ElementPlan(system, element)
-    comm = own_world() if backend == "petsc" and driver != "march" else None
+    driver, mesh, z0 = task.driver, task.mesh, task.problem.z0
+    plan = ElementPlan(task.problem.system, task.element)
+    comm = own_world() if driver.distributed else None
+    gather = getattr(driver, "gather", None)
     if gather is None:
         gather = 8 * mesh.n_elements * plan.columns.n_local <= GATHER_BELOW
-    job = Job(plan, mesh, z0, backend, window=window, scaling=scaling, comm=comm, gather=gather, **arguments)
-    if checkpoint is not None or restart is not None:
-        window = {"window": window} if driver == "windows" else {}
-        identity = Identity(plan, mesh, z0, {"driver": driver, "scaling": scaling, **window})
-        if restart is not None:
-            job.saved = Checkpoint(restart)
-            job.saved.check(identity)
-        if checkpoint is not None:
-            job.recorder = Recorder(checkpoint, checkpoint_every, identity, comm)
+    settings = {} if task.newton is None else {"settings": task.newton}
+    guess = "mg1" if task.guess is None else task.guess
+    job = Job(plan, mesh, z0, driver, guess, show=task.progress, comm=comm, gather=gather, **settings)
+    if task.checkpoint is not None:
+        job.saved, job.recorder = task.checkpoint.open(plan, mesh, z0, driver.identity(), comm)
     try:
-        outcome = DRIVERS[driver](job)
+        outcome = driver.solve(job)
     except Exception as error:
         if comm is not None:
             end_together(error, job.where)

@@ -1,6 +1,6 @@
 """What a driver is asked to do, and what it returns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -14,10 +14,17 @@ from ...solvers.nonlinear.newton import Newton
 
 @dataclass
 class Job:
-    """An initial-value problem and how to solve it (see `timefem.solve` for the arguments).
+    """What a driver is asked to do.
 
     Attributes
     ----------
+    plan : ElementPlan
+    mesh : TimeMesh
+    z0 : ndarray, shape (n_z,)
+        State at the start.
+    driver : Driver
+    guess, settings, show
+        `guess`, `newton` and `progress` of `timefem.solve`.
     comm : mpi4py communicator or None
         Of the ranks that share the work.
     gather : bool
@@ -33,13 +40,10 @@ class Job:
     plan: ElementPlan
     mesh: TimeMesh
     z0: np.ndarray
-    backend: str
-    options: dict
-    window: int | str
-    guess: object
-    settings: Newton
-    scaling: str
-    show: bool | None
+    driver: object
+    guess: object = "mg1"
+    settings: Newton = field(default_factory=Newton)
+    show: bool | None = None
     comm: object = None
     gather: bool = True
     recorder: object = None
@@ -49,7 +53,7 @@ class Job:
     @cached_property
     def scale(self):
         """Scaling of unknowns and rows at the initial state."""
-        return Scaling.of(self.scaling, self.plan.system, self.plan.element, self.mesh.nodes[0], self.z0)
+        return Scaling.of(self.driver.scaling, self.plan.system, self.plan.element, self.mesh.nodes[0], self.z0)
 
     @property
     def reference(self):
@@ -71,9 +75,3 @@ class Job:
         """Nodal values of no element."""
         multipliers = np.zeros(self.plan.system.n_multipliers)
         return first_elements(self.plan.unpack(self.plan.constant(self.mesh.part(0, 1), self.z0, multipliers)), 0)
-
-
-
-
-
-

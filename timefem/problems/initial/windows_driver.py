@@ -5,18 +5,21 @@ every rank works in every Newton iteration, so that there is no idle time in whi
 computed; what overlaps is the guess itself: each rank refines its slab as soon as its coarse march has got there.
 """
 
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...errors import InputError
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome, joined
-from ...solvers.equations.system import ChainSystem
 from ...solvers.nonlinear.newton import newton
 from ...status import Status
-from .global_driver import make_chain
+from ...validate.options import field, said
+from ..common.driver import Driver, check_linear
+from .global_driver import local_chain, make_chain
 from .guess import first_iterate
 
 FIRST_WINDOW = 64  # elements of the first window where the size is chosen here
@@ -56,15 +59,51 @@ class WindowSize:
         return max(self.smallest, min(n, self.largest))
 
 
-def solve_in_windows(job):
-    """Solve window by window; returns an `Outcome`."""
+@dataclass(frozen=True)
+class Windows(Driver):
+    """Blocks of elements, one after the other, each solved at once.
+
+    Parameters
+    ----------
+    window : int or "auto"
+        Elements per window; the last window takes what is left. "auto": 64 at first, then twice as many after a window
+        of at most 5 Newton iterations and half as many after one of 9 or more, or after a failure, when the window is
+        tried again; at most what half of the free memory takes.
+    linear, gather, scaling
+        As of `Global`.
+    """
+
+    window: int | str = field("window")
+    linear: Any = "chain"
+    gather: bool | None = None
+    scaling: str = field("scaling")
+
+    name: ClassVar[str] = "windows"
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_linear(self)
+
+    def check(self, element, guess):
+        if isinstance(guess, np.ndarray | list):
+            raise InputError(f"nodal values as guess need {said('driver', 'global')}; give a function t -> z instead")
+
+    def identity(self):
+        return super().identity() | {"window": self.window}
+
+    def solve(self, job):
+        return _solve_in_windows(job)
+
+
+def _solve_in_windows(job):
     plan, mesh, comm = job.plan, job.mesh, job.comm
     n, n_node = mesh.n_elements, plan.columns.n_node
     n_ranks = comm.size if comm is not None else 1
-    if job.window != "auto" and min(job.window, n) < n_ranks:
-        raise InputError(f"{n_ranks} ranks cannot share windows of {min(job.window, n)} elements: use larger windows "
+    window = job.driver.window
+    if window != "auto" and min(window, n) < n_ranks:
+        raise InputError(f"{n_ranks} ranks cannot share windows of {min(window, n)} elements: use larger windows "
                          "or fewer ranks")
-    size = WindowSize(job.window, n_ranks, _largest_window(job), job.saved.window if job.saved else None)
+    size = WindowSize(window, n_ranks, _largest_window(job), job.saved.window if job.saved else None)
     share = _share(job)
     done = _restored(job, share) if job.saved else []
     first = job.saved.n_solved if job.saved else 0
@@ -87,7 +126,7 @@ def solve_in_windows(job):
                 chain = None  # free its memory first
                 # ranks that cannot share a last, short window solve it all
                 chain = (make_chain(job, part) if part.n_elements >= n_ranks else
-                         ChainSystem(plan, part, job.scale, job.backend, job.options))
+                         local_chain(job, part))
             chain.place(part, first)
             n_unknowns = max(n_unknowns, chain.n_unknowns)
             z = job.z0 if left is None else left[plan.columns.fields[0][0]]

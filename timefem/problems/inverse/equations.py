@@ -22,8 +22,7 @@ from ...solvers.nonlinear.newton import Newton, newton
 MOST = 200  # elements on which the guess is made
 
 
-def solve_inverse(problem, element, mesh, *, backend="chain", options=None, guess=None, settings=None, scaling="full",
-                  show=False):
+def solve_inverse(problem, element, mesh, driver, *, guess=None, settings=None, show=False):
     """Solve an `InverseDynamics` problem with a time element on a mesh; see `timefem.solve`.
 
     Returns
@@ -38,8 +37,8 @@ def solve_inverse(problem, element, mesh, *, backend="chain", options=None, gues
     element.check(problem.system)
     plan = inverse_plan(problem, element)
     servo, values = plan.element, first_guess(problem, plan, mesh, guess)
-    comm = own_world() if backend == "petsc" else None
-    chain = inverse_chain(problem, plan, mesh, scaling, backend, options, comm)
+    comm = own_world() if driver.distributed else None
+    chain = inverse_chain(problem, plan, mesh, driver.scaling, driver.linear, comm)
     x, reference = plan.columns.pack(*values), chain.assembler.scaling.size(values[0])
     setup = time.perf_counter() - start
     settings = settings or Newton(line_search=True)
@@ -60,11 +59,11 @@ def inverse_plan(problem, element):
     return ElementPlan(System([*problem.system.parts, ServoPart(problem.inversion, problem.kinks)]), Servo(element))
 
 
-def inverse_chain(problem, plan, mesh, scaling="full", backend="chain", options=None, comm=None):
+def inverse_chain(problem, plan, mesh, scaling="full", linear="chain", comm=None):
     """The equations of a problem, for a plan by `inverse_plan`, on a mesh, shared among the ranks of `comm`."""
     scale, n = Scaling.of(scaling, plan.system, plan.element, mesh.nodes[0], problem.start), plan.columns.n_node
     return make_boundary_system(plan, mesh, scale, (np.ones(n, bool),) * 2, (np.ones(plan.rows.n_node, bool),) * 2,
-                                end_blocks(problem, plan), backend, options, comm)
+                                end_blocks(problem, plan), linear, comm)
 
 
 def end_blocks(problem, plan):

@@ -1,7 +1,5 @@
 """Inverse dynamics solved."""
 
-from ... import validate
-from ...assembly import TimeMesh
 from ...errors import InputError
 from ...solution import Solution
 from ..refinement.loop import solve_refined
@@ -9,39 +7,31 @@ from .equations import solve_inverse
 from .errors import InverseErrors
 
 
-def solve_inverse_dynamics(problem, element, n_elements=None, mesh=None, *, tolerance=None, guess=None, driver=None,
-                           backend=None, newton=None, scaling="full", petsc_options=None, progress=None):
-    """Solve a problem of inverse dynamics; `solve` calls this, see there for the arguments.
+def solve_inverse_dynamics(task):
+    """Solve a problem of inverse dynamics: a `Task` of `timefem.solve`.
 
     Returns
     -------
     Solution
         With the field "controls", and `statistics` "internal_eigenvalues" of the internal dynamics at the start.
     """
-    if driver not in (None, "global"):
-        raise InputError(f"driver={driver!r}: inverse dynamics ties all elements together; leave driver out")
+    problem, guess = task.problem, task.guess
     if isinstance(guess, str | list) or not (guess is None or callable(guess)):
         raise InputError(f"guess must be a function t -> z or a Solution, not {guess!r}")
     if isinstance(guess, Solution) and not guess.success:
         raise InputError(f"the guess is a solution that failed: {guess.status.message}")
-    settings = {"backend": backend or "chain", "options": petsc_options, "settings": newton, "scaling": scaling,
-                "show": progress}
-    if tolerance is not None:
-        return solve_refined(
-            lambda element, mesh, last: _solve_on(problem, element, mesh, guess if last is None else last, settings),
-            InverseErrors, problem, element, tolerance, n_elements, mesh, progress)
-    if mesh is None:
-        validate.integer("n_elements", n_elements, minimum=1)
-        kinks = [t for t in (*problem.system.kinks, *problem.kinks) if problem.t_span[0] < t < problem.t_span[1]]
-        mesh = TimeMesh.uniform(problem.t_span, max(n_elements, len(set(kinks)) + 1), through=kinks)
-    return _solve_on(problem, element, mesh, guess, settings)
+    if task.tolerance is not None:
+        return solve_refined(task, lambda element, mesh, last: _solve_on(task.on(element, mesh, last)), InverseErrors)
+    return _solve_on(task.on(task.element, task.mesh_through((*problem.system.kinks, *problem.kinks))))
 
 
-def _solve_on(problem, element, mesh, guess, settings):
-    servo, outcome = solve_inverse(problem, element, mesh, guess=guess, **settings)
+def _solve_on(task):
+    problem, mesh, linear = task.problem, task.mesh, task.driver.linear
+    servo, outcome = solve_inverse(problem, task.element, mesh, task.driver, guess=task.guess, settings=task.newton,
+                                   show=task.progress)
     n = len(outcome.state)
     iterations = int(outcome.iterations.max(initial=0))
-    statistics = {"driver": "global", "backend": settings["backend"], "n_ranks": outcome.n_ranks,
+    statistics = {"driver": "global", "backend": linear.name, "n_ranks": outcome.n_ranks,
                   "newton_iterations": {"max": iterations, "mean": float(iterations)}, "n_elements": mesh.n_elements,
                   "n_unknowns": outcome.n_unknowns, "seconds": outcome.seconds,
                   "backward_error": outcome.backward_error,

@@ -104,7 +104,7 @@ class OptimalChain(_OptimalityRows, BoundarySystem):
     problem : OptimalControl
     plan : ElementPlan
         Of an `Optimality` element.
-    mesh, scaling, backend, options
+    mesh, scaling, linear
         As in `ChainSystem`.
     hold : bool
         Keep the unknown numbers (the final time) as they are.
@@ -117,18 +117,18 @@ class OptimalChain(_OptimalityRows, BoundarySystem):
 
     _own_columns = slice(None)
 
-    def __init__(self, problem, plan, mesh, scaling, backend="chain", options=None, hold=False):
+    def __init__(self, problem, plan, mesh, scaling, linear="chain", hold=False):
         free, blocks = _ends(problem, plan, hold)
-        super().__init__(plan, mesh, scaling, free, free, *blocks, backend, options)
+        super().__init__(plan, mesh, scaling, free, free, *blocks, linear)
         self._know(problem, mesh.n_elements)
 
 
 class SharedOptimalChain(_OptimalityRows, DistributedChainSystem):
     """`OptimalChain` over the ranks of a communicator; `dual` tells of the unknowns that this rank owns."""
 
-    def __init__(self, problem, plan, mesh, scaling, comm, options=None):
+    def __init__(self, problem, plan, mesh, scaling, comm, linear=None):
         free, blocks = _ends(problem, plan, False)
-        super().__init__(plan, mesh, scaling, comm, options, free, free, blocks)
+        super().__init__(plan, mesh, scaling, comm, linear, free, free, blocks)
         self._know(problem, self.last - self.first)
 
 

@@ -15,6 +15,11 @@ COMPARED = "controls", "costate of state"  # between nodes
 REMAINING = 0.5  # of the error on a mesh is left on the halved mesh at most, also where a control jumps anywhere
 
 
+def error_estimate(problem, element):
+    """The `ErrorEstimate` of a problem, with bounds or without."""
+    return (BoundedErrors if problem.bounded else OptimalErrors)(problem, element)
+
+
 class OptimalErrors(ErrorEstimate):
     """Of optimal control, with objective and unknown numbers; and those of controls and costates in the mean over time.
 

@@ -19,6 +19,7 @@ from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.methods import method_for_inequalities
 from ...solvers.nonlinear.newton import Newton
 from ...solvers.nonlinear.saddle import solve_minimum, solve_saddle
+from ..initial.global_driver import Global
 from .controllability import check_reach
 from .equations import OptimalChain, SharedOptimalChain
 from .guess import first_guess, from_solution, prolonged
@@ -41,8 +42,7 @@ def optimality_element(problem, element):
     return Optimality(element), system
 
 
-def solve_optimal(problem, element, mesh, *, backend="chain", options=None, guess=None, settings=None, scaling="full",
-                  method=None, show=False):
+def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=None, method=None, show=False):
     """Solve an `OptimalControl` problem with a time element on a mesh; see `timefem.solve`.
 
     Without inequalities the coarsest of a sequence of meshes is solved from the guess, with unknown numbers held at
@@ -58,15 +58,15 @@ def solve_optimal(problem, element, mesh, *, backend="chain", options=None, gues
         Unknown numbers of the problem, with free time the duration first.
     objective : float
     """
-    start, method = time.perf_counter(), method_for_inequalities(method)
+    start, method, driver = time.perf_counter(), method_for_inequalities(method), driver or Global()
     if problem.system.n_constraints and getattr(element, "multipliers", "") == "continuous":
         raise InputError("optimal control takes multipliers='discontinuous': continuous ones would have to be "
                          "prescribed at the start, where they depend on the controls")
     element, system = optimality_element(problem, element)
     plan = ElementPlan(system, element)
-    scale = Scaling.of(scaling, system, element, mesh.nodes[0], problem.z0)
+    scale = Scaling.of(driver.scaling, system, element, mesh.nodes[0], problem.z0)
     seconds, iterations, x = {"setup": time.perf_counter() - start, "assemble": 0.0, "solve": 0.0}, 0, None
-    chain, comm = None, own_world() if backend == "petsc" else None
+    chain, comm = None, own_world() if driver.distributed else None
     if settings is not None:
         method = replace(method, max_iterations=settings.max_iterations)
     settings = settings or Newton(max_iterations=ITERATIONS)
@@ -75,9 +75,9 @@ def solve_optimal(problem, element, mesh, *, backend="chain", options=None, gues
         nonlocal iterations
         fine = level.n_elements > COARSE
         if fine and comm is not None and comm.size <= level.n_elements:
-            chain = SharedOptimalChain(problem, plan, level, scale, comm, options)
+            chain = SharedOptimalChain(problem, plan, level, scale, comm, driver.linear)
         else:
-            chain = OptimalChain(problem, plan, level, scale, backend, options, hold)
+            chain = OptimalChain(problem, plan, level, scale, driver.linear, hold)
         with progress(f"optimal control, {level.n_elements} elements", settings.max_iterations, show) as bar:
             if problem.bounded:
                 program = OptimalProgram(chain, x, bar.advance)

@@ -1,11 +1,15 @@
 """Global solves to a tolerance, on meshes that are found on the way."""
 
+import dataclasses
+
 import numpy as np
 
 from ... import validate
 from ...assembly import TimeMesh
 from ...elements import MixedGalerkin
+from ...errors import InputError
 from ...progress import progress
+from ...solvers.march.step_control import StepControl
 from ...status import Status
 from .grading import SAFETY, graded, halved
 
@@ -16,24 +20,19 @@ STAGNATION = 2  # meshes in a row on which the error stays as it is, by rounding
 ROUGH = 0.1  # estimated error from which on a solution says nothing of where elements should be
 
 
-def solve_refined(solve_on, estimates, problem, element, tolerance, n_elements=None, mesh=None, show=None):
+def solve_refined(task, solve_on, estimates):
     """Solve on finer and finer meshes until the estimated error is below a tolerance.
 
     Parameters
     ----------
+    task : Task
+        With `tolerance`: for the largest of the relative errors that the estimate tells, of the states at the nodes,
+        and what the kind of problem asks for besides; and `n_elements` or `mesh` to start from, 16 elements unless
+        given.
     solve_on : callable
         `solve_on(element, mesh, guess)` -> Solution, with the solution before as guess, or None.
-    estimates : type of ErrorEstimate
-        That of the kind of problem.
-    problem : InitialValueProblem, BoundaryValueProblem, InverseDynamics or OptimalControl
-    element : TimeElement
-    tolerance : float
-        For the largest of the relative errors that the estimate tells: of the states at the nodes, and what the
-        kind of problem asks for besides.
-    n_elements, mesh : optional
-        Where to start from; 16 elements unless given.
-    show : bool, optional
-        Show a progress bar; default: when standard error is a terminal.
+    estimates : callable
+        `estimates(problem, element)` -> ErrorEstimate.
 
     Returns
     -------
@@ -41,20 +40,25 @@ def solve_refined(solve_on, estimates, problem, element, tolerance, n_elements=N
         Of the last mesh; `statistics` has "tolerance", "estimated_error", "estimated_errors" by quantity, and "meshes",
         the numbers of elements.
     """
-    tolerance = validate.real("tolerance", tolerance, positive=True)
-    with progress("mesh refinement", show=show) as bar:
-        return _refined(solve_on, estimates, problem, element, tolerance, n_elements, mesh, bar)
+    if isinstance(task.tolerance, StepControl):
+        raise InputError("tolerance must be a number where all elements are solved at once; StepControl is of a march")
+    tolerance = validate.real("tolerance", task.tolerance, positive=True)
+    with progress("mesh refinement", show=task.progress) as bar:
+        return _refined(dataclasses.replace(task, tolerance=tolerance), solve_on, estimates, bar)
 
 
-def _refined(solve_on, estimates, problem, element, tolerance, n_elements, mesh, bar):
+def _refined(task, solve_on, estimates, bar):
+    problem, element, tolerance, mesh = task.problem, task.element, task.tolerance, task.mesh
     estimate = estimates(problem, element)
     kinks = estimate.kinks
     if mesh is None:
-        mesh = TimeMesh.uniform(problem.t_span, START if n_elements is None else n_elements)
+        mesh = TimeMesh.uniform(problem.t_span, task.n_elements or START)
         mesh = graded(mesh, np.ones(mesh.n_elements), mesh.n_elements, kinks)
     meshes, guess, error, best, errors, n_failures, n_stuck = [], None, np.inf, np.inf, {}, 0, 0
     if estimate.rough_guess and not (isinstance(element, MixedGalerkin) and element.degree > 1):
-        rough = _refined(solve_on, estimates, problem, MixedGalerkin(2), max(tolerance, ROUGH / 4), None, mesh, bar)
+        rougher = dataclasses.replace(task, element=MixedGalerkin(2), tolerance=max(tolerance, ROUGH / 4), mesh=mesh,
+                                      n_elements=None)
+        rough = _refined(rougher, solve_on, estimates, bar)
         if rough.success:
             guess = rough
             mesh = TimeMesh(problem.t_span[0] + (rough.t - rough.t[0]) * (

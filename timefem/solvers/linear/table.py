@@ -2,6 +2,7 @@
 
 from ... import validate
 from ...errors import InputError
+from ...validate.options import said
 from .base import LinearOptions
 from .cholmod import Cholmod
 from .petsc.solver import PETSc
@@ -40,7 +41,7 @@ def linear_options(choice=None, *, method=None, options=None):
         validate.choice("backend", name, tuple(LINEAR_SOLVERS))
     for argument, given, verb in (("method", method, "is"), ("petsc_options", options, "are")):
         if given and choice != "petsc":
-            raise InputError(f"{argument} {verb} given, but the backend is {name!r}: add backend='petsc'"
+            raise InputError(f"{argument} {verb} given, but the backend is {name!r}: add {said('backend', 'petsc')}"
                              if name != "petsc" else f"{argument} {verb} given beside {choice!r}, which has its own")
     if not isinstance(choice, LinearOptions):
         choice = PETSc(options, method) if name == "petsc" else LINEAR_SOLVERS[name]()

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ... import validate
 from ...errors import SingularMatrix, SolveError
 from ...status import Status
+from ...validate.options import check_fields, field
 
 ROUNDING = 1e-12  # relative to the unknowns: smaller increments may be rounding, where the residual falls no more
 
@@ -26,15 +26,13 @@ class Newton:
         Halve the step until the residual falls.
     """
 
-    tol_residual: float = 1e-13
-    tol_increment: float = 1e-8
-    max_iterations: int = 25
-    line_search: bool = False
+    tol_residual: float = field("tol_residual")
+    tol_increment: float = field("tol_increment")
+    max_iterations: int = field("max_iterations")
+    line_search: bool = field("line_search")
 
     def __post_init__(self):
-        validate.real("tol_residual", self.tol_residual, positive=True)
-        validate.real("tol_increment", self.tol_increment, positive=True)
-        validate.integer("max_iterations", self.max_iterations, minimum=1)
+        check_fields(self)
 
 
 def newton(chain, x, settings, reference, on_iteration=lambda iteration, norm, x: None):

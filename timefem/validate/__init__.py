@@ -5,7 +5,7 @@ import operator
 
 import numpy as np
 
-from .errors import InputError
+from ..errors import InputError
 
 
 def real(name, value, *, positive=False):

@@ -4,8 +4,8 @@ import numpy as np
 
 from .. import validate
 from ..errors import InputError
-from ..problems import BoundaryValueProblem
 from ..problems.boundary.guess import interpolation
+from ..problems.kinds import check_kind
 from ..progress import progress as progress_bar
 from ..solvers.nonlinear.homotopy import follow
 from ..status import Status
@@ -35,8 +35,7 @@ def solve_all(problem, element, n_elements=None, *, turns=1, guesses=(), mesh=No
     list of Solution
         That differ, by increasing action of the kinetic energy (the integral of twice the kinetic energy).
     """
-    if not isinstance(problem, BoundaryValueProblem):
-        raise InputError(f"problem must be a BoundaryValueProblem, not {problem!r}")
+    check_kind(problem, "boundary")
     validate.integer("turns", turns, minimum=0)
     found, trials = [], []
     for one in problem.windings():
@@ -108,8 +107,7 @@ def continuation(make, element, n_elements, start, end, *, guess=None, first_ste
 
     with progress_bar("continuation", 100, progress) as bar:
         problem = make(start)
-        if not isinstance(problem, BoundaryValueProblem):
-            raise InputError(f"make({start:g}) must be a BoundaryValueProblem, not {problem!r}")
+        check_kind(problem, "boundary", f"make({start:g})")
         sol = solve(problem, element, n_elements, guess=guess, progress=progress, **arguments)
         if not sol.success:
             raise InputError(f"continuation: there is no solution at the start, {start:g}: {sol.status.message}")

@@ -2,46 +2,29 @@
 
 import os
 from contextlib import nullcontext
-from typing import Annotated
-
-import typer
 
 from ..errors import InputError, SolveError
-from ..solving.several import action
-from ..solving.several import solve_all as solve_for_all
-from .kinds import kind_facts
-from .options import CASE, DEGREE, ELEMENT, JSON, N_ELEMENTS, POINTS, ROTATION, T_END, chosen
-from .ranks import check_output, rank, stdout_to_stderr
+from ..solving.many_solutions import action
+from ..solving.many_solutions import solve_all as solve_for_all
+from .chosen import chosen
+from .output import check_output, stdout_to_stderr
+from .problem_report import kind_facts
+from .ranks import rank
 from .report import make_console, make_table, print_json
 
 
-def solve_all(
-    ctx: typer.Context,
-    case: CASE,
-    turns: Annotated[int | None, typer.Option(help="Guesses turn up to twice that many full turns about the axis of "
-                                                   "the way, and up to that many about each body axis; default "
-                                                   "1.")] = None,
-    rotation: ROTATION = None,
-    element: ELEMENT = "mg",
-    degree: DEGREE = None,
-    points: POINTS = None,
-    n_elements: N_ELEMENTS = None,
-    t_end: T_END = None,
-    output: Annotated[str | None, typer.Option("-o", "--output", help="File for the solutions: of a.h5 the first is in "
-                                                                      "a-1.h5, and so on.")] = None,
-    as_json: JSON = False,
-):
-    """Several solutions of a boundary-value problem, from guesses that turn by different angles, by increasing
-    action."""
-    found = chosen(ctx)
-    if found.kind != "boundary":
+def solve_all(options):
+    """Do what `timefem solve-all` does; returns the exit status."""
+    turns, output, as_json = options.pop("turns", None), options.pop("output", None), options.pop("as_json", False)
+    found = chosen(options)
+    if found.kind.name != "boundary":
         raise InputError(f"several solutions are looked for of boundary-value problems, and {found.name} is none")
     stated = {} if found.model is None else found.model.document.data["problem"]
     turns = stated.get("turns", 1) if turns is None else turns
     if output is not None:
         check_output(output)
     with stdout_to_stderr() if as_json else nullcontext():
-        solutions = solve_for_all(found.problem, found.element, found.n_elements, turns=turns, **found.settings)
+        solutions = solve_for_all(found.problem, found.element, found.n_elements, turns=turns, **found.arguments)
     if rank():
         return
     if not solutions:

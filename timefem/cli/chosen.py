@@ -1,0 +1,93 @@
+"""What a command line, or a model file under it, chooses: a problem, a time element, and arguments of `solve`."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..cases import Case, find_case
+from ..elements.named import ELEMENT_OPTIONS
+from ..models import load_model
+from ..models.settings import arguments_of, element_of
+from ..problems.kinds import KINDS
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What is to be solved.
+
+    Attributes
+    ----------
+    case : Case
+        That of a model file has its name and title.
+    kind : Kind
+    problem : InitialValueProblem, ...
+    element : TimeElement
+    n_elements : int or None
+        None where there is a tolerance.
+    arguments : dict
+        Further ones of `timefem.solve`.
+    model : Model or None
+    """
+
+    case: Case
+    kind: Any
+    problem: Any
+    element: Any
+    n_elements: int | None
+    arguments: dict
+    model: Any = None
+
+    @property
+    def name(self):
+        return self.case.name
+
+    @property
+    def title(self):
+        return self.case.title
+
+
+def chosen(options):
+    """What options choose.
+
+    Parameters
+    ----------
+    options : dict
+        Those given: "case"; "rotation", "inverse_mass", "t_end", "element"; and declared ones by their names.
+    """
+    of_problem = {name: options[name] for name in ("rotation", "inverse_mass", "t_end") if name in options}
+    settings = {name: value for name, value in options.items() if name not in ("case", "n_elements", *of_problem)}
+    if options["case"].endswith(".toml"):
+        return _of_model(load_model(options["case"], **of_problem), options, settings)
+    case = find_case(options["case"])
+    kind, element = KINDS[case.kind], element_of(settings)
+    arguments = arguments_of(settings, kind, element, case.name)
+    problem = case.make(**of_problem)
+    kind.check_options(problem, settings)
+    n = options.get("n_elements", case.n_elements if "tolerance" not in arguments else None)
+    return Chosen(case, kind, problem, element, n, arguments)
+
+
+def _of_model(model, options, settings):
+    """Of a model file, whose settings are replaced by options that are given."""
+    # what is conserved is not known of a model: no axes
+    case = Case(options["case"], model.title, model.title, model.t_span[1], model.n_elements, conserved_axes=(),
+                has_rotation=True, make=lambda **_: model.problem, kind=model.kind)
+    merged = _stated(model, options) | settings
+    kind, element = KINDS[model.kind], element_of(merged)
+    arguments = arguments_of(merged, kind, element, case.name)
+    problem = model.problem
+    kind.check_options(problem, merged)
+    n = options.get("n_elements", model.n_elements if "tolerance" not in arguments else None)
+    return Chosen(case, kind, problem, element, n, arguments, model)
+
+
+def _stated(model, given):
+    """Settings of a file, but for those that do not belong to options that were given."""
+    stated = dict(model.document.data.get("solver", {}))
+    if given.get("element", stated.get("element", "mg")) != stated.get("element", "mg"):
+        # the file's degree is for its own element, and a march may not be for the other
+        stated = {name: value for name, value in stated.items() if name not in ELEMENT_OPTIONS and value != "march"}
+    if "window" in given or "driver" in given:
+        stated = {name: value for name, value in stated.items() if name not in ("driver", "window")}
+    if "n_elements" in given:
+        stated.pop("tolerance", None)
+    return stated

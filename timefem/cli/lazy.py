@@ -1,0 +1,47 @@
+"""Commands whose modules are imported when they are called: help, versions and bad input need no heavy package."""
+
+import importlib
+
+import typer
+from typer.core import TyperGroup
+
+COMMANDS = {  # name -> (module, function or group in it, what it does)
+    "list": ("listing", "list_command", "What there is: cases, elements, drivers, linear solvers."),
+    "run": ("run_options", "run", "Solve a case, or a model file."),
+    "check": ("model_files", "check", "Tell what a model file states."),
+    "schema": ("model_files", "schema", "Print the JSON schema of model files."),
+    "solve-all": ("run_options", "solve_all", "Several solutions of a boundary-value problem."),
+    "sensitivity": ("run_options", "sensitivity", "Derivatives of functionals of a motion."),
+    "study": ("studies", "study", "Studies of methods."),
+    "reproduce": ("reproduce", "reproduce", "Reproduce figures of the papers."),
+    "plot": ("plot", "plot", "Draw a saved solution, or write its motion."),
+    "info": ("listing", "info", "Versions, processors, and what is installed."),
+}
+
+
+def imported(module):
+    """A module of this folder."""
+    return importlib.import_module(f".{module}", __package__)
+
+
+class LazyCommands(TyperGroup):
+    """The commands of `COMMANDS`."""
+
+    def list_commands(self, ctx):
+        return list(COMMANDS)
+
+    def get_command(self, ctx, cmd_name):
+        if cmd_name not in COMMANDS:
+            return None
+        module, name, _ = COMMANDS[cmd_name]
+        found = getattr(imported(module), name)
+        if not isinstance(found, typer.Typer):
+            function, found = found, typer.Typer(add_completion=False, rich_markup_mode=None)
+            found.command(cmd_name)(function)
+        command = typer.main.get_command(found)
+        command.name = cmd_name
+        return command
+
+    def format_commands(self, ctx, formatter):
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])

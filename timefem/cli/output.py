@@ -1,0 +1,38 @@
+"""Where the commands of `timefem` write: files that can be written, and a standard output for results only."""
+
+import ctypes
+import os
+import sys
+from contextlib import contextmanager
+
+from ..errors import InputError
+from ..solution.output.atomic_write import check_writable
+from .ranks import rank, world
+
+
+def check_output(path):
+    """Raise InputError on all ranks when rank 0 cannot write there."""
+    comm, message = world(), None
+    if rank() == 0:
+        try:
+            check_writable(path)
+        except InputError as error:
+            message = str(error)
+    message = comm.bcast(message) if comm is not None else message
+    if message:
+        raise InputError(message)
+
+
+@contextmanager
+def stdout_to_stderr():
+    """Send to standard error what libraries print, also from C (PETSc's views, MUMPS)."""
+    sys.stdout.flush()
+    saved = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        if os.name == "posix":
+            ctypes.CDLL(None).fflush(None)
+        os.dup2(saved, 1)
+        os.close(saved)

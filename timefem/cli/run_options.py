@@ -1,0 +1,84 @@
+"""Options of the commands that solve; what they do is in modules of their own, imported when options are fine."""
+
+from typing import Annotated
+
+import typer
+
+from .lazy import imported
+from .options import CASE, ELEMENT, JSON, OUTPUT, ROTATION, T_END, declared, given_options, parameter, with_parameters
+
+INVERSE_MASS = Annotated[str | None, typer.Option(help="Quaternions: polynomial (default) or exact.")]
+FOLLOW = Annotated[str | None, typer.Option(
+    metavar="KEY=START", help="Boundary values: start with that number, and follow the solution to what it is: "
+                              "t_end=0.5, or a number of a model file, as time.span[1]=0.5.")]
+VERBOSE = Annotated[bool, typer.Option("-v", "--verbose", help="Details on standard error.")]
+TURNS = Annotated[int | None, typer.Option(help="Guesses turn up to twice that many full turns about the axis of the "
+                                                "way, and up to that many about each body axis; default 1.")]
+OUTPUTS = Annotated[str | None, typer.Option("-o", "--output", help="File for the solutions: of a.h5 the first is in "
+                                                                    "a-1.h5, and so on.")]
+OF = Annotated[list[str] | None, typer.Option(
+    help="end:QUANTITY, integral:QUANTITY or peak:QUANTITY:SHARPNESS; a quantity is BODY.NAME or BODY.NAME[i], "
+         "with NAME one of q, p, v, position, velocity, angular_velocity, or kinetic.")]
+PARAMETERS = Annotated[list[str] | None, typer.Option(
+    help="PART.NAME or PART.NAME[i], as spring.stiffness, body.mass, load.time.amplitude; gravity; "
+         "start:BODY.NAME[i], or start for the states of all bodies.")]
+FORWARD = Annotated[bool, typer.Option("--forward", help="One solve for each parameter.")]
+ADJOINT = Annotated[bool, typer.Option("--adjoint", help="One transposed solve for each functional (default).")]
+COMMON = (parameter("rotation", ROTATION, None), parameter("element", ELEMENT, "mg"), declared("degree"),
+          declared("n_points"), declared("n_elements"), parameter("t_end", T_END, None))
+
+SEVERAL = "--of", "--parameters"  # options of `sensitivity` that take several values
+
+
+def repeat_values(arguments):
+    """`--of a b` as `--of a --of b`, for the options that take several values."""
+    repeated, option = [], None
+    for argument, before in zip(arguments, [None, *arguments], strict=False):
+        if argument.startswith("-"):
+            option = argument
+        elif option in SEVERAL and before != option:
+            repeated.append(option)
+        repeated.append(argument)
+    return repeated
+
+
+@with_parameters(
+    parameter("case", CASE), parameter("rotation", ROTATION, None), parameter("inverse_mass", INVERSE_MASS, None),
+    parameter("element", ELEMENT, "mg"),
+    *map(declared, ("degree", "n_points", "multipliers", "drop", "nodes", "constraints", "form", "strains",
+                    "n_elements", "tolerance")),
+    parameter("t_end", T_END, None),
+    *map(declared, ("driver", "window", "backend", "method", "guess", "scaling", "tol_residual", "tol_increment",
+                    "max_iterations", "line_search")),
+    parameter("output", OUTPUT, None), *map(declared, ("checkpoint", "checkpoint_every", "restart")),
+    parameter("follow", FOLLOW, None), parameter("as_json", JSON, False), parameter("verbose", VERBOSE, False))
+def run(ctx, **_):
+    """Solve a case, or a model file; options given here override the settings in the file.
+
+    Options that begin with -timefem_ go to PETSc (-timefem_ksp_type gmres). Under mpirun, --driver global
+    or windows with --backend petsc shares the work among the ranks; for problems of other kinds --backend petsc does.
+    """
+    options = given_options(ctx)
+    return imported("run").run(options, ctx.obj or None)
+
+
+@with_parameters(parameter("case", CASE), parameter("turns", TURNS, None), *COMMON, parameter("output", OUTPUTS, None),
+                 parameter("as_json", JSON, False))
+def solve_all(ctx, **_):
+    """Several solutions of a boundary-value problem, from guesses that turn by different angles, by increasing
+    action."""
+    options = given_options(ctx)
+    return imported("solve_all").solve_all(options)
+
+
+@with_parameters(parameter("case", CASE), parameter("of", OF, None), parameter("parameters", PARAMETERS, None),
+                 parameter("forward", FORWARD, False), parameter("adjoint", ADJOINT, False), *COMMON,
+                 parameter("as_json", JSON, False))
+def sensitivity(ctx, **_):
+    """Derivatives of functionals of a motion by numbers of the parts and by the initial state.
+
+    Both --of and --parameters take several values, after CASE. Of a model file they default to its table
+    [sensitivity].
+    """
+    options = given_options(ctx)
+    return imported("sensitivity").sensitivity(options)

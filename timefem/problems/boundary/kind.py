@@ -1,0 +1,57 @@
+"""Boundary-value problems in the table of kinds."""
+
+import numpy as np
+
+from ...mechanics import Pose
+from ..common.kind import FileFormat, Kind
+from ..common.report import worst
+from ..initial.global_driver import Global
+from .errors import BoundaryErrors
+from .problem import BoundaryValueProblem
+from .solve import solve_boundary
+from .solver import GUESSES
+
+MOTION = "velocity", "angular_velocity", "frame"  # of bodies in a file: not of guesses
+
+
+def report_facts(problem, sol):
+    """Violations of the conditions by name, and the numbers found."""
+    c = problem.conditions_at_ends
+    numbers = np.array([sol.parameters[name] for name in problem.unknown_names])
+    return {"conditions": worst(c.names, c.residual(sol.z[0], sol.z[-1], numbers)),
+            "parameters": {name: float(value) for name, value in sol.parameters.items()}}
+
+
+# ---- in model files
+
+def check_file(document):
+    for name, entry in document.data["bodies"].items():
+        for key in MOTION:
+            if key in entry:
+                raise document.error(("bodies", name, key), "is not used by a boundary-value problem, where "
+                                     f"position and orientation are guesses; give it in problem.start.{name}")
+
+
+def make_from_file(model):
+    table = model.document.data["problem"]
+    ends = {which: model.end_states(which) for which in ("start", "end")}
+    parameters = model.parameters()
+    near = {name: Pose(**{key: entry[key] for key in ("position", "orientation") if key in entry})
+            for name, entry in model.document.data["bodies"].items() if "position" in entry or "orientation" in entry}
+    with model.naming(("problem",), table):
+        return BoundaryValueProblem(model.system, model.t_span, **ends, periodic=table.get("periodic", False),
+                                    parameters=parameters, free_time=table.get("free_time", False), near=near,
+                                    assemble=model.assemble)
+
+
+def file_facts(problem):
+    return {"conditions": list(dict.fromkeys(problem.conditions_at_ends.names)), "unknown": problem.unknown_names}
+
+
+BOUNDARY = Kind(
+    "boundary", BoundaryValueProblem, "a boundary-value problem", drivers=(Global,), solve=solve_boundary,
+    estimate=BoundaryErrors, guesses=GUESSES, newton={"line_search": True}, facts=report_facts,
+    in_files=FileFormat(make_from_file, keys=("start", "end", "periodic", "free_time", "parameters", "turns"),
+                        tables=("continuation",), check=check_file, facts=file_facts,
+                        state=lambda model: model.problem.conditions_at_ends.z0),
+)

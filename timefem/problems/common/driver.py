@@ -1,0 +1,55 @@
+"""What a driver offers."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...errors import InputError
+from ...solvers.linear import linear_options
+from ...validate.options import check_fields
+
+
+@dataclass(frozen=True)
+class Driver(ABC):
+    """How a chain of elements is solved; a frozen dataclass whose fields are its options.
+
+    Attributes
+    ----------
+    name : str
+        Its shorthand.
+    """
+
+    name: ClassVar[str]
+
+    def __post_init__(self):
+        check_fields(self)
+
+    @classmethod
+    def takes(cls, element):
+        """Whether it can solve an element of that kind."""
+        return True
+
+    def check(self, element, guess):  # noqa: B027  most take all
+        """InputError for an element, or a guess, that it cannot take."""
+
+    def identity(self):
+        """Options that a checkpoint must share, by name."""
+        return {"driver": self.name, "scaling": self.scaling}
+
+    linear = None  # solver of systems of more than one element
+
+    @property
+    def distributed(self):
+        """Whether ranks share the work."""
+        return self.linear is not None and self.linear.distributed
+
+    @abstractmethod
+    def solve(self, job):
+        """Solve the elements of a `Job`; returns an `Outcome`."""
+
+
+def check_linear(driver):
+    """Put the linear solver of a driver in place of its shorthand, and check `gather`."""
+    object.__setattr__(driver, "linear", linear_options(driver.linear))
+    if driver.gather is not None and not driver.linear.distributed:
+        raise InputError("gather is given, but only windows and global solves with linear=tf.PETSc() are distributed")

@@ -1,0 +1,105 @@
+"""What a kind of problem declares."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ...errors import InputError
+from ...validate.options import spelt
+
+
+def no_facts(problem, solution):
+    return {}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of problem: all that `solve`, the command line and model files need to know of it.
+
+    Attributes
+    ----------
+    name : str
+        In model files and on the command line.
+    problem : type
+        Class of the problems.
+    title : str
+        In sentences: "a boundary-value problem".
+    drivers : tuple of type
+        That can solve it; the first that takes an element is its default.
+    solve : callable
+        `solve(task)` -> Solution.
+    estimate : callable
+        `estimate(problem, element)` -> ErrorEstimate, for meshes found by a tolerance.
+    guesses : tuple of str
+        Words that it takes as guess, the first one unless given.
+    newton : dict
+        Where the defaults of Newton's method differ.
+    facts : callable
+        `facts(problem, solution)` -> plain data that a report tells besides what all problems have.
+    unused : callable
+        `unused(problem)` -> names of options that a problem has no use for, and where, in words.
+    elements : tuple of str
+        Names of the elements that it takes; empty: all.
+    checkpoints : bool
+        Whether its solves can be stopped and gone on with.
+    in_files : object
+        What model files say of it, see `FileFormat`.
+    """
+
+    name: str
+    problem: type
+    title: str
+    drivers: tuple
+    solve: Callable
+    estimate: Callable
+    guesses: tuple = ()
+    newton: dict = field(default_factory=dict)
+    facts: Callable = no_facts
+    unused: Callable = lambda problem: ((), "")
+    elements: tuple = ()
+    checkpoints: bool = False
+    in_files: object = None
+
+    def default_driver(self, element, to_tolerance=False):
+        """Class of the driver that is taken for an element unless one is given."""
+        return next(driver for driver in self.drivers if driver.takes(element) or to_tolerance)
+
+    def check_options(self, problem, given):
+        """InputError for options, by name, that a problem has no use for."""
+        unused, where = self.unused(problem)
+        for name in unused:
+            if name in given:
+                raise InputError(f"{spelt(name)} is not used {where}; leave it out")
+
+    def check_driver(self, driver):
+        """InputError for a driver that cannot solve such problems."""
+        if type(driver) not in self.drivers:
+            raise InputError(f"driver={driver.name!r}: {self.title} ties all elements together; leave driver out")
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """How a kind of problem stands in a model file.
+
+    Attributes
+    ----------
+    make : callable
+        `make(model)` -> the problem; `model` offers what the file states, see `timefem.models.Model`.
+    keys : tuple of str
+        Of the table `[problem]`.
+    tables, needed : tuple of str
+        Tables that not every kind takes, and those that it cannot do without.
+    check : callable
+        `check(document)` raises InputError for what does not belong together.
+    facts : callable
+        `facts(problem)` -> what `timefem check` tells.
+    state : callable
+        `state(model)` -> the state at the start, (n_z,), where it is not that of the bodies in the file.
+    """
+
+    make: Callable
+    keys: tuple = ()
+    tables: tuple = ()
+    needed: tuple = ()
+    check: Callable = lambda document: None
+    facts: Callable = lambda problem: {}
+    state: Callable | None = None

@@ -1,0 +1,63 @@
+"""A problem, and how it is to be solved: what `solve` hands to the kind of the problem."""
+
+import dataclasses
+from typing import Any
+
+from ... import validate
+from ...assembly import TimeMesh
+from ...elements import TimeElement
+from ...errors import InputError
+from ...solvers.nonlinear.newton import Newton
+from .checks import checked_mesh
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """Arguments of `timefem.solve`, see there; checked when it is made.
+
+    Attributes
+    ----------
+    problem, element, n_elements, guess, newton, checkpoint, progress
+    mesh : TimeMesh or None
+    tolerance : float, StepControl or None
+    driver : March, Windows or Global
+    method : optional
+        For inequalities, see `timefem.solvers.nonlinear.methods`.
+    """
+
+    problem: Any
+    element: TimeElement
+    n_elements: int | None = None
+    mesh: TimeMesh | None = None
+    tolerance: Any = None
+    driver: Any = None
+    guess: Any = None
+    newton: Newton | None = None
+    checkpoint: Any = None
+    progress: bool | None = None
+    method: Any = None
+
+    def __post_init__(self):
+        if self.newton is not None and not isinstance(self.newton, Newton):
+            raise InputError(f"newton must be a Newton(...), not {self.newton!r}")
+        if self.tolerance is None and (self.mesh is None) == (self.n_elements is None):
+            raise InputError("give either n_elements or mesh, or tolerance")
+        if self.mesh is not None and self.n_elements is not None:
+            raise InputError("give n_elements or mesh to start from, not both")
+        if self.n_elements is not None:
+            validate.integer("n_elements", self.n_elements, minimum=1)
+        if self.mesh is not None:
+            object.__setattr__(self, "mesh", checked_mesh(self.mesh, self.problem.t_span))
+
+    def on(self, element, mesh, guess=None):
+        """The task with an element, on a mesh: `guess`, if any, instead of its own."""
+        return dataclasses.replace(self, element=element, mesh=mesh, n_elements=None, tolerance=None,
+                                   guess=self.guess if guess is None else guess)
+
+    def mesh_through(self, kinks):
+        """The mesh that is given, or elements of nearly equal length with nodes at kinks inside of the time span."""
+        if self.mesh is not None:
+            return self.mesh
+        t0, t1 = self.problem.t_span
+        inside = sorted({t for t in kinks if t0 < t < t1})
+        return TimeMesh.uniform((t0, t1), max(self.n_elements, len(inside) + 1), through=inside)

@@ -1,0 +1,55 @@
+"""Option `checkpoint` of `solve`: where a solve is written now and then, and where it goes on from."""
+
+import os
+from dataclasses import dataclass
+
+from ...errors import InputError
+from ...solution.output.atomic_write import check_writable
+from .checkpoint import EVERY, Identity, Recorder, parse_every
+from .checkpoint import Checkpoint as CheckpointFile
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Checkpoints of a solve of an initial-value problem.
+
+    Parameters
+    ----------
+    path : str or Path, optional
+        File that is written now and then, complete at any moment, and on SIGTERM, which then ends the solve
+        ("stopped"). It holds the solved elements and the Newton iterate of all that are being solved.
+    every : str or int
+        "60s", or "5it", or a number of iterations: Newton's, or elements of a march.
+    restart : str or Path, optional
+        Checkpoint to go on from, of the same problem, element, mesh, driver, window and scaling, on any number of
+        ranks. See also `timefem.restart`, which takes all of these from the file.
+    """
+
+    path: str | os.PathLike | None = None
+    every: str | int = EVERY
+    restart: str | os.PathLike | None = None
+
+    def __post_init__(self):
+        if self.path is None and self.restart is None:
+            raise InputError("a Checkpoint needs a path to write to, or restart, one to go on from")
+        parse_every(self.every)
+
+    def check(self):
+        """InputError when the file cannot be written, before work starts."""
+        if self.path is not None:
+            check_writable(self.path)
+
+    def open(self, plan, mesh, z0, settings, comm=None):
+        """The checkpoint to go on from, and the recorder of a solve; each may be None."""
+        identity, saved, recorder = Identity(plan, mesh, z0, settings), None, None
+        if self.restart is not None:
+            saved = CheckpointFile(self.restart)
+            saved.check(identity)
+        if self.path is not None:
+            recorder = Recorder(self.path, self.every, identity, comm)
+        return saved, recorder
+
+
+def checkpoint_of(choice):
+    """The `Checkpoint` of a path; None where there is none."""
+    return choice if choice is None or isinstance(choice, Checkpoint) else Checkpoint(choice)

@@ -1,0 +1,67 @@
+"""Inverse dynamics in the table of kinds."""
+
+import casadi as ca
+import numpy as np
+
+from ...mechanics import AngleOutput, CoordinateOutput, Pose, PositionOutput
+from ..common.kind import FileFormat, Kind
+from ..common.report import largest_controls
+from ..initial.consistent_state import assemble
+from ..initial.global_driver import Global
+from .errors import InverseErrors
+from .problem import InverseDynamics
+from .solve import solve_inverse_dynamics
+
+OUTPUTS = {"position": PositionOutput, "angle": AngleOutput, "coordinate": CoordinateOutput}  # by `type` in a file
+
+
+def report_facts(problem, sol):
+    """Largest deviation of each output, largest controls, and the internal dynamics."""
+    kept = {repr(output): float(np.abs(deviations(output, trajectory, sol)).max())
+            for output, trajectory in problem.outputs}
+    return {"outputs": kept, "controls": largest_controls(sol), "internal_dynamics": problem.internal,
+            "unstable": problem.unstable}
+
+
+def deviations(output, trajectory, sol):
+    """By how much an output misses its trajectory at the ends of the elements, shape (n,)."""
+    q = [ca.SX.sym("q", body.n_q) for body in output.bodies]
+    target = ca.SX.sym("target")
+    function = ca.Function("deviation", [target, *q], [ca.SX(output.deviation(target, *q))])
+    places = [sol.z[:, sol.system.coordinates(body)].T for body in output.bodies]
+    return np.array(function.map(len(sol.t))(np.reshape(trajectory(sol.t), (1, -1)), *places)).ravel()
+
+
+# ---- in model files
+
+def make_from_file(model):
+    data, bodies, outputs = model.document.data, {body.name: body for body in model.system.bodies}, {}
+    for name, entry in data["outputs"].items():
+        keys = ("outputs", name)
+        body = model.find((*keys, "body"), entry["body"], bodies)
+        trajectory = model.value_of((*keys, "trajectory"), entry["trajectory"])
+        own = {key: value for key, value in entry.items() if key not in ("type", "body", "trajectory")}
+        with model.naming(keys, entry):
+            outputs[OUTPUTS[entry["type"]](body, **own, name=name)] = trajectory
+    end = model.end_states("end", Pose) or None
+    for name in bodies if end else ():
+        if name not in end:
+            raise model.document.error(("problem", "end"), f"the body {name!r} is missing: give the states of all "
+                                       "bodies, or of none")
+    with model.naming(("outputs",), data["outputs"]):
+        if end and model.assemble:
+            end = assemble(model.system, end, model.t_span[1])
+        return InverseDynamics(model.system, outputs, model.start_state, end, model.t_span)
+
+
+def file_facts(problem):
+    return {"relative_degrees": {repr(output): r for output, r in problem.relative_degrees.items()},
+            "internal": problem.internal, "unstable": problem.unstable}
+
+
+INVERSE = Kind(
+    "inverse", InverseDynamics, "inverse dynamics", drivers=(Global,), solve=solve_inverse_dynamics,
+    estimate=InverseErrors, newton={"line_search": True}, facts=report_facts, elements=("mg",),
+    in_files=FileFormat(make_from_file, keys=("end",), tables=("actuators", "outputs"), needed=("actuators", "outputs"),
+                        facts=file_facts),
+)

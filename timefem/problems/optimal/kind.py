@@ -1,0 +1,80 @@
+"""Optimal control in the table of kinds."""
+
+import numpy as np
+
+from ...mechanics import Effort
+from ..common.kind import FileFormat, Kind
+from ..common.report import largest_controls, worst
+from ..initial.global_driver import Global
+from .errors import error_estimate
+from .mesh_sequence import ITERATIONS
+from .problem import OptimalControl
+from .solve import solve_optimal_control
+
+ACTUATORS = "effort", "lower", "upper"  # keys of actuators in a file that only optimal control takes
+NOT_BOUNDED = "tol_residual", "tol_increment", "backend"  # settings that problems with bounds do not use
+
+
+def report_facts(problem, sol):
+    """Objective, violations of the conditions by name, the numbers found and the largest controls."""
+    numbers = [sol.parameters[name] for name in problem.unknown_names]
+    unmet = np.abs(np.array(problem.conditions.function(sol.z[-1], numbers))).ravel()
+    return {"objective": float(sol.objective), "conditions": worst(problem.conditions.names, unmet),
+            "parameters": {name: float(value) for name, value in sol.parameters.items()},
+            "controls": largest_controls(sol)}
+
+
+# ---- in model files
+
+def check_file(document):
+    table = document.data["problem"]
+    for key in ("time_weight", "duration"):
+        if key in table and not table.get("free_time"):
+            raise document.error(("problem", key), "needs free_time = true")
+    solver = document.data.get("solver", {})
+    if "tolerance" in solver and solver.get("element", "mg") != "mg":
+        raise document.error(("solver", "tolerance"), 'of optimal control belongs to element = "mg"')
+
+
+def make_from_file(model):
+    document, data = model.document, model.document.data
+    table, actuators = data["problem"], {part.name: part for part in model.system.parts if part.n_controls}
+    costs, bounds = [], {}
+    for name, entry in data["actuators"].items():
+        n = actuators[name].n_controls
+        for key in ACTUATORS:
+            if isinstance(entry.get(key), list) and len(entry[key]) != n:
+                raise document.error(("actuators", name, key), f"must have {n} numbers, one for each control")
+        if "effort" in entry:
+            costs.append(Effort(actuators[name], entry["effort"]))
+        if "lower" in entry or "upper" in entry:
+            bounds[actuators[name]] = entry.get("lower"), entry.get("upper")
+    if "duration" in table:
+        bounds["duration"] = table["duration"]
+    for name, entry in table.get("parameters", {}).items():
+        if "lower" in entry or "upper" in entry:
+            bounds[name] = entry.get("lower"), entry.get("upper")
+    weight = table.get("time_weight")
+    end_cost = None if weight is None else lambda end, parameters: weight * parameters["duration"]
+    ends = model.end_states("end")
+    with model.naming(("problem",), table):
+        problem = OptimalControl(model.system, model.start_state, ends, model.t_span, costs, end_cost=end_cost,
+                                 parameters=model.parameters(), free_time=table.get("free_time", False), bounds=bounds)
+    for key in problem.bounded * NOT_BOUNDED:
+        if key in data.get("solver", {}):
+            raise document.error(("solver", key), "is not used where there are bounds, which IPOPT takes care of; "
+                                 "leave it out")
+    return problem
+
+
+def file_facts(problem):
+    return {"conditions": list(dict.fromkeys(problem.conditions.names)), "unknown": problem.unknown_names}
+
+
+OPTIMAL = Kind(
+    "optimal", OptimalControl, "optimal control", drivers=(Global,), solve=solve_optimal_control,
+    estimate=error_estimate, newton={"line_search": True, "max_iterations": ITERATIONS}, facts=report_facts,
+    unused=lambda problem: (NOT_BOUNDED * problem.bounded, "where controls have bounds, which IPOPT takes care of"),
+    in_files=FileFormat(make_from_file, keys=("end", "free_time", "time_weight", "duration", "parameters"),
+                        tables=("actuators",), needed=("actuators",), check=check_file, facts=file_facts),
+)
