@@ -109,3 +109,64 @@ def test_import_is_light():
 @pytest.mark.parametrize("name", timefem.__all__)
 def test_public_names_exist(name):
     assert getattr(timefem, name) is not None
+
+
+MOST_PARAMETERS, MOST_FILES_OF_A_PROBLEM = 8, 15
+MORE_PARAMETERS = {  # those that still have more: data of a problem or a solution, and commands whose signature declares
+    "cases.cases._enter", "cli.accuracy.convergence", "cli.accuracy.conservation", "cli.studies.conditioning",
+    "cli.studies.precision", "mechanics.bodies.generalized_system.GeneralizedSystem.__init__",
+    "problems.boundary.problem.BoundaryValueProblem.__init__", "problems.optimal.problem.OptimalControl.__init__",
+    "solution.solution.Solution.__init__", "solvers.equations.system_with_ends.BoundarySystem.__init__",
+    "solvers.march.march.march", "studies.convergence.convergence",
+}
+KINDS = {"InitialValueProblem", "BoundaryValueProblem", "InverseDynamics", "OptimalControl", "MixedGalerkin",
+         "BubnovGalerkin"}
+
+
+def functions(tree, prefix=""):
+    """(name, node) of all functions of a syntax tree, methods by their class."""
+    for node in ast.iter_child_nodes(tree):
+        name = f"{prefix}{getattr(node, 'name', '')}"
+        if isinstance(node, ast.FunctionDef):
+            yield name, node
+        yield from functions(node, f"{name}." if isinstance(node, ast.ClassDef | ast.FunctionDef) else prefix)
+
+
+def test_functions_have_few_parameters():
+    found = set()
+    for module, (_, tree) in modules().items():
+        for name, node in functions(tree):
+            compiled = any("njit" in ast.unparse(decorator) for decorator in node.decorator_list)
+            own = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            if not compiled and len([a for a in own if a not in ("self", "cls")]) > MOST_PARAMETERS:
+                found.add(f"{module}.{name}")
+    assert found <= MORE_PARAMETERS, found - MORE_PARAMETERS
+
+
+def test_kinds_are_looked_up_in_their_table():
+    """No `isinstance` on kinds of problems or of elements: they offer capabilities."""
+    found = [f"{module}:{node.lineno}" for module, (_, tree) in modules().items() for node in ast.walk(tree)
+             if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"
+             and KINDS & {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}]
+    assert all(place.startswith("studies.conditioning:") for place in found) and len(found) <= 1, found
+
+
+def test_a_problem_passes_through_few_files():
+    """Files on the way from `solve` to Newton's method that know the problem, for each kind of problem."""
+    for kind in ("initial", "boundary", "inverse", "optimal"):
+        way, seen = ["solving.solve"], set()
+        while way:
+            name = way.pop()
+            if name in seen or not _names_problem(name):
+                continue
+            seen.add(name)
+            way += [target for target in targets(name) if target.startswith(("solving.", "problems.common",
+                    "problems.refinement", f"problems.{kind}.", "solvers.")) or target == "problems.kinds"]
+            way += [f"problems.{kind}.kind"] * (name == "problems.kinds")
+        assert 3 <= len(seen) <= MOST_FILES_OF_A_PROBLEM, sorted(seen)
+
+
+def _names_problem(name):
+    """Whether a module uses a variable, an argument or an attribute `problem`."""
+    words = {ast.Name: "id", ast.arg: "arg", ast.Attribute: "attr"}
+    return any(getattr(node, words.get(type(node), ""), None) == "problem" for node in ast.walk(modules()[name][1]))

@@ -41,6 +41,7 @@ class BubnovGalerkin(TimeElement):
     nodes: str = field("nodes")
 
     name = "bg"
+    is_variational = True
     constraint_row_power = -1
 
     def __post_init__(self):

@@ -62,6 +62,12 @@ class TimeElement(ABC):
         Whether velocities follow from momenta, as in Hamilton's equations.
     takes_coupled_inertia : bool
         Whether kinetic energies T(q, v) of parts that are no bodies enter.
+    is_variational : bool
+        Whether the residual is the gradient of a discrete action.
+    takes_outputs : bool
+        Whether inverse dynamics takes it: outputs that are prescribed, and controls.
+    costates_converge : bool
+        Whether the costates of optimal control do, with the order of the state.
     constraint_row_power : int
         Rows of the constraints are multiplied with `h` to this power by scaling.
     name : str
@@ -70,7 +76,7 @@ class TimeElement(ABC):
 
     constraint_row_power = 0
     needs_inverse_mass = has_tangent = True
-    takes_coupled_inertia = False
+    takes_coupled_inertia = is_variational = takes_outputs = costates_converge = False
     symbols = PointSymbols
     slots = (("state", "value"), ("state", "rate"), ("multipliers", "value"))
 

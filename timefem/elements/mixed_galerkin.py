@@ -57,6 +57,7 @@ class MixedGalerkin(TimeElement):
     strains: str = field("strains")
 
     name = "mg"
+    takes_outputs = costates_converge = True
 
     def __post_init__(self):
         check_fields(self)

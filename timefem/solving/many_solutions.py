@@ -64,7 +64,7 @@ def action(sol):
     return float(((power[1:] + power[:-1]) / 2 * np.diff(sol.t)).sum())
 
 
-def continuation(make, element, n_elements, start, end, *, guess=None, first_step=0.25, least_step=1e-3, progress=None,
+def continuation(make, element, n_elements, start, end, *, first_step=0.25, least_step=1e-3, progress=None,
                  **arguments):
     """Follow a solution from an easy problem to a hard one.
 
@@ -73,11 +73,9 @@ def continuation(make, element, n_elements, start, end, *, guess=None, first_ste
     make : callable
         `make(value)` -> BoundaryValueProblem, for instance with a longer time span, or other end states or numbers.
     element, n_elements, progress, arguments
-        As for `solve`.
+        As for `solve`; `guess` is the one at the start.
     start, end : float
         Values to go from and to.
-    guess : optional
-        At the start, as for `solve`.
     first_step, least_step : float
         Parts of the way. Steps grow after quick solves, and shrink after failures.
 
@@ -89,7 +87,7 @@ def continuation(make, element, n_elements, start, end, *, guess=None, first_ste
     """
     start, end = validate.real("start", start), validate.real("end", end)
     validate.real("first_step", first_step, positive=True)
-    values, refused = [start], ""
+    values, refused, first_guess = [start], "", arguments.pop("guess", None)
 
     def solve_at(s, guess):
         nonlocal refused
@@ -108,7 +106,7 @@ def continuation(make, element, n_elements, start, end, *, guess=None, first_ste
     with progress_bar("continuation", 100, progress) as bar:
         problem = make(start)
         check_kind(problem, "boundary", f"make({start:g})")
-        sol = solve(problem, element, n_elements, guess=guess, progress=progress, **arguments)
+        sol = solve(problem, element, n_elements, guess=first_guess, progress=progress, **arguments)
         if not sol.success:
             raise InputError(f"continuation: there is no solution at the start, {start:g}: {sol.status.message}")
         sol, s = follow(solve_at, sol, first_step, least_step)

@@ -1,5 +1,7 @@
 """`restart`: a solve goes on from its checkpoint."""
 
+import dataclasses
+
 import numpy as np
 
 from ..assembly import TimeMesh
@@ -7,7 +9,8 @@ from ..errors import InputError
 from ..mechanics import CanonicalState
 from ..mechanics.describe import build
 from ..problems import InitialValueProblem
-from ..problems.initial.checkpoint import Checkpoint
+from ..problems.initial.checkpoint import Checkpoint as CheckpointFile
+from ..problems.initial.checkpoint_option import Checkpoint
 from ..solution.output.load import build_element
 from .solve import solve
 
@@ -20,8 +23,8 @@ def restart(path, **arguments):
     path : str or Path
         Written by `solve(..., checkpoint=path)`.
     **arguments
-        Of `solve`, for instance `backend` and `checkpoint`; problem, element, mesh, driver, window and scaling are
-        those of the file.
+        Of `solve`, for instance `newton` and `checkpoint`, and of the driver `linear` and `gather`; problem, element,
+        mesh, driver, window and scaling are those of the file.
 
     Returns
     -------
@@ -31,14 +34,18 @@ def restart(path, **arguments):
     ------
     InputError
         When the file is no checkpoint, or its system has parts given by formulas, which no file can hold: then make
-        the problem anew and call `solve(..., restart=path)`.
+        the problem anew and call `solve(..., checkpoint=Checkpoint(restart=path))`.
     """
-    saved = Checkpoint(path)
+    saved = CheckpointFile(path)
     known = {"problem", "element", "n_elements", "mesh", "driver", "window", "scaling", "restart"} & set(arguments)
     if known:
         raise InputError(f"{' and '.join(sorted(known))}: restart takes this from the checkpoint")
     problem, element, mesh, settings = restored(saved)
-    return solve(problem, element, mesh=mesh, restart=path, **settings, **arguments)
+    if isinstance(arguments.get("checkpoint"), Checkpoint):
+        arguments["checkpoint"] = dataclasses.replace(arguments["checkpoint"], restart=path)
+    else:
+        arguments["restart"] = path
+    return solve(problem, element, mesh=mesh, **settings, **arguments)
 
 
 def restored(saved):

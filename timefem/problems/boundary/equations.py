@@ -4,7 +4,6 @@ import casadi as ca
 import numpy as np
 
 from ...assembly import Scaling
-from ...elements import BubnovGalerkin
 from ...elements.augmented.constants import Carrier, WithConstants
 from ...elements.evaluation.plan import ElementPlan
 from ...mechanics import System
@@ -41,7 +40,7 @@ class BoundaryForm:
     def __init__(self, conditions, element, variational=None):
         problem = conditions.problem
         self.conditions, self.problem, self.element = conditions, problem, element
-        self.symmetric = variational is not False and isinstance(element, BubnovGalerkin) \
+        self.symmetric = variational is not False and element.is_variational \
             and (element.multipliers == "discontinuous" or not problem.system.n_constraints) \
             and problem.prescribes_configurations and not problem.system.n_nonholonomic \
             and self._fixed_constraints()

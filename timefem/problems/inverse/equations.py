@@ -7,7 +7,6 @@ import numpy as np
 import scipy
 
 from ...assembly import Scaling
-from ...elements import MixedGalerkin
 from ...elements.augmented.servo import Servo, ServoPart
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
@@ -32,7 +31,7 @@ def solve_inverse(problem, element, mesh, driver, *, guess=None, settings=None, 
     outcome : Outcome
     """
     start = time.perf_counter()
-    if not isinstance(element, MixedGalerkin):
+    if not element.takes_outputs:
         raise InputError(f"inverse dynamics takes MixedGalerkin elements, not {element!r}")
     element.check(problem.system)
     plan = inverse_plan(problem, element)

@@ -2,7 +2,6 @@
 
 import dataclasses
 
-from ...elements import MixedGalerkin
 from ...elements.augmented.constants import with_carrier
 from ...errors import InputError
 from ...mechanics.unknown_numbers import with_numbers
@@ -31,7 +30,7 @@ def solve_optimal_control(task):
                          "as IPOPT, with its own linear solver; leave backend out")
     task = dataclasses.replace(task, method=method_for_inequalities(task.method))
     if task.tolerance is not None:
-        if not isinstance(element, MixedGalerkin):
+        if not element.costates_converge:
             raise InputError(f"tolerance is given, but the costates of {element!r}, which tell its error, do not "
                              "converge; take MixedGalerkin, or give n_elements")
         return solve_refined(task, lambda element, mesh, last: _solve_on(task.on(element, mesh, last)), error_estimate)

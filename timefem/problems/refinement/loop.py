@@ -55,7 +55,7 @@ def _refined(task, solve_on, estimates, bar):
         mesh = TimeMesh.uniform(problem.t_span, task.n_elements or START)
         mesh = graded(mesh, np.ones(mesh.n_elements), mesh.n_elements, kinks)
     meshes, guess, error, best, errors, n_failures, n_stuck = [], None, np.inf, np.inf, {}, 0, 0
-    if estimate.rough_guess and not (isinstance(element, MixedGalerkin) and element.degree > 1):
+    if estimate.rough_guess and not (element.costates_converge and element.degree > 1):
         rougher = dataclasses.replace(task, element=MixedGalerkin(2), tolerance=max(tolerance, ROUGH / 4), mesh=mesh,
                                       n_elements=None)
         rough = _refined(rougher, solve_on, estimates, bar)
