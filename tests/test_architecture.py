@@ -112,7 +112,7 @@ def test_public_names_exist(name):
 
 
 MOST_PARAMETERS, MOST_FILES_OF_A_PROBLEM = 8, 15
-MORE_PARAMETERS = {  # those that still have more: data of a problem or a solution, and commands whose signature declares
+MORE_PARAMETERS = {  # those that still have more: data of problems and solutions, commands whose signature declares
     "cases.cases._enter", "cli.accuracy.convergence", "cli.accuracy.conservation", "cli.studies.conditioning",
     "cli.studies.precision", "mechanics.bodies.generalized_system.GeneralizedSystem.__init__",
     "problems.boundary.problem.BoundaryValueProblem.__init__", "problems.optimal.problem.OptimalControl.__init__",

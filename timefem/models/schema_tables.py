@@ -1,6 +1,8 @@
 """Schema of the tables of a model file that state no parts: time, solver, problem, outputs, what is to be found."""
 
-from ..elements.schemes import SCHEMES
+from ..elements.named import ELEMENTS
+from ..problems.kinds import KINDS
+from ..validate.options import OPTIONS
 from .schema_values import ref
 
 TABLES = {
@@ -28,24 +30,8 @@ TABLES = {
         "description": "settings of the solver",
         "type": "object",
         "properties": {
-            "element": {
-                "enum": ["mg", "bg", *SCHEMES],            },
-            "constraints": {"enum": ["gradient", "discrete-gradient"]},
-            "degree": {"description": "an integer from 1 to 12", "type": "integer", "minimum": 1, "maximum": 12},
-            "n_points": {"description": "an integer from 1 to 40", "type": "integer", "minimum": 1, "maximum": 40},
-            "nodes": {"enum": ["equidistant", "lobatto"]},
-            "multipliers": {"enum": ["discontinuous", "continuous"]},
-            "drop": {"enum": ["start", "end"]},
-            "driver": {"enum": ["march", "windows", "global"]},
-            "window": ref("count"),
-            "backend": {"enum": ["chain", "superlu", "petsc", "sksparse"]},
-            "guess": {"enum": ["mg1", "constant", "interpolation", "march"]},
-            "scaling": {"enum": ["full", "weights", "reference", "none"]},
-            "tolerance": ref("positive"),
-            "tol_residual": ref("positive"),
-            "tol_increment": ref("positive"),
-            "max_iterations": ref("count"),
-            "line_search": ref("flag"),
+            "element": {"enum": list(ELEMENTS)},
+            **{name: option.schema for name, option in OPTIONS.items() if option.in_files},
         },
         "required": [],
         "additionalProperties": False,
@@ -54,7 +40,7 @@ TABLES = {
         "description": "a table that states the problem: its kind, and what is asked for",
         "type": "object",
         "properties": {
-            "kind": {"enum": ["initial", "boundary", "inverse", "optimal"]},
+            "kind": {"enum": list(KINDS)},
             "start": {
                 "description": "a table of what is asked of bodies at the start",
                 "type": "object",

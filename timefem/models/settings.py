@@ -13,11 +13,6 @@ LINEAR = "backend", "method", "petsc_options"
 CHECKPOINTS = {"checkpoint": "path", "checkpoint_every": "every", "restart": "restart"}
 
 
-def solver_schema():
-    """JSON schema of the settings in a model file, but for `element`, from the declarations of the options."""
-    return {name: option.schema for name, option in OPTIONS.items() if option.in_files}
-
-
 def element_of(settings):
     """The time element of plain settings."""
     own = {name: settings[name] for name in ELEMENT_OPTIONS if settings.get(name) is not None}

@@ -129,9 +129,9 @@ OPTIONS = {option.name: option for option in (
     Option("constraints", str, "mg: gradient (default) or discrete-gradient, with which constraints of any degree hold "
            "at the nodes.", ("mg",), "gradient", choices=("gradient", "discrete-gradient")),
     Option("form", str, "mg: of the equations of motion: hamilton (default), lagrange, impulse or energy.", ("mg",),
-           "hamilton", choices=("hamilton", "lagrange", "impulse", "energy"), in_files=False),
+           "hamilton", choices=("hamilton", "lagrange", "impulse", "energy")),
     Option("strains", str, "mg: forces of strains from their energy (default), or by the rate of the strains.", ("mg",),
-           "energy", choices=("energy", "rate"), in_files=False),
+           "energy", choices=("energy", "rate")),
     # of a solve
     Option("n_elements", int, "Default: that of the case.", ("solve",), least=1, in_files=False),
     Option("tolerance", float, "Largest relative error at the nodes; the mesh is found on the way, instead of "
