@@ -36,7 +36,8 @@ def run_report(case, problem, sol):
                   ("angular_velocity", (q, p))) if hasattr(body, name)}
         final[problem.system.label(body)] = {name: value.tolist() for name, value in state.items()}
     rotations = sorted({body.rotation for body in problem.system.bodies if hasattr(body, "rotation")})
-    galerkin = {name: getattr(element, name) for name in ("nodes", "multipliers", "drop") if name in vars(element)}
+    galerkin = {name: vars(element)[name] for name in ("nodes", "multipliers", "drop", "form", "strains")
+                if name in vars(element)}
     return {
         "case": case.name, "rotation": " and ".join(rotations) or None, "element": element.name,
         "degree": element.degree, "n_points": element.n_points, **galerkin,

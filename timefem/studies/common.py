@@ -1,5 +1,7 @@
 """What the studies of accuracy share: their input and names of methods."""
 
+import dataclasses
+
 from ..elements import TimeElement
 from ..errors import InputError
 from ..problems.kinds import check_kind
@@ -29,8 +31,9 @@ def element_label(element):
     if short is None:
         return type(element).__name__
     facts = [str(element.degree)]
-    facts += [] if element.n_points == 2 * element.degree else [f"{element.n_points} points"]
+    usual = dataclasses.replace(element, n_points=None).n_points
+    facts += [] if element.n_points == usual else [f"{element.n_points} points"]
     facts += [value for name, usual in (("multipliers", "discontinuous"), ("drop", "start"), ("nodes", "equidistant"),
-                                        ("constraints", "gradient"))
+                                        ("constraints", "gradient"), ("form", "hamilton"), ("strains", "energy"))
               if (value := vars(element).get(name, usual)) != usual]
     return f"{short}({', '.join(facts)})"
