@@ -124,12 +124,13 @@ class TimeElement(ABC):
         singular = [body for body in system.bodies if not body.has_inverse_mass] if self.needs_inverse_mass else []
         if singular:
             raise InputError(f"{system.label(singular[0])} has a singular mass matrix, and {self.name} needs its "
-                             "inverse; use EML(), which does without, or regularize=True")
+                             "inverse; use EML() or MixedGalerkin(k, form='energy'), which do without, or "
+                             "regularize=True")
         coupled = [] if self.takes_coupled_inertia else [part for part in system.parts if part.couples_inertia]
         if coupled:
             raise InputError(f"{system.label(coupled[0])} couples the inertia of its bodies by a kinetic energy "
-                             f"T(q, v), which {self.name} does not take; use an element with velocities of its own "
-                             "in Livens' form, or lumped masses")
+                             f"T(q, v), which {self.name} does not take; use MixedGalerkin(k, form='energy') or "
+                             "another form without the inverse of the mass matrix, or lumped masses")
         if system.n_nonholonomic and "nonholonomic" not in self.trial:
             raise InputError(f"{self.name} does not take nonholonomic constraints ('{system.nonholonomic_names[0]}'); "
                              "use MixedGalerkin, BubnovGalerkin, NonTwistingEM or DLA")

@@ -115,8 +115,8 @@ class MixedGalerkin(TimeElement):
         return self._form.test_slots(self)
 
     def check(self, system):
-        super().check(system)
         self._form.check(self, system)
+        super().check(system)
 
     def kept_multipliers(self, system):
         return self._form.kept_multipliers(system)

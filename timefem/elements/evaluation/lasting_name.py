@@ -9,7 +9,7 @@ import numpy as np
 from ...kernels.store import digest, sources
 from ...mechanics.formula import Same
 
-_FOLDERS = "kernels", "mechanics", "elements"
+_FOLDERS = "kernels", "mechanics", "elements", "polynomials"
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, np.ndarray, np.generic, type, types.FunctionType,
            types.MethodType, types.BuiltinFunctionType, functools.partial, Same, range, slice)
 _MOST_OBJECTS = 2000

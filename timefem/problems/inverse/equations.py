@@ -33,6 +33,9 @@ def solve_inverse(problem, element, mesh, driver, *, guess=None, settings=None, 
     start = time.perf_counter()
     if not element.takes_outputs:
         raise InputError(f"inverse dynamics takes MixedGalerkin elements, not {element!r}")
+    if element.form != "hamilton":
+        raise InputError(f"inverse dynamics takes MixedGalerkin with form='hamilton', for its rows are stated with "
+                         f"Hamilton's equations; leave form={element.form!r} out")
     element.check(problem.system)
     plan = inverse_plan(problem, element)
     servo, values = plan.element, first_guess(problem, plan, mesh, guess)

@@ -60,7 +60,8 @@ class ErrorEstimate(ABC):
 
     def __init__(self, problem, element):
         self.problem, self.element = problem, element
-        self.better = MixedGalerkin(element.degree + 1, nodes=getattr(element, "nodes", "equidistant"))
+        own = {name: vars(element)[name] for name in ("form", "strains") if name in vars(element)}
+        self.better = MixedGalerkin(element.degree + 1, nodes=getattr(element, "nodes", "equidistant"), **own)
         self.better.check(problem.system)
         self.kinks = problem.system.kinks
         self.prepare()

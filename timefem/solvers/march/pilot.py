@@ -149,7 +149,7 @@ def _estimate(plan, core):
     levels = element.multiplier.components
     if levels != "multipliers" and plan.components[levels].size:
         raise InputError(f"{element!r} keeps constraints on configuration level only, for which its local error is not "
-                         "known; use MixedGalerkin, or give n_elements")
+                         "known; use MixedGalerkin with form='hamilton' or form='energy', or give n_elements")
     targets, sources, factors = [], [], []
     for dofs, space in zip(c.fields, c.spaces, strict=True):
         points = space.basis.points
