@@ -1,5 +1,6 @@
 """The MPI communicator, imported only where something runs in parallel."""
 
+import atexit
 import importlib.util
 import os
 import sys
@@ -7,8 +8,10 @@ import time
 import traceback
 from functools import cache
 
+from . import interrupts
 from .errors import InputError, MissingBackend, RankError, SolveError
 
+FAREWELL = 32_001  # tag of the message of a rank that ends
 PATIENCE = 5  # seconds that a failed rank waits for the others before it ends them all
 LAUNCHER_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
 
@@ -55,6 +58,54 @@ def own_world():
 @cache
 def _meeting_place():
     return world().Dup()
+
+
+def gathered_world():
+    """`own_world()` when all ranks have come here, which they are waited for; None on one rank.
+
+    Raises
+    ------
+    RankError
+        When a rank has ended meanwhile, which would be waited for in vain.
+    """
+    comm = world()
+    if comm is None:
+        return None
+    arrived = (_meeting_place() if own_world.cache_info().currsize else comm).Ibarrier()
+    while not arrived.Test():
+        status = _left(comm)
+        if status is not None:
+            raise RankError(f"rank {status} has ended without taking part in this solve; all ranks must call it, with "
+                            "the same backend and driver")
+        if interrupts.asked():
+            raise interrupts.Interrupted(interrupts.asked())
+        time.sleep(0.001)
+    _meeting_place()
+    return own_world()
+
+
+def _left(comm):
+    """Rank that has ended, or None."""
+    from mpi4py import MPI
+
+    status = MPI.Status()
+    return status.source if comm.Iprobe(MPI.ANY_SOURCE, FAREWELL, status) else None
+
+
+def tell_others_at_the_end():
+    """Under an MPI launcher: have a rank that ends say so, since others may wait for it in `gathered_world`."""
+    if launched_ranks() > 1:
+        atexit.register(_say_farewell)
+
+
+def _say_farewell():
+    module = sys.modules.get("mpi4py.MPI")
+    if module is None or not module.Is_initialized() or module.Is_finalized():
+        return
+    comm = module.COMM_WORLD
+    for other in range(comm.size):
+        if other != comm.rank:
+            comm.Isend([None, 0, module.BYTE], other, FAREWELL)
 
 
 def agree(comm, error, where):

@@ -4,6 +4,7 @@ from ..elements import TimeElement
 from ..errors import InputError
 from ..problems.common.task import Task
 from ..problems.kinds import kind_of
+from .agreement import agree_on
 from .earlier_keywords import translated
 
 
@@ -79,5 +80,6 @@ def solve(problem, element, n_elements=None, *, driver=None, guess=None, newton=
     default = kind.default_driver(element, tolerance is not None)
     method = others.pop("method", None) if getattr(problem, "bounded", False) else None
     driver, checkpoint = translated(kind, default, driver, checkpoint, others)
-    return kind.solve(Task(problem, element, n_elements, mesh, tolerance, driver, guess, newton, checkpoint, progress,
-                           method))
+    task = Task(problem, element, n_elements, mesh, tolerance, driver, guess, newton, checkpoint, progress, method)
+    agree_on(task)
+    return kind.solve(task)
