@@ -25,5 +25,9 @@ class IllConditioned(UserWarning):
     """A solve that may lose more digits than it should; the message says how many, where, and what would help."""
 
 
+class UnderResolved(UserWarning):
+    """A mesh that is too coarse for the motion; the message names the body and how many elements would do."""
+
+
 class WriteError(OSError):
     """A file that could not be written, for instance to a full disk; the message says why and what is kept."""

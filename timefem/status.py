@@ -17,6 +17,9 @@ REMEDIES = {"not converged": "use a smaller step (more elements), a better guess
             "not accurate": "loosen the tolerance, which may be beyond rounding, or take an element of higher degree",
             "no guess": "use a smaller step (more elements) or {guess=constant}",
             "step too small": "loosen the tolerance, allow a smaller min_step, or check the model near this time",
+            "constraints violated": "the elements are too long for the motion: use more elements or a higher degree",
+            "constraints not redundant": "it repeats others at the start, but not later: leave out the constraint that "
+                                         "is not meant, or start where they do not repeat each other",
             "stopped": "go on from the checkpoint with {restart}"}
 GROWN = 100.0  # growth of the residuals from which on what follows is Newton's method gone astray
 ASTRAY = {"singular tangent": "the residuals grew until the tangent was singular",
@@ -34,7 +37,8 @@ class Status:
         "converged", "not converged", "singular tangent", "linear solver failed", "not finite", "no guess",
         "not reached" (by a homotopy; the message says how far it came), "not accurate" (after mesh
         refinement),
-        "step too small" (of step-size control), or "stopped" (by SIGINT or SIGTERM).
+        "step too small" (of step-size control), "constraints violated" at the nodes, "constraints not
+        redundant" (of those that were dropped as redundant), or "stopped" (by SIGINT or SIGTERM).
     message : str
         One line for people: what happened, where, and a remedy.
     element : int or None

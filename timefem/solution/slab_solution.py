@@ -65,7 +65,7 @@ class SlabSolution(Solution):
 
     def errors(self):
         here = {"energy": float(np.abs(self.energy_balance()).max())}
-        configuration, velocity = self.constraints()
+        configuration, velocity = self._all_constraints()
         here |= {"configuration": float(np.abs(configuration).max(initial=0.0)),
                  "velocity": float(np.abs(velocity).max(initial=0.0))}
         errors = {name: self._largest(value) for name, value in here.items()}

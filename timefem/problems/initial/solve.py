@@ -9,6 +9,7 @@ from ...errors import InputError
 from ...parallel import own_world
 from ...polynomials import gauss_legendre
 from ...solution import Solution
+from ...solution.audit import audited
 from ...solution.slab_solution import SlabSolution
 from ...solvers.march.step_control import StepControl
 from ...solvers.march.to_tolerance import solve_adaptively
@@ -44,7 +45,7 @@ def solve_initial(task):
                                    f"stopped at t = {solution.end[0]:g} by a signal; what was solved is kept")
     elif not solution.success:
         solution.status.message += _not_finite(solution, mesh)
-    return solution
+    return audited(solution)
 
 
 def _solve_to_tolerance(task):
@@ -80,7 +81,7 @@ def _march_to_tolerance(task):
                         statistics, outcome.others)
     if not solution.success:
         solution.status.message += _not_finite(solution, mesh)
-    return solution
+    return audited(solution)
 
 
 def _statistics(outcome, mesh, driver):

@@ -1,0 +1,84 @@
+"""After a solve: do the constraints hold, the dropped ones too, and does the mesh resolve the motion?
+
+Newton's method converges on the discrete equations whatever the mesh. An element that is far too long for the motion
+gives numbers without a complaint; what follows looks at the motion itself.
+"""
+
+import warnings
+
+import numpy as np
+
+from ..errors import UnderResolved
+from ..status import Status
+
+HELD = 1e-6  # residual of a dropped constraint, relative to its terms: those kept hold to 1e-9 and better
+LARGEST = 0.05  # residual of any constraint at the nodes, relative to its terms, beyond which there is no success
+TURN = 1.5  # rad per element and degree, of any body
+PIECE = 50_000  # nodes looked at at once
+
+
+def audited(solution):
+    """The solution, or what is left of it before the first constraint that does not hold.
+
+    With constraints that were dropped as redundant at the start the motion is right as long as they stay redundant;
+    where they part from the others, the solve has failed.
+
+    Warns
+    -----
+    UnderResolved
+        When a body turns too far in an element; names it, and the number of elements that would do.
+    """
+    if not solution.success or len(solution.t) == 1:
+        return solution
+    fault = _violated(solution)
+    if fault is not None:
+        n, time, name, residual, what = fault
+        kind = type(solution)
+        status = Status.failure(what, n, time, [], f"'{name}' is violated by {residual:.3g}")
+        return kind(solution.system, solution.element, solution.t[:n + 1], solution.z[0], solution.nodal_state[:n],
+                    solution.nodal_multipliers[:n], status, solution.statistics,
+                    {field: values[:n] for field, values in solution.fields.items()})
+    _warn_of_turns(solution)
+    return solution
+
+
+def _violated(solution):
+    """Element, time, name, residual and reason of the first constraint at the nodes that does not hold; or None."""
+    system = solution.system.complete or solution.system
+    m = system.n_constraints
+    if not m:
+        return None
+    t, z = solution.t, solution.z
+    jacobian = abs(system.derivatives(t[0], z[0])[1][:m])
+    size, bound = np.maximum(1.0, jacobian @ np.abs(z[0])), np.full(m, LARGEST)
+    if solution.system.complete is not None:
+        bound[np.setdiff1d(np.arange(m), solution.system.kept)] = HELD
+    for first in range(0, len(t), PIECE):
+        rows = slice(first, first + PIECE)
+        residuals = np.abs(system.constraints(t[rows], z[rows])[:, :m])
+        wrong = np.argwhere(~(residuals <= bound * size))
+        if len(wrong):
+            node, i = wrong[0]
+            what = "constraints violated" if bound[i] == LARGEST else "constraints not redundant"
+            return max(first + node - 1, 0), t[first + node], system.constraint_names[i], residuals[node, i], what
+    return None
+
+
+def _warn_of_turns(solution):
+    """Warn of the body that turns furthest in an element, when that is too far."""
+    system, lengths, worst = solution.system, np.diff(solution.t), (0.0, None)
+    for body in system.bodies:
+        if not hasattr(body, "angular_velocity"):
+            continue
+        place = system.coordinates(body)
+        q, p = solution.z[:, place], solution.z[:, system.n_q:][:, place]
+        rate = np.linalg.norm(body.angular_velocity(q, p), axis=-1)
+        turn = float((np.maximum(rate[1:], rate[:-1]) * lengths).max())
+        if turn > worst[0]:
+            worst = turn, body
+    most = TURN * max(solution.element.degree, 1)
+    if worst[0] > most:
+        n = int(np.ceil(len(lengths) * worst[0] / most))
+        warnings.warn(f"{system.label(worst[1])} turns by up to {worst[0]:.2g} rad in an element, which "
+                      f"{solution.element!r} does not resolve: the solution may be far off; take {n} elements or more, "
+                      "or a higher degree", UnderResolved, stacklevel=5)
