@@ -10,7 +10,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 export OMPI_MCA_rmaps_base_oversubscribe := 1
 export OMPI_MCA_plm := isolated
 
-.PHONY: help env demo test test-slow lint bench docs clean
+.PHONY: help env demo test test-slow test-attack lint bench docs clean
 
 # Serial tests in two processes, then the mpirun ones one after another: two mpirun at once slow each other down and
 # can collide in Open MPI's session directory. Exit status 5 of pytest: nothing selected, allowed in one of the two.
@@ -34,6 +34,9 @@ test: env   ## the default tests, the mpirun ones included (ARGS="-k name" and t
 
 test-slow: env  ## the tests marked slow
 	@$(call run_tests,slow)
+
+test-attack: env ## damaged files, kills, full disks, ranks that do not fit; prints its table (ARGS="--attack-scale 1")
+	$(PYTHON) -m pytest tests/attack -m slow -q $(ARGS)
 
 lint: env   ## ruff
 	$(PYTHON) -m ruff check .
