@@ -12,6 +12,7 @@ from ..errors import UnderResolved
 from ..status import Status
 
 HELD = 1e-6  # residual of a dropped constraint, relative to its terms: those kept hold to 1e-9 and better
+MORE = 10.0  # times the residual of those kept, where that is larger
 LARGEST = 0.05  # residual of any constraint at the nodes, relative to its terms, beyond which there is no success
 TURN = 1.5  # rad per element and degree, of any body
 PIECE = 50_000  # nodes looked at at once
@@ -50,16 +51,19 @@ def _violated(solution):
         return None
     t, z = solution.t, solution.z
     jacobian = abs(system.derivatives(t[0], z[0])[1][:m])
-    size, bound = np.maximum(1.0, jacobian @ np.abs(z[0])), np.full(m, LARGEST)
+    size, bound, dropped = np.maximum(1.0, jacobian @ np.abs(z[0])), np.full(m, LARGEST), np.zeros(m, bool)
     if solution.system.complete is not None:
-        bound[np.setdiff1d(np.arange(m), solution.system.kept)] = HELD
+        dropped[np.setdiff1d(np.arange(m), solution.system.kept)] = True
     for first in range(0, len(t), PIECE):
         rows = slice(first, first + PIECE)
         residuals = np.abs(system.constraints(t[rows], z[rows])[:, :m])
+        # elements that hold the constraints in the mean only leave as much of those that repeat each other
+        left = (residuals / size)[:, ~dropped].max(initial=0.0)
+        bound[dropped] = min(LARGEST, max(HELD, MORE * left))
         wrong = np.argwhere(~(residuals <= bound * size))
         if len(wrong):
             node, i = wrong[0]
-            what = "constraints violated" if bound[i] == LARGEST else "constraints not redundant"
+            what = "constraints not redundant" if dropped[i] else "constraints violated"
             return max(first + node - 1, 0), t[first + node], system.constraint_names[i], residuals[node, i], what
     return None
 
