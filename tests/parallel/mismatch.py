@@ -27,7 +27,7 @@ DIFFERENT = {  # of rank 1
     "n_elements is 20 on rank 0 and 21 on rank 1": {"n_elements": 21},
     "element.degree": {"element": tf.MixedGalerkin(2)},
     "element.class": {"element": tf.BubnovGalerkin(1)},
-    "driver is 'global' on rank 0 and 'windows' on rank 1": {"arguments": {"driver": "windows", "backend": "petsc"}},
+    "driver.class is 'Global' on rank 0 and 'Windows'": {"arguments": {"driver": "windows", "backend": "petsc"}},
     "newton": {"arguments": {**SAME["arguments"], "newton": tf.Newton(max_iterations=7)}},
     "scaling": {"arguments": {**SAME["arguments"], "scaling": "none"}},
     "gather": {"arguments": {**SAME["arguments"], "gather": False}},

@@ -1,4 +1,4 @@
-"""Before a distributed solve: do all ranks have the same problem, and are all of them there?"""
+"""Before a distributed solve: do all ranks have the same task, and are all of them there?"""
 
 import dataclasses
 import hashlib
@@ -29,10 +29,9 @@ def agree_on(task):
     comm = gathered_world() if task.driver.distributed else None
     if comm is None:
         return
-    guess, problem = task.guess if isinstance(task.guess, str) else None, task.problem
+    guess = task.guess if isinstance(task.guess, str) else None
     facts = plain_facts(dataclasses.replace(task, guess=guess, progress=None))
-    if hasattr(problem, "z0"):  # loads by formulas have no words, but numbers
-        facts["forces"] = fingerprint(problem.system, problem.t_span, problem.z0).tolist()
+    facts["forces"] = plain_facts(task.near_the_start(fingerprint))  # loads by formulas have no words, but numbers
     digests = comm.allgather(hashlib.blake2b(json.dumps(facts, sort_keys=True).encode()).digest())
     if len(set(digests)) == 1:
         return

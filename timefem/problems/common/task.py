@@ -54,6 +54,11 @@ class Task:
         return dataclasses.replace(self, element=element, mesh=mesh, n_elements=None, tolerance=None,
                                    guess=self.guess if guess is None else guess)
 
+    def near_the_start(self, work_out):
+        """`work_out(system, t_span, z0)`, where the state at the start is known; else None."""
+        z0 = getattr(self.problem, "z0", None)
+        return None if z0 is None else work_out(self.problem.system, self.problem.t_span, z0)
+
     def mesh_through(self, kinks):
         """The mesh that is given, or elements of nearly equal length with nodes at kinks inside of the time span."""
         if self.mesh is not None:
