@@ -16,7 +16,7 @@ class Symbols:
     Attributes
     ----------
     q, p, velocity : list of SX
-        Coordinates, momenta and velocities `qdot = dH/dp` of each body the part acts on.
+        Coordinates, momenta and velocities, `qdot = dH/dp` unless given, of each body the part acts on.
     t : SX
         Time.
     own, bodies : SX, list of SX
@@ -31,8 +31,15 @@ class Symbols:
         self.bodies = [ca.SX.sym(f"body{i}", len(b.own_parameters)) for i, b in enumerate(bodies)]
         self.own = self.bodies[0] if isinstance(part, Body) else ca.SX.sym("own", len(part.own_parameters))
         self.parameters = self.own if isinstance(part, Body) else ca.vertcat(self.own, *self.bodies)
-        self._of = bodies
-        self.velocity = self._velocities(self.q, self.p)
+        self._of, self._velocity = bodies, None
+
+    @property
+    def velocity(self):
+        """Velocities; those that follow from the momenta are worked out when asked for, with the inverse of the mass
+        matrix."""
+        if self._velocity is None:
+            self._velocity = self._velocities(self.q, self.p)
+        return self._velocity
 
     def _velocities(self, q, p):
         symbols = [ca.SX.sym("p", b.n_q) for b in self._of]
@@ -46,7 +53,7 @@ class Symbols:
         """
         other = copy(self)
         other.q, other.p, other.t = q, p, self.t if t is None else t
-        other.velocity = self._velocities(q, p) if velocity is None else velocity
+        other._velocity = velocity
         return other
 
 

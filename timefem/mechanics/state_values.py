@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import scipy
 
+from ..errors import InputError
 from .part import Body
 from .point_functions import evaluate, pointwise
 from .redundancy.consistent_multipliers import consistent
@@ -65,6 +66,51 @@ class StateValues:
                               group.parameters)
             np.add.at(out, (slice(None), places), values)
         return out.reshape(*shape, self.n_q)
+
+    @cached_property
+    def couples_inertia(self):
+        """Whether joints or forces state kinetic energies, so that velocities do not follow body by body."""
+        return any(group.part.couples_inertia for group in self.groups)
+
+    def mass_matrix(self, t, z):
+        """Mass matrix of T(q, v) at one state, SciPy CSR array of shape (n_q, n_q); it may be singular."""
+        t, z, _ = self._points(t, z)
+        entries = [(np.zeros(0), np.zeros(0, int), np.zeros(0, int))]
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            index = group.state_index
+            places = index[:, :index.shape[1] // 2]
+            n = places.shape[1]
+            motion = np.concatenate([np.tile(z[:, index], (n, 1, 1)), np.tile(np.eye(n)[:, None], (1, len(index), 1))],
+                                    axis=2)
+            values = evaluate(functions["momentum"], motion, np.tile(t, n), group.parameters)  # column, part, row
+            columns, rows = np.broadcast_arrays(places.T[:, :, None], places[None])
+            entries.append((values.ravel(), rows.ravel(), columns.ravel()))
+        data, rows, columns = map(np.concatenate, zip(*entries, strict=True))
+        return scipy.sparse.csr_array((data, (rows, columns)), shape=(self.n_q, self.n_q))
+
+    def consistent_velocity(self, t, z):
+        """Velocities at one state that belong to its momenta and hold the constraints, shape (n_q,).
+
+        Solves `M v - G^T mu = p`, `G v + dPhi/dt = 0` with the mass matrix of `T(q, v)` and `G = dPhi/dq`.
+
+        Raises
+        ------
+        InputError
+            When they are not determined: some motion has no mass and no constraint, or constraints repeat others.
+        """
+        m, n, z = self.n_constraints, self.n_q, np.asarray(z, float)
+        _, jacobian, rate = self.derivatives(t, z)
+        gradient = jacobian[:m, :n]
+        matrix = scipy.sparse.block_array([[self.mass_matrix(t, z), -gradient.T], [gradient, None]] if m else
+                                          [[self.mass_matrix(t, z)]], format="csc")
+        try:
+            solution = scipy.sparse.linalg.splu(matrix).solve(np.concatenate([z[n:], -rate[:m]]))
+        except RuntimeError:
+            solution = np.full(n + m, np.nan)
+        if not np.isfinite(solution).all():
+            raise InputError("the velocities at the start are not determined by the momenta: some motion has neither "
+                             "mass nor a constraint, or constraints repeat others")
+        return solution[:n]
 
     def _of_motion(self, name, t, z, velocity):
         t, z, shape = self._points(t, z)

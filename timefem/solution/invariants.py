@@ -15,7 +15,12 @@ class Invariants:
 
     def energy(self, t=None):
         """Total energy H [J] at times, or at the ends of the elements."""
-        return self.system.hamiltonian(*self._at(t))
+        t, z = self._at(t)
+        if not self.system.couples_inertia:
+            return self.system.hamiltonian(t, z)
+        states = zip(np.broadcast_to(t, z.shape[:-1]).ravel(), z.reshape(-1, self.system.n_z), strict=True)
+        v = np.array([self.system.consistent_velocity(*state) for state in states]).reshape(*z.shape[:-1], -1)
+        return self.system.kinetic_energy(t, z, v) + self.system.potential(t, z)
 
     def generalized_energy(self, t=None):
         """Generalized energy `p.v - T(q, v) + V` [J] of schemes with velocities of their own: EML, REML, Null-EML, MPL.
@@ -80,7 +85,7 @@ class Invariants:
     def energy_balance(self, t=None):
         """Energy that the method gained or lost [J], H(t) - H(start) - work: zero for the exact motion."""
         energy = self.energy(t)
-        start = energy[0] if t is None else self.system.hamiltonian(self.t[0], self.z[0])
+        start = energy[0] if t is None else self.energy()[0]
         return energy - start - self.work(t)
 
     def linear_momentum(self, t=None):

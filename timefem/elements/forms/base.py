@@ -83,4 +83,9 @@ def nodes(element):
 
 def velocities(system, times, state):
     """Velocities of states: those of the momenta, that hold the constraints; shapes (...), (..., n_z) -> (..., n_q)."""
-    return system.velocity(times, state)
+    if not system.couples_inertia:
+        return system.velocity(times, state)
+    shape = state.shape[:-1]
+    found = [system.consistent_velocity(t, z) for t, z in
+             zip(np.broadcast_to(times, shape).ravel(), state.reshape(-1, system.n_z), strict=True)]
+    return np.array(found).reshape(*shape, system.n_q)
