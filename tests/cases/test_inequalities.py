@@ -88,3 +88,13 @@ def test_what_fatrop_cannot_take():
         tf.solve(CASES["speed-limit"].make(), tf.BubnovGalerkin(2), 5, method="fatrop")
     with pytest.raises(tf.InputError, match="there is one element only"):
         tf.solve(CASES["bryson-denham"].make(), tf.MixedGalerkin(4), 1, method=tf.Fatrop())
+
+
+def test_warm_starts_take_fewer_iterations():
+    """From the solution on half as many elements, and after a change of a bound."""
+    for name, n in (("cart-pole-limited", 30), ("speed-limit", 20), ("robot-arm-time", 30)):
+        coarse = solved(name, n)
+        cold, warm = solved(name, 2 * n), solved(name, 2 * n, guess=coarse)
+        iterations = [sol.statistics["newton_iterations"]["max"] for sol in (cold, warm)]
+        assert iterations[1] <= 0.7 * iterations[0], (name, iterations)
+        assert warm.objective == pytest.approx(cold.objective, rel=1e-7)

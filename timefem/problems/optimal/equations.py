@@ -20,7 +20,8 @@ class _OptimalityRows:
     def _know(self, problem, n_elements):
         self.problem, c = problem, self.plan.columns
         self._dual = np.zeros(c.n_node + n_elements * c.step, bool)
-        for name, field in zip(self.plan.element.trial, c.fields, strict=True):
+        self._fields = dict(zip(self.plan.element.trial, c.fields, strict=True))
+        for name, field in self._fields.items():
             if name.startswith("costate"):
                 self._dual[c.step * np.arange(n_elements)[:, None, None] + field] = True
         dual = np.concatenate([self._dual[self.assembler.pattern.column_index],
@@ -32,8 +33,7 @@ class _OptimalityRows:
         c, index = self.plan.columns, self.assembler.pattern.column_index
         number = np.full(len(self._dual), -1)
         number[index] = np.arange(len(number[index]))
-        field = c.fields[list(self.plan.element.trial).index(name)]
-        return number[c.step * np.arange(self.mesh.n_elements)[:, None, None] + field]
+        return number[c.step * np.arange(self.mesh.n_elements)[:, None, None] + self._fields[name]]
 
     def with_costates(self, x, factor):
         """`x` with its costates multiplied."""
@@ -57,6 +57,11 @@ class _OptimalityRows:
         rows = np.flatnonzero(np.diff(by_costates.indptr))
         self.split(x)[2][:] = np.linalg.lstsq(by_costates[rows].toarray(), -gradient[rows], rcond=None)[0]
         return x
+
+    def nodal(self, x, name):
+        """Nodal values of a field at unknowns `x`, shape (n_elements, n_shapes, n_components)."""
+        chain, step = self.split(x)[1], self.plan.columns.step
+        return chain[step * np.arange(self.last - self.first)[:, None, None] + self._fields[name]]
 
     @property
     def sizes(self):
@@ -90,7 +95,9 @@ class _OptimalityRows:
 
     def numbers(self, x):
         """Unknown numbers of the problem, with free time the duration first."""
-        return self.end(self.split(x)[1])[_constants(self.plan)] * units(self.problem)
+        if "constants" not in self._fields:
+            return np.zeros(0)
+        return self.end(self.split(x)[1])[self._fields["constants"][0]] * units(self.problem)
 
 
 class OptimalChain(_OptimalityRows, BoundarySystem):

@@ -42,10 +42,10 @@ class LimitRows:
         self.n_rows = self.n_points * self.n_values
         self.elements = np.repeat(self._elements, self._per_element * self.n_values)
         self.lower, self.upper = np.tile(lower, self.n_points), np.tile(upper, self.n_points)
-        self._function, self._jacobian, self._hessian = (
-            ca.Function("limit", [w, tau, weights], [ca.densify(f)]).map(self.n_points)
-            for f in (values, _nonzeros(jacobian), _nonzeros(hessian)))
+        self._function = ca.Function("limit", [w, tau], [values, _nonzeros(jacobian)]).map(self.n_points)
+        self._hessian = ca.Function("limit", [w, tau, weights], [_nonzeros(hessian)]).map(self.n_points)
         self._place()
+        self._known = None, None
 
     def _points(self, chain, element, limit, of_state):
         n = chain.mesh.n_elements
@@ -104,27 +104,33 @@ class LimitRows:
         point, value = divmod(i, self.n_values)
         return int(self.elements[i]), self._times[point], f"{self.limit.name}[{value}]"
 
-    def _arguments(self, x, weights):
-        state, _, others = self.chain.plan.unpack(self.chain.split(x)[1])
-        z, u = (np.einsum("ps,esa->epa", shapes, nodal[self._elements]).reshape(self.n_points, -1)
-                for shapes, nodal in ((self._state, state), (self._controls, others["controls"])))
-        values = [z, u]
-        if "constants" in others:
-            values.append(np.repeat(others["constants"][self._elements, 0], self._per_element, axis=0))
-        return np.concatenate(values, axis=1).T, self._times[None], weights.reshape(self.n_points, -1).T
+    def _at(self, x):
+        """Arguments, values and entries of the Jacobian at x, kept for the next question about the same x."""
+        if self._known[0] is not x:
+            chain = self.chain
+            values = [np.einsum("ps,esa->epa", shapes, chain.nodal(x, name)[self._elements]).reshape(self.n_points, -1)
+                      for shapes, name in ((self._state, "state"), (self._controls, "controls"))]
+            if chain.problem.unknown_names:
+                constants = chain.nodal(x, "constants")[self._elements, 0]
+                values.append(np.repeat(constants, self._per_element, axis=0))
+            arguments = np.concatenate(values, axis=1).T, self._times[None]
+            self._known = x, (arguments, *(np.array(part).T for part in self._function(*arguments)))
+        return self._known[1]
 
     def values(self, x):
         """g at all points, shape (n_rows,)."""
-        return np.array(self._function(*self._arguments(x, np.zeros(self.n_rows)))).T.ravel()
+        return self._at(x)[1].ravel()
 
     def jacobian(self, x):
         """Entries of the Jacobian at `jacobian_places`."""
-        entries = np.array(self._jacobian(*self._arguments(x, np.zeros(self.n_rows)))).T
+        entries = self._at(x)[2]
         return (entries[:, :, None] * self._factor[:, self._columns])[self._kept]
 
     def hessian(self, x, weights):
         """Entries of the upper triangle of the Hessian of weights . g at `hessian_places`."""
-        entries = np.array(self._hessian(*self._arguments(x, weights))).T
+        if not len(self._first):
+            return np.zeros(0)
+        entries = np.array(self._hessian(*self._at(x)[0], weights.reshape(self.n_points, -1).T)).T
         products = self._factor[:, self._first][..., :, None] * self._factor[:, self._second][..., None, :]
         return (entries[:, :, None, None] * products)[self._kept_pairs]
 

@@ -80,7 +80,7 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
             chain = OptimalChain(problem, plan, level, scale, driver.linear, hold)
         with progress(f"optimal control, {level.n_elements} elements", settings.max_iterations, show) as bar:
             if problem.bounded:
-                program = OptimalProgram(chain, x, bar.advance)
+                program = OptimalProgram(chain, x, bar.advance, warm)
                 answer = method.solve(program)
                 x, status, n = program.place(answer.v, answer.multipliers), answer.status, answer.iterations
             else:

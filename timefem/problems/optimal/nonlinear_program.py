@@ -21,11 +21,13 @@ class OptimalProgram(NonlinearProgram):
     ----------
     chain : OptimalChain
     x : ndarray
-        Unknowns from which changes are counted; the costates do not count.
+        Unknowns from which changes are counted.
     on_iteration : callable
+    warm : bool
+        Whether x is close to a solution, costates included.
     """
 
-    def __init__(self, chain, x, on_iteration=lambda: None):
+    def __init__(self, chain, x, on_iteration=lambda: None, warm=False):
         self.on_iteration = on_iteration
         self.chain, self.base, self._key, self._expected = chain, chain.with_costates(x, 0), None, None
         self.primal, self.dual = np.flatnonzero(~chain.dual), np.flatnonzero(chain.dual)
@@ -34,6 +36,9 @@ class OptimalProgram(NonlinearProgram):
         self._limit_starts = np.cumsum([self.n_equations, *(limit.n_rows for limit in self.limits)]).tolist()
         self.n_rows = self._limit_starts[-1]
         self.start = np.zeros(self.n)
+        if warm:
+            self.start_multipliers = np.concatenate([chain.scaled(x)[self.dual],
+                                                     np.zeros(self.n_rows - self.n_equations)])
         self._places()
         self._blocks()
         none = np.zeros(self.n_equations)

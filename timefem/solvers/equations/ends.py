@@ -37,5 +37,7 @@ class EndBlock:
 
     def __call__(self, x):
         """Rows and their Jacobian at the node's dofs followed by the unknowns: (n,), (n, n_node + n_unknowns)."""
+        if not self.n_node_rows and not self.n_rows:
+            return np.zeros(0), np.zeros((0, len(x)))
         values, jacobian = self._function(x)
         return np.array(values).ravel(), np.array(jacobian)

@@ -1,7 +1,8 @@
 """Barrier problems of a nonlinear program: with slacks, and with the elastic variables of the restoration."""
 
 import numpy as np
-import scipy
+
+from . import products
 
 RELAXED = 1e-8  # of bounds, relative to max(1, their size)
 LARGEST_GRADIENT = 100.0  # from which on objective and rows are scaled down
@@ -55,15 +56,11 @@ class Scaled:
     def _matrices(self, rows, columns):
         self._order = np.lexsort((columns, rows))
         starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.m))])
-        self.jacobian = scipy.sparse.csr_matrix((np.zeros(len(rows)), columns[self._order], starts),
-                                                shape=(self.m, self.n))
+        self._jacobian = starts, columns[self._order]
         first, second = (np.asarray(x) for x in self.program.hessian_places)
         self._hessian_order = np.lexsort((second, first))
         starts = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=self.n))])
-        self.hessian = scipy.sparse.csr_matrix((np.zeros(len(first)), second[self._hessian_order], starts),
-                                               shape=(self.n, self.n))
-        self._diagonal = np.flatnonzero(first[self._hessian_order] == second[self._hessian_order])
-        self._diagonal_at = first[self._hessian_order][self._diagonal]
+        self._hessian = starts, second[self._hessian_order]
 
     def values(self, v):
         """Scaled objective, and scaled rows minus what equations ask for."""
@@ -73,19 +70,23 @@ class Scaled:
         entries = self.program.jacobian(v)
         if self._entry_scale is not None:
             entries = entries * self._entry_scale
-        self.jacobian.data = entries[self._order]
+        self._jacobian_data = entries[self._order]
         return entries
 
     def evaluate_hessian(self, v, factor, y):
         entries = self.program.hessian(v, factor * self.objective_scale, y * self.row_scale)
-        self.hessian.data = entries[self._hessian_order]
+        self._hessian_data = entries[self._hessian_order]
         return entries
 
     def times_hessian(self, d):
         """Product of the symmetric Hessian, of which the upper triangle is kept."""
-        product = self.hessian @ d + self.hessian.T @ d
-        product[self._diagonal_at] -= self.hessian.data[self._diagonal] * d[self._diagonal_at]
-        return product
+        return products.symmetric(*self._hessian, self._hessian_data, d)
+
+    def times_jacobian(self, d):
+        return products.rows(*self._jacobian, self._jacobian_data, d)
+
+    def times_transposed(self, y):
+        return products.columns(*self._jacobian, self._jacobian_data, y, self.n)
 
     def expect(self, v, factor, y):
         self.program.expect(v, factor * self.objective_scale, y * self.row_scale)
@@ -163,9 +164,9 @@ class Barrier:
     def by_multipliers(self, y):
         """`A_full^T y` with the Jacobian of the last evaluation."""
         a = self.auxiliary
-        return np.concatenate([self.scaled.jacobian.T @ y, a.coefficient * y[a.row]])
+        return np.concatenate([self.scaled.times_transposed(y), a.coefficient * y[a.row]])
 
     def along(self, d):
         """`A_full d`."""
         a = self.auxiliary
-        return self.scaled.jacobian @ d[:self.n] + np.bincount(a.row, a.coefficient * d[self.n:], self.m)
+        return self.scaled.times_jacobian(d[:self.n]) + np.bincount(a.row, a.coefficient * d[self.n:], self.m)

@@ -20,6 +20,7 @@ from .restoration import Restoration
 from .search_direction import KktMatrix, SearchDirection
 
 MU_START, MU_WARM, MU_PUSHED = 0.1, 1e-4, 1e-2
+WEAK = 0.1  # multipliers of bounds at a warm start are at least this share of mu over the slack
 PUSH = 1e-2  # start inside of bounds, absolute and of the range
 LARGEST_MULTIPLIER = 1e3  # of rows, where they are estimated; else they start from zero
 SUFFICIENT, SLOWLY = 10.0, 0.2  # error over mu below which mu falls, and by which factor at least
@@ -148,7 +149,7 @@ class _Solve:
         self.loop = Loop(settings, program)
 
     def answer(self):
-        it, _, outcome = self._run(self._start(), MU_START)
+        it, _, outcome = self._run(*self._start())
         rng, best, note = np.random.default_rng(0), None, "converged"
         for attempt in range(self.settings.pushes + 1):
             if outcome not in ("solved", "acceptable"):
@@ -180,12 +181,27 @@ class _Solve:
         return Answer(v, y, z[:self.scaled.n] / scale, status, self.loop.count)
 
     def _start(self):
+        """The first iterate, and mu."""
+        warm = self.program.start_multipliers is not None
+        mu = MU_WARM if warm else MU_START
         w = np.concatenate([self.program.start, np.zeros(self.barrier.auxiliary.n)])
-        w[:self.scaled.n] = self._inside(w)[:self.scaled.n]
+        room = mu**0.5 if warm else PUSH
+        w[:self.scaled.n] = self._inside(w, room)[:self.scaled.n]
         a = self.barrier.auxiliary
         w[self.scaled.n:] = self.scaled.values(w[:self.scaled.n])[1][a.row]
-        w = self._inside(w)
-        return self._iterate(w, np.ones(len(self.barrier.low)), np.ones(len(self.barrier.high)))
+        w = self._inside(w, room)
+        z_low, z_high = self._near(w, mu) if warm else (np.ones(len(x)) for x in (self.barrier.low, self.barrier.high))
+        return self._iterate(w, z_low, z_high), mu
+
+    def _near(self, w, mu):
+        """Multipliers of bounds near a solution: what its multipliers of rows leave of the gradient."""
+        b, y = self.barrier, self.program.start_multipliers * self.scaled.objective_scale / self.scaled.row_scale
+        low, high = b.slacks(w)
+        it = Iterate(w, y, mu / low, mu / high, *b.values(w))
+        self.direction.look(it)
+        left = self.direction.of_lagrangian
+        return (np.where(at < b.n, np.maximum(sign * left[at], WEAK * mu / slack), mu / slack)
+                for at, slack, sign in ((b.low, low, 1), (b.high, high, -1)))
 
     def _iterate(self, w, z_low, z_high):
         """With multipliers of the rows that are estimated, unless they are too large."""
@@ -196,12 +212,12 @@ class _Solve:
             it.y = y
         return it
 
-    def _inside(self, w):
+    def _inside(self, w, least=PUSH):
         """Pushed inside of the bounds."""
         lower, upper = self.barrier.lower, self.barrier.upper
         room = PUSH * (upper - lower)
         low, high = (np.where(np.isfinite(b), b, 0.0) for b in (lower, upper))
-        low, high = (b + s * np.minimum(PUSH * np.maximum(1, np.abs(b)), room) for b, s in ((low, 1), (high, -1)))
+        low, high = (b + s * np.minimum(least * np.maximum(1, np.abs(b)), room) for b, s in ((low, 1), (high, -1)))
         return np.clip(w, np.where(np.isfinite(lower), low, -np.inf), np.where(np.isfinite(upper), high, np.inf))
 
     def _saddle(self, it):

@@ -6,7 +6,7 @@ from .interior_point import InteriorPoint
 from .ipopt import Ipopt
 
 METHODS = {method.name: method for method in (InteriorPoint, Ipopt, Fatrop)}
-DEFAULT = "ipopt"
+DEFAULT = "interior-point"
 
 
 def method_for_inequalities(method=None):

@@ -38,7 +38,11 @@ class NonlinearProgram(ABC):
     hessian_places : (ndarray of int, ndarray of int)
         The same of the upper triangle of the Hessian of the Lagrangian.
     start : ndarray, shape (n,)
+    start_multipliers : ndarray, shape (n_rows,), or None
+        Where the start is close to a solution: multipliers there, zero where they are not known.
     """
+
+    start_multipliers = None
 
     @abstractmethod
     def objective(self, v):

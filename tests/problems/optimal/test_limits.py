@@ -1,0 +1,137 @@
+"""Limits of formulas: what they may contain, where and when they hold, and what is refused."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.assembly import Scaling, TimeMesh
+from timefem.elements.evaluation.plan import ElementPlan
+from timefem.errors import InputError
+from timefem.problems.optimal.equations import OptimalChain
+from timefem.problems.optimal.guess import first_guess
+from timefem.problems.optimal.mesh_sequence import optimality_element
+from timefem.problems.optimal.nonlinear_program import OptimalProgram
+
+ELEMENT = tf.MixedGalerkin(2)
+
+
+def slider(end=None, t_end=1.0, start=None, **options):
+    """A mass of 1 kg on a line, pushed."""
+    body = tf.PointMass(1.0, dimension=1, name="slider")
+    push = tf.ControlForce(body, [(1, 0, 0)], name="push")
+    load = tf.Force(body, (0.0, 0, 0), name="load")
+    options = {"cost": tf.Effort(push), **options}
+    if "parameters" in options:
+        options["parameters"] = {"f": (load, "value[0]")}
+    return tf.OptimalControl(tf.System([body, load]), {body: start or tf.Pose()}, {body: end} if end else {},
+                             (0, t_end), actuators=push, **options)
+
+
+def at(x):
+    return tf.EndState(position=[x, None, None], velocity=[0, None, None])
+
+
+@pytest.mark.parametrize("method", ["interior-point", "ipopt"])
+def test_a_lower_limit_at_the_end(method):
+    """At least 2 m away at the end: the least effort 3/2 d^2, with d = 2."""
+    limit = tf.Limit(lambda now, u: now.q("slider")[0], lower=2.0, at="end", name="distance")
+    sol = tf.solve(slider(limits=limit), ELEMENT, 8, method=method)
+    assert sol.success and sol.objective == pytest.approx(1.5 * 4, rel=1e-7)
+
+
+def test_a_limit_that_moves():
+    """The speed stays below 0.5 + t, which the least effort without it does not."""
+    limit = tf.Limit(lambda now, u: now.rates("slider")[0], -10, lambda t: 0.5 + t, name="speed")
+    sol = tf.solve(slider(at(0.8), limits=limit), ELEMENT, 40, method="interior-point")
+    free = tf.solve(slider(at(0.8)), ELEMENT, 40)
+    v = sol.velocity("slider", sol.t)[:, 0]
+    assert sol.success and np.all(v <= 0.5 + sol.t + 1e-7) and sol.objective > 1.001 * free.objective
+    assert np.any(free.velocity("slider", free.t)[:, 0] > 0.5 + free.t + 0.05)
+
+
+def test_limits_of_numbers_and_controls_together():
+    """A constant load f that costs f^2 / 2 helps the push; f at most 0.5, by a limit or by a bound."""
+    limit = tf.Limit(lambda now, u: [now.parameters["f"], u[0] * now.parameters["f"]], [-9, -9], [0.5, 9],
+                     name="numbers")
+    problem = slider(at(1.0), parameters=True, limits=limit,
+                     end_cost=lambda end, parameters: parameters["f"]**2 / 2)
+    sol = tf.solve(problem, ELEMENT, 10, method="interior-point")
+    assert sol.success and sol.parameters["f"] <= 0.5 + 1e-7
+    bounded = tf.solve(slider(at(1.0), parameters=True, bounds={"f": (None, 0.5)},
+                              end_cost=lambda end, parameters: parameters["f"]**2 / 2), ELEMENT, 10)
+    assert sol.objective == pytest.approx(bounded.objective, rel=1e-6)
+
+
+def test_points_between_nodes():
+    """With few elements a limit at the nodes is exceeded in between, and less so with points there."""
+    def excess(points):
+        limit = tf.Limit(lambda now, u: now.q("slider")[0], upper=1 / 9, points=points, name="position")
+        sol = tf.solve(slider(tf.EndState(position=[0, None, None], velocity=[-1, None, None]),
+                              start=tf.Pose(velocity=(1, 0, 0)), limits=limit), tf.MixedGalerkin(3),
+                       mesh=[0, 0.4, 0.55, 1], method="interior-point")
+        assert sol.success
+        return sol.position("slider", np.linspace(0, 1, 301))[:, 0].max() - 1 / 9
+
+    at_nodes, between = excess(0), excess(11)
+    assert between < 0.3 * at_nodes and at_nodes > 1e-4
+
+
+def test_what_cannot_hold_is_named_with_its_time():
+    """2 m in 1 s at 1.5 m/s at most."""
+    limit = tf.Limit(lambda now, u: now.rates("slider")[0], upper=1.5, name="speed")
+    for method in ("interior-point", "ipopt"):
+        sol = tf.solve(slider(at(2.0), limits=limit), ELEMENT, 10, method=method)
+        assert not sol.success and sol.status.reason == "infeasible" and 0 <= sol.status.time <= 1
+        assert "stays violated by" in sol.status.message
+
+
+def test_derivatives_with_limits_of_all_kinds():
+    problem = slider(at(1.0), free_time=True, parameters=True, bounds={"duration": (0.5, 2)}, limits=[
+        tf.Limit(lambda now, u: now.rates("slider")[0]**2 * u[0] * now.parameters["f"], -3, lambda t: 2 + t, points=2),
+        tf.Limit(lambda now, u: now.q("slider")[0]**3 * now.parameters["duration"], at="end", upper=5),
+        tf.Limit(lambda now, u: u[0]**2, at="start", upper=9)])
+    optimality, system = optimality_element(problem, ELEMENT)
+    plan, mesh = ElementPlan(system, optimality), TimeMesh.uniform((0, 1), 3)
+    chain = OptimalChain(problem, plan, mesh, Scaling.of("full", system, optimality, 0, problem.z0))
+    program = OptimalProgram(chain, first_guess(problem, plan, mesh, None))
+    rng = np.random.default_rng(2)
+    v, w = rng.standard_normal(program.n), rng.standard_normal(program.n_rows)
+    v[np.isfinite(program.bounds[0])] = 0.1
+
+    def differences(f):
+        return np.array([(f(v + 1e-6 * e) - f(v - 1e-6 * e)) / 2e-6 for e in np.eye(program.n)]).T
+
+    def jacobian(v):
+        return _dense(program.jacobian_places, program.jacobian(v), (program.n_rows, program.n))
+
+    expected = differences(program.rows)
+    np.testing.assert_allclose(jacobian(v), expected, rtol=0, atol=1e-6 * max(1, np.abs(expected).max()))
+    upper = _dense(program.hessian_places, program.hessian(v, 1.0, w), (program.n, program.n))
+    expected = differences(lambda v: program.gradient(v) + jacobian(v).T @ w)
+    np.testing.assert_allclose(upper + np.triu(upper, 1).T, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    program.rows(program.start)
+    last = program.describe(program.n_rows - 2)
+    assert last.name == "limit[0]" and last.element == 2 and last.time == pytest.approx(1.0)
+
+
+def _dense(places, values, shape):
+    matrix = np.zeros(shape)
+    matrix[places] = values
+    return matrix
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: tf.Limit(lambda now, u: u), "give lower, upper or both"),
+    (lambda: tf.Limit(lambda now, u: u, 1, 1), "the lower bound must be below"),
+    (lambda: tf.Limit(lambda now, u: u, "a"), "lower must be a number"),
+    (lambda: tf.Limit(lambda now, u: u, 1, at="middle"), "at must be"),
+    (lambda: slider(limits=tf.Limit(lambda now, u: [u[0], 2 * u[0]], [1, 2, 3])), "3 numbers, but there are 2"),
+    (lambda: slider(limits=tf.Limit(lambda now, u: ca.SX.sym("x"), 1)), "contains the symbols x"),
+    (lambda: slider(limits=tf.Limit(lambda now, u: now.q("slider")[0], 1, name="place")),
+     r"place\[0\] is broken by the state at the start, by 1"),
+    (lambda: slider(limits=3), "3 is no Limit"),
+])
+def test_bad_limits(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
