@@ -44,7 +44,7 @@ def test_numbers_found(timefem):
     assert r["objective"] == pytest.approx(2738.682727, rel=1e-8)
     r = run_json(timefem, "slew-time")
     assert r["objective"] == r["parameters"]["duration"] == pytest.approx(np.sqrt(2), rel=1e-6)
-    assert r["controls"]["motor"] == [pytest.approx(4, rel=1e-6)] and r["backend"] == "ipopt"
+    assert r["controls"]["motor"] == [pytest.approx(4, rel=1e-6)] and r["backend"] == "interior-point"
     r = run_json(timefem, "elastic-arm")
     assert (r["internal_dynamics"], r["unstable"]) == (2, 1)
 

@@ -235,7 +235,7 @@ BAD = {
     "tolerance with bg": (changed("optimal", solver={"element": "bg", "tolerance": 1e-6}), "solver.tolerance",
                           'element = "mg"'),
     "tolerance": (changed("inverse", solver__tolerance=0), "solver.tolerance", "positive"),
-    "IPOPT": (changed("time", solver__tol_residual=1e-9), "solver.tol_residual", "IPOPT"),
+    "IPOPT": (changed("time", solver__tol_residual=1e-9), "solver.tol_residual", "interior-point"),
 }
 
 
@@ -259,7 +259,7 @@ def test_commands(timefem, tmp_path):
     path = write(tmp_path / "m.toml", data_of("time"))
     status, out, _ = timefem("run", path, "--n-elements", "20", "--json")
     r = json.loads(out)
-    assert (status, r["kind"], r["n_elements"], r["backend"]) == (0, "optimal", 20, "ipopt")
+    assert (status, r["kind"], r["n_elements"], r["backend"]) == (0, "optimal", 20, "interior-point")
     status, out, err = timefem("run", path, "--driver", "march")
     assert (status, out, err.count("\n")) == (2, "", 1) and "--driver march is not possible" in err
     status, out, err = timefem("check", write(path, BAD["too few"][0]))

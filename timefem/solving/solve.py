@@ -53,7 +53,7 @@ def solve(problem, element, n_elements=None, *, driver=None, guess=None, newton=
         themselves; unknown numbers, controls and objective count too (`problems.refinement.estimate`), and
         `n_elements` is the start.
     method : str or object, optional
-        Of optimal control with inequalities: "ipopt" (the default), "interior-point" or "fatrop", or an object such as
+        Of optimal control with inequalities: "interior-point" (the default), "ipopt" or "fatrop", or an object such as
         `InteriorPoint(tolerance=1e-8)`.
     backend, petsc_options, window, gather, scaling, checkpoint_every, restart
         The earlier form of fields of the driver and of `Checkpoint`.

@@ -62,8 +62,8 @@ def make_from_file(model):
                                  parameters=model.parameters(), free_time=table.get("free_time", False), bounds=bounds)
     for key in problem.bounded * NOT_BOUNDED:
         if key in data.get("solver", {}):
-            raise document.error(("solver", key), "is not used where there are bounds, which IPOPT takes care of; "
-                                 "leave it out")
+            raise document.error(("solver", key), "is not used where there are bounds, with which an interior-point "
+                                 "method deals; leave it out")
     return problem
 
 
@@ -74,7 +74,7 @@ def file_facts(problem):
 OPTIMAL = Kind(
     "optimal", OptimalControl, "optimal control", drivers=(Global,), solve=solve_optimal_control,
     estimate=error_estimate, newton={"line_search": True, "max_iterations": ITERATIONS}, facts=report_facts,
-    unused=lambda problem: (NOT_BOUNDED * problem.bounded, "where controls have bounds, which IPOPT takes care of"),
+    unused=lambda problem: (NOT_BOUNDED * problem.bounded, "with bounds, with which an interior-point method deals"),
     in_files=FileFormat(make_from_file, keys=("end", "free_time", "time_weight", "duration", "parameters"),
                         tables=("actuators",), needed=("actuators",), check=check_file, facts=file_facts),
 )

@@ -110,7 +110,7 @@ class Loop:
             while mu > least and _error(barrier, direction, it, mu) <= SUFFICIENT * mu:
                 mu, taken.entries = max(least, min(SLOWLY * mu, mu**1.5)), []
             found = None
-            if direction.factor(it):
+            if direction.factor(it, mu):
                 found = search(it, direction.step(it, mu, it.c), mu, taken)
             if found is None and error <= ACCEPTABLE:
                 return it, mu, "acceptable"

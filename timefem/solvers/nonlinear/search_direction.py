@@ -4,7 +4,9 @@ import numpy as np
 
 from .block_ldl import BlockLDL
 
-DELTA_C = 1e-9  # always subtracted from the diagonal of the rows; solutions stay what they are
+# Always subtracted from the diagonal of the rows; solutions stay what they are. It falls with mu, since multipliers of
+# rows that nearly repeat each other move by no more than the violation over it in one step
+DELTA_C, LEAST_DELTA_C, FALLS_FROM = 1e-9, 1e-12, 1e-5
 FIRST, GROWTH_AT_FIRST, GROWTH, SHRINKAGE = 1e-4, 100.0, 8.0, 3.0  # of the regularisation of the Hessian
 SMALLEST, LARGEST = 1e-8, 1e20
 
@@ -60,7 +62,7 @@ class SearchDirection:
     """Steps of a `Barrier` at one iterate."""
 
     def __init__(self, matrix, barrier):
-        self.matrix, self.barrier, self.regularisation = matrix, barrier, Regularisation()
+        self.matrix, self.barrier, self.regularisation, self._delta_c = matrix, barrier, Regularisation(), DELTA_C
 
     def look(self, it):
         """Evaluate derivatives at an iterate."""
@@ -72,9 +74,10 @@ class SearchDirection:
         self.low, self.high = barrier.slacks(it.w)
         self.of_lagrangian = self.gradient + barrier.by_multipliers(it.y)
 
-    def factor(self, it):
+    def factor(self, it, mu):
         """Factor with as little regularisation as the inertia needs; whether there is one that will do."""
         barrier = self.barrier
+        self._delta_c = max(LEAST_DELTA_C, DELTA_C * min(1.0, mu / FALLS_FROM))
         sigma = np.zeros(len(it.w)) if barrier.weights is None else barrier.weights.copy()
         sigma[barrier.low] += it.z_low / self.low
         sigma[barrier.high] += it.z_high / self.high
@@ -99,7 +102,7 @@ class SearchDirection:
         self._diagonal = sigma + delta
         self._diagonal[n:] = sigma[n:] + delta * a.damped
         self._condensed = a.coefficient / self._diagonal[n:]
-        of_rows = -DELTA_C - np.bincount(a.row, a.coefficient * self._condensed, self.barrier.m)
+        of_rows = -self._delta_c - np.bincount(a.row, a.coefficient * self._condensed, self.barrier.m)
         hessian = self._hessian if hessian is None else hessian
         return self.matrix.factor(hessian, self._jacobian, self._diagonal[:n], of_rows)
 
@@ -117,7 +120,7 @@ class SearchDirection:
         dw, dy = self._solve(-gradient, -c)
         of_w = -gradient - self._diagonal * dw - barrier.by_multipliers(dy)
         of_w[:n] -= barrier.scaled.times_hessian(dw[:n])
-        of_rows = -c - barrier.along(dw) + DELTA_C * dy
+        of_rows = -c - barrier.along(dw) + self._delta_c * dy
         more_w, more_y = self._solve(of_w, of_rows)
         return dw + more_w, dy + more_y
 
