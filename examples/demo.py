@@ -30,9 +30,9 @@ def main(n_elements=200, petsc_options=None):
         `solutions` by name and `errors` by name: |R - R_ref|_F at t = 5 s, against mG(4) on 800 elements.
     """
     problem = find_case("spinning-box").make(t_end=T_END)
-    backend = "petsc" if importlib.util.find_spec("petsc4py") and importlib.util.find_spec("mpi4py") else "chain"
-    bg = tf.solve(problem, tf.BubnovGalerkin(degree=3), n_elements, driver="global", backend=backend,
-                  petsc_options=petsc_options)
+    petsc = importlib.util.find_spec("petsc4py") and importlib.util.find_spec("mpi4py")
+    linear = tf.PETSc(petsc_options) if petsc else tf.TimeChain()
+    bg = tf.solve(problem, tf.BubnovGalerkin(degree=3), n_elements, driver=tf.Global(linear))
     solutions = {"Bubnov-Galerkin, k = 3": bg}
     if rank():
         return {"solutions": solutions, "errors": {}}
