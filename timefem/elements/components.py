@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..mechanics import Body
-
 
 class Components(NamedTuple):
     """Components of one sort.
@@ -44,7 +42,7 @@ def _constraints(system):
 def _joints(system):
     """Constraints that do not belong to a body alone."""
     every = _constraints(system).places
-    places = [p[:, :0] if isinstance(g.part, Body) else p for g, p in zip(system.groups, every, strict=True)]
+    places = [p[:, :0] if g.part.is_body else p for g, p in zip(system.groups, every, strict=True)]
     taken = np.sort(np.concatenate([p.ravel() for p in places]))
     return Components(len(taken), [np.searchsorted(taken, p) for p in places])
 

@@ -7,7 +7,6 @@ import casadi as ca
 import numpy as np
 
 from ..errors import InputError
-from ..mechanics import Body
 from ..polynomials import LagrangeBasis
 from .components import components
 from .discrete_gradient import discrete_gradient, gradient_at, transposed_product
@@ -36,7 +35,7 @@ class StepSymbols(ElementSymbols):
     def __init__(self, part, element, sizes):
         super().__init__(part, element, sizes)
         self._functions = {}
-        self.is_body, self.body = isinstance(part, Body), part
+        self.is_body, self.body = part.is_body, part
         n = self.slots["state", "left"].numel() // 2
         self.q0, self.p0 = self.slots["state", "left"][:n], self.slots["state", "left"][n:]
         self.q1, self.p1 = self.slots["state", "right"][:n], self.slots["state", "right"][n:]
@@ -174,7 +173,7 @@ class OneStep(TimeElement):
 
     def kept_multipliers(self, system):
         """Those on configuration level; with `constraints_of = "joints"` those of joints only."""
-        own = [self.constraints_of == "joints" and isinstance(part, Body) for part in system.parts
+        own = [self.constraints_of == "joints" and part.is_body for part in system.parts
                for _ in part.constraint_names]
         return np.append(np.logical_not(own), np.zeros(system.n_constraints)).astype(bool)
 

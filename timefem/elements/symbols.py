@@ -2,7 +2,7 @@
 
 import casadi as ca
 
-from ..mechanics import Body, Symbols
+from ..mechanics import Symbols
 from .strain_rate import elastic_force
 
 
@@ -84,7 +84,7 @@ class PointSymbols(ElementSymbols):
         if ("controls", "value") in self.slots:
             force += part.control_force(s, self.slots["controls", "value"]) if part.n_controls else 0
         self.motion = ca.vertcat(force, ca.SX(n, 1)) - ca.gradient(ca.SX(augmented), self.z)
-        if isinstance(part, Body):
+        if part.is_body:
             self.motion += ca.vertcat(-self.rate[n:], self.rate[:n])
         self.constraint_rate = (ca.jtimes(self.constraints, self.z, self.rate)
                                 + ca.jacobian(self.constraints, self.t))

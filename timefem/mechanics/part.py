@@ -96,6 +96,9 @@ class Part(Declared, ABC):
     """
 
     table = "forces"
+    is_body = False  # whether it has coordinates of its own
+    has_position = False  # whether it is a body with a `frame` for points and joints
+    has_orientation = False  # whether that frame turns, with an `angular_velocity_map`
     owner, place = None, ""  # the composite part that it belongs to, and what it is called there
     n_controls = 0
     controls = ()
@@ -185,12 +188,11 @@ class Body(Part, abstract=True):
     """
 
     table = "bodies"
+    is_body = True
     n_q = 0
     dimension = 3  # of the space that it moves in
     mass = None  # [kg], of a body with a centre of mass that leads its coordinates
-    has_position = False  # whether it has a `frame` for points and joints
     reference = Pose()  # its state where none is given
-    has_orientation = False  # whether that frame turns, with an `angular_velocity_map`
     n_increments = None  # of `moved`; None: the body has no increments
     has_inverse_mass = True  # T(q, p) exists for all momenta
 

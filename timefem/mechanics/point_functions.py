@@ -3,7 +3,7 @@
 import casadi as ca
 import numpy as np
 
-from .part import Body, Symbols
+from .part import Symbols
 
 PIECE = 256  # points that are evaluated at once
 
@@ -50,7 +50,7 @@ def pointwise(part):
         velocity = ca.SX.sym("v", z.numel() // 2)
         kinetic = ca.SX(part.kinetic(s, ca.vertsplit(velocity, [sum(b.n_q for b in part.bodies[:i])
                                                                 for i in range(len(part.bodies) + 1)])))
-        generalized_energy = (ca.dot(s.p[0], velocity) if isinstance(part, Body) else energy) - kinetic
+        generalized_energy = (ca.dot(s.p[0], velocity) if part.is_body else energy) - kinetic
         derivatives = [ca.gradient(energy, z) - force, ca.jacobian(theta, z), ca.jacobian(theta, s.t)]
         _POINTWISE[part.kind] = {
             "hamiltonian": ca.Function("hamiltonian", arguments, [ca.densify(energy)]),

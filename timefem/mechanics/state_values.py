@@ -9,7 +9,6 @@ import numpy as np
 import scipy
 
 from ..errors import InputError
-from .part import Body
 from .point_functions import evaluate, pointwise
 from .redundancy.consistent_multipliers import consistent
 
@@ -41,7 +40,7 @@ class StateValues:
         t, z, shape = self._points(t, z)
         out = np.zeros((len(z), self.n_q))
         for group, functions in zip(self.groups, self._functions, strict=True):
-            if isinstance(group.part, Body):
+            if group.part.is_body:
                 index = group.state_index
                 velocity = evaluate(functions["velocity"], z[:, index], t, group.parameters)
                 out[:, index[:, :index.shape[1] // 2]] = velocity
@@ -190,7 +189,7 @@ class StateValues:
         t, z, shape = self._points(t, z)
         total = np.zeros(len(z))
         for group, functions in zip(self.groups, self._functions, strict=True):
-            if bodies or not isinstance(group.part, Body):
+            if bodies or not group.part.is_body:
                 total += evaluate(functions[name], z[:, group.state_index], t, group.parameters).sum(axis=(1, 2))
         return total.reshape(shape)
 

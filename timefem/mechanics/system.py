@@ -65,7 +65,7 @@ class System(StateValues):
             if times > 1:
                 raise InputError(f"System: {part!r} is given twice")
         self.parts = tuple(parts)
-        self.bodies = tuple(p for p in parts if isinstance(p, Body))
+        self.bodies = tuple(p for p in parts if p.is_body)
         if not self.bodies:
             raise InputError("System: at least one body is needed")
         for part in parts:
@@ -105,12 +105,12 @@ class System(StateValues):
 
     @property
     def _joints(self):
-        return [p for p in self.parts if not isinstance(p, Body) and (p.constraint_names or p.nonholonomic_names)]
+        return [p for p in self.parts if not p.is_body and (p.constraint_names or p.nonholonomic_names)]
 
     @property
     def _forces(self):
         joints = set(self._joints)
-        return [p for p in self.parts if not isinstance(p, Body) and p not in joints]
+        return [p for p in self.parts if not p.is_body and p not in joints]
 
     @property
     def body(self):
@@ -142,7 +142,7 @@ class System(StateValues):
         """Labels of unnamed parts: bodies are counted together, other parts by class."""
         count, labels = Counter(), {}
         for part in (*self.composites, *(part for part in self.parts if part.owner is None)):
-            name = "body" if isinstance(part, Body) else f"{type(part).__name__} "
+            name = "body" if part.is_body else f"{type(part).__name__} "
             count[name] += 1
             labels[part] = f"{name}{count[name]}"
         return labels

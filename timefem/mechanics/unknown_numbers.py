@@ -9,7 +9,6 @@ import numpy as np
 from ..errors import InputError
 from .catalogue import made, stored
 from .functions import Constant
-from .part import Body
 from .redundancy.redundancy import keep_constraints
 from .system import System
 
@@ -32,7 +31,7 @@ def number_of(part, name):
     """
     own = part.own_parameters
     title = type(part).__name__ + (f" {part.name!r}" if part.name else "")
-    if isinstance(part, Body):
+    if part.is_body:
         raise InputError(f"{title} is a body, whose numbers cannot be unknown; name one of a joint or force")
     if isinstance(name, int) and not isinstance(name, bool):
         if not 0 <= name < len(own):

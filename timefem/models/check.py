@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ..mechanics.part import Body
 from ..mechanics.redundancy.redundancy import redundant_rows
 from ..problems import InitialValueProblem
 from ..problems.kinds import KINDS
@@ -33,7 +32,7 @@ def inspect(model):
     names = system.constraint_names
     owners = [part for part in system.parts for _ in part.constraint_names]
     faults = [{"keys": model.keys(part), "message": "its force is not finite at the initial state; set points apart "
-               "that coincide"} for part in system.not_finite(t, z) if not isinstance(part, Body)]
+               "that coincide"} for part in system.not_finite(t, z) if not part.is_body]
     # the gradient of a distance vanishes where its points meet
     rows = abs(jacobian[:m, :n]).sum(axis=1)
     for i in np.flatnonzero(rows == 0):

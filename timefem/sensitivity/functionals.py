@@ -28,10 +28,10 @@ class View:
 
     def __init__(self, body, q, p, v):
         self.q, self.p, self.v = q, p, v
-        if hasattr(body, "frame"):
+        if body.has_position:
             self.position, self.rotation = body.frame(q)
             self.velocity = ca.jtimes(self.position, q, v)
-        if hasattr(body, "angular_velocity_map"):
+        if body.has_orientation:
             self.angular_velocity = body.angular_velocity_map(q) @ v
 
     def point(self, x):

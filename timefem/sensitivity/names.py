@@ -13,7 +13,6 @@ import casadi as ca
 import numpy as np
 
 from ..errors import InputError
-from ..mechanics import RigidBodyBase
 from .functionals import EndValue, Integral, Peak
 from .linearization import Linearization
 from .parameters import Initial, Parameter, directions, start_changes
@@ -109,8 +108,8 @@ def _quantities(system, text, whole):
     body, rest = _split(system, system.bodies, text, whole, f" or {SYSTEM}")
     name, index = _index(rest)
     sizes = {"q": body.n_q, "p": body.n_q, "v": body.n_q}
-    if hasattr(body, "frame"):
-        sizes |= {n: size for n, size in SIZES.items() if n != "angular_velocity" or isinstance(body, RigidBodyBase)}
+    if body.has_position:
+        sizes |= {n: size for n, size in SIZES.items() if n != "angular_velocity" or body.has_orientation}
     if name not in sizes:
         raise InputError(f"{whole!r}: {system.label(body)} has no quantity {name!r}; it has {', '.join(sizes)}")
     if index is not None and not (isinstance(index, int) and index < sizes[name]):

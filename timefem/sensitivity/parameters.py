@@ -8,7 +8,7 @@ import scipy
 from .. import validate
 from ..elements.augmented.numbers import NumberPlaces
 from ..errors import InputError
-from ..mechanics import DirectorBody, Gravity, Part, QuaternionBody, System
+from ..mechanics import Gravity, Part, QuaternionBody, System
 from ..mechanics.bodies import rotations
 from ..mechanics.catalogue import made, stored
 from ..mechanics.declared import Real
@@ -248,8 +248,8 @@ def start_changes(body, q):
     """Name -> (whether coordinates or velocities change, their change per unit, shape (n_q, n))."""
     n = body.n_q
     every = np.eye(n)
-    if not isinstance(body, QuaternionBody | DirectorBody):
-        names = ("position", "velocity") if hasattr(body, "frame") else ("q", "v")
+    if not body.has_orientation:
+        names = ("position", "velocity") if body.has_position else ("q", "v")
         return {names[0]: (Q, every), names[1]: (V, every)}
     turned, spun = np.zeros((n, 3)), np.zeros((n, 3))
     if isinstance(body, QuaternionBody):

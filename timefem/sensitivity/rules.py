@@ -10,8 +10,7 @@ import scipy
 from ..errors import InputError
 from ..mechanics import Constraint, Gravity, NonholonomicConstraint, NonlinearSpring
 from ..mechanics.bodies.generalized_body import GeneralizedBody
-from ..mechanics.bodies.point_mass import PointMass
-from ..mechanics.bodies.rigid import DirectorBody, RigidBodyBase
+from ..mechanics.bodies.rigid import DirectorBody
 from ..mechanics.catalogue import known, stored
 from ..mechanics.functions import Constant, Formula, Ramp, Sine, Step, Table, TrianglePulse
 from ..mechanics.functions.trajectories import Polynomial, Spline, Transfer
@@ -84,9 +83,9 @@ def _shown(keys):
 
 def _rules(part):
     """Attribute -> function that gives the derivative and the keys of its entries."""
-    if isinstance(part, RigidBodyBase | PointMass):
+    if part.is_body and part.has_position:
         rules = {"mass": lambda: (_column(part, 0, -1 / part.mass**2), [None])}
-        return rules | ({"inertia": lambda: _of_inertia(part)} if isinstance(part, RigidBodyBase) else {})
+        return rules | ({"inertia": lambda: _of_inertia(part)} if part.has_orientation else {})
     if isinstance(part, GeneralizedBody):
         return {"parameters": lambda: _of_formula(part)}
     if isinstance(part, Gravity):

@@ -10,7 +10,7 @@ import scipy
 
 from ..elements.augmented.numbers import NumberPlaces
 from ..errors import InputError
-from ..mechanics import Body, DirectorBody, QuaternionBody, Symbols
+from ..mechanics import QuaternionBody, Symbols
 from ..mechanics.bodies import rotations
 from ..mechanics.point_functions import evaluate
 from ..problems.initial.consistent_state import _inverse_mass
@@ -121,7 +121,7 @@ class Start:
         """Gradient by coordinates of velocities that turn with the bodies, from that by velocities, shape (K, n_q)."""
         out = np.zeros_like(v)
         for body in self.system.bodies:
-            if isinstance(body, QuaternionBody | DirectorBody):
+            if body.has_orientation:
                 part = self.system.coordinates(body)
                 q, p = self.z[part], self.z[self.system.n_q:][part]
                 spin = _spin_matrix(body, body.angular_velocity(q, p))
@@ -173,7 +173,7 @@ def _start_function(part, full):
     n = z.numel() // 2
     given = [ca.SX.sym("alpha", n), ca.SX.sym("theta", theta.numel()), ca.SX.sym("form", form.numel())]
     total = ca.dot(given[1], theta) + ca.dot(given[2], form)
-    if isinstance(part, Body):
+    if part.is_body:
         total += ca.dot(given[0], ca.vertcat(*s.velocity))
     if full:
         beta, values = ca.SX.sym("beta", theta.numel()), ca.SX.sym("values", theta.numel())

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import InputError
-from ..mechanics import Pose, RigidBodyBase
+from ..mechanics import Pose
 from ..mechanics.bodies.rotations import matrix_from_quaternion
 
 SHIFT = 0.83  # of the size of the motion
@@ -55,7 +55,7 @@ def _moved(system, state, rotation, shift):
         part = system.coordinates(body)
         own = state[part], state[system.n_q:][part]
         pose = {"position": rotation @ body.position(own[0]) + shift, "velocity": rotation @ body.velocity(*own)}
-        if isinstance(body, RigidBodyBase):
+        if body.has_orientation:
             left, _, right = np.linalg.svd(body.rotation_matrix(own[0]))  # the nearest rotation
             pose |= {"orientation": rotation @ left @ right,
                      "angular_velocity": body.angular_velocity(*own)}

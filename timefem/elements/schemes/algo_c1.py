@@ -5,8 +5,6 @@ from dataclasses import dataclass
 import casadi as ca
 
 from ...errors import InputError
-from ...mechanics import Body
-from ...mechanics.bodies.rigid import RigidBodyBase
 from ..discrete_gradient import gradient_at
 from ..increments import half, rotation_vector
 from ..one_step import OneStep
@@ -31,7 +29,7 @@ class AlgoC1(OneStep):
     def check(self, system):
         super().check(system)
         for part in system.parts:
-            if not isinstance(part, RigidBodyBase) and (part.constraint_names or isinstance(part, Body)):
+            if not part.has_orientation and (part.constraint_names or part.is_body):
                 raise InputError(f"{self.name} takes rigid bodies, springs and loads, but no joints and no other "
                                  f"bodies such as {system.label(part)}; use EML() or EMH()")
 

@@ -14,7 +14,7 @@ class GeneralizedPotential(Part):
     """Potential V(q, t) of a `GeneralizedBody`, by a formula with the parameters of the body."""
 
     def __init__(self, body, potential, name=None):
-        if not isinstance(body, GeneralizedBody):
+        if body.has_position:
             raise InputError(f"GeneralizedPotential: body must be a GeneralizedBody, not {body!r}")
         self.bodies, self.name, self._formula = (body,), name, Same(potential)
         q, _, t, c, _ = body._symbols()

@@ -7,7 +7,6 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
-from ..bodies.rigid import RigidBodyBase
 from ..formula import call, check_symbols
 from ..part import Body
 
@@ -62,14 +61,14 @@ class PositionOutput(Output):
     """
 
     def __init__(self, body, axis, point=(0.0, 0.0, 0.0), name=None):
-        if not isinstance(body, Body) or not hasattr(body, "frame"):
+        if not isinstance(body, Body) or not body.has_position:
             raise InputError(f"PositionOutput: body must be a RigidBody or a PointMass, not {body!r}")
         known = isinstance(axis, str) and axis in AXES
         if isinstance(axis, str) and not known:
             raise InputError(f"PositionOutput: axis must be 'x', 'y', 'z' or a vector, not {axis!r}")
         self.axis = validate.direction("PositionOutput: axis", AXES[axis] if known else axis)[1]
         self.point = validate.array("PositionOutput: point", point, (3,))
-        if np.any(self.point) and not isinstance(body, RigidBodyBase):
+        if np.any(self.point) and not body.has_orientation:
             raise InputError(f"PositionOutput: {body!r} has no points but its own; leave point out")
         self.bodies = (body,)
         self.name = name or f"{body.name or 'body'} {axis if known else 'position'}"
@@ -119,7 +118,7 @@ class AngleOutput(Output):
     """
 
     def __init__(self, body, axis, direction, reference=None, name=None):
-        if not isinstance(body, RigidBodyBase):
+        if not getattr(body, "has_orientation", False):
             raise InputError(f"AngleOutput: body must be a RigidBody, not {body!r}")
         axis_vector = np.array(AXES[validate.choice("AngleOutput: axis", axis, tuple(AXES))])
         self.direction = validate.direction("AngleOutput: direction", direction)[1]

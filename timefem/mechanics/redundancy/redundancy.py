@@ -4,8 +4,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
-from ..bodies.rigid import RigidBodyBase
-from ..part import Body, Part
+from ..part import Part
 from ..system import System
 from .redundant_rows import null_space, redundant_constraints, redundant_rows
 
@@ -113,7 +112,7 @@ def keep_constraints(system, kept):
     for part in system.parts:
         n = len(part.constraint_names)
         rows = [int(i) - first for i in kept if first <= i < first + n]
-        if len(rows) < n and isinstance(part, Body):
+        if len(rows) < n and part.is_body:
             raise InputError(f"the constraints of {system.label(part)} itself repeat one another; remove those that do")
         parts.append(part if len(rows) == n else Selected(part, rows, system.label(part)))
         first += n
@@ -153,7 +152,7 @@ def minimum_norm_multipliers(system, t, z, multipliers):
         return multipliers.copy()
     shape, m = z.shape[:-1], complete.n_constraints
     kept = np.concatenate([system.kept, system.kept + m])
-    rigid = np.concatenate([np.full(len(p.constraint_names), isinstance(p, RigidBodyBase)) for p in complete.parts])
+    rigid = np.concatenate([np.full(len(p.constraint_names), p.has_orientation) for p in complete.parts])
     own, joints = np.flatnonzero(np.tile(rigid, 2)), np.flatnonzero(np.tile(~rigid, 2))
     scale = np.concatenate([np.ones(complete.n_q), complete.mass_scale])  # velocity level per momentum -> per velocity
     times = np.broadcast_to(np.asarray(t, float), shape).ravel()

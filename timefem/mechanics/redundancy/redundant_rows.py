@@ -3,9 +3,6 @@
 import numpy as np
 import scipy
 
-from ..bodies.rigid import RigidBodyBase
-from ..part import Body
-
 RANK_TOLERANCE = 1e-8  # of gradients of unit length; states hold their constraints to 1e-9 or better
 
 
@@ -59,10 +56,10 @@ def _free_gradient(system, t, z):
     size = np.sqrt(gradient.multiply(gradient).sum(axis=1))
     gradient = scipy.sparse.csr_array(scipy.sparse.diags_array(1 / np.where(size > 0, size, 1.0)) @ gradient)
     first = np.cumsum([0, *(len(p.constraint_names) for p in system.parts)])
-    own = {p: np.arange(a, b) for p, a, b in zip(system.parts, first, first[1:]) if isinstance(p, Body)}
+    own = {p: np.arange(a, b) for p, a, b in zip(system.parts, first, first[1:]) if p.is_body}
     free, rows = [], []
     for body in system.bodies:
-        if isinstance(body, RigidBodyBase):
+        if body.has_orientation:
             free.append(null_space(gradient[own[body], system.coordinates(body)].toarray()))
         else:
             free.append(np.eye(body.n_q))

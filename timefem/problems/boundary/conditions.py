@@ -5,7 +5,7 @@ import numpy as np
 import scipy
 
 from ...errors import InputError
-from ...mechanics import CanonicalState, PointMass, Pose
+from ...mechanics import CanonicalState, Pose
 from ...mechanics.formula import call_vector, check_symbols
 from ..common.end import End
 from ..common.end_state import INDEPENDENT, TOLERANCE, EndState
@@ -97,7 +97,7 @@ class BoundaryConditions:
             if getattr(target, value, None) is not None and not isinstance(target, CanonicalState):
                 ask(what, of(body), getattr(target, value))
         if isinstance(target, EndState):
-            n = body.dimension if isinstance(body, PointMass) else 3
+            n = body.dimension
             if target.position is not None:
                 ask("position", end.q(body), target.position[:n])
             if target.orientation is not None:

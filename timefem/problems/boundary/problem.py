@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
-from ...mechanics import CanonicalState, GeneralizedBody, Pose, RigidBodyBase, System
+from ...mechanics import CanonicalState, Pose, System
 from ...mechanics.redundancy.redundancy import drop_redundant
 from ...mechanics.unknown_numbers import number_of
 from ..common.end_state import EndState
@@ -200,17 +200,17 @@ def _is_configuration(body, target, at_least=False):
     """Whether a target gives the configuration of a body, and nothing else unless `at_least`."""
     if isinstance(target, CanonicalState):
         return at_least
-    if isinstance(body, GeneralizedBody):
+    if not body.has_position:
         given, more = [target.q], target.v is not None
     else:
-        turns = isinstance(body, RigidBodyBase)
+        turns = body.has_orientation
         given = [target.position] + [target.orientation] * turns
         more = target.velocity is not None or target.angular_velocity is not None
     return all(v is not None and np.all(np.isfinite(v)) for v in given) and (at_least or not more)
 
 
 def _reference(body):
-    return np.zeros(body.n_q) if isinstance(body, GeneralizedBody) else np.array(body.state(body.reference)[0], float)
+    return np.zeros(body.n_q) if not body.has_position else np.array(body.state(body.reference)[0], float)
 
 
 def _fill(body, q, target):

@@ -3,7 +3,6 @@
 import casadi as ca
 
 from ...errors import InputError
-from ...mechanics import RigidBodyBase
 from ...mechanics.point_functions import pointwise
 from .end_state import body_velocity
 
@@ -50,7 +49,7 @@ class End:
     def angular_velocity(self, body, frame="body"):
         """Angular velocity in body or space axes, SX (3,)."""
         found = self.system.find(body)
-        if not isinstance(found, RigidBodyBase):
+        if not found.has_orientation:
             raise InputError(f"{self.system.label(found)} has no angular velocity: it is {found!r}")
         omega = found.angular_velocity_map(self.q(body)) @ self.rates(body)
         return self.rotation_matrix(body).T @ omega if frame == "body" else omega
@@ -76,7 +75,7 @@ class End:
 
     def _frame(self, body):
         found = self.system.find(body)
-        if not hasattr(found, "frame"):
+        if not found.has_position:
             raise InputError(f"{self.system.label(found)} has no place in space: it is {found!r}")
         return found.frame(self.q(body))
 

@@ -1,7 +1,7 @@
 """What is asked of bodies at an end of a boundary-value problem, checked."""
 
 from ...errors import InputError
-from ...mechanics import CanonicalState, Coordinates, GeneralizedBody, PointMass, Pose, RigidBodyBase
+from ...mechanics import CanonicalState, Coordinates, Pose
 from .end_state import EndState
 
 
@@ -16,13 +16,13 @@ def checked_targets(system, which, targets):
     out = {}
     for body, target in targets.items():
         body = system.find(body)
-        title, generalized = f"{which} of {system.label(body)}", isinstance(body, GeneralizedBody)
+        title, generalized = f"{which} of {system.label(body)}", not body.has_position
         known = (Coordinates, EndState, CanonicalState) if generalized else (Pose, EndState, CanonicalState)
         if not isinstance(target, known):
             raise InputError(f"{title} must be given as {' or '.join(c.__name__ for c in known)}, not {target!r}")
         if isinstance(target, Pose):
             body.state(target)  # refuses what a point mass has not
-            turns = isinstance(body, RigidBodyBase)
+            turns = body.has_orientation
             target = EndState(position=target.position, orientation=target.quaternion if turns else None)
         elif isinstance(target, Coordinates):
             target = EndState(q=target.q)
@@ -32,7 +32,7 @@ def checked_targets(system, which, targets):
                 raise InputError(f"{title}: {name} must have length {body.n_q}, not {len(value)}")
         wrong = ("q", "v") if not generalized else ("position", "orientation", "velocity", "angular_velocity")
         wrong = wrong if isinstance(target, EndState) else ()
-        wrong += ("orientation", "angular_velocity") if isinstance(body, PointMass) else ()
+        wrong += ("orientation", "angular_velocity") if body.has_position and not body.has_orientation else ()
         for name in wrong:
             if getattr(target, name, None) is not None:
                 raise InputError(f"{title}: {body!r} has no {name.replace('_', ' ')}")

@@ -5,7 +5,7 @@ import scipy
 
 from ... import validate
 from ...errors import InputError
-from ...mechanics import CanonicalState, Pose, RigidBodyBase, System
+from ...mechanics import CanonicalState, Pose, System
 from ...mechanics.bodies.generalized_system import canonical_states
 
 TOLERANCE = 1e-12  # of constraints, relative to the terms that make them up
@@ -66,7 +66,7 @@ def assemble(system, state, t=0.0, *, fix=()):
         part = system.coordinates(body)
         if body in fix:
             continue
-        if isinstance(body, RigidBodyBase):
+        if body.has_orientation:
             p[part] = _momenta(body, q[part], value, start)
         else:
             p[part] = np.linalg.solve(mobility[part, part].toarray(), rates[part])
@@ -131,7 +131,7 @@ def _assembled(system, t, q, moves):
     m, n = system.n_constraints, system.n_q
     if not m:
         return q
-    joints = np.concatenate([np.full(len(p.constraint_names), not isinstance(p, RigidBodyBase)) for p in system.parts])
+    joints = np.concatenate([np.full(len(p.constraint_names), not p.has_orientation) for p in system.parts])
 
     def evaluate(q):
         """Coordinates, residuals, their gradient and the size of the terms in them."""

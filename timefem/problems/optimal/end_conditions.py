@@ -5,7 +5,7 @@ import numpy as np
 import scipy
 
 from ...errors import InputError
-from ...mechanics import CanonicalState, Coordinates, GeneralizedBody, PointMass, Pose, RigidBodyBase
+from ...mechanics import CanonicalState, Coordinates, Pose
 from ...mechanics.formula import call_vector, check_symbols
 from ..common.end_state import INDEPENDENT, TOLERANCE, EndState, body_velocity
 
@@ -75,7 +75,7 @@ class EndConditions:
         for body, target in targets.items():
             body = self.system.find(body)
             label = self.system.label(body)
-            generalized = isinstance(body, GeneralizedBody)
+            generalized = not body.has_position
             known = (EndState, Coordinates, CanonicalState) if generalized else (EndState, Pose, CanonicalState)
             if not isinstance(target, known):
                 raise InputError(f"end of {label} must be given as {' or '.join(c.__name__ for c in known)}, not "
@@ -93,11 +93,11 @@ class EndConditions:
     def _check_fields(body, label, target):
         given = [name for name in ("position", "orientation", "velocity", "angular_velocity", "q", "v")
                  if getattr(target, name) is not None]
-        if isinstance(body, GeneralizedBody):
+        if not body.has_position:
             wrong = [name for name in given if name not in ("q", "v")]
         else:
             wrong = [name for name in given if name in ("q", "v")]
-            if isinstance(body, PointMass):  # a Pose has an orientation, which says nothing of a point
+            if not body.has_orientation:  # a Pose has an orientation, which says nothing of a point
                 wrong += [name for name in given if name == "angular_velocity" and np.any(target.angular_velocity)]
         if wrong:
             raise InputError(f"end of {label}: {body!r} has no {wrong[0].replace('_', ' ')}")
@@ -128,11 +128,11 @@ class EndConditions:
                                 ("coordinates", target.q, q), ("velocities", target.v, v)):
             if value is None:
                 continue
-            value = value[:body.dimension] if isinstance(body, PointMass) else value
+            value = value[:body.dimension] if what in ("position", "velocity") else value
             ask(what, of, value)
             if of is q:
                 z[s][:len(value)] = np.where(np.isfinite(value), value, z[s][:len(value)])
-        if not isinstance(body, RigidBodyBase):
+        if not body.has_orientation:
             return rows
         if target.orientation is not None:
             wanted = body.state(Pose(orientation=target.orientation))[0][3:]

@@ -5,7 +5,7 @@ import numpy as np
 from ... import validate
 from ...assembly import TimeMesh
 from ...errors import InputError
-from ...mechanics import GeneralizedBody, Pose, RigidBodyBase
+from ...mechanics import Pose
 from ...mechanics.bodies import rotations
 from ...solvers.equations.transfer import transferred
 from .equations import units
@@ -80,7 +80,7 @@ def between(problem, times):
         part = system.coordinates(body)
         momenta = slice(system.n_q + part.start, system.n_q + part.stop)
         a, b = z0[part], z1[part]
-        if isinstance(body, RigidBodyBase):
+        if body.has_orientation:
             first, axis_angle = _turn(body, a, b)
             for i in range(len(tau)):
                 pose = Pose(a[:3] + s[i] * (b[:3] - a[:3]), _turned(first, s[i] * axis_angle),
@@ -89,7 +89,7 @@ def between(problem, times):
             continue
         q, v = a + s[:, None] * (b - a), rate[:, None] * (b - a)
         out[:, part] = q
-        if isinstance(body, GeneralizedBody):
+        if not body.has_position:
             v = np.einsum("...ab,...b->...a", body.mass_matrix(q), v)
         else:
             v = v * body.mass_scale
