@@ -21,7 +21,7 @@ from scipy.linalg import solve_banded
 import timefem as tf
 from timefem.assembly import Scaling
 from timefem.elements.evaluation.plan import ElementPlan
-from timefem.solvers.equations.system import ChainSystem
+from timefem.solvers.equations.elements import ElementEquations
 from timefem.solvers.linear.time_chain.lu import ChainLU
 
 
@@ -31,7 +31,7 @@ def make_tangent(n_blocks, h=0.0125):
     system = tf.System([body, tf.FixedPoint(body, [0, -5, 0])], gravity=[0, 0, -9.81])
     mesh, element = tf.TimeMesh.uniform((0, h * n_blocks), n_blocks), tf.BubnovGalerkin(1)
     problem = tf.InitialValueProblem(system, {body: tf.Pose(position=[0, 5, 0])}, (0, h * n_blocks))
-    chain = ChainSystem(ElementPlan(system, element), mesh, Scaling.of("full", system, element, 0, problem.z0))
+    chain = ElementEquations(ElementPlan(system, element), mesh, Scaling.of("full", system, element, 0, problem.z0))
     guess = tf.solve(problem, tf.MixedGalerkin(1), n_blocks, progress=False)
     chain.evaluate(chain.plan.pack(mesh, guess.nodal_state, guess.nodal_multipliers))
     pattern = chain.assembler.pattern

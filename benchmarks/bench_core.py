@@ -13,7 +13,7 @@ import timefem as tf
 from timefem.assembly import Scaling
 from timefem.elements.evaluation.elements_in_lanes import evaluate_batch
 from timefem.elements.evaluation.plan import ElementPlan
-from timefem.solvers.equations.system import ChainSystem
+from timefem.solvers.equations.elements import ElementEquations
 from timefem.solvers.march.march import march
 from timefem.solvers.nonlinear.newton import Newton
 
@@ -78,7 +78,7 @@ def bench_global(n_elements, repeats):
     problem, element = spinning_box(n_elements * H), tf.BubnovGalerkin(1)
     plan = ElementPlan(problem.system, element)
     mesh = tf.TimeMesh.uniform(problem.t_span, n_elements)
-    chain = ChainSystem(plan, mesh, Scaling.of("full", problem.system, element, 0, problem.z0))
+    chain = ElementEquations(plan, mesh, Scaling.of("full", problem.system, element, 0, problem.z0))
     guess = tf.solve(problem, tf.MixedGalerkin(1), n_elements)
     x = plan.columns.pack(guess.nodal_state, guess.nodal_multipliers)
     seconds = {}

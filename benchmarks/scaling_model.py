@@ -20,7 +20,7 @@ import timefem as tf
 from timefem.assembly import Assembler, Scaling
 from timefem.cases import find_case
 from timefem.elements.evaluation.plan import ElementPlan
-from timefem.solvers.equations.system import ChainSystem
+from timefem.solvers.equations.elements import ElementEquations
 from timefem.solvers.linear.time_chain.slab_lu import SlabLU
 
 LATENCY, BANDWIDTH = 2e-6, 1e10  # s, bytes per s: assumed, of a common cluster
@@ -33,7 +33,7 @@ def slab_times(n=5000, repeats=5):
     mesh = tf.TimeMesh.uniform(problem.t_span, n)
     element = tf.BubnovGalerkin(1)
     scale = Scaling.of("full", problem.system, element, 0.0, problem.z0)
-    chain = ChainSystem(ElementPlan(problem.system, element), mesh, scale)
+    chain = ElementEquations(ElementPlan(problem.system, element), mesh, scale)
     march = tf.solve(problem, tf.MixedGalerkin(1), n_elements=n)
     x = chain.plan.pack(mesh, march.nodal_state, march.nodal_multipliers)
     n_node = chain.plan.columns.n_node

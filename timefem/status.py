@@ -42,7 +42,7 @@ class Status:
     message : str
         One line for people: what happened, where, and a remedy.
     element : int or None
-        Element that failed, counted from 0.
+        Element that failed, counted from 0; None for equations without elements.
     time : float or None
         Start of that element [s].
     residual_history : list of float
@@ -98,8 +98,10 @@ class Status:
         if reason in ASTRAY and finite and finite[-1] > GROWN * finite[0]:
             reason, detail = "not converged", ASTRAY[reason]
         trail = ", ".join(f"{r:.2e}" for r in history[-6:])
-        message = (f"{reason} in element {element} at t = {time:g}"
+        place = "" if element is None else f" in element {element} at t = {time:g}"
+        message = (reason + place
                    + (f", on rank {rank} (elements {slab[0]} to {slab[1]})" if rank is not None else "")
                    + (f" (residuals {trail})" if trail else "") + (f" [{detail}]" if detail else "")
                    + f": {in_words(REMEDIES[reason])}")
-        return cls(False, reason, message, int(element), float(time), history, rank, slab)
+        return cls(False, reason, message, None if element is None else int(element),
+                   None if time is None else float(time), history, rank, slab)

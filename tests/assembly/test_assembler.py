@@ -8,7 +8,7 @@ import timefem as tf
 from tests.example_systems import pendulum
 from timefem.assembly import Assembler, Scaling
 from timefem.elements.evaluation.plan import ElementPlan
-from timefem.solvers.equations.system import initial_value_ends
+from timefem.solvers.equations.ends import Ends
 
 ELEMENTS = [tf.MixedGalerkin(1), tf.MixedGalerkin(2), tf.BubnovGalerkin(1), tf.BubnovGalerkin(2, "continuous"),
             tf.BubnovGalerkin(2, drop="end")]
@@ -33,6 +33,11 @@ def dense(a, x):
         residual[rows] += residuals[e]
         tangent[np.ix_(rows, starts[e] + np.arange(batch.n_columns))] += matrix
     return residual, tangent
+
+
+def initial_value_ends(plan, element):
+    ends = Ends.initial_value(plan)
+    return ends.free, ends.kept
 
 
 def free_ends(plan, element):

@@ -6,11 +6,11 @@ from mpi4py import MPI
 
 import timefem as tf
 from timefem.assembly import Assembler
-from timefem.solvers.equations.distributed import DistributedChainSystem
+from timefem.solvers.equations.distributed import DistributedEquations
 from timefem.solvers.linear.petsc.solver import PETScSolver
 
 FAULTS = {"raise": (Assembler, "evaluate", ValueError("boom")),
-          "meet": (DistributedChainSystem, "norm", ValueError("boom")),
+          "meet": (DistributedEquations, "norm", ValueError("boom")),
           "factor": (PETScSolver, "factor", tf.SolveError("no pivot"))}
 
 

@@ -11,7 +11,7 @@ from ..elements.evaluation.batch import ElementBatch
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
 from ..solution import Solution
-from ..solvers.equations.system import ChainSystem
+from ..solvers.equations.elements import ElementEquations
 from .functionals import Evaluated
 from .parameters import directions
 from .start import Start
@@ -45,13 +45,13 @@ class Linearization:
         self.places = NumberPlaces(self.system)
         t0, z0 = self.mesh.nodes[0], solution.z[0]
         scaling = Scaling.of("full", self.system, self.element, t0, z0)
-        self.chain = ChainSystem(self.plan, self.mesh, scaling)
-        residual = self.chain.norm(self.chain.evaluate(self.x)) / scaling.size(solution.z)
+        self.equations = ElementEquations(self.plan, self.mesh, scaling)
+        residual = self.equations.norm(self.equations.evaluate(self.x)) / scaling.size(solution.z)
         if not residual <= LARGEST_RESIDUAL:
             raise InputError(f"the solution does not satisfy the equations of all its elements together (residual "
                              f"{residual:.1e}): of {self.element!r} give one with driver='global'")
-        self.linear = self.chain.linear
-        self.linear.factor(self.chain.data)
+        self.linear = self.equations.linear
+        self.linear.factor(self.equations.data)
         self.start = Start(self.plan, t0, z0)
         batch = ElementBatch(self.system, self.element)
         _, tangent = batch(self.x[None, :batch.n_columns], self.mesh.lengths[:1], t0)
@@ -95,7 +95,7 @@ class Linearization:
 
     def transposed_solve(self, gradient):
         """Costates w of all rows, `A^T w = gradient`, shape (n_rows_full,); zero for rows that are left out."""
-        a = self.chain.assembler
+        a = self.equations.assembler
         columns, rows = a.pattern.column_index, a.pattern.row_index
         w, _ = self.linear.solve_checked(gradient[columns] * a.column_scale[columns], transposed=True)
         out = np.zeros(a.pattern.n_rows_full)
@@ -104,7 +104,7 @@ class Linearization:
 
     def tangents(self, given):
         """Changes of all dofs with parameters, given as `Directions`, shape (n_dofs, n_parameters)."""
-        a, n_node = self.chain.assembler, self.plan.columns.n_node
+        a, n_node = self.equations.assembler, self.plan.columns.n_node
         columns, rows = a.pattern.column_index, a.pattern.row_index
         first = self._start_changes(np.eye(n_node), given)
         changed = self._change_of_residual(given.numbers)

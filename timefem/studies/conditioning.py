@@ -12,8 +12,8 @@ from ..elements.evaluation.plan import ElementPlan
 from ..errors import IllConditioned, InputError, SolveError
 from ..parallel import world
 from ..solution import Solution
-from ..solvers.equations.distributed import DistributedChainSystem
-from ..solvers.equations.system import ChainSystem
+from ..solvers.equations.distributed import DistributedEquations
+from ..solvers.equations.elements import ElementEquations
 from ..solvers.linear import linear_options
 from ..solving import solve
 from .common import initial_value_problem
@@ -165,16 +165,16 @@ def _nodal_values(problem, element, mesh, trajectory, backend):
 
 def _tangent(plan, mesh, scale, backend, x):
     if backend == "chain":
-        chain = ChainSystem(plan, mesh, scale)
-        chain.evaluate(x)
-        return Tangent(chain)
+        equations = ElementEquations(plan, mesh, scale)
+        equations.evaluate(x)
+        return Tangent(equations)
     comm = world()
     if comm is None:
         from mpi4py import MPI
 
         comm = MPI.COMM_SELF
 
-    chain = DistributedChainSystem(plan, mesh, scale, comm)
+    equations = DistributedEquations(plan, mesh, scale, comm=comm)
     step = plan.columns.step
-    chain.evaluate(x[chain.first * step:chain.last * step + plan.columns.n_node].copy())
-    return DistributedTangent(chain)
+    equations.evaluate(x[equations.first * step:equations.last * step + plan.columns.n_node].copy())
+    return DistributedTangent(equations)

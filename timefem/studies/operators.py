@@ -21,9 +21,9 @@ class Tangent:
 
     comm = None
 
-    def __init__(self, chain):
-        chain.linear.factor(chain.data)
-        self.linear, self.n = chain.linear, chain.n_unknowns
+    def __init__(self, equations):
+        equations.linear.factor(equations.data)
+        self.linear, self.n = equations.linear, equations.n_unknowns
 
     def apply(self, operation, v):
         """`A v`, `A^T v`, `A^-1 v` or `A^-T v`, shape (n,)."""
@@ -41,10 +41,10 @@ class Tangent:
 class DistributedTangent(Tangent):
     """The same with PETSc; vectors are whole on rank 0, and every rank has its part of the work."""
 
-    def __init__(self, chain):
-        super().__init__(chain)
-        self.comm = chain.comm
-        counts = self.comm.allgather(chain.own[1] - chain.own[0])
+    def __init__(self, equations):
+        super().__init__(equations)
+        self.comm = equations.comm
+        counts = self.comm.allgather(equations.own[1] - equations.own[0])
         self.counts, self.n = counts, sum(counts)
 
     def lead(self, work):

@@ -10,7 +10,7 @@ from ..assembly import Assembler, Scaling, TimeMesh
 from ..elements import TimeElement
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
-from ..solvers.equations.system import initial_value_ends
+from ..solvers.equations.ends import Ends
 from .conditioning import _nodal_values
 
 ROUNDING = 1e-7  # singular values below it, relative to the largest, are zero: they are found as roots of squares
@@ -85,11 +85,10 @@ def multiplier_rank(problem, element, n_elements=(20, 40, 80), *, all_multiplier
 
 
 def _block(plan, mesh, scale, values, all_multipliers):
-    free, kept = initial_value_ends(plan, plan.element)
+    ends = Ends.initial_value(plan)
     if all_multipliers:
-        free = np.array(free[0]), free[1]
-        free[0][plan.columns.fields[1][0]] = True
-    assembler = Assembler(plan, mesh, free, kept, scale)
+        ends.free[0][plan.columns.fields[1][0]] = True
+    assembler = Assembler(plan, mesh, ends.free, ends.kept, scale)
     _, data = assembler.evaluate(plan.pack(mesh, *values))
     pattern = assembler.pattern
     shape = len(pattern.indptr) - 1, pattern.n_columns
@@ -100,7 +99,7 @@ def _block(plan, mesh, scale, values, all_multipliers):
 
 
 def _belongs(numbering, field, n_elements):
-    """Whether each dof of a chain of elements belongs to the field."""
+    """Whether each dof of elements in time order belongs to the field."""
     places = numbering.step * np.arange(n_elements)[:, None, None] + numbering.fields[field]
     belongs = np.zeros(numbering.n_node + n_elements * numbering.step, bool)
     belongs[places.ravel()] = True

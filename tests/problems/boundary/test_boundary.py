@@ -179,7 +179,7 @@ def test_bubnov_galerkin_tangent_is_symmetric(rotation, element):
     solver, mesh = BoundarySolver(problem, element), tf.TimeMesh.uniform((0, 1.5), 8)
     x = solver.from_solution(tf.solve(problem, tf.MixedGalerkin(2), 8), mesh)
     x += 1e-2 * np.random.default_rng(1).normal(size=x.shape)
-    chain = solver.form.chain(mesh, "full", "chain", x)
+    chain = solver.form.equations(mesh, x)
     chain.evaluate(x)
     tangent = sp.csr_array((chain.data, chain.pattern.indices, chain.pattern.indptr)).toarray()
     assert np.abs(tangent - tangent.T).max() < 1e-13 * np.abs(tangent).max()

@@ -136,16 +136,16 @@ def test_a_guess_that_fails_keeps_what_there_is(driver, monkeypatch):
 
 @pytest.mark.parametrize("driver", ["windows", "global"])
 def test_singular_tangent_is_reported(driver, monkeypatch):
-    from timefem.solvers.equations.system import ChainSystem
+    from timefem.solvers.equations.elements import ElementEquations
 
-    evaluate = ChainSystem.evaluate
+    evaluate = ElementEquations.evaluate
 
     def spoilt(self, x):
         residual = evaluate(self, x)
         self.data[:] = 0
         return residual
 
-    monkeypatch.setattr(ChainSystem, "evaluate", spoilt)
+    monkeypatch.setattr(ElementEquations, "evaluate", spoilt)
     solution = tf.solve(spinning_box(), tf.BubnovGalerkin(1), 20, driver=driver)
     assert not solution.success and solution.status.reason == "singular tangent"
     assert "block" in solution.status.message

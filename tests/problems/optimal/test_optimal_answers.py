@@ -180,7 +180,7 @@ def test_bad_input():
 def test_tangent_is_symmetric_and_right():
     from timefem.assembly import Scaling, TimeMesh
     from timefem.elements.evaluation.plan import ElementPlan
-    from timefem.problems.optimal.equations import OptimalChain
+    from timefem.problems.optimal.equations import OptimalityEquations
     from timefem.problems.optimal.guess import first_guess
     from timefem.problems.optimal.mesh_sequence import optimality_element
 
@@ -188,7 +188,7 @@ def test_tangent_is_symmetric_and_right():
     for element in (tf.MixedGalerkin(2), tf.BubnovGalerkin(1)):
         optimality, system = optimality_element(problem, element)
         plan, mesh = ElementPlan(system, optimality), TimeMesh.uniform((0, 2), 3)
-        chain = OptimalChain(problem, plan, mesh, Scaling.of("full", system, optimality, 0, problem.z0))
+        chain = OptimalityEquations(problem, plan, mesh, Scaling.of("full", system, optimality, 0, problem.z0))
         x = first_guess(problem, plan, mesh, None)
         x += 0.1 * np.random.default_rng(0).normal(size=len(x))
         chain.evaluate(x)

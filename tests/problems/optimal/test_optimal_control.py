@@ -8,7 +8,7 @@ import timefem as tf
 from timefem.assembly import Scaling, TimeMesh
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.errors import InputError
-from timefem.problems.optimal.equations import OptimalChain
+from timefem.problems.optimal.equations import OptimalityEquations
 from timefem.problems.optimal.guess import first_guess
 from timefem.problems.optimal.mesh_sequence import optimality_element
 from timefem.problems.optimal.nonlinear_program import OptimalProgram
@@ -192,7 +192,7 @@ def test_derivatives_of_the_program(element):
         "path": lambda now, u: [now.velocity("slider")[0]**2 * u[0] * (1 + now.t) - 2, u[0]**2 * now.q("slider")[0]]})
     optimality, system = optimality_element(problem, element)
     plan, mesh = ElementPlan(system, optimality), TimeMesh.uniform((0, T), 4)
-    chain = OptimalChain(problem, plan, mesh, Scaling.of("full", system, optimality, 0, problem.z0))
+    chain = OptimalityEquations(problem, plan, mesh, Scaling.of("full", system, optimality, 0, problem.z0))
     nlp = OptimalProgram(chain, first_guess(problem, plan, mesh, None))
     rng = np.random.default_rng(1)
     v, w = rng.standard_normal(nlp.n), rng.standard_normal(nlp.n_rows)

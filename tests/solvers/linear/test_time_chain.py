@@ -16,7 +16,7 @@ from timefem.errors import InputError, SingularMatrix, SolveError
 from timefem.problems.initial.global_driver import Global
 from timefem.problems.initial.guess import first_iterate
 from timefem.problems.initial.job import Job
-from timefem.solvers.equations.system import ChainSystem
+from timefem.solvers.equations.elements import ElementEquations
 from timefem.solvers.linear.time_chain.lu import ChainLU
 
 # Chains are (CSR matrix, column starts, row starts).
@@ -459,7 +459,7 @@ def test_tangents(model, rotation, element, rng):
     for n_elements in (1, 2, 40):
         mesh = tf.TimeMesh.uniform((0, 0.0125 * n_elements), n_elements)
         job = Job(plan, mesh, problem.z0, Global(), show=False)
-        chain = ChainSystem(plan, mesh, job.scale)
+        chain = ElementEquations(plan, mesh, job.scale)
         chain.evaluate(first_iterate(job, chain, mesh, problem.z0)[0])
         pattern = chain.assembler.pattern
         matrix = sp.csr_matrix((chain.data, pattern.indices, pattern.indptr))

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from ...solvers.equations.ends import EndBlock
+from ...solvers.equations.ends import EndBlock, Ends
 
 
 def node_places(form, name):
@@ -16,7 +16,7 @@ def node_places(form, name):
 
 
 def end_blocks(form):
-    """Blocks of the first and the last node; and of each, which dofs are free, and which tests are kept."""
+    """The `Ends`: which dofs are free and which tests are kept, of the first and the last node, and their blocks."""
     conditions, c = form.conditions, form.plan.columns
     nodes = [ca.SX.sym(name, c.n_node) for name in ("first", "last")]
     state, constants = node_places(form, "state"), node_places(form, "constants")
@@ -39,14 +39,14 @@ def end_blocks(form):
     free = [np.ones(c.n_node, bool) for _ in nodes]
     kept = [np.ones(form.plan.rows.n_node, bool) for _ in nodes]
     if form.symmetric:
-        return (*_stationary(form, nodes[1], free, kept), free, kept)
+        return Ends(free, kept, _stationary(form, nodes[1], free, kept))
     kept[0][:] = False
     first = [at_start(conditions.constraints), at_start(conditions.start)]
     if form.copied:
         first.append(own[0][form.n_unknown:] - nodes[0][[state[i] for i in form.copied]])
     first += _consistent(form, nodes[0], at_start)
     last = ca.vertcat(at_end(conditions.end), at_end(conditions.coupled))
-    return EndBlock(nodes[0], none, ca.vertcat(*first)), EndBlock(nodes[1], none, last), free, kept
+    return Ends(free, kept, (EndBlock(nodes[0], none, ca.vertcat(*first)), EndBlock(nodes[1], none, last)))
 
 
 def _consistent(form, node, at_start):

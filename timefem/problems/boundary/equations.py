@@ -1,4 +1,4 @@
-"""From a boundary-value problem and a time element to a square system on a chain of elements."""
+"""From a boundary-value problem and a time element to square equations on any mesh."""
 
 import casadi as ca
 import numpy as np
@@ -8,7 +8,7 @@ from ...elements.augmented.constants import Carrier, WithConstants
 from ...elements.evaluation.plan import ElementPlan
 from ...mechanics import System
 from ...mechanics.unknown_numbers import with_constants, with_numbers
-from ...solvers.equations.make import make_boundary_system
+from ...solvers.equations.make import make_equations
 from .ends import end_blocks, node_places
 
 
@@ -58,7 +58,7 @@ class BoundaryForm:
         self.system = self._with_unknowns(n)
         self.full_element = WithConstants(element, n, problem.free_time, problem.t_span[0]) if n else element
         self.plan = ElementPlan(self.system, self.full_element)
-        self.start, self.end, self.free, self.kept = end_blocks(self)
+        self.ends = end_blocks(self)
 
     def _with_unknowns(self, n):
         """The system with a carrier of n constants, and parts that take their numbers from them."""
@@ -79,15 +79,14 @@ class BoundaryForm:
 
     # ---- values
 
-    def chain(self, mesh, scaling, linear, x, comm=None):
-        """The `BoundarySystem` on a mesh, shared among the ranks of `comm`; sizes are taken at the dofs `x`."""
+    def equations(self, mesh, x, scaling="full", linear=None, comm=None):
+        """The `ElementEquations` on a mesh, shared among the ranks of `comm`; sizes are taken at the dofs `x`."""
         state = self.plan.columns.unpack(x[self.n_before:len(x) - self.n_after])[0]
         scale = Scaling.of(scaling, self.system, self.full_element, self.problem.t_span[0], state[0, 0])
-        chain = make_boundary_system(self.plan, mesh, scale, self.free, self.kept, (self.start, self.end), linear,
-                                     comm)
+        equations = make_equations(self.plan, mesh, scale, self.ends, linear, comm)
         if len(self.constants) and scaling == "full":
-            self._scale_constants(chain.assembler)
-        return chain
+            self._scale_constants(equations.assembler)
+        return equations
 
     def _scale_constants(self, assembler):
         for scale, numbering, names, sizes in (
@@ -104,11 +103,11 @@ class BoundaryForm:
 
     @property
     def n_before(self):
-        return self.start.n_unknowns
+        return self.ends.blocks[0].n_unknowns
 
     @property
     def n_after(self):
-        return self.end.n_unknowns
+        return self.ends.blocks[1].n_unknowns
 
     def pack(self, values):
         """Unknowns from nodal values by field of the element; constants and forces at the ends are guesses."""

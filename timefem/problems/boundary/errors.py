@@ -15,7 +15,7 @@ class BoundaryErrors(ErrorEstimate):
 
     def assembled(self, sol, mesh):
         x = self.solver.from_solution(sol, mesh)
-        return self.solver.form.chain(mesh, "full", "chain", x), x
+        return self.solver.form.equations(mesh, x), x
 
     def errors(self, sol, mesh, before, after):
         errors, form = super().errors(sol, mesh, before, after), self.solver.form

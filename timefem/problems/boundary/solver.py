@@ -49,25 +49,25 @@ class BoundarySolver:
             x = self.from_guess(mesh, guess)
         else:
             x = self._from_coarse(mesh, guess)
-        x, status, chain = self.newton(mesh, x)
-        return self.solution(mesh, x, status, chain)
+        x, status, equations = self.newton(mesh, x)
+        return self.solution(mesh, x, status, equations)
 
     def newton(self, mesh, x):
-        chain = self.form.chain(mesh, self.driver.scaling, self.driver.linear, x, self.comm)
+        equations = self.form.equations(mesh, x, self.driver.scaling, self.driver.linear, self.comm)
         reference = self.form.reference(x)
         with progress_bar("boundary-value problem", self.settings.max_iterations, self.show) as bar:
-            x, status, n = newton_with_homotopy(chain, chain.take(x), self.settings, reference, bar.iteration)
-        x = chain.gather(x)
+            x, status, n = newton_with_homotopy(equations, equations.take(x), self.settings, reference, bar.iteration)
+        x = equations.gather(x)
         self.iterations += n
         for name in self.seconds:
-            self.seconds[name] += chain.seconds[name]
-        self.backward_error = max(self.backward_error, chain.backward_error)
+            self.seconds[name] += equations.seconds[name]
+        self.backward_error = max(self.backward_error, equations.backward_error)
         if status.success:
             name, value = self.form.unmet(x)
             if not value <= UNMET[self.element.can_march]:
                 detail = f"the iteration ended where '{name}' is violated by {value:.2g}, beyond the reach of the guess"
                 status = Status.failure("not converged", 0, mesh.nodes[0], status.residual_history, detail)
-        return x, status, chain
+        return x, status, equations
 
     # ---- guesses
 
@@ -161,7 +161,7 @@ class BoundarySolver:
 
     # ---- the result
 
-    def solution(self, mesh, x, status, chain):
+    def solution(self, mesh, x, status, equations):
         values, numbers = self.form.unpack(x), self.form.numbers(x)
         values.pop("constants", None)
         nodes = mesh.nodes
@@ -174,9 +174,9 @@ class BoundarySolver:
         every[..., self.element.kept_multipliers(system)] = multipliers
         total = time.perf_counter() - self.begin
         statistics = {"driver": "global", "backend": self.driver.linear.name,
-                      "n_ranks": chain.comm.size if chain.comm else 1,
+                      "n_ranks": equations.comm.size if equations.comm else 1,
                       "newton_iterations": {"max": self.iterations, "mean": float(self.iterations)},
-                      "n_elements": mesh.n_elements, "n_unknowns": chain.n_unknowns,
+                      "n_elements": mesh.n_elements, "n_unknowns": equations.n_unknowns,
                       "seconds": {"setup": total - sum(self.seconds.values()), **self.seconds, "total": total},
                       "backward_error": self.backward_error, "parameters": numbers}
         return Solution(system, self.element, nodes[:n + 1], state[0, 0], state[:n], every[:n], status, statistics,

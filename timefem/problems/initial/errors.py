@@ -2,7 +2,7 @@
 
 from ...assembly import Scaling
 from ...elements.evaluation.plan import ElementPlan
-from ...solvers.equations.system import ChainSystem
+from ...solvers.equations.elements import ElementEquations
 from ..refinement.estimate import ErrorEstimate
 
 
@@ -15,7 +15,7 @@ class InitialErrors(ErrorEstimate):
     def assembled(self, sol, mesh):
         x = self.plan.columns.pack(*self.transferred(sol, mesh).values())
         scale = Scaling.of("full", self.problem.system, self.better, mesh.nodes[0], sol.z[0])
-        return ChainSystem(self.plan, mesh, scale), x
+        return ElementEquations(self.plan, mesh, scale), x
 
-    def dofs(self, chain, x):
+    def dofs(self, equations, x):
         return x

@@ -23,13 +23,13 @@ GUESSES = ("mg1", "constant")
 _ROUGH = Newton(tol_residual=1e-10, tol_increment=1e-5)
 
 
-def first_iterate(job, chain, mesh, z, left=None):
+def first_iterate(job, equations, mesh, z, left=None):
     """Where Newton's method starts.
 
     Parameters
     ----------
     job : Job
-    chain : ChainSystem
+    equations : ElementEquations
         Of `mesh`.
     mesh : TimeMesh
     z : ndarray, shape (n_z,)
@@ -40,26 +40,26 @@ def first_iterate(job, chain, mesh, z, left=None):
     Returns
     -------
     x : ndarray
-        The dofs that `chain` keeps, with the prescribed ones of the first node in place.
+        The dofs that `equations` keeps, with the prescribed ones of the first node in place.
     status : Status or None
         Why there is no guess.
     """
     plan, c = job.plan, job.plan.columns
-    job.where = getattr(chain, "where", "")
-    x, error = np.zeros(c.n_node + (chain.last - chain.first) * c.step), None
+    job.where = getattr(equations, "where", "")
+    x, error = np.zeros(c.n_node + (equations.last - equations.first) * c.step), None
     try:
-        for e, state, multipliers in initial_guess(job.guess, plan, mesh, z, *chain.slab):
+        for e, state, multipliers in initial_guess(job.guess, plan, mesh, z, *equations.slab):
             values = plan.pack(mesh.part(e, e + len(state)), state, multipliers)
-            x[(e - chain.first) * c.step:][:len(values)] = values
-        if chain.first == 0:
+            x[(e - equations.first) * c.step:][:len(values)] = values
+        if equations.first == 0:
             x[:c.n_node] = _first_node(plan, mesh, z, left)
     except Exception as failure:
         error = failure
     try:
-        agree(chain.comm, error, job.where)
+        agree(equations.comm, error, job.where)
     except SolveError as failure:
-        return None, Status.failure("no guess", chain.first_element, mesh.nodes[0], [], str(failure))
-    chain.share(x)
+        return None, Status.failure("no guess", equations.first_element, mesh.nodes[0], [], str(failure))
+    equations.share(x)
     return x, None
 
 

@@ -19,7 +19,7 @@ from ...solvers.nonlinear.newton import newton
 from ...status import Status
 from ...validate.options import field, said
 from ..common.driver import Driver, check_linear
-from .global_driver import local_chain, make_chain
+from .global_driver import equations_on, local_equations
 from .guess import first_iterate
 
 FIRST_WINDOW = 64  # elements of the first window where the size is chosen here
@@ -108,41 +108,42 @@ def _solve_in_windows(job):
     done = _restored(job, share) if job.saved else []
     first = job.saved.n_solved if job.saved else 0
     left = job.saved.dofs(first - 1, first, n_node)[-n_node:] if first else None
-    iterations, status, chain = [], Status(True), None
+    iterations, status, equations = [], Status(True), None
     seconds, backward_error, n_unknowns = {"assemble": 0.0, "solve": 0.0}, 0.0, 0
 
-    def visit(chain, iteration, norm, x):
+    def visit(equations, iteration, norm, x):
         main = comm is None or comm.rank == 0  # writes what every rank has
         solved = done if main or share is not None else []
-        current = [(chain.first_element + chain.slab[0], chain.own_part(x))] if main or chain.comm else []
-        n_stored = chain.first_element + chain.mesh.n_elements
-        return job.visit(bool(iteration), lambda: (chain.first_element, n_stored, solved + current, size.now))
+        own = equations.first_element + equations.slab[0], equations.own_part(x)
+        current = [own] if main or equations.comm else []
+        n_stored = equations.first_element + equations.mesh.n_elements
+        return job.visit(bool(iteration), lambda: (equations.first_element, n_stored, solved + current, size.now))
 
     with progress("windows", n, job.show) as bar:
         bar.advance(first)
         while first < n:
             part = mesh.part(first, min(first + size.now, n))
-            if chain is None or part.n_elements != chain.mesh.n_elements:
-                chain = None  # free its memory first
+            if equations is None or part.n_elements != equations.mesh.n_elements:
+                equations = None  # free its memory first
                 # ranks that cannot share a last, short window solve it all
-                chain = (make_chain(job, part) if part.n_elements >= n_ranks else
-                         local_chain(job, part))
-            chain.place(part, first)
-            n_unknowns = max(n_unknowns, chain.n_unknowns)
+                equations = (equations_on(job, part) if part.n_elements >= n_ranks else
+                         local_equations(job, part))
+            equations.place(part, first)
+            n_unknowns = max(n_unknowns, equations.n_unknowns)
             z = job.z0 if left is None else left[plan.columns.fields[0][0]]
-            x, status = first_iterate(job, chain, part, z, left)
+            x, status = first_iterate(job, equations, part, z, left)
             if status is None:
-                x, status = newton(chain, x, job.settings, job.reference, partial(visit, chain))
+                x, status = newton(equations, x, job.settings, job.reference, partial(visit, equations))
                 iterations.append(len(status.residual_history) - 1)
             for key in seconds:
-                seconds[key] += chain.seconds.pop(key, 0.0)
+                seconds[key] += equations.seconds.pop(key, 0.0)
             if not status.success:
                 if status.reason != "stopped" and size.failed(part.n_elements):
                     continue
                 break
-            backward_error = max(backward_error, chain.backward_error)
+            backward_error = max(backward_error, equations.backward_error)
             owner = None if share is None else np.searchsorted(share, first, side="right") - 1
-            whole, left = chain.gather(x, owner), chain.end(x)
+            whole, left = equations.gather(x, owner), equations.end(x)
             if owner is None or owner == comm.rank:
                 done.append((first, whole))
             first += part.n_elements

@@ -13,8 +13,8 @@ from ...errors import InputError
 from ...mechanics import System
 from ...parallel import own_world
 from ...progress import progress
-from ...solvers.equations.ends import EndBlock
-from ...solvers.equations.make import make_boundary_system
+from ...solvers.equations.ends import EndBlock, Ends
+from ...solvers.equations.make import make_equations
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.newton import Newton, newton
 
@@ -40,20 +40,20 @@ def solve_inverse(problem, element, mesh, driver, *, guess=None, settings=None, 
     plan = inverse_plan(problem, element)
     servo, values = plan.element, first_guess(problem, plan, mesh, guess)
     comm = own_world() if driver.distributed else None
-    chain = inverse_chain(problem, plan, mesh, driver.scaling, driver.linear, comm)
-    x, reference = plan.columns.pack(*values), chain.assembler.scaling.size(values[0])
+    equations = inverse_equations(problem, plan, mesh, driver.scaling, driver.linear, comm)
+    x, reference = plan.columns.pack(*values), equations.assembler.scaling.size(values[0])
     setup = time.perf_counter() - start
     settings = settings or Newton(line_search=True)
     with progress("inverse dynamics", settings.max_iterations, show) as bar:
-        x, status = newton(chain, chain.take(x), settings, reference, bar.iteration)
-    x = chain.gather(x)
+        x, status = newton(equations, equations.take(x), settings, reference, bar.iteration)
+    x = equations.gather(x)
     state, multipliers, others = plan.unpack(x)
     if not status.success:  # no element of a global solve is good before all are
         state, multipliers, others = state[:0], multipliers[:0], {k: v[:0] for k, v in others.items()}
-    seconds = {"setup": setup, **chain.seconds, "total": time.perf_counter() - start}
+    seconds = {"setup": setup, **equations.seconds, "total": time.perf_counter() - start}
     iterations = np.array([len(status.residual_history) - 1])
-    return servo, Outcome(state, multipliers, others, status, iterations, chain.n_unknowns, seconds,
-                          n_ranks=chain.comm.size if chain.comm else 1, backward_error=chain.backward_error)
+    return servo, Outcome(state, multipliers, others, status, iterations, equations.n_unknowns, seconds,
+                          n_ranks=equations.comm.size if equations.comm else 1, backward_error=equations.backward_error)
 
 
 def inverse_plan(problem, element):
@@ -61,11 +61,10 @@ def inverse_plan(problem, element):
     return ElementPlan(System([*problem.system.parts, ServoPart(problem.inversion, problem.kinks)]), Servo(element))
 
 
-def inverse_chain(problem, plan, mesh, scaling="full", linear="chain", comm=None):
+def inverse_equations(problem, plan, mesh, scaling="full", linear=None, comm=None):
     """The equations of a problem, for a plan by `inverse_plan`, on a mesh, shared among the ranks of `comm`."""
-    scale, n = Scaling.of(scaling, plan.system, plan.element, mesh.nodes[0], problem.start), plan.columns.n_node
-    return make_boundary_system(plan, mesh, scale, (np.ones(n, bool),) * 2, (np.ones(plan.rows.n_node, bool),) * 2,
-                                end_blocks(problem, plan), linear, comm)
+    scale = Scaling.of(scaling, plan.system, plan.element, mesh.nodes[0], problem.start)
+    return make_equations(plan, mesh, scale, Ends.unrestricted(plan, end_blocks(problem, plan)), linear, comm)
 
 
 def end_blocks(problem, plan):

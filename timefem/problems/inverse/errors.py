@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..refinement.estimate import ErrorEstimate, size_of_controls
-from .equations import inverse_chain, inverse_plan
+from .equations import inverse_equations, inverse_plan
 
 
 class InverseErrors(ErrorEstimate):
@@ -17,7 +17,7 @@ class InverseErrors(ErrorEstimate):
 
     def assembled(self, sol, mesh):
         x = self.plan.columns.pack(*self.transferred(sol, mesh).values())
-        return inverse_chain(self.problem, self.plan, mesh), x
+        return inverse_equations(self.problem, self.plan, mesh), x
 
     def errors(self, sol, mesh, before, after):
         u, better = (self.problem.controls(mesh.nodes, np.concatenate([v["state"][:1, 0], v["state"][:, -1]]))

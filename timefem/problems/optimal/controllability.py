@@ -8,12 +8,12 @@ from ...errors import InputError
 NOTHING = 1e-9  # relative size of an effect that is none
 
 
-def check_reach(chain, x):
+def check_reach(equations, x):
     """Refuse conditions at the end that no actuator moves, and controls that move nothing, at the guess `x`.
 
     Parameters
     ----------
-    chain : OptimalChain
+    equations : OptimalityEquations
         Its equations, linearised, give the motion by the controls, and the conditions by the motion.
 
     Raises
@@ -21,28 +21,28 @@ def check_reach(chain, x):
     InputError
         Names the control, or a condition; also when there are fewer controls on the mesh than conditions.
     """
-    problem = chain.problem
-    chain.evaluate(chain.with_costates(x, 0))
-    matrix = chain.matrix().tocsr()
-    n_end = chain.blocks[1].n_unknowns
-    controls = chain.columns_of("controls")
+    problem = equations.problem
+    equations.evaluate(equations.with_costates(x, 0))
+    matrix = equations.matrix().tocsr()
+    n_end = equations.blocks[1].n_unknowns
+    controls = equations.columns_of("controls")
     inputs = controls.ravel()
     if problem.unknown_names:
-        inputs = np.append(inputs, chain.columns_of("constants")[0, 0])
-    n = chain.n_unknowns
+        inputs = np.append(inputs, equations.columns_of("constants")[0, 0])
+    n = equations.n_unknowns
     if len(inputs) < n_end:
         raise InputError(f"the mesh has {len(inputs)} nodal values of controls for {n_end} conditions at the end; use "
                          "more elements, or fewer conditions")
     is_input = np.zeros(n, bool)
     is_input[inputs] = True
-    motion = np.flatnonzero(~chain.dual & ~is_input)
-    equations = np.flatnonzero(chain.dual)[:np.count_nonzero(chain.dual) - n_end]
+    motion = np.flatnonzero(~equations.dual & ~is_input)
+    equations = np.flatnonzero(equations.dual)[:np.count_nonzero(equations.dual) - n_end]
     try:
         lu = scipy.sparse.linalg.splu(matrix[equations][:, motion].tocsc())
     except RuntimeError:  # the motion itself is not determined: Newton's method will tell
         return
     by_inputs = matrix[equations][:, inputs].tocsc()
-    _check_controls(problem, chain, lu, by_inputs, controls, motion)
+    _check_controls(problem, equations, lu, by_inputs, controls, motion)
     if not n_end:
         return
     conditions = matrix[n - n_end:][:, motion].toarray()
@@ -59,11 +59,11 @@ def check_reach(chain, x):
                      "add an actuator, or give another guess")
 
 
-def _check_controls(problem, chain, lu, by_inputs, controls, motion):
+def _check_controls(problem, equations, lu, by_inputs, controls, motion):
     """Refuse controls without effect on the states, tried in the first, a middle and the last element."""
-    place = np.full(chain.n_unknowns, -1)
+    place = np.full(equations.n_unknowns, -1)
     place[motion] = np.arange(len(motion))
-    states = place[chain.columns_of("state").ravel()]
+    states = place[equations.columns_of("state").ravel()]
     states = np.unique(states[states >= 0])
     n_elements, n_shapes, n_controls = controls.shape
     for i in range(n_controls):

@@ -1,4 +1,4 @@
-"""The optimality system of an optimal control problem on a chain of elements."""
+"""The optimality system of an optimal control problem on elements in time order."""
 
 from functools import cached_property
 
@@ -9,16 +9,32 @@ import scipy
 from ...assembly import Assembler
 from ...elements.augmented.optimality import Functional
 from ...elements.evaluation.plan import ElementPlan
-from ...solvers.equations.distributed import DistributedChainSystem
-from ...solvers.equations.ends import EndBlock
-from ...solvers.equations.system_with_ends import BoundarySystem
+from ...solvers.equations.distributed import DistributedEquations
+from ...solvers.equations.elements import ElementEquations
+from ...solvers.equations.ends import EndBlock, Ends
+from ...solvers.equations.nonlinear import SaddleEquations
 
 
-class _OptimalityRows:
-    """What `OptimalChain` has besides its equations, on one process or shared."""
+class _OptimalityRows(SaddleEquations):
+    """What the optimality system has besides its equations, on one process or shared.
 
-    def _know(self, problem, n_elements):
-        self.problem, c = problem, self.plan.columns
+    Parameters
+    ----------
+    problem : OptimalControl
+    plan : ElementPlan
+        Of an `Optimality` element.
+    mesh, scaling, linear
+        As in `ElementEquations`.
+    hold : bool
+        Keep the unknown numbers (the final time) as they are.
+    shared
+        For `DistributedEquations`.
+    """
+
+    def __init__(self, problem, plan, mesh, scaling, linear=None, hold=False, **shared):
+        self.problem = problem
+        super().__init__(plan, mesh, scaling, _ends(problem, plan, hold), linear, **shared)
+        c, n_elements = self.plan.columns, self.last - self.first
         self._dual = np.zeros(c.n_node + n_elements * c.step, bool)
         self._fields = dict(zip(self.plan.element.trial, c.fields, strict=True))
         for name, field in self._fields.items():
@@ -40,8 +56,8 @@ class _OptimalityRows:
         if factor == 1:
             return x
         x = x.copy()
-        _, chain, end = self.split(x)
-        chain[self._dual] *= factor
+        _, dofs, end = self.split(x)
+        dofs[self._dual] *= factor
         end *= factor
         return x
 
@@ -60,14 +76,8 @@ class _OptimalityRows:
 
     def nodal(self, x, name):
         """Nodal values of a field at unknowns `x`, shape (n_elements, n_shapes, n_components)."""
-        chain, step = self.split(x)[1], self.plan.columns.step
-        return chain[step * np.arange(self.last - self.first)[:, None, None] + self._fields[name]]
-
-    @property
-    def sizes(self):
-        """Sizes of the unknowns that take part."""
-        a = self.assembler
-        return np.concatenate([a.column_scale[a.pattern.column_index], self.blocks[1].sizes])
+        dofs, step = self.split(x)[1], self.plan.columns.step
+        return dofs[step * np.arange(self.last - self.first)[:, None, None] + self._fields[name]]
 
     def matrix(self):
         """The tangent of the last evaluation, CSR."""
@@ -88,9 +98,9 @@ class _OptimalityRows:
 
     def objective(self, x):
         """Integral of the cost and end cost."""
-        chain = self.split(x)[1]
-        own = self._functional.evaluate(chain)[0][self.slab[0] - self.first:self.slab[1] - self.first]
-        z = self.end(chain)[:self.plan.system.n_z]
+        dofs = self.split(x)[1]
+        own = self._functional.evaluate(dofs)[0][self.slab[0] - self.first:self.slab[1] - self.first]
+        z = self.end(dofs)[:self.plan.system.n_z]
         return self.dot(own, np.ones(len(own))) + float(self._end_cost(z, self.numbers(x)))
 
     def numbers(self, x):
@@ -100,49 +110,22 @@ class _OptimalityRows:
         return self.end(self.split(x)[1])[self._fields["constants"][0]] * units(self.problem)
 
 
-class OptimalChain(_OptimalityRows, BoundarySystem):
+class OptimalityEquations(_OptimalityRows, ElementEquations):
     """Gradient of the Lagrangian `cost + costates . equations` by unknowns and costates, and its symmetric tangent.
 
-    Its unknowns `x` are all dofs of the chain (states, multipliers, controls, constants, costates), then the costates
-    of the conditions at the end. Rows and columns have the same numbers.
-
-    Parameters
-    ----------
-    problem : OptimalControl
-    plan : ElementPlan
-        Of an `Optimality` element.
-    mesh, scaling, linear
-        As in `ChainSystem`.
-    hold : bool
-        Keep the unknown numbers (the final time) as they are.
-
-    Attributes
-    ----------
-    dual : ndarray of bool, shape (n_unknowns,)
-        Which unknowns are costates, and which rows are equations of motion and conditions.
+    Its unknowns `x` are all dofs of the elements (states, multipliers, controls, constants, costates), then the
+    costates of the conditions at the end. Rows and columns have the same numbers.
     """
 
-    _own_columns = slice(None)
 
-    def __init__(self, problem, plan, mesh, scaling, linear="chain", hold=False):
-        free, blocks = _ends(problem, plan, hold)
-        super().__init__(plan, mesh, scaling, free, free, *blocks, linear)
-        self._know(problem, mesh.n_elements)
-
-
-class SharedOptimalChain(_OptimalityRows, DistributedChainSystem):
-    """`OptimalChain` over the ranks of a communicator; `dual` tells of the unknowns that this rank owns."""
-
-    def __init__(self, problem, plan, mesh, scaling, comm, linear=None):
-        free, blocks = _ends(problem, plan, False)
-        super().__init__(plan, mesh, scaling, comm, linear, free, free, blocks)
-        self._know(problem, self.last - self.first)
+class DistributedOptimalityEquations(_OptimalityRows, DistributedEquations):
+    """`OptimalityEquations` over the ranks of a communicator; `dual` tells of the unknowns that this rank owns."""
 
 
 def _ends(problem, plan, hold):
     """Dofs that take part, and blocks, at the start and at the end."""
     free = tuple(np.array(mask) for mask in _free(plan, hold))
-    return free, (EndBlock.none(plan.columns.n_node), _end_block(problem, plan))
+    return Ends(free, free, (EndBlock.none(plan.columns.n_node), _end_block(problem, plan)))
 
 
 def _free(plan, hold):

@@ -7,7 +7,7 @@ from ...elements.evaluation.plan import ElementPlan
 from ...polynomials import gauss_legendre
 from ..refinement.estimate import BETWEEN_NODES, ErrorEstimate, size_of_controls
 from ..refinement.grading import density_of, halved, size_of_components, size_of_motion, surplus
-from .equations import OptimalChain
+from .equations import OptimalityEquations
 from .guess import from_solution
 from .mesh_sequence import optimality_element, solve_optimal
 
@@ -35,15 +35,15 @@ class OptimalErrors(ErrorEstimate):
 
     def assembled(self, sol, mesh):
         scale = Scaling.of("full", self.full_system, self.plan.element, mesh.nodes[0], self.problem.z0)
-        chain = OptimalChain(self.problem, self.plan, mesh, scale)
-        return chain, chain.with_end_costates(from_solution(self.problem, self.plan, mesh, sol))
+        equations = OptimalityEquations(self.problem, self.plan, mesh, scale)
+        return equations, equations.with_end_costates(from_solution(self.problem, self.plan, mesh, sol))
 
     def compared(self, sol, mesh):
-        chain, x = self.assembled(sol, mesh)
-        y = chain.moved(x, chain.linear_step(chain.evaluate(x)), -1.0)
-        before, after = self.fields(chain, x), self.fields(chain, y)
-        objective = chain.objective(y) + chain.scaled(y)[chain.dual] @ chain.evaluate(y)[chain.dual]
-        errors = self.errors(sol, mesh, before, after) | self.errors_of_numbers(sol, objective, chain.numbers(y))
+        equations, x = self.assembled(sol, mesh)
+        y = equations.moved(x, equations.linear_step(equations.evaluate(x)), -1.0)
+        before, after = self.fields(equations, x), self.fields(equations, y)
+        objective = equations.objective(y) + equations.scaled(y)[equations.dual] @ equations.evaluate(y)[equations.dual]
+        errors = self.errors(sol, mesh, before, after) | self.errors_of_numbers(sol, objective, equations.numbers(y))
         xi, weights = gauss_legendre(self.better.degree)
         changes = [np.einsum("gi,eia->ega", self.plan.element.trial[name].basis.values(xi), after[name] - before[name])
                    for name in COMPARED]

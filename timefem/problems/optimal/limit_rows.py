@@ -14,7 +14,7 @@ class LimitRows:
 
     Parameters
     ----------
-    chain : OptimalChain
+    chain : OptimalityEquations
     limit : Limit
 
     Attributes

@@ -21,7 +21,7 @@ from ...solvers.nonlinear.newton import Newton
 from ...solvers.nonlinear.saddle import solve_minimum, solve_saddle
 from ..initial.global_driver import Global
 from .controllability import check_reach
-from .equations import OptimalChain, SharedOptimalChain
+from .equations import DistributedOptimalityEquations, OptimalityEquations
 from .guess import first_guess, from_solution, prolonged
 from .nonlinear_program import OptimalProgram
 
@@ -66,7 +66,7 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
     plan = ElementPlan(system, element)
     scale = Scaling.of(driver.scaling, system, element, mesh.nodes[0], problem.z0)
     seconds, iterations, x = {"setup": time.perf_counter() - start, "assemble": 0.0, "solve": 0.0}, 0, None
-    chain, comm = None, own_world() if driver.distributed else None
+    equations, comm = None, own_world() if driver.distributed else None
     if settings is not None:
         method = replace(method, max_iterations=settings.max_iterations)
     settings = settings or Newton(max_iterations=ITERATIONS)
@@ -75,40 +75,41 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
         nonlocal iterations
         fine = level.n_elements > COARSE
         if fine and comm is not None and comm.size <= level.n_elements:
-            chain = SharedOptimalChain(problem, plan, level, scale, comm, driver.linear)
+            equations = DistributedOptimalityEquations(problem, plan, level, scale, driver.linear, comm=comm)
         else:
-            chain = OptimalChain(problem, plan, level, scale, driver.linear, hold)
+            equations = OptimalityEquations(problem, plan, level, scale, driver.linear, hold)
         with progress(f"optimal control, {level.n_elements} elements", settings.max_iterations, show) as bar:
             if problem.bounded:
-                program = OptimalProgram(chain, x, bar.advance, warm)
+                program = OptimalProgram(equations, x, bar.advance, warm)
                 answer = method.solve(program)
                 x, status, n = program.place(answer.v, answer.multipliers), answer.status, answer.iterations
             else:
-                x, status = (solve_saddle if fine else solve_minimum)(chain, chain.take(x), settings, bar.iteration)
-                x = chain.gather(x)
+                find = solve_saddle if fine else solve_minimum
+                x, status = find(equations, equations.take(x), settings, bar.iteration)
+                x = equations.gather(x)
                 n = len(status.residual_history) - 1
         iterations += n
-        for name, value in chain.seconds.items():
+        for name, value in equations.seconds.items():
             seconds[name] += value
-        return chain, x, status
+        return equations, x, status
 
     warm = hasattr(guess, "nodal_state")
     for level in [mesh] if problem.bounded or warm else meshes(mesh):
         if x is not None:
-            dofs = chain.dofs(x)
-            x = np.concatenate([prolonged(plan, chain.mesh, level, plan.columns.unpack(dofs)), x[len(dofs):]])
+            dofs = equations.dofs(x)
+            x = np.concatenate([prolonged(plan, equations.mesh, level, plan.columns.unpack(dofs)), x[len(dofs):]])
         else:
             x = (from_solution if warm else first_guess)(problem, plan, level, guess)
-            check_reach(OptimalChain(problem, plan, level, scale), x)
+            check_reach(OptimalityEquations(problem, plan, level, scale), x)
             if problem.unknown_names and not problem.bounded and not warm:
                 _, x, status = solved(level, x, hold=True)
-        chain, found, status = solved(level, x)
+        equations, found, status = solved(level, x)
         x = found if status.success or level is mesh else None  # a finer mesh may do
     seconds["total"] = time.perf_counter() - start
-    outcome = Outcome(*plan.unpack(chain.dofs(x)), status, np.array([iterations]), chain.n_unknowns, seconds,
-                      n_ranks=chain.comm.size if chain.comm else 1, backward_error=chain.backward_error)
-    x = chain.take(x)
-    return element, system, outcome, chain.numbers(x), chain.objective(x)
+    outcome = Outcome(*plan.unpack(equations.dofs(x)), status, np.array([iterations]), equations.n_unknowns, seconds,
+                      n_ranks=equations.comm.size if equations.comm else 1, backward_error=equations.backward_error)
+    x = equations.take(x)
+    return element, system, outcome, equations.numbers(x), equations.objective(x)
 
 
 def meshes(mesh):

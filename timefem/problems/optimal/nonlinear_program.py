@@ -19,7 +19,7 @@ class OptimalProgram(NonlinearProgram):
 
     Parameters
     ----------
-    chain : OptimalChain
+    chain : OptimalityEquations
     x : ndarray
         Unknowns from which changes are counted.
     on_iteration : callable

@@ -83,10 +83,10 @@ class ErrorEstimate(ABC):
 
     def compared(self, sol, mesh):
         """Errors by quantity, and the density of elements, from one Newton step of mG(k + 1)."""
-        chain, x = self.assembled(sol, mesh)
-        y = chain.moved(x, chain.linear_step(chain.evaluate(x)), -1.0)
-        before, after = self.fields(chain, x), self.fields(chain, y)
-        return self.errors(sol, mesh, before, after), self.density(sol, mesh, self.dofs(chain, x), after)
+        equations, x = self.assembled(sol, mesh)
+        y = equations.moved(x, equations.linear_step(equations.evaluate(x)), -1.0)
+        before, after = self.fields(equations, x), self.fields(equations, y)
+        return self.errors(sol, mesh, before, after), self.density(sol, mesh, self.dofs(equations, x), after)
 
     @abstractmethod
     def prepare(self):
@@ -94,14 +94,14 @@ class ErrorEstimate(ABC):
 
     @abstractmethod
     def assembled(self, sol, mesh):
-        """The chain of mG(k + 1) on the mesh of a solution, and its unknowns at that."""
+        """The equations of mG(k + 1) on the mesh of a solution, and its unknowns at that."""
 
-    def dofs(self, chain, x):
+    def dofs(self, equations, x):
         """Dofs of the elements."""
-        return chain.split(x)[1]
+        return equations.split(x)[1]
 
-    def fields(self, chain, x):
-        return dict(zip(self.plan.element.trial, self.plan.columns.unpack(self.dofs(chain, x)), strict=True))
+    def fields(self, equations, x):
+        return dict(zip(self.plan.element.trial, self.plan.columns.unpack(self.dofs(equations, x)), strict=True))
 
     @property
     def trust(self):

@@ -1,1 +1,1 @@
-"""The square nonlinear system on a chain of elements: serial, with ends, distributed."""
+"""Square nonlinear equations: the abstract class, and those of elements in time order, serial and distributed."""

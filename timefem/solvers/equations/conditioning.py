@@ -15,35 +15,36 @@ SORTS = {"state": ("coordinates", "momenta"),
          "multipliers": ("position-level multipliers", "velocity-level multipliers")}
 
 
-def warn_if_ill_conditioned(chain, x):
+def warn_if_ill_conditioned(equations, x):
     """Warn when rounding alone may cost a solve more than 1e-6 of its answer.
 
     Parameters
     ----------
-    chain : ChainSystem
-        With the chain LU as backend, its tangent factored.
+    equations : ElementEquations
+        On one process, without blocks at the ends, its tangent factored.
     x : ndarray
         All dofs, at which the tangent was taken.
     """
-    error, worst = forward_error(chain, x)
+    error, worst = forward_error(equations, x)
     if not error > WARN_ABOVE:
         return
-    pattern = chain.assembler.pattern
+    pattern = equations.assembler.pattern
     dof = np.arange(pattern.n_columns_full)[pattern.column_index][worst]
-    unknown, element = name_unknown(chain.plan, dof)
-    scaling = chain.assembler.scaling
+    unknown, element = name_unknown(equations.plan, dof)
+    scaling = equations.assembler.scaling
     if scaling.name == "full":
         remedy = "with driver='windows', or longer elements, it would be smaller"
     else:
-        full = Scaling.of("full", chain.plan.system, chain.plan.element, chain.mesh.nodes[0], x[:chain.plan.system.n_z])
-        scaled = full.columns(chain.plan.columns, chain.mesh.lengths)
-        remedy = f"with scaling='full' it would be {forward_error(chain, x, scaled)[0]:.0e}"
+        plan, mesh = equations.plan, equations.mesh
+        full = Scaling.of("full", plan.system, plan.element, mesh.nodes[0], x[:plan.system.n_z])
+        scaled = full.columns(plan.columns, mesh.lengths)
+        remedy = f"with scaling='full' it would be {forward_error(equations, x, scaled)[0]:.0e}"
     warnings.warn(f"ill-conditioned tangent: with scaling={scaling.name!r}, rounding may cost {error:.0e} of the "
-                  f"answer, at worst in the {unknown} in element {element + chain.first_element}; {remedy}",
+                  f"answer, at worst in the {unknown} in element {element + equations.first_element}; {remedy}",
                   IllConditioned, stacklevel=2)
 
 
-def forward_error(chain, x, sizes=None):
+def forward_error(equations, x, sizes=None):
     """Estimated forward error of the unknowns by rounding, and the unknown for which it is largest.
 
     The bound `eps | |A^-1| |A| |x| | / |x|` in the maximum norm of the scaled unknowns x, as in LAPACK's error bounds;
@@ -51,10 +52,10 @@ def forward_error(chain, x, sizes=None):
 
     Parameters
     ----------
-    chain, x
+    equations, x
         As in `warn_if_ill_conditioned`.
     sizes : ndarray, optional
-        Sizes of all unknowns in whose norm to measure; default: those of the chain.
+        Sizes of all unknowns in whose norm to measure; default: those of the equations.
 
     Returns
     -------
@@ -63,14 +64,14 @@ def forward_error(chain, x, sizes=None):
     int
         Number of a free column.
     """
-    columns, linear, n = chain.assembler.pattern.column_index, chain.linear, chain.n_unknowns
-    own = chain.assembler.column_scale[columns]
+    columns, linear, n = equations.assembler.pattern.column_index, equations.linear, equations.n_unknowns
+    own = equations.assembler.column_scale[columns]
     scaled = np.abs(x[columns] / own)
     if not scaled.any():
         return 0.0, 0
     size = own if sizes is None else sizes[columns]
-    pattern = chain.assembler.pattern
-    rounding = product_of_magnitudes(pattern.indptr, pattern.indices, chain.data, scaled)
+    pattern = equations.assembler.pattern
+    rounding = product_of_magnitudes(pattern.indptr, pattern.indices, equations.data, scaled)
     weight = own / size
 
     def transposed(b):

@@ -1,17 +1,13 @@
-"""A chain of elements distributed over MPI ranks: contiguous slabs of elements, rows and columns in time order."""
+"""The equations of elements over MPI ranks: contiguous slabs of elements, rows and columns in time order."""
 
 import time
-from collections import defaultdict
 from types import SimpleNamespace
 
 import numpy as np
 
 from ...errors import InputError
 from ...parallel import agree
-from ..linear import LinearOptions, PETSc
-from .ends import EndBlock
-from .system import initial_value_ends
-from .system_with_ends import BoundarySystem
+from .elements import ElementEquations
 
 # Work per element, assembly included, of the first slab, those in between and the last one, when slabs are eliminated
 # on their own: the last goes backwards, which is cheaper, and those in between carry both of their ends along.
@@ -30,8 +26,8 @@ def slab_ends(n_elements, n_ranks, by_slabs):
     return [0, *ends.tolist()]
 
 
-class DistributedChainSystem(BoundarySystem):
-    """`BoundarySystem` over the ranks of a communicator, solved by PETSc.
+class DistributedEquations(ElementEquations):
+    """`ElementEquations` over the ranks of a communicator.
 
     Each rank owns the columns of its slab of elements and as many rows. Where elements of a neighbour contribute to
     those rows, it evaluates them too: one element at each end of the slab. Nothing here but the nodes of the mesh grows
@@ -40,74 +36,69 @@ class DistributedChainSystem(BoundarySystem):
 
     Parameters
     ----------
-    plan, mesh, scaling
-        As in `ChainSystem`; the mesh is the whole one.
-    options : PETSc or dict, optional
-        The linear solver, or options of PETSc.
+    plan, mesh, scaling, ends
+        As in `ElementEquations`; the mesh is the whole one.
+    linear : LinearOptions or str, optional
+        A linear solver that shares a matrix among ranks; default: PETSc.
     comm : mpi4py communicator
-    free, kept, blocks : pairs, optional
-        As in `BoundarySystem`; those of an initial-value problem unless given.
     """
 
-    def __init__(self, plan, mesh, scaling, comm, options=None, free=None, kept=None, blocks=None):
-        from petsc4py import PETSc as petsc
-
-        linear = options if isinstance(options, LinearOptions) else PETSc(options)
+    def __init__(self, plan, mesh, scaling, ends=None, linear="petsc", *, comm):
         if comm.size > mesh.n_elements:
             raise InputError(f"{comm.size} ranks cannot share {mesh.n_elements} elements: use fewer ranks or more "
                              "elements")
-        self.comm = comm
-        if free is None:
-            free, kept = initial_value_ends(plan, plan.element)
-        none = EndBlock.none(plan.columns.n_node)
-        start, end = blocks or (none, none)
-        n, c, r = mesh.n_elements, plan.columns, plan.rows
+        self.comm, self._error = comm, None
+        super().__init__(plan, mesh, scaling, ends, linear)
+
+    def _share(self, ends, linear):
+        """Number the columns and rows of this rank; the ends that its elements reach."""
+        if not linear.distributed:
+            raise InputError(f"backend {linear.name!r} does not share a matrix among ranks: use backend='petsc'")
+        ends_here, (start, end) = super()._share(ends, linear), ends.blocks
+        n, c, r, rank = self.mesh.n_elements, self.plan.columns, self.plan.rows, self.comm.rank
         # numbers of columns and rows before those of the elements
-        n_columns, n_rows = start.n_unknowns + int(free[0].sum()), start.n_rows + int(kept[0].sum())
-        total = n_columns + n * c.step - int(c.n_node - free[1].sum()) + end.n_unknowns
-        ends = slab_ends(n, comm.size, linear.by_slabs)
-        self.slab = ends[comm.rank], ends[comm.rank + 1]
+        n_columns, n_rows = start.n_unknowns + int(ends.free[0].sum()), start.n_rows + int(ends.kept[0].sum())
+        total = n_columns + n * c.step - int(c.n_node - ends.free[1].sum()) + end.n_unknowns
+        slabs = slab_ends(n, self.comm.size, linear.by_slabs)
+        self.slab = slabs[rank], slabs[rank + 1]
         # numbers of unknowns where slabs meet; rows are shared out alike
-        bounds = [c.step * end + n_columns if end else 0 for end in ends[:-1]] + [total]
-        self.own = bounds[comm.rank], bounds[comm.rank + 1]
+        bounds = [c.step * end + n_columns if end else 0 for end in slabs[:-1]] + [total]
+        self.own = bounds[rank], bounds[rank + 1]
         # the elements that contribute to rows own[0], ..., own[1] - 1
         self.first = max(0, (self.own[0] - n_rows) // r.step)
         self.last = min(n, (self.own[1] - 1 - n_rows) // r.step + (2 if r.n_node else 1))
-
-        inner_c, inner_r = np.ones(c.n_node, bool), np.zeros(r.n_node, bool)
         at_start, at_end = self.first == 0, self.last == n
-        part, before, after = self._surroundings(mesh)
-        self._set_up(plan, part, scaling, (free[0] if at_start else inner_c, free[1] if at_end else inner_c),
-                     (kept[0] if at_start else inner_r, kept[1] if at_end else inner_r),
-                     (start if at_start else none, end if at_end else none), before, after)
-        self.mesh, self.n_before, self.n_after = mesh, start.n_unknowns, end.n_unknowns
-        pattern = self.pattern
-        row_start = 0 if at_start else self.first * r.step + n_rows
-        column_start = 0 if at_start else self.first * c.step + n_columns - c.n_node
-        self.local_rows = slice(self.own[0] - row_start, self.own[1] - row_start)
-        indptr = pattern.indptr[self.local_rows.start:self.local_rows.stop + 1]
-        self.entries = slice(int(indptr[0]), int(indptr[-1]))
-        local = SimpleNamespace(indptr=indptr - indptr[0],
-                                indices=pattern.indices[self.entries].astype(petsc.IntType) + column_start,
-                                n_node=(c.n_node, r.n_node))
+        self._first_column = 0 if at_start else self.first * c.step + n_columns - c.n_node
+        first_row = 0 if at_start else self.first * r.step + n_rows
+        self.local_rows = slice(self.own[0] - first_row, self.own[1] - first_row)
         elements = np.arange(self.slab[0], self.slab[1] + 1)
-        local.column_starts, local.row_starts = (
-            np.append([0] if comm.rank == 0 else [], first + step * elements).astype(np.int64)
-            for first, step in ((n_columns, c.step), (n_rows, r.step)))
+        self._starts = [np.append([0] if rank == 0 else [], first + step * elements).astype(np.int64)
+                        for first, step in ((n_columns, c.step), (n_rows, r.step))]
         if self.slab[1] == n:
-            local.column_starts[-1] = local.row_starts[-1] = total
-        self.linear = linear.make(local, comm)
-        self._whole = petsc.Vec().createMPI((self.own[1] - self.own[0], None), comm=petsc.Comm(comm))
-        self._part = petsc.Vec().createSeq(pattern.n_columns)
-        needed = petsc.IS().createStride(pattern.n_columns, column_start, 1, comm=petsc.COMM_SELF)
-        self._scatter = petsc.Scatter().create(self._whole, needed, self._part, None)
-        self._own_columns = slice(self.own[0] - column_start, self.own[1] - column_start)
-        self.seconds, self.backward_error, self._error = defaultdict(float), 0.0, None
+            for starts in self._starts:
+                starts[-1] = total
+        return ends_here.inside(self.plan, at_start, at_end)
 
     def _surroundings(self, mesh):
-        """The mesh of the evaluated elements and their neighbours, and how many neighbours there are at both ends."""
         before, after = min(self.first, 1), min(mesh.n_elements - self.last, 1)
         return mesh.part(self.first - before, self.last + after), before, after
+
+    def _make_linear(self, linear):
+        from petsc4py import PETSc
+
+        pattern, first_column = self.pattern, self._first_column
+        indptr = pattern.indptr[self.local_rows.start:self.local_rows.stop + 1]
+        self.entries = slice(int(indptr[0]), int(indptr[-1]))
+        owned = SimpleNamespace(indptr=indptr - indptr[0],
+                                indices=pattern.indices[self.entries].astype(PETSc.IntType) + first_column,
+                                column_starts=self._starts[0], row_starts=self._starts[1],
+                                n_node=(self.plan.columns.n_node, self.plan.rows.n_node))
+        self._whole = PETSc.Vec().createMPI((self.own[1] - self.own[0], None), comm=PETSc.Comm(self.comm))
+        self._part = PETSc.Vec().createSeq(pattern.n_columns)
+        needed = PETSc.IS().createStride(pattern.n_columns, first_column, 1, comm=PETSc.COMM_SELF)
+        self._scatter = PETSc.Scatter().create(self._whole, needed, self._part, None)
+        self._own_columns = slice(self.own[0] - first_column, self.own[1] - first_column)
+        return linear.make(owned, self.comm)
 
     @property
     def where(self):
@@ -121,29 +112,24 @@ class DistributedChainSystem(BoundarySystem):
     def n_unknowns(self):
         return self.comm.allreduce(self.own[1] - self.own[0])
 
-    def place(self, mesh, first_element=0):
-        self.mesh, self.first_element = mesh, first_element
-        self.assembler.place(*self._surroundings(mesh))
-
     def take(self, x):
-        """The unknowns that this rank keeps, of all of them."""
-        first, chain, last = np.split(x, [self.n_before, len(x) - self.n_after])
+        first, dofs, last = np.split(x, [self.n_before, len(x) - self.n_after])
         step = self.plan.columns.step
-        chain = chain[self.first * step:self.last * step + self.plan.columns.n_node]
+        dofs = dofs[self.first * step:self.last * step + self.plan.columns.n_node]
         a, b = (block.n_unknowns for block in self.blocks)
-        return np.concatenate([first[:a], chain, last[:b]])
+        return np.concatenate([first[:a], dofs, last[:b]])
 
     def share(self, x):
-        (first, chain, last), columns = self.split(x), self.assembler.pattern.column_index
-        self._whole.array[:] = np.concatenate([first, chain[columns], last])[self._own_columns]
+        (first, dofs, last), columns = self.split(x), self.assembler.pattern.column_index
+        self._whole.array[:] = np.concatenate([first, dofs[columns], last])[self._own_columns]
         self._scatter.scatter(self._whole, self._part)
         part, n = self._part.array, len(self._part.array) - len(last)
-        first[:], chain[columns], last[:] = part[:len(first)], part[len(first):n], part[n:]
+        first[:], dofs[columns], last[:] = part[:len(first)], part[len(first):n], part[n:]
 
     def gather(self, x, root=None):
-        first, chain, last = self.split(x)
+        first, dofs, last = self.split(x)
         pieces = (first if self.comm.rank == 0 else first[:0],
-                  self.own_part(chain)[self.plan.columns.n_node if self.slab[0] else 0:],
+                  self.own_part(dofs)[self.plan.columns.n_node if self.slab[0] else 0:],
                   last if self.comm.rank == self.comm.size - 1 else last[:0])
         own = np.concatenate(pieces)
         counts = self.comm.allgather(len(own))
@@ -154,18 +140,18 @@ class DistributedChainSystem(BoundarySystem):
             self.comm.Gatherv(own, (whole, counts) if root == self.comm.rank else None, root)
         return whole
 
-    def end(self, x):
-        return self.comm.bcast(super().end(self.own_part(x)), self.comm.size - 1)
+    def end(self, dofs):
+        return self.comm.bcast(super().end(self.own_part(dofs)), self.comm.size - 1)
 
     def evaluate(self, x):
-        """As in `BoundarySystem`; an error of this rank is kept until `norm`, where the ranks meet."""
+        """As in `ElementEquations`; an error of this rank is kept until `norm`, where the ranks meet."""
         start = time.perf_counter()
         try:
             residual, data = self._evaluate(x)
         except Exception as error:
             self._error = error
             return np.full(self.own[1] - self.own[0], np.nan)
-        self.data = data[self.entries]
+        self.data, self.x = data[self.entries], x
         self.seconds["assemble"] += time.perf_counter() - start
         return residual[self.local_rows]
 
@@ -202,8 +188,8 @@ class DistributedChainSystem(BoundarySystem):
     def worst(self, residual, x=None):
         before, first = self.blocks[0].n_rows, self.local_rows.start
         rows = slice(max(0, before - first), before + self.assembler.pattern.n_rows - first)  # those of elements
-        chain = None if x is None else self.split(x)[1]
-        element, size = self._worst(residual[rows], chain, first + rows.start - before)
+        dofs = None if x is None else self.split(x)[1]
+        element, size = self._worst(residual[rows], dofs, first + rows.start - before)
         found = self.comm.allgather((size, -element))  # of infinite ones the first
         element = -max(found)[1]
         slabs = [[self.first_element + end for end in slab] for slab in self.comm.allgather(self.slab)]

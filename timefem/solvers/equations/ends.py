@@ -1,4 +1,6 @@
-"""Unknowns and rows at one end of the time span."""
+"""What takes part, and what is added, at both ends of the time span."""
+
+from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
@@ -35,9 +37,55 @@ class EndBlock:
         """A block that adds nothing."""
         return cls(ca.SX.sym("node", n_node), ca.SX(0, 1), ca.SX(0, 1))
 
+    def __bool__(self):
+        return bool(self.n_rows or self.n_unknowns or self.n_node_rows)
+
     def __call__(self, x):
         """Rows and their Jacobian at the node's dofs followed by the unknowns: (n,), (n, n_node + n_unknowns)."""
         if not self.n_node_rows and not self.n_rows:
             return np.zeros(0), np.zeros((0, len(x)))
         values, jacobian = self._function(x)
         return np.array(values).ravel(), np.array(jacobian)
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """The start and the end of a sequence of elements.
+
+    Attributes
+    ----------
+    free, kept : (ndarray of bool, ndarray of bool)
+        Dofs and tests of the first and of the last node that take part.
+    blocks : (EndBlock, EndBlock)
+        What both ends add.
+    """
+
+    free: tuple
+    kept: tuple
+    blocks: tuple
+
+    @classmethod
+    def initial_value(cls, plan):
+        """The first node is prescribed (z, and with continuous multipliers their consistent value).
+
+        As many tests are left out: those of the first node, or, with `drop="end"`, of the last; mG(k) has no tests at
+        nodes.
+        """
+        free = np.zeros(plan.columns.n_node, bool), np.ones(plan.columns.n_node, bool)
+        kept = np.zeros(plan.rows.n_node, bool), np.ones(plan.rows.n_node, bool)
+        none = EndBlock.none(plan.columns.n_node)
+        return cls(free, kept[::-1] if getattr(plan.element, "drop", "start") == "end" else kept, (none, none))
+
+    @classmethod
+    def unrestricted(cls, plan, blocks):
+        """All dofs and tests take part."""
+        return cls((np.ones(plan.columns.n_node, bool),) * 2, (np.ones(plan.rows.n_node, bool),) * 2, blocks)
+
+    def inside(self, plan, at_start, at_end):
+        """The ends of a part that reaches the start, or the end, or none: elements of neighbours go on there."""
+        columns, rows, none = np.ones(plan.columns.n_node, bool), np.zeros(plan.rows.n_node, bool), EndBlock.none(
+            plan.columns.n_node)
+        reached = at_start, at_end
+        free, kept, blocks = (tuple(own if at else other for own, at in zip(pair, reached, strict=True))
+                              for pair, other in ((self.free, columns), (self.kept, rows), (self.blocks, none)))
+        return Ends(free, kept, blocks)

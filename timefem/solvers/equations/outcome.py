@@ -50,7 +50,7 @@ def first_elements(values, n):
 
 
 def joined(values):
-    """Nodal values as from `ElementPlan.unpack`, of several chains of elements one after the other."""
+    """Nodal values as from `ElementPlan.unpack`, of several sequences of elements one after the other."""
     state, multipliers, others = zip(*values, strict=True)
     return (np.concatenate(state), np.concatenate(multipliers),
             {name: np.concatenate([o[name] for o in others]) for name in others[0]})

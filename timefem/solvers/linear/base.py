@@ -32,13 +32,16 @@ class LinearOptions(ABC):
     install : str
         How to get them.
     distributed : bool
-        Whether it shares a matrix among the ranks of a communicator.
+        Whether it shares a matrix among the ranks of a communicator: `make` then takes that as its second argument.
+    by_slabs : bool
+        Whether it eliminates slabs of elements on their own, so that they should be of equal work, not size.
     """
 
     name: ClassVar[str]
     needs: ClassVar[tuple[str, ...]] = ()
     install: ClassVar[str] = ""
     distributed: ClassVar[bool] = False
+    by_slabs = False
 
     @abstractmethod
     def make(self, pattern):

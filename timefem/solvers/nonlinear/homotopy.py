@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...status import Status
+from ..equations.nonlinear import NonlinearEquations
 from .newton import Newton, newton
 
 FIRST_STEP = 0.125
@@ -43,28 +44,54 @@ def follow(solve_at, x, first=FIRST_STEP, least=LEAST_STEP):
     return x, s
 
 
-class Fading:
-    """A system with constant loads besides, that make a guess its solution: they are to fade away.
+class Fading(NonlinearEquations):
+    """Equations with constant loads besides, that make a guess their solution: `R(x) - factor * loads = 0`.
 
     Parameters
     ----------
-    chain : ChainSystem
+    equations : NonlinearEquations
     loads : ndarray
         The residual at the guess.
     factor : float
     """
 
-    def __init__(self, chain, loads, factor):
-        self._chain, self._loads, self._factor = chain, loads, factor
+    def __init__(self, equations, loads, factor):
+        super().__init__()
+        self._equations, self._loads, self._factor, self.comm = equations, loads, factor, equations.comm
 
     def evaluate(self, x):
-        return self._chain.evaluate(x) - self._factor * self._loads
+        return self._equations.evaluate(x) - self._factor * self._loads
 
-    def __getattr__(self, name):
-        return getattr(self._chain, name)
+    def linear_step(self, residual):
+        return self._equations.linear_step(residual)
+
+    def moved(self, x, step, length):
+        return self._equations.moved(x, step, length)
+
+    def scaled(self, x):
+        return self._equations.scaled(x)
+
+    def take(self, x):
+        return self._equations.take(x)
+
+    def gather(self, x, root=None):
+        return self._equations.gather(x, root)
+
+    def norm(self, values):
+        return self._equations.norm(values)
+
+    def dot(self, a, b):
+        return self._equations.dot(a, b)
+
+    @property
+    def start(self):
+        return self._equations.start
+
+    def worst(self, residual, x=None):
+        return self._equations.worst(residual, x)
 
 
-def newton_with_homotopy(chain, x, settings, reference, on_iteration=lambda *a: None):
+def newton_with_homotopy(equations, x, settings, reference, on_iteration=lambda *a: None):
     """Newton's method with line search; where it fails, with loads that make the guess a solution and fade away.
 
     Returns
@@ -75,26 +102,27 @@ def newton_with_homotopy(chain, x, settings, reference, on_iteration=lambda *a: 
     n_iterations : int
     """
     careful = Newton(settings.tol_residual, settings.tol_increment, settings.max_iterations, True)
-    found, status = newton(chain, x, careful, reference, on_iteration)
+    found, status = newton(equations, x, careful, reference, on_iteration)
     total = max(len(status.residual_history) - 1, 0)
     if status.success or status.reason == "stopped":
         return found, status, total
-    loads = chain.evaluate(x).copy()
-    if not np.isfinite(chain.norm(loads)):
+    loads = equations.evaluate(x).copy()
+    if not np.isfinite(equations.norm(loads)):
         return found, status, total
     rough = Newton(1e-8, 1e-4, 10, True)
 
     def solve_at(s, guess):
         nonlocal total
-        y, outcome = newton(Fading(chain, loads, 1 - s), guess, careful if s == 1 else rough, reference, on_iteration)
+        settings = careful if s == 1 else rough
+        y, outcome = newton(Fading(equations, loads, 1 - s), guess, settings, reference, on_iteration)
         n = max(len(outcome.residual_history) - 1, 0)
         total += n
         return (y if outcome.success else None), n
 
     y, s = follow(solve_at, x)
     if s == 1:
-        return y, newton(chain, y, careful, reference, on_iteration)[1], total
-    residual = Fading(chain, loads, 1 - s).evaluate(y)
+        return y, newton(equations, y, careful, reference, on_iteration)[1], total
+    residual = Fading(equations, loads, 1 - s).evaluate(y)
     detail = f"of the way from the guess to a motion {100 * s:.3g} % were gone"
     return y, Status.failure("not reached", history=status.residual_history, detail=detail,
-                             **chain.worst(residual)), total
+                             **equations.worst(residual)), total

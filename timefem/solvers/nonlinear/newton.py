@@ -1,4 +1,4 @@
-"""Newton's method on an assembled chain of elements."""
+"""Newton's method."""
 
 from dataclasses import dataclass
 
@@ -35,14 +35,14 @@ class Newton:
         check_fields(self)
 
 
-def newton(chain, x, settings, reference, on_iteration=lambda iteration, norm, x: None):
-    """Solve `chain` (a `ChainSystem`) for its free dofs, from the guess `x`.
+def newton(equations, x, settings, reference, on_iteration=lambda iteration, norm, x: None):
+    """Solve square equations from the guess `x`: steps `A s = R(x)`, `x - s`.
 
     Parameters
     ----------
-    chain : ChainSystem
+    equations : NonlinearEquations
     x : ndarray
-        All dofs in time order; prescribed ones stay.
+        As the equations take it; what it holds besides the unknowns stays.
     settings : Newton
     reference : float
         Size of the scaled state; tolerances are relative to it.
@@ -56,32 +56,32 @@ def newton(chain, x, settings, reference, on_iteration=lambda iteration, norm, x
         With the residual history; the number of iterations is one less than its length.
     """
     history, increment = [], np.inf
-    residual = chain.evaluate(x)
+    residual = equations.evaluate(x)
     for iteration in range(settings.max_iterations + 1):
-        norm = chain.norm(residual)
+        norm = equations.norm(residual)
         history.append(norm)
         if not np.isfinite(norm):
-            return x, Status.failure("not finite", history=history, **chain.worst(residual, x))
+            return x, Status.failure("not finite", history=history, **equations.worst(residual, x))
         settled = norm <= settings.tol_residual * reference or (iteration and norm >= 0.5 * history[-2])
         if settled and (increment <= settings.tol_increment * reference
-                        or (iteration and increment <= ROUNDING * chain.size(x))):
+                        or (iteration and increment <= ROUNDING * equations.size(x))):
             return x, Status(True, residual_history=history)
         if on_iteration(iteration, norm, x):
-            return x, Status.failure("stopped", chain.first_element, chain.mesh.nodes[0], history)
+            return x, Status.failure("stopped", history=history, **equations.start)
         if iteration == settings.max_iterations:
             break
         try:
-            step = chain.linear_step(residual)
+            step = equations.linear_step(residual)
         except SolveError as error:
             reason = "singular tangent" if isinstance(error, SingularMatrix) else "linear solver failed"
-            return x, Status.failure(reason, history=history, detail=str(error), **chain.worst(residual))
+            return x, Status.failure(reason, history=history, detail=str(error), **equations.worst(residual))
         length = 1.0
         while True:
-            trial = chain.moved(x, step, -length)
-            residual = chain.evaluate(trial)
+            trial = equations.moved(x, step, -length)
+            residual = equations.evaluate(trial)
             if not settings.line_search or length < 1e-3 or \
-                    chain.norm(residual) <= max((1 - 1e-4 * length) * norm, settings.tol_residual * reference):
+                    equations.norm(residual) <= max((1 - 1e-4 * length) * norm, settings.tol_residual * reference):
                 break
             length /= 2
-        x, increment = trial, length * chain.norm(step)
-    return x, Status.failure("not converged", history=history, **chain.worst(residual))
+        x, increment = trial, length * equations.norm(step)
+    return x, Status.failure("not converged", history=history, **equations.worst(residual))

@@ -15,7 +15,7 @@ ESCAPE = 0.2  # relative size of a step away from a point that is no minimum
 ATTEMPTS = 3  # such steps
 
 
-def solve_saddle(chain, x, settings, on_iteration=lambda iteration, norm, x: None):
+def solve_saddle(equations, x, settings, on_iteration=lambda iteration, norm, x: None):
     """Find a stationary point of the Lagrangian, `J(x) + y . c(x)`, by steps that lead downhill.
 
     The linearisation takes a share of the costates y. None is Gauss-Newton: only the cost curves the Lagrangian, so
@@ -30,7 +30,7 @@ def solve_saddle(chain, x, settings, on_iteration=lambda iteration, norm, x: Non
 
     Parameters
     ----------
-    chain : OptimalChain
+    equations : SaddleEquations
     x : ndarray
         Where to start.
     settings : Newton
@@ -43,114 +43,116 @@ def solve_saddle(chain, x, settings, on_iteration=lambda iteration, norm, x: Non
     x : ndarray
     status : Status
     """
-    dual, history, increment, weights = chain.dual, [], np.inf, np.zeros(chain.dual.sum())
-    share = 1.0 if chain.norm(chain.scaled(x)[dual]) else 0.0
-    point = _Point(chain, x, share)
+    dual, history, increment, weights = equations.dual, [], np.inf, np.zeros(equations.dual.sum())
+    share = 1.0 if equations.norm(equations.scaled(x)[dual]) else 0.0
+    point = _Point(equations, x, share)
     for iteration in range(settings.max_iterations + 1):
         norm = point.norm
         history.append(norm)
         if not np.isfinite(norm):
-            return x, Status.failure("not finite", history=history, **chain.worst(point.residual, point.x))
+            return x, Status.failure("not finite", history=history, **equations.worst(point.residual, point.x))
         settled = norm <= SMALL or (norm <= ROUNDING and norm >= 0.5 * history[max(iteration - 1, 0)])
         # the next step would be shorter by the factor by which the residual fell
         last = max(history[max(iteration - 1, 0)], 1e-300)
         if iteration and share == 1 and settled and increment * min(1.0, norm / last) <= settings.tol_increment:
             return point.x, Status(True, residual_history=history)
         if on_iteration(iteration, norm, point.x):
-            return point.x, Status.failure("stopped", 0, chain.mesh.nodes[0], history)
+            return point.x, Status.failure("stopped", history=history, **equations.start)
         if iteration == settings.max_iterations:
             break
         try:
             while True:
-                step = -chain.linear_step(point.residual)
+                step = -equations.linear_step(point.residual)
                 primal = np.where(dual, 0.0, step)
-                curvature = chain.dot(primal, chain.linear.multiply(primal))
-                uphill = curvature < -1e-12 * abs(chain.dot(step, point.residual))
-                found = _reversed(chain, point, primal, curvature, weights, share) if uphill else None
+                curvature = equations.dot(primal, equations.multiply(primal))
+                uphill = curvature < -1e-12 * abs(equations.dot(step, point.residual))
+                found = _reversed(equations, point, primal, curvature, weights, share) if uphill else None
                 if found is None and (not uphill or not share):
-                    found, weights = _line_search(chain, point, step, weights, share)
+                    found, weights = _line_search(equations, point, step, weights, share)
                 if found or not share:
                     break
                 share = share / 2 if share > 2 * LEAST else 0.0
-                point = _Point(chain, point.x, share)
+                point = _Point(equations, point.x, share)
         except SolveError as error:
             reason = "singular tangent" if isinstance(error, SingularMatrix) else "linear solver failed"
-            return point.x, Status.failure(reason, history=history, detail=str(error), **chain.worst(point.residual))
+            return point.x, Status.failure(reason, history=history, detail=str(error),
+                                           **equations.worst(point.residual))
         if not found:
             return point.x, Status.failure("not converged", history=history, detail="no descent along the step",
-                                           **chain.worst(point.residual))
+                                           **equations.worst(point.residual))
         point, length = found
-        increment = length * chain.norm(primal) / point.size
+        increment = length * equations.norm(primal) / point.size
         if length == 1 and (share or increment <= CLOSE) and share < 1:
             share = 1.0 if increment <= CLOSE and share in (0, 0.5) else 2 * share
-            point = _Point(chain, point.x, share)
-    return point.x, Status.failure("not converged", history=history, **chain.worst(point.residual))
+            point = _Point(equations, point.x, share)
+    return point.x, Status.failure("not converged", history=history, **equations.worst(point.residual))
 
 
 class _Point:
     """The optimality system at unknowns `x`, linearised with a share of their costates."""
 
-    def __init__(self, chain, x, share):
-        self.chain, self.x, self.base = chain, x, chain.with_costates(x, share)
-        self.residual = chain.evaluate(self.base)
-        self.defects = self.residual[chain.dual].copy()
-        self.cost = chain.objective(x)
-        values = chain.scaled(x)
-        self.size = max(1.0, chain.norm(values[~chain.dual]))
-        self.norm = chain.norm(self.defects) / self.size
+    def __init__(self, equations, x, share):
+        self.equations, self.x, self.base = equations, x, equations.with_costates(x, share)
+        self.residual = equations.evaluate(self.base)
+        self.defects = self.residual[equations.dual].copy()
+        self.cost = equations.objective(x)
+        values = equations.scaled(x)
+        self.size = max(1.0, equations.norm(values[~equations.dual]))
+        self.norm = equations.norm(self.defects) / self.size
         if share == 1:
-            costates = max(1.0, chain.norm(values[chain.dual]))
-            self.norm = max(self.norm, chain.norm(self.residual[~chain.dual]) / costates)
+            costates = max(1.0, equations.norm(values[equations.dual]))
+            self.norm = max(self.norm, equations.norm(self.residual[~equations.dual]) / costates)
 
     def violation(self, weights):
-        return self.chain.dot(weights, np.abs(self.defects))
+        return self.equations.dot(weights, np.abs(self.defects))
 
     def merit(self, weights):
         return self.cost + self.violation(weights)
 
 
-def _line_search(chain, point, step, weights, share):
+def _line_search(equations, point, step, weights, share):
     """The point after the step, and its length (None when no length will do), and new weights."""
-    dual = chain.dual
-    y = chain.scaled(point.base)[dual]
+    dual = equations.dual
+    y = equations.scaled(point.base)[dual]
     wanted = np.abs(y + step[dual])
     weights = np.maximum(wanted, (weights + wanted) / 2)
     merit = point.merit(weights)
-    slope = chain.dot(point.residual[~dual], step[~dual]) + chain.dot(y, point.defects) - point.violation(weights)
+    dot = equations.dot
+    slope = dot(point.residual[~dual], step[~dual]) + dot(y, point.defects) - point.violation(weights)
     noise, length = 1e-12 * (abs(point.cost) + point.violation(weights)), 1.0
     while length >= SHORTEST:
         move = np.where(dual, length if share == 1 else 1.0, length) * step
-        trial = _Point(chain, chain.moved(point.base, move, 1.0), share)
+        trial = _Point(equations, equations.moved(point.base, move, 1.0), share)
         enough = merit + 1e-4 * length * slope + noise
         if trial.merit(weights) <= enough:
             return (trial, length), weights
         if share == 1 and length == 1 and trial.norm <= 0.5 * point.norm:
             return (trial, length), weights
-        trial = _corrected(chain, trial, share)
+        trial = _corrected(equations, trial, share)
         if trial.merit(weights) <= enough:
             return (trial, length), weights
         length /= 2
     return None, weights
 
 
-def _corrected(chain, trial, share):
+def _corrected(equations, trial, share):
     """The point after a second-order correction, which takes the defects away by the factors at hand."""
-    step = chain.linear.solve(np.where(chain.dual, trial.residual, 0.0))
-    return _Point(chain, chain.moved(trial.x, np.where(chain.dual, 0.0, step), -1.0), share)
+    step = equations.solve(np.where(equations.dual, trial.residual, 0.0))
+    return _Point(equations, equations.moved(trial.x, np.where(equations.dual, 0.0, step), -1.0), share)
 
 
-def _reversed(chain, point, primal, curvature, weights, share):
+def _reversed(equations, point, primal, curvature, weights, share):
     """The point against an uphill step, and the length, None where the merit does not fall."""
     merit, best = point.merit(weights), None
     for length in (1.0, 2.0, 4.0, 8.0, 16.0):
-        trial = _corrected(chain, _Point(chain, chain.moved(point.x, -length * primal, 1.0), share), share)
+        trial = _corrected(equations, _Point(equations, equations.moved(point.x, -length * primal, 1.0), share), share)
         if not trial.merit(weights) <= (best[0].merit(weights) if best else merit) + 1e-2 * length * curvature:
             break
         best = trial, length
     return best
 
 
-def solve_minimum(chain, x, settings, on_iteration=lambda iteration, norm, x: None):
+def solve_minimum(equations, x, settings, on_iteration=lambda iteration, norm, x: None):
     """As `solve_saddle`, but leaves stationary points that are no minima; for meshes that are not fine.
 
     The block of the inverse tangent that belongs to the unknowns is `Z (Z^T W Z)^-1 Z^T` with a basis Z of what the
@@ -158,30 +160,31 @@ def solve_minimum(chain, x, settings, on_iteration=lambda iteration, norm, x: No
     """
     history = []
     for attempt in range(ATTEMPTS + 1):
-        x, status = solve_saddle(chain, x, settings, on_iteration)
+        x, status = solve_saddle(equations, x, settings, on_iteration)
         history += status.residual_history
-        direction = _downwards(chain, x) if status.success else None
+        direction = _downwards(equations, x) if status.success else None
         if direction is None:
             break
         if attempt == ATTEMPTS:
-            status = Status.failure("not converged", 0, chain.mesh.nodes[0], history, "a stationary point, no minimum")
+            status = Status.failure("not converged", history=history, detail="a stationary point, no minimum",
+                                    **equations.start)
             break
-        size = max(1.0, np.abs(chain.scaled(x)[~chain.dual]).max())
-        x = chain.moved(chain.with_costates(x, 0), ESCAPE * size * direction, 1.0)
+        size = max(1.0, np.abs(equations.scaled(x)[~equations.dual]).max())
+        x = equations.moved(equations.with_costates(x, 0), ESCAPE * size * direction, 1.0)
     status.residual_history = history
     return x, status
 
 
-def _downwards(chain, x):
+def _downwards(equations, x):
     """A direction of largest entry 1 along which the Lagrangian curves downwards, or None."""
-    chain.evaluate(x)
-    chain.linear.factor(chain.data)
-    primal = np.flatnonzero(~chain.dual)
+    equations.evaluate(x)
+    equations.factor()
+    primal = np.flatnonzero(~equations.dual)
 
     def inverse(v):
-        b = np.zeros(chain.n_unknowns)
+        b = np.zeros(len(equations.dual))
         b[primal] = np.ravel(v)
-        return chain.linear.solve(b)[primal]
+        return equations.solve(b)[primal]
 
     operator = scipy.sparse.linalg.LinearOperator((len(primal),) * 2, inverse, dtype=float)
     rng = np.random.default_rng(0)
@@ -197,6 +200,6 @@ def _downwards(chain, x):
     largest = abs(extreme("LM", 1e-1, return_eigenvectors=False)[0])
     if values[0] >= -1e-6 * largest:
         return None
-    direction = np.zeros(chain.n_unknowns)
+    direction = np.zeros(len(equations.dual))
     direction[primal] = vectors[:, 0] / np.abs(vectors[:, 0]).max()
     return direction

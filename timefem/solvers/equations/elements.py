@@ -1,0 +1,236 @@
+"""The equations of a sequence of time elements, with conditions at both ends, on one process."""
+
+import time
+from collections import defaultdict
+
+import numpy as np
+
+from ...assembly import Assembler
+from ..linear import linear_options
+from .conditioning import warn_if_ill_conditioned
+from .ends import Ends
+from .joined_pattern import JoinedPattern
+from .nonlinear import NonlinearEquations
+
+
+class ElementEquations(NonlinearEquations):
+    """Residual, tangent and linear solves of elements in time order.
+
+    Its unknowns `x` are those of the start block, all dofs of the elements in time order, prescribed ones included, and
+    those of the end block. `place` moves it along a longer mesh.
+
+    Parameters
+    ----------
+    plan : ElementPlan
+    mesh : TimeMesh
+    scaling : Scaling
+    ends : Ends, optional
+        Default: those of an initial-value problem.
+    linear : LinearOptions or str, optional
+        The linear solver, or its shorthand; default: the time-chain LU.
+
+    Attributes
+    ----------
+    slab : (int, int)
+        The elements start, ..., stop - 1 of the mesh that this process answers for: here all.
+    first, last : int
+        The elements first, ..., last - 1 that it evaluates, and whose dofs it keeps in `x`: here all.
+    first_element : int
+        Place of the mesh in a longer one.
+    pattern : object
+        Of the tangent, as `ChainPattern`.
+    linear : LinearSolver
+        Of which `linear_step` makes use.
+    data : ndarray
+        Entries of the tangent of the last `evaluate`.
+    seconds : dict
+        Time spent in "assemble" and "solve".
+    backward_error : float
+        Largest backward error of a linear solve so far.
+    """
+
+    first_element = 0
+    _own_columns = slice(None)  # of those of the pattern
+
+    def __init__(self, plan, mesh, scaling, ends=None, linear=None):
+        super().__init__()
+        self.plan, self.mesh, linear = plan, mesh, linear_options(linear)
+        ends = self._share(ends or Ends.initial_value(plan), linear)
+        part, before, after = self._surroundings(mesh)
+        self.free, self.kept, self.blocks, self._weights = ends.free, ends.kept, ends.blocks, None
+        self.assembler = Assembler(plan, part, ends.free, ends.kept, scaling, before, after)
+        self.pattern, self._joined = self.assembler.pattern, any(ends.blocks)
+        if self._joined:
+            self.pattern = JoinedPattern(self.assembler.pattern, ends)
+            self.assembler.assemble_into(self.pattern.of_elements)
+        self.linear = self._make_linear(linear)
+        self.seconds, self.backward_error = defaultdict(float, assemble=0.0, solve=0.0), 0.0
+        self._condition_known = (self._joined or self.comm is not None or not self.linear.direct
+                                 or bool(self.linear.no_transpose))
+
+    # ---- the share of this process
+
+    def _share(self, ends, linear):
+        """The ends that this process has, of those of the whole mesh."""
+        self.slab, self.first, self.last = (0, self.mesh.n_elements), 0, self.mesh.n_elements
+        self.n_before, self.n_after = (block.n_unknowns for block in ends.blocks)
+        return ends
+
+    def _surroundings(self, mesh):
+        """The mesh of the evaluated elements and their neighbours, and how many neighbours there are at both ends."""
+        return mesh, 0, 0
+
+    def _make_linear(self, linear):
+        if self.pattern.n_rows != self.pattern.n_columns:
+            raise ValueError(f"{self.pattern.n_rows} equations for {self.pattern.n_columns} unknowns")
+        return linear.make(self.pattern)
+
+    @property
+    def where(self):
+        """This rank's share, in words, for messages."""
+        return ""
+
+    @property
+    def n_unknowns(self):
+        return self.pattern.n_columns
+
+    def place(self, mesh, first_element=0):
+        """Use another mesh with the same number of elements; `first_element` is its place in a longer one."""
+        self.mesh, self.first_element = mesh, first_element
+        self.assembler.place(*self._surroundings(mesh))
+
+    # ---- unknowns
+
+    def split(self, x):
+        """Unknowns of the start block, dofs of the elements, unknowns of the end block, views."""
+        a, b = (block.n_unknowns for block in self.blocks)
+        return x[:a], x[a:len(x) - b], x[len(x) - b:]
+
+    def dofs(self, x):
+        """The dofs of the elements among all unknowns of the mesh."""
+        return x[self.n_before:len(x) - self.n_after]
+
+    def share(self, x):
+        """Fill in, in place, the dofs of elements of other ranks that this rank keeps."""
+
+    def own_part(self, dofs):
+        """The dofs of the elements of the slab, a view, of those of all elements kept."""
+        step = self.plan.columns.step
+        start, stop = ((e - self.first) * step for e in self.slab)
+        return dofs[start:stop + self.plan.columns.n_node]
+
+    def end(self, dofs):
+        """The dofs of the last node of the mesh, on every rank."""
+        return dofs[len(dofs) - self.plan.columns.n_node:].copy()
+
+    @property
+    def sizes(self):
+        """Sizes of the unknowns that take part, by which they are scaled."""
+        a = self.assembler
+        return np.concatenate([self.blocks[0].sizes, a.column_scale[a.pattern.column_index], self.blocks[1].sizes])
+
+    def moved(self, x, step, length):
+        moved = x.copy()
+        first, dofs, last = self.split(moved)
+        a, b = len(first), len(step) - len(last)
+        first += length * step[:a] * self.blocks[0].sizes
+        last += length * step[b:] * self.blocks[1].sizes
+        index = self.assembler.pattern.column_index
+        dofs[index] += length * step[a:b] * self.assembler.column_scale[index]
+        return moved
+
+    def scaled(self, x):
+        (first, dofs, last), index = self.split(x), self.assembler.pattern.column_index
+        dofs = dofs[index] / self.assembler.column_scale[index]
+        return np.concatenate([first / self.blocks[0].sizes, dofs, last / self.blocks[1].sizes]) if self._joined \
+            else dofs
+
+    # ---- equations
+
+    def evaluate(self, x):
+        start = time.perf_counter()
+        residual, self.data = self._evaluate(x)
+        self.x = x
+        self.seconds["assemble"] += time.perf_counter() - start
+        return residual
+
+    def _evaluate(self, x):
+        """Residual, and entries of the tangent, which are overwritten by the next call."""
+        residual, data = self.assembler.evaluate(self.split(x)[1])
+        if not self._joined:
+            return residual, data
+        return self.pattern.join(residual, data, *self._block_values(x))
+
+    def _block_values(self, x):
+        """Scaled rows, and scaled Jacobian by the free dofs and the unknowns in time order, of both blocks."""
+        first, dofs, last = self.split(x)
+        n, a, out = self.plan.columns.n_node, self.assembler, []
+        ends = ((dofs[:n], first, a.column_scale[:n], a.row_scale[:self.plan.rows.n_node]),
+                (dofs[len(dofs) - n:], last, a.column_scale[len(dofs) - n:],
+                 a.row_scale[len(a.row_scale) - self.plan.rows.n_node:]))
+        for i, (block, (node, unknowns, sizes, weights)) in enumerate(zip(self.blocks, ends, strict=True)):
+            values, jacobian = block(np.concatenate([node, unknowns]))
+            jacobian = jacobian * np.concatenate([sizes, block.sizes])
+            columns = np.concatenate([np.flatnonzero(self.free[i]), n + np.arange(block.n_unknowns)])
+            if i == 0:  # unknowns of the block come before the node
+                columns = np.roll(columns, block.n_unknowns)
+            rows = np.flatnonzero(self.kept[i]) if block.n_node_rows else np.zeros(0, int)
+            rows = np.concatenate([rows, block.n_node_rows + np.arange(block.n_rows)])
+            values, jacobian = values[rows], jacobian[np.ix_(rows, columns)]
+            weight = np.ones(len(rows))
+            if block.n_node_rows:
+                weight[:len(rows) - block.n_rows] = weights[self.kept[i]]
+            out.append((values, jacobian, weight))
+        if self._weights is None:
+            self._weights = [1 / np.maximum(np.abs(j[len(j) - b.n_rows:]).max(axis=1, initial=0.0), 1e-300)
+                             if b.weights is None else b.weights for (_, j, _), b in zip(out, self.blocks, strict=True)]
+        for (values, jacobian, weight), own, block in zip(out, self._weights, self.blocks, strict=True):
+            weight[len(weight) - block.n_rows:] = own
+            values *= weight
+            jacobian *= weight[:, None]
+        return [(v, j) for v, j, _ in out]
+
+    def linear_step(self, residual):
+        start = time.perf_counter()
+        self.linear.factor(self.data)
+        step, error = self.linear.solve_checked(residual)
+        self.backward_error = max(self.backward_error, error)
+        self.seconds["solve"] += time.perf_counter() - start
+        if not self._condition_known:  # once: it takes a few more solves
+            self._condition_known = True
+            warn_if_ill_conditioned(self, self.x)
+        return step
+
+    def factor(self):
+        """Factor the tangent of the last `evaluate`, for `solve` and `linear`; raises SolveError."""
+        self.linear.factor(self.data)
+
+    def solve(self, residual):
+        """As `linear_step`, on the factors that are there, unchecked."""
+        return self.linear.solve(residual)
+
+    def multiply(self, step):
+        """Product of the tangent that was factored last with a step."""
+        return self.linear.multiply(step)
+
+    # ---- places
+
+    @property
+    def start(self):
+        return {"element": self.first_element, "time": self.mesh.nodes[0]}
+
+    def worst(self, residual, x=None):
+        a, b = (block.n_rows for block in self.blocks)
+        element, _ = self._worst(residual[a:len(residual) - b], None if x is None else self.split(x)[1])
+        return {"element": self.first_element + element, "time": self.mesh.nodes[element]}
+
+    def _worst(self, residual, dofs, first_row=0):
+        """The element, counted in the mesh, and how bad it is; `residual` starts with row `first_row`."""
+        element = None if dofs is None else self.assembler.first_not_finite(dofs)
+        if element is not None:
+            return self.first + element, np.inf
+        size = np.where(np.isfinite(residual), np.abs(residual), np.inf)
+        worst = int(np.argmax(size))
+        index, rows = self.assembler.pattern.row_index, self.plan.rows
+        row = index.start + first_row + worst if isinstance(index, slice) else index[first_row + worst]
+        return self.first + int(np.clip((row - rows.n_node) // rows.step, 0, self.last - self.first - 1)), size[worst]

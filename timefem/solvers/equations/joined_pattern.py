@@ -1,0 +1,84 @@
+"""Sparsity pattern of the equations of elements with those of the blocks at both ends."""
+
+import numpy as np
+
+
+class JoinedPattern:
+    """CSR pattern: rows of the start block, of the elements, of the end block; columns alike.
+
+    Parameters
+    ----------
+    pattern : ChainPattern
+        Of the elements.
+    ends : Ends
+
+    Attributes
+    ----------
+    indptr, indices, column_starts, row_starts, n_columns, n_rows
+        As of `ChainPattern`; the first block includes the unknowns and rows of the start block, the last one those of
+        the end block.
+    entries : ndarray
+        Values, of which those of the elements are assembled in place: see `of_elements`.
+    """
+
+    def __init__(self, pattern, ends):
+        self._elements, p, (start, end) = pattern, pattern, ends.blocks
+        shift = start.n_unknowns
+        # rows of the first and of the last node that get entries of the blocks, with all columns of the block
+        head, tail = (int(k.sum()) if b.n_node_rows else 0 for k, b in zip(ends.kept, ends.blocks, strict=True))
+        first = np.arange(shift + int(ends.free[0].sum()))
+        n = shift + p.n_columns + end.n_unknowns
+        last = np.arange(n - end.n_unknowns - int(ends.free[1].sum()), n)
+        stop = p.n_rows - tail
+        lists, self._head, self._tail = [np.tile(first, start.n_rows)], [], []
+        lengths = [len(first)] * start.n_rows
+        for rows, columns, places in ((range(head), first, self._head), (range(stop, p.n_rows), last, self._tail)):
+            for row in rows:
+                own = p.indices[p.indptr[row]:p.indptr[row + 1]] + shift
+                merged = np.union1d(own, columns)
+                places.append((row, merged, np.searchsorted(merged, own), np.searchsorted(merged, columns)))
+        lists += [merged for _, merged, _, _ in self._head]
+        lengths += [len(merged) for _, merged, _, _ in self._head]
+        middle = slice(p.indptr[head], p.indptr[stop])
+        lists.append(p.indices[middle] + shift if shift else p.indices[middle])
+        lengths = np.concatenate([lengths, np.diff(p.indptr[head:stop + 1]), [len(m) for _, m, _, _ in self._tail],
+                                  [len(last)] * end.n_rows]).astype(np.int64)
+        lists += [merged for _, merged, _, _ in self._tail] + [np.tile(last, end.n_rows)]
+        self.column_starts, self.row_starts = (s.copy() for s in (p.column_starts, p.row_starts))
+        for s, a, b in ((self.column_starts, start.n_unknowns, end.n_unknowns),
+                        (self.row_starts, start.n_rows, end.n_rows)):
+            s[1:] += a
+            s[-1] += b
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        self.indptr = indptr.astype(p.indptr.dtype)
+        self.indices = np.concatenate(lists, dtype=p.indices.dtype, casting="same_kind")
+        self.n_columns, self.n_rows = n, len(lengths)
+        self.entries = np.empty(indptr[-1])
+        self._before = int(indptr[start.n_rows + head] - p.indptr[head])
+
+    @property
+    def of_elements(self):
+        """Where the entries of the elements are assembled, a view: there the rows that get none of the blocks have
+        them. Those of the other rows lie where these rows go, and are read before."""
+        return self.entries[self._before:self._before + self._elements.nnz]
+
+    def join(self, residual, data, first, last):
+        """Residual and entries of all rows, of those of the elements and of (rows, Jacobian) of both blocks."""
+        (first, first_jacobian), (last, last_jacobian) = first, last
+        n_first, n_last = len(self._head), len(self._tail)
+        residual[:n_first] += first[:n_first]
+        residual[len(residual) - n_last:] += last[:n_last]
+        head = np.concatenate([first_jacobian[n_first:].ravel(), *self._merged(self._head, data, first_jacobian)])
+        tail = np.concatenate([*self._merged(self._tail, data, last_jacobian), last_jacobian[n_last:].ravel()])
+        self.entries[:len(head)], self.entries[len(self.entries) - len(tail):] = head, tail
+        return np.concatenate([first[n_first:], residual, last[n_last:]]), self.entries
+
+    def _merged(self, places, data, jacobian):
+        """Entries of rows of a node: those of the elements and those of the block."""
+        out, indptr = [np.zeros(0)], self._elements.indptr
+        for (row, columns, own, of_block), added in zip(places, jacobian, strict=False):
+            values = np.zeros(len(columns))
+            values[own] = data[indptr[row]:indptr[row + 1]]
+            values[of_block] += added
+            out.append(values)
+        return out
