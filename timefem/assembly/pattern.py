@@ -63,9 +63,9 @@ class ChainPattern:
         size = np.int32 if largest < 2**31 else np.int64
         self.indptr = _repeated(indptr[1:], first, last, copies, period, size, [0])
         self.indices = _repeated(indices, indptr[first], indptr[last], copies, plan.columns.step, size)
-        self.n_columns_full, self.column_starts, self.column_index = _taking_part(
+        self.n_columns_full, self.column_starts, self.column_index = taking_part(
             plan.columns, n_elements, free_columns)
-        self.n_rows_full, self.row_starts, self.row_index = _taking_part(plan.rows, n_elements, kept_rows)
+        self.n_rows_full, self.row_starts, self.row_index = taking_part(plan.rows, n_elements, kept_rows)
         self.n_columns, self.n_rows = int(self.column_starts[-1]), int(self.row_starts[-1])
 
     @property
@@ -97,7 +97,7 @@ def _repeated(values, first, last, copies, shift, dtype, before=()):
     return out
 
 
-def _taking_part(numbering, n_elements, ends):
+def taking_part(numbering, n_elements, ends):
     """How many there are, where those that take part start in node 0 and in each element, and an index of them."""
     n, n_node = numbering.n_node + n_elements * numbering.step, numbering.n_node
     n_first, n_left_out = np.count_nonzero(ends[0]), n_node - np.count_nonzero(ends[1])

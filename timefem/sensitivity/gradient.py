@@ -1,9 +1,10 @@
 """Gradients and sensitivities of solutions."""
 
+from ..errors import InputError
 from .linearization import Linearization
 
 
-def gradient(solution, functional, parameters):
+def gradient(solution, functional, parameters, *, linear=None):
     """Gradient of a functional of a solution, by one transposed solve (adjoint method).
 
     The exact derivative of the discrete solution: `dJ/dc - w . dR/dc` with `A^T w = dJ/dx`, R the residual and A its
@@ -17,6 +18,9 @@ def gradient(solution, functional, parameters):
     functional : Functional
         `EndValue`, `Integral`, `Peak` or `Values` of one formula.
     parameters : Parameter, Initial, or list of them
+    linear : LinearOptions or str, optional
+        Linear solver of the tangent, such as `PETSc(method="substructuring")`, which shares it among the ranks under
+        mpirun; default: the time-chain LU. A `Linearization` has its own.
 
     Returns
     -------
@@ -26,17 +30,18 @@ def gradient(solution, functional, parameters):
     Raises
     ------
     InputError
-        For solutions that failed, functionals with several values, unknown parameters (names those there are).
+        For solutions that failed, functionals with several values, unknown parameters (names those there are), and
+        linear solvers without transposed solves.
 
     Notes
     -----
     Positions and velocities at the start stay as they are when a parameter changes, as far as the constraints allow
     (see `Initial`); the mesh stays.
     """
-    return _linearized(solution).gradient(functional, parameters)
+    return _linearized(solution, linear).gradient(functional, parameters)
 
 
-def sensitivities(solution, functional, parameters):
+def sensitivities(solution, functional, parameters, *, linear=None):
     """Derivatives of all values of a functional, by one solve per parameter (forward method).
 
     Parameters
@@ -45,6 +50,8 @@ def sensitivities(solution, functional, parameters):
         As for `gradient`.
     functional : Functional, or list of them
         With any number of values.
+    linear : LinearOptions or str, optional
+        As for `gradient`; transposed solves are not needed.
 
     Returns
     -------
@@ -56,9 +63,13 @@ def sensitivities(solution, functional, parameters):
     InputError
         As `gradient`.
     """
-    return _linearized(solution).sensitivities(functional, parameters)
+    return _linearized(solution, linear).sensitivities(functional, parameters)
 
 
-def _linearized(solution):
-    return solution if isinstance(solution, Linearization) else Linearization(solution)
+def _linearized(solution, linear):
+    if not isinstance(solution, Linearization):
+        return Linearization(solution, linear)
+    if linear is not None:
+        raise InputError("linear is given, but the Linearization has its own: Linearization(solution, linear)")
+    return solution
 

@@ -110,7 +110,7 @@ def identify(build, guess, element, n_elements, measurements, *, names=None, bou
         Smallest and largest values.
     max_solves : int
     options : Any
-        For `solve`: driver, mesh, newton, ...
+        For `solve`: driver, mesh, newton, ... The linear solver of the driver also takes the sensitivities.
 
     Returns
     -------
@@ -170,7 +170,7 @@ class _Model:
         if not self.solution.success:
             self.failure = self.solution.status.message
             return
-        self.linearization = Linearization(self.solution)
+        self.linearization = Linearization(self.solution, getattr(self.options.get("driver"), "linear", None))
         if self.labels is None:
             self.labels = self.linearization.labels(self._family())
 

@@ -4,14 +4,18 @@ import numpy as np
 import scipy
 
 from ..assembly import Scaling, TimeMesh
+from ..assembly.pattern import taking_part
 from ..elements.augmented.derived import Derived
 from ..elements.augmented.numbers import Contracted, Numbered, NumberPlaces, Numbers
 from ..elements.augmented.optimality import costate
 from ..elements.evaluation.batch import ElementBatch
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
+from ..parallel import own_world
 from ..solution import Solution
-from ..solvers.equations.elements import ElementEquations
+from ..solvers.equations.ends import Ends
+from ..solvers.equations.make import make_equations
+from ..solvers.linear import linear_options
 from .functionals import Evaluated
 from .parameters import directions
 from .start import Start
@@ -30,28 +34,34 @@ class Linearization:
     Parameters
     ----------
     solution : Solution
+    linear : LinearOptions or str, optional
+        The linear solver, or its shorthand; default: the time-chain LU. Under mpirun one that is distributed shares A
+        and its factors among the ranks; every rank calls everything, and has all values and gradients.
 
     Raises
     ------
     InputError
-        For a solution that failed, or is not one of an initial-value problem in one piece.
+        For a solution that failed, or is not one of an initial-value problem in one piece, and for a linear solver
+        without transposed solves, which gradients need, when one is asked for.
     """
 
-    def __init__(self, solution):
+    def __init__(self, solution, linear=None):
         _check(solution)
+        linear = linear_options(linear)
         self.system, self.element = solution.system, solution.element
         self.plan, self.mesh = ElementPlan(self.system, self.element), TimeMesh(solution.t)
         self.x = self.plan.columns.pack(*_nodal_values(self.plan, solution))
         self.places = NumberPlaces(self.system)
         t0, z0 = self.mesh.nodes[0], solution.z[0]
         scaling = Scaling.of("full", self.system, self.element, t0, z0)
-        self.equations = ElementEquations(self.plan, self.mesh, scaling)
-        residual = self.equations.norm(self.equations.evaluate(self.x)) / scaling.size(solution.z)
+        self.equations = make_equations(self.plan, self.mesh, scaling, linear=linear,
+                                        comm=own_world() if linear.distributed else None)
+        residual = self.equations.norm(self.equations.evaluate(self.equations.take(self.x))) / scaling.size(solution.z)
         if not residual <= LARGEST_RESIDUAL:
             raise InputError(f"the solution does not satisfy the equations of all its elements together (residual "
                              f"{residual:.1e}): of {self.element!r} give one with driver='global'")
-        self.linear = self.equations.linear
-        self.linear.factor(self.equations.data)
+        self.equations.factor()
+        self._scales = _scales(self.plan, self.mesh, scaling)
         self.start = Start(self.plan, t0, z0)
         batch = ElementBatch(self.system, self.element)
         _, tangent = batch(self.x[None, :batch.n_columns], self.mesh.lengths[:1], t0)
@@ -95,25 +105,22 @@ class Linearization:
 
     def transposed_solve(self, gradient):
         """Costates w of all rows, `A^T w = gradient`, shape (n_rows_full,); zero for rows that are left out."""
-        a = self.equations.assembler
-        columns, rows = a.pattern.column_index, a.pattern.row_index
-        w, _ = self.linear.solve_checked(gradient[columns] * a.column_scale[columns], transposed=True)
-        out = np.zeros(a.pattern.n_rows_full)
-        out[rows] = w * a.row_scale[rows]
+        (columns, sizes), (rows, weights) = self._scales
+        out = np.zeros(len(weights))
+        out[rows] = self.equations.solve_whole(gradient[columns] * sizes[columns], transposed=True) * weights[rows]
         return out
 
     def tangents(self, given):
         """Changes of all dofs with parameters, given as `Directions`, shape (n_dofs, n_parameters)."""
-        a, n_node = self.equations.assembler, self.plan.columns.n_node
-        columns, rows = a.pattern.column_index, a.pattern.row_index
+        (columns, sizes), (rows, weights) = self._scales
+        n_node = self.plan.columns.n_node
         first = self._start_changes(np.eye(n_node), given)
         changed = self._change_of_residual(given.numbers)
         changed[:self.plan.rows.n_local] += self._first_tangent @ first
         out = np.zeros((len(self.x), first.shape[1]))
         out[:n_node] = first
         for column, change in zip(out.T, changed.T, strict=True):
-            step, _ = self.linear.solve_checked(-change[rows] * a.row_scale[rows])
-            column[columns] += step * a.column_scale[columns]
+            column[columns] += self.equations.solve_whole(-change[rows] * weights[rows]) * sizes[columns]
         return out
 
     def residual_by_numbers(self, costates, wanted):
@@ -183,6 +190,15 @@ class Linearization:
         if functional not in self._values:
             self._values[functional] = Evaluated(functional, self.plan, self.mesh, self.x, self.places)
         return self._values[functional]
+
+
+def _scales(plan, mesh, scaling):
+    """Of columns and rows: which take part, an index, and the scales of all."""
+    ends, out = Ends.initial_value(plan), []
+    for numbering, which, scale in ((plan.columns, ends.free, scaling.columns), (plan.rows, ends.kept, scaling.rows)):
+        _, _, index = taking_part(numbering, mesh.n_elements, which)
+        out.append((index, scale(numbering, mesh.lengths)))
+    return out
 
 
 def _field(batch, name):

@@ -82,7 +82,7 @@ class Conditioning:
 
 
 def conditioning(problem, element, n_elements=(50, 100, 200), *, scaling="none", norm=2, tangent="assembled",
-                 trajectory=None, backend=None):
+                 trajectory=None, linear=None, **earlier):
     """Condition numbers of the tangent at the solved trajectory.
 
     The inverse is not formed: extreme singular values by Lanczos' method on `A^T A` and on the factorised inverse, the
@@ -102,9 +102,11 @@ def conditioning(problem, element, n_elements=(50, 100, 200), *, scaling="none",
     trajectory : Solution, optional
         A solution of the problem at which to take the tangents, where the element itself finds none; default: the
         element's own on each mesh.
-    backend : {"chain", "petsc"}, optional
-        Factorisation of the assembled tangent; "chain" unless given. Under mpirun, "petsc" shares products and solves
-        among the ranks.
+    linear : LinearOptions or str, optional
+        Linear solver of the assembled tangent, or its shorthand ("chain" unless given). Under mpirun a distributed one,
+        `PETSc()`, shares products and solves among the ranks.
+    earlier
+        `backend`, the earlier name of `linear`.
 
     Returns
     -------
@@ -126,20 +128,20 @@ def conditioning(problem, element, n_elements=(50, 100, 200), *, scaling="none",
     validate.choice("norm", norm, (2, 1))
     validate.choice("tangent", tangent, TANGENTS)
     scale = Scaling.of(scaling, problem.system, element, problem.t_span[0], problem.z0)
-    if backend is not None and tangent == "step":
-        raise InputError("backend is given, but tangent='step' does not use it")
-    backend = validate.choice("backend", backend or "chain", ("chain", "petsc"))
-    linear_options(backend)
+    linear = _linear(linear, earlier)
+    if linear is not None and tangent == "step":
+        raise InputError("linear is given, but tangent='step' does not use it")
+    linear = linear_options(linear)
     if trajectory is not None and not isinstance(trajectory, Solution):
         raise InputError(f"trajectory must be a Solution, not {trajectory!r}")
     plan = ElementPlan(problem.system, element)
     sizes, values = [], []
     for n in counts:
         mesh = TimeMesh.uniform(problem.t_span, n)
-        state, multipliers = _nodal_values(problem, element, mesh, trajectory, backend)
+        state, multipliers = _nodal_values(problem, element, mesh, trajectory, linear)
         if tangent == "step":
             mesh, state, multipliers = mesh.part(0, 1), state[:1], multipliers[:1]
-        operator = _tangent(plan, mesh, scale, backend, plan.pack(mesh, state, multipliers))
+        operator = _tangent(plan, mesh, scale, linear, plan.pack(mesh, state, multipliers))
         sizes.append(operator.n)
         values.append(extreme_values(operator, norm))
     counts, (largest, smallest) = np.array(counts), np.array(values).T
@@ -147,7 +149,7 @@ def conditioning(problem, element, n_elements=(50, 100, 200), *, scaling="none",
     return Conditioning(element, scaling, norm, tangent, counts, np.array(sizes), span / counts, largest, smallest)
 
 
-def _nodal_values(problem, element, mesh, trajectory, backend):
+def _nodal_values(problem, element, mesh, trajectory, linear):
     if trajectory is not None:
         return (trajectory(mesh.points(element.state.basis)),
                 trajectory.multipliers(mesh.points(element.multiplier.basis)))
@@ -163,18 +165,15 @@ def _nodal_values(problem, element, mesh, trajectory, backend):
     return solution.nodal_state, solution.nodal_multipliers
 
 
-def _tangent(plan, mesh, scale, backend, x):
-    if backend == "chain":
-        equations = ElementEquations(plan, mesh, scale)
-        equations.evaluate(x)
-        return Tangent(equations)
-    comm = world()
-    if comm is None:
-        from mpi4py import MPI
+def _tangent(plan, mesh, scale, linear, x):
+    equations = make_equations(plan, mesh, scale, linear=linear, comm=own_world() if linear.distributed else None)
+    equations.evaluate(equations.take(x))
+    return (Tangent if equations.comm is None else DistributedTangent)(equations)
 
-        comm = MPI.COMM_SELF
 
-    equations = DistributedEquations(plan, mesh, scale, comm=comm)
-    step = plan.columns.step
-    equations.evaluate(x[equations.first * step:equations.last * step + plan.columns.n_node].copy())
-    return DistributedTangent(equations)
+def _linear(linear, earlier):
+    """The linear solver, or what was given for it by its earlier name."""
+    for name in earlier:
+        if name != "backend":
+            raise TypeError(f"conditioning() got an unexpected keyword argument {name!r}")
+    return earlier.get("backend") if linear is None else linear

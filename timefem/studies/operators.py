@@ -22,7 +22,8 @@ class Tangent:
     comm = None
 
     def __init__(self, equations):
-        equations.linear.factor(equations.data)
+        equations.linear.check_transpose()
+        equations.factor()
         self.linear, self.n = equations.linear, equations.n_unknowns
 
     def apply(self, operation, v):
@@ -39,7 +40,7 @@ class Tangent:
 
 
 class DistributedTangent(Tangent):
-    """The same with PETSc; vectors are whole on rank 0, and every rank has its part of the work."""
+    """The same on all ranks; vectors are whole on rank 0, and every rank has its part of the work."""
 
     def __init__(self, equations):
         super().__init__(equations)

@@ -170,6 +170,25 @@ class DistributedEquations(ElementEquations):
         agree(self.comm, error, self.where)
         return step
 
+    def solve_whole(self, b, transposed=False):
+        error = part = None
+        try:
+            part, _ = self.linear.solve_checked(b[self.own[0]:self.own[1]], transposed)
+        except Exception as failure:
+            error = failure
+        agree(self.comm, error, self.where)
+        x, counts = np.empty(len(b)), self.comm.allgather(len(part))
+        self.comm.Allgatherv(part, (x, counts))
+        return x
+
+    def factor(self):
+        error = None
+        try:
+            super().factor()
+        except Exception as failure:
+            error = failure
+        agree(self.comm, error, self.where)
+
     def moved(self, x, step, length):
         self._whole.array[:] = step
         self._scatter.scatter(self._whole, self._part)

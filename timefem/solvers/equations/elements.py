@@ -213,6 +213,20 @@ class ElementEquations(NonlinearEquations):
         """Product of the tangent that was factored last with a step."""
         return self.linear.multiply(step)
 
+    def solve_whole(self, b, transposed=False):
+        """Solution of `A x = b` or `A^T x = b` on the factors that are there, checked, refined.
+
+        Vectors are those of all unknowns or rows, scaled, and on several ranks every rank has them.
+
+        Raises
+        ------
+        SolveError
+            When the answer is no solution.
+        InputError
+            For a linear solver without transposed solves; names it.
+        """
+        return self.linear.solve_checked(b, transposed)[0]
+
     # ---- places
 
     @property
