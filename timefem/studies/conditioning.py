@@ -10,10 +10,11 @@ from ..assembly import Scaling, TimeMesh
 from ..elements import BubnovGalerkin, MixedGalerkin, TimeElement
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import IllConditioned, InputError, SolveError
-from ..parallel import world
+from ..parallel import own_world
+from ..problems.initial.global_driver import Global
+from ..problems.initial.march_driver import March
 from ..solution import Solution
-from ..solvers.equations.distributed import DistributedEquations
-from ..solvers.equations.elements import ElementEquations
+from ..solvers.equations.make import make_equations
 from ..solvers.linear import linear_options
 from ..solving import solve
 from .common import initial_value_problem
@@ -153,12 +154,10 @@ def _nodal_values(problem, element, mesh, trajectory, linear):
     if trajectory is not None:
         return (trajectory(mesh.points(element.state.basis)),
                 trajectory.multipliers(mesh.points(element.multiplier.basis)))
-    options = {} if element.can_march else {"driver": "global", "backend": backend}
-    if options and backend == "petsc":
-        options["gather"] = True
+    driver = March() if element.can_march else Global(linear, gather=True if linear.distributed else None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IllConditioned)  # the study says it better
-        solution = solve(problem, element, mesh=mesh, progress=False, **options)
+        solution = solve(problem, element, mesh=mesh, driver=driver, progress=False)
     if not solution.success:
         raise SolveError(f"no trajectory on {mesh.n_elements} elements: {solution.status.message}; take more elements, "
                          "or give a solution of another element as trajectory")

@@ -11,6 +11,7 @@ from ..elements import TimeElement
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
 from ..solvers.equations.ends import Ends
+from ..solvers.linear import TimeChain
 from .conditioning import _nodal_values
 
 ROUNDING = 1e-7  # singular values below it, relative to the largest, are zero: they are found as roots of squares
@@ -78,7 +79,7 @@ def multiplier_rank(problem, element, n_elements=(20, 40, 80), *, all_multiplier
     scale = Scaling.of("full", problem.system, element, problem.t_span[0], problem.z0)
     for n in n_elements:
         mesh = TimeMesh.uniform(problem.t_span, validate.integer("n_elements", n, minimum=1))
-        block = _block(plan, mesh, scale, _nodal_values(problem, element, mesh, None, "chain"), all_multipliers)
+        block = _block(plan, mesh, scale, _nodal_values(problem, element, mesh, None, TimeChain()), all_multipliers)
         results.append((n, block.shape[1], block.shape[0], _ratio(block)))
     counts, columns, rows, smallest = (np.array(v) for v in zip(*results, strict=True))
     return MultiplierRank(element, all_multipliers, counts, columns, rows, smallest)
