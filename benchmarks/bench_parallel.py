@@ -38,7 +38,7 @@ def prepared(n_elements, comm=None, options=None):
     """A chain and its guess: `iterate()` is one Newton iteration and returns seconds of assembly and solution."""
     import timefem as tf
     from timefem.elements.evaluation.plan import ElementPlan
-    from timefem.problems.initial.global_driver import make_chain
+    from timefem.problems.initial.global_driver import equations_on
     from timefem.problems.initial.guess import first_iterate
     from timefem.problems.initial.job import Job
 
@@ -47,7 +47,7 @@ def prepared(n_elements, comm=None, options=None):
     problem = tf.InitialValueProblem(tf.System([box]), {box: tf.Pose(angular_velocity=[0, 5, 1])}, mesh.nodes[[0, -1]])
     driver = tf.Global("chain" if options is None else tf.PETSc(options))
     job = Job(ElementPlan(problem.system, element), mesh, problem.z0, driver, show=False, comm=comm)
-    chain = make_chain(job, mesh)
+    chain = equations_on(job, mesh)
     return one_iteration(chain, first_iterate(job, chain, mesh, problem.z0)[0])
 
 
@@ -61,7 +61,7 @@ def prepared_boundary(n_elements, comm=None, options=None):
     mesh = tf.TimeMesh.uniform(problem.t_span, n_elements)
     solver = BoundarySolver(problem, tf.MixedGalerkin(1), tf.Global(tf.PETSc(options)))
     x = solver.from_guess(mesh, "interpolation")
-    chain = solver.form.chain(mesh, "full", tf.PETSc(options), x, comm)
+    chain = solver.form.equations(mesh, x, linear=tf.PETSc(options), comm=comm)
     return one_iteration(chain, chain.take(x))
 
 

@@ -116,8 +116,7 @@ MORE_PARAMETERS = {  # those that still have more: data of problems and solution
     "cases.cases._enter", "cli.accuracy.convergence", "cli.accuracy.conservation", "cli.studies.conditioning",
     "cli.studies.precision", "mechanics.bodies.generalized_system.GeneralizedSystem.__init__",
     "problems.boundary.problem.BoundaryValueProblem.__init__", "problems.optimal.problem.OptimalControl.__init__",
-    "solution.solution.Solution.__init__", "solvers.equations.system_with_ends.BoundarySystem.__init__",
-    "solvers.march.march.march", "studies.convergence.convergence",
+    "solution.solution.Solution.__init__", "solvers.march.march.march", "studies.convergence.convergence",
 }
 KINDS = {"InitialValueProblem", "BoundaryValueProblem", "InverseDynamics", "OptimalControl", "MixedGalerkin",
          "BubnovGalerkin"}

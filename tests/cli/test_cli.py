@@ -73,6 +73,7 @@ def test_bad_input_is_one_line_and_status_2(timefem, name):
     (["run"], "CASE"),
     (["solve"], "solve"),
     (["list", "-timefem_ksp_view"], "belongs to `timefem run`"),
+    (["study", "precision", "-timefem_ksp_view"], "belongs to `timefem study conditioning`"),
     (["plot", "nothing.h5"], "nothing.h5"),
 ])
 def test_bad_commands(timefem, arguments, message):

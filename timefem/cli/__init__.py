@@ -96,8 +96,9 @@ def _is_number(text):
 @app.callback(invoke_without_command=True)
 def _timefem(ctx: typer.Context,
              version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False):
-    if ctx.obj and ctx.invoked_subcommand != "run":
-        raise InputError(f"{PETSC_PREFIX}{next(iter(ctx.obj))} belongs to `timefem run`")
+    if ctx.obj and ctx.invoked_subcommand not in ("run", "study"):
+        raise InputError(f"{PETSC_PREFIX}{next(iter(ctx.obj))} belongs to `timefem run` and "
+                         "`timefem study conditioning`")
     if version:
         print(f"timefem {__version__}")
         raise typer.Exit()

@@ -12,6 +12,7 @@ from ..elements.named import ELEMENTS, named_element
 from ..elements.schemes import ALIASES
 from ..errors import InputError
 from ..solution.output.atomic_write import save_figure
+from ..solvers.linear import LINEAR_SOLVERS, linear_options
 from ..studies import conditioning as run_study
 from ..studies import plot_conditioning, quotient_of_precision, unit_body
 from .accuracy import conservation, convergence
@@ -21,6 +22,7 @@ from .ranks import rank
 from .report import make_console, make_table, print_json
 
 UNIT_BODY = "unit-body"
+HELP_BACKEND = f"{', '.join(LINEAR_SOLVERS)}; default: chain. Under mpirun petsc shares the work."
 WORDS = {"--multipliers": ("continuous", "discontinuous"), "--rotation": ("quaternion", "directors"),
          "--scaling": ("none", "reference", "weights", "full")}
 NUMBERS = ("--elements", "--degree")
@@ -48,8 +50,10 @@ def repeat_options(arguments):
 
 
 @study.callback()
-def _study():
+def _study(ctx: typer.Context):
     """Studies of methods."""
+    if ctx.obj and ctx.invoked_subcommand != "conditioning":
+        raise InputError(f"-timefem_{next(iter(ctx.obj))} belongs to `timefem study conditioning` and `timefem run`")
 
 
 study.command()(convergence)
@@ -58,6 +62,7 @@ study.command()(conservation)
 
 @study.command()
 def conditioning(
+    ctx: typer.Context,
     case: Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names, or unit-body: a free "
                                                              "body with unit mass and inertia.")],
     element: Annotated[str, typer.Option(help="bg (Bubnov-Galerkin) or mg (mixed Galerkin).")] = "bg",
@@ -69,12 +74,14 @@ def conditioning(
     norm: Annotated[int, typer.Option(help="2 or 1.")] = 2,
     tangent: Annotated[str, typer.Option(help="assembled, or step: of the first element alone.")] = "assembled",
     t_end: Annotated[float | None, typer.Option(help="End of the motion [s]; default: that of the case.")] = None,
-    backend: Annotated[str | None, typer.Option(help="chain (default), or petsc, shared among ranks.")] = None,
+    backend: Annotated[str | None, typer.Option(help=HELP_BACKEND)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values and nothing else.")] = False,
     output: Annotated[str | None, typer.Option("-o", "--output", help="File for the figure.")] = None,
 ):
     """Condition number of the tangent against the length of the elements, with fitted powers of 1/h.
+
+    Options that begin with -timefem_ go to PETSc, with --backend petsc.
 
     Options that take several values: --elements 50 100 200, --degree, --multipliers, --rotation, --scaling.
     """
@@ -82,12 +89,13 @@ def conditioning(
         raise InputError("give either --json or --csv")
     if output is not None:
         check_output(output)
+    linear = linear_options(backend, options=ctx.obj) if backend or ctx.obj else None
     studied = [named_element(element, degree=k, multipliers=m, nodes="equidistant")
                for k, m in product(degree, multipliers or [None])]
     make = unit_body if case == UNIT_BODY else case_to_study(case).make
     problems = {r: make(rotation=r, **({} if t_end is None else {"t_end": t_end})) for r in rotation}
     with stdout_to_stderr() if as_json or as_csv else nullcontext():
-        studies = [(r, run_study(problem, e, elements, scaling=s, norm=norm, tangent=tangent, backend=backend))
+        studies = [(r, run_study(problem, e, elements, scaling=s, norm=norm, tangent=tangent, linear=linear))
                    for (r, problem), e, s in product(problems.items(), studied, scaling)]
     if rank():
         return
