@@ -16,6 +16,7 @@ from timefem.cli import main
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.solvers.equations.conditioning import name_unknown
 from timefem.solvers.equations.elements import ElementEquations
+from timefem.solvers.linear import LINEAR_SOLVERS
 from timefem.studies import conditioning, multiplier_rank, unit_body
 
 MULTIPLIERS = ("continuous", "discontinuous")
@@ -121,11 +122,29 @@ def test_trajectory_of_another_element_and_without_one():
     ({"scaling": "some"}, "scaling must be one of"), ({"norm": 3}, "norm must be one of"),
     ({"tangent": "all"}, "tangent must be one of"), ({"n_elements": [0]}, "at least 1"),
     ({"n_elements": [5, 5]}, "different numbers"), ({"element": "mg"}, "element must be"),
-    ({"problem": 3}, "problem must be"), ({"backend": "superlu"}, "backend must be one of"),
+    ({"problem": 3}, "problem must be"), ({"backend": "superlo"}, "backend must be one of"),
     ({"trajectory": 3}, "trajectory must be"), ({"backend": "chain", "tangent": "step"}, "does not use it")])
 def test_bad_input(arguments, message):
     with pytest.raises(tf.InputError, match=message):
         conditioning(**{"problem": spinning_box(), "element": tf.MixedGalerkin(1), "n_elements": [5], **arguments})
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_every_linear_solver_gives_the_same(norm):
+    expected = conditioning(spinning_box(t_end=1), tf.BubnovGalerkin(2), 12, scaling="full", norm=norm).condition
+    others = [name for name, options in LINEAR_SOLVERS.items() if all(map(importlib.util.find_spec, options.needs))]
+    if "petsc" in others:
+        others += [tf.PETSc(method="substructuring"), tf.PETSc({"-timefem_pc_factor_mat_solver_type": "umfpack"})]
+    for linear in others:
+        found = conditioning(spinning_box(t_end=1), tf.BubnovGalerkin(2), 12, scaling="full", norm=norm, linear=linear)
+        np.testing.assert_allclose(found.condition, expected, rtol=1e-8, atol=0, err_msg=str(linear))
+
+
+@pytest.mark.skipif(importlib.util.find_spec("petsc4py") is None, reason="petsc4py is not installed")
+def test_a_solver_without_transposed_solves_is_refused():
+    linear = tf.PETSc({"pc_factor_mat_solver_type": "superlu_dist", "mat_superlu_dist_replacetinypivot": True})
+    with pytest.raises(tf.InputError, match="PETSc's superlu_dist has no transposed solves"):
+        conditioning(spinning_box(t_end=1), tf.BubnovGalerkin(2), 12, linear=linear)
 
 
 # ---- rank of the multiplier space
@@ -149,7 +168,7 @@ def test_smallest_singular_value_of_the_constraint_block():
 
     problem, element = spinning_box(), tf.BubnovGalerkin(2)
     mesh = TimeMesh.uniform(problem.t_span, 200)
-    values = rank._nodal_values(problem, element, mesh, None, "chain")
+    values = rank._nodal_values(problem, element, mesh, None, tf.TimeChain())
     scale = Scaling.of("full", problem.system, element, 0, problem.z0)
     block = rank._block(ElementPlan(problem.system, element), mesh, scale, values, False)
     dense = np.linalg.svd(block[:700, :100].toarray(), compute_uv=False)
