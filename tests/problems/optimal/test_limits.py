@@ -8,7 +8,7 @@ import timefem as tf
 from timefem.assembly import Scaling, TimeMesh
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.errors import InputError
-from timefem.problems.optimal.equations import OptimalChain
+from timefem.problems.optimal.equations import OptimalityEquations
 from timefem.problems.optimal.guess import first_guess
 from timefem.problems.optimal.mesh_sequence import optimality_element
 from timefem.problems.optimal.nonlinear_program import OptimalProgram
@@ -93,7 +93,7 @@ def test_derivatives_with_limits_of_all_kinds():
         tf.Limit(lambda now, u: u[0]**2, at="start", upper=9)])
     optimality, system = optimality_element(problem, ELEMENT)
     plan, mesh = ElementPlan(system, optimality), TimeMesh.uniform((0, 1), 3)
-    chain = OptimalChain(problem, plan, mesh, Scaling.of("full", system, optimality, 0, problem.z0))
+    chain = OptimalityEquations(problem, plan, mesh, Scaling.of("full", system, optimality, 0, problem.z0))
     program = OptimalProgram(chain, first_guess(problem, plan, mesh, None))
     rng = np.random.default_rng(2)
     v, w = rng.standard_normal(program.n), rng.standard_normal(program.n_rows)

@@ -36,12 +36,12 @@ def check_reach(equations, x):
     is_input = np.zeros(n, bool)
     is_input[inputs] = True
     motion = np.flatnonzero(~equations.dual & ~is_input)
-    equations = np.flatnonzero(equations.dual)[:np.count_nonzero(equations.dual) - n_end]
+    motion_rows = np.flatnonzero(equations.dual)[:np.count_nonzero(equations.dual) - n_end]
     try:
-        lu = scipy.sparse.linalg.splu(matrix[equations][:, motion].tocsc())
+        lu = scipy.sparse.linalg.splu(matrix[motion_rows][:, motion].tocsc())
     except RuntimeError:  # the motion itself is not determined: Newton's method will tell
         return
-    by_inputs = matrix[equations][:, inputs].tocsc()
+    by_inputs = matrix[motion_rows][:, inputs].tocsc()
     _check_controls(problem, equations, lu, by_inputs, controls, motion)
     if not n_end:
         return

@@ -15,7 +15,7 @@ from ...solvers.equations.ends import EndBlock, Ends
 from ...solvers.equations.nonlinear import SaddleEquations
 
 
-class _OptimalityRows(SaddleEquations):
+class _OptimalityRows:
     """What the optimality system has besides its equations, on one process or shared.
 
     Parameters
@@ -110,7 +110,7 @@ class _OptimalityRows(SaddleEquations):
         return self.end(self.split(x)[1])[self._fields["constants"][0]] * units(self.problem)
 
 
-class OptimalityEquations(_OptimalityRows, ElementEquations):
+class OptimalityEquations(_OptimalityRows, ElementEquations, SaddleEquations):
     """Gradient of the Lagrangian `cost + costates . equations` by unknowns and costates, and its symmetric tangent.
 
     Its unknowns `x` are all dofs of the elements (states, multipliers, controls, constants, costates), then the
@@ -118,7 +118,7 @@ class OptimalityEquations(_OptimalityRows, ElementEquations):
     """
 
 
-class DistributedOptimalityEquations(_OptimalityRows, DistributedEquations):
+class DistributedOptimalityEquations(_OptimalityRows, DistributedEquations, SaddleEquations):
     """`OptimalityEquations` over the ranks of a communicator; `dual` tells of the unknowns that this rank owns."""
 
 
