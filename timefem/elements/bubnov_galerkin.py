@@ -6,7 +6,9 @@ from ..errors import InputError
 from ..polynomials import LagrangeBasis
 from ..validate.options import field
 from .element import Space, TimeElement
+from .forms import BubnovImpulseForm
 from .nonholonomic_terms import nonholonomic_values
+from .symbols import PointSymbols
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,14 @@ class BubnovGalerkin(TimeElement):
         Tests left out in initial-value problems. "end" (discontinuous multipliers only) is not strictly Bubnov, but
         has smaller errors and stays stable over long times.
     nodes : {"equidistant", "lobatto"}
+    form : {"hamilton", "impulse"}
+        "impulse": the action with the kinetic energy T(q, v), without the inverse of the mass matrix. For initial
+        values, with discontinuous multipliers and `drop="start"`.
+
+    Raises
+    ------
+    InputError
+        For numbers out of range, and options that do not go together.
     """
 
     degree: int = field("degree")
@@ -39,10 +49,9 @@ class BubnovGalerkin(TimeElement):
     n_points: int | None = field("n_points", default=None)
     drop: str = field("drop")
     nodes: str = field("nodes")
+    form: str = field("form")
 
     name = "bg"
-    is_variational = True
-    constraint_row_power = -1
 
     def __post_init__(self):
         self._validate(minimum_points=self.degree if isinstance(self.degree, int) else 1)
@@ -50,24 +59,79 @@ class BubnovGalerkin(TimeElement):
             raise InputError("drop='end' needs multipliers='discontinuous': with continuous multipliers "
                              "the system would lose rank")
 
+        if self.form not in ("hamilton", "impulse"):
+            raise InputError(f"BubnovGalerkin takes form='hamilton' or form='impulse', not {self.form!r}")
+        if self.form == "impulse" and (self.multipliers, self.drop) != ("discontinuous", "start"):
+            raise InputError("form='impulse' of BubnovGalerkin needs multipliers='discontinuous' and drop='start'")
+
     @property
     def order(self):
         """Order of convergence at the nodes (measured for k = 1, 2, 3)."""
         return 2 * ((self.degree + 1) // 2)
 
     @property
+    def _livens(self):
+        """The form of the action with velocities; None for Hamilton's."""
+        return None if self.form == "hamilton" else BubnovImpulseForm()
+
+    @property
+    def density_key(self):
+        return type(self), self.form, () if self._livens is None else (self.degree, self.nodes)
+
+    @property
+    def symbols(self):
+        return PointSymbols if self._livens is None else self._livens.symbols
+
+    @property
+    def needs_inverse_mass(self):
+        return self._livens is None
+
+    @property
+    def takes_coupled_inertia(self):
+        return self._livens is not None
+
+    @property
+    def is_variational(self):
+        return self._livens is None
+
+    @property
+    def constraint_row_power(self):
+        return -1 if self._livens is None else 0
+
+    @property
     def trial(self):
+        state = {"state": Space(LagrangeBasis(self.degree, self.nodes), continuous=True)}
+        if self._livens is not None:
+            return state | self._livens.trial(self)
         continuous = self.multipliers == "continuous"
         multipliers = LagrangeBasis(self.degree - (not continuous), self.nodes)
-        return {"state": Space(LagrangeBasis(self.degree, self.nodes), continuous=True),
-                "multipliers": Space(multipliers, continuous, "multipliers"),
-                "nonholonomic": Space(LagrangeBasis(self.degree - 1, self.nodes), False, "nonholonomic")}
+        return state | {"multipliers": Space(multipliers, continuous, "multipliers"),
+                        "nonholonomic": Space(LagrangeBasis(self.degree - 1, self.nodes), False, "nonholonomic")}
 
-    test = trial
-    slots = (*TimeElement.slots, ("nonholonomic", "value"))
+    @property
+    def test(self):
+        return self.trial if self._livens is None else self._livens.test(self)
+
+    @property
+    def slots(self):
+        if self._livens is not None:
+            return self._livens.slots(self)
+        return (*TimeElement.slots, ("nonholonomic", "value"))
+
+    def check(self, system):
+        if self._livens is not None:
+            self._livens.check(self, system)
+        super().check(system)
+
+    def kept_multipliers(self, system):
+        return super().kept_multipliers(system) if self._livens is None else self._livens.kept_multipliers(system)
 
     def nodal_values(self, system, times, state, multipliers):
+        if self._livens is not None:
+            return self._livens.nodal_values(self, system, times, state, multipliers)
         return [state, multipliers, nonholonomic_values(self, system, times, state)]
 
     def density(self, s):
+        if self._livens is not None:
+            return self._livens.density(self, s)
         return s.motion, -s.constraints, -s.form  # the sign makes the tangent symmetric

@@ -128,8 +128,8 @@ OPTIONS = {option.name: option for option in (
            choices=("equidistant", "lobatto")),
     Option("constraints", str, "mg: gradient (default) or discrete-gradient, with which constraints of any degree hold "
            "at the nodes.", ("mg",), "gradient", choices=("gradient", "discrete-gradient")),
-    Option("form", str, "mg: of the equations of motion: hamilton (default), lagrange, impulse or energy.", ("mg",),
-           "hamilton", choices=("hamilton", "lagrange", "impulse", "energy")),
+    Option("form", str, "mg: of the equations of motion: hamilton (default), lagrange, impulse or energy; bg: hamilton "
+           "(default) or impulse.", GALERKIN, "hamilton", choices=("hamilton", "lagrange", "impulse", "energy")),
     Option("strains", str, "mg: forces of strains from their energy (default), or by the rate of the strains.", ("mg",),
            "energy", choices=("energy", "rate")),
     # of a solve

@@ -11,7 +11,7 @@ from .symbols import LivensSymbols
 
 
 class Form(ABC):
-    """Spaces, tests and rows of a form. Where a method takes an `element`, it is the `MixedGalerkin` it is asked for.
+    """Spaces, tests and rows of a form. Where a method takes an `element`, it is the Galerkin element it is asked for.
 
     Attributes
     ----------
@@ -64,9 +64,9 @@ class Form(ABC):
                              f"('{system.nonholonomic_names[0]}'); use form='hamilton'")
 
 
-def at_nodes(name, element):
+def at_nodes(name, element, components="coordinates"):
     """Tests of rows that stand for each node but the first: one constant per node."""
-    return {f"{name} {i}": Space(LagrangeBasis(0), False, "coordinates") for i in nodes(element)}
+    return {f"{name} {i}": Space(LagrangeBasis(0), False, components) for i in nodes(element)}
 
 
 def momenta_rows(element, s):

@@ -84,6 +84,13 @@ class ImpulseBasis:
         return slopes[:, -1:] if self.end else slopes[:, :-1]
 
 
+def impulse_slopes(degree, xi):
+    """Derivatives at xi, a symbol, of the polynomials of degree k + 1 that are one at the start, and at the end, and
+    zero at the other end and at the Gauss points."""
+    places = np.concatenate([[0.0], LagrangeBasis(degree - 1, "gauss").points, [1.0]])
+    return [_slope(places, i, xi) for i in (0, len(places) - 1)]
+
+
 def _slope(places, i, xi):
     """Derivative of the Lagrange polynomial of place i."""
     others = np.delete(places, i)

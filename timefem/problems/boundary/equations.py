@@ -6,10 +6,21 @@ import numpy as np
 from ...assembly import Scaling
 from ...elements.augmented.constants import Carrier, WithConstants
 from ...elements.evaluation.plan import ElementPlan
+from ...errors import InputError
 from ...mechanics import System
 from ...mechanics.unknown_numbers import with_constants, with_numbers
 from ...solvers.equations.make import make_equations
 from .ends import end_blocks, node_places
+
+KNOWN_AT_ENDS = "state", "multipliers", "velocity"
+
+
+def check_known_at_ends(element):
+    """Refuse elements whose nodes hold what conditions at the ends do not determine."""
+    for name, space in element.trial.items():
+        if space.continuous and name not in KNOWN_AT_ENDS:
+            raise InputError(f"{element!r} has {name} at the nodes, which boundary values do not determine; use "
+                             "form='hamilton', or MixedGalerkin")
 
 
 class BoundaryForm:
@@ -39,6 +50,7 @@ class BoundaryForm:
 
     def __init__(self, conditions, element, variational=None):
         problem = conditions.problem
+        check_known_at_ends(element)
         self.conditions, self.problem, self.element = conditions, problem, element
         self.symmetric = variational is not False and element.is_variational \
             and (element.multipliers == "discontinuous" or not problem.system.n_constraints) \
