@@ -31,6 +31,14 @@ def spatial_map(q):
     return np.concatenate([-q[..., 1:, None], q[..., :1, None] * np.eye(3) + hat(q[..., 1:])], axis=-1)
 
 
+def product(a, b):
+    """Quaternion product a o b, shapes (..., 4)."""
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    scalar = a[..., 0] * b[..., 0] - (a[..., 1:] * b[..., 1:]).sum(axis=-1)
+    vector = a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + np.cross(a[..., 1:], b[..., 1:])
+    return np.concatenate([scalar[..., None], vector], axis=-1)
+
+
 def matrix_from_quaternion(q):
     """Rotation matrix of a unit quaternion, shape (..., 4) -> (..., 3, 3)."""
     return spatial_map(q) @ np.swapaxes(convective_map(q), -1, -2)

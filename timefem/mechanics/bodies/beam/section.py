@@ -1,0 +1,127 @@
+"""Cross-sections of beams: stiffness and inertia per length."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .... import validate
+from ....errors import InputError
+
+
+@dataclass(frozen=True)
+class Section:
+    """Stiffness and inertia of a cross-section, in its axes: 1 along the beam, 2 and 3 across.
+
+    Stress resultants `N = (EA Gamma_1, GA_2 Gamma_2, GA_3 Gamma_3)` and `M = (GJ kappa_1, EI_2 kappa_2, EI_3 kappa_3)`.
+
+    Parameters
+    ----------
+    EA : float
+        Axial stiffness [N].
+    GA : float or (float, float)
+        Shear stiffness along axes 2 and 3 [N], shear factors included.
+    GJ : float
+        Torsional stiffness [N m^2].
+    EI : float or (float, float)
+        Bending stiffness about axes 2 and 3 [N m^2].
+    mass : float
+        Per length [kg/m].
+    inertia : array_like, shape (3,)
+        Of the section about its axes, per length [kg m]: for a homogeneous one rho (I_2 + I_3, I_2, I_3).
+    damping : float
+        Retardation time [s] of the material: stresses are those of the strains plus `damping` times their rates.
+    shape : tuple, optional
+        ("circle", radius), ("rectangle", width, height) or ("tube", outer, inner radius) [m], for pictures.
+
+    Raises
+    ------
+    InputError
+        For numbers that are not positive (damping: negative), or an inertia that violates the triangle inequality.
+    """
+
+    EA: float
+    GA: Any
+    GJ: float
+    EI: Any
+    mass: float
+    inertia: Any
+    damping: float = 0.0
+    shape: tuple | None = None
+
+    def __post_init__(self):
+        for name in ("EA", "GJ", "mass"):
+            object.__setattr__(self, name, validate.real(f"section: {name}", getattr(self, name), positive=True))
+        for name in ("GA", "EI"):
+            object.__setattr__(self, name, _pair(name, getattr(self, name)))
+        inertia = validate.array("section: inertia", self.inertia, (3,))
+        if inertia.min() <= 0:
+            raise InputError(f"section: inertia must be positive, but is {inertia.tolist()}")
+        largest = inertia.max()
+        if 2 * largest > inertia.sum() * (1 + 1e-12):
+            raise InputError(f"section: inertia {inertia.tolist()} violates the triangle inequality; of a plane section "
+                             "the first, about the axis of the beam, is the sum of the two others")
+        object.__setattr__(self, "inertia", tuple(inertia.tolist()))
+        damping = validate.real("section: damping", self.damping)
+        if damping < 0:
+            raise InputError(f"section: damping must not be negative, but is {damping:g}")
+        object.__setattr__(self, "damping", damping)
+
+    @property
+    def stiffness(self):
+        """Of Gamma and kappa, shape (6,)."""
+        return np.array([self.EA, *self.GA, self.GJ, *self.EI])
+
+    @classmethod
+    def circle(cls, E, nu, density, radius, shear_factor=None, **others):
+        """A full circle: a `tube` without a hole."""
+        return cls.tube(E, nu, density, radius, 0.0, shear_factor, **others)
+
+    @classmethod
+    def tube(cls, E, nu, density, outer, inner, shear_factor=None, **others):
+        """A ring with the radii `outer` and `inner` [m]; E [N/m^2], density [kg/m^3]; shear factor by Cowper (1966)."""
+        outer = validate.real("section: outer radius", outer, positive=True)
+        inner = validate.real("section: inner radius", inner)
+        if not 0 <= inner < outer:
+            raise InputError(f"section: the inner radius {inner:g} must be between zero and the outer one, {outer:g}")
+        area, second = np.pi * (outer**2 - inner**2), np.pi / 4 * (outer**4 - inner**4)
+        if shear_factor is None:
+            m = (inner / outer) ** 2
+            shear_factor = 6 * (1 + nu) * (1 + m) ** 2 / ((7 + 6 * nu) * (1 + m) ** 2 + (20 + 12 * nu) * m)
+        shape = ("tube", outer, inner) if inner else ("circle", outer)
+        return cls._of_material((E, nu, density), area, (second, second), 2 * second, shear_factor,
+                                {"shape": shape, **others})
+
+    @classmethod
+    def rectangle(cls, E, nu, density, width, height, shear_factor=5 / 6, **others):
+        """A rectangle, `width` along axis 2 and `height` along axis 3 [m]; torsion by Saint-Venant's series."""
+        width = validate.real("section: width", width, positive=True)
+        height = validate.real("section: height", height, positive=True)
+        second = width * height**3 / 12, height * width**3 / 12
+        a, b = max(width, height), min(width, height)
+        n = np.arange(1, 200, 2)
+        torsion = a * b**3 / 3 * (1 - 192 * b / (np.pi**5 * a) * (np.tanh(n * np.pi * a / (2 * b)) / n**5.0).sum())
+        return cls._of_material((E, nu, density), width * height, second, torsion, shear_factor,
+                                {"shape": ("rectangle", width, height), **others})
+
+    @classmethod
+    def _of_material(cls, material, area, second, torsion, shear_factor, others):
+        E, nu, density = material
+        E, density = (validate.real(f"section: {name}", value, positive=True)
+                      for name, value in (("E", E), ("density", density)))
+        nu = validate.real("section: nu", nu)
+        if not -1 < nu <= 0.5:
+            raise InputError(f"section: nu must be above -1 and at most 0.5, but is {nu:g}")
+        G = E / (2 * (1 + nu))
+        factor = validate.real("section: shear_factor", shear_factor, positive=True)
+        return cls(E * area, factor * G * area, G * torsion, tuple(E * i for i in second), density * area,
+                   (density * sum(second), density * second[0], density * second[1]), **others)
+
+
+def _pair(name, value):
+    if np.ndim(value) == 0:
+        value = (value, value)
+    values = validate.array(f"section: {name}", value, (2,))
+    if values.min() <= 0:
+        raise InputError(f"section: {name} must be positive, but is {values.tolist()}")
+    return tuple(values.tolist())
