@@ -1,0 +1,6 @@
+"""Static equilibria: solved at a time of the loads, and followed along it."""
+
+from .equilibrium import Equilibrium, equilibrium
+from .path import StaticPath, equilibrium_path
+
+__all__ = ["Equilibrium", "StaticPath", "equilibrium", "equilibrium_path"]

@@ -1,0 +1,74 @@
+"""The equations of statics: `dV/dq - Q(q, t) + G(q, t)^T gamma = 0`, `Phi(q, t) = 0`, and their tangent."""
+
+import casadi as ca
+import numpy as np
+import scipy
+
+from ...mechanics.part import Symbols
+from ...mechanics.point_functions import evaluate
+
+_FUNCTIONS = {}
+
+
+def _functions(part):
+    """Residual, its derivatives by (q, gamma) and by t of one kind of part, at rest."""
+    if part.kind not in _FUNCTIONS:
+        s = Symbols(part)
+        q, p = ca.vertcat(*s.q), ca.vertcat(*s.p)
+        gamma = ca.SX.sym("gamma", len(part.constraint_names))
+        phi = part.constraints(s)
+        residual = ca.gradient(ca.SX(part.energy(s)), q) - part.force(s) + ca.jtimes(phi, q, gamma, True)
+        residual = ca.substitute(ca.vertcat(residual, phi), p, ca.SX.zeros(p.numel()))
+        x = ca.vertcat(q, gamma)
+        values = [residual, ca.jacobian(residual, x), ca.jacobian(residual, s.t)]
+        _FUNCTIONS[part.kind] = ca.Function("static", [x, s.t, s.parameters],
+                                            [ca.cse(ca.vertcat(*(ca.vec(ca.densify(v)) for v in values)))])
+    return _FUNCTIONS[part.kind]
+
+
+class StaticEquations:
+    """Residual and tangent of a system at rest, in the unknowns x = (q, gamma), gamma the configuration multipliers.
+
+    Parameters
+    ----------
+    system : System
+    """
+
+    def __init__(self, system):
+        self.system, self.n_q, self.m = system, system.n_q, system.n_constraints
+        self.n = self.n_q + self.m
+        self._groups = []
+        for group in system.groups:
+            q = group.state_index[:, :group.state_index.shape[1] // 2]
+            gamma = group.multiplier_index[:, :group.multiplier_index.shape[1] // 2]
+            self._groups.append((_functions(group.part), np.hstack([q, gamma + self.n_q]), group.parameters))
+
+    def evaluate(self, x, t):
+        """Residual (n,), tangent (n, n) as CSC, and derivative of the residual by t (n,)."""
+        residual, by_time = np.zeros(self.n), np.zeros(self.n)
+        entries = [(np.zeros(0), np.zeros(0, int), np.zeros(0, int))]
+        for function, index, parameters in self._groups:
+            k = index.shape[1]
+            values = evaluate(function, x[index][None], np.array([t]), parameters)[0]
+            np.add.at(residual, index, values[:, :k])
+            np.add.at(by_time, index, values[:, k + k * k:])
+            rows, columns = np.broadcast_arrays(index[:, None, :], index[:, :, None])  # column by column
+            entries.append((values[:, k:k + k * k].ravel(), rows.ravel(), columns.ravel()))
+        data, rows, columns = map(np.concatenate, zip(*entries, strict=True))
+        return residual, scipy.sparse.csc_array((data, (rows, columns)), shape=(self.n, self.n)), by_time
+
+    def scales(self, tangent):
+        """Scaling of rows and columns that balances a tangent, shape (n,)."""
+        size = np.sqrt(abs(tangent).max(axis=1).toarray().ravel())
+        return 1 / np.where(size > 0, size, 1.0)
+
+    def n_unstable(self, tangent):
+        """Negative eigenvalues of the second variation of the energy on the constraints.
+
+        The symmetric matrix [K G^T; G 0] has as many negative eigenvalues as constraints more. Forces without a
+        potential make it unsymmetric: its symmetric part counts then.
+        """
+        scale = self.scales(tangent)
+        matrix = tangent.toarray() * scale[:, None] * scale
+        values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
+        return int((values < 0).sum()) - self.m

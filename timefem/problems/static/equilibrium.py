@@ -1,0 +1,190 @@
+"""`equilibrium`: a system at rest under its loads at one time."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy
+
+from ... import validate
+from ...errors import InputError
+from ...mechanics import CanonicalState, System
+from ...mechanics.bodies.generalized_system import canonical_states
+from ...status import Status
+from ..initial.consistent_state import given_states
+from .equations import StaticEquations
+
+ITERATIONS = 40
+TOLERANCE = 1e-11  # of the residual, relative to the forces that make it up
+INCREMENT = 1e-9  # of the coordinates, relative to them: quadratic convergence makes it round-off
+LEAST_STEP = 1e-6  # of the way of the load
+
+
+@dataclass(eq=False)
+class Equilibrium:
+    """A system at rest.
+
+    Attributes
+    ----------
+    system : System
+    t : float
+        Time at which loads are taken [s].
+    q : ndarray, shape (n_q,)
+    multipliers : ndarray, shape (n_constraints,)
+        Of the constraints on configuration level: reactions.
+    n_unstable : int
+        Directions in which the energy falls: 0 is stable.
+    status : Status
+        Of a failure: the state is the last one reached, and `t` the last load.
+    """
+
+    system: System
+    t: float
+    q: Any
+    multipliers: Any
+    n_unstable: int
+    status: Status
+    iterations: int = 0
+    tangent: Any = field(default=None, repr=False)
+
+    @property
+    def success(self):
+        return self.status.success
+
+    @property
+    def state(self):
+        """Dict body -> `CanonicalState` at rest: the start of an initial-value problem, or a guess."""
+        return {b: CanonicalState(self.q[c], np.zeros(b.n_q))
+                for b in self.system.bodies for c in [self.system.coordinates(b)]}
+
+    def position(self, body):
+        """Centre of mass of a body or node [m], shape (3,)."""
+        body = self.system.find(body)
+        return body.position(self.q[self.system.coordinates(body)])
+
+    def rotation_matrix(self, body):
+        """Rotation matrix of a body or node, shape (3, 3)."""
+        body = self.system.find(body)
+        return body.rotation_matrix(self.q[self.system.coordinates(body)])
+
+
+def equilibrium(system, guess=None, t=0.0, *, n_steps=1, start=None):
+    """Solve `dV/dq - Q(q, t) + G^T gamma = 0`, `Phi(q, t) = 0` by Newton's method with load steps.
+
+    Loads are taken at the time t. With `n_steps` the way from `start` to t is gone in steps, halved where Newton's
+    method fails and doubled again after quick ones.
+
+    Parameters
+    ----------
+    system : System
+    guess : dict, optional
+        Body -> `Pose` (or `CanonicalState`, whose momenta do not count) near the equilibrium at the first load;
+        default: the pose at rest of beams, the origin for other bodies.
+    t : float
+        Time at which the loads are taken [s].
+    n_steps : int
+        Load steps at first.
+    start : float, optional
+        Time of no load, or of the equilibrium that the guess is; default 0.
+
+    Returns
+    -------
+    Equilibrium
+        Where no equilibrium was reached, `status` says so, and the last one reached is kept.
+
+    Raises
+    ------
+    InputError
+        For input that cannot be used; for a system that rest does not determine (a free body without springs).
+    """
+    if not isinstance(system, System):
+        raise InputError(f"system must be a System, not {system!r}")
+    t = validate.real("t", t)
+    n_steps = validate.integer("n_steps", n_steps, minimum=1)
+    start = 0.0 if start is None else validate.real("start", start)
+    equations = StaticEquations(system)
+    x = np.concatenate([rest_coordinates(system, guess, start), np.zeros(system.n_constraints)])
+    if n_steps == 1 or t == start:
+        found = newton(equations, x, t)
+        if found.success or t == start:
+            return found
+    return _in_steps(equations, x, start, t, n_steps)
+
+
+def rest_coordinates(system, guess, t):
+    """Coordinates (n_q,) of a guess, or of the shapes at rest."""
+    given = {body: body.rest for body in system.bodies if getattr(body, "rest", None) is not None}
+    given |= {system.find(body): pose for body, pose in (guess or {}).items()}
+    return np.concatenate([s.q for _, s in given_states(system, canonical_states(system, given, t)).values()])
+
+
+def _in_steps(equations, x, start, t, n_steps):
+    step, at, last, total = (t - start) / n_steps, start, None, 0
+    while abs(at - t) > 1e-14 * abs(t - start):
+        goal = at + step if abs(step) < abs(t - at) else t
+        found = newton(equations, x, goal)
+        total += found.iterations
+        if found.success:
+            at, x, last = goal, np.concatenate([found.q, found.multipliers]), found
+            step *= 2 if found.iterations <= 5 else 1
+        elif abs(step) <= LEAST_STEP * abs(t - start):
+            found.status.message += f"; the last load that is carried is that of t = {at:g}"
+            if last is not None:
+                found.q, found.multipliers, found.t, found.n_unstable = last.q, last.multipliers, at, last.n_unstable
+            return found
+        else:
+            step /= 2
+    last.iterations = total
+    return last
+
+
+def newton(equations, x, t):
+    """Newton's method from x at the load of t; an `Equilibrium`."""
+    history, system, n, change = [], equations.system, equations.n_q, np.inf
+    residual, tangent, _ = equations.evaluate(x, t)
+    for iteration in range(ITERATIONS):
+        size = abs(tangent) @ np.abs(x) + 1e-300
+        forces = max(1e-300, size[:n].max())
+        history.append(float(max(np.abs(residual[:n]).max() / forces, np.abs(residual[n:]).max(initial=0))))
+        if history[-1] <= TOLERANCE and (change <= INCREMENT or history[-1] == 0):
+            return Equilibrium(system, t, x[:n].copy(), x[n:].copy(), equations.n_unstable(tangent),
+                               Status(True, residual_history=history), iteration, tangent)
+        try:
+            step = solve(equations, tangent, residual)
+        except RuntimeError:
+            return _failed(equations, x, t, history, "singular tangent", _undetermined(equations, tangent))
+        x = x - step
+        change = np.abs(step[:n]).max() / max(1e-300, np.abs(x[:n]).max())
+        residual, tangent, _ = equations.evaluate(x, t)
+        if not np.isfinite(residual).all() or np.abs(x).max() > 1e12 * (1 + np.abs(x - step).max()):
+            break
+    return _failed(equations, x, t, history, "not converged", "Newton's method for the equilibrium diverged; take more "
+                   "load steps (n_steps), or a nearer guess")
+
+
+def solve(equations, tangent, b):
+    """Solution of the balanced tangent; RuntimeError where it is singular."""
+    scale = equations.scales(tangent)
+    scaled = scipy.sparse.csc_array(scipy.sparse.diags_array(scale) @ tangent @ scipy.sparse.diags_array(scale))
+    x = scale * scipy.sparse.linalg.splu(scaled).solve(scale * b)
+    if not np.isfinite(x).all():
+        raise RuntimeError("singular")
+    return x
+
+
+def _undetermined(equations, tangent):
+    """Which body an equilibrium leaves free, in words."""
+    scale = equations.scales(tangent)
+    matrix = tangent.toarray() * scale[:, None] * scale
+    _, vectors = np.linalg.eigh((matrix + matrix.T) / 2 @ (matrix + matrix.T) / 2)
+    place = int(np.abs(vectors[:equations.n_q, 0]).argmax())
+    system = equations.system
+    body = next(b for b in system.bodies if system.coordinates(b).start <= place < system.coordinates(b).stop)
+    return f"the equilibrium leaves {system.label(body)} free; hold it by a joint or a spring"
+
+
+def _failed(equations, x, t, history, reason, detail):
+    n = equations.n_q
+    trail = ", ".join(f"{r:.2e}" for r in history[-6:])
+    status = Status(False, reason, f"{reason} at the load of t = {t:g} (residuals {trail}): {detail}", None, t, history)
+    return Equilibrium(equations.system, t, x[:n].copy(), x[n:].copy(), -1, status, len(history))

@@ -1,0 +1,221 @@
+"""`equilibrium_path`: equilibria followed along the load, past limit points, with the loads at which they are critical.
+
+Pseudo-arc length (Keller 1977): unknowns (x, t), a step along the tangent of the curve, Newton's method in the plane
+across it, by two solves with the same factors.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy
+
+from ... import validate
+from ...errors import InputError
+from ...mechanics import System
+from ...progress import progress as progress_bar
+from ...status import Status
+from .equations import StaticEquations
+from .equilibrium import INCREMENT, TOLERANCE, newton, rest_coordinates, solve
+
+ITERATIONS = 12
+MOST_STEPS = 2000
+BISECTIONS = 60
+
+
+@dataclass(eq=False)
+class StaticPath:
+    """Equilibria along the load.
+
+    Attributes
+    ----------
+    system : System
+    t : ndarray, shape (n,)
+        Load parameter: the time at which loads are taken [s]. It turns back at limit points.
+    q, multipliers : ndarray, shapes (n, n_q), (n, n_constraints)
+    n_unstable : ndarray of int, shape (n,)
+        Directions in which the energy falls: 0 is stable.
+    critical : list of dict
+        Points where the tangent is singular: "t", "q", "mode" (n_q,), and "kind", "limit" or "bifurcation".
+    status : Status
+    """
+
+    system: System
+    t: Any
+    q: Any
+    multipliers: Any
+    n_unstable: Any
+    critical: list
+    status: Status
+
+    @property
+    def success(self):
+        return self.status.success
+
+    def position(self, body):
+        """Positions of a body or node along the path [m], shape (n, 3)."""
+        body = self.system.find(body)
+        return body.position(self.q[:, self.system.coordinates(body)])
+
+
+def equilibrium_path(system, t_end, guess=None, *, start=0.0, n_steps=20, max_steps=MOST_STEPS, progress=None):
+    """Follow equilibria `R(x, t) = 0` from the load of `start` until t reaches `t_end`, past limit points.
+
+    Parameters
+    ----------
+    system : System
+    t_end : float
+        Where to stop; the path may go back and forth before it. Loads are functions of this time.
+    guess : dict, optional
+        As for `equilibrium`, near the equilibrium at `start`.
+    start : float
+    n_steps : int
+        Steps to `t_end` if the path were straight; lengths follow the effort of Newton's method.
+    max_steps : int
+    progress : bool, optional
+
+    Returns
+    -------
+    StaticPath
+        With `status` "not reached" where the path ended before.
+    """
+    if not isinstance(system, System):
+        raise InputError(f"system must be a System, not {system!r}")
+    t_end, start = validate.real("t_end", t_end), validate.real("start", start)
+    if t_end == start:
+        raise InputError(f"t_end must differ from start, {start:g}")
+    n_steps = validate.integer("n_steps", n_steps, minimum=1)
+    follower = _Follower(StaticEquations(system), t_end - start)
+    x = np.concatenate([rest_coordinates(system, guess, start), np.zeros(system.n_constraints)])
+    first = newton(follower.equations, x, start)
+    if not first.success:
+        raise InputError(f"there is no equilibrium at the start of the path: {first.status.message}")
+    with progress_bar("equilibrium path", 100, progress) as bar:
+        return follower.follow(np.concatenate([first.q, first.multipliers]), start, t_end, n_steps, max_steps, bar)
+
+
+class _Follower:
+    """Steps along the curve of equilibria; points are y = (x, t)."""
+
+    def __init__(self, equations, span):
+        self.equations, self.span = equations, span
+        n = equations.n
+        self.weight = np.zeros(n + 1)  # the curve is measured in displacements and load, not in multipliers
+        self.weight[:equations.n_q] = 1 / max(1, equations.n_q)
+        self.weight[-1] = 1 / span**2
+
+    def direction(self, y, last):
+        """Unit tangent of the curve at a point, towards that of `last`, and the matrix there."""
+        _, tangent, by_time = self.equations.evaluate(y[:-1], y[-1])
+        v = np.append(-solve(self.equations, tangent, by_time), 1.0)
+        v /= np.sqrt(self.weight @ v**2)
+        ahead = self.weight @ (v * last)
+        return (v if ahead >= 0 else -v), tangent
+
+    def corrected(self, y, direction):
+        """The equilibrium in the plane through y across `direction`, and iterations; None where there is none."""
+        n, base, change = self.equations.n_q, y.copy(), np.inf
+        for iteration in range(ITERATIONS):
+            residual, tangent, by_time = self.equations.evaluate(y[:-1], y[-1])
+            forces = max(1e-300, (abs(tangent) @ np.abs(y[:-1]))[:n].max())
+            error = max(np.abs(residual[:n]).max() / forces, np.abs(residual[n:]).max(initial=0))
+            if error <= TOLERANCE and change <= INCREMENT:
+                return y, iteration
+            try:
+                a, b = (solve(self.equations, tangent, v) for v in (residual, by_time))
+            except RuntimeError:
+                return None
+            across = self.weight[:-1] * direction[:-1]
+            gap = self.weight @ (direction * (y - base))
+            dt = (across @ a - gap) / (self.weight[-1] * direction[-1] - across @ b)
+            step = np.append(-a - b * dt, dt)
+            y = y + step
+            change = np.abs(step[:n]).max() / max(1e-300, np.abs(y[:n]).max())
+            if not np.isfinite(y).all():
+                return None
+        return None
+
+    def smallest(self, y):
+        """Eigenvalue of the tangent next to zero, with its sign, and its vector; scaled."""
+        _, tangent, _ = self.equations.evaluate(y[:-1], y[-1])
+        scale = self.equations.scales(tangent)
+        matrix = tangent.toarray() * scale[:, None] * scale
+        values, vectors = scipy.linalg.eigh((matrix + matrix.T) / 2)
+        at = int(np.abs(values).argmin())
+        return values[at], scale * vectors[:, at]
+
+    def follow(self, x, t, t_end, n_steps, max_steps, bar):
+        y = np.append(x, t)
+        direction = np.zeros_like(y)
+        direction[-1] = self.span
+        direction, tangent = self.direction(y, direction)
+        points, unstable, critical = [y], [self.equations.n_unstable(tangent)], []
+        step = least = abs(self.span) / n_steps / abs(direction[-1])
+        least *= 1e-6
+        while len(points) <= max_steps:
+            found = self.corrected(y + step * direction, direction)
+            if found is None:
+                step /= 2
+                if step < least:
+                    return self.path(points, unstable, critical, f"no equilibrium was found beyond t = {y[-1]:g}")
+                continue
+            new, iterations = found
+            forward, tangent = self.direction(new, direction)
+            n = self.equations.n_unstable(tangent)
+            if (new[-1] - t_end) * (y[-1] - t_end) <= 0:
+                last = newton(self.equations, y[:-1] + (t_end - y[-1]) / (new[-1] - y[-1]) * (new - y)[:-1], t_end)
+                if last.success:
+                    points.append(np.append(np.append(last.q, last.multipliers), t_end))
+                    if last.n_unstable != unstable[-1]:
+                        critical.append(self.critical(y, direction, step, unstable[-1], forward))
+                    unstable.append(last.n_unstable)
+                    return self.path(points, unstable, critical)
+            if n != unstable[-1]:
+                critical.append(self.critical(y, direction, step, unstable[-1], forward))
+            y, direction = new, forward
+            points.append(y)
+            unstable.append(n)
+            bar.advance(max(0, round(100 * (y[-1] - t) / self.span) - bar.done))
+            step *= 1.5 if iterations <= 3 else 0.7 if iterations > 6 else 1.0
+        return self.path(points, unstable, critical, f"{max_steps} steps were not enough; t = {y[-1]:g} was reached")
+
+    def critical(self, y, direction, step, before, forward):
+        """The point of a step where the tangent is singular: bisection on the count, then secants on the eigenvalue."""
+        low, high = 0.0, step
+
+        def at(s):
+            found = self.corrected(y + s * direction, direction)
+            return None if found is None else found[0]
+
+        for _ in range(BISECTIONS):
+            middle = (low + high) / 2
+            point = at(middle)
+            if point is None:
+                break
+            _, tangent, _ = self.equations.evaluate(point[:-1], point[-1])
+            if self.equations.n_unstable(tangent) == before:
+                low = middle
+            else:
+                high = middle
+            if high - low <= 1e-4 * step:
+                break
+        s, values = [low, high], [self.smallest(at(v))[0] for v in (low, high)]
+        for _ in range(8):
+            if values[1] == values[0] or abs(s[1] - s[0]) < 1e-13 * step:
+                break
+            new = s[1] - values[1] * (s[1] - s[0]) / (values[1] - values[0])
+            point = at(new)
+            if point is None:
+                break
+            s, values = [s[1], new], [values[1], self.smallest(point)[0]]
+        point = at(s[1])
+        _, vector = self.smallest(point)
+        n = self.equations.n_q
+        turns = direction[-1] * forward[-1] < 0
+        return {"t": float(point[-1]), "q": point[:n], "mode": vector[:n] / np.abs(vector[:n]).max(),
+                "kind": "limit" if turns else "bifurcation"}
+
+    def path(self, points, unstable, critical, failure=None):
+        y, n = np.array(points), self.equations.n_q
+        status = Status(True) if failure is None else Status(False, "not reached", f"not reached: {failure}")
+        return StaticPath(self.equations.system, y[:, -1], y[:, :n], y[:, n:-1], np.array(unstable), critical, status)
