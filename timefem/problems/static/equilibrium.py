@@ -152,7 +152,7 @@ def newton(equations, x, t):
         try:
             step = solve(equations, tangent, residual)
         except RuntimeError:
-            return _failed(equations, x, t, history, "singular tangent", _undetermined(equations, tangent))
+            return _failed(equations, x, t, history, "singular tangent", undetermined(equations, tangent))
         x = x - step
         change = np.abs(step[:n]).max() / max(1e-300, np.abs(x[:n]).max())
         residual, tangent, _ = equations.evaluate(x, t)
@@ -172,7 +172,7 @@ def solve(equations, tangent, b):
     return x
 
 
-def _undetermined(equations, tangent):
+def undetermined(equations, tangent):
     """Which body an equilibrium leaves free, in words."""
     scale = equations.scales(tangent)
     matrix = tangent.toarray() * scale[:, None] * scale

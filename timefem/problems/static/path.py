@@ -16,9 +16,10 @@ from ...mechanics import System
 from ...progress import progress as progress_bar
 from ...status import Status
 from .equations import StaticEquations
-from .equilibrium import INCREMENT, TOLERANCE, newton, rest_coordinates, solve
+from .equilibrium import INCREMENT, TOLERANCE, newton, rest_coordinates, solve, undetermined
 
 ITERATIONS = 12
+FURTHEST = 0.3  # of the corrected point from the tangent, relative to the step: further away is another branch
 MOST_STEPS = 2000
 BISECTIONS = 60
 
@@ -107,7 +108,10 @@ class _Follower:
     def direction(self, y, last):
         """Unit tangent of the curve at a point, towards that of `last`, and the matrix there."""
         _, tangent, by_time = self.equations.evaluate(y[:-1], y[-1])
-        v = np.append(-solve(self.equations, tangent, by_time), 1.0)
+        try:
+            v = np.append(-solve(self.equations, tangent, by_time), 1.0)
+        except RuntimeError:
+            raise InputError(f"at the load of t = {y[-1]:g} {undetermined(self.equations, tangent)}") from None
         v /= np.sqrt(self.weight @ v**2)
         ahead = self.weight @ (v * last)
         return (v if ahead >= 0 else -v), tangent
@@ -149,12 +153,14 @@ class _Follower:
         direction = np.zeros_like(y)
         direction[-1] = self.span
         direction, tangent = self.direction(y, direction)
+        if not np.abs(self.equations.evaluate(x, t)[2]).max() > 0:
+            raise InputError(f"no load changes with the time at t = {t:g}; give loads a Ramp as their time function")
         points, unstable, critical = [y], [self.equations.n_unstable(tangent)], []
         step = least = abs(self.span) / n_steps / abs(direction[-1])
         least *= 1e-6
         while len(points) <= max_steps:
             found = self.corrected(y + step * direction, direction)
-            if found is None:
+            if found is None or np.sqrt(self.weight @ (found[0] - y - step * direction) ** 2) > FURTHEST * step:
                 step /= 2
                 if step < least:
                     return self.path(points, unstable, critical, f"no equilibrium was found beyond t = {y[-1]:g}")
@@ -175,7 +181,7 @@ class _Follower:
             y, direction = new, forward
             points.append(y)
             unstable.append(n)
-            bar.advance(max(0, round(100 * (y[-1] - t) / self.span) - bar.done))
+            bar.advance(round(np.clip(100 * (y[-1] - t) / self.span, bar.done, 100)) - bar.done)
             step *= 1.5 if iterations <= 3 else 0.7 if iterations > 6 else 1.0
         return self.path(points, unstable, critical, f"{max_steps} steps were not enough; t = {y[-1]:g} was reached")
 

@@ -1,6 +1,8 @@
-"""Geometrically exact beams: sections, strains, and the composite part that they make."""
+"""Geometrically exact beams and ropes: sections, strains, and what they are made of."""
 
 from .beam import Beam
-from .section import Section
+from .curve import Curve, Line
+from .rope import Rope
+from .section import RopeSection, Section
 
-__all__ = ["Beam", "Section"]
+__all__ = ["Beam", "Curve", "Line", "Rope", "RopeSection", "Section"]

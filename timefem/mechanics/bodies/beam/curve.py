@@ -57,8 +57,8 @@ class Curve:
         chords /= np.linalg.norm(chords, axis=1)[:, None]
         bend = np.arccos(np.clip((chords[1:] * chords[:-1]).sum(axis=1), -1, 1))
         if bend.max() > 0.2:
-            raise InputError(f"curve: it breaks at u = {u[1 + bend.argmax()]:g}, by {np.degrees(bend.max()):.3g} degrees; "
-                             "take two beams with a common node")
+            raise InputError(f"curve: it breaks at u = {u[1 + bend.argmax()]:g}, by {np.degrees(bend.max()):.3g} "
+                             "degrees; take two beams with a common node")
         arc = scipy.interpolate.CubicSpline(u, speed).antiderivative()(u)
         object.__setattr__(self, "length", float(arc[-1]))
         object.__setattr__(self, "_parameter", scipy.interpolate.CubicSpline(arc, u))

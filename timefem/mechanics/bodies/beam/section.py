@@ -59,13 +59,10 @@ class Section:
             raise InputError(f"section: inertia must be positive, but is {inertia.tolist()}")
         largest = inertia.max()
         if 2 * largest > inertia.sum() * (1 + 1e-12):
-            raise InputError(f"section: inertia {inertia.tolist()} violates the triangle inequality; of a plane section "
-                             "the first, about the axis of the beam, is the sum of the two others")
+            raise InputError(f"section: inertia {inertia.tolist()} violates the triangle inequality; of a plane "
+                             "section the first, about the axis of the beam, is the sum of the two others")
         object.__setattr__(self, "inertia", tuple(inertia.tolist()))
-        damping = validate.real("section: damping", self.damping)
-        if damping < 0:
-            raise InputError(f"section: damping must not be negative, but is {damping:g}")
-        object.__setattr__(self, "damping", damping)
+        object.__setattr__(self, "damping", _not_negative("damping", self.damping))
 
     @property
     def stiffness(self):
@@ -116,6 +113,37 @@ class Section:
         factor = validate.real("section: shear_factor", shear_factor, positive=True)
         return cls(E * area, factor * G * area, G * torsion, tuple(E * i for i in second), density * area,
                    (density * sum(second), density * second[0], density * second[1]), **others)
+
+
+@dataclass(frozen=True)
+class RopeSection:
+    """Stiffness and mass of a rope or string.
+
+    Parameters
+    ----------
+    EA : float
+        Stiffness [N].
+    mass : float
+        Per length [kg/m].
+    damping : float
+        Retardation time of the material [s].
+    """
+
+    EA: float
+    mass: float
+    damping: float = 0.0
+
+    def __post_init__(self):
+        for name in ("EA", "mass"):
+            object.__setattr__(self, name, validate.real(f"section: {name}", getattr(self, name), positive=True))
+        object.__setattr__(self, "damping", _not_negative("damping", self.damping))
+
+
+def _not_negative(name, value):
+    value = validate.real(f"section: {name}", value)
+    if value < 0:
+        raise InputError(f"section: {name} must not be negative, but is {value:g}")
+    return value
 
 
 def _pair(name, value):
