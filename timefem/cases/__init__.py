@@ -5,6 +5,7 @@ from . import (  # noqa: F401  enter their cases
     boundary,
     control,
     cranes,
+    flexible,
     formulas,
     inequalities,
     mechanisms,

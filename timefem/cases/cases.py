@@ -32,8 +32,9 @@ class Case:
     has_rotation : bool
         Whether the case has rigid bodies, for which `rotation` and `inverse_mass` can be chosen.
     make : callable
-        `make(rotation=None, inverse_mass=None, t_end=None)` returns the problem; None is the default of `RigidBody`,
-        and of the case. InputError for an option that the case has no use for.
+        `make(t_end=None, **options)` returns the problem; options are `rotation` and `inverse_mass` of rigid bodies,
+        `elements_space` and `degree_space` of beams; None is the default of the case. InputError for an option that
+        the case has no use for.
     kind : {"initial", "boundary", "inverse", "optimal"}
         Of the problem: an InitialValueProblem, and so on.
     """
@@ -86,13 +87,19 @@ def define_problem(name, title, kind, t_end, n_elements):
 
 
 def _enter(name, title, build, problem, t_end_default, n_elements, conserved_axes, has_rotation, kind):
-    def make(rotation=None, inverse_mass=None, t_end=None):
+    parameters = signature(build).parameters
+    any_option = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+    def make(t_end=None, **options):
         end = t_end_default if t_end is None else validate.real("t_end", t_end)
-        options = {"rotation": rotation, "inverse_mass": inverse_mass}
         options = {option: value for option, value in options.items() if value is not None}
-        if options and not has_rotation:
-            raise InputError(f"the case {name} has no rigid bodies, and no use for {' and '.join(options)}; "
+        known = {"rotation", "inverse_mass"} if any_option else set(parameters) - {"t_end"}
+        unknown = [option for option in options if option not in known]
+        if unknown and not has_rotation:
+            raise InputError(f"the case {name} has no rigid bodies, and no use for {' and '.join(unknown)}; "
                              "leave that out")
+        if unknown:
+            raise InputError(f"the case {name} has no use for {' and '.join(unknown)}; leave that out")
         return problem(end, **options)
 
     CASES[name] = Case(name, title, " ".join(build.__doc__.split()), t_end_default, n_elements, conserved_axes,

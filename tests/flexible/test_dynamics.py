@@ -1,0 +1,91 @@
+"""Beams in motion: converged reference states of independent codes, momentum and energy."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.cases import find_case
+
+DATA = Path(__file__).parents[1] / "data" / "beams"
+
+
+def reference(name):
+    return json.loads((DATA / f"{name}.json").read_text())
+
+
+def marched(case, t_end, n_elements, **options):
+    sol = tf.solve(find_case(case).make(t_end=t_end, **options), tf.MixedGalerkin(2), n_elements, progress=False)
+    assert sol.success
+    return sol
+
+
+def deviations(sol, known, start=np.array([[10, 0, 0], [10, 10, 0]])):
+    """Largest differences of positions and rotations of elbow and tip at the listed times of the motion."""
+    place = turn = 0.0
+    for i, t in enumerate(known["t"]):
+        if t <= sol.t[-1] + 1e-9:
+            for j, body in enumerate(("elbow", "tip")):
+                place = max(place, np.abs(sol.position(body, t) - start[j] - known[f"{body}_u"][i]).max())
+                if f"{body}_R" in known:
+                    turn = max(turn, np.abs(sol.rotation_matrix(body, t) - known[f"{body}_R"][i]).max())
+    return place, turn
+
+
+def test_cantilever_of_cubic_elements_is_the_semidiscrete_reference():
+    sol = marched("right-angle-cantilever", 2.0, 100)
+    place, turn = deviations(sol, reference("right_angle_quaternion_lumped"))
+    assert place <= 1e-6 and turn <= 1e-6
+    assert deviations(sol, reference("right_angle_space_time"))[0] <= 2e-5
+
+
+@pytest.mark.slow
+def test_cantilever_keeps_its_energy_after_the_load():
+    sol = marched("right-angle-cantilever", 5.0, 500)
+    assert deviations(sol, reference("right_angle_quaternion_lumped")) <= (1e-6, 1e-6)
+    energy = sol.energy()[sol.t >= 2.0]
+    assert np.ptp(energy) <= 1e-11 * energy[0]
+    assert energy[-1] == pytest.approx(114.88035, abs=2e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("t_end, n_elements", [(20.0, 2000)])
+def test_fine_cantilever_over_20_seconds(t_end, n_elements):
+    sol = marched("right-angle-cantilever", t_end, n_elements, elements_space=10, degree_space=4)
+    place, turn = deviations(sol, reference("right_angle_space_time"))
+    assert place <= 1e-4 and turn <= 1e-4
+
+
+def test_thrown_beam():
+    """Linear momentum is the impulse, exactly; no moment acts about x."""
+    sol = marched("flying-beam", 5.0, 100, elements_space=5)
+    known = reference("flying_beam")
+    for body, places in (("loaded end", known["loaded_end"]), ("other end", known["other_end"])):
+        for t, x in zip(known["t"], places, strict=True):
+            assert np.abs(sol.position(body, t) - x).max() <= 2e-3
+    assert np.allclose(sol.linear_momentum()[-1], (50, 0, 0), rtol=0, atol=1e-11)
+    assert np.allclose(sol.angular_momentum()[-1], (0, -295.7031, -553.0015), rtol=0, atol=1e-3)
+
+
+def test_flexible_pendulum():
+    sol = marched("flexible-pendulum", 0.5, 100, elements_space=6)
+    known = reference("flexible_pendulum")
+    for t, x in zip(known["t"][:2], known["tip"][:2], strict=True):
+        assert np.abs(sol.position("tip", t)[:2] - x).max() <= 3e-4
+    assert sol.errors()["energy"] <= 1e-11 and sol.errors()["configuration"] <= 1e-13
+
+
+def test_damping_takes_energy_as_the_balance_says():
+    problem = find_case("flexible-pendulum").make(t_end=0.2, elements_space=2, degree_space=2)
+    assert problem.system.n_q == 35
+    from timefem.mechanics.bodies.beam import Beam, Section
+
+    damped = Beam(1.0, Section(EA=100, GA=100, GJ=1, EI=1, mass=1, inertia=(2e-2, 1e-2, 1e-2), damping=1e-2), 2, 2)
+    system = tf.System([*damped.parts, tf.Weld(damped.start, point_a=(0, 0, 0), point_b=(0, 0, 0))],
+                       gravity=(0, -9.81, 0))
+    motion = tf.InitialValueProblem(system, {node: node.rest for node in damped.nodes}, (0, 1))
+    sol = tf.solve(motion, tf.MixedGalerkin(2), 100, progress=False)
+    assert sol.energy()[-1] < sol.energy()[0] - 1e-2
+    assert np.abs(sol.energy_balance()).max() <= 1e-5
