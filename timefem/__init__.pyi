@@ -81,6 +81,7 @@ from .mechanics import (
     Weld,
     from_sympy,
 )
+from .mechanics.composites.beam import Beam, Curve, Line, Rope, RopeSection, Section
 from .mechanics.composites.mass_spring_chain import MassSpringChain as MassSpringChain
 from .mechanics.redundancy.redundancy import redundant_constraints
 from .polynomials import LagrangeBasis, gauss_legendre
@@ -90,6 +91,7 @@ from .problems.initial.checkpoint_option import Checkpoint
 from .problems.initial.global_driver import Global
 from .problems.initial.march_driver import March
 from .problems.initial.windows_driver import Windows
+from .problems.static import Equilibrium, StaticPath, equilibrium, equilibrium_path
 from .sensitivity import (
     EndValue,
     Family,
@@ -139,6 +141,9 @@ __all__ = [
     # sensitivities
     "EndValue", "Family", "Initial", "Integral", "Linearization", "Measurement", "Parameter", "Peak", "Values",
     "gradient", "identify", "sensitivities",
+    # beams and ropes, statics
+    "Beam", "Curve", "Equilibrium", "Line", "Rope", "RopeSection", "Section", "StaticPath", "equilibrium",
+    "equilibrium_path",
     # systems by formulas
     "Coordinates", "GeneralizedBody", "GeneralizedSystem", "from_sympy",
     # inverse dynamics

@@ -1,7 +1,7 @@
 """Beams: the right-angle cantilever, a flying beam, a flexible pendulum."""
 
 from ..mechanics import Force, System, Torque, TrianglePulse, Weld
-from ..mechanics.bodies.beam import Beam, Line, Section
+from ..mechanics.composites.beam import Beam, Line, Section
 from ..mechanics.joints import Spherical
 from .cases import define_case
 
@@ -11,34 +11,29 @@ def right_angle_cantilever(rotation="quaternion", elements_space=5, degree_space
     """Two beams of 10 m at a right angle, clamped at the first and pushed out of their plane at the elbow by a force
     that rises to 50 N in 1 s and falls to zero in another (Simo & Vu-Quoc; Zupan & Zupan, figures 7 to 9)."""
     section = Section(EA=1e6, GA=1e6, GJ=1e3, EI=1e3, mass=1, inertia=(20, 10, 10))
-    mesh = {"section": section, "n_elements": elements_space, "degree": degree_space, "rotation": rotation,
-            "triads": "space"}
-    first = Beam(Line((0, 0, 0), (10, 0, 0)), name="first leg", **mesh)
-    second = Beam(Line((10, 0, 0), (10, 10, 0)), name="second leg", ends=(first.end, None), **mesh)
-    first.end.name, second.end.name = "elbow", "tip"
-    clamp = Weld(first.start, point_a=(0, 0, 0), point_b=(0, 0, 0), name="clamp")
-    load = Force(first.end, (0, 0, 1), time=TrianglePulse(0, 1, 2, 50), name="load")
-    system = System([*first.parts, *second.parts, clamp, load])
-    return system, {body: body.rest for body in system.bodies}
+    beam = Beam([Line((0, 0, 0), (10, 0, 0)), Line((10, 0, 0), (10, 10, 0))], section, elements_space, degree_space,
+                rotation, triads="space", marks=[("elbow", 1), ("tip", 2)], name="cantilever")
+    clamp = Weld(beam.start, point_a=(0, 0, 0), point_b=(0, 0, 0), name="clamp")
+    load = Force(beam.at(1), (0, 0, 1), time=TrianglePulse(0, 1, 2, 50), name="load")
+    return System([beam, clamp, load]), {}
 
 
 @define_case("flying-beam", "Free flexible beam, thrown", t_end=5.0, n_elements=200, conserved_axes=())
 def flying_beam(rotation="quaternion", elements_space=10, degree_space=3):
     """A free straight beam of 10 m, thrown by a force and a moment at one end that last 5 s (Simo & Vu-Quoc, Hsiao)."""
     section = Section(EA=1e4, GA=1e4, GJ=500, EI=500, mass=1, inertia=(10, 10, 10))
-    beam = Beam(Line((6, 0, 0), (0, 8, 0)), section, elements_space, degree_space, rotation, triads="space")
-    beam.start.name, beam.end.name = "loaded end", "other end"
+    beam = Beam(Line((6, 0, 0), (0, 8, 0)), section, elements_space, degree_space, rotation, triads="space",
+                marks=[("loaded end", 0), ("other end", 1)])
     pulse = TrianglePulse(0, 2.5, 5, 200)
-    system = System([*beam.parts, Force(beam.start, (0.1, 0, 0), time=pulse, name="force"),
+    system = System([beam, Force(beam.start, (0.1, 0, 0), time=pulse, name="force"),
                      Torque(beam.start, (0, -0.5, -1), time=pulse, frame="space", name="moment")])
-    return system, {body: body.rest for body in system.bodies}
+    return system, {}
 
 
 @define_case("flexible-pendulum", "Flexible pendulum", t_end=1.0, n_elements=100, conserved_axes=())
 def flexible_pendulum(rotation="quaternion", elements_space=10, degree_space=3):
     """A soft beam of 1 m, hinged at one end and let go from the horizontal."""
     section = Section(EA=1e4, GA=1e4, GJ=1, EI=1, mass=1, inertia=(2e-4, 1e-4, 1e-4))
-    beam = Beam(1.0, section, elements_space, degree_space, rotation)
-    beam.end.name = "tip"
+    beam = Beam(1.0, section, elements_space, degree_space, rotation, marks=[("tip", 1)])
     hinge = Spherical(beam.start, point_a=(0, 0, 0), point_b=(0, 0, 0), name="hinge")
-    return System([*beam.parts, hinge], gravity=(0, -9.81, 0)), {node: node.rest for node in beam.nodes}
+    return System([beam, hinge], gravity=(0, -9.81, 0)), {}

@@ -6,15 +6,16 @@ import numpy as np
 
 from ..errors import InputError
 from .catalogue import catalogue, known, made, stored
+from .composites.beam import Line, RopeSection, Section
 from .functions import Constant, Ramp, Sine, Step, Table, TrianglePulse
 from .functions.trajectories import Polynomial, Spline, Transfer
 from .part import Body
 from .redundancy.redundancy import keep_constraints
 from .system import System
 
-# Functions of time inside of parts; those given by formulas are code, and cannot be stored.
+# Functions of time and other values inside of parts; those given by formulas are code, and cannot be stored.
 TIME_FUNCTIONS = {cls.__name__: cls for cls in (Constant, Ramp, TrianglePulse, Step, Sine, Table, Transfer,
-                                                Polynomial, Spline)}
+                                                Polynomial, Spline, Line, Section, RopeSection)}
 
 
 def describe(system):

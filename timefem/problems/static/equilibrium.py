@@ -113,9 +113,8 @@ def equilibrium(system, guess=None, t=0.0, *, n_steps=1, start=None):
 
 def rest_coordinates(system, guess, t):
     """Coordinates (n_q,) of a guess, or of the shapes at rest."""
-    given = {body: body.rest for body in system.bodies if getattr(body, "rest", None) is not None}
-    given |= {system.find(body): pose for body, pose in (guess or {}).items()}
-    return np.concatenate([s.q for _, s in given_states(system, canonical_states(system, given, t)).values()])
+    given = given_states(system, canonical_states(system, guess or {}, t))
+    return np.concatenate([s.q for _, s in given.values()])
 
 
 def _in_steps(equations, x, start, t, n_steps):

@@ -8,7 +8,7 @@ cyclic (Romero & Armero 2002). Both give the same strains to all rigid motions.
 
 import casadi as ca
 
-from .. import quaternions
+from ...bodies import quaternions
 
 
 def strains_of_quaternions(q, turned, n, dn):
@@ -25,6 +25,7 @@ def strains_of_quaternions(q, turned, n, dn):
     """
     slope = sum(dn[a] * x[:3] for a, x in enumerate(q))
     own = [x[3:] if turned is None else quaternions.product(x[3:], turned[a]) for a, x in enumerate(q)]
+    own = [own[0], *(ca.if_else(ca.dot(own[0], x) < 0, -x, x) for x in own[1:])]  # q and -q are one rotation
     p = sum(n[a] * x for a, x in enumerate(own))
     dp = sum(dn[a] * x for a, x in enumerate(own))
     square, (s, v) = ca.sumsqr(p), (p[0], p[1:])

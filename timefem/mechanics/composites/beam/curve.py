@@ -8,7 +8,7 @@ import scipy
 
 from .... import validate
 from ....errors import InputError
-from .. import rotations
+from ...bodies import rotations
 
 STATIONS = 4000  # at which arc length and frames of a curve are tabulated
 

@@ -64,6 +64,31 @@ class Section:
         object.__setattr__(self, "inertia", tuple(inertia.tolist()))
         object.__setattr__(self, "damping", _not_negative("damping", self.damping))
 
+    @classmethod
+    def from_file(cls, entry):
+        """The section of a table in a file: of its numbers, or `circle`, `tube` or `rectangle` with theirs."""
+        for shape in ("circle", "tube", "rectangle"):
+            if shape in entry:
+                return getattr(cls, shape)(**entry[shape])
+        return cls(**entry)
+
+    @staticmethod
+    def schema():
+        """JSON schema of that table."""
+        number, pair = {"$ref": "#/$defs/positive"}, {"anyOf": [
+            {"$ref": "#/$defs/positive"}, {"type": "array", "items": {"$ref": "#/$defs/positive"}, "minItems": 2,
+                                           "maxItems": 2}]}
+        material = {"E": number, "nu": {"$ref": "#/$defs/number"}, "density": number, "shear_factor": number,
+                    "damping": {"$ref": "#/$defs/not_negative"}}
+        shapes = {"circle": ("radius",), "tube": ("outer", "inner"), "rectangle": ("width", "height")}
+        plain = {"EA": number, "GA": pair, "GJ": number, "EI": pair, "mass": number,
+                 "inertia": {"$ref": "#/$defs/vector"}, "damping": {"$ref": "#/$defs/not_negative"}}
+        ways = [_table(plain, [name for name in plain if name != "damping"])]
+        ways += [_table({shape: _table(material | dict.fromkeys(own, number), ["E", "nu", "density", *own])}, [shape])
+                 for shape, own in shapes.items()]
+        return {"description": "a table with EA, GA, GJ, EI, mass and inertia, or with one of circle, tube, rectangle",
+                "anyOf": ways}
+
     @property
     def stiffness(self):
         """Of Gamma and kappa, shape (6,)."""
@@ -137,6 +162,22 @@ class RopeSection:
         for name in ("EA", "mass"):
             object.__setattr__(self, name, validate.real(f"section: {name}", getattr(self, name), positive=True))
         object.__setattr__(self, "damping", _not_negative("damping", self.damping))
+
+    @classmethod
+    def from_file(cls, entry):
+        """The section of a table in a file."""
+        return cls(**entry)
+
+    @staticmethod
+    def schema():
+        """JSON schema of that table."""
+        number = {"$ref": "#/$defs/positive"}
+        return {"description": "a table with EA and mass", **_table(
+            {"EA": number, "mass": number, "damping": {"$ref": "#/$defs/not_negative"}}, ["EA", "mass"])}
+
+
+def _table(properties, required):
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def _not_negative(name, value):

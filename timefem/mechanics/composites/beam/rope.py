@@ -3,16 +3,13 @@
 import casadi as ca
 import numpy as np
 
-from .... import validate
-from ....errors import InputError
 from ....polynomials import gauss_legendre
+from ...bodies.point_mass import PointMass
+from ...bodies.states import Pose
+from ...declared import Choice, Flag, Integer
 from ...part import Part
-from ..point_mass import PointMass
-from ..states import Pose
-from .mesh import BeamMesh
+from .mesh import CurveMesh, Marks, RestShape, ValueOf
 from .section import RopeSection
-
-STRAINS = ("linear", "green")
 
 
 class StretchPoint(Part):
@@ -72,49 +69,36 @@ class StretchPoint(Part):
         return -slope.T * (ca.if_else(self.stretch(s) > 0, stress, 0) if self.slack else stress)
 
 
-class Rope(BeamMesh):
-    """A rope or string: positions x(s) by Lagrange polynomials, `V` the integral of `EA/2 e^2`, mass at the nodes.
+class Rope(CurveMesh):
+    """A rope or string, or a net of them: positions x(s), `V` the integral of `EA/2 e^2`, mass at the nodes.
 
-    Parameters
-    ----------
-    curve : float, Line or Curve
-        Shape of zero strain; a number is the length of a straight rope from the origin along x [m].
-    section : RopeSection
-    n_elements, degree : int
-    strain : {"linear", "green"}
-        `|x'| - 1`, or `(|x'|^2 - 1) / 2`.
-    slack : bool
-        Whether the rope carries no pressure: what is shorter than at rest is without force.
-    ends : (node or None, node or None)
-        Nodes of other ropes that this one shares at its start and end.
-    name : str, optional
+    Raises
+    ------
+    InputError
+        For numbers out of range, and sections that are no `RopeSection`.
     """
 
-    def __init__(self, curve, section, n_elements, degree=1, strain="linear", slack=False,
-                 ends=(None, None), name=None):
-        self.name = name or "rope"
-        if not isinstance(section, RopeSection):
-            raise InputError(f"{self.name}: section must be a RopeSection, not {section!r}")
-        self.section = section
-        self.strain = validate.choice(f"{self.name}: strain", strain, STRAINS)
-        self.slack = validate.flag(f"{self.name}: slack", slack)
-        super().__init__(curve, n_elements, degree)
-        self._share(ends)
-        self.nodes = [self._node(i, x) for i, x in enumerate(self.curve.at(self.arc_lengths)[0])]
-        self.points = [point for e in range(self.n_elements) for point in self._points(e)]
+    curve = RestShape()
+    section = ValueOf(RopeSection, "stiffness and mass")
+    n_elements = Integer("along each curve", least=1, most=10**5)
+    degree = Integer("of the shape functions, p", 1, least=1, most=20)
+    strain = Choice("|x'| - 1, or (|x'|^2 - 1) / 2", ("linear", "green"), "linear")
+    slack = Flag("whether it carries no pressure: what is shorter than at rest is without force", default=False)
+    marks = Marks()
 
-    def _node(self, i, position):
-        mass = self.weight(i) * self.section.mass
-        if i in self._shared:
-            node = self.shared(i, position)
-            node.__init__(node.mass + mass, name=node.name)
-            return node
-        node = PointMass(mass, name=f"{self.name}.node[{i}]")
-        node.rest = Pose(position)
-        return node
+    def make_nodes(self):
+        mass = np.zeros(len(self.rest))
+        for node, _, weight in self.shares():
+            mass[node] += weight * self.section.mass
+        return [PointMass(m) for m in mass]
 
-    def _points(self, e):
+    def reference(self, i):
+        return Pose(self.rest[i][0])
+
+    def make_elements(self):
         xi, w = gauss_legendre(self.degree)
-        slopes = self.basis.derivatives(xi) / self.element_length
-        return [StretchPoint(self.element_nodes(e), slopes[g], w[g] * self.element_length * self.section.EA,
-                             self.strain, self.slack, self.section.damping) for g in range(self.degree)]
+        slopes = self.basis.derivatives(xi)
+        for _, length, _, numbers in self.cells():
+            for g in range(self.degree):
+                yield StretchPoint([self.nodes[i] for i in numbers], slopes[g] / length,
+                                   w[g] * length * self.section.EA, self.strain, self.slack, self.section.damping)

@@ -1,0 +1,73 @@
+"""Geometrically exact beams (Simo-Reissner) of nodes with a rotation."""
+
+import numpy as np
+
+from ....polynomials import gauss_legendre
+from ...bodies import rotations
+from ...bodies.rigid import RigidBody
+from ...declared import Choice, Integer
+from .mesh import CurveMesh, Marks, RestShape, ValueOf
+from .section import Section
+from .strain_point import StrainPoint
+
+
+class Beam(CurveMesh):
+    """A geometrically exact beam, or a frame of them: nodes with position and rotation, strains along curves.
+
+    `V = sum over elements of the integral of 1/2 C_G Gamma.Gamma + 1/2 C_K kappa.kappa`, by as many Gauss points per
+    element as its degree (one more locks), Gauss-Lobatto nodes, mass and inertia lumped at the nodes by the Lobatto
+    rule. Order 2 p at the nodes. `at(s)` is the node at s in [j, j + 1] of the curve j.
+
+    Raises
+    ------
+    InputError
+        For numbers out of range, and sections that are no `Section`.
+    """
+
+    curve = RestShape()
+    section = ValueOf(Section, "stiffness and inertia of the cross-section")
+    n_elements = Integer("along each curve", least=1, most=10**5)
+    degree = Integer("of the shape functions, p", 3, least=1, most=20)
+    rotation = Choice("coordinates of the nodes' rotations", ("quaternion", "directors"), "quaternion")
+    triads = Choice("axes of the nodes at rest: those of the section, or those of space", ("section", "space"),
+                    "section")
+    marks = Marks()
+
+    def node_axes(self, i):
+        return np.eye(3) if self.triads == "space" else self.rest[i][1]
+
+    def make_nodes(self):
+        mass, inertia = np.zeros(len(self.rest)), np.zeros((len(self.rest), 3, 3))
+        for node, axes, weight in self.shares():
+            turn = self.node_axes(node).T @ axes
+            mass[node] += weight * self.section.mass
+            inertia[node] += weight * turn @ np.diag(self.section.inertia) @ turn.T
+        return [RigidBody(m, _plain(j), self.rotation) for m, j in zip(mass, inertia, strict=True)]
+
+    def make_elements(self):
+        xi, w = gauss_legendre(self.degree)
+        values, slopes, turned = self.basis.values(xi), self.basis.derivatives(xi), self._turned()
+        rest = [node.state(self.reference(i))[0] for i, node in enumerate(self.nodes)]
+        for j, length, span, numbers in self.cells():
+            for g in range(self.degree):
+                point = StrainPoint([self.nodes[i] for i in numbers], values[g], slopes[g] / length,
+                                    w[g] * length * self.section.stiffness,
+                                    None if turned is None else turned[j][span], self.section.damping)
+                point.rest([rest[i] for i in numbers])
+                yield point
+
+    def _turned(self):
+        """Section axes in those of the nodes along each curve, as numbers of the strain points; None where equal."""
+        turns = [[self.node_axes(i).T @ axes for i, axes in zip(leg, curve.at(self.along * curve.length)[1],
+                                                               strict=True)]
+                 for curve, leg in zip(self.curve, self.legs, strict=True)]
+        if np.allclose(turns, np.eye(3), rtol=0, atol=1e-14):
+            return None
+        packed = (lambda turn: turn.T.ravel()) if self.rotation == "directors" else rotations.quaternion_from_matrix
+        return [np.array([packed(turn) for turn in leg]) for leg in turns]
+
+
+def _plain(inertia):
+    """Principal values where the inertia is diagonal: kernels are shorter then."""
+    diagonal = np.diag(inertia)
+    return diagonal if np.abs(inertia - np.diag(diagonal)).max() <= 1e-14 * diagonal.max() else inertia

@@ -1,0 +1,163 @@
+"""Nodes and finite elements along curves that meet: what beams and ropes share."""
+
+import numpy as np
+
+from ....errors import InputError
+from ....polynomials import LagrangeBasis, gauss_legendre
+from ...bodies.states import Pose
+from ...declared import Field
+from ..composite import Composite
+from .curve import Curve, Line
+
+TOGETHER = 1e-9  # distance of ends that are one node, relative to the length of the curves
+
+
+class RestShape(Field):
+    """A length, a `Line` or `Curve`, or a list of them."""
+
+    kind_of_value = "float, Line, Curve, or list of these"
+
+    def __init__(self):
+        super().__init__("rest shape: the length of a straight one from the origin along x, a Line or a Curve, or a "
+                         "list of these, which are connected where their ends meet", "m")
+
+    def check(self, title, value):
+        values = value if (isinstance(value, list | tuple) and not np.ndim(value) == 1) or \
+            (isinstance(value, list | tuple) and not all(isinstance(v, int | float) for v in value)) else [value]
+        return tuple(self._one(title, v) for v in values)
+
+    def _one(self, title, value):
+        if isinstance(value, Line | Curve):
+            return value
+        if isinstance(value, dict):
+            return Line(**value)
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value > 0 \
+                or not np.isfinite(value):
+            raise InputError(f"{title} must be a positive length, a Line or a Curve, or a list of these, not {value!r}")
+        return Line((0, 0, 0), (value, 0, 0))
+
+    def schema(self):
+        line = {"description": "a straight line", "type": "object", "additionalProperties": False,
+                "properties": {"start": {"$ref": "#/$defs/vector"}, "end": {"$ref": "#/$defs/vector"},
+                               "axis": {"$ref": "#/$defs/vector"}, "twist": {"$ref": "#/$defs/number"}},
+                "required": ["start", "end"]}
+        return {"description": "a positive length, or a list of lines as [{start = [0, 0, 0], end = [1, 0, 0]}]",
+                "anyOf": [{"$ref": "#/$defs/positive"}, {"type": "array", "items": line, "minItems": 1}]}
+
+
+class ValueOf(Field):
+    """A value object of one class, which files state as a table of its arguments."""
+
+    def __init__(self, cls, help=""):
+        super().__init__(help)
+        self.cls = cls
+
+    @property
+    def kind_of_value(self):
+        return self.cls.__name__
+
+    def check(self, title, value):
+        if isinstance(value, dict):
+            return self.cls.from_file(value)
+        if not isinstance(value, self.cls):
+            raise InputError(f"{title} must be a {self.cls.__name__}, not {value!r}")
+        return value
+
+    def schema(self):
+        return self.cls.schema()
+
+
+class Marks(Field):
+    """Names of nodes by their place."""
+
+    kind_of_value = "sequence of (str, float)"
+
+    def __init__(self):
+        super().__init__("names of nodes, and the places that they are at, as for `at`", default=())
+
+    def check(self, title, value):
+        pairs = [tuple(pair) if isinstance(pair, list | tuple) else (pair,) for pair in value]
+        if not all(len(pair) == 2 and isinstance(pair[0], str) and pair[0] for pair in pairs):
+            raise InputError(f"{title} must be pairs of a name and a place, as [('tip', 1)], not {value!r}")
+        return tuple((name, float(place)) for name, place in pairs)
+
+    def schema(self):
+        pair = {"type": "array", "prefixItems": [{"type": "string", "minLength": 1}, {"$ref": "#/$defs/number"}],
+                "minItems": 2, "maxItems": 2}
+        return {"description": "a list of names and places, as [[\"tip\", 1]]", "type": "array", "items": pair}
+
+
+class CurveMesh(Composite, abstract=True):
+    """Finite elements of one degree along curves, with Gauss-Lobatto nodes; ends that meet are one node.
+
+    Attributes
+    ----------
+    legs : list of list of int
+        Numbers of the nodes along each curve.
+    basis : LagrangeBasis
+    """
+
+    def _complete(self):
+        self.basis = LagrangeBasis(self.degree, "lobatto")
+        self._lay_out()
+        super()._complete()
+        places = np.zeros(len(self.nodes))
+        for j, leg in reversed(list(enumerate(self.legs))):
+            places[leg] = j + self.along
+        self.places = places
+        for name, place in self.marks:
+            self.at(place).name = name
+
+    def _lay_out(self):
+        """Positions and section axes of the nodes along each curve, and which nodes are one."""
+        cells = np.arange(self.n_elements)[:, None] + self.basis.points[:-1]
+        self.along = np.append(cells.ravel(), self.n_elements) / self.n_elements
+        xi, w = gauss_legendre(self.degree + 1)
+        self.lobatto = w @ self.basis.values(xi)
+        size, ends, self.legs, self.rest = max(c.length for c in self.curve), [], [], []
+        for curve in self.curve:
+            positions, axes = curve.at(self.along * curve.length)
+            leg = []
+            for i, x in enumerate(positions):
+                at_end = i in (0, len(positions) - 1)
+                known = next((n for n, y in ends if np.abs(x - y).max() <= TOGETHER * size), None) if at_end else None
+                if known is None:
+                    known = len(self.rest)
+                    self.rest.append((x, axes[i]))
+                    if at_end:
+                        ends.append((known, x))
+                leg.append(known)
+            self.legs.append(leg)
+
+    def shares(self):
+        """Node, curve, section axes and the length that belongs to the node there [m], for each node of each curve."""
+        for curve, leg in zip(self.curve, self.legs, strict=True):
+            weights = np.zeros(len(leg))
+            for e in range(self.n_elements):
+                weights[self.degree * e:self.degree * (e + 1) + 1] += self.lobatto * curve.length / self.n_elements
+            axes = curve.at(self.along * curve.length)[1]
+            yield from zip(leg, axes, weights, strict=True)
+
+    def cells(self):
+        """Curve, and numbers of the nodes, of each finite element."""
+        for j, (curve, leg) in enumerate(zip(self.curve, self.legs, strict=True)):
+            for e in range(self.n_elements):
+                span = slice(self.degree * e, self.degree * (e + 1) + 1)
+                yield j, curve.length / self.n_elements, span, leg[span]
+
+    def reference(self, i):
+        return Pose(self.rest[i][0], self.node_axes(i))
+
+    def node_axes(self, i):
+        """Rotation matrix of a node at rest."""
+        return self.rest[i][1]
+
+    @property
+    def start(self):
+        """The node where the first curve begins."""
+        return self.nodes[self.legs[0][0]]
+
+    @property
+    def end(self):
+        """The node where the last curve ends."""
+        return self.nodes[self.legs[-1][-1]]
