@@ -85,3 +85,22 @@ def test_damping_takes_energy_as_the_balance_says():
     sol = tf.solve(motion, tf.MixedGalerkin(2), 100, progress=False)
     assert sol.energy()[-1] < sol.energy()[0] - 1e-2
     assert np.abs(sol.energy_balance()).max() <= 1e-5
+
+
+def test_command_line_takes_the_mesh_of_beams(timefem):
+    status, out, _ = timefem("run", "right-angle-cantilever", "--elements-space", 2, "--degree-space", 2,
+                             "--n-elements", 10, "--t-end", 0.2, "--json")
+    final = json.loads(out)["final"]
+    assert status == 0 and len(final) == 9
+    assert {"position", "rotation_matrix"} <= final["elbow"].keys() & final["tip"].keys()
+    assert final["elbow"]["position"][:2] == pytest.approx([10, 0], abs=1e-3) and final["elbow"]["position"][2] > 1e-3
+    status, _, error = timefem("run", "spinning-box", "--degree-space", 3)
+    assert status == 2 and "spinning-box has no use for degree_space" in error
+
+
+def test_files_hold_beams(tmp_path):
+    sol = marched("right-angle-cantilever", 0.1, 5, elements_space=1, degree_space=2)
+    sol.save(tmp_path / "a.h5")
+    again = tf.load(tmp_path / "a.h5")
+    assert np.array_equal(again.position("elbow", 0.05), sol.position("elbow", 0.05))
+    assert np.array_equal(again.energy(), sol.energy())

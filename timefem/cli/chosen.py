@@ -5,9 +5,12 @@ from typing import Any
 
 from ..cases import Case, find_case
 from ..elements.named import ELEMENT_OPTIONS
+from ..errors import InputError
 from ..models import load_model
 from ..models.settings import arguments_of, element_of
 from ..problems.kinds import KINDS
+
+OF_PROBLEM = "rotation", "inverse_mass", "elements_space", "degree_space", "t_end"
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,13 @@ def chosen(options):
     options : dict
         Those given: "case"; "rotation", "inverse_mass", "t_end", "element"; and declared ones by their names.
     """
-    of_problem = {name: options[name] for name in ("rotation", "inverse_mass", "t_end") if name in options}
+    of_problem = {name: options[name] for name in OF_PROBLEM if name in options}
     settings = {name: value for name, value in options.items() if name not in ("case", "n_elements", *of_problem)}
     if options["case"].endswith(".toml"):
+        in_file = [name for name in ("elements_space", "degree_space") if name in of_problem]
+        if in_file:
+            raise InputError(f"--{in_file[0].replace('_', '-')} belongs to named cases; a model file states "
+                             "n_elements and degree of its beams")
         return _of_model(load_model(options["case"], **of_problem), options, settings)
     case = find_case(options["case"])
     kind, element = KINDS[case.kind], element_of(settings)

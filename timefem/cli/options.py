@@ -13,6 +13,9 @@ CASE = Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem 
 ROTATION = Annotated[str | None, typer.Option(help="quaternion (default) or directors.")]
 ELEMENT = Annotated[str, typer.Option(help="mg (mixed Galerkin), bg (Bubnov-Galerkin), or a scheme that `timefem list` "
                                            "names, as eml or emh.")]
+ELEMENTS_SPACE = Annotated[int | None, typer.Option(min=1, max=10**5, help="Cases with beams: elements along each.")]
+DEGREE_SPACE = Annotated[int | None, typer.Option(min=1, max=20, help="Cases with beams: degree of the elements along "
+                                                                      "them.")]
 T_END = Annotated[float | None, typer.Option(help="End of the motion [s]; default: that of the case.")]
 JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 OUTPUT = Annotated[str | None, typer.Option("-o", "--output", help="File for the solution (.h5).")]

@@ -5,7 +5,20 @@ from typing import Annotated
 import typer
 
 from .lazy import imported
-from .options import CASE, ELEMENT, JSON, OUTPUT, ROTATION, T_END, declared, given_options, parameter, with_parameters
+from .options import (
+    CASE,
+    DEGREE_SPACE,
+    ELEMENT,
+    ELEMENTS_SPACE,
+    JSON,
+    OUTPUT,
+    ROTATION,
+    T_END,
+    declared,
+    given_options,
+    parameter,
+    with_parameters,
+)
 
 INVERSE_MASS = Annotated[str | None, typer.Option(help="Quaternions: polynomial (default) or exact.")]
 FOLLOW = Annotated[str | None, typer.Option(
@@ -44,6 +57,7 @@ def repeat_values(arguments):
 
 @with_parameters(
     parameter("case", CASE), parameter("rotation", ROTATION, None), parameter("inverse_mass", INVERSE_MASS, None),
+    parameter("elements_space", ELEMENTS_SPACE, None), parameter("degree_space", DEGREE_SPACE, None),
     parameter("element", ELEMENT, "mg"),
     *map(declared, ("degree", "n_points", "multipliers", "drop", "nodes", "constraints", "form", "strains",
                     "n_elements", "tolerance")),
