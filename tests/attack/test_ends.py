@@ -55,9 +55,15 @@ def killed(arguments, folder, rng, n_ranks=1):
         Checkpoint(path)
     except tf.InputError:
         return "LOST"
-    with replacing(path) as again:  # the next writer removes what was left
-        again.write_bytes(path.read_bytes())
-    return "kept" if os.listdir(folder) == ["checkpoint.h5"] else "LEFTOVER"
+    deadline = time.monotonic() + 20  # ranks end some time after their launcher, and may write meanwhile
+    while True:
+        with replacing(path) as again:  # the next writer removes what was left
+            again.write_bytes(path.read_bytes())
+        if os.listdir(folder) == ["checkpoint.h5"]:
+            return "kept"
+        if time.monotonic() > deadline:
+            return "LEFTOVER"
+        time.sleep(0.1)
 
 
 @pytest.mark.parametrize("way", [*RUNS, "mpirun"])

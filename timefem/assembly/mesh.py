@@ -4,6 +4,7 @@ import numpy as np
 
 from .. import validate
 from ..errors import InputError
+from ..validate.memory import check_memory
 
 
 class TimeMesh:
@@ -50,6 +51,7 @@ class TimeMesh:
             When there are more intervals between these times than elements.
         """
         n = validate.integer("n_elements", n_elements, minimum=1)
+        check_memory(f"a mesh of {n} elements", 4 * 8 * n)
         nodes = np.linspace(*t_span, n + 1)
         through = np.sort(validate.array("through", through, (None,)))
         rounding = 1e-10 * (nodes[-1] - nodes[0]) / n + 1e-15 * np.abs(nodes[[0, -1]]).max()

@@ -39,9 +39,11 @@ class Document:
 
     def __init__(self, path, changes=None):
         self.path = os.fspath(path)
+        if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # a pipe would be waited for
+            raise self._failure(None, "cannot be read: it is no regular file")
         try:
             with open(path, "rb") as file:
-                self.text = file.read().decode()
+                self.text = file.read().decode("utf-8-sig")  # some editors begin with a byte order mark
         except OSError as error:
             raise self._failure(None, f"cannot be read: {error.strerror or error}") from None
         except (UnicodeDecodeError, ValueError) as error:  # ValueError: a path that cannot be one

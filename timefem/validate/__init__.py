@@ -7,9 +7,26 @@ import numpy as np
 
 from ..errors import InputError
 
+LARGEST = 1e40  # of numbers that describe a system: the mass of the sun is 2e30 kg, and squares must stay finite
 
-def real(name, value, *, positive=False):
-    """Return `value` as a finite float, positive if asked."""
+
+def refuse_conversions(name, value):
+    """InputError for what NumPy would turn into real numbers without a word: complex numbers, dates, masked arrays."""
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    if not kind and isinstance(value, list | tuple):
+        for entry in value:
+            refuse_conversions(name, entry)
+    elif isinstance(value, np.ma.MaskedArray):
+        raise InputError(f"{name} must hold numbers, not a masked array; fill it first")
+    elif kind == "c" or isinstance(value, complex):
+        raise InputError(f"{name} must be real, but is complex")
+    elif kind in "mM" and kind:
+        raise InputError(f"{name} must be in numbers, in SI units, not dates or times of a calendar")
+
+
+def real(name, value, *, positive=False, largest=LARGEST):
+    """Return `value` as a finite float, positive if asked, of at most a size."""
+    refuse_conversions(name, value)
     try:
         value = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -18,6 +35,8 @@ def real(name, value, *, positive=False):
         raise InputError(f"{name} must be finite, not {value}")
     if positive and value <= 0:
         raise InputError(f"{name} must be positive, not {value:g}")
+    if abs(value) > largest:
+        raise InputError(f"{name} must be of at most {largest:g}, not {value:g}, in SI units")
     return value
 
 
@@ -37,6 +56,7 @@ def integer(name, value, *, minimum):
 def array(name, value, shape):
     """Return `value` as a finite float array of the given shape (None: any length on that axis)."""
     wanted = "(" + ", ".join("n" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
+    refuse_conversions(name, value)
     try:
         value = np.array(value, dtype=float)
     except (TypeError, ValueError, OverflowError):
@@ -45,6 +65,8 @@ def array(name, value, shape):
         raise InputError(f"{name} must have shape {wanted}, not {value.shape}")
     if not np.all(np.isfinite(value)):
         raise InputError(f"{name} must be finite, but contains {value[~np.isfinite(value)].flat[0]}")
+    if value.size and np.abs(value).max() > LARGEST:
+        raise InputError(f"{name} must be of at most {LARGEST:g}, but contains {np.abs(value).max():g}, in SI units")
     return value
 
 

@@ -6,6 +6,7 @@ more than NumPy.
 """
 
 import dataclasses
+import math
 import re
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -71,7 +72,7 @@ class Option:
             if self.most is not None and value > self.most:
                 raise InputError(f"{name} must be at most {self.most}, not {value}")
             return value
-        return validate.real(name, value, positive=self.positive) if self.type is float else value
+        return validate.real(name, value, positive=self.positive, largest=math.inf) if self.type is float else value
 
     def parse(self, text):
         """The value of a text on the command line."""

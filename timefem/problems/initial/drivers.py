@@ -6,6 +6,7 @@ from ... import validate
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...parallel import end_together, own_world
+from ...validate.memory import check_memory
 from ..common.driver import Driver
 from .global_driver import Global
 from .job import Job
@@ -34,6 +35,10 @@ def run_driver(task):
     driver, mesh, z0 = task.driver, task.mesh, task.problem.z0
     plan = ElementPlan(task.problem.system, task.element)
     comm = own_world() if driver.distributed else None
+    n_ranks = 1 if comm is None else comm.size
+    # dofs, and the nodal values made of them
+    n_bytes = 2 * 8 * mesh.n_elements * plan.columns.n_local / n_ranks
+    check_memory(f"the solution on {mesh.n_elements} elements", n_bytes)
     gather = getattr(driver, "gather", None)
     if gather is None:
         gather = 8 * mesh.n_elements * plan.columns.n_local <= GATHER_BELOW

@@ -17,6 +17,7 @@ from ...progress import progress
 from ...solvers.equations.outcome import Outcome, joined
 from ...solvers.nonlinear.newton import newton
 from ...status import Status
+from ...validate.memory import free_memory
 from ...validate.options import field, said
 from ..common.driver import Driver, check_linear
 from .global_driver import equations_on, local_equations
@@ -179,7 +180,7 @@ def _largest_window(job):
     """Elements whose tangent and factors take half of the memory that is free on this machine."""
     plan, step = job.plan, job.plan.columns.step
     per_element = 12 * len(plan.tangent_rows) + 8 * 4 * step * step + 8 * 20 * step
-    free = _free_memory() / 2
+    free = free_memory() / 2
     if job.comm is None:
         return max(1, int(free / per_element))
     from mpi4py import MPI
@@ -188,12 +189,3 @@ def _largest_window(job):
     mine = free / neighbours.size / per_element
     neighbours.Free()
     return max(1, int(job.comm.allreduce(mine, op=MPI.MIN) * job.comm.size))
-
-
-def _free_memory():
-    """Bytes of memory that can be had, 4 GiB where nobody tells."""
-    try:
-        with open("/proc/meminfo") as file:
-            return next(1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        return 2**32
