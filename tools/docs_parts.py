@@ -8,7 +8,7 @@ import griffe
 class Parts(griffe.Extension):
     """Puts the signature and the docstring of declared arguments in place of what the source says."""
 
-    def on_class_instance(self, *, node, cls, agent, **_):
+    def on_class(self, *, cls, **_):
         if not cls.path.startswith("timefem.mechanics."):
             return
         try:

@@ -8,8 +8,7 @@ import scipy
 from .. import validate
 from ..elements.augmented.numbers import NumberPlaces
 from ..errors import InputError
-from ..mechanics import Gravity, Part, QuaternionBody, System
-from ..mechanics.bodies import rotations
+from ..mechanics import Gravity, Part, System
 from ..mechanics.catalogue import made, stored
 from ..mechanics.declared import Real
 from ..problems.kinds import check_kind
@@ -251,12 +250,6 @@ def start_changes(body, q):
     if not body.has_orientation:
         names = ("position", "velocity") if body.has_position else ("q", "v")
         return {names[0]: (Q, every), names[1]: (V, every)}
-    turned, spun = np.zeros((n, 3)), np.zeros((n, 3))
-    if isinstance(body, QuaternionBody):
-        turned[3:], spun[3:] = rotations.spatial_map(q[3:]).T / 2, rotations.convective_map(q[3:]).T / 2
-    else:
-        r = body.rotation_matrix(q)
-        for i, hat in enumerate(rotations.hat(np.eye(3))):
-            turned[3:, i], spun[3:, i] = (hat @ r).T.ravel(), (r @ hat).T.ravel()
+    turned, spun = body.turning(q)
     return {"position": (Q, every[:, :3]), "rotation": (Q, turned), "velocity": (V, every[:, :3]),
             "angular_velocity": (V, spun)}

@@ -10,8 +10,7 @@ import scipy
 
 from ..elements.augmented.numbers import NumberPlaces
 from ..errors import InputError
-from ..mechanics import QuaternionBody, Symbols
-from ..mechanics.bodies import rotations
+from ..mechanics import Symbols
 from ..mechanics.point_functions import evaluate
 from ..problems.initial.consistent_state import _inverse_mass
 
@@ -124,7 +123,7 @@ class Start:
             if body.has_orientation:
                 part = self.system.coordinates(body)
                 q, p = self.z[part], self.z[self.system.n_q:][part]
-                spin = _spin_matrix(body, body.angular_velocity(q, p))
+                spin = body.spin_matrix(body.angular_velocity(q, p))
                 out[:, part] = v[:, part] @ spin
         return out
 
@@ -186,17 +185,6 @@ def _start_function(part, full):
     _FUNCTIONS[part.kind, full] = ca.Function("start", [ca.vertcat(z, *given), s.t, s.parameters],
                                               [ca.vertcat(*gradient)])
     return _FUNCTIONS[part.kind, full]
-
-
-def _spin_matrix(body, omega):
-    """W with qdot = W q for the angular velocity omega in body axes, shape (n_q, n_q)."""
-    matrix = np.zeros((body.n_q, body.n_q))
-    if isinstance(body, QuaternionBody):
-        hat = rotations.hat(omega)
-        matrix[3:, 3:] = np.block([[0, -omega[None]], [omega[:, None], -hat]]) / 2  # q o (0, omega) / 2
-    else:
-        matrix[3:, 3:] = np.kron(rotations.hat(omega).T, np.eye(3))  # R' = R hat(omega), column by column
-    return matrix
 
 
 def _solver(matrix):

@@ -110,3 +110,19 @@ def test_a_plate_works_in_quaternions():
 
 def test_pendulum_inertia():
     assert PENDULUM_INERTIA == pytest.approx([841.6666666666666, 16.666666666666668, 841.6666666666666], rel=1e-15)
+
+
+@pytest.mark.parametrize("rotation", ["quaternion", "directors"])
+def test_rates_of_the_coordinates(rotation):
+    """qdot of a turning body, by its maps of rotations; the orientation gives the same coordinates back."""
+    random = np.random.default_rng(0)
+    body = tf.RigidBody(2.0, [1, 2, 2.5], rotation)
+    quaternion, omega = random.normal(size=4), random.normal(size=3)
+    pose = tf.Pose(random.normal(size=3), quaternion / np.linalg.norm(quaternion), angular_velocity=omega)
+    q, p = body.state(pose)
+    rate = tf.System([body]).velocity(0, np.concatenate([q, p]))
+    by_space, by_body = body.turning(q)
+    for found in (by_body @ omega, by_space @ (body.rotation_matrix(q) @ omega), body.spin_matrix(omega) @ q):
+        np.testing.assert_allclose(found, rate, rtol=0, atol=1e-15 * 4)
+    same = body.state(tf.Pose(q[:3], body.orientation(q)))[0]
+    np.testing.assert_allclose(same, q, rtol=0, atol=1e-15)

@@ -172,8 +172,7 @@ class BoundaryValueProblem:
             if isinstance(target, EndState):
                 place = {"position": own[:3]} if target.position is not None else {}
                 if target.orientation is not None:
-                    turned = body.quaternion(own) if hasattr(body, "quaternion") else body.rotation_matrix(own)
-                    place["orientation"] = turned
+                    place["orientation"] = body.orientation(own)
                 target = _replaced(target, **place)
             out[body] = target
         return out

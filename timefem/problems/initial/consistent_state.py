@@ -189,8 +189,7 @@ def _momenta(body, q, value, start):
     if not isinstance(value, Pose):
         value = Pose(velocity=body.velocity(start.q, start.p), angular_velocity=body.angular_velocity(start.q, start.p))
     # a quaternion as it is: that of the rotation matrix may have the other sign
-    orientation = body.quaternion(q) if hasattr(body, "quaternion") else body.rotation_matrix(q)
-    return body.state(Pose(q[:3], orientation, value.velocity, value.angular_velocity, value.frame))[1]
+    return body.state(Pose(q[:3], body.orientation(q), value.velocity, value.angular_velocity, value.frame))[1]
 
 
 def _projected(system, t, q, p, moves):

@@ -89,6 +89,18 @@ class RigidBodyBase(Body, abstract=True):
         """Rotation matrix R, body to space, shape (..., n_q) -> (..., 3, 3)."""
 
     @abstractmethod
+    def orientation(self, q):
+        """Orientation as a `Pose` takes it, which gives the same coordinates: quaternion of either sign, or matrix."""
+
+    @abstractmethod
+    def turning(self, q):
+        """Changes of the coordinates by small rotations about axes of space and of the body, two arrays (n_q, 3)."""
+
+    @abstractmethod
+    def spin_matrix(self, omega):
+        """W with qdot = W q for the angular velocity omega in body axes, shape (n_q, n_q)."""
+
+    @abstractmethod
     def spin(self, q, p):
         """Angular momentum about the centre of mass in space axes, shape (..., 3) [kg m^2/s]."""
 

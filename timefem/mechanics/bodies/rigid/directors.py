@@ -94,6 +94,20 @@ class DirectorBody(RigidBodyBase):
         momentum = (rate @ self.euler_tensor).T.ravel()
         return np.concatenate([pose.position, r.T.ravel()]), np.concatenate([self.mass * pose.velocity, momentum])
 
+    def orientation(self, q):
+        return self.rotation_matrix(q)
+
+    def turning(self, q):
+        r, about = self.rotation_matrix(q), rotations.hat(np.eye(3))
+        changes = ([hat @ r for hat in about], [r @ hat for hat in about])
+        return tuple(np.concatenate([np.zeros((3, 3)), np.array([c.T.ravel() for c in change]).T])
+                     for change in changes)
+
+    def spin_matrix(self, omega):
+        matrix = np.zeros((12, 12))
+        matrix[3:, 3:] = np.kron(rotations.hat(omega).T, np.eye(3))  # R' = R hat(omega), column by column
+        return matrix
+
     def rotation_matrix(self, q):
         q = np.asarray(q)
         return np.swapaxes(q[..., 3:].reshape(*q.shape[:-1], 3, 3), -1, -2)

@@ -105,6 +105,18 @@ class QuaternionBody(RigidBodyBase):
         """Quaternion, scalar first, shape (..., n_q) -> (..., 4)."""
         return np.asarray(q)[..., 3:]
 
+    def orientation(self, q):
+        return self.quaternion(q)
+
+    def turning(self, q):
+        none = np.zeros((3, 3))
+        return tuple(np.concatenate([none, m(q[3:]).T / 2]) for m in (rotations.spatial_map, rotations.convective_map))
+
+    def spin_matrix(self, omega):
+        matrix = np.zeros((7, 7))
+        matrix[3:, 3:] = np.block([[0, -omega[None]], [omega[:, None], -rotations.hat(omega)]]) / 2  # q o (0, omega)/2
+        return matrix
+
     def rotation_matrix(self, q):
         return rotations.matrix_from_quaternion(self.quaternion(q))
 
