@@ -25,6 +25,7 @@ class Composite(Declared, ABC, abstract=True):
 
     table = "composites"
     owner = None
+    is_body = has_position = has_orientation = False  # its nodes are and have
 
     def _complete(self):
         self.nodes, self.elements = tuple(self.make_nodes()), ()
