@@ -36,9 +36,10 @@ def describe(system):
         return {**describe(system.complete), "kept": system.kept.tolist()}
     number = {id(body): i for i, body in enumerate(system.bodies)}
     parts, present, done = [], set(system.parts), set()
+    whole = {owner for owner in system.composites if present.issuperset(owner.members)}
     for part in system.parts:
         owner = part.owner
-        if owner is not None and present.issuperset(owner.members):  # else some were replaced: one by one
+        if owner in whole:  # else some members were replaced: one by one
             if owner in done:
                 continue
             done.add(owner)

@@ -7,6 +7,7 @@ import pytest
 
 import timefem as tf
 from timefem.mechanics.describe import build, describe
+from timefem.mechanics.unknown_numbers import with_numbers
 from timefem.models import load_model
 from timefem.solution.drawing.scene import make_scene
 
@@ -181,3 +182,15 @@ def test_sensitivity_to_its_arguments():
         ends = [s.position(r.node(-1), 0.3)[0] for s, r in (end(**{name: size + x}) for x in (h, -h))]
         assert value == pytest.approx((ends[0] - ends[1]) / (2 * h), rel=1e-6)
         assert abs(value) > 1e-4
+
+
+def test_a_changed_member_is_saved_on_its_own():
+    """With the number of one spring changed the rope is no longer what its arguments say: all members are stored."""
+    rope = chain()
+    system = hung(rope)
+    changed = with_numbers(system, {"k": (rope.element(1), "stiffness")}, {"k": 50.0})
+    again = build(describe(changed))
+    assert list(map(again.label, again.parts)) == list(map(system.label, system.parts))
+    assert again["rope.element[1]"].stiffness == 50.0 and again["rope.element[2]"].stiffness == STIFFNESS
+    z = tf.InitialValueProblem(system, {}, (0, 1)).z0
+    assert again.hamiltonian(0, z) == changed.hamiltonian(0, z)
