@@ -98,3 +98,9 @@ def test_warm_starts_take_fewer_iterations():
         iterations = [sol.statistics["newton_iterations"]["max"] for sol in (cold, warm)]
         assert iterations[1] <= 0.7 * iterations[0], (name, iterations)
         assert warm.objective == pytest.approx(cold.objective, rel=1e-7)
+
+
+def test_many_elements_come_from_fewer():
+    """Above 256 elements the own method starts on coarser meshes, and ends where IPOPT does on the mesh itself."""
+    own, other = solved("speed-limit", 260), solved("speed-limit", 260, "ipopt")
+    assert own.objective == pytest.approx(other.objective, rel=1e-7)

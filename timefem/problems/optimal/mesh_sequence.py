@@ -25,6 +25,7 @@ from .equations import DistributedOptimalityEquations, OptimalityEquations
 from .guess import first_guess, from_solution, prolonged
 from .nonlinear_program import OptimalProgram
 
+MANY = 256  # elements from which on a problem with inequalities is solved on coarser meshes first
 COARSE, RATIO = 64, 10  # elements of the coarsest mesh, and from one mesh to the next
 ITERATIONS = 200
 
@@ -46,7 +47,8 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
     """Solve an `OptimalControl` problem with a time element on a mesh; see `timefem.solve`.
 
     Without inequalities the coarsest of a sequence of meshes is solved from the guess, with unknown numbers held at
-    their guesses first, and each finer one from the one before, which takes one or two Newton steps.
+    their guesses first, and each finer one from the one before, which takes one or two Newton steps. So are problems
+    with inequalities and many elements, by methods that gain by a start near the solution.
 
     Returns
     -------
@@ -71,7 +73,7 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
         method = replace(method, max_iterations=settings.max_iterations)
     settings = settings or Newton(max_iterations=ITERATIONS)
 
-    def solved(level, x, hold=False):
+    def solved(level, x, hold=False, near=False):
         nonlocal iterations
         fine = level.n_elements > COARSE
         if fine and comm is not None and comm.size <= level.n_elements:
@@ -80,7 +82,7 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
             equations = OptimalityEquations(problem, plan, level, scale, driver.linear, hold)
         with progress(f"optimal control, {level.n_elements} elements", settings.max_iterations, show) as bar:
             if problem.bounded:
-                program = OptimalProgram(equations, x, bar.advance, warm)
+                program = OptimalProgram(equations, x, bar.advance, near)
                 answer = method.solve(program)
                 x, status, n = program.place(answer.v, answer.multipliers), answer.status, answer.iterations
             else:
@@ -94,7 +96,9 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
         return equations, x, status
 
     warm = hasattr(guess, "nodal_state")
-    for level in [mesh] if problem.bounded or warm else meshes(mesh):
+    at_once = warm or (problem.bounded and not (method.warm_starts and mesh.n_elements > MANY))
+    for level in [mesh] if at_once else meshes(mesh):
+        near = warm or x is not None
         if x is not None:
             dofs = equations.dofs(x)
             x = np.concatenate([prolonged(plan, equations.mesh, level, plan.columns.unpack(dofs)), x[len(dofs):]])
@@ -103,7 +107,7 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
             check_reach(OptimalityEquations(problem, plan, level, scale), x)
             if problem.unknown_names and not problem.bounded and not warm:
                 _, x, status = solved(level, x, hold=True)
-        equations, found, status = solved(level, x)
+        equations, found, status = solved(level, x, near=near)
         x = found if status.success or level is mesh else None  # a finer mesh may do
     seconds["total"] = time.perf_counter() - start
     outcome = Outcome(*plan.unpack(equations.dofs(x)), status, np.array([iterations]), equations.n_unknowns, seconds,

@@ -6,6 +6,7 @@ from . import products
 
 RELAXED = 1e-8  # of bounds, relative to max(1, their size)
 LARGEST_GRADIENT = 100.0  # from which on objective and rows are scaled down
+FEW_BLOCKS = 100  # up to which the objective is not scaled up
 ONE_SIDED = 1e-5  # weight of what keeps variables with one bound from growing
 
 
@@ -43,7 +44,9 @@ class Scaled:
         size = np.zeros(self.m)
         np.maximum.at(size, rows, np.abs(entries))
         self.row_scale = LARGEST_GRADIENT / np.maximum(size, LARGEST_GRADIENT)
-        self.objective_scale = LARGEST_GRADIENT / max(np.abs(gradient).max(initial=0.0), LARGEST_GRADIENT)
+        # the share of a block in an integral falls with their number, but mu should mean the same on all meshes
+        many = max(1.0, (program.variable_blocks.max(initial=0) + 1) / FEW_BLOCKS)
+        self.objective_scale = LARGEST_GRADIENT * many / max(np.abs(gradient).max(initial=0.0) * many, LARGEST_GRADIENT)
         self._entry_scale = self.row_scale[rows] if self.row_scale.min(initial=1.0) < 1 else None
         lower, upper = (bound * self.row_scale for bound in program.row_bounds)
         self.equation = lower == upper

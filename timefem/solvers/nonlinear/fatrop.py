@@ -33,7 +33,7 @@ class Fatrop:
     max_iterations: int = 1000
     options: dict = field(default_factory=dict, hash=False)
 
-    name, needs_chain = "fatrop", True
+    name, needs_chain, warm_starts = "fatrop", True, False
 
     def __post_init__(self):
         validate.real("tolerance", self.tolerance, positive=True)

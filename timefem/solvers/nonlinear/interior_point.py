@@ -47,7 +47,7 @@ class InteriorPoint:
     max_iterations: int = 1000
     pushes: int = PUSHES
 
-    name = "interior-point"
+    name, warm_starts = "interior-point", True
 
     def __post_init__(self):
         validate.real("tolerance", self.tolerance, positive=True)

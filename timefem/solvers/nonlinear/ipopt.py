@@ -34,7 +34,7 @@ class Ipopt:
     max_iterations: int = 1000
     options: dict = field(default_factory=dict, hash=False)
 
-    name = "ipopt"
+    name, warm_starts = "ipopt", False
 
     def __post_init__(self):
         validate.real("tolerance", self.tolerance, positive=True)
