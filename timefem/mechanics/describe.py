@@ -15,7 +15,8 @@ from .system import System
 
 # Functions of time and other values inside of parts; those given by formulas are code, and cannot be stored.
 TIME_FUNCTIONS = {cls.__name__: cls for cls in (Constant, Ramp, TrianglePulse, Step, Sine, Table, Transfer,
-                                                Polynomial, Spline, Line, Section, RopeSection)}
+                                                Polynomial, Spline)}
+VALUES = TIME_FUNCTIONS | {cls.__name__: cls for cls in (Line, Section, RopeSection)}
 
 
 def describe(system):
@@ -84,7 +85,7 @@ def build(description):
 
 def plain(what, value):
     """`value` as JSON can hold it: NumPy arrays and numbers become lists and numbers, which keeps every bit."""
-    if TIME_FUNCTIONS.get(type(value).__name__) is type(value):
+    if VALUES.get(type(value).__name__) is type(value):
         return {"function": type(value).__name__,
                 **{f.name: plain(what, getattr(value, f.name)) for f in fields(value)}}
     if isinstance(value, np.ndarray | np.generic):
@@ -111,9 +112,9 @@ def _restore(value):
     if not isinstance(value, dict):
         return value
     own = {name: v for name, v in value.items() if name != "function"}
-    if value["function"] not in TIME_FUNCTIONS:
-        raise InputError(f"unknown function of time {value['function']!r}; known are {', '.join(TIME_FUNCTIONS)}")
-    return TIME_FUNCTIONS[value["function"]](**own)
+    if value["function"] not in VALUES:
+        raise InputError(f"unknown function of time {value['function']!r}; known are {', '.join(VALUES)}")
+    return VALUES[value["function"]](**own)
 
 
 def _known():
