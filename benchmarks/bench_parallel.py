@@ -38,15 +38,15 @@ def prepared(n_elements, comm=None, options=None):
     """A chain and its guess: `iterate()` is one Newton iteration and returns seconds of assembly and solution."""
     import timefem as tf
     from timefem.elements.evaluation.plan import ElementPlan
+    from timefem.problems.initial.driver_input import DriverInput
     from timefem.problems.initial.global_driver import equations_on
     from timefem.problems.initial.guess import first_iterate
-    from timefem.problems.initial.job import Job
 
     element, mesh = tf.BubnovGalerkin(1), tf.TimeMesh.uniform((0, H * n_elements), n_elements)
     box = tf.RigidBody(12, [5, 26, 29])
     problem = tf.InitialValueProblem(tf.System([box]), {box: tf.Pose(angular_velocity=[0, 5, 1])}, mesh.nodes[[0, -1]])
     driver = tf.Global("chain" if options is None else tf.PETSc(options))
-    job = Job(ElementPlan(problem.system, element), mesh, problem.z0, driver, show=False, comm=comm)
+    job = DriverInput(ElementPlan(problem.system, element), mesh, problem.z0, driver, show=False, comm=comm)
     chain = equations_on(job, mesh)
     return one_iteration(chain, first_iterate(job, chain, mesh, problem.z0)[0])
 

@@ -20,13 +20,13 @@ import os, signal, sys, threading, time
 from timefem.cli import main
 number, delay, arguments = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
 if delay:
-    import timefem.problems.initial.job as job
-    visit, sent = job.Job.visit, []
+    import timefem.problems.initial.driver_input as job
+    visit, sent = job.DriverInput.visit, []
     def sending(self, *rest):
         if not sent:
             sent.append(os.kill(os.getpid(), number))
         return visit(self, *rest)
-    job.Job.visit = sending
+    job.DriverInput.visit = sending
 else:
     threading.Timer(0.5, os.kill, (os.getpid(), number)).start()
 sys.exit(main(arguments))

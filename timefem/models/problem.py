@@ -11,11 +11,11 @@ BOUNDS = "lower", "upper"
 OPTIMAL = ("effort", "lower", "upper")  # keys of actuators
 
 
-def _users(document, keys, users, kind, prefix="kind ="):
+def _users(document, keys, users, kind, table=""):
     """InputError at a key that belongs to other kinds."""
     if kind.name not in users:
-        belongs = " or ".join(f'{prefix} "{user}"' for user in users)
-        raise document.error(keys, f"belongs to {belongs}")
+        belongs = " or ".join(f'kind = "{user}"' for user in users)
+        raise document.error(keys, f"belongs to {table}{belongs}")
 
 
 def kind_of_file(document):
@@ -30,13 +30,13 @@ def kind_of_file(document):
     for name in dict.fromkeys(name for other in KINDS.values() for name in other.in_files.tables):
         users = [other.name for other in KINDS.values() if name in other.in_files.tables]
         if name in data:
-            _users(document, (name,), users, kind, "[problem] with kind =")
+            _users(document, (name,), users, kind, "[problem] with ")
         if name in kind.in_files.needed and not data.get(name):
             raise document.error(("problem", "kind"), f'"{kind.name}" needs a table of {name}')
     for name, entry in data.get("actuators", {}).items():
         for key in OPTIMAL:
             if key in entry:
-                _users(document, ("actuators", name, key), ["optimal"], kind, "[problem] with kind =")
+                _users(document, ("actuators", name, key), ["optimal"], kind, "[problem] with ")
     for name, entry in table.get("parameters", {}).items():
         for key in BOUNDS:
             if key in entry:

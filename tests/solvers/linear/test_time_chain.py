@@ -13,9 +13,9 @@ import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum, spinning_box
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.errors import InputError, SingularMatrix, SolveError
+from timefem.problems.initial.driver_input import DriverInput
 from timefem.problems.initial.global_driver import Global
 from timefem.problems.initial.guess import first_iterate
-from timefem.problems.initial.job import Job
 from timefem.solvers.equations.elements import ElementEquations
 from timefem.solvers.linear.time_chain.lu import ChainLU
 
@@ -458,7 +458,7 @@ def test_tangents(model, rotation, element, rng):
     plan = ElementPlan(problem.system, element)
     for n_elements in (1, 2, 40):
         mesh = tf.TimeMesh.uniform((0, 0.0125 * n_elements), n_elements)
-        job = Job(plan, mesh, problem.z0, Global(), show=False)
+        job = DriverInput(plan, mesh, problem.z0, Global(), show=False)
         chain = ElementEquations(plan, mesh, job.scale)
         chain.evaluate(first_iterate(job, chain, mesh, problem.z0)[0])
         pattern = chain.assembler.pattern

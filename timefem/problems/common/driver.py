@@ -45,7 +45,7 @@ class Driver(ABC):
 
     @abstractmethod
     def solve(self, job):
-        """Solve the elements of a `Job`; returns an `Outcome`."""
+        """Solve the elements of a `DriverInput`; returns an `Outcome`."""
 
 
 def check_linear(driver):

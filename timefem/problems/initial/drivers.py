@@ -8,8 +8,8 @@ from ...errors import InputError
 from ...parallel import end_together, own_world
 from ...validate.memory import check_memory
 from ..common.driver import Driver
+from .driver_input import DriverInput
 from .global_driver import Global
-from .job import Job
 from .march_driver import March
 from .windows_driver import Windows
 
@@ -44,7 +44,7 @@ def run_driver(task):
         gather = 8 * mesh.n_elements * plan.columns.n_local <= GATHER_BELOW
     settings = {} if task.newton is None else {"settings": task.newton}
     guess = "mg1" if task.guess is None else task.guess
-    job = Job(plan, mesh, z0, driver, guess, show=task.progress, comm=comm, gather=gather, **settings)
+    job = DriverInput(plan, mesh, z0, driver, guess, show=task.progress, comm=comm, gather=gather, **settings)
     if task.checkpoint is not None:
         job.saved, job.recorder = task.checkpoint.open(plan, mesh, z0, driver.identity(), comm)
     try:

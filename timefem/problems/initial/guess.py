@@ -28,7 +28,7 @@ def first_iterate(job, equations, mesh, z, left=None):
 
     Parameters
     ----------
-    job : Job
+    job : DriverInput
     equations : ElementEquations
         Of `mesh`.
     mesh : TimeMesh

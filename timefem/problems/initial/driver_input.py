@@ -13,7 +13,7 @@ from ...solvers.nonlinear.newton import Newton
 
 
 @dataclass
-class Job:
+class DriverInput:
     """What a driver is asked to do.
 
     Attributes
