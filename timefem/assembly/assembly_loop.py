@@ -1,15 +1,37 @@
 """The compiled assembly loop: 8 elements at a time, entries straight into their slots."""
 
-from numba import njit
-
 from ..elements.evaluation.elements_in_lanes import evaluate_lanes, lane_scratch
 from ..kernels.lanes import LANES
+from ..kernels.loops import compiled
 
 
-@njit(cache=True, error_model="numpy")
-def assemble(plan, x, t, h, column_scale, row_scale, rows, columns, kind, base, slots, residual, data):
-    """Add the elements to `residual` (all rows, unscaled) and to the CSR values `data` (scaled)."""
-    xs, ts, hs, inputs, outputs, rs, ks = lane_scratch(plan)
+def assemble(plan, *arguments):
+    """Add elements to the residual and to the CSR values of a chain.
+
+    Parameters
+    ----------
+    plan : Plan
+    x : ndarray
+        Dofs of the chain.
+    t, h : ndarray, shape (n_e,)
+    column_scale, row_scale : ndarray
+        By which the values are multiplied.
+    rows, columns : ndarray of int, shape (n_tangent,)
+        Pattern of an element.
+    kind, base : ndarray of int, shape (n_e,)
+        Which line of `slots` an element uses, and where its values start.
+    slots : ndarray of int, shape (n_kinds, n_tangent)
+        Place of each tangent entry behind `base`, -1 for those left out.
+    residual : ndarray
+        All rows, unscaled; added to.
+    data : ndarray
+        CSR values, scaled; added to.
+    """
+    _assemble(plan, lane_scratch(plan), *arguments)
+
+
+@compiled(error_model="numpy", _nrt=False)
+def _assemble(plan, lanes, x, t, h, column_scale, row_scale, rows, columns, kind, base, slots, residual, data):
     n_e = h.shape[0]
     column_step = (x.shape[0] - plan.n_columns) // max(1, n_e - 1)
     row_step = (residual.shape[0] - plan.n_rows) // max(1, n_e - 1)
@@ -17,16 +39,16 @@ def assemble(plan, x, t, h, column_scale, row_scale, rows, columns, kind, base, 
         n_active = min(LANES, n_e - e)
         for lane in range(LANES):
             source = e + min(lane, n_active - 1)
-            ts[lane], hs[lane] = t[source], h[source]
+            lanes.t[lane], lanes.h[lane] = t[source], h[source]
             for c in range(plan.n_columns):
-                xs[c, lane] = x[source * column_step + c]
-        evaluate_lanes(plan, xs, ts, hs, inputs, outputs, rs, ks)
+                lanes.x[c, lane] = x[source * column_step + c]
+        evaluate_lanes(plan, lanes)
         for lane in range(n_active):
-            row, column, start = (e + lane) * row_step, (e + lane) * column_step, base[e + lane]
+            row, column, start, line = (e + lane) * row_step, (e + lane) * column_step, base[e + lane], kind[e + lane]
             for r in range(plan.n_rows):
-                residual[row + r] += rs[r, lane]
-            places = slots[kind[e + lane]]
+                residual[row + r] += lanes.residual[r, lane]
             for k in range(plan.n_tangent):
-                if places[k] >= 0:
-                    data[start + places[k]] += (ks[k, lane] * row_scale[row + rows[k]]
-                                                * column_scale[column + columns[k]])
+                place = slots[line, k]
+                if place >= 0:
+                    data[start + place] += (lanes.tangent[k, lane] * row_scale[row + rows[k]]
+                                            * column_scale[column + columns[k]])

@@ -2,9 +2,11 @@
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from .loops import compiled
 
 LANES = 8
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
@@ -169,7 +171,7 @@ def find_lane(typing, x, i, y, j, value):
     return types.int64(x, types.int64, y, types.int64, types.float64), emit
 
 
-@njit(cache=True)
+@compiled()
 def aligned_zeros(n):
     """Zeros on a boundary of 64 bytes: vectors that straddle cache lines cost twice."""
     memory = np.zeros(n + LANES)

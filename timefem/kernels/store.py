@@ -36,11 +36,12 @@ def digest(*things):
 
 
 @functools.cache
-def sources(*folders):
-    """Digest of the code in folders of the package."""
+def sources(*places):
+    """Digest of the code in folders and files of the package."""
     root = Path(__file__).parents[1]
-    files = sorted(path for folder in folders for path in (root / folder).rglob("*.py"))
-    return digest(*(part for path in files for part in (path.relative_to(root), path.read_bytes())))
+    files = {path for place in places for path in ((root / place).rglob("*.py") if (root / place).is_dir()
+                                                   else [root / place])}
+    return digest(*(part for path in sorted(files) for part in (path.relative_to(root), path.read_bytes())))
 
 
 class Store:

@@ -1,15 +1,26 @@
 """What compiled loops walk through: the arrays of an element and the columns of its parts."""
 
-from typing import NamedTuple
-
 import numpy as np
 
-# columns of Plan.parts; from PART_SLOTS on the numbers of components per slot, then the numbers of rows per test slot
-(PART_ADDRESS, PART_GROUP, PART_IN, PART_OUT, PART_PARAMETERS, PART_N_PARAMETERS, PART_GATHER, PART_ROWS,
- PART_SECTION, PART_N_SECTIONS, PART_ENTRIES, PART_SLOTS) = range(12)
+from ...kernels.record import Record
 
 
-class Plan(NamedTuple):
+def dtype(*names):
+    """Structured dtype of integers."""
+    return np.dtype([(name, np.int64) for name in names])
+
+
+# One part: address of its kernel, number of its group, inputs and outputs of the kernel; where its parameters, local
+# dofs, rows and tangent entries start; its sections
+PART = dtype("address", "group", "n_in", "n_out", "parameters", "n_parameters", "gather", "rows", "section",
+             "n_sections", "entries")
+# What a density sees, or is tested with: where its table starts, shape functions, 1 if a time derivative
+SLOT = dtype("table", "n_shapes", "rate")
+# Neighbouring outputs of a kernel that are derivatives of the rows of one test slot by one slot
+SECTION = dtype("test", "slot", "first", "n")
+
+
+class Plan(Record):
     """Flat arrays for the compiled loops. `P` parts, `G` points; two or more are padded to a multiple of 8 by
     weightless copies.
 
@@ -19,16 +30,18 @@ class Plan(NamedTuple):
 
     points: np.ndarray  # (G,) in [0, 1]
     n_points: int  # without the padding
-    slots: np.ndarray  # (n_slots, 3) table offset, n_shapes, 1 if a time derivative
+    slots: np.ndarray  # SLOT (n_slots,)
     tables: np.ndarray  # flat, per slot (n_shapes, G): trial functions or their derivatives
-    tests: np.ndarray  # (n_tests, 3) table offset, n_shapes, 1 if a time derivative
+    tests: np.ndarray  # SLOT (n_tests,)
     test_tables: np.ndarray  # flat, per test slot (n_shapes, G): test functions times weights
     pairs: np.ndarray  # (n_tests, n_slots) offset of the products of test slot and slot
     pair_tables: np.ndarray  # flat, per pair (n_i n_j, G): weight, test and trial function
-    parts: np.ndarray  # (P, PART_SLOTS + n_slots + n_tests) see PART_*
+    parts: np.ndarray  # PART (P,)
+    n_seen: np.ndarray  # (P, n_slots) components of each part per slot
+    n_tested: np.ndarray  # (P, n_tests) rows of each part per test slot
     gather: np.ndarray  # local dof of each (slot, component, shape) of each part
     row_targets: np.ndarray  # local row of each (test slot, row, shape) of each part
-    sections: np.ndarray  # (S, 4) test slot, slot, first output, number of entries
+    sections: np.ndarray  # SECTION (S,)
     entry_targets: np.ndarray  # start of the block of each Jacobian entry of each part
     parameters: np.ndarray
     n_columns: int

@@ -1,89 +1,95 @@
 """Residual and tangent of time elements, 8 elements at a time: one per SIMD lane.
 
 Sums over quadrature points and shape functions. Integrals carry the element length h, and each rate, of a trial or of a
-test function, divides by it: dt = h dxi, d/dt = d/dxi / h. (`step_plan` has the form for a single element.)
+test function, divides by it: dt = h dxi, d/dt = d/dxi / h. (`points_in_lanes` has the form for a single element.)
 """
 
-from numba import njit
+import numpy as np
 
 from ...kernels.call import call_kernel
-from ...kernels.lanes import LANES, add_lanes, aligned_zeros, scale_lanes
-from .arrays import (
-    PART_ADDRESS,
-    PART_ENTRIES,
-    PART_GATHER,
-    PART_IN,
-    PART_N_PARAMETERS,
-    PART_N_SECTIONS,
-    PART_OUT,
-    PART_PARAMETERS,
-    PART_ROWS,
-    PART_SECTION,
-    PART_SLOTS,
-)
+from ...kernels.lanes import LANES, add_lanes, scale_lanes
+from ...kernels.loops import compiled
+from ...kernels.record import Record, aligned
 
 
-@njit(cache=True, error_model="numpy")
-def evaluate_lanes(plan, x, t, h, inputs, outputs, residual, tangent):
-    """Evaluate 8 elements, one per lane.
+class LaneScratch(Record):
+    """Arrays for 8 elements."""
 
-    Parameters
-    ----------
-    plan : Plan
-    x : (n_columns, 8) dofs
-    t, h : (8,) start times and lengths
-    inputs, outputs : (n_in * 8,), (n_points * n_out * 8,) scratch
-    residual, tangent : (n_rows, 8), (n_tangent, 8) results
-    """
+    x: np.ndarray  # (n_columns, 8) dofs
+    t: np.ndarray  # (8,) start times
+    h: np.ndarray  # (8,) lengths
+    inverse_h: np.ndarray  # (8,)
+    inputs: np.ndarray  # of the kernels
+    outputs: np.ndarray
+    residual: np.ndarray  # (n_rows, 8) result
+    tangent: np.ndarray  # (n_tangent, 8) result
+
+
+def lane_scratch(plan):
+    """The `LaneScratch` for a `Plan`."""
+    return LaneScratch(aligned(plan.n_columns, LANES), aligned(LANES), aligned(LANES), aligned(LANES),
+                       aligned(plan.n_in * LANES), aligned(plan.n_points * plan.n_out * LANES),
+                       aligned(plan.n_rows, LANES), aligned(plan.n_tangent, LANES))
+
+
+@compiled(error_model="numpy", _nrt=False)
+def evaluate_lanes(plan, lanes):
+    """Evaluate 8 elements, one per lane: dofs, start times and lengths in `lanes`, and so are the results."""
     stride, n_slots = plan.points.shape[0], plan.slots.shape[0]
+    x, t, h, inverse_h, inputs, outputs = lanes.x, lanes.t, lanes.h, lanes.inverse_h, lanes.inputs, lanes.outputs
+    residual, tangent = lanes.residual, lanes.tangent
     residual[:] = 0.0
     tangent[:] = 0.0
-    inverse_h = 1.0 / h
+    for lane in range(LANES):
+        inverse_h[lane] = 1.0 / h[lane]
     for p in range(plan.parts.shape[0]):
         part = plan.parts[p]
-        n_out = part[PART_OUT]
-        first = part[PART_IN] - part[PART_N_PARAMETERS]
-        for c in range(part[PART_N_PARAMETERS]):
-            inputs[(first + c) * LANES:(first + c + 1) * LANES] = plan.parameters[part[PART_PARAMETERS] + c]
+        n_out = part.n_out
+        first = (part.n_in - part.n_parameters) * LANES
+        for c in range(part.n_parameters):
+            for lane in range(LANES):
+                inputs[first + c * LANES + lane] = plan.parameters[part.parameters + c]
         for g in range(plan.n_points):
-            place, local = 0, part[PART_GATHER]
-            inputs[:(first - 3) * LANES] = 0.0
+            place, local = 0, part.gather
+            for k in range(first - 3 * LANES):
+                inputs[k] = 0.0
             for s in range(n_slots):
-                table, n_shapes, rate = plan.slots[s, 0], plan.slots[s, 1], plan.slots[s, 2]
-                for _ in range(part[PART_SLOTS + s]):
-                    for j in range(n_shapes):
-                        add_lanes(inputs, place, plan.tables[table + j * stride + g], x, plan.gather[local + j] * LANES)
-                    if rate == 1:
+                slot = plan.slots[s]
+                for _ in range(plan.n_seen[p, s]):
+                    for j in range(slot.n_shapes):
+                        add_lanes(inputs, place, plan.tables[slot.table + j * stride + g], x,
+                                  plan.gather[local + j] * LANES)
+                    if slot.rate == 1:
                         scale_lanes(inputs, place, inverse_h, 0)
-                    local += n_shapes
+                    local += slot.n_shapes
                     place += LANES
             for lane in range(LANES):
                 inputs[place + lane] = t[lane] + plan.points[g] * h[lane]
                 inputs[place + LANES + lane] = h[lane]
                 inputs[place + 2 * LANES + lane] = plan.points[g]
-            call_kernel(part[PART_ADDRESS], inputs, 0, outputs, g * n_out * LANES)
+            call_kernel(part.address, inputs, 0, outputs, g * n_out * LANES)
 
-        row, local = 0, part[PART_ROWS]
-        for test in range(plan.tests.shape[0]):
-            table, n_shapes, rate = plan.tests[test, 0], plan.tests[test, 1], plan.tests[test, 2]
-            for _ in range(part[PART_SLOTS + n_slots + test]):
+        row, local = 0, part.rows
+        for i_test in range(plan.tests.shape[0]):
+            test = plan.tests[i_test]
+            for _ in range(plan.n_tested[p, i_test]):
                 for g in range(plan.n_points):
                     value = (g * n_out + row) * LANES
-                    if rate == 0:
+                    if test.rate == 0:
                         scale_lanes(outputs, value, h, 0)
-                    for i in range(n_shapes):
+                    for i in range(test.n_shapes):
                         add_lanes(residual, plan.row_targets[local + i] * LANES,
-                                  plan.test_tables[table + i * stride + g], outputs, value)
-                local += n_shapes
+                                  plan.test_tables[test.table + i * stride + g], outputs, value)
+                local += test.n_shapes
                 row += 1
 
-        targets = part[PART_ENTRIES] - row
-        for section in range(part[PART_SECTION], part[PART_SECTION] + part[PART_N_SECTIONS]):
-            test, slot = plan.sections[section, 0], plan.sections[section, 1]
-            table, rates = plan.pairs[test, slot], plan.tests[test, 2] + plan.slots[slot, 2]
-            n_products = plan.tests[test, 1] * plan.slots[slot, 1]
-            start = plan.sections[section, 2]
-            for entry in range(start, start + plan.sections[section, 3]):
+        targets = part.entries - row
+        for i_section in range(part.section, part.section + part.n_sections):
+            section = plan.sections[i_section]
+            test, slot = plan.tests[section.test], plan.slots[section.slot]
+            table, rates = plan.pairs[section.test, section.slot], test.rate + slot.rate
+            n_products = test.n_shapes * slot.n_shapes
+            for entry in range(section.first, section.first + section.n):
                 target = plan.entry_targets[targets + entry] * LANES
                 for g in range(plan.n_points):
                     value = (g * n_out + entry) * LANES
@@ -96,31 +102,25 @@ def evaluate_lanes(plan, x, t, h, inputs, outputs, residual, tangent):
                                   outputs, value)
 
 
-@njit(cache=True)
-def lane_scratch(plan):
-    """Arrays for 8 elements: dofs, start times, lengths, kernel inputs and outputs, residuals, tangent entries."""
-    return (aligned_zeros(plan.n_columns * LANES).reshape(plan.n_columns, LANES), aligned_zeros(LANES),
-            aligned_zeros(LANES), aligned_zeros(plan.n_in * LANES), aligned_zeros(plan.n_points * plan.n_out * LANES),
-            aligned_zeros(plan.n_rows * LANES).reshape(plan.n_rows, LANES),
-            aligned_zeros(plan.n_tangent * LANES).reshape(plan.n_tangent, LANES))
-
-
-@njit(cache=True, error_model="numpy")
 def evaluate_batch(plan, x, t, h, residual, tangent):
     """Evaluate any number of elements: `x` (n_e, n_columns), `t`, `h` (n_e,), `residual` (n_e, n_rows), `tangent`
     (n_e, n_tangent)."""
-    xs, ts, hs, inputs, outputs, rs, ks = lane_scratch(plan)
+    _evaluate_batch(plan, lane_scratch(plan), x, t, h, residual, tangent)
+
+
+@compiled(error_model="numpy", _nrt=False)
+def _evaluate_batch(plan, lanes, x, t, h, residual, tangent):
     n_e = x.shape[0]
     for e in range(0, n_e, LANES):
         n_active = min(LANES, n_e - e)
         for lane in range(LANES):
             source = e + min(lane, n_active - 1)
-            ts[lane], hs[lane] = t[source], h[source]
+            lanes.t[lane], lanes.h[lane] = t[source], h[source]
             for c in range(plan.n_columns):
-                xs[c, lane] = x[source, c]
-        evaluate_lanes(plan, xs, ts, hs, inputs, outputs, rs, ks)
+                lanes.x[c, lane] = x[source, c]
+        evaluate_lanes(plan, lanes)
         for lane in range(n_active):
             for r in range(plan.n_rows):
-                residual[e + lane, r] = rs[r, lane]
+                residual[e + lane, r] = lanes.residual[r, lane]
             for k in range(plan.n_tangent):
-                tangent[e + lane, k] = ks[k, lane]
+                tangent[e + lane, k] = lanes.tangent[k, lane]

@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arrays import PART_ENTRIES, PART_GATHER, PART_GROUP, PART_ROWS
-
 
 class Explicit(NamedTuple):
     """Explicit unknowns of an element, `coefficients x + (the row with x = 0) = 0`, and what is left: the core.
@@ -56,15 +54,16 @@ def _coefficients(element_plan):
     """Value over h of each tangent entry that is constant and taken at one shape function; NaN of others."""
     plan = element_plan.arrays
     values = np.zeros(len(element_plan.tangent_rows))
-    if len(plan.points) != 1 or np.any(plan.tests[:, 1:] != [1, 0]):
+    if len(plan.points) != 1 or np.any(plan.tests["n_shapes"] != 1) or np.any(plan.tests["rate"]):
         return np.full_like(values, np.nan)
-    plain = (plan.slots[:, 1] == 1) & (plan.slots[:, 2] == 0) & (plan.tables[plan.slots[:, 0]] == 1)
+    slots = plan.slots
+    plain = (slots["n_shapes"] == 1) & (slots["rate"] == 0) & (plan.tables[slots["table"]] == 1)
     for number, kernel in enumerate(element_plan.point_kernels):
-        members = np.flatnonzero(plan.parts[:, PART_GROUP] == number)
+        members = np.flatnonzero(plan.parts["group"] == number)
         for m, ((_, slot, _, _), constant) in enumerate(zip(kernel.entries, kernel.constants[sum(kernel.n_rows):],
                                                             strict=True)):
-            blocks = plan.entry_targets[plan.parts[members, PART_ENTRIES] + m]
-            for ij in range(plan.slots[slot, 1]):
+            blocks = plan.entry_targets[plan.parts["entries"][members] + m]
+            for ij in range(slots["n_shapes"][slot]):
                 values[blocks + ij] += constant if plain[slot] else np.nan
     return values
 
@@ -73,11 +72,11 @@ def _seen(element_plan):
     """Per kind of part: rows to which its parts add something, and dofs that they see, shapes (n_parts, n)."""
     plan = element_plan.arrays
     for number, kernel in enumerate(element_plan.point_kernels):
-        members = np.flatnonzero(plan.parts[:, PART_GROUP] == number)
+        members = np.flatnonzero(plan.parts["group"] == number)
         nonzero = np.flatnonzero(np.array(kernel.constants[:sum(kernel.n_rows)]) != 0)
-        n_dofs = int((np.array(kernel.n_inputs, int) * plan.slots[:, 1]).sum())
-        yield (plan.row_targets[plan.parts[members, PART_ROWS][:, None] + nonzero],
-               plan.gather[plan.parts[members, PART_GATHER][:, None] + np.arange(n_dofs)])
+        n_dofs = int((np.array(kernel.n_inputs, int) * plan.slots["n_shapes"]).sum())
+        yield (plan.row_targets[plan.parts["rows"][members][:, None] + nonzero],
+               plan.gather[plan.parts["gather"][members][:, None] + np.arange(n_dofs)])
 
 
 def _in_part(places, chosen):

@@ -12,14 +12,7 @@ import numpy as np
 from ...kernels import LANES
 from ...polynomials import gauss_legendre
 from ..components import components
-from .arrays import (
-    PART_ENTRIES,
-    PART_GATHER,
-    PART_PARAMETERS,
-    PART_ROWS,
-    PART_SLOTS,
-    Plan,
-)
+from .arrays import PART, SECTION, SLOT, Plan
 from .explicit_unknowns import explicit_unknowns
 from .numbering import number
 from .point_kernel import point_kernel
@@ -81,6 +74,7 @@ class ElementPlan:
 
         # per group: one row of numbers, or of indices, for each of its parts
         parts, gather, row_targets, sections, blocks, parameters, self.point_kernels = [], [], [], [], [], [], []
+        n_seen, n_tested = [], []
         n_gather = n_rows = n_entries = n_parameters = 0
         for number_of_group, group in enumerate(system.groups):
             sizes = {name: c.places[number_of_group].shape[1] for name, c in self.components.items()}
@@ -103,13 +97,17 @@ class ElementPlan:
                               + column_of[slot_set[slot]] + seen[slot][:, column])
             c = group.parameters
             compiled = kernel.kernel
-            fixed = [compiled.address_lanes, number_of_group, compiled.n_in, compiled.n_out, n_parameters, c.shape[1],
-                     n_gather, n_rows, first_section, len(sections) - first_section, n_entries, *kernel.n_inputs,
-                     *kernel.n_rows]
-            part = np.array([fixed] * len(g), dtype=np.int64)
-            for column, values in ((PART_PARAMETERS, c), (PART_GATHER, g), (PART_ROWS, r), (PART_ENTRIES, keys)):
-                part[:, column] += np.arange(len(g)) * values.shape[1]
-            for list_, values in ((parts, part), (gather, g), (row_targets, r), (blocks, keys), (parameters, c)):
+            part, member = np.zeros(len(g), PART), np.arange(len(g))
+            part["address"], part["group"] = compiled.address_lanes, number_of_group
+            part["n_in"], part["n_out"], part["n_parameters"] = compiled.n_in, compiled.n_out, c.shape[1]
+            part["section"], part["n_sections"] = first_section, len(sections) - first_section
+            for field, start, values in (("parameters", n_parameters, c), ("gather", n_gather, g),
+                                         ("rows", n_rows, r), ("entries", n_entries, keys)):
+                part[field] = start + member * values.shape[1]
+            parts.append(part)
+            n_seen.append(np.tile(np.array(kernel.n_inputs, int), (len(g), 1)))
+            n_tested.append(np.tile(np.array(kernel.n_rows, int), (len(g), 1)))
+            for list_, values in ((gather, g), (row_targets, r), (blocks, keys), (parameters, c)):
                 list_.append(values.ravel())
             n_gather += g.size
             n_rows += r.size
@@ -127,21 +125,22 @@ class ElementPlan:
         def flat(tables):
             return np.concatenate([t.ravel() for t in tables])
 
-        self.arrays = Plan(
-            points=xi.astype(float), n_points=element.n_points,
-            slots=whole([starts([s.table for s in slots]), [len(s.shapes) for s in slots], [s.rate for s in slots]],
-                        (3, -1)).T.copy(),
-            tables=flat([s.table for s in slots]),
-            tests=whole([starts([s.table for s in tests]), [len(s.shapes) for s in tests], [s.rate for s in tests]],
-                        (3, -1)).T.copy(),
-            test_tables=flat([s.table for s in tests]), pairs=whole(starts(pairs), (len(tests), len(slots))),
-            pair_tables=flat(pairs), parts=whole(np.concatenate(parts), (-1, PART_SLOTS + len(slots) + len(tests))),
-            gather=whole(np.concatenate(gather)), row_targets=whole(np.concatenate(row_targets)),
-            sections=whole(sections, (-1, 4)), entry_targets=whole(entry_targets),
-            parameters=np.concatenate(parameters), n_columns=self.columns.n_local, n_rows=self.rows.n_local,
-            n_tangent=len(self.tangent_rows), n_in=max(k.kernel.n_in for k in self.point_kernels),
-            n_out=max(k.kernel.n_out for k in self.point_kernels))
+        def table(slots):
+            rows = [(start, len(s.shapes), s.rate)
+                    for start, s in zip(starts([s.table for s in slots]), slots, strict=True)]
+            return np.array(rows, SLOT)
 
+        self.arrays = Plan(
+            points=xi.astype(float), n_points=element.n_points, slots=table(slots),
+            tables=flat([s.table for s in slots]), tests=table(tests), test_tables=flat([s.table for s in tests]),
+            pairs=whole(starts(pairs), (len(tests), len(slots))), pair_tables=flat(pairs), parts=np.concatenate(parts),
+            n_seen=whole(np.concatenate(n_seen), (-1, len(slots))),
+            n_tested=whole(np.concatenate(n_tested), (-1, len(tests))), gather=whole(np.concatenate(gather)),
+            row_targets=whole(np.concatenate(row_targets)), sections=np.array(list(map(tuple, sections)), SECTION),
+            entry_targets=whole(entry_targets), parameters=np.concatenate(parameters), n_columns=self.columns.n_local,
+            n_rows=self.rows.n_local, n_tangent=len(self.tangent_rows),
+            n_in=max(k.kernel.n_in for k in self.point_kernels),
+            n_out=max(k.kernel.n_out for k in self.point_kernels))
 
     @functools.cached_property
     def explicit(self):

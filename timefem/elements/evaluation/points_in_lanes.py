@@ -3,38 +3,33 @@
 With one point only there are no lanes: see `one_point`.
 """
 
-from typing import NamedTuple
-
 import numpy as np
-from numba import njit
 
 from ...kernels.call import call_kernel
-from ...kernels.lanes import LANES, add_lanes, aligned_zeros, eight_dots, set_lanes
-from .arrays import (
-    PART_ADDRESS,
-    PART_ENTRIES,
-    PART_GATHER,
-    PART_GROUP,
-    PART_IN,
-    PART_N_PARAMETERS,
-    PART_N_SECTIONS,
-    PART_OUT,
-    PART_PARAMETERS,
-    PART_ROWS,
-    PART_SECTION,
-    PART_SLOTS,
-    Plan,
-)
+from ...kernels.lanes import LANES, add_lanes, eight_dots, set_lanes
+from ...kernels.loops import compiled
+from ...kernels.record import Record, aligned
+from .arrays import Plan
 from .single_point import OnePoint, add_one, begin_one, evaluate_one, finish_one, one_point
 
 
-class StepPlan(NamedTuple):
+class Scratch(Record):
+    """What the functions below work on: see `step_scratch`."""
+
+    inputs: np.ndarray  # of the kernels
+    outputs: np.ndarray  # of the kernels of all parts, or of one
+    sums: np.ndarray
+    known: np.ndarray  # inputs that are known before an element is solved
+
+
+class StepPlan(Record):
     """An element plan with what stepping needs besides.
 
     `places` of all tangent products in a flat matrix (-1 for columns of the left node, which is known), per part in the
     order section, test function, trial function, entry; `place_starts` per part; `n_outputs` of all parts and points
     together; `n_sums` of the longest list of rows or entries that share their weights; `one` is what stands for all of
-    these with one point.
+    these with one point, None with more. The functions below take it beside the plan, as the compiler leaves out what
+    belongs to None.
     """
 
     plan: Plan
@@ -61,49 +56,50 @@ def step_plan(element_plan, targets):
     # parts of one kind follow one another and share their sections
     found = []
     for number in range(len(element_plan.point_kernels)):
-        members = np.flatnonzero(plan.parts[:, PART_GROUP] == number)
-        section, n_sections = plan.parts[members[0], [PART_SECTION, PART_N_SECTIONS]]
+        members = np.flatnonzero(plan.parts["group"] == number)
+        section, n_sections = plan.parts[["section", "n_sections"]][members[0]].tolist()
         sections = plan.sections[section:section + n_sections]
         groups = [np.zeros((len(members), 0), np.int64)]
         for test, slot, start, count in sections:
-            entries = plan.parts[members, PART_ENTRIES][:, None] + start - sections[0, 2] + np.arange(count)
-            products = np.arange(plan.tests[test, 1] * plan.slots[slot, 1])
+            entries = plan.parts["entries"][members][:, None] + start - sections["first"][0] + np.arange(count)
+            products = np.arange(plan.tests["n_shapes"][test] * plan.slots["n_shapes"][slot])
             groups.append(targets[plan.entry_targets[entries][:, None] + products[:, None]].reshape(len(members), -1))
         group = np.concatenate(groups, axis=1)
         starts[members] = size + group.shape[1] * np.arange(len(members))
         places.append(group.ravel())
         found.append((members, sections, group))
         size += group.size
-    n_outputs = plan.parts[:, PART_OUT].sum() * len(plan.points) + LANES**2  # blocks of 8 may run over the end
-    n_sums = max(plan.parts[:, PART_SLOTS + len(plan.slots):].max(), plan.sections[:, 3].max(initial=0)) + LANES
+    n_outputs = plan.parts["n_out"].sum() * len(plan.points) + LANES**2  # blocks of 8 may run over the end
+    n_sums = max(plan.n_tested.max(), plan.sections["n"].max(initial=0)) + LANES
     return StepPlan(plan, np.concatenate(places), starts, int(n_outputs), int(n_sums), one_point(element_plan, found))
 
 
-@njit(cache=True)
 def step_scratch(step, keep):
-    """Arrays for the functions below: kernel inputs, kernel outputs (of all parts, or of one), sums, known inputs."""
-    one = max(step.plan.n_out * step.plan.points.shape[0] + LANES**2, step.one.n_out)
-    outputs = aligned_zeros(step.n_outputs if keep else one)
-    n_in = max(step.plan.n_in * LANES, step.one.n_in)
-    return aligned_zeros(n_in), outputs, aligned_zeros(step.n_sums), aligned_zeros(step.one.n_in)
+    """The `Scratch` for a `StepPlan`; `keep` tells whether the outputs of all parts are to be kept."""
+    plan, one = step.plan, step.one
+    if one is not None:
+        n_out = max(one.n_out, plan.n_out)
+        return Scratch(aligned(one.n_in), aligned(n_out), aligned(0), aligned(one.n_in))
+    n_out = step.n_outputs if keep else plan.n_out * len(plan.points) + LANES**2
+    return Scratch(aligned(plan.n_in * LANES), aligned(n_out), aligned(step.n_sums), aligned(0))
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
-def begin_step(step, x, t, h, scratch):
+@compiled(error_model="numpy", _nrt=False)
+def begin_step(step, one, x, t, h, scratch):
     """To be called before an element is evaluated, with the dofs `x` of which the left node is known."""
-    if step.plan.points.shape[0] == 1:
-        begin_one(step.plan, step.one, x, t, h, scratch[0], scratch[3])
+    if one is not None:
+        begin_one(step.plan, one, x, t, h, scratch)
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
-def finish_step(step, x, scratch):
+@compiled(error_model="numpy", _nrt=False)
+def finish_step(one, x, scratch):
     """Set the explicit unknowns in `x`, from the others where the element was last evaluated."""
-    if step.plan.points.shape[0] == 1:
-        finish_one(step.one, x, scratch[0], scratch[1])
+    if one is not None:
+        finish_one(one, x, scratch)
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
-def evaluate_step(step, x, t, h, scratch, residual, tangent):
+@compiled(error_model="numpy", _nrt=False)
+def evaluate_step(step, one, x, t, h, scratch, residual, tangent, keep):
     """Kernel outputs of all parts at all points, and the residual of the element: the rows that are not explicit.
 
     With a tangent at once, the outputs of a part are used while they are in the cache, and are lost thereafter: worth
@@ -111,106 +107,110 @@ def evaluate_step(step, x, t, h, scratch, residual, tangent):
 
     Parameters
     ----------
-    step : StepPlan
+    step, one : StepPlan, and its OnePoint or None
     x : (n_columns,) dofs
     t, h : float, start time and length
     scratch : from `step_scratch`
     residual : (n_rows,) result
-    tangent : flat matrix, result as from `add_tangent`; if empty, the outputs are kept for `add_tangent`
+    tangent : flat matrix, result as from `add_tangent`, unless the outputs are kept
+    keep : bool, whether the outputs are kept for `add_tangent`
     """
-    plan = step.plan
-    inputs, outputs, sums, known = scratch
-    stride, n_slots = plan.points.shape[0], plan.slots.shape[0]
-    if stride == 1:
-        evaluate_one(step.one, x, h, inputs, known, outputs, residual, tangent)
-        return
-    inverse_h = 1.0 / h
-    keep = tangent.shape[0] == 0
+    if one is None:
+        _evaluate_points(step, x, t, h, scratch, residual, tangent, keep)
+    else:
+        evaluate_one(one, x, h, scratch, residual, tangent, keep)
+
+
+@compiled(error_model="numpy", _nrt=False)
+def _evaluate_points(step, x, t, h, scratch, residual, tangent, keep):
+    plan, inputs, outputs = step.plan, scratch.inputs, scratch.outputs
+    stride, inverse_h = plan.points.shape[0], 1.0 / h
     residual[:] = 0.0
     if not keep:
         tangent[:] = 0.0
-    base = 0
+    base = np.int64(0)  # not a literal, of which Numba would make a type of its own
     for p in range(plan.parts.shape[0]):
         part = plan.parts[p]
-        n_out = part[PART_OUT]
-        first = (part[PART_IN] - part[PART_N_PARAMETERS]) * LANES
-        for c in range(part[PART_N_PARAMETERS]):
+        n_out = part.n_out
+        first = (part.n_in - part.n_parameters) * LANES
+        for c in range(part.n_parameters):
             for lane in range(LANES):
-                inputs[first + c * LANES + lane] = plan.parameters[part[PART_PARAMETERS] + c]
+                inputs[first + c * LANES + lane] = plan.parameters[part.parameters + c]
         for g in range(0, stride, LANES):
-            place, local = 0, part[PART_GATHER]
-            for s in range(n_slots):
-                table, n_shapes = plan.slots[s, 0] + g, plan.slots[s, 1]
-                factor = inverse_h if plan.slots[s, 2] == 1 else 1.0
-                for _ in range(part[PART_SLOTS + s]):
+            place, local = 0, part.gather
+            for s in range(plan.slots.shape[0]):
+                slot = plan.slots[s]
+                table = slot.table + g
+                factor = inverse_h if slot.rate == 1 else 1.0
+                for _ in range(plan.n_seen[p, s]):
                     set_lanes(inputs, place, factor * x[plan.gather[local]], plan.tables, table)
-                    for j in range(1, n_shapes):
+                    for j in range(1, slot.n_shapes):
                         add_lanes(inputs, place, factor * x[plan.gather[local + j]], plan.tables, table + j * stride)
-                    local += n_shapes
+                    local += slot.n_shapes
                     place += LANES
             for lane in range(LANES):
                 inputs[place + lane] = t + plan.points[g + lane] * h
                 inputs[place + LANES + lane] = h
                 inputs[place + 2 * LANES + lane] = plan.points[g + lane]
-            call_kernel(part[PART_ADDRESS], inputs, 0, outputs, base + g * n_out)
+            call_kernel(part.address, inputs, 0, outputs, base + g * n_out)
 
-        row, local = 0, part[PART_ROWS]
-        for test in range(plan.tests.shape[0]):
-            n, n_shapes = part[PART_SLOTS + n_slots + test], plan.tests[test, 1]
-            factor = 1.0 if plan.tests[test, 2] == 1 else h
-            for i in range(n_shapes):
-                _sum_points(plan.test_tables, plan.tests[test, 0] + i * stride, stride, outputs, base, n_out, row, n,
-                            sums)
+        row, local = 0, part.rows
+        for i_test in range(plan.tests.shape[0]):
+            test, n = plan.tests[i_test], plan.n_tested[p, i_test]
+            factor = 1.0 if test.rate == 1 else h
+            for i in range(test.n_shapes):
+                _sum_points(plan.test_tables, test.table + i * stride, stride, outputs, base + row * LANES, n_out, n,
+                            scratch.sums)
                 for r in range(n):
-                    residual[plan.row_targets[local + r * n_shapes + i]] += factor * sums[r]
+                    residual[plan.row_targets[local + r * test.n_shapes + i]] += factor * scratch.sums[r]
             row += n
-            local += n * n_shapes
+            local += n * test.n_shapes
         if keep:
             base += n_out * stride
         else:
-            _add_part(step, p, base, h, outputs, sums, tangent)
+            _add_part(step, p, base, h, scratch, tangent)
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
-def add_tangent(step, h, scratch, matrix):
+@compiled(error_model="numpy", _nrt=False)
+def add_tangent(step, one, h, scratch, matrix):
     """Add the tangent of the element, without the columns of the left node, to a flat matrix.
 
     Integrals carry the element length h, each rate divides by it: dt = h dxi, d/dt = d/dxi / h.
     """
-    _, outputs, sums, _ = scratch
-    if step.plan.points.shape[0] == 1:
-        add_one(step.one, h, outputs, matrix)
-        return
-    base = 0
-    for p in range(step.plan.parts.shape[0]):
-        _add_part(step, p, base, h, outputs, sums, matrix)
-        base += step.plan.parts[p, PART_OUT] * step.plan.points.shape[0]
+    if one is None:
+        base = np.int64(0)
+        for p in range(step.plan.parts.shape[0]):
+            _add_part(step, p, base, h, scratch, matrix)
+            base += step.plan.parts[p].n_out * step.plan.points.shape[0]
+    else:
+        add_one(one, h, scratch.outputs, matrix)
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, _nrt=False)
-def _add_part(step, p, base, h, outputs, sums, matrix):
+@compiled(error_model="numpy", _nrt=False)
+def _add_part(step, p, base, h, scratch, matrix):
     """Add the tangent of part p, whose outputs start at `base`."""
     plan = step.plan
     part, stride = plan.parts[p], plan.points.shape[0]
-    n_out, at = part[PART_OUT], step.place_starts[p]
-    for section in range(part[PART_SECTION], part[PART_SECTION] + part[PART_N_SECTIONS]):
-        test, slot = plan.sections[section, 0], plan.sections[section, 1]
-        first, n = plan.sections[section, 2], plan.sections[section, 3]
-        n_shapes = plan.slots[slot, 1]
-        rates = plan.tests[test, 2] + plan.slots[slot, 2]
+    at = step.place_starts[p]
+    for i_section in range(part.section, part.section + part.n_sections):
+        section = plan.sections[i_section]
+        test, slot, n = plan.tests[section.test], plan.slots[section.slot], section.n
+        rates = test.rate + slot.rate
         factor = h if rates == 0 else (1.0 if rates == 1 else 1.0 / h)
-        for ij in range(plan.tests[test, 1] * n_shapes):
+        table = plan.pairs[section.test, section.slot]
+        for ij in range(test.n_shapes * slot.n_shapes):
             if step.places[at] >= 0:  # not the left node
-                _sum_points(plan.pair_tables, plan.pairs[test, slot] + ij * stride, stride, outputs, base, n_out,
-                            first, n, sums)
+                _sum_points(plan.pair_tables, table + ij * stride, stride, scratch.outputs,
+                            base + section.first * LANES, part.n_out, n, scratch.sums)
                 for k in range(n):
-                    matrix[step.places[at + k]] += factor * sums[k]
+                    matrix[step.places[at + k]] += factor * scratch.sums[k]
             at += n
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
-def _sum_points(tables, table, stride, outputs, base, n_out, first, n, sums):
-    """sums[k] = weighted sum over the points of output first + k, for k < n; the weights are one line of a table."""
+@compiled(error_model="numpy", _nrt=False)
+def _sum_points(tables, table, stride, outputs, first, n_out, n, sums):
+    """sums[k] = weighted sum over the points of output k behind `first`, for k < n; the weights are one line of a
+    table."""
     for k in range(0, n, LANES):
         for g in range(0, stride, LANES):
-            eight_dots(sums, k, outputs, base + g * n_out + (first + k) * LANES, tables, table + g, min(g, 1))
+            eight_dots(sums, k, outputs, first + g * n_out + k * LANES, tables, table + g, min(g, 1))

@@ -4,32 +4,34 @@ With one point the sums over points and shape functions are so short that the lo
 What is known is gathered once per element, and explicit unknowns are left out until Newton's method is done.
 """
 
-from typing import NamedTuple
-
 import numpy as np
-from numba import njit
 
 from ...kernels.call import call_kernel
-from .arrays import PART_GATHER, PART_IN, PART_N_PARAMETERS, PART_PARAMETERS, PART_ROWS, PART_SLOTS
+from ...kernels.loops import compiled
+from ...kernels.record import Record
+from .arrays import dtype
 
-# lists of terms: known dofs to kernel inputs; unknown ones, the first and the further ones of each input; kernel
-# outputs to rows, and to tangent entries; those of the explicit kernel to explicit unknowns
-KNOWN, FIRST, MORE, TO_ROWS, TO_TANGENT, TO_EXPLICIT = range(6)
+# Addresses of the core kernel and of the explicit kernel (0: nothing to compute), where the inputs and the outputs of
+# the part start
+CALL = dtype("core", "explicit", "inputs", "outputs")
+# `target += weight h^power source`, the power -1, 0 or 1
+TERM = np.dtype([("target", np.int64), ("source", np.int64), ("power", np.int64), ("weight", np.float64)])
+# First term, and the one after the last, of the lists of a part: known dofs to kernel inputs; unknown ones, the first
+# and the further ones of each input; kernel outputs to rows, and to tangent entries; those of the explicit kernel to
+# explicit unknowns
+LISTS = "known", "first", "more", "to_rows", "to_tangent", "to_explicit"
+RANGES = dtype(*(name + end for name in LISTS for end in ("", "_stop")))
 
 
-class OnePoint(NamedTuple):
+class OnePoint(Record):
     """Terms `target += weight h^power source` of every part.
 
     Attributes
     ----------
-    calls : ndarray of int, shape (n_parts, 4)
-        Addresses of the core kernel and of the explicit kernel (0: nothing to compute), where the inputs and the
-        outputs of the part start.
-    ranges : ndarray of int, shape (n_parts, 6, 2)
-        First and last terms of each part in each list.
-    terms : ndarray of int, shape (n, 3)
-        Target, source, power of h (-1, 0 or 1).
-    weights : ndarray, shape (n,)
+    calls, ranges : ndarray, shape (n_parts,)
+        CALL and RANGES of each part.
+    terms : ndarray, shape (n,)
+        TERM.
     explicit : ndarray of int
         Dofs that are explicit.
     n_in, n_out : int
@@ -39,14 +41,13 @@ class OnePoint(NamedTuple):
     calls: np.ndarray
     ranges: np.ndarray
     terms: np.ndarray
-    weights: np.ndarray
     explicit: np.ndarray
     n_in: int
     n_out: int
 
 
 def one_point(element_plan, kinds):
-    """The `OnePoint` of an `ElementPlan`; without terms when it has more points.
+    """The `OnePoint` of an `ElementPlan`; None when it has more points.
 
     Parameters
     ----------
@@ -57,12 +58,12 @@ def one_point(element_plan, kinds):
         are not needed.
     """
     plan, columns = element_plan.arrays, element_plan.columns
-    lists = _Lists(len(plan.parts))
     if len(plan.points) > 1:
-        return OnePoint(np.zeros((0, 4), np.int64), *lists.arrays(), np.zeros(0, np.int64), 0, 0)
+        return None
+    lists = _Lists(len(plan.parts))
     explicit = element_plan.explicit
-    calls = np.zeros((len(plan.parts), 4), np.int64)
-    calls[:, 2] = np.cumsum(plan.parts[:, PART_IN]) - plan.parts[:, PART_IN]
+    calls = np.zeros(len(plan.parts), CALL)
+    calls["inputs"] = np.cumsum(plan.parts["n_in"]) - plan.parts["n_in"]
     row_places = np.full(plan.n_rows, -1)
     row_places[explicit.core_rows] = np.arange(len(explicit.core_rows))
     scale, unknown = np.zeros(plan.n_rows), np.zeros(columns.n_local, int)
@@ -70,140 +71,144 @@ def one_point(element_plan, kinds):
     column_of_row = np.full(plan.n_rows, -1)
     column_of_row[explicit.rows] = explicit.columns
     unknown[columns.n_node:], unknown[explicit.columns] = 1, 2
-    slots, tests, n_slots, n_out = plan.slots, plan.tests, len(plan.slots), 0
+    slots, tests, n_out = plan.slots, plan.tests, 0
     for (members, sections, places), kernel in zip(kinds, element_plan.point_kernels, strict=True):
-        counts = plan.parts[members[0], PART_SLOTS:]
-        gathered = [(slot, j) for slot, n in enumerate(counts[:n_slots]) for _ in range(n)
-                    for j in range(slots[slot, 1])]
-        inputs = np.repeat(np.arange(counts[:n_slots].sum()), np.repeat(slots[:, 1], counts[:n_slots]))
-        dofs = plan.gather[plan.parts[members, PART_GATHER][:, None] + np.arange(len(gathered))]
-        powers = np.array([-slots[s, 2] for s, _ in gathered], int)
-        weight = np.array([plan.tables[slots[s, 0] + j] for s, j in gathered])
+        n_seen, n_tested = plan.n_seen[members[0]], plan.n_tested[members[0]]
+        gathered = [(slots[s], j) for s, n in enumerate(n_seen) for _ in range(n) for j in range(slots[s]["n_shapes"])]
+        inputs = np.repeat(np.arange(n_seen.sum()), np.repeat(slots["n_shapes"], n_seen))
+        dofs = plan.gather[plan.parts["gather"][members][:, None] + np.arange(len(gathered))]
+        powers = np.array([-slot["rate"] for slot, _ in gathered], int)
+        weight = np.array([plan.tables[slot["table"] + j] for slot, j in gathered])
         sort = unknown[dofs[0]] if len(gathered) else np.zeros(0, int)  # the same for all parts of the kind
         first = np.zeros(len(inputs), bool)
         first[np.flatnonzero(sort == 1)[np.unique(inputs[sort == 1], return_index=True)[1]]] = True
-        for which, chosen in ((KNOWN, sort == 0), (FIRST, first), (MORE, (sort == 1) & ~first)):
-            lists.add(which, members, calls[members, 2][:, None] + inputs[chosen], dofs[:, chosen], powers[chosen],
-                      weight[chosen])
+        for which, chosen in (("known", sort == 0), ("first", first), ("more", (sort == 1) & ~first)):
+            lists.add(which, members, calls["inputs"][members][:, None] + inputs[chosen], dofs[:, chosen],
+                      powers[chosen], weight[chosen])
 
-        tested = [(test, i) for test, n in enumerate(counts[n_slots:]) for _ in range(n) for i in range(tests[test, 1])]
-        outputs = np.repeat(np.arange(counts[n_slots:].sum()), np.repeat(tests[:, 1], counts[n_slots:]))
-        rows = plan.row_targets[plan.parts[members, PART_ROWS][:, None] + np.arange(len(tested))]
+        tested = [(tests[i], j) for i, n in enumerate(n_tested) for _ in range(n) for j in range(tests[i]["n_shapes"])]
+        outputs = np.repeat(np.arange(n_tested.sum()), np.repeat(tests["n_shapes"], n_tested))
+        rows = plan.row_targets[plan.parts["rows"][members][:, None] + np.arange(len(tested))]
         there = np.array([kernel.constants[m] != 0 for m in outputs], bool)
         in_core = there & (row_places[rows[0]] >= 0) if len(tested) else there
         derived = [(test, slot, ij, start + k) for test, slot, start, n in sections
-                   for ij in range(tests[test, 1] * slots[slot, 1]) for k in range(n)]
+                   for ij in range(tests["n_shapes"][test] * slots["n_shapes"][slot]) for k in range(n)]
         kept = (places >= 0).any(axis=0)
         used = np.unique([*outputs[in_core], *(d[3] for d, k in zip(derived, kept, strict=True) if k)]).astype(int)
         if len(used):
-            calls[members, 0] = kernel.shortened(used).address
-        calls[members, 3] = n_out + len(used) * np.arange(len(members))
+            calls["core"][members] = kernel.shortened(used).address
+        calls["outputs"][members] = n_out + len(used) * np.arange(len(members))
         n_out += len(used) * len(members)
         place = {int(m): i for i, m in enumerate(used)}
-        powers = np.array([1 - tests[t, 2] for t, _ in tested], int)
-        weight = np.array([plan.test_tables[tests[t, 0] + i] for t, i in tested])
-        lists.add(TO_ROWS, members, row_places[rows[:, in_core]], [place[m] for m in outputs[in_core]],
+        powers = np.array([1 - test["rate"] for test, _ in tested], int)
+        weight = np.array([plan.test_tables[test["table"] + i] for test, i in tested])
+        lists.add("to_rows", members, row_places[rows[:, in_core]], [place[m] for m in outputs[in_core]],
                   powers[in_core], weight[in_core])
         found = [d for d, k in zip(derived, kept, strict=True) if k]
-        lists.add(TO_TANGENT, members, places[:, kept], [place[d[3]] for d in found],
-                  [1 - tests[t, 2] - slots[s, 2] for t, s, _, _ in found],
+        lists.add("to_tangent", members, places[:, kept], [place[d[3]] for d in found],
+                  [1 - tests["rate"][t] - slots["rate"][s] for t, s, _, _ in found],
                   [plan.pair_tables[plan.pairs[t, s] + ij] for t, s, ij, _ in found])
         given = there & ~in_core
         if given.any():
-            calls[members, 1] = kernel.shortened(outputs[given], inputs[sort == 2]).address
-        lists.add(TO_EXPLICIT, members, column_of_row[rows[:, given]], np.arange(given.sum()), 0,
+            calls["explicit"][members] = kernel.shortened(outputs[given], inputs[sort == 2]).address
+        lists.add("to_explicit", members, column_of_row[rows[:, given]], np.arange(given.sum()), 0,
                   scale[rows[:, given]])
     size = max(n_out, max(k.kernel.n_out for k in element_plan.point_kernels))
-    return OnePoint(calls, *lists.arrays(), explicit.columns.astype(np.int64), int(plan.parts[:, PART_IN].sum()), size)
+    return OnePoint(calls, *lists.arrays(), explicit.columns.astype(np.int64), int(plan.parts["n_in"].sum()), size)
 
 
 class _Lists:
     def __init__(self, n_parts):
-        self.ranges, self.size = np.zeros((n_parts, 6, 2), np.int64), 0
-        self.terms, self.weights = [np.zeros((0, 3), np.int64)], [np.zeros(0)]
+        self.ranges, self.terms, self.size = np.zeros(n_parts, RANGES), [np.zeros(0, TERM)], 0
 
     def add(self, which, members, targets, sources, powers, weights):
         """Append terms of the parts `members`: targets of shape (n_parts, n), the others the same or for all parts."""
-        n = targets.shape[1]
-        found = np.stack([targets, *(np.broadcast_to(np.asarray(v, int), targets.shape) for v in (sources, powers))],
-                         axis=2)
-        self.terms.append(found.reshape(-1, 3))
-        self.weights.append(np.broadcast_to(np.asarray(weights, float), targets.shape).ravel())
-        self.ranges[members, which, 0] = self.size + n * np.arange(len(members))
-        self.ranges[members, which, 1] = self.ranges[members, which, 0] + n
+        n, found = targets.shape[1], np.zeros(targets.shape, TERM)
+        for name, values in (("target", targets), ("source", sources), ("power", powers), ("weight", weights)):
+            found[name] = values
+        self.terms.append(found.ravel())
+        self.ranges[which][members] = self.size + n * np.arange(len(members))
+        self.ranges[which + "_stop"][members] = self.ranges[which][members] + n
         self.size += targets.size
 
     def arrays(self):
-        return self.ranges, np.ascontiguousarray(np.concatenate(self.terms), np.int64), np.concatenate(self.weights)
+        return self.ranges, np.concatenate(self.terms)
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
-def begin_one(plan, one, x, t, h, inputs, known):
+@compiled(error_model="numpy", _nrt=False)
+def begin_one(plan, one, x, t, h, scratch):
     """As `begin_step`."""
-    inverse_h, parts = 1.0 / h, plan.parts
+    inverse_h, known = 1.0 / h, scratch.known
     for k in range(one.n_in):
         known[k] = 0.0
-    for p in range(parts.shape[0]):
-        for k in range(one.ranges[p, KNOWN, 0], one.ranges[p, KNOWN, 1]):
-            weight = one.weights[k] if one.terms[k, 2] == 0 else inverse_h * one.weights[k]
-            known[one.terms[k, 0]] += weight * x[one.terms[k, 1]]
-        first = one.calls[p, 2] + parts[p, PART_IN] - parts[p, PART_N_PARAMETERS]
+    for p in range(plan.parts.shape[0]):
+        part, ranges = plan.parts[p], one.ranges[p]
+        for k in range(ranges.known, ranges.known_stop):
+            term = one.terms[k]
+            weight = term.weight if term.power == 0 else inverse_h * term.weight
+            known[term.target] += weight * x[term.source]
+        first = one.calls[p].inputs + part.n_in - part.n_parameters
         known[first - 3], known[first - 2], known[first - 1] = t + plan.points[0] * h, h, plan.points[0]
-        for k in range(parts[p, PART_N_PARAMETERS]):
-            known[first + k] = plan.parameters[parts[p, PART_PARAMETERS] + k]
+        for k in range(part.n_parameters):
+            known[first + k] = plan.parameters[part.parameters + k]
     for k in range(one.n_in):
-        inputs[k] = known[k]
+        scratch.inputs[k] = known[k]
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
-def evaluate_one(one, x, h, inputs, known, outputs, residual, tangent):
+@compiled(error_model="numpy", _nrt=False)
+def evaluate_one(one, x, h, scratch, residual, tangent, keep):
     """As `evaluate_step`."""
-    keep, inverse_h, (calls, ranges, terms, weights, _, _, _) = tangent.shape[0] == 0, 1.0 / h, one
+    inputs, known, outputs, inverse_h = scratch.inputs, scratch.known, scratch.outputs, 1.0 / h
     residual[:] = 0.0
     if not keep:
         tangent[:] = 0.0
-    for p in range(calls.shape[0]):
-        for k in range(ranges[p, FIRST, 0], ranges[p, FIRST, 1]):
-            weight = weights[k] if terms[k, 2] == 0 else inverse_h * weights[k]
-            inputs[terms[k, 0]] = known[terms[k, 0]] + weight * x[terms[k, 1]]
-        for k in range(ranges[p, MORE, 0], ranges[p, MORE, 1]):
-            weight = weights[k] if terms[k, 2] == 0 else inverse_h * weights[k]
-            inputs[terms[k, 0]] += weight * x[terms[k, 1]]
-        if calls[p, 0] == 0:
+    for p in range(one.calls.shape[0]):
+        call, ranges = one.calls[p], one.ranges[p]
+        for k in range(ranges.first, ranges.first_stop):
+            term = one.terms[k]
+            weight = term.weight if term.power == 0 else inverse_h * term.weight
+            inputs[term.target] = known[term.target] + weight * x[term.source]
+        for k in range(ranges.more, ranges.more_stop):
+            term = one.terms[k]
+            weight = term.weight if term.power == 0 else inverse_h * term.weight
+            inputs[term.target] += weight * x[term.source]
+        if call.core == 0:
             continue
-        base = calls[p, 3] if keep else 0
-        call_kernel(calls[p, 0], inputs, calls[p, 2], outputs, base)
-        for k in range(ranges[p, TO_ROWS, 0], ranges[p, TO_ROWS, 1]):
-            weight = weights[k] if terms[k, 2] == 0 else h * weights[k]
-            residual[terms[k, 0]] += weight * outputs[base + terms[k, 1]]
+        base = call.outputs if keep else 0
+        call_kernel(call.core, inputs, call.inputs, outputs, base)
+        for k in range(ranges.to_rows, ranges.to_rows_stop):
+            term = one.terms[k]
+            weight = term.weight if term.power == 0 else h * term.weight
+            residual[term.target] += weight * outputs[base + term.source]
         if not keep:
-            _add_part(one, p, 0, h, outputs, tangent)
+            _add_part(one, p, base, h, outputs, tangent)
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@compiled(error_model="numpy", _nrt=False)
 def add_one(one, h, outputs, matrix):
     """As `add_tangent`."""
     for p in range(one.calls.shape[0]):
-        _add_part(one, p, one.calls[p, 3], h, outputs, matrix)
+        _add_part(one, p, one.calls[p].outputs, h, outputs, matrix)
 
 
-@njit(cache=True, error_model="numpy", forceinline=True, _nrt=False)
+@compiled(error_model="numpy", _nrt=False)
 def _add_part(one, p, base, h, outputs, matrix):
-    inverse_h, terms, weights = 1.0 / h, one.terms, one.weights
-    for k in range(one.ranges[p, TO_TANGENT, 0], one.ranges[p, TO_TANGENT, 1]):
-        power = terms[k, 2]
-        weight = h if power == 1 else (1.0 if power == 0 else inverse_h)
-        matrix[terms[k, 0]] += weight * weights[k] * outputs[base + terms[k, 1]]
+    inverse_h = 1.0 / h
+    for k in range(one.ranges[p].to_tangent, one.ranges[p].to_tangent_stop):
+        term = one.terms[k]
+        weight = h if term.power == 1 else (1.0 if term.power == 0 else inverse_h)
+        matrix[term.target] += weight * term.weight * outputs[base + term.source]
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
-def finish_one(one, x, inputs, outputs):
+@compiled(error_model="numpy", _nrt=False)
+def finish_one(one, x, scratch):
     """As `finish_step`."""
-    calls, ranges, terms, weights, explicit, _, _ = one
-    for k in range(explicit.shape[0]):
-        x[explicit[k]] = 0.0
-    for p in range(calls.shape[0] if explicit.shape[0] else 0):
-        if calls[p, 1] != 0:
-            call_kernel(calls[p, 1], inputs, calls[p, 2], outputs, 0)
-            for k in range(ranges[p, TO_EXPLICIT, 0], ranges[p, TO_EXPLICIT, 1]):
-                x[terms[k, 0]] += weights[k] * outputs[terms[k, 1]]
+    for k in range(one.explicit.shape[0]):
+        x[one.explicit[k]] = 0.0
+    for p in range(one.calls.shape[0] if one.explicit.shape[0] else 0):
+        call = one.calls[p]
+        if call.explicit != 0:
+            call_kernel(call.explicit, scratch.inputs, call.inputs, scratch.outputs, 0)
+            for k in range(one.ranges[p].to_explicit, one.ranges[p].to_explicit_stop):
+                term = one.terms[k]
+                x[term.target] += term.weight * scratch.outputs[term.source]

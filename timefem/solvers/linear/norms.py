@@ -1,10 +1,11 @@
 """Norms of large sparse matrices without copies: a copy of the numbers costs as much as the assembly."""
 
 import numpy as np
-from numba import njit
+
+from ...kernels.loops import compiled
 
 
-@njit(cache=True, fastmath={"reassoc"})  # sums in any order, for SIMD
+@compiled(fastmath={"reassoc"})  # sums in any order, for SIMD
 def infinity_norm(indptr, data):
     """Largest sum of magnitudes of a row of a CSR matrix; NaN and infinity come through."""
     norm = 0.0
@@ -19,7 +20,7 @@ def infinity_norm(indptr, data):
     return norm
 
 
-@njit(cache=True)
+@compiled()
 def product_of_magnitudes(indptr, indices, data, v):
     """`|A| |v|` of a CSR matrix."""
     product = np.zeros(len(indptr) - 1)

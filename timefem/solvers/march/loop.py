@@ -1,11 +1,18 @@
 """The compiled marching loop: Newton's method on one time element after the other."""
 
 import numpy as np
-from numba import njit
 
-from ...elements.evaluation.points_in_lanes import add_tangent, begin_step, evaluate_step, finish_step, step_scratch
-from ...kernels.lanes import aligned_zeros
-from ..linear.element.dense import dense_scratch, solve_ordered
+from ...elements.evaluation.points_in_lanes import (
+    StepPlan,
+    add_tangent,
+    begin_step,
+    evaluate_step,
+    finish_step,
+    step_scratch,
+)
+from ...kernels.loops import compiled
+from ...kernels.record import Record, aligned
+from ..linear.element.dense import DenseOrder, dense_scratch, solve_ordered
 from ..linear.element.sparse import FACTORED, FULL, SINGULAR, solve_sparse
 from ..nonlinear.newton import ROUNDING
 
@@ -13,15 +20,61 @@ EXTRAPOLATION_DEGREE = 3  # at least: the higher, the fewer Newton iterations
 CONVERGED, NOT_CONVERGED, NOT_FINITE = 0, 1, 3  # and SINGULAR, FULL
 
 
-@njit(cache=True, error_model="numpy")
-def march_elements(step, lu, order, x, t, h, sizes, size_powers, weights, weight_powers, n_node, core, points,
-                   continuous, owned, owned_last, start, stop, tol_residual, tol_increment, max_iterations, line_search,
+class Loop(Record):
+    """What the loop takes besides the mesh and the dofs.
+
+    Of the core, the unknowns of Newton's method, `continuous` are the dofs of the fields with values at the nodes;
+    `owned` those of the other fields, which start from `owned_last` of the element before.
+    """
+
+    step: StepPlan
+    order: DenseOrder
+    sizes: np.ndarray  # of the core unknowns of an element of length 1
+    size_powers: np.ndarray  # of its length
+    weights: np.ndarray  # of the core rows likewise
+    weight_powers: np.ndarray
+    n_node: int
+    core: np.ndarray  # dofs of the core unknowns, those that are not explicit
+    points: np.ndarray  # nodes of the state in [0, 1]
+    continuous: np.ndarray  # (n_shapes, n_components)
+    owned: np.ndarray
+    owned_last: np.ndarray
+
+
+class Work(Record):
+    """What the loop works on: see `work`."""
+
+    matrix: np.ndarray
+    dense: Record
+    dx: np.ndarray
+    scratch: Record
+    residual: np.ndarray
+    trial: np.ndarray
+    per_size: np.ndarray
+    rs: np.ndarray
+    sources: np.ndarray
+    extrapolation: np.ndarray
+    known: np.ndarray
+    times: np.ndarray
+
+
+def work(loop, lu):
+    """The `Work` for a `Loop` and a SparseLU, None when the tangent is dense."""
+    n, degree = len(loop.core), len(loop.points) - 1
+    most_back = (EXTRAPOLATION_DEGREE + degree - 1) // degree
+    n_sources = most_back * degree + 1
+    matrix = aligned(loop.order.size if lu is None else len(lu.rows))
+    return Work(matrix, dense_scratch(loop.order), np.zeros(n), step_scratch(loop.step, lu is None), np.zeros(n),
+                np.zeros(loop.step.plan.n_columns), np.zeros(n), np.zeros(n), np.zeros((2, n_sources), np.int64),
+                np.zeros((degree + 1, n_sources)), np.full(most_back + 1, -1.0), np.zeros(n_sources))
+
+
+@compiled(error_model="numpy", _nrt=False)
+def march_elements(loop, one, lu, work, x, t, h, start, stop, tol_residual, tol_increment, max_iterations, line_search,
                    iterations, history):
     """Solve elements start, ..., stop - 1 in place in `x` (all dofs in time order); densely if `lu` is None.
 
-    `core` are the unknowns of Newton's method; the others are explicit. Of the core, `continuous` are the dofs of the
-    fields with values at the nodes, shape (n_shapes, n_components); `owned` those of the other fields, which start from
-    `owned_last` of the element before.
+    `one` is that of the step.
 
     The guess extrapolates a polynomial through the nodes of the elements before, at least cubic; where Newton fails
     from there, the element is tried again from a constant state. Newton stops when the scaled residual and the last
@@ -32,41 +85,19 @@ def march_elements(step, lu, order, x, t, h, sizes, size_powers, weights, weight
     element, status : int
         `stop, CONVERGED`, or the element that failed and why; `history` then holds its residuals.
     """
-    n = core.shape[0]
-    if lu is None:  # the compiler leaves out the branch that is not taken
-        matrix = aligned_zeros(order.size)
-    else:
-        matrix = aligned_zeros(lu.rows.shape[0])
-    work = (matrix, dense_scratch(order), np.zeros(n), step_scratch(step, lu is None), np.empty(n),
-            np.empty(step.plan.n_columns))
-    degree = points.shape[0] - 1
-    most_back = (EXTRAPOLATION_DEGREE + degree - 1) // degree
-    n_sources = most_back * degree + 1
-    guess = (np.empty((2, n_sources), np.int64), np.empty((degree + 1, n_sources)), np.full(most_back + 1, -1.0),
-             np.empty(n_sources))
-    return _march(step, lu, order, x, t, h, sizes, size_powers, weights, weight_powers, n_node, core, points,
-                  continuous, owned, owned_last, start, stop, tol_residual, tol_increment, max_iterations, line_search,
-                  iterations, history, np.empty(n), np.empty(n), guess, work)
-
-
-# Apart from what allocates memory, because run-time reference counts take as long as a small element.
-@njit(cache=True, error_model="numpy", _nrt=False)
-def _march(step, lu, order, x, t, h, sizes, size_powers, weights, weight_powers, n_node, core, points, continuous,
-           owned, owned_last, start, stop, tol_residual, tol_increment, max_iterations, line_search, iterations,
-           history, per_size, rs, guess, work):
+    continuous, owned, owned_last, n_node = loop.continuous, loop.owned, loop.owned_last, loop.n_node
     n_shapes, n_z = continuous.shape
-    n = step.plan.n_columns - n_node  # dofs from one element to the next
-    sources, extrapolation, known, times = guess
-    shift, shape = sources[0], sources[1]
-    matrix, dense, dx, scratch, residual, trial = work
+    n = loop.step.plan.n_columns - n_node  # dofs from one element to the next
+    shift, shape = work.sources[0], work.sources[1]
+    extrapolation, known = work.extrapolation, work.known
+    for m in range(known.shape[0]):
+        known[m] = -1.0
     degree, most_back, last_back, scaled_for = n_shapes - 1, known.shape[0] - 1, 0, -1.0
     for e in range(start, stop):
         local = x[e * n:e * n + n_node + n]
         if not abs(h[e] - scaled_for) <= 1e-9 * scaled_for:  # the lengths of a uniform mesh differ by rounding
             scaled_for = h[e]
-            for c in range(core.shape[0]):
-                per_size[c] = 1.0 / (sizes[c] * h[e] ** size_powers[c])
-                rs[c] = weights[c] * h[e] ** weight_powers[c]
+            set_scales(loop, work, h[e])
         status, n_done = NOT_CONVERGED, 0
         for attempt in range(2):
             if attempt == 0 and e > 0:
@@ -82,7 +113,7 @@ def _march(step, lu, order, x, t, h, sizes, size_powers, weights, weight_powers,
                     shift[n_sources - 1], shape[n_sources - 1] = -n, degree
                     for m in range(back + 1):
                         known[m] = h[e - m]
-                    _extrapolation(points, known, back, times, extrapolation)
+                    _extrapolation(loop.points, known, back, work.times, extrapolation)
                 for j in range(1, n_shapes):
                     for c in range(n_z):
                         value = 0.0
@@ -105,9 +136,8 @@ def _march(step, lu, order, x, t, h, sizes, size_powers, weights, weight_powers,
                 if e > 0:
                     for c in range(owned.shape[0]):
                         local[owned[c]] = x[(e - 1) * n + owned_last[c]]
-            status, n_done = solve_element(step, lu, order, local, t[e], h[e], per_size, rs, core, tol_residual,
-                                           tol_increment, max_iterations, line_search, matrix, dense, dx, scratch,
-                                           residual, trial, history)
+            status, n_done = solve_element(loop, one, lu, work, local, t[e], h[e], tol_residual, tol_increment,
+                                           max_iterations, line_search, history)
             iterations[e] = n_done
             if status == CONVERGED or status == FULL:
                 break
@@ -116,7 +146,15 @@ def _march(step, lu, order, x, t, h, sizes, size_powers, weights, weight_powers,
     return stop, CONVERGED
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@compiled(error_model="numpy", _nrt=False)
+def set_scales(loop, work, h):
+    """Scales of the core unknowns and rows of an element of length h, in `work.per_size` and `work.rs`."""
+    for c in range(loop.core.shape[0]):
+        work.per_size[c] = 1.0 / (loop.sizes[c] * h ** loop.size_powers[c])
+        work.rs[c] = loop.weights[c] * h ** loop.weight_powers[c]
+
+
+@compiled(error_model="numpy", _nrt=False)
 def _extrapolation(points, lengths, back, times, matrix):
     """matrix[j, s]: Lagrange polynomial of source node s, of all elements but the last, at node j of the last.
 
@@ -140,7 +178,7 @@ def _extrapolation(points, lengths, back, times, matrix):
             matrix[j, s] = value
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@compiled(error_model="numpy", _nrt=False)
 def _scaled_norm(values, scale):
     norm = 0.0
     for i in range(values.shape[0]):
@@ -152,7 +190,7 @@ def _scaled_norm(values, scale):
     return norm
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@compiled(error_model="numpy", _nrt=False)
 def _scaled_size(local, core, per_size):
     size = 0.0
     for c in range(core.shape[0]):
@@ -160,21 +198,21 @@ def _scaled_size(local, core, per_size):
     return size
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
-def solve_element(step, lu, order, local, t, h, per_size, rs, core, tol_residual, tol_increment, max_iterations,
-                  line_search, matrix, dense, dx, scratch, residual, trial, history):
-    """Newton's method on one element, in place in its dofs `local`; returns a status and the number of iterations."""
-    n = core.shape[0]
-    if lu is None:
-        tangent = matrix[:0]
-    else:
-        tangent = matrix
+@compiled(error_model="numpy", _nrt=False)
+def solve_element(loop, one, lu, work, local, t, h, tol_residual, tol_increment, max_iterations, line_search, history):
+    """Newton's method on one element, in place in its dofs `local`; returns a status and the number of iterations.
+
+    The scales are those of `set_scales`.
+    """
+    step, core, scratch, matrix, residual = loop.step, loop.core, work.scratch, work.matrix, work.residual
+    trial, dx, per_size, rs = work.trial, work.dx, work.per_size, work.rs
+    n, keep = core.shape[0], lu is None
     increment, last = np.inf, np.inf
     history[:] = np.nan
     for c in range(trial.shape[0]):
         trial[c] = local[c]
-    begin_step(step, local, t, h, scratch)
-    evaluate_step(step, local, t, h, scratch, residual, tangent)
+    begin_step(step, one, local, t, h, scratch)
+    evaluate_step(step, one, local, t, h, scratch, residual, matrix, keep)
     for it in range(max_iterations + 1):
         norm = _scaled_norm(residual, rs)
         history[it] = norm
@@ -182,15 +220,15 @@ def solve_element(step, lu, order, local, t, h, per_size, rs, core, tol_residual
             return NOT_FINITE, it
         if (norm <= tol_residual or norm >= 0.5 * last) and (
                 increment <= tol_increment or (it > 0 and increment <= ROUNDING * _scaled_size(local, core, per_size))):
-            finish_step(step, local, scratch)
+            finish_step(one, local, scratch)
             return CONVERGED, it
         if it == max_iterations:
             break
         last = norm
-        if lu is None:
+        if lu is None:  # the compiler leaves out the branch that is not taken
             matrix[:] = 0.0
-            add_tangent(step, h, scratch, matrix)
-            if not solve_ordered(order, matrix, residual, rs, dense, dx):
+            add_tangent(step, one, h, scratch, matrix)
+            if not solve_ordered(loop.order, matrix, residual, rs, work.dense, dx):
                 return SINGULAR, it
         else:
             code = solve_sparse(lu, matrix, residual, rs, dx)
@@ -200,7 +238,7 @@ def solve_element(step, lu, order, local, t, h, per_size, rs, core, tol_residual
         while True:
             for c in range(n):
                 trial[core[c]] = local[core[c]] - length * dx[c]
-            evaluate_step(step, trial, t, h, scratch, residual, tangent)
+            evaluate_step(step, one, trial, t, h, scratch, residual, matrix, keep)
             if not line_search or length <= 2e-3 or \
                     _scaled_norm(residual, rs) <= max((1.0 - 1e-4 * length) * norm, tol_residual):
                 break

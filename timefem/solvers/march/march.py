@@ -10,7 +10,7 @@ from ...elements.evaluation.points_in_lanes import step_plan
 from ...status import Status
 from ..linear.element.dense import dense_order
 from ..linear.element.sparse import FULL, enlarged, sparse_lu
-from .loop import march_elements
+from .loop import Loop, march_elements, work
 
 SPARSE_FROM = 130  # unknowns of an element from which on a sparse tangent is faster: 90 to 150 were measured for chains
 NO_ORDER = dense_order(np.zeros(0, int), np.zeros(0, int), 0)[0]
@@ -56,7 +56,7 @@ def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None
         Of the elements solved here.
     """
     loop = LoopArrays.of(plan, scaling) if loop is None else loop
-    n_node, lu = loop.n_node, loop.lu
+    n_node, lu, own = loop.record.n_node, loop.lu, work(loop.record, loop.lu)
     x = np.zeros(n_node + mesh.n_elements * plan.columns.step) if x is None else x
     if start == 0:
         x[:n_node + plan.columns.step] = plan.constant(mesh.part(0, 1), z0, multipliers)
@@ -67,8 +67,8 @@ def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None
     while e < mesh.n_elements and not code and not stopped:
         stop, began = min(e + chunk, mesh.n_elements), time.monotonic()
         solved, code = march_elements(
-            loop.step, lu, loop.order, x, mesh.nodes[:-1], mesh.lengths, *loop.scales, n_node, loop.core, *loop.fields,
-            e, stop, settings.tol_residual * reference, settings.tol_increment * reference, settings.max_iterations,
+            loop.record, loop.record.step.one, lu, own, x, mesh.nodes[:-1], mesh.lengths, e, stop,
+            settings.tol_residual * reference, settings.tol_increment * reference, settings.max_iterations,
             settings.line_search, iterations, history)
         n_new, e = solved - e, solved
         stopped = advance(n_new)
@@ -84,29 +84,10 @@ def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None
 
 
 class LoopArrays(NamedTuple):
-    """What the compiled loops take besides the mesh and the dofs.
+    """What the compiled loop takes besides the mesh and the dofs, for many marches; `lu` is None when it is dense."""
 
-    Attributes
-    ----------
-    step : StepPlan
-    lu, order : SparseLU or None, DenseOrder
-    scales : tuple of ndarray
-        Sizes of the core unknowns of an element of length 1 and the powers of its length, weights of the core rows
-        likewise.
-    core : ndarray of int
-        Dofs of the core unknowns, those that are not explicit.
-    fields : tuple of ndarray
-        Nodes of the state in [0, 1]; core dofs of the fields with values at the nodes, shape (n_shapes, n_components);
-        core dofs of the others, and for each of these the last one of its component.
-    """
-
-    step: object
+    record: Loop
     lu: object
-    order: object
-    scales: tuple
-    n_node: int
-    core: np.ndarray
-    fields: tuple
 
     @classmethod
     def of(cls, plan, scaling):
@@ -120,9 +101,9 @@ class LoopArrays(NamedTuple):
         owned = np.concatenate([dofs.ravel() for dofs in owned])
         guessed = np.isin(continuous[-1], core), np.isin(owned, core)
         lu, order, targets = _matrix(plan, len(core))
-        return cls(step_plan(plan, targets), lu, order, (sizes, size_powers, weights, weight_powers), n_node, core,
-                   (plan.element.state.basis.points, np.ascontiguousarray(continuous[:, guessed[0]]),
-                    owned[guessed[1]], last[guessed[1]]))
+        return cls(Loop(step_plan(plan, targets), order, sizes, size_powers, weights, weight_powers, n_node, core,
+                        plan.element.state.basis.points, continuous[:, guessed[0]], owned[guessed[1]],
+                        last[guessed[1]]), lu)
 
 
 def _matrix(plan, n):

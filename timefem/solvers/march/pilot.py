@@ -9,8 +9,9 @@ from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...status import Status
 from ..linear.element.sparse import enlarged
+from .loop import work
 from .march import LoopArrays, march
-from .pilot_loop import FAILED, FULL, PAUSE, ROOM, Estimate, Motion, adapt_elements, enough, relative_errors
+from .pilot_loop import FAILED, FULL, PAUSE, ROOM, Estimate, Motion, PilotWork, adapt_elements, enough, relative_errors
 
 FIRST_PAIR = 1e-3  # of the time span; a length that is too large is found out soon
 CHUNK = 1000
@@ -38,7 +39,7 @@ class Pilot:
         self.scaling = Scaling.of(scaling, system, element, t_span[0], z0)
         self.loop = LoopArrays.of(self.plan, self.scaling)
         self.lu = self.loop.lu
-        self.estimate = _estimate(self.plan, self.loop.core)
+        self.estimate = _estimate(self.plan, self.loop.record.core)
         self.multipliers = system.consistent_multipliers(t_span[0], z0)
         span = t_span[1] - t_span[0]
         kinks = system.kinks
@@ -52,7 +53,7 @@ class Pilot:
 
     def march(self, density):
         """March by pairs, with a density of the local error in time [1/s]."""
-        plan, loop, settings = self.plan, self.loop, self.settings
+        plan, loop, settings = self.plan, self.loop.record, self.settings
         step, n_node = plan.columns.step, loop.n_node
         first = plan.constant(TimeMesh(self.t_span), self.z0, self.multipliers)
         room = 2 * CHUNK
@@ -62,12 +63,15 @@ class Pilot:
         history = np.full(settings.max_iterations + 1, np.nan)
         control = np.array([min(self.most, max(self.least, FIRST_PAIR * (self.t_span[1] - self.t_span[0]))), 1.0])
         counts, e, code, reference = np.zeros(2, int), 0, PAUSE, self.scaling.size(self.z0)
+        own, n_z = work(loop, self.lu), len(self.estimate.right)
+        pair = PilotWork(np.zeros(plan.columns.n_local), *np.zeros((3, n_z)))
+        attempt = self.motion.replaced(speed=self.motion.speed.copy(), rate=self.motion.rate.copy())
         while code in (PAUSE, ROOM, FULL):
             e, code = adapt_elements(
-                loop.step, self.lu, loop.order, x, first, nodes, lengths, *loop.scales, n_node, loop.core,
-                *loop.fields, e, settings.tol_residual * reference, settings.tol_increment * reference, reference,
-                settings.max_iterations, settings.line_search, iterations, history, errors, self.estimate, self.motion,
-                self.breaks, density, self.least, self.most, control, counts, CHUNK)
+                loop, loop.step.one, self.lu, own, pair, x, first, nodes, lengths, e, settings.tol_residual * reference,
+                settings.tol_increment * reference, reference, settings.max_iterations, settings.line_search,
+                iterations, history, errors, self.estimate, self.motion, attempt, self.breaks, density, self.least,
+                self.most, control, counts, CHUNK)
             if code == FULL:
                 self.lu = enlarged(self.lu, 2 * len(self.lu.lower))
             if code == ROOM:
@@ -85,7 +89,7 @@ class Pilot:
         """Largest error of a pilot march at its nodes, from a march with its pairs joined; inf if that fails."""
         settings, duration, n = self.settings, self.t_span[1] - self.t_span[0], len(coarse.errors)
         if not settings.line_search:
-            sizes, powers = self.loop.scales[:2]
+            sizes, powers = self.loop.record.sizes, self.loop.record.size_powers
             small = enough(self.motion, density * duration / n, 1 / (sizes * (duration / n) ** powers),
                            self.estimate.state, duration) / self.scaling.size(self.z0)
             settings = replace(settings, tol_residual=1e300, tol_increment=max(settings.tol_increment, small))

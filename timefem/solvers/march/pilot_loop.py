@@ -1,15 +1,11 @@
 """The compiled loop of the adaptive march: pairs of equal elements, accepted or tried again with another length."""
 
-from typing import NamedTuple
-
 import numpy as np
-from numba import njit
 
-from ...elements.evaluation.points_in_lanes import step_scratch
-from ...kernels.lanes import aligned_zeros
-from ..linear.element.dense import dense_scratch
+from ...kernels.loops import compiled
+from ...kernels.record import Record
 from ..linear.element.sparse import FULL
-from .loop import CONVERGED, march_elements, solve_element
+from .loop import CONVERGED, march_elements, set_scales, solve_element
 
 DONE, FAILED, ROOM, PAUSE = 0, 1, 5, 6  # and FULL
 SAFETY, SHRINK, GROW = 0.9, 0.2, 4.0
@@ -19,7 +15,7 @@ NOISE = 4e-15  # relative round-off of a state, which is no error
 LEAST = 1e-3  # of the motion of all blocks, that one block is taken to move at least
 
 
-class Estimate(NamedTuple):
+class Estimate(Record):
     """How the error of a pair of elements is found.
 
     With `own` it is the sum of a field of the element. Without, the pair is compared with one element of twice the
@@ -37,7 +33,16 @@ class Estimate(NamedTuple):
     order: int  # the error per unit of time falls with this power of the length
 
 
-class Motion(NamedTuple):
+class PilotWork(Record):
+    """What `adapt_elements` works on."""
+
+    double: np.ndarray  # dofs of an element
+    error: np.ndarray  # (n_z,)
+    before: np.ndarray
+    after: np.ndarray
+
+
+class Motion(Record):
     """Size of a motion so far, in blocks of coordinates (positions, rotations); with q scaled by root(mass).
 
     Velocities count from those at the start, so that a system may drift. Lengths are v^2 / a: what is travelled while
@@ -51,7 +56,7 @@ class Motion(NamedTuple):
     rate: np.ndarray  # (n_blocks,) largest acceleration
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy", _nrt=False)
 def enlarge(motion, before, after, length):
     """Update a motion by momenta `before` and `after` a time `length`."""
     for i in range(motion.roots.shape[0]):
@@ -60,7 +65,7 @@ def enlarge(motion, before, after, length):
         motion.rate[b] = max(motion.rate[b], abs(after[i] - before[i]) / motion.roots[i] / length)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy", _nrt=False)
 def relative_error(motion, error, z, duration, least_time):
     """Largest entry of an error of `z = (q, p)`, relative to the size of the motion; round-off left out.
 
@@ -87,14 +92,14 @@ def relative_error(motion, error, z, duration, least_time):
     return result
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy", _nrt=False)
 def relative_errors(motion, errors, z, duration, result):
     """`relative_error` of each line of `errors` and `z`."""
     for i in range(errors.shape[0]):
         result[i] = relative_error(motion, errors[i], z[i], duration, 0.0)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy", _nrt=False)
 def enough(motion, limit, per_size, state, duration):
     """Scaled increment of Newton's method that leaves an error that is small against `limit`.
 
@@ -114,11 +119,10 @@ def enough(motion, limit, per_size, state, duration):
     return ENOUGH * np.sqrt(limit) * result if np.isfinite(result) else 0.0
 
 
-@njit(cache=True, error_model="numpy")
-def adapt_elements(step, lu, order, x, first, nodes, lengths, sizes, size_powers, weights, weight_powers, n_node,
-                   core, points, continuous, owned, owned_last, e, tol_residual, tol_increment, reference,
-                   max_iterations, line_search, iterations, history, errors, estimate, motion, breaks, density, least,
-                   most, control, counts, n_pairs):
+@compiled(error_model="numpy", _nrt=False)
+def adapt_elements(loop, one, lu, work, own, x, first, nodes, lengths, e, tol_residual, tol_increment, reference,
+                   max_iterations, line_search, iterations, history, errors, estimate, motion, attempt, breaks, density,
+                   least, most, control, counts, n_pairs):
     """Solve pairs of elements from element e on, in place in `x`, `nodes` and `lengths`, to the last of `breaks`.
 
     A pair is accepted when its error, relative to the motion so far, is below `density` times its length. The next
@@ -127,9 +131,10 @@ def adapt_elements(step, lu, order, x, first, nodes, lengths, sizes, size_powers
 
     Parameters
     ----------
+    own : PilotWork
     first : copy of the dofs of the first element
     errors : (n_pairs,) errors of the pairs, relative to the motion, result
-    estimate, motion : Estimate, Motion
+    estimate, motion, attempt : Estimate, Motion, Motion; the last one is scratch
     least, most : float, limits of the length of a pair [s]
     control : (2,) length of the next pair, and error of the last one over the allowed error; updated
     counts : (2,) int, pairs rejected for their error, and for Newton's method; updated
@@ -139,17 +144,10 @@ def adapt_elements(step, lu, order, x, first, nodes, lengths, sizes, size_powers
     element, code : int
         Elements solved, and DONE, PAUSE, ROOM (x is full), FULL, or FAILED (`least` is reached).
     """
-    n, n_z = step.plan.n_columns - n_node, estimate.right.shape[0]
-    if lu is None:  # the compiler leaves out the branch that is not taken
-        matrix = aligned_zeros(order.size)
-    else:
-        matrix = aligned_zeros(lu.rows.shape[0])
-    dense, dx, scratch = dense_scratch(order), np.zeros(core.shape[0]), step_scratch(step, lu is None)
-    residual, trial, double = np.empty(core.shape[0]), np.empty(n_node + n), np.empty(n_node + n)
-    error, before, after = np.empty(n_z), np.empty(n_z), np.empty(n_z)
+    n, n_z = loop.step.plan.n_columns - loop.n_node, estimate.right.shape[0]
+    double, error, before, after = own.double, own.error, own.before, own.after
     end = breaks[-1]
     duration = end - nodes[0]
-    attempt = Motion(motion.roots, motion.blocks, motion.start, motion.speed.copy(), motion.rate.copy())
     at_break, stop = 0, e + 2 * n_pairs
     while nodes[e] < end:
         if e >= stop:
@@ -172,12 +170,11 @@ def adapt_elements(step, lu, order, x, first, nodes, lengths, sizes, size_powers
         limit = max(density * max(h, SHORTEST * duration), tol_residual / reference)
         if e == 0:
             x[:first.shape[0]] = first
-        per_size = 1.0 / (sizes * (0.5 * h) ** size_powers)
-        small = max(tol_increment, enough(motion, limit, per_size, estimate.state, duration))
+        set_scales(loop, work, 0.5 * h)
+        small = max(tol_increment, enough(motion, limit, work.per_size, estimate.state, duration))
         _, code = march_elements(
-            step, lu, order, x, nodes, lengths, sizes, size_powers, weights, weight_powers, n_node, core, points,
-            continuous, owned, owned_last, e, e + 2, tol_residual if line_search else 1e300, small, max_iterations,
-            line_search, iterations, history)
+            loop, one, lu, work, x, nodes, lengths, e, e + 2, tol_residual if line_search else 1e300, small,
+            max_iterations, line_search, iterations, history)
         if code == FULL:
             return e, FULL
         ratio = np.inf
@@ -192,10 +189,9 @@ def adapt_elements(step, lu, order, x, first, nodes, lengths, sizes, size_powers
                 double[:] = 0.0
                 for k in range(estimate.targets.shape[0]):
                     double[estimate.targets[k]] += estimate.factors[k] * local[estimate.sources[k]]
-                per_size, rs = 1.0 / (sizes * h ** size_powers), weights * h ** weight_powers
-                code, _ = solve_element(step, lu, order, double, t, h, per_size, rs, core, 1e300,
-                                        1e300 if estimate.good_guess else small, max_iterations, False, matrix, dense,
-                                        dx, scratch, residual, trial, history)
+                set_scales(loop, work, h)
+                code, _ = solve_element(loop, one, lu, work, double, t, h, 1e300,
+                                        1e300 if estimate.good_guess else small, max_iterations, False, history)
                 if code == FULL:
                     return e, FULL
                 for i in range(n_z):

@@ -5,15 +5,14 @@ elements have such unknowns, for instance the position of a free body. (Those wi
 here at all: see `elements.explicit`.)
 """
 
-from typing import NamedTuple
-
 import numpy as np
-from numba import njit
 
-from ....kernels.lanes import LANES, add_lanes, aligned_zeros, clear_lane, find_lane, largest_lane, set_lanes
+from ....kernels.lanes import LANES, add_lanes, clear_lane, find_lane, largest_lane, set_lanes
+from ....kernels.loops import compiled
+from ....kernels.record import Record, aligned
 
 
-class DenseOrder(NamedTuple):
+class DenseOrder(Record):
     """Rows and columns that are solved together, then explicit ones, one after the other.
 
     Entry k of explicit row i, `starts[i] <= k < starts[i + 1]`, stands at `places[k]` of the matrix in column
@@ -68,16 +67,25 @@ def dense_order(rows, columns, n):
     return DenseOrder(*arrays, start + np.arange(len(entries)), start + len(entries)), targets
 
 
-@njit(cache=True)
+class DenseScratch(Record):
+    """What `solve_ordered` works on; it keeps the pivots for the next matrix."""
+
+    pivots: np.ndarray
+    free: np.ndarray
+    multipliers: np.ndarray
+    weights: np.ndarray
+    x: np.ndarray
+
+
 def dense_scratch(order):
-    """Arrays for `solve_ordered`."""
-    n = order.core_rows.shape[0]
-    height = (n + LANES - 1) // LANES * LANES
-    return np.zeros(n, np.int64), aligned_zeros(height), aligned_zeros(height), np.empty(n), np.empty(n)
+    """The `DenseScratch` for a `DenseOrder`."""
+    n = len(order.core_rows)
+    height = -(-n // LANES) * LANES
+    return DenseScratch(np.zeros(n, np.int64), aligned(height), aligned(height), np.zeros(n), np.zeros(n))
 
 
-# Without run-time reference counts, which for tuples of arrays take longer than the work.
-@njit(cache=True, error_model="numpy", _nrt=False)
+# Without run-time reference counts, which take longer than the work.
+@compiled(error_model="numpy", _nrt=False)
 def solve_ordered(order, a, right, weights, scratch, x):
     """Solve the tangent of an element in the flat matrix `a`, which is destroyed.
 
@@ -86,7 +94,7 @@ def solve_ordered(order, a, right, weights, scratch, x):
     order : DenseOrder
     a : (order.size,)
     right, weights : (n,) right-hand side, and weights by which entries are compared across rows
-    scratch : from `dense_scratch`; it keeps the pivots for the next matrix
+    scratch : DenseScratch
     x : (n,) solution
 
     Returns
@@ -94,13 +102,13 @@ def solve_ordered(order, a, right, weights, scratch, x):
     bool
         False when a pivot is zero or not finite.
     """
-    pivots, free, multipliers, core_weights, core = scratch
-    core_rows, core_columns, rows, starts, entries, places, _ = order
-    n, height = core.shape[0], free.shape[0]
+    core_rows, core_columns, core = order.core_rows, order.core_columns, scratch.x
+    rows, starts, entries, places = order.rows, order.starts, order.entries, order.places
+    n, height = core.shape[0], scratch.free.shape[0]
     for i in range(n):
         a[n * height + i] = right[core_rows[i]]
-        core_weights[i] = weights[core_rows[i]]
-    if n and not solve_dense(a, n, core_weights, pivots, free, multipliers, core):
+        scratch.weights[i] = weights[core_rows[i]]
+    if n and not solve_dense(a, n, scratch.weights, scratch.pivots, scratch.free, scratch.multipliers, core):
         return False
     for i in range(n):
         x[core_columns[i]] = core[i]
@@ -115,7 +123,7 @@ def solve_ordered(order, a, right, weights, scratch, x):
     return True
 
 
-@njit(cache=True, error_model="numpy", _nrt=False)
+@compiled(error_model="numpy", _nrt=False)
 def solve_dense(a, n, weights, pivots, free, multipliers, x):
     """Solve by Gauss-Jordan elimination with row pivoting.
 

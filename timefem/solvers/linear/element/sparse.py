@@ -5,17 +5,17 @@ Columns are eliminated in a fixed order of little fill; rows are found by partia
 again up to the first column where a pivot is too small; from there on they are found anew.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import scipy
-from numba import njit
+
+from ....kernels.loops import compiled
+from ....kernels.record import Record
 
 FACTORED, SINGULAR, FULL = 0, 2, 4  # the codes of `march_loop`
 SMALLEST_PIVOT = 0.01  # relative to the largest entry of the column, for a pivot to be taken again
 
 
-class SparseLU(NamedTuple):
+class SparseLU(Record):
     """Pattern of a matrix by columns, and room for its factors: `lower @ upper = matrix[pivots][:, order]`.
 
     A column of `lower` names rows of the matrix, the pivot first; a column of `upper` names the columns of `lower` that
@@ -62,7 +62,7 @@ def sparse_lu(rows, columns, n):
 
 def enlarged(lu, size):
     """The same with room for more entries in the factors, and nothing known."""
-    return lu._replace(lower_rows=np.zeros(size, np.int32), lower=np.zeros(size), upper_steps=np.zeros(size, np.int32),
+    return lu.replaced(lower_rows=np.zeros(size, np.int32), lower=np.zeros(size), upper_steps=np.zeros(size, np.int32),
                        upper=np.zeros(size), state=np.zeros(1, np.int64))
 
 
@@ -78,7 +78,7 @@ def _order(pattern):
         return np.arange(pattern.shape[0])
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy", _nrt=False)
 def solve_sparse(lu, data, b, weights, x):
     """Solve matrix x = b; b is destroyed.
 
@@ -114,7 +114,7 @@ def solve_sparse(lu, data, b, weights, x):
     return FACTORED
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy", _nrt=False)
 def _factor(lu, data, weights):
     n, column, known = lu.order.shape[0], lu.column, lu.state[0]
     lu.state[0] = 0
@@ -164,7 +164,7 @@ def _factor(lu, data, weights):
     return FACTORED
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy", _nrt=False)
 def _find_pattern(lu, k):
     """Pattern of column k of both factors: all that its entries reach through the columns of `lower`, depth first."""
     n, j = lu.order.shape[0], lu.order[k]

@@ -1,9 +1,9 @@
 """Compiled loops of the time-chain LU; `chain` explains what they do and where everything is."""
 
 import numpy as np
-from numba import njit
 
 from ....kernels.lanes import LANES, add_lanes, aligned_zeros, copy_lanes, dot_runs
+from ....kernels.loops import compiled
 
 THRESHOLD = 0.01  # of the largest entry in its column, for a pivot: with 0.1 many more columns have to wait
 ROUNDING = 0.1 * np.finfo(float).eps / THRESHOLD  # of a sum of products with multipliers up to 1 / THRESHOLD
@@ -12,24 +12,24 @@ TINY = 1e-300  # its inverse is still finite
 FACTORED, NO_PIVOT, VANISHED, FRONT_FULL, STORE_FULL = range(5)
 
 
-@njit(cache=True)
+@compiled()
 def whole(n):
     """Numbers rounded up to whole vectors."""
     return (n + LANES - 1) // LANES * LANES
 
 
-@njit(cache=True)
+@compiled()
 def _column(indices, k, flipped, last):
     """Column of entry k; from the end and counted from the last column when flipped."""
     return last - indices[len(indices) - 1 - k] if flipped else np.int64(indices[k])
 
 
-@njit(cache=True)
+@compiled()
 def _value(data, k, flipped):
     return data[len(data) - 1 - k] if flipped else data[k]
 
 
-@njit(cache=True)
+@compiled()
 def check_pattern(indptr, indices, flipped, column_starts, row_starts, open_columns, open_rows):
     """Mark columns that the next block touches and rows that touch it; return a row that cannot be used, or -1."""
     n_blocks, last = len(column_starts) - 1, column_starts[-1] - 1
@@ -48,7 +48,7 @@ def check_pattern(indptr, indices, flipped, column_starts, row_starts, open_colu
     return -1
 
 
-@njit(cache=True)
+@compiled()
 def estimate_work(column_starts, row_starts, n_open_columns, n_open_rows, held_columns, held_rows):
     """Multiplications of a factorisation in which columns and rows wait for each other only."""
     done, work = 0, 0.0
@@ -60,7 +60,7 @@ def estimate_work(column_starts, row_starts, n_open_columns, n_open_rows, held_c
     return work
 
 
-@njit(cache=True)
+@compiled()
 def _row_size(indptr, data, flipped, row):
     """Largest magnitude in a row of the matrix."""
     largest = 0.0
@@ -69,7 +69,7 @@ def _row_size(indptr, data, flipped, row):
     return largest
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def factor(indptr, indices, data, flipped, column_starts, row_starts, column_order, row_order, n_open_columns,
            n_open_rows, held_columns, held_rows, capacity, ends, column_swaps, row_swaps, inverses, lower, upper):
     """Factor; return a code, two numbers, and what is left in the last front: row numbers, column numbers, entries.
@@ -223,7 +223,7 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
     return FACTORED, at_l, at_u, names[:n_rows].copy(), columns[:n_columns].copy(), left_over
 
 
-@njit(cache=True)
+@compiled()
 def _to_front(y, k, between, other):
     """Interchange places `other` and `between`, then `between` and k; return what is now at k."""
     value = y[other]
@@ -233,7 +233,7 @@ def _to_front(y, k, between, other):
     return value
 
 
-@njit(cache=True)
+@compiled()
 def _from_front(y, k, between, other, value):
     """Put `value` at k and undo `_to_front`."""
     y[k] = y[between]
@@ -241,7 +241,7 @@ def _from_front(y, k, between, other, value):
     y[other] = value
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def forward(starts, held, ends, swaps, scales, factors, y):
     """Eliminate from the right-hand side y, padded by 8 zeros, in the order of the chain's rows.
 
@@ -262,7 +262,7 @@ def forward(starts, held, ends, swaps, scales, factors, y):
                 at += LANES
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def backward(starts, held, ends, swaps, scales, factors, y):
     """Recover the solution from y, which holds it behind the pivots' places; `upper` where `forward` has `lower`."""
     k, at = ends[-1], len(factors)
