@@ -88,4 +88,8 @@ if on_debian; then
                "mpich beside Open MPI is the usual cause."
 fi
 fingerprint > "$stamp"
+
+# 5. the compiled loops; a run compiles what is missing, so that nothing depends on this
+say "compiling loops (some ten seconds, once for this user)"
+.venv/bin/timefem prepare >/dev/null || say "they could not be kept; they are compiled when they are first used"
 say "done"

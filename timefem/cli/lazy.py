@@ -16,6 +16,8 @@ COMMANDS = {  # name -> (module, function or group in it, what it does)
     "reproduce": ("reproduce", "reproduce", "Reproduce figures of the papers."),
     "plot": ("plot", "plot", "Draw a saved solution, or write its motion."),
     "info": ("listing", "info", "Versions, processors, and what is installed."),
+    "prepare": ("compiled", "prepare", "Compile the loops ahead, for all later runs."),
+    "cache": ("compiled", "cache", "Compiled code kept on disk: how much, where; remove it."),
 }
 
 

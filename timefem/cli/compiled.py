@@ -1,0 +1,70 @@
+"""`timefem prepare` and `timefem cache`: what is compiled, and kept on disk."""
+
+import time
+from typing import Annotated
+
+import typer
+
+from ..cases import find_case
+from ..elements import MixedGalerkin
+from ..errors import InputError
+from ..kernels.store import FOLDER_VARIABLE, store
+from ..solving.solve import solve
+from .options import JSON
+from .report import make_console, print_json
+
+# Short solves that call every loop in every form: elements with one point and with several, dense and sparse, steps of
+# their own, everything at once. The cases take a moment each once the loops are there.
+SOLVES = (
+    ("spinning-box", MixedGalerkin(2), {"n_elements": 6}),
+    ("spinning-box", MixedGalerkin(1, 1), {"n_elements": 6}),
+    ("spinning-box", MixedGalerkin(2), {"n_elements": 6, "driver": "global"}),
+    ("spinning-box", MixedGalerkin(2), {"tolerance": 1e-3}),
+    ("spinning-box", MixedGalerkin(1, 1), {"tolerance": 1e-2}),
+    ("closed-chain-10", MixedGalerkin(2), {"n_elements": 6}),
+    ("closed-chain-10", MixedGalerkin(1, 1), {"n_elements": 6}),
+)
+SHORT = 0.05  # seconds of motion
+
+
+def prepare(as_json: JSON = False):
+    """Compile the loops ahead, for all later runs of this user: what is there already is left alone."""
+    begin = time.perf_counter()
+    if store().folder is None:
+        raise InputError(f"there is no folder to keep compiled loops in; name one by the variable {FOLDER_VARIABLE}")
+    before = len(store().entries())
+    for name, element, options in SOLVES:
+        solve(find_case(name).make(t_end=SHORT), element, progress=False, **options)
+    facts = _facts() | {"new": len(store().entries()) - before, "seconds": round(time.perf_counter() - begin, 1)}
+    if as_json:
+        return print_json(facts)
+    if not facts["entries"]:
+        raise InputError(f"nothing could be written to {facts['folder']}; name another folder by {FOLDER_VARIABLE}")
+    make_console().print(f"prepared in {facts['seconds']} s: {facts['new']} new entries in {facts['folder']}")
+
+
+def cache(
+    info: Annotated[bool, typer.Option("--info", help="Folder, number of entries, size and limit (default).")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove all entries; they are made anew when needed.")] = False,
+    as_json: JSON = False,
+):
+    """Compiled code kept on disk, so that a model that was solved before starts at once."""
+    if info and clear:
+        raise InputError("--info and --clear exclude each other")
+    removed = store().clear() if clear else None
+    facts = _facts()
+    if clear:
+        facts |= {"removed": removed[0], "removed_MB": round(removed[1] / 1e6, 2)}
+    if as_json:
+        return print_json(facts)
+    text = f"{facts['entries']} entries, {facts['MB']} of {facts['limit_MB']:g} MB, in {facts['folder']}"
+    if clear:
+        text = f"removed {facts['removed']} entries, {facts['removed_MB']} MB; {text}"
+    make_console().print(text, soft_wrap=True)
+
+
+def _facts():
+    own = store()
+    entries = own.entries()
+    return {"folder": str(own.folder) if own.folder else None, "entries": len(entries),
+            "MB": round(sum(size for _, size, _ in entries) / 1e6, 2), "limit_MB": own.limit / 1e6}
