@@ -54,7 +54,8 @@ class Work(Record):
     rs: np.ndarray
     sources: np.ndarray
     extrapolation: np.ndarray
-    known: np.ndarray
+    known: np.ndarray  # lengths that the extrapolation is for
+    back: np.ndarray  # (1,) and the number of elements that it goes back
     times: np.ndarray
 
 
@@ -66,7 +67,8 @@ def work(loop, lu):
     matrix = aligned(loop.order.size if lu is None else len(lu.rows))
     return Work(matrix, dense_scratch(loop.order), np.zeros(n), step_scratch(loop.step, lu is None), np.zeros(n),
                 np.zeros(loop.step.plan.n_columns), np.zeros(n), np.zeros(n), np.zeros((2, n_sources), np.int64),
-                np.zeros((degree + 1, n_sources)), np.full(most_back + 1, -1.0), np.zeros(n_sources))
+                np.zeros((degree + 1, n_sources)), np.full(most_back + 1, -1.0), np.zeros(1, np.int64),
+                np.zeros(n_sources))
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -90,9 +92,7 @@ def march_elements(loop, one, lu, work, x, t, h, start, stop, tol_residual, tol_
     n = loop.step.plan.n_columns - n_node  # dofs from one element to the next
     shift, shape = work.sources[0], work.sources[1]
     extrapolation, known = work.extrapolation, work.known
-    for m in range(known.shape[0]):
-        known[m] = -1.0
-    degree, most_back, last_back, scaled_for = n_shapes - 1, known.shape[0] - 1, 0, -1.0
+    degree, most_back, last_back, scaled_for = n_shapes - 1, known.shape[0] - 1, work.back[0], -1.0
     for e in range(start, stop):
         local = x[e * n:e * n + n_node + n]
         if not abs(h[e] - scaled_for) <= 1e-9 * scaled_for:  # the lengths of a uniform mesh differ by rounding
@@ -107,7 +107,7 @@ def march_elements(loop, one, lu, work, x, t, h, start, stop, tol_residual, tol_
                 for m in range(back + 1):
                     same = same and abs(h[e - m] - known[m]) <= 1e-12 * known[m]
                 if not same:
-                    last_back = back
+                    last_back = work.back[0] = back
                     for s in range(n_sources - 1):
                         shift[s], shape[s] = (s // degree - back) * n, s % degree
                     shift[n_sources - 1], shape[n_sources - 1] = -n, degree

@@ -66,6 +66,12 @@ def enlarge(motion, before, after, length):
 
 
 @compiled(error_model="numpy", _nrt=False)
+def _take(motion, other):
+    for b in range(motion.speed.shape[0]):
+        motion.speed[b], motion.rate[b] = other.speed[b], other.rate[b]
+
+
+@compiled(error_model="numpy", _nrt=False)
 def relative_error(motion, error, z, duration, least_time):
     """Largest entry of an error of `z = (q, p)`, relative to the size of the motion; round-off left out.
 
@@ -105,7 +111,9 @@ def enough(motion, limit, per_size, state, duration):
 
     `state` are the places of `z = (q, p)` at the end of an element among its core unknowns, or -1.
     """
-    n, largest, result = motion.roots.shape[0], motion.speed.max(), np.inf
+    n, largest, result = motion.roots.shape[0], 0.0, np.inf
+    for b in range(motion.speed.shape[0]):
+        largest = max(largest, motion.speed[b])
     for i in range(n):
         b, root = motion.blocks[i], motion.roots[i]
         speed = max(motion.speed[b], LEAST * largest)
@@ -169,9 +177,11 @@ def adapt_elements(loop, one, lu, work, own, x, first, nodes, lengths, e, tol_re
         # Newton's method knows no errors below its tolerance
         limit = max(density * max(h, SHORTEST * duration), tol_residual / reference)
         if e == 0:
-            x[:first.shape[0]] = first
+            for i in range(first.shape[0]):
+                x[i] = first[i]
         set_scales(loop, work, 0.5 * h)
         small = max(tol_increment, enough(motion, limit, work.per_size, estimate.state, duration))
+        work.known[0] = -1.0  # what was known belongs to other pairs
         _, code = march_elements(
             loop, one, lu, work, x, nodes, lengths, e, e + 2, tol_residual if line_search else 1e300, small,
             max_iterations, line_search, iterations, history)
@@ -196,12 +206,12 @@ def adapt_elements(loop, one, lu, work, own, x, first, nodes, lengths, e, tol_re
                     return e, FULL
                 for i in range(n_z):
                     error[i] = (after[i] - double[estimate.right[i]]) if code == CONVERGED else np.inf
-            attempt.speed[:], attempt.rate[:] = motion.speed, motion.rate
+            _take(attempt, motion)
             half = n_z // 2
             enlarge(attempt, before[half:], after[half:], h)
             ratio = estimate.factor * relative_error(attempt, error, after, duration, SHORTEST * duration) / limit
         if ratio <= 1.0:
-            motion.speed[:], motion.rate[:] = attempt.speed, attempt.rate
+            _take(motion, attempt)
             errors[e // 2] = ratio * limit
             ratio = max(ratio, 1e-8)
             change = SAFETY * ratio ** (-0.7 / estimate.order) * control[1] ** (0.4 / estimate.order)
