@@ -1,0 +1,33 @@
+"""`timefem cache`."""
+
+import json
+
+import pytest
+
+from timefem.cli import main
+from timefem.kernels.store import store
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("TIMEFEM_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def test_info_and_clear(capsys):
+    store().write("entry", b"data")
+    assert main(["cache", "--info", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["entries"] == 1
+    assert main(["cache", "--clear", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["removed"] == 1 and facts["entries"] == 0 and store().entries() == []
+
+
+def test_both_are_refused(capsys):
+    assert main(["cache", "--info", "--clear"]) == 2
+    assert "exclude each other" in capsys.readouterr().err
+
+
+def test_nowhere_to_prepare(capsys, monkeypatch):
+    monkeypatch.setenv("TIMEFEM_CACHE_DIR", "off")
+    assert main(["prepare"]) == 2
+    assert "TIMEFEM_CACHE_DIR" in capsys.readouterr().err
