@@ -54,6 +54,8 @@ def describe(system):
         for name in stored(part):
             entry[part.fields[name].argument or name] = plain(f"{system.label(part)} cannot be saved: {name}",
                                                               getattr(part, name))
+        if part is not owner and not np.array_equal(part.own_parameters, part.declared_numbers()):
+            entry["own_parameters"] = part.own_parameters.tolist()  # found by a solver, beyond what may be declared
         parts.append(entry)
     return {"parts": parts, "redundant": system.redundant}
 
@@ -101,8 +103,14 @@ def _make(entry, bodies=()):
     if entry["class"] not in catalogue():
         raise InputError(f"unknown part {entry['class']!r}; known are {_known()}")
     cls = catalogue()[entry["class"]]
-    own = {name: _restore(value) for name, value in entry.items() if name not in ("class", "bodies")}
-    return made(cls, bodies, own)
+    own = {name: _restore(value) for name, value in entry.items() if name not in ("class", "bodies", "own_parameters")}
+    part = made(cls, bodies, own)
+    if "own_parameters" in entry:
+        numbers = np.array(entry["own_parameters"], float)
+        if numbers.shape != part.own_parameters.shape:
+            raise IndexError("own_parameters")
+        part.own_parameters = numbers
+    return part
 
 
 def _restore(value):

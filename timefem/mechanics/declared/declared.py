@@ -55,7 +55,7 @@ class Declared:
             if name != "name" and not field.is_body:
                 setattr(self, name, field.checked(self, values[field.argument or name]))
         self._complete()
-        self.own_parameters = np.concatenate([np.zeros(0), *map(np.ravel, self.numbers().values())])
+        self.own_parameters = self.declared_numbers()
 
     def _checked_bodies(self, bodies):
         """The bodies that the constructor was given, without the ground."""
@@ -70,6 +70,10 @@ class Declared:
         values = {name: field.numbers(getattr(self, name)) for name, field in given
                   if not field.is_body and getattr(self, name) is not None}
         return {name: value for name, value in values.items() if np.size(value)}
+
+    def declared_numbers(self):
+        """All of `numbers` in one array: what `own_parameters` are unless a solver found others."""
+        return np.concatenate([np.zeros(0), *map(np.ravel, self.numbers().values())])
 
     def named(self, own):
         """Symbols of the `numbers` by name, from those of `own_parameters`."""
