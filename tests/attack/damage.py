@@ -35,7 +35,7 @@ def spoil(data, rng):
 def spoil_sealed(source, path, rng):
     """A copy of an HDF5 file with one dataset or attribute spoilt, and the checksum made anew.
 
-    Single numbers are left alone: who makes the checksum anew can forge them.
+    Numbers stay numbers: who makes the checksum anew can forge them.
     """
     shutil.copy(source, path)
     with h5py.File(path, "r+") as file:
@@ -58,7 +58,7 @@ def spoil_sealed(source, path, rng):
             value = file.attrs[name]
             if kind == 4 and isinstance(value, str) and value:
                 at = int(rng.integers(len(value)))
-                file.attrs[name] = value[:at] + chr(rng.integers(32, 127)) + value[at + 1:]
+                file.attrs[name] = value[:at] + "!#$&?~^`"[rng.integers(8)] + value[at + 1:]
             else:
                 del file.attrs[name]
                 others = [-1, 10**6, 1.5, "x", "[]", "{}", "null", h5py.Empty(float)]

@@ -133,7 +133,8 @@ def test_states_of_a_solution(kept, tmp_path, name, value):
 
 @pytest.mark.parametrize("name, text, message", [
     ("status", "[]", "status"), ("status", '{"success": 1}', "status"), ("statistics", "3", "statistics"),
-    ("statistics", '{"newton_iterations": "many"}', "newton_iterations"), ("element", "[1]", "element is damaged"),
+    ("statistics", '{"newton_iterations": "many"}', "no driver"),
+    ("statistics", '{"driver": "march"}', "no backend"), ("element", "[1]", "element is damaged"),
     ("element", '{"class": "MixedGalerkin", "power": 3}', "element is damaged"), ("system", "7", "damaged"),
     ("system", '{"parts": [{"class": "PointMass", "mass": "heavy", "dimension": 3, "name": "a"}]}', "mass"),
     ("system", "[" * 100_000, "cannot be read"), ("system", np.arange(3), "wrong type")])

@@ -17,6 +17,7 @@ from .save import check_audit
 TEXTS = ("system", "element", "status", "statistics")
 STATISTICS = {"driver": str, "backend": str | None, "n_ranks": int, "n_elements": int, "n_unknowns": int,
               "newton_iterations": dict, "seconds": dict, "backward_error": int | float | None, "parameters": dict}
+NEEDED = ("driver", "backend", "n_ranks", "newton_iterations", "seconds", "n_unknowns")  # where there are any
 
 
 def load(path):
@@ -71,6 +72,9 @@ def _statistics(data):
     """Statistics with the types that tables of them need."""
     if not isinstance(data, dict):
         raise InputError("its statistics are no table")
+    missing = [name for name in NEEDED if data and name not in data]
+    if missing:
+        raise InputError(f"its statistics have no {missing[0]}")
     for name, kind in STATISTICS.items():
         if name in data and (not isinstance(data[name], kind) or isinstance(data[name], bool)):
             raise InputError(f"{name} of its statistics cannot be {data[name]!r:.60}")
