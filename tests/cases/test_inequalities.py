@@ -59,7 +59,7 @@ def test_the_least_time_of_the_reorientation():
     start = tf.solve(problem, ELEMENT, 24, method="interior-point", guess=_off(problem, 0.3))
     assert start.success
     fine = tf.solve(problem, ELEMENT, 160, method="interior-point", guess=start)
-    assert fine.success and fine.objective == pytest.approx(28.6304077, rel=1e-5)
+    assert fine.success and fine.objective == pytest.approx(28.6304077, rel=2e-5)  # switches inside of elements
 
 
 def _off(problem, share):
