@@ -55,7 +55,7 @@ def cart_pole_12(t_end):
     return cart_pole(t_end, 12.0)
 
 
-@define_problem("reorientation-time", "Reorientation in least time", "optimal", t_end=30.0, n_elements=100)
+@define_problem("reorientation-time", "Reorientation in least time", "optimal", t_end=30.0, n_elements=30)
 def reorientation_time(t_end, **rotation):
     """A free body with the principal inertias 5621, 4547, 2364 kg m^2 turns by 150 degrees about x, from rest to rest,
     with torques of 50 N m at most, in the least time (Betts, Practical Methods for Optimal Control, 2010). 34.3112 s
