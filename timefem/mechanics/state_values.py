@@ -10,7 +10,7 @@ import scipy
 
 from ..errors import InputError
 from .point_functions import evaluate, pointwise
-from .redundancy.consistent_multipliers import consistent
+from .redundancy.consistent_multipliers import multipliers_at
 
 
 class StateValues:
@@ -280,11 +280,11 @@ class StateValues:
         InputError
             When the constraints are redundant there; names them.
         """
-        return consistent(self, t, z)[:self.n_multipliers]
+        return multipliers_at(self, t, z)[:self.n_multipliers]
 
     def consistent_nonholonomic(self, t, z):
         """Multipliers of the nonholonomic constraints at a consistent state, shape (n_nonholonomic,).
 
         Those of A qdot + a, whose force on the coordinates is -A^T gamma. Errors as `consistent_multipliers`.
         """
-        return consistent(self, t, z)[self.n_multipliers:][:self.n_nonholonomic]
+        return multipliers_at(self, t, z)[self.n_multipliers:][:self.n_nonholonomic]

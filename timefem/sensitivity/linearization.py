@@ -5,9 +5,9 @@ import scipy
 
 from ..assembly import Scaling, TimeMesh
 from ..assembly.pattern import taking_part
-from ..elements.augmented.derived import Derived
-from ..elements.augmented.numbers import Contracted, Numbered, NumberPlaces, Numbers
+from ..elements.augmented.extended import Extended
 from ..elements.augmented.optimality import costate
+from ..elements.augmented.part_numbers import Contracted, Numbered, NumberPlaces, Numbers
 from ..elements.evaluation.batch import ElementBatch
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
@@ -17,8 +17,8 @@ from ..solvers.equations.ends import Ends
 from ..solvers.equations.make import make_equations
 from ..solvers.linear import linear_options
 from .functionals import Evaluated
+from .initial_state import Start
 from .parameters import directions
-from .start import Start
 
 BATCH = 512  # elements whose derivatives by numbers are in memory at once
 LARGEST_RESIDUAL = 1e-6  # scaled, relative to the state: what a solution has at most
@@ -220,7 +220,7 @@ def _check(solution):
                          f"not {solution!r}")
     if not solution.success:
         raise InputError(f"the solution failed, and has no sensitivities: {solution.status.message}")
-    if isinstance(solution.element, Derived) or "parameters" in solution.statistics:
+    if isinstance(solution.element, Extended) or "parameters" in solution.statistics:
         raise InputError("sensitivities are those of initial-value problems; this solution is one of another problem, "
                          "whose conditions and unknowns they would leave out")
 

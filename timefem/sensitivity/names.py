@@ -13,10 +13,10 @@ import casadi as ca
 import numpy as np
 
 from ..errors import InputError
+from .attribute_derivatives import FUNCTIONS
 from .functionals import EndValue, Integral, Peak
 from .linearization import Linearization
 from .parameters import Initial, Parameter, directions, start_changes
-from .rules import FUNCTIONS
 
 KINDS = "end", "integral", "peak"
 SYSTEM = "kinetic"

@@ -6,13 +6,13 @@ import numpy as np
 import scipy
 
 from .. import validate
-from ..elements.augmented.numbers import NumberPlaces
+from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
 from ..mechanics import Gravity, Part, System
 from ..mechanics.catalogue import made, stored
 from ..mechanics.declared import Real
 from ..problems.kinds import check_kind
-from .rules import derivative_of_own, differentiated
+from .attribute_derivatives import derivative_of_own, differentiated
 
 NUMBERS, KEPT, Q, V, Z = range(5)  # places in `Directions`
 

@@ -9,7 +9,7 @@ from timefem.errors import SingularMatrix
 from timefem.solvers.equations.nonlinear import NonlinearEquations, SaddleEquations
 from timefem.solvers.nonlinear.homotopy import Fading, newton_with_homotopy
 from timefem.solvers.nonlinear.newton import newton
-from timefem.solvers.nonlinear.saddle import solve_minimum, solve_saddle
+from timefem.solvers.nonlinear.saddle_point import solve_minimum, solve_saddle
 
 
 class Algebraic(NonlinearEquations):

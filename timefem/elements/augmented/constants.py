@@ -10,7 +10,7 @@ from ...mechanics.redundancy.redundancy import keep_constraints
 from ...polynomials import LagrangeBasis
 from ..components import Components
 from ..element import Space
-from .derived import Derived
+from .extended import Extended
 
 
 class Carrier(Part):
@@ -26,7 +26,7 @@ class Carrier(Part):
 
 def with_carrier(system, element):
     """The system with the `Carrier` that an element with constants needs; of other elements the system as it is."""
-    while isinstance(element, Derived) and not isinstance(element, WithConstants):
+    while isinstance(element, Extended) and not isinstance(element, WithConstants):
         element = element.element
     if not isinstance(element, WithConstants):
         return system
@@ -51,7 +51,7 @@ class Constants:
 
 
 @dataclass(frozen=True)
-class WithConstants(Derived):
+class WithConstants(Extended):
     """An element with unknown constants: continuous fields whose rate is zero. The system needs a `Carrier`.
 
     Unknown numbers so become local in time, and conditions that couple both ends become conditions at each end.

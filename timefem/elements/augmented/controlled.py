@@ -7,11 +7,11 @@ import numpy as np
 from ...polynomials import LagrangeBasis
 from ..components import components
 from ..element import Space
-from .derived import Derived
+from .extended import Extended
 
 
 @dataclass(frozen=True)
-class Controlled(Derived):
+class Controlled(Extended):
     """An element with a field of controls, discontinuous, of the degree of its discontinuous multipliers."""
 
     @property

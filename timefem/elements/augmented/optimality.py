@@ -8,11 +8,11 @@ import numpy as np
 from ...polynomials import LagrangeBasis
 from ..components import Components, components
 from ..element import Space
-from .derived import Derived
+from .extended import Extended
 
 
 @dataclass(frozen=True)
-class WithCostates(Derived):
+class WithCostates(Extended):
     """An element with a costate for each of its tests."""
 
     @property
@@ -58,7 +58,7 @@ class Optimality(WithCostates):
 
 
 @dataclass(frozen=True)
-class Functional(Derived):
+class Functional(Extended):
     """The integral of the cost of an element over it, in the numbering of that element: one row."""
 
     has_tangent = False

@@ -7,7 +7,7 @@ from ...errors import InputError
 from .redundant_rows import factored, redundant_constraints
 
 
-def consistent(system, t, z):
+def multipliers_at(system, t, z):
     """Multipliers of Theta, and of the pairs (A qdot + a, its rate) of nonholonomic constraints.
 
     For which d/dt Theta = 0; see `System.consistent_multipliers`.

@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 
 from ...assembly import Scaling
-from ...elements.augmented.servo import Servo, ServoPart
+from ...elements.augmented.prescribed_outputs import Servo, ServoPart
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...mechanics import System

@@ -18,7 +18,7 @@ from ...progress import progress
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.methods import method_for_inequalities
 from ...solvers.nonlinear.newton import Newton
-from ...solvers.nonlinear.saddle import solve_minimum, solve_saddle
+from ...solvers.nonlinear.saddle_point import solve_minimum, solve_saddle
 from ..initial.global_driver import Global
 from .controllability import check_reach
 from .equations import DistributedOptimalityEquations, OptimalityEquations

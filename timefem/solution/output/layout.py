@@ -1,7 +1,7 @@
 """What a file of a solution holds, and how elements are named in it."""
 
 from ... import elements
-from ...elements.augmented import constants, controlled, optimality, servo
+from ...elements.augmented import constants, controlled, optimality, prescribed_outputs
 
 FORMAT = "timefem solution"
 VERSION = 2  # 2: sealed with a checksum, with an audit of the states
@@ -9,5 +9,6 @@ VERSION = 2  # 2: sealed with a checksum, with an audit of the states
 
 def _element_class(name):
     """Class of a time element, those with controls included, by its name."""
-    found = (getattr(module, name, None) for module in (elements, constants, controlled, optimality, servo))
+    modules = elements, constants, controlled, optimality, prescribed_outputs
+    found = (getattr(module, name, None) for module in modules)
     return next((c for c in found if isinstance(c, type) and issubclass(c, elements.TimeElement)), None)

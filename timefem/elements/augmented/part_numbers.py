@@ -8,7 +8,7 @@ import numpy as np
 from ...polynomials import LagrangeBasis
 from ..components import Components
 from ..element import Space
-from .derived import Derived
+from .extended import Extended
 from .optimality import WithCostates, costate
 
 
@@ -73,7 +73,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Numbered(Derived):
+class Numbered(Extended):
     """An element with a field of numbers, constant over it: its tangent has their derivatives too."""
 
     numbers: Numbers

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from ..elements.augmented.numbers import NumberPlaces
+from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
 from ..mechanics import Symbols
 from ..mechanics.point_functions import evaluate

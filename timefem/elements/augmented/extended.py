@@ -6,7 +6,7 @@ from ..element import TimeElement
 
 
 @dataclass(frozen=True)
-class Derived(TimeElement):
+class Extended(TimeElement):
     """An element that has what another one has, and more.
 
     Attributes
