@@ -209,7 +209,7 @@ class Evaluated:
         e, xi, self.weights = functional.points(mesh, plan.element)
         shapes = plan.element.state.basis.values(xi)  # (n_points, n_shapes)
         q = np.concatenate([np.arange(system.n_q)[system.coordinates(b)] for b in chosen])
-        field = plan.columns.fields[0][:, np.concatenate([q, q + system.n_q])]  # (n_shapes, n_local)
+        field = plan.columns.first[:, np.concatenate([q, q + system.n_q])]  # (n_shapes, n_local)
         self.dofs = e[:, None, None] * plan.columns.step + field
         self.shapes = shapes[:, :, None]
         self.numbers = np.concatenate([places.start[b] + np.arange(len(b.own_parameters)) for b in chosen])

@@ -130,7 +130,7 @@ class Linearization:
             numbers, batch = self._with_numbers(Contracted, wanted)
             values = dict(zip(map(costate, self.element.test), self.plan.rows.unpack(costates), strict=True))
             total = sum(rows.sum(axis=0) for _, rows, _ in self._batches(batch, values))
-            out[numbers.places] = total[batch.rows.fields[0][0]]
+            out[numbers.places] = total[batch.rows.first[0]]
         return out
 
     def _with_numbers(self, wrapper, wanted):

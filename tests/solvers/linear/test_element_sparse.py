@@ -10,7 +10,8 @@ import scipy.sparse as sp
 import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum, spinning_box
 from timefem.elements.evaluation.plan import ElementPlan
-from timefem.solvers.linear.element.sparse import FACTORED, FULL, SINGULAR, enlarged, solve_sparse, sparse_lu
+from timefem.solvers.linear.element.code import DONE, FULL, SINGULAR
+from timefem.solvers.linear.element.sparse import enlarged, solve_sparse, sparse_lu
 from timefem.solvers.march import march
 
 path = Path(__file__).parents[3] / "benchmarks" / "bench_chain_of_bodies.py"
@@ -62,7 +63,7 @@ def test_lu_solves_matrix_after_matrix(n):
             lu = enlarged(lu, 2 * n * n)
             code = solve_sparse(lu, data, b.copy(), weights, x)
         matrix = sp.csc_array((values, (rows, columns)), shape=(n, n))
-        assert code == FACTORED
+        assert code == DONE
         lower, upper = factors(lu)
         size = np.abs(matrix.toarray()).max()
         np.testing.assert_allclose((lower @ upper).toarray(), matrix.toarray()[lu.pivots][:, lu.order], rtol=0,
@@ -76,7 +77,7 @@ def test_lu_solves_matrix_after_matrix(n):
 def test_lu_says_why_it_fails():
     rows, columns = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     lu, places = sparse_lu(rows, columns, 2)
-    for values, code in (([1, 2, 2, 4], SINGULAR), ([1, np.nan, 2, 4], SINGULAR), ([1, 2, 2, 5], FACTORED)):
+    for values, code in (([1, 2, 2, 4], SINGULAR), ([1, np.nan, 2, 4], SINGULAR), ([1, 2, 2, 5], DONE)):
         data, x = np.zeros(4), np.zeros(2)
         data[places] = values
         assert solve_sparse(lu, data, np.array([3.0, 7.0]), np.ones(2), x) == code

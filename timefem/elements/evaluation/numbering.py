@@ -18,6 +18,11 @@ class Numbering(NamedTuple):
         return 2 * self.n_node + self.n_interior
 
     @property
+    def first(self):
+        """Places of the first field: among trial fields the state, shape (n_shapes, n_components)."""
+        return self.fields[0]
+
+    @property
     def step(self):
         """Dofs from one element to the next."""
         return self.n_node + self.n_interior

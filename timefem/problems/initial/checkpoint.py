@@ -72,7 +72,7 @@ class Identity:
             self.facts["system"] = None
         self.node, self.n_local = plan.columns.n_node, plan.columns.n_local
         self.arrays = {"t": mesh.nodes, "z0": z0, "fingerprint": fingerprint(plan.system, mesh.nodes[[0, -1]], z0)}
-        self.system, self.end = plan.system, plan.columns.fields[0][-1]
+        self.system, self.end = plan.system, plan.columns.first[-1]
 
     def states(self, rows, blocks):
         """System, times and states at the ends of elements, from their dofs."""

@@ -131,7 +131,7 @@ def _solve_in_windows(job):
                          local_equations(job, part))
             equations.place(part, first)
             n_unknowns = max(n_unknowns, equations.n_unknowns)
-            z = job.z0 if left is None else left[plan.columns.fields[0][0]]
+            z = job.z0 if left is None else left[plan.columns.first[0]]
             x, status = first_iterate(job, equations, part, z, left)
             if status is None:
                 x, status = newton(equations, x, job.settings, job.reference, partial(visit, equations))

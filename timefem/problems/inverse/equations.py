@@ -77,7 +77,7 @@ def end_blocks(problem, plan):
     blocks = []
     for first in (True, False):
         node, t = ca.SX.sym("node", plan.columns.n_node), problem.t_span[0 if first else 1]
-        z = node[plan.columns.fields[0][0].tolist()]
+        z = node[plan.columns.first[0].tolist()]
         rows = [problem.inversion.theta(z, t)[0]] if first else []
         for hidden, n in zip(problem.inversion.hidden, problem.inversion.n_hidden, strict=True):
             n_end = n // 2 if problem.has_end else 0

@@ -53,7 +53,7 @@ def from_solution(problem, plan, mesh, solution):
     values = transferred({"state": solution.nodal_state, "multipliers": solution.nodal_multipliers, **solution.fields},
                          solution.element, coarse, plan.element, sizes, mesh)
     x = plan.columns.pack(*values.values())
-    x[plan.columns.fields[0][0]] = problem.z0
+    x[plan.columns.first[0]] = problem.z0
     return np.concatenate([x, np.zeros(len(problem.conditions.combinations))])
 
 

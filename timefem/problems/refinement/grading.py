@@ -35,7 +35,7 @@ def defects(plan, mesh, x):
     ndarray, shape (n_elements, n_z)
     """
     c = plan.columns
-    right = c.fields[0][-1] - c.n_node
+    right = c.first[-1] - c.n_node
     out = np.zeros((mesh.n_elements, len(right)))
     for start in range(0, mesh.n_elements, PIECE):
         e = np.arange(start, min(start + PIECE, mesh.n_elements))

@@ -12,12 +12,12 @@ from ...elements.evaluation.points_in_lanes import (
 )
 from ...kernels.loops import compiled
 from ...kernels.record import Record, aligned
+from ..linear.element.code import DONE, FULL, NOT_CONVERGED, NOT_FINITE, SINGULAR
 from ..linear.element.dense import DenseOrder, dense_scratch, solve_ordered
-from ..linear.element.sparse import FACTORED, FULL, SINGULAR, solve_sparse
+from ..linear.element.sparse import solve_sparse
 from ..nonlinear.newton import ROUNDING
 
 EXTRAPOLATION_DEGREE = 3  # at least: the higher, the fewer Newton iterations
-CONVERGED, NOT_CONVERGED, NOT_FINITE = 0, 1, 3  # and SINGULAR, FULL
 
 
 class Loop(Record):
@@ -85,7 +85,7 @@ def march_elements(loop, one, lu, work, x, t, h, start, stop, tol_residual, tol_
     Returns
     -------
     element, status : int
-        `stop, CONVERGED`, or the element that failed and why; `history` then holds its residuals.
+        `stop, DONE`, or the element that failed and why; `history` then holds its residuals.
     """
     continuous, owned, owned_last, n_node = loop.continuous, loop.owned, loop.owned_last, loop.n_node
     n_shapes, n_z = continuous.shape
@@ -139,11 +139,11 @@ def march_elements(loop, one, lu, work, x, t, h, start, stop, tol_residual, tol_
             status, n_done = solve_element(loop, one, lu, work, local, t[e], h[e], tol_residual, tol_increment,
                                            max_iterations, line_search, history)
             iterations[e] = n_done
-            if status == CONVERGED or status == FULL:
+            if status == DONE or status == FULL:
                 break
-        if status != CONVERGED:
+        if status != DONE:
             return e, status
-    return stop, CONVERGED
+    return stop, DONE
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -221,7 +221,7 @@ def solve_element(loop, one, lu, work, local, t, h, tol_residual, tol_increment,
         if (norm <= tol_residual or norm >= 0.5 * last) and (
                 increment <= tol_increment or (it > 0 and increment <= ROUNDING * _scaled_size(local, core, per_size))):
             finish_step(one, local, scratch)
-            return CONVERGED, it
+            return DONE, it
         if it == max_iterations:
             break
         last = norm
@@ -232,7 +232,7 @@ def solve_element(loop, one, lu, work, local, t, h, tol_residual, tol_increment,
                 return SINGULAR, it
         else:
             code = solve_sparse(lu, matrix, residual, rs, dx)
-            if code != FACTORED:
+            if code != DONE:
                 return code, it
         length = 1.0
         while True:

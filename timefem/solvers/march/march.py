@@ -8,13 +8,14 @@ import numpy as np
 from ...assembly import Scaling
 from ...elements.evaluation.points_in_lanes import step_plan
 from ...status import Status
+from ..linear.element.code import Code
 from ..linear.element.dense import dense_order
-from ..linear.element.sparse import FULL, enlarged, sparse_lu
+from ..linear.element.sparse import enlarged, sparse_lu
 from .loop import Loop, march_elements, work
 
 SPARSE_FROM = 130  # unknowns of an element from which on a sparse tangent is faster: 90 to 150 were measured for chains
 NO_ORDER = dense_order(np.zeros(0, int), np.zeros(0, int), 0)[0]
-REASONS = {1: "not converged", 2: "singular tangent", 3: "not finite"}
+REASONS = {Code.NOT_CONVERGED: "not converged", Code.SINGULAR: "singular tangent", Code.NOT_FINITE: "not finite"}
 
 
 CHUNK = 2000  # elements between two words to the caller, if these do not take longer than
@@ -73,7 +74,7 @@ def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None
         n_new, e = solved - e, solved
         stopped = advance(n_new)
         chunk = min(2 * chunk, most) if time.monotonic() - began < LONG_CHUNK / 2 else max(chunk // 2, 1)
-        if code == FULL:  # the element is tried again, with more room for its factors
+        if code == Code.FULL:  # the element is tried again, with more room for its factors
             lu, code = enlarged(lu, 2 * len(lu.lower)), 0
     status = Status(True)
     if code:

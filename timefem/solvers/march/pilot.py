@@ -8,10 +8,11 @@ from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...status import Status
+from ..linear.element.code import FULL, PAUSE, ROOM, TOO_SMALL
 from ..linear.element.sparse import enlarged
 from .loop import work
 from .march import LoopArrays, march
-from .pilot_loop import FAILED, FULL, PAUSE, ROOM, Estimate, Motion, PilotWork, adapt_elements, enough, relative_errors
+from .pilot_loop import Estimate, Motion, PilotWork, adapt_elements, enough, relative_errors
 
 FIRST_PAIR = 1e-3  # of the time span; a length that is too large is found out soon
 CHUNK = 1000
@@ -78,7 +79,7 @@ class Pilot:
                 arrays = x, nodes, lengths, iterations, errors
                 x, nodes, lengths, iterations, errors = (np.append(a, np.zeros_like(a)) for a in arrays)
         status, stop = Status(True), e
-        if code == FAILED:
+        if code == TOO_SMALL:
             status = Status.failure("step too small", e, nodes[e], history[np.isfinite(history)],
                                     f"an element of {control[0] / 2:.3g} s would be needed")
             nodes[e + 1], stop = self.t_span[1], e + 1

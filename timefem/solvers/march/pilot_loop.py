@@ -4,10 +4,9 @@ import numpy as np
 
 from ...kernels.loops import compiled
 from ...kernels.record import Record
-from ..linear.element.sparse import FULL
-from .loop import CONVERGED, march_elements, set_scales, solve_element
+from ..linear.element.code import DONE, FULL, PAUSE, ROOM, TOO_SMALL
+from .loop import march_elements, set_scales, solve_element
 
-DONE, FAILED, ROOM, PAUSE = 0, 1, 5, 6  # and FULL
 SAFETY, SHRINK, GROW = 0.9, 0.2, 4.0
 ENOUGH = 0.1  # an increment d, relative to the motion, leaves an error of about d^2
 SHORTEST = 1e-5  # of the time span: a pair may have the error allowed for this length, for motions from rest
@@ -150,7 +149,7 @@ def adapt_elements(loop, one, lu, work, own, x, first, nodes, lengths, e, tol_re
     Returns
     -------
     element, code : int
-        Elements solved, and DONE, PAUSE, ROOM (x is full), FULL, or FAILED (`least` is reached).
+        Elements solved, and DONE, PAUSE, ROOM (x is full), FULL, or TOO_SMALL (`least` is reached).
     """
     n, n_z = loop.step.plan.n_columns - loop.n_node, estimate.right.shape[0]
     double, error, before, after = own.double, own.error, own.before, own.after
@@ -188,7 +187,7 @@ def adapt_elements(loop, one, lu, work, own, x, first, nodes, lengths, e, tol_re
         if code == FULL:
             return e, FULL
         ratio = np.inf
-        if code == CONVERGED:
+        if code == DONE:
             local = x[e * n:]
             for i in range(n_z):
                 before[i], after[i] = local[estimate.right[i] - n], local[n + estimate.right[i]]
@@ -205,7 +204,7 @@ def adapt_elements(loop, one, lu, work, own, x, first, nodes, lengths, e, tol_re
                 if code == FULL:
                     return e, FULL
                 for i in range(n_z):
-                    error[i] = (after[i] - double[estimate.right[i]]) if code == CONVERGED else np.inf
+                    error[i] = (after[i] - double[estimate.right[i]]) if code == DONE else np.inf
             _take(attempt, motion)
             half = n_z // 2
             enlarge(attempt, before[half:], after[half:], h)
@@ -221,7 +220,7 @@ def adapt_elements(loop, one, lu, work, own, x, first, nodes, lengths, e, tol_re
             control[1] = ratio
             e += 2
             continue
-        if code == CONVERGED and np.isfinite(ratio):
+        if code == DONE and np.isfinite(ratio):
             counts[0] += 1
             control[0] = h * max(SHRINK, SAFETY * ratio ** (-1.0 / estimate.order))
         else:
@@ -229,5 +228,5 @@ def adapt_elements(loop, one, lu, work, own, x, first, nodes, lengths, e, tol_re
             control[0] = 0.25 * h
         control[1] = 1.0
         if control[0] < least:
-            return e, FAILED
+            return e, TOO_SMALL
     return e, DONE

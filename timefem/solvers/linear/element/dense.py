@@ -2,7 +2,7 @@
 
 Unknowns that enter one equation only are left for the end: that equation gives them once the others are known. Many
 elements have such unknowns, for instance the position of a free body. (Those with a constant coefficient do not come
-here at all: see `elements.explicit`.)
+here at all: see `elements.evaluation.explicit_unknowns`.)
 """
 
 import numpy as np

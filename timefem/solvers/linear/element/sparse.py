@@ -10,8 +10,8 @@ import scipy
 
 from ....kernels.loops import compiled
 from ....kernels.record import Record
+from .code import DONE, FULL, SINGULAR
 
-FACTORED, SINGULAR, FULL = 0, 2, 4  # the codes of `march_loop`
 SMALLEST_PIVOT = 0.01  # relative to the largest entry of the column, for a pivot to be taken again
 
 
@@ -93,10 +93,10 @@ def solve_sparse(lu, data, b, weights, x):
     Returns
     -------
     int
-        FACTORED, SINGULAR (a pivot is zero or not finite), or FULL (no room for the factors).
+        DONE, SINGULAR (a pivot is zero or not finite), or FULL (no room for the factors).
     """
     code = _factor(lu, data, weights)
-    if code != FACTORED:
+    if code != DONE:
         return code
     n, values = lu.order.shape[0], lu.column
     for k in range(n):
@@ -111,7 +111,7 @@ def solve_sparse(lu, data, b, weights, x):
         x[lu.order[k]] = value
         for p in range(lu.upper_starts[k], lu.upper_starts[k + 1]):
             values[lu.upper_steps[p]] -= lu.upper[p] * value
-    return FACTORED
+    return DONE
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -161,7 +161,7 @@ def _factor(lu, data, weights):
             lu.lower[p] = column[row] * inverse
             column[row] = 0.0
     lu.state[0] = n
-    return FACTORED
+    return DONE
 
 
 @compiled(error_model="numpy", _nrt=False)
