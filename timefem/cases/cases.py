@@ -1,7 +1,7 @@
 """The cases that the command line knows by name."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 
 import numpy as np
@@ -73,7 +73,8 @@ def define_case(name, title, t_end, n_elements, conserved_axes=(0, 1, 2)):
         def problem(end, **options):
             return InitialValueProblem(*build(**options), (0.0, end))
 
-        return _enter(name, title, build, problem, t_end, n_elements, conserved_axes, has_rotation, "initial")
+        return _enter(Case(name, title, _described(build), t_end, n_elements, conserved_axes, has_rotation, problem),
+                      build)
 
     return enter
 
@@ -81,29 +82,34 @@ def define_case(name, title, t_end, n_elements, conserved_axes=(0, 1, 2)):
 def define_problem(name, title, kind, t_end, n_elements):
     """Enter a function `build(t_end)` or `build(t_end, **rotation)` that returns a problem of that kind as a case."""
     def enter(build):
-        return _enter(name, title, build, build, t_end, n_elements, (), len(signature(build).parameters) > 1, kind)
+        has_rotation = len(signature(build).parameters) > 1
+        return _enter(Case(name, title, _described(build), t_end, n_elements, (), has_rotation, build, kind), build)
 
     return enter
 
 
-def _enter(name, title, build, problem, t_end_default, n_elements, conserved_axes, has_rotation, kind):
+def _described(build):
+    return " ".join(build.__doc__.split())
+
+
+def _enter(case, build):
+    """Enter a case, whose `make` is given as `make(t_end, **options)`, with the checks of its options."""
     parameters = signature(build).parameters
     any_option = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
     def make(t_end=None, **options):
-        end = t_end_default if t_end is None else validate.real("t_end", t_end)
+        end = case.t_end if t_end is None else validate.real("t_end", t_end)
         options = {option: value for option, value in options.items() if value is not None}
         known = {"rotation", "inverse_mass"} if any_option else set(parameters) - {"t_end"}
         unknown = [option for option in options if option not in known]
-        if unknown and not has_rotation:
-            raise InputError(f"the case {name} has no rigid bodies, and no use for {' and '.join(unknown)}; "
+        if unknown and not case.has_rotation:
+            raise InputError(f"the case {case.name} has no rigid bodies, and no use for {' and '.join(unknown)}; "
                              "leave that out")
         if unknown:
-            raise InputError(f"the case {name} has no use for {' and '.join(unknown)}; leave that out")
-        return problem(end, **options)
+            raise InputError(f"the case {case.name} has no use for {' and '.join(unknown)}; leave that out")
+        return case.make(end, **options)
 
-    CASES[name] = Case(name, title, " ".join(build.__doc__.split()), t_end_default, n_elements, conserved_axes,
-                       has_rotation, make, kind)
+    CASES[case.name] = replace(case, make=make)
     return make
 
 

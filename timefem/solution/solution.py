@@ -1,10 +1,15 @@
 """The solution of a problem: fields in time, and what is written and drawn of them."""
 
+from dataclasses import InitVar, dataclass
+
 import numpy as np
 
 from ..assembly import TimeMesh
+from ..elements import TimeElement
 from ..errors import InputError
+from ..mechanics import System
 from ..mechanics.redundancy.redundancy import minimum_norm_multipliers
+from ..status import Status
 from .drawing.animation import animate
 from .drawing.plots import plot_constraints, plot_controls, plot_energy, plot_momentum
 from .drawing.snapshots import plot_snapshots
@@ -16,7 +21,27 @@ from .output.tables import to_csv, to_json
 from .output.vtk import to_vtk
 
 
-class Solution(Invariants):
+@dataclass(eq=False, repr=False)
+class _SolvedElements:
+    """What a `Solution` is made of."""
+
+    system: System
+    element: TimeElement
+    t: np.ndarray
+    z0: InitVar[np.ndarray]
+    state: InitVar[np.ndarray]
+    multipliers: InitVar[np.ndarray]
+    status: Status
+    statistics: dict
+    fields: dict | None = None
+
+    def __post_init__(self, z0, state, multipliers):
+        self.nodal_state, self.nodal_multipliers = state, multipliers
+        self.fields = {name: values for name, values in (self.fields or {}).items() if values.shape[-1]}
+        self.z = np.concatenate([[z0], state[:, -1]])
+
+
+class Solution(_SolvedElements, Invariants):
     """Motion of a system over the solved elements.
 
     Parameters
@@ -43,13 +68,6 @@ class Solution(Invariants):
         State at `t`.
     success : bool
     """
-
-    def __init__(self, system, element, t, z0, state, multipliers, status, statistics, fields=None):
-        self.system, self.element, self.t = system, element, t
-        self.nodal_state, self.nodal_multipliers = state, multipliers
-        self.status, self.statistics = status, statistics
-        self.fields = {name: values for name, values in (fields or {}).items() if values.shape[-1]}
-        self.z = np.concatenate([[z0], state[:, -1]])
 
     @property
     def end(self):

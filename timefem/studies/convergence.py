@@ -2,7 +2,8 @@
 
 import statistics
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from pathlib import Path
 
 import numpy as np
 
@@ -123,8 +124,18 @@ class Convergence:
                 "reference": self.reference, "floor": self.floor, "messages": list(self.messages)}
 
 
+@dataclass(frozen=True)
+class _Runs:
+    """How the solves of a study are run and kept; see `convergence`."""
+
+    processes: int = 1
+    cache: str | Path | None = None
+    name: str | None = None
+    progress: bool | None = None
+
+
 def convergence(problem, elements, n_elements=(50, 100, 200), *, reference="fine", quantity="state", repeats=1,
-                processes=1, cache=None, name=None, progress=None, **arguments):
+                **arguments):
     """Errors at the end, orders of convergence and work-precision of one or several methods.
 
     Parameters
@@ -165,7 +176,8 @@ def convergence(problem, elements, n_elements=(50, 100, 200), *, reference="fine
     SolveError
         When the reference cannot be found.
     """
-    name = name or getattr(problem, "name", None)
+    runs = _Runs(**{f.name: arguments.pop(f.name) for f in fields(_Runs) if f.name in arguments})
+    name = runs.name or getattr(problem, "name", None)
     problem, elements = initial_value_problem(problem), element_list(elements)
     counts = sorted({validate.integer("n_elements", n, minimum=1) for n in np.atleast_1d(n_elements).tolist()})
     if not counts:
@@ -174,17 +186,17 @@ def convergence(problem, elements, n_elements=(50, 100, 200), *, reference="fine
     repeats = validate.integer("repeats", repeats, minimum=1)
     for element in elements:
         element.check(problem.system)
-    if {"mesh", "n_elements", "tolerance", "progress"} & set(arguments):
+    if {"mesh", "tolerance"} & set(arguments):
         raise InputError("convergence makes its own uniform meshes; give n_elements only")
     reference = "fine" if reference is None else reference
     known = None if isinstance(reference, str) and reference == "fine" else given_reference(problem, reference)
-    cache, key = Cache(cache), _key(problem, name, arguments) if cache is not None else {}
+    cache, key = Cache(runs.cache), _key(problem, name, arguments) if runs.cache is not None else {}
     name = name or "problem"
     jobs = [] if known else [(f"{name}/reference/{counts[-1]}", key | {"reference": counts[-1]}, fine_solution,
                               (problem, counts[-1]))]
     jobs += [(f"{name}/{element_label(element)}/{n}", key | {"element": repr(element), "n": n, "repeats": repeats},
               _point, (problem, element, n, repeats, arguments)) for n in counts for element in elements]
-    results = run_jobs(jobs, processes=processes, cache=cache, title="convergence", show=progress)
+    results = run_jobs(jobs, processes=runs.processes, cache=cache, title="convergence", show=runs.progress)
     if not known:
         fine = results.pop(0)
         known = Reference(f"mG(4), {fine['n_elements']} elements", np.array(fine["z"]), np.array(fine["coarse"]))

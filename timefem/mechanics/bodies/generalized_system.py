@@ -82,9 +82,8 @@ class GeneralizedSystem(System):
     >>> problem = tf.InitialValueProblem(pendulum, tf.Coordinates(q=[1.0], v=[0.0]), (0, 1))
     """
 
-    def __init__(self, n, kinetic, potential=None, constraints=None, parameters=(), names=None, mass_scale=None,
-                 regularize=False, name=None):
-        body = GeneralizedBody(n, kinetic, constraints, parameters, names, mass_scale, regularize, name)
+    def __init__(self, n, kinetic, potential=None, *of_body, **more_of_body):
+        body = GeneralizedBody(n, kinetic, *of_body, **more_of_body)
         super().__init__([body] + ([] if potential is None else [GeneralizedPotential(body, potential)]))
 
     def find(self, body=None):

@@ -1,6 +1,8 @@
 """Boundary-value problems."""
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import KW_ONLY, InitVar, dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -8,14 +10,15 @@ from ... import validate
 from ...errors import InputError
 from ...mechanics import CanonicalState, Pose, System
 from ...mechanics.redundancy.redundancy import drop_redundant
-from ...mechanics.unknown_numbers import number_of
 from ..common.end_state import EndState
+from ..common.parameters import checked_parameters
 from ..common.targets import checked_targets
 from ..initial.consistent_state import assemble
 from ..initial.problem import checked_span
 from .conditions import BoundaryConditions
 
 
+@dataclass(eq=False, repr=False)
 class BoundaryValueProblem:
     """A system, and conditions on its motion at the start and at the end of a time span.
 
@@ -66,28 +69,40 @@ class BoundaryValueProblem:
         constraints.
     """
 
-    tolerance = 1e-9
+    system: System
+    t_span: tuple
+    start: dict | None = None
+    end: dict | None = None
+    _: KW_ONLY
+    conditions: Callable | None = None
+    periodic: bool = False
+    parameters: dict | None = None
+    free_time: bool = False
+    near: InitVar[dict | None] = None
+    assemble: InitVar[bool] = False
 
-    def __init__(self, system, t_span, start=None, end=None, *, conditions=None, periodic=False, parameters=None,
-                 free_time=False, near=None, assemble=False):
+    tolerance: ClassVar[float] = 1e-9
+
+    def __post_init__(self, near, assemble):
+        system = self.system
         if not isinstance(system, System):
             raise InputError(f"system must be a System, not {system!r}")
-        self.system, self.conditions = system, conditions
-        self.t_span = checked_span(system, t_span)
-        self.periodic = validate.flag("periodic", periodic)
-        self.free_time = validate.flag("free_time", free_time)
-        self.start, self.end = (checked_targets(system, *x) for x in (("start", start), ("end", end)))
+        self._arguments = {"start": self.start, "end": self.end, "conditions": self.conditions,
+                           "periodic": self.periodic, "parameters": self.parameters, "free_time": self.free_time,
+                           "near": near, "assemble": assemble}
+        self.t_span = checked_span(system, self.t_span)
+        self.periodic = validate.flag("periodic", self.periodic)
+        self.free_time = validate.flag("free_time", self.free_time)
+        self.start, self.end = (checked_targets(system, *x) for x in (("start", self.start), ("end", self.end)))
         self._near = checked_targets(system, "near", near)
-        self._arguments = {"start": start, "end": end, "conditions": conditions, "periodic": periodic,
-                           "parameters": parameters, "free_time": free_time, "near": near, "assemble": assemble}
-        self.parameters, values = self._checked_parameters(parameters)
+        self.parameters = self.parameters or {}
+        self.numbers, values = checked_parameters(system, self.parameters)
         validate.flag("assemble", assemble)
         q = [self._configuration(t, targets, others, assemble) for t, targets, others in
              ((self.t_span[0], self.start, self.end), (self.t_span[1], self.end, self.start))]
         if system.redundant == "drop":
             self.system = drop_redundant(system, self.t_span[0], np.concatenate([q[0], np.zeros(system.n_q)]))
         self._check_finite(q)
-        self.numbers = {name: (part, number_of(part, number)[0]) for name, (part, number) in self.parameters.items()}
         if assemble:
             self.start, self.end = (self._moved(targets, x) for targets, x in zip((self.start, self.end), q,
                                                                                  strict=True))
@@ -129,20 +144,6 @@ class BoundaryValueProblem:
         return problems
 
     # ---- what is given
-
-    def _checked_parameters(self, parameters):
-        parameters = parameters or {}
-        if not isinstance(parameters, dict):
-            raise InputError(f"parameters must be a dict from names to (part, number), not {parameters!r}")
-        values = []
-        for name, entry in parameters.items():
-            if not isinstance(name, str) or name == "duration":
-                raise InputError(f"parameters: the name {name!r} cannot be used; give another text")
-            if not isinstance(entry, tuple | list) or len(entry) != 2 or entry[0] not in self.system.parts:
-                raise InputError(f"parameters[{name!r}] must be (joint or force of the system, its number), such as "
-                                 f"(spring, 'stiffness'), not {entry!r}")
-            values.append(number_of(*entry)[1])
-        return parameters, values
 
     def _configuration(self, t, targets, others, approximate):
         """Coordinates that hold the constraints, as asked for, near the other end's where not."""

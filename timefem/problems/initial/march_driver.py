@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import InputError
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome, first_elements
-from ...solvers.march.march import CHUNK, march
+from ...solvers.march.march import CHUNK, Run, march
 from ...validate.options import field, said
 from ..common.driver import Driver
 
@@ -57,7 +57,7 @@ class March(Driver):
             start = time.perf_counter()
             chunk = job.recorder.within(CHUNK) if job.recorder else CHUNK
             multipliers = system.consistent_multipliers(mesh.nodes[0], job.z0)
-            x, n_solved, status, iterations = march(plan, mesh, job.z0, multipliers, job.scale, job.settings, advance,
-                                                    chunk, x, n_solved)
+            x, n_solved, status, iterations = march(plan, mesh, job.z0, multipliers, job.scale, job.settings,
+                                                    Run(advance, chunk, x, n_solved))
         return Outcome(*first_elements(plan.unpack(x), n_solved), status, iterations, plan.rows.n_interior,
                        {"solve": time.perf_counter() - start})

@@ -1,5 +1,8 @@
 """Optimal control problems."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, InitVar, dataclass
+
 import casadi as ca
 import numpy as np
 
@@ -8,13 +11,14 @@ from ...errors import InputError
 from ...mechanics import Actuator, Cost, System
 from ...mechanics.forces.actuators import control_name
 from ...mechanics.formula import call, check_symbols
-from ...mechanics.unknown_numbers import number_of
 from ..common.end import End
+from ..common.parameters import checked_parameters
 from ..initial.problem import InitialValueProblem
 from .end_conditions import EndConditions
 from .limits import Limit
 
 
+@dataclass(eq=False, repr=False)
 class OptimalControl:
     """Find the controls that bring a system from a state to another at the least cost.
 
@@ -73,26 +77,40 @@ class OptimalControl:
         other or the constraints, a state that violates a constraint.
     """
 
-    def __init__(self, system, start, end=None, t_span=(0.0, 1.0), cost=(), *, actuators=(), end_cost=None,
-                 end_conditions=None, parameters=None, free_time=False, bounds=None, path=None, limits=()):
-        if not isinstance(system, System):
-            raise InputError(f"system must be a System, not {system!r}")
-        start_problem = InitialValueProblem(_joined(system, cost, actuators), start, t_span)
+    system: System
+    start: InitVar[dict]
+    end: InitVar[dict | None] = None
+    t_span: tuple = (0.0, 1.0)
+    cost: InitVar[Cost | Sequence] = ()
+    _: KW_ONLY
+    actuators: Actuator | Sequence = ()
+    end_cost: Callable | None = None
+    end_conditions: InitVar[Callable | None] = None
+    parameters: dict | None = None
+    free_time: bool = False
+    bounds: dict | None = None
+    path: InitVar[Callable | None] = None
+    limits: Limit | Sequence = ()
+
+    def __post_init__(self, start, end, cost, end_conditions, path):
+        if not isinstance(self.system, System):
+            raise InputError(f"system must be a System, not {self.system!r}")
+        start_problem = InitialValueProblem(_joined(self.system, cost, self.actuators), start, self.t_span)
         self.system, self.z0, self.t_span = start_problem.system, start_problem.z0, start_problem.t_span
-        self.free_time = validate.flag("free_time", free_time)
+        self.free_time = validate.flag("free_time", self.free_time)
         self.actuators = [part for part in self.system.parts if part.n_controls]
         if not self.actuators:
             raise InputError("there is nothing to control: give actuators, for instance ControlTorque(body)")
-        if end_cost is None and not any(isinstance(part, Cost) for part in self.system.parts):
+        if self.end_cost is None and not any(isinstance(part, Cost) for part in self.system.parts):
             raise InputError("the cost is missing: give cost=Effort(actuator), another Cost, or end_cost")
-        self.parameters = parameters or {}
-        self.numbers, values = self._checked_parameters(self.parameters)
+        self.parameters = self.parameters or {}
+        self.numbers, values = checked_parameters(self.system, self.parameters, refused=(Actuator, Cost))
         self.guesses = np.array([self.t_span[1] - self.t_span[0]] * self.free_time + values)
-        self.end_cost, self.limits = end_cost, _limits(path, limits)
+        self.limits = _limits(path, self.limits)
         self.conditions = EndConditions(self.system, end or {}, end_conditions, self._at_end, self.t_span[1], self.z0,
                                         self.guesses)
         self._check_formulas()
-        self.bounds, self.number_bounds = self._bounds(bounds or {})
+        self.bounds, self.number_bounds = self._bounds(self.bounds or {})
         self._check_costs_of_controls()
 
     @property
@@ -140,22 +158,6 @@ class OptimalControl:
         u, t = ca.SX.sym("u", self.n_controls), ca.SX.sym("t")
         for limit in self.limits:
             limit.check(self.now(z, t, c), (z, u, t, c), self.z0, self.t_span[0], self.guesses)
-
-    def _checked_parameters(self, parameters):
-        if not isinstance(parameters, dict):
-            raise InputError(f"parameters must be a dict from names to (part, number), not {parameters!r}")
-        numbers, values = {}, []
-        for name, entry in parameters.items():
-            if not isinstance(name, str) or name == "duration":
-                raise InputError(f"parameters: the name {name!r} cannot be used; give another text")
-            if not isinstance(entry, tuple | list) or len(entry) != 2 or entry[0] not in self.system.parts \
-                    or isinstance(entry[0], Actuator | Cost):
-                raise InputError(f"parameters[{name!r}] must be (joint or force of the system, its number), such as "
-                                 f"(spring, 'stiffness'), not {entry!r}")
-            place, value = number_of(*entry)
-            numbers[name] = entry[0], place
-            values.append(value)
-        return numbers, values
 
     def _bounds(self, bounds):
         if not isinstance(bounds, dict):

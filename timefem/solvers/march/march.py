@@ -1,6 +1,7 @@
 """Driver `march`: one element at a time, in a compiled loop, with a dense or a sparse tangent."""
 
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -23,8 +24,31 @@ LONG_CHUNK = 0.5  # seconds: compiled code hears no signals
 FIRST_CHUNK = 20
 
 
-def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None, chunk=CHUNK, x=None, start=0,
-          loop=None):
+class Run(NamedTuple):
+    """How a march runs, and where it goes on from.
+
+    Attributes
+    ----------
+    advance : callable
+        Told the number of elements solved since the last call; what it returns, if true, stops the march.
+    chunk : int
+        Elements between two such calls.
+    x : ndarray, optional
+        All dofs, to be filled in; those of elements 0, ..., start - 1 are known.
+    start : int
+        First element to be solved.
+    loop : LoopArrays, optional
+        Of the plan and the scaling, where many marches share them.
+    """
+
+    advance: Callable = lambda n: None
+    chunk: int = CHUNK
+    x: np.ndarray | None = None
+    start: int = 0
+    loop: object = None
+
+
+def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
     """Solve an initial-value problem element by element.
 
     Parameters
@@ -36,16 +60,7 @@ def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None
         Initial state, and guess of the multipliers in the first element.
     scaling : Scaling
     settings : Newton
-    advance : callable
-        Told the number of elements solved since the last call; what it returns, if true, stops the march.
-    chunk : int
-        Elements between two such calls.
-    x : ndarray, optional
-        All dofs, to be filled in; those of elements 0, ..., start - 1 are known.
-    start : int
-        First element to be solved.
-    loop : LoopArrays, optional
-        Of `plan` and `scaling`, where many marches share them.
+    run : Run
 
     Returns
     -------
@@ -56,6 +71,7 @@ def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None
     iterations : ndarray of int
         Of the elements solved here.
     """
+    advance, most, x, start, loop = run
     loop = LoopArrays.of(plan, scaling) if loop is None else loop
     n_node, lu, own = loop.record.n_node, loop.lu, work(loop.record, loop.lu)
     x = np.zeros(n_node + mesh.n_elements * plan.columns.step) if x is None else x
@@ -64,7 +80,7 @@ def march(plan, mesh, z0, multipliers, scaling, settings, advance=lambda n: None
     reference = scaling.size(z0)
     iterations, history = np.zeros(mesh.n_elements, int), np.full(settings.max_iterations + 1, np.nan)
     e, code, stopped = start, 0, False
-    most, chunk = chunk, min(chunk, FIRST_CHUNK)
+    chunk = min(most, FIRST_CHUNK)
     while e < mesh.n_elements and not code and not stopped:
         stop, began = min(e + chunk, mesh.n_elements), time.monotonic()
         solved, code = march_elements(
@@ -125,4 +141,4 @@ def _matrix(plan, n):
 def march_problem(system, element_plan, mesh, t0, z0, settings, scaling_name="full", advance=lambda n: None):
     """`march` with scaling and multipliers worked out at the initial state."""
     scaling = Scaling.of(scaling_name, system, element_plan.element, t0, z0)
-    return march(element_plan, mesh, z0, system.consistent_multipliers(t0, z0), scaling, settings, advance)
+    return march(element_plan, mesh, z0, system.consistent_multipliers(t0, z0), scaling, settings, Run(advance))

@@ -11,7 +11,7 @@ from ...status import Status
 from ..linear.element.code import FULL, PAUSE, ROOM, TOO_SMALL
 from ..linear.element.sparse import enlarged
 from .loop import work
-from .march import LoopArrays, march
+from .march import LoopArrays, Run, march
 from .pilot_loop import Estimate, Motion, PilotWork, adapt_elements, enough, relative_errors
 
 FIRST_PAIR = 1e-3  # of the time span; a length that is too large is found out soon
@@ -117,7 +117,7 @@ class Pilot:
 
     def _march_on(self, mesh, settings, advance=lambda n: None):
         x, n_solved, status, iterations = march(self.plan, mesh, self.z0, self.multipliers, self.scaling, settings,
-                                                advance, loop=self.loop)
+                                                Run(advance, loop=self.loop))
         return March(x, mesh.nodes, n_solved, status, iterations)
 
     def states(self, march):

@@ -1,0 +1,42 @@
+"""Unknown numbers of a problem, checked."""
+
+from ...errors import InputError
+from ...mechanics.unknown_numbers import number_of
+
+
+def checked_parameters(system, parameters, refused=()):
+    """Places and present values of unknown numbers.
+
+    Parameters
+    ----------
+    system : System
+    parameters : dict
+        Name -> (joint or force of the system, its number).
+    refused : tuple of class
+        Parts whose numbers cannot be asked for.
+
+    Returns
+    -------
+    numbers : dict
+        Name -> (part, place in its `own_parameters`).
+    values : list of float
+
+    Raises
+    ------
+    InputError
+        For names, parts and numbers that do not fit.
+    """
+    if not isinstance(parameters, dict):
+        raise InputError(f"parameters must be a dict from names to (part, number), not {parameters!r}")
+    numbers, values = {}, []
+    for name, entry in parameters.items():
+        if not isinstance(name, str) or name == "duration":
+            raise InputError(f"parameters: the name {name!r} cannot be used; give another text")
+        if not isinstance(entry, tuple | list) or len(entry) != 2 or entry[0] not in system.parts \
+                or isinstance(entry[0], refused):
+            raise InputError(f"parameters[{name!r}] must be (joint or force of the system, its number), such as "
+                             f"(spring, 'stiffness'), not {entry!r}")
+        place, value = number_of(*entry)
+        numbers[name] = entry[0], place
+        values.append(value)
+    return numbers, values
