@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -16,6 +17,7 @@ from ..studies import convergence as run_study
 from ..studies.common import element_label
 from ..studies.run import Cache, problem_key, run_jobs
 from ..version import __version__
+from .options import with_fields
 from .output import check_output, stdout_to_stderr
 from .problem_report import case_to_study
 from .report import make_console, print_json
@@ -34,34 +36,89 @@ AS_CSV = Annotated[bool, typer.Option("--csv", help="Print comma-separated value
 OUTPUT = Annotated[str | None, typer.Option("-o", "--output", help="File for the figure.")]
 
 
-def convergence(
-    case: CASE,
-    element: ELEMENT = ("mg",),
-    degree: DEGREE = None,
-    points: POINTS = None,
-    rotation: ROTATION = None,
-    elements: Annotated[list[int], typer.Option(help="Numbers of elements.")] = (50, 100, 200, 400),
-    quantity: Annotated[str, typer.Option(help="state, coordinates, momenta, position or rotation.")] = "state",
-    repeats: Annotated[int, typer.Option(help="Solves of each mesh, for the median of their times.")] = 1,
-    t_end: T_END = None,
-    processes: PROCESSES = 2,
-    cache: CACHE = None,
-    as_json: AS_JSON = False,
-    as_csv: AS_CSV = False,
-    output: OUTPUT = None,
-):
+@dataclass(frozen=True)
+class _Methods:
+    """A case, and the methods to study."""
+
+    case: CASE
+    element: ELEMENT = ("mg",)
+    degree: DEGREE = None
+    points: POINTS = None
+    rotation: ROTATION = None
+
+    def prepared(self, as_json, as_csv, output):
+        """The case and the time elements, after checks of all that can be checked beforehand."""
+        if as_json and as_csv:
+            raise InputError("give either --json or --csv")
+        if launched_ranks() > 1:
+            raise InputError("this study runs its solves in processes of its own; start it without mpirun")
+        found = case_to_study(self.case)
+        if output is not None:
+            check_output(output)
+        element, degree, points = self.element, self.degree, self.points
+        galerkin = [name for name in element if name in ("mg", "bg")]
+        if not galerkin and degree:
+            named_element(element[0], degree=degree[0])  # says to whom the option belongs
+        methods = [named_element(name, degree=k, n_points=points if name in galerkin else None)
+                   for name in dict.fromkeys(element)
+                   for k in ((degree or (1, 2, 3)) if name in galerkin else (None,))]
+        if not galerkin and points is not None:
+            named_element(element[0], n_points=points)
+        return found, methods
+
+
+@dataclass(frozen=True)
+class _Errors:
+    """Meshes, and the errors to measure on them."""
+
+    elements: Annotated[list[int], typer.Option(help="Numbers of elements.")] = (50, 100, 200, 400)
+    quantity: Annotated[str, typer.Option(help="state, coordinates, momenta, position or rotation.")] = "state"
+    repeats: Annotated[int, typer.Option(help="Solves of each mesh, for the median of their times.")] = 1
+
+
+@dataclass(frozen=True)
+class _Meshes:
+    elements: Annotated[list[int] | None, typer.Option(help="Numbers of elements; default: that of the case.")] = None
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """How the solves are run, and what becomes of the results."""
+
+    t_end: T_END = None
+    processes: PROCESSES = 2
+    cache: CACHE = None
+    as_json: AS_JSON = False
+    as_csv: AS_CSV = False
+    output: OUTPUT = None
+
+
+@dataclass(frozen=True)
+class ConvergenceOptions(_Runs, _Errors, _Methods):  # fields come in the order of the classes from the last
+    """Options of `timefem study convergence`."""
+
+
+@dataclass(frozen=True)
+class ConservationOptions(_Runs, _Meshes, _Methods):
+    """Options of `timefem study conservation`."""
+
+
+@with_fields(ConvergenceOptions)
+def convergence(given):
     """Errors at the end of the motion against a fine solution by mG(4), orders of convergence, and wall times.
 
     Orders are fitted to the errors above the round-off plateau. Solves that run at a time disturb each other's wall
     times (of a solve without its set-up): for these take --processes 1 and --repeats 5. Options that take several
     values: --element mg eml, --degree 1 2 3, --elements 50 100 200.
     """
-    found, methods = _prepared(case, element, degree, points, as_json, as_csv, output)
-    problem = found.make(rotation=rotation, t_end=t_end)
+    case, as_json, as_csv = given.case, given.as_json, given.as_csv
+    found, methods = given.prepared(as_json, as_csv, given.output)
+    problem = found.make(rotation=given.rotation, t_end=given.t_end)
     with _quiet(as_json or as_csv):
-        studies = run_study(problem, methods, elements, quantity=quantity, repeats=repeats, processes=processes,
-                            cache=cache, name=_name(found, rotation), progress=None)
-    _print(case, studies, {"reference": studies[0].reference, "processes": processes}, as_json, as_csv)
+        studies = run_study(problem, methods, given.elements, quantity=given.quantity, repeats=given.repeats,
+                            processes=given.processes, cache=given.cache, name=_name(found, given.rotation),
+                            progress=None)
+    _print(case, studies, {"reference": studies[0].reference, "processes": given.processes}, as_json, as_csv)
     if not as_json and not as_csv:
         make_console().print(f"reference: {studies[0].reference}; errors below {studies[0].floor:.1e} are its own, or "
                              "round-off")
@@ -73,40 +130,29 @@ def convergence(
         figure.suptitle(case)
         return figure
 
-    _save(draw, output)
+    _save(draw, given.output)
 
 
-def conservation(
-    case: CASE,
-    element: ELEMENT = ("mg",),
-    degree: DEGREE = None,
-    points: POINTS = None,
-    rotation: ROTATION = None,
-    elements: Annotated[list[int] | None, typer.Option(help="Numbers of elements; default: that of the case.")] = None,
-    t_end: T_END = None,
-    processes: PROCESSES = 2,
-    cache: CACHE = None,
-    as_json: AS_JSON = False,
-    as_csv: AS_CSV = False,
-    output: OUTPUT = None,
-):
+@with_fields(ConservationOptions)
+def conservation(given):
     """Invariants and constraints over time: largest change, drift per second with its uncertainty, and a verdict.
 
     rounding: the number is kept. bounded: it oscillates. drifting: its slope is surely not zero (95 %) and matters.
     Constraints are given at the nodes and at quadrature points. Options that take several values: --element mg eml,
     --degree 1 2 3, --elements 50 100 200.
     """
-    found, methods = _prepared(case, element, degree, points, as_json, as_csv, output)
-    problem = found.make(rotation=rotation, t_end=t_end)
-    counts = [validate.integer("n_elements", n, minimum=1) for n in elements or [found.n_elements]]
+    case, as_json, as_csv = given.case, given.as_json, given.as_csv
+    found, methods = given.prepared(as_json, as_csv, given.output)
+    problem = found.make(rotation=given.rotation, t_end=given.t_end)
+    counts = [validate.integer("n_elements", n, minimum=1) for n in given.elements or [found.n_elements]]
     for method in methods:
         method.check(problem.system)
-    name = _name(found, rotation)
-    key = _key(problem, name) if cache is not None else {}
+    name = _name(found, given.rotation)
+    key = _key(problem, name) if given.cache is not None else {}
     jobs = [(f"{name}/{element_label(m)}/conservation-{n}", key | {"element": repr(m), "n": n}, _conserved,
              (problem, m, n, found.conserved_axes)) for m in methods for n in counts]
     with _quiet(as_json or as_csv):
-        facts = run_jobs(jobs, processes=processes, cache=Cache(cache), title="conservation")
+        facts = run_jobs(jobs, processes=given.processes, cache=Cache(given.cache), title="conservation")
     failures = [f["failure"] for f in facts if "failure" in f]
     studies = [Conservation.from_facts(f) for f in facts if "failure" not in f]
     if studies or as_json:
@@ -118,7 +164,7 @@ def conservation(
         return figure
 
     if studies:
-        _save(draw, output)
+        _save(draw, given.output)
     if failures:
         raise SolveError("; ".join(failures))
 
@@ -131,25 +177,6 @@ def _conserved(problem, element, n, axes):
         return run_study(problem, element, n, axes=axes).facts()
     except SolveError as error:
         return {"failure": str(error)}
-
-
-def _prepared(case, element, degree, points, as_json, as_csv, output):
-    """The case and the time elements, after checks of all that can be checked beforehand."""
-    if as_json and as_csv:
-        raise InputError("give either --json or --csv")
-    if launched_ranks() > 1:
-        raise InputError("this study runs its solves in processes of its own; start it without mpirun")
-    found = case_to_study(case)
-    if output is not None:
-        check_output(output)
-    galerkin = [name for name in element if name in ("mg", "bg")]
-    if not galerkin and degree:
-        named_element(element[0], degree=degree[0])  # says to whom the option belongs
-    methods = [named_element(name, degree=k, n_points=points if name in galerkin else None)
-               for name in dict.fromkeys(element) for k in ((degree or (1, 2, 3)) if name in galerkin else (None,))]
-    if not galerkin and points is not None:
-        named_element(element[0], n_points=points)
-    return found, methods
 
 
 def _name(case, rotation):

@@ -1,6 +1,8 @@
 """Options of the command line, made from their declarations, and checked by them before anything heavy is imported."""
 
+import functools
 import inspect
+from dataclasses import MISSING, fields
 from typing import Annotated
 
 import typer
@@ -47,6 +49,22 @@ def with_parameters(*parameters):
         function.__signature__ = inspect.Signature([context, *parameters])
         function.__annotations__ = {p.name: p.annotation for p in (context, *parameters)}
         return function
+
+    return decorated
+
+
+def with_fields(options):
+    """Make a function `f(options)` a command whose parameters are the fields of a dataclass."""
+    def decorated(function):
+        @functools.wraps(function)
+        def command(**given):
+            return function(options(**given))
+
+        parameters = [parameter(f.name, f.type, inspect.Parameter.empty if f.default is MISSING else f.default)
+                      for f in fields(options)]
+        command.__signature__ = inspect.Signature(parameters)
+        command.__annotations__ = {p.name: p.annotation for p in parameters}
+        return command
 
     return decorated
 

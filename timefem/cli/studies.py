@@ -3,6 +3,7 @@
 import csv
 import sys
 from contextlib import nullcontext
+from dataclasses import dataclass
 from itertools import product
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from ..solvers.linear import LINEAR_SOLVERS, linear_options
 from ..studies import conditioning as run_study
 from ..studies import plot_conditioning, quotient_of_precision, unit_body
 from .accuracy import conservation, convergence
+from .options import with_fields
 from .output import check_output, stdout_to_stderr
 from .problem_report import case_to_study
 from .ranks import rank
@@ -60,43 +62,53 @@ study.command()(convergence)
 study.command()(conservation)
 
 
-@study.command()
-def conditioning(
-    ctx: typer.Context,
+@dataclass(frozen=True)
+class ConditioningOptions:
+    """Options of `timefem study conditioning`."""
+
+    ctx: typer.Context
     case: Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names, or unit-body: a free "
-                                                             "body with unit mass and inertia.")],
-    element: Annotated[str, typer.Option(help="bg (Bubnov-Galerkin) or mg (mixed Galerkin).")] = "bg",
-    degree: Annotated[list[int], typer.Option(help="Polynomial degrees.")] = (1, 2, 3),
-    multipliers: Annotated[list[str] | None, typer.Option(help="bg: continuous, discontinuous (default).")] = None,
-    rotation: Annotated[list[str], typer.Option(help="quaternion, directors.")] = ("quaternion",),
-    scaling: Annotated[list[str], typer.Option(help="none, reference, weights, full.")] = ("none",),
-    elements: Annotated[list[int], typer.Option(help="Numbers of elements.")] = (200, 400, 800),
-    norm: Annotated[int, typer.Option(help="2 or 1.")] = 2,
-    tangent: Annotated[str, typer.Option(help="assembled, or step: of the first element alone.")] = "assembled",
-    t_end: Annotated[float | None, typer.Option(help="End of the motion [s]; default: that of the case.")] = None,
-    backend: Annotated[str | None, typer.Option(help=HELP_BACKEND)] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values and nothing else.")] = False,
-    output: Annotated[str | None, typer.Option("-o", "--output", help="File for the figure.")] = None,
-):
+                                                             "body with unit mass and inertia.")]
+    element: Annotated[str, typer.Option(help="bg (Bubnov-Galerkin) or mg (mixed Galerkin).")] = "bg"
+    degree: Annotated[list[int], typer.Option(help="Polynomial degrees.")] = (1, 2, 3)
+    multipliers: Annotated[list[str] | None, typer.Option(help="bg: continuous, discontinuous (default).")] = None
+    rotation: Annotated[list[str], typer.Option(help="quaternion, directors.")] = ("quaternion",)
+    scaling: Annotated[list[str], typer.Option(help="none, reference, weights, full.")] = ("none",)
+    elements: Annotated[list[int], typer.Option(help="Numbers of elements.")] = (200, 400, 800)
+    norm: Annotated[int, typer.Option(help="2 or 1.")] = 2
+    tangent: Annotated[str, typer.Option(help="assembled, or step: of the first element alone.")] = "assembled"
+    t_end: Annotated[float | None, typer.Option(help="End of the motion [s]; default: that of the case.")] = None
+    backend: Annotated[str | None, typer.Option(help=HELP_BACKEND)] = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values and nothing else.")] = False
+    output: Annotated[str | None, typer.Option("-o", "--output", help="File for the figure.")] = None
+
+
+@study.command()
+@with_fields(ConditioningOptions)
+def conditioning(given):
     """Condition number of the tangent against the length of the elements, with fitted powers of 1/h.
 
     Options that begin with -timefem_ go to PETSc, with --backend petsc.
 
     Options that take several values: --elements 50 100 200, --degree, --multipliers, --rotation, --scaling.
     """
+    case, as_json, as_csv, output = given.case, given.as_json, given.as_csv, given.output
     if as_json and as_csv:
         raise InputError("give either --json or --csv")
     if output is not None:
         check_output(output)
-    linear = linear_options(backend, options=ctx.obj) if backend or ctx.obj else None
-    studied = [named_element(element, degree=k, multipliers=m, nodes="equidistant")
-               for k, m in product(degree, multipliers or [None])]
+    petsc = given.ctx.obj
+    linear = linear_options(given.backend, options=petsc) if given.backend or petsc else None
+    studied = [named_element(given.element, degree=k, multipliers=m, nodes="equidistant")
+               for k, m in product(given.degree, given.multipliers or [None])]
     make = unit_body if case == UNIT_BODY else case_to_study(case).make
-    problems = {r: make(rotation=r, **({} if t_end is None else {"t_end": t_end})) for r in rotation}
+    end = {} if given.t_end is None else {"t_end": given.t_end}
+    problems = {r: make(rotation=r, **end) for r in given.rotation}
     with stdout_to_stderr() if as_json or as_csv else nullcontext():
-        studies = [(r, run_study(problem, e, elements, scaling=s, norm=norm, tangent=tangent, linear=linear))
-                   for (r, problem), e, s in product(problems.items(), studied, scaling)]
+        studies = [(r, run_study(problem, e, given.elements, scaling=s, norm=given.norm, tangent=given.tangent,
+                                 linear=linear))
+                   for (r, problem), e, s in product(problems.items(), studied, given.scaling)]
     if rank():
         return
     if as_json:
@@ -109,28 +121,35 @@ def conditioning(
         _save_figure(case, studies, output)
 
 
+@dataclass(frozen=True)
+class PrecisionOptions:
+    """Options of `timefem study precision`."""
+
+    case: Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names.")]
+    element: Annotated[str, typer.Option(help="mg, bg, or a scheme that `timefem list` names.")] = "mg"
+    degree: Annotated[int | None, typer.Option(help="Polynomial degree of mg and bg.")] = None
+    points: Annotated[int | None, typer.Option(help="Gauss points of mg and bg.")] = None
+    rotation: Annotated[str | None, typer.Option(help="quaternion or directors; default: that of the case.")] = None
+    n_elements: Annotated[int | None, typer.Option(help="Of the coarsest mesh; default: that of the case.")] = None
+    quantity: Annotated[str, typer.Option(help="coordinates, or state.")] = "coordinates"
+    t_end: Annotated[float | None, typer.Option(help="End of the motion [s]; default: that of the case.")] = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False
+
+
 @study.command()
-def precision(
-    case: Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names.")],
-    element: Annotated[str, typer.Option(help="mg, bg, or a scheme that `timefem list` names.")] = "mg",
-    degree: Annotated[int | None, typer.Option(help="Polynomial degree of mg and bg.")] = None,
-    points: Annotated[int | None, typer.Option(help="Gauss points of mg and bg.")] = None,
-    rotation: Annotated[str | None, typer.Option(help="quaternion or directors; default: that of the case.")] = None,
-    n_elements: Annotated[int | None, typer.Option(help="Of the coarsest mesh; default: that of the case.")] = None,
-    quantity: Annotated[str, typer.Option(help="coordinates, or state.")] = "coordinates",
-    t_end: Annotated[float | None, typer.Option(help="End of the motion [s]; default: that of the case.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-):
+@with_fields(PrecisionOptions)
+def precision(given):
     """Second quotient of precision, from elements of length h, h/2 and h/4: 4 for a method of order 2."""
-    found = case_to_study(case)
-    problem, n = found.make(rotation=rotation, t_end=t_end), found.n_elements if n_elements is None else n_elements
-    time_element = named_element(element, degree=degree, n_points=points)
-    with stdout_to_stderr() if as_json else nullcontext():
-        result = quotient_of_precision(problem, time_element, n, quantity=quantity)
+    case, found = given.case, case_to_study(given.case)
+    problem = found.make(rotation=given.rotation, t_end=given.t_end)
+    n = found.n_elements if given.n_elements is None else given.n_elements
+    time_element = named_element(given.element, degree=given.degree, n_points=given.points)
+    with stdout_to_stderr() if given.as_json else nullcontext():
+        result = quotient_of_precision(problem, time_element, n, quantity=given.quantity)
     if rank():
         return
     facts = {"case": case} | result.facts()
-    if as_json:
+    if given.as_json:
         return print_json(facts)
     table = make_table(f"{case}: second quotient of precision by {time_element.name}, h = {result.h:.4g} s",
                        "t [s]", "|y(h) - y(h/2)|", "|y(h/2) - y(h/4)|", "quotient")
