@@ -81,9 +81,11 @@ from .mechanics import (
     Weld,
     from_sympy,
 )
+from .mechanics.bodies.tree import Link, Tree, TreeJoint
 from .mechanics.composites.beam import Beam, Curve, Line, Rope, RopeSection, Section
 from .mechanics.composites.mass_spring_chain import MassSpringChain as MassSpringChain
 from .mechanics.redundancy.redundancy import redundant_constraints
+from .models.urdf import Robot, read_urdf
 from .polynomials import LagrangeBasis, gauss_legendre
 from .problems import BoundaryValueProblem, InitialValueProblem, InverseDynamics, Limit, OptimalControl, assemble
 from .problems.common.end_state import EndState
@@ -149,6 +151,8 @@ __all__ = [
     # inverse dynamics
     "AngleOutput", "ControlForce", "ControlTorque", "CoordinateOutput", "FormulaOutput", "GeneralizedControl",
     "InverseDynamics", "Polynomial", "PositionOutput", "Spline", "Transfer",
+    # trees and robots
+    "Link", "Robot", "Tree", "TreeJoint", "read_urdf",
     # optimal control
     "Cost", "Effort", "OptimalControl",
 ]

@@ -9,6 +9,7 @@ from ..errors import InputError
 from ..models import load_model
 from ..models.settings import arguments_of, element_of
 from ..problems.kinds import KINDS
+from .robots import OF_ROBOT, case_of_robot, with_form
 
 OF_PROBLEM = "rotation", "inverse_mass", "elements_space", "degree_space", "t_end"
 
@@ -29,6 +30,8 @@ class Chosen:
     arguments : dict
         Further ones of `timefem.solve`.
     model : Model or None
+    notes : tuple of str
+        For the report.
     """
 
     case: Case
@@ -38,6 +41,7 @@ class Chosen:
     n_elements: int | None
     arguments: dict
     model: Any = None
+    notes: tuple = ()
 
     @property
     def name(self):
@@ -54,23 +58,33 @@ def chosen(options):
     Parameters
     ----------
     options : dict
-        Those given: "case"; "rotation", "inverse_mass", "t_end", "element"; and declared ones by their names.
+        Those given: "case"; "rotation", "inverse_mass", "t_end", "element"; "joint", "gravity", "friction_width" of
+        robots; and declared ones by their names.
     """
+    of_robot = {name: options[name] for name in OF_ROBOT if name in options}
+    options = {name: value for name, value in options.items() if name not in of_robot}
     of_problem = {name: options[name] for name in OF_PROBLEM if name in options}
     settings = {name: value for name, value in options.items() if name not in ("case", "n_elements", *of_problem)}
-    if options["case"].endswith(".toml"):
+    if options["case"].endswith(".toml") and not of_robot:
         in_file = [name for name in ("elements_space", "degree_space") if name in of_problem]
         if in_file:
             raise InputError(f"--{in_file[0].replace('_', '-')} belongs to named cases; a model file states "
                              "n_elements and degree of its beams")
         return _of_model(load_model(options["case"], **of_problem), options, settings)
-    case = find_case(options["case"])
+    notes = ()
+    if options["case"].endswith(".urdf"):
+        case, notes = case_of_robot(options["case"], of_problem, **of_robot)
+        settings = with_form(settings)
+    elif of_robot:
+        raise InputError(f"--{next(iter(of_robot)).replace('_', '-')} belongs to robots, files that end in .urdf")
+    else:
+        case = find_case(options["case"])
     kind, element = KINDS[case.kind], element_of(settings)
     arguments = arguments_of(settings, kind, element, case.name)
     problem = case.make(**of_problem)
     kind.check_options(problem, settings)
     n = options.get("n_elements", case.n_elements if "tolerance" not in arguments else None)
-    return Chosen(case, kind, problem, element, n, arguments)
+    return Chosen(case, kind, problem, element, n, arguments, notes=notes)
 
 
 def _of_model(model, options, settings):

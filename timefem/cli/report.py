@@ -25,7 +25,7 @@ def run_report(case, problem, sol):
     # systems by formulas have no angular momentum
     momentum = sol.momentum_drift(list(case.conserved_axes)) if case.conserved_axes else None
     t_end, z_end = sol.end
-    final = {}
+    final, joints = {}, {}
     for body in problem.system.bodies:
         part = problem.system.coordinates(body)
         q, p = z_end[part], z_end[problem.system.n_q:][part]
@@ -35,6 +35,11 @@ def run_report(case, problem, sol):
                  (("position", (q,)), ("velocity", (q, p)), ("rotation_matrix", (q,)), ("quaternion", (q,)),
                   ("angular_velocity", (q, p))) if hasattr(body, name)}
         final[problem.system.label(body)] = {name: value.tolist() for name, value in state.items()}
+        if hasattr(body, "joint_states"):
+            joints |= {name: {"position": float(x), "rate": float(v)} for name, (x, v) in
+                       body.joint_states(q, p).items()}
+    if joints:
+        final["joints"] = joints
     rotations = sorted({body.rotation for body in problem.system.bodies if hasattr(body, "rotation")})
     galerkin = {name: vars(element)[name] for name in ("nodes", "multipliers", "drop", "form", "strains")
                 if name in vars(element)}
@@ -94,7 +99,14 @@ def print_report(r, case, output):
     table.add_row("error of the constraints", "{configuration:.2e}, of their rates {velocity:.2e}".format(
         **r["constraint_error_max"]))
     table.add_row("seconds", ", ".join(f"{name} {value:.3f}" for name, value in r["seconds"].items()))
+    joints = r["final"].get("joints", {})
+    for name, state in joints.items():
+        table.add_row(f"joint {name}: position, rate", row(state.values()))
+    for note in r.get("notes", ()):
+        table.add_row("note", note)
     for name, state in r["final"].items():
+        if state is joints:
+            continue
         table.add_section()
         table.add_row(f"{name} at t = {r['t_final']:g} s", "")
         if "coordinates" in state:

@@ -81,7 +81,7 @@ def _tell(found, sol, output, as_json, verbose, follow=None):
                 if rank() == 0:
                     print("timefem: error:", error, file=sys.stderr, flush=True)
                 output, status = None, 1
-        report = run_report(found.case, found.problem, sol)
+        report = run_report(found.case, found.problem, sol) | ({"notes": list(found.notes)} if found.notes else {})
     if rank() == 0:
         if verbose:
             print_details(sol)

@@ -24,6 +24,12 @@ INVERSE_MASS = Annotated[str | None, typer.Option(help="Quaternions: polynomial 
 FOLLOW = Annotated[str | None, typer.Option(
     metavar="KEY=START", help="Boundary values: start with that number, and follow the solution to what it is: "
                               "t_end=0.5, or a number of a model file, as time.span[1]=0.5.")]
+JOINT = Annotated[list[str] | None, typer.Option(
+    metavar="NAME=POSITION[,RATE]", help="Robots (.urdf): state of a joint at the start [rad or m, per second]; may be "
+                                         "given several times, others are at zero and rest.")]
+GRAVITY = Annotated[str | None, typer.Option(metavar="X,Y,Z", help="Robots: gravity [m/s^2]; default 0,0,-9.81.")]
+FRICTION_WIDTH = Annotated[float | None, typer.Option(help="Robots: rate [rad/s or m/s] within which Coulomb friction "
+                                                           "turns; without it friction is left out.")]
 VERBOSE = Annotated[bool, typer.Option("-v", "--verbose", help="Details on standard error.")]
 TURNS = Annotated[int | None, typer.Option(help="Guesses turn up to twice that many full turns about the axis of the "
                                                 "way, and up to that many about each body axis; default 1.")]
@@ -61,13 +67,14 @@ def repeat_values(arguments):
     parameter("element", ELEMENT, "mg"),
     *map(declared, ("degree", "n_points", "multipliers", "drop", "nodes", "constraints", "form", "strains",
                     "n_elements", "tolerance")),
-    parameter("t_end", T_END, None),
+    parameter("t_end", T_END, None), parameter("joint", JOINT, None), parameter("gravity", GRAVITY, None),
+    parameter("friction_width", FRICTION_WIDTH, None),
     *map(declared, ("driver", "window", "backend", "method", "guess", "scaling", "tol_residual", "tol_increment",
                     "max_iterations", "line_search")),
     parameter("output", OUTPUT, None), *map(declared, ("checkpoint", "checkpoint_every", "restart")),
     parameter("follow", FOLLOW, None), parameter("as_json", JSON, False), parameter("verbose", VERBOSE, False))
 def run(ctx, **_):
-    """Solve a case, or a model file; options given here override the settings in the file.
+    """Solve a case, a model file, or a robot (.urdf); options given here override the settings in the file.
 
     Options that begin with -timefem_ go to PETSc (-timefem_ksp_type gmres). Under mpirun, --driver global
     or windows with --backend petsc shares the work among the ranks; for problems of other kinds --backend petsc does.

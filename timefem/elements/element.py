@@ -123,9 +123,8 @@ class TimeElement(ABC):
         """
         singular = [body for body in system.bodies if not body.has_inverse_mass] if self.needs_inverse_mass else []
         if singular:
-            raise InputError(f"{system.label(singular[0])} has a singular mass matrix, and {self.name} needs its "
-                             "inverse; use EML() or MixedGalerkin(k, form='energy'), which do without, or "
-                             "regularize=True")
+            fault, remedy = singular[0].no_inverse
+            raise InputError(f"{system.label(singular[0])} {fault}, and {self.name} needs its inverse; {remedy}")
         coupled = [] if self.takes_coupled_inertia else [part for part in system.parts if part.couples_inertia]
         if coupled:
             raise InputError(f"{system.label(coupled[0])} couples the inertia of its bodies by a kinetic energy "

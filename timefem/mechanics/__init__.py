@@ -6,6 +6,7 @@ from .bodies.mass_properties import MassProperties
 from .bodies.point_mass import PointMass
 from .bodies.rigid import DirectorBody, QuaternionBody, RigidBody, RigidBodyBase
 from .bodies.states import CanonicalState, Coordinates, Pose
+from .bodies.tree import Link, Tree, TreeJoint
 from .composites.composite import Composite
 from .composites.mass_spring_chain import MassSpringChain
 from .forces import (
@@ -63,5 +64,7 @@ __all__ = ["Body", "CanonicalState", "Composite", "Constraint", "Cylindrical", "
            "Transfer",
            # systems by formulas
            "Coordinates", "GeneralizedBody", "GeneralizedPotential", "GeneralizedSystem", "from_sympy",
+           # trees in joint coordinates
+           "Link", "Tree", "TreeJoint",
            # functions of time
            "Constant", "Formula", "Ramp", "Sine", "Step", "Table", "TimeFunction", "TrianglePulse"]

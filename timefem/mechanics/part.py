@@ -191,10 +191,12 @@ class Body(Part, abstract=True):
     is_body = True
     n_q = 0
     dimension = 3  # of the space that it moves in
-    mass = None  # [kg], of a body with a centre of mass that leads its coordinates
+    mass = None  # [kg], of a body with a `centre_of_mass`
     reference = Pose()  # its state where none is given
     n_increments = None  # of `moved`; None: the body has no increments
-    has_inverse_mass = True  # T(q, p) exists for all momenta
+    has_inverse_mass = True  # T(q, p) exists for all momenta, and is cheap
+    no_inverse = ("has a singular mass matrix", "use EML() or MixedGalerkin(k, form='energy'), which do without, or "
+                  "regularize=True")  # why, where it is not, and what to do
 
     @property
     def bodies(self):
@@ -217,6 +219,10 @@ class Body(Part, abstract=True):
 
     def kinetic(self, s, v):
         return self.kinetic_of_velocity(s.q[0], v[0], s.own)
+
+    def centre_of_mass(self, q):
+        """Centre of mass, SX (3,), or of as many components as the body moves in: what leads the coordinates."""
+        return q[:min(3, self.n_q)]
 
     # ---- what structure-preserving schemes need; None where a body does not offer it
 

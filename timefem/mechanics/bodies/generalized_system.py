@@ -92,7 +92,8 @@ class GeneralizedSystem(System):
 
 
 def canonical_states(system, state, t):
-    """The states that a user gave, with a `CanonicalState` for each `GeneralizedBody`; see `InitialValueProblem`.
+    """The states that a user gave, with a `CanonicalState` for each body without a position, such as a
+    `GeneralizedBody`; see `InitialValueProblem`.
 
     Raises
     ------
@@ -100,7 +101,7 @@ def canonical_states(system, state, t):
         As `GeneralizedBody.state`; when a `GeneralizedBody` is left out, for it has no reference position.
     """
     state = system.spread(state)
-    generalized = [body for body in system.bodies if isinstance(body, GeneralizedBody)]
+    generalized = [body for body in system.bodies if not body.has_position]
     if isinstance(state, Coordinates | CanonicalState) and len(system.bodies) == 1:
         state = {system.bodies[0]: state}
     if not generalized or not isinstance(state, dict):

@@ -10,7 +10,7 @@ from ..part import Body, Part
 class Gravity(Part):
     """Weight of one body, V = -m g.phi. `System(gravity=...)` makes one for every body.
 
-    The body has a `mass`, and its first coordinates, three or as many as it has, are its centre of mass.
+    The body has a `mass`, and a `centre_of_mass`.
     """
 
     body = On()
@@ -31,5 +31,6 @@ class Gravity(Part):
         return {"weight": self.bodies[0].mass * self.acceleration}
 
     def energy(self, s):
-        n = min(3, self.bodies[0].n_q)  # a point mass in one or two dimensions feels its components only
-        return -ca.dot(s.own[:n], s.q[0][:n])
+        centre = self.bodies[0].centre_of_mass(s.q[0])
+        n = centre.numel()  # a point mass in one or two dimensions feels its components only
+        return -ca.dot(s.own[:n], centre)

@@ -1,0 +1,150 @@
+"""Robots from URDF files: what is read, and clear errors for everything else."""
+
+import builtins
+import json
+import string
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import timefem as tf
+from tests.example_robots import ARM
+
+ROD = """<robot name="rod">
+<link name="base"/>
+<link name="rod"><inertial><origin xyz="0.5 0 0"/><mass value="2"/>
+<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+<joint name="hinge" type="revolute"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/>
+<limit lower="-1" upper="2" effort="3" velocity="4"/><dynamics damping="0.1" friction="0.2"/></joint>
+</robot>
+"""
+
+
+def written(tmp_path, text, name="robot.urdf"):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_numbers(tmp_path):
+    robot = tf.read_urdf(written(tmp_path, ROD))
+    joint, = robot.tree.joints
+    assert robot.name == "rod" and robot.tree.joint_names == ("hinge",)
+    assert joint.limits == {"lower": -1, "upper": 2, "effort": 3, "velocity": 4} and joint.damping == 0.1
+    assert robot.tree.mass_matrix([0.3])[0, 0] == pytest.approx(0.1 + 2 * 0.25, abs=1e-15)
+    assert "friction of hinge is left out" in robot.notes[0] and joint.friction == 0
+    robot = tf.read_urdf(written(tmp_path, ROD), friction_width=0.01)
+    assert robot.notes == () and robot.tree.joints[0].friction == 0.2
+
+
+def test_only_the_file_is_read(tmp_path, monkeypatch):
+    path, opened, open_ = written(tmp_path, ARM), [], builtins.open
+
+    def recorded(file, *arguments, **options):
+        opened.append(str(file))
+        return open_(file, *arguments, **options)
+    monkeypatch.setattr(builtins, "open", recorded)
+    tf.read_urdf(path)
+    assert opened == [str(path)]
+
+
+BAD = {
+    "mass": ('value="2"', 'value="two"', r"line 3: <mass> needs a number for 'value', not 'two'"),
+    "infinite": ('value="2"', 'value="1e999"', r"line 3: <mass> needs a number .*finite"),
+    "negative": ('value="2"', 'value="-2"', r"line 3: <link> 'rod' is not possible: .*mass must not be negative"),
+    "no mass": ('<mass value="2"/>', "", r"line 3: <inertial> has no <mass>"),
+    "origin": ('xyz="0.5 0 0"', 'xyz="0.5 0"', r"line 3: <origin> needs 3 numbers for 'xyz', not '0.5 0'"),
+    "axis": ('xyz="0 1 0"', 'xyz="0 0 0"', r"line 5: <joint> 'hinge' is not possible: .*length zero"),
+    "type": ("revolute", "floating", r"line 5: <joint> 'hinge' is of type 'floating'; known are revolute"),
+    "parent": ('<parent link="base"/>', "", r"line 5: <joint> 'hinge' has no <parent>"),
+    "link": ('link="base"/><child', 'link="bass"/><child', r"robot.urdf: Tree 'rod': parent of joint 'hinge' is"),
+    "moment": ('ixx="0.1"', "", r"line 4: <inertia> has no attribute 'ixx'"),
+    "root": ("robot", "model", r"line 1: <model> 'rod' must be <robot>"),
+    "broken": ("</robot>", "", r"robot.urdf is no XML: no element found: line 8"),
+    "xacro": ("</robot>", "<xacro:arm/></robot>", r"belongs to xacro: expand the file first"),
+    "entity": ("<robot", '<!DOCTYPE r [<!ENTITY a "b">]><robot', r"line 1: document types and entities are refused"),
+    "external": ("<robot", '<!DOCTYPE r SYSTEM "file:///etc/passwd"><robot', r"types and entities are refused"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_files(case, tmp_path):
+    old, new, message = BAD[case]
+    with pytest.raises(tf.InputError, match=message):
+        tf.read_urdf(written(tmp_path, ROD.replace(old, new)))
+
+
+def test_no_file(tmp_path):
+    for path in (tmp_path / "none.urdf", tmp_path):
+        with pytest.raises(tf.InputError, match="cannot be read"):
+            tf.read_urdf(path)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True,
+          suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_mutations(tmp_path, data):
+    """Clear errors, or a robot whose mass matrix is finite."""
+    text = bytearray(ROD.encode())
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text) - 1))
+        stop = min(len(text), start + data.draw(st.integers(0, 12)))
+        text[start:stop] = data.draw(st.binary(max_size=3) | st.text(string.printable, max_size=6).map(str.encode))
+    try:
+        robot = tf.read_urdf(written(tmp_path, bytes(text)))
+    except tf.InputError as error:
+        assert "robot.urdf" in str(error)
+    else:
+        assert np.isfinite(robot.tree.mass_matrix(np.zeros(robot.tree.n_q))).all()
+
+
+def test_run(timefem, tmp_path):
+    path = written(tmp_path, ROD)
+    code, out, err = timefem("run", path, "--joint", "hinge=-0.7,-0.4", "--gravity", "0,0,-9.81", "--element", "mg",
+                             "--degree", "3", "--n-elements", "20", "--t-end", "0.5", "--json")
+    assert code == 0, err
+    report = json.loads(out)
+    robot = tf.read_urdf(path)
+    sol = tf.solve(robot.problem({"hinge": (-0.7, -0.4)}, (0, 0.5)), tf.MixedGalerkin(3, form="lagrange"), 20,
+                   progress=False)
+    q, p = sol.z[-1]
+    assert report["form"] == "lagrange" and "friction of hinge" in report["notes"][0]
+    assert report["final"]["joints"]["hinge"] == pytest.approx({"position": q, "rate": p / 0.6}, rel=1e-12)
+    code, out, _ = timefem("run", path, "--n-elements", "20", "--t-end", "0.5")
+    assert code == 0 and "joint hinge: position, rate" in out
+
+
+def test_check(timefem, tmp_path):
+    code, out, _ = timefem("check", written(tmp_path, ROD), "--json")
+    facts = json.loads(out)
+    assert code == 0 and facts["degrees_of_freedom"] == 1 and facts["joints"]["hinge"]["limits"]["upper"] == 2
+    code, out, _ = timefem("check", written(tmp_path, ROD))
+    assert code == 0 and "revolute, base to rod" in out
+
+
+WRONG = {
+    "joint": (["--joint", "elbow=1"], "joint must be one of 'hinge', not 'elbow'"),
+    "text": (["--joint", "hinge"], "--joint must be NAME=POSITION or NAME=POSITION,RATE"),
+    "three": (["--joint", "hinge=1,2,3"], "--joint hinge must be POSITION or POSITION,RATE"),
+    "twice": (["--joint", "hinge=1", "--joint", "hinge=2"], "--joint hinge is given twice"),
+    "gravity": (["--gravity", "9.81"], "--gravity must be X,Y,Z"),
+    "nan": (["--joint", "hinge=nan"], "must be finite"),
+    "rotation": (["--rotation", "directors"], "belongs to named cases"),
+    "form": (["--form", "hamilton"], "form='lagrange'"),
+    "save": (["--output", "a.h5"], "cannot be saved"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_options(case, timefem, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options, message = WRONG[case]
+    code, _, err = timefem("run", written(tmp_path, ROD), *options)
+    assert code == 2 and message in err
+
+
+def test_options_of_robots_belong_to_robots(timefem):
+    code, _, err = timefem("run", "spring-pendulum", "--joint", "a=1")
+    assert code == 2 and "--joint belongs to robots" in err

@@ -1,0 +1,85 @@
+"""Robots on the command line: `timefem run robot.urdf` and `timefem check robot.urdf`."""
+
+from ..cases import Case
+from ..errors import InputError
+from ..models import read_urdf
+from ..models.urdf import GRAVITY
+from .report import make_console, make_table, print_json
+
+OF_ROBOT = "joint", "gravity", "friction_width"
+T_END, N_ELEMENTS = 1.0, 400
+
+
+def case_of_robot(path, of_problem, joint=(), gravity=None, friction_width=None):
+    """The case of a URDF file, and notes for the report.
+
+    Parameters
+    ----------
+    path : str
+    of_problem : dict
+        "t_end", and others that belong to named cases.
+    joint : list of str
+        NAME=POSITION or NAME=POSITION,RATE.
+    gravity : str
+        X,Y,Z
+    friction_width : float
+    """
+    for name in of_problem:
+        if name != "t_end":
+            raise InputError(f"--{name.replace('_', '-')} belongs to named cases; a robot has joint coordinates")
+    gravity = GRAVITY if gravity is None else _numbers("--gravity", gravity, (3,), "X,Y,Z")
+    state = {}
+    for text in joint:
+        name, equals, values = text.rpartition("=")
+        if not equals or not name:
+            raise InputError(f"--joint must be NAME=POSITION or NAME=POSITION,RATE, not {text!r}")
+        if name in state:
+            raise InputError(f"--joint {name} is given twice")
+        state[name] = _numbers(f"--joint {name}", values, (1, 2), "POSITION or POSITION,RATE")
+    robot = read_urdf(path, friction_width)
+    end = of_problem.get("t_end", T_END)
+    case = Case(path, robot.name, robot.name, end, N_ELEMENTS, conserved_axes=(), has_rotation=False,
+                make=lambda t_end=end: robot.problem(state, (0.0, t_end), gravity))
+    return case, robot.notes
+
+
+def with_form(settings):
+    """Settings with the form of the equations that joint coordinates need, where none is given."""
+    if settings.get("element", "mg") == "mg" and settings.get("form") is None:
+        return settings | {"form": "lagrange"}
+    return settings
+
+
+def check_robot(path, as_json):
+    """Tell what a URDF file states."""
+    robot = read_urdf(path)
+    tree = robot.tree
+    joints = {joint.name: {"kind": joint.kind, "parent": joint.parent, "child": joint.child, "damping": joint.damping,
+                           "mimic": joint.mimic, "limits": joint.limits} for joint in tree.joints}
+    facts = {"title": robot.name, "status": "fine", "n_q": tree.n_q, "degrees_of_freedom": tree.n_q,
+             "moving_mass": tree.mass, "links": [link.name for link in tree.links],
+             "coordinates": list(tree.joint_names), "joints": joints, "notes": list(robot.notes)}
+    if as_json:
+        print_json({"model": path, **facts})
+        return 0
+    table = make_table(f"{robot.name} ({path})", "", "")
+    table.show_header = False
+    table.add_row("links, mass that moves [kg]", f"{len(tree.links)}, {tree.mass:.6g}")
+    table.add_row("degrees of freedom", str(tree.n_q))
+    for name, joint in joints.items():
+        follows = f", mimics {joint['mimic'][0]}" if joint["mimic"] else ""
+        table.add_row(f"joint {name}", f"{joint['kind']}, {joint['parent']} to {joint['child']}{follows}")
+    for note in robot.notes:
+        table.add_row("note", note)
+    make_console().print(table)
+    return 0
+
+
+def _numbers(option, text, lengths, form):
+    try:
+        values = [float(word) for word in text.split(",")]
+    except ValueError:
+        values = []
+    if len(values) not in lengths:
+        raise InputError(f"{option} must be {form} in numbers, not {text!r}")
+    return values

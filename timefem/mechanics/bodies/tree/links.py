@@ -1,0 +1,133 @@
+"""What a `Tree` is made of: links, and joints between them."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .... import validate
+from ....errors import InputError
+from .. import rotations
+
+KINDS = "revolute", "prismatic", "fixed"
+
+
+def _orientation(name, value):
+    """Rotation matrix of a unit quaternion or a rotation matrix."""
+    try:
+        return rotations.matrix_from_quaternion(rotations.as_quaternion(value))
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A rigid link of a `Tree`.
+
+    Parameters
+    ----------
+    name : str
+    mass : float
+        [kg]; zero for a link that is a frame only.
+    centre : array_like, shape (3,)
+        Centre of mass in the frame of the link [m].
+    inertia : array_like, shape (3, 3) or (3,)
+        About the centre of mass, or its diagonal [kg m^2].
+    orientation : array_like, shape (4,) or (3, 3)
+        Of the axes of `inertia` in the frame of the link: unit quaternion (scalar first) or rotation matrix.
+
+    Raises
+    ------
+    InputError
+        For a negative mass, and an inertia that is not symmetric or not positive semidefinite.
+    """
+
+    name: str
+    mass: float = 0.0
+    centre: Any = (0.0, 0.0, 0.0)
+    inertia: Any = (0.0, 0.0, 0.0)
+    orientation: Any = (1.0, 0.0, 0.0, 0.0)
+
+    def __post_init__(self):
+        title = f"Link {self.name!r}"
+        mass = validate.real(f"{title}: mass", self.mass)
+        if mass < 0:
+            raise InputError(f"{title}: mass must not be negative, but is {mass:g}")
+        inertia = validate.array(f"{title}: inertia", self.inertia, (3,) if np.ndim(self.inertia) == 1 else (3, 3))
+        inertia = np.diag(inertia) if inertia.ndim == 1 else inertia
+        size = np.abs(inertia).max()
+        if np.abs(inertia - inertia.T).max() > 1e-12 * size:
+            raise InputError(f"{title}: inertia must be symmetric")
+        if size and np.linalg.eigvalsh(inertia / size)[0] < -1e-12:
+            raise InputError(f"{title}: inertia must be positive semidefinite, but has the principal moment "
+                             f"{np.linalg.eigvalsh(inertia)[0]:g}")
+        turn = _orientation(f"{title}: orientation", self.orientation)
+        object.__setattr__(self, "mass", mass)
+        object.__setattr__(self, "centre", validate.array(f"{title}: centre", self.centre, (3,)))
+        object.__setattr__(self, "inertia", turn @ inertia @ turn.T)
+        object.__setattr__(self, "orientation", np.eye(3))  # the inertia has been turned
+
+
+@dataclass(frozen=True, eq=False)
+class TreeJoint:
+    """A joint of a `Tree`, from a parent link to a child link, whose frame is that of the joint when q = 0.
+
+    Parameters
+    ----------
+    name : str
+    parent, child : str
+        Names of links.
+    kind : {"revolute", "prismatic", "fixed"}
+    position : array_like, shape (3,)
+        Of the joint in the frame of the parent [m].
+    orientation : array_like, shape (4,) or (3, 3)
+        Of the joint in the frame of the parent: unit quaternion (scalar first) or rotation matrix.
+    axis : array_like, shape (3,)
+        In the frame of the joint, of any length.
+    damping : float
+        d of the force -d qdot [N s/m or N m s/rad].
+    friction : float
+        Size f of Coulomb friction [N or N m]: the force is -f tanh(qdot / w) with the `friction_width` w of the tree.
+    mimic : (str, float, float), optional
+        Name of another joint, factor a and offset b: this joint is at a q + b.
+    limits : dict
+        Data, not enforced: "lower", "upper", "velocity", "effort" where they are known.
+
+    Raises
+    ------
+    InputError
+    """
+
+    name: str
+    parent: str
+    child: str
+    kind: str = "revolute"
+    position: Any = (0.0, 0.0, 0.0)
+    orientation: Any = (1.0, 0.0, 0.0, 0.0)
+    axis: Any = (0.0, 0.0, 1.0)
+    damping: float = 0.0
+    friction: float = 0.0
+    mimic: Any = None
+    limits: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        title = f"TreeJoint {self.name!r}"
+        validate.choice(f"{title}: kind", self.kind, KINDS)
+        object.__setattr__(self, "position", validate.array(f"{title}: position", self.position, (3,)))
+        object.__setattr__(self, "orientation", _orientation(f"{title}: orientation", self.orientation))
+        object.__setattr__(self, "axis", validate.direction(f"{title}: axis", self.axis)[1])
+        for name in ("damping", "friction"):
+            value = validate.real(f"{title}: {name}", getattr(self, name))
+            if value < 0:
+                raise InputError(f"{title}: {name} must not be negative, but is {value:g}")
+            object.__setattr__(self, name, value)
+        if self.mimic is not None:
+            try:
+                other, factor, offset = self.mimic
+            except (TypeError, ValueError):
+                raise InputError(f"{title}: mimic must be (name of a joint, factor, offset), not {self.mimic!r}") \
+                    from None
+            object.__setattr__(self, "mimic", (other, validate.real(f"{title}: factor of mimic", factor),
+                                               validate.real(f"{title}: offset of mimic", offset)))
+            if self.kind == "fixed":
+                raise InputError(f"{title}: a fixed joint cannot mimic another one")

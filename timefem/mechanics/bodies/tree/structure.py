@@ -1,0 +1,159 @@
+"""From links and joints to moving bodies in order, each with its joint about or along its own z axis."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ....errors import InputError
+
+ROUND_OFF = 1e-15  # of rotation matrices: cos(pi / 2) is 6e-17, and zeros make short code
+
+
+@dataclass(eq=False)
+class Moving:
+    """Links that move together, and the joint that moves them.
+
+    The frame is at the joint with z along its axis: `R = R_parent turn Rz(angle)` for a revolute joint.
+
+    Attributes
+    ----------
+    joint : TreeJoint
+    parent : int
+        Number of the moving body that carries it, -1 for space.
+    turn, place : ndarray, shapes (3, 3), (3,)
+        Of the frame in that of the parent, when the joint is at zero.
+    coordinate : int
+    factor, offset : float
+        The joint is at `factor q[coordinate] + offset`.
+    mass : float
+    moment : ndarray, shape (3,)
+        Mass times place of the centre of mass.
+    inertia : ndarray, shape (3, 3)
+        About the origin of the frame.
+    """
+
+    joint: object
+    parent: int
+    turn: np.ndarray
+    place: np.ndarray
+    coordinate: int
+    factor: float
+    offset: float
+    mass: float
+    moment: np.ndarray
+    inertia: np.ndarray
+
+
+def ordered(title, links, joints):
+    """Root link and joints, parents before their children.
+
+    Raises
+    ------
+    InputError
+        When links and joints do not make one tree.
+    """
+    for what, things in (("link", links), ("joint", joints)):
+        names = [thing.name for thing in things]
+        for name in names:
+            if not isinstance(name, str) or not name:
+                raise InputError(f"{title}: the name of a {what} must be a text, not {name!r}")
+            if names.count(name) > 1:
+                raise InputError(f"{title}: two {what}s have the name {name!r}; give each its own")
+    if not links:
+        raise InputError(f"{title}: at least one link is needed")
+    known, above, below = {link.name for link in links}, {}, {}
+    for joint in joints:
+        for which, name in (("parent", joint.parent), ("child", joint.child)):
+            if name not in known:
+                raise InputError(f"{title}: {which} of joint {joint.name!r} is the link {name!r}, which there is not")
+        if joint.child in above:
+            raise InputError(f"{title}: the link {joint.child!r} is the child of two joints, {above[joint.child]!r} "
+                             f"and {joint.name!r}; a tree has no loops")
+        above[joint.child] = joint.name
+        below.setdefault(joint.parent, []).append(joint)
+    roots = [link.name for link in links if link.name not in above]
+    if len(roots) > 1:
+        raise InputError(f"{title}: the links {', '.join(map(repr, roots[:4]))} hang on no joint; only one may, the "
+                         "base")
+    if not roots:
+        raise InputError(f"{title}: no link is the base: the joints make a loop")
+    order, stack = [], below.get(roots[0], [])[::-1]
+    while stack:
+        order.append(stack.pop())
+        stack += below.get(order[-1].child, [])[::-1]
+    if len(order) < len(joints):
+        lost = next(joint for joint in joints if joint not in order)
+        raise InputError(f"{title}: the joint {lost.name!r} is in a loop, which is not joined to the base")
+    return roots[0], order
+
+
+def coordinates(title, joints):
+    """Names of the independent joints, and joint -> (coordinate, factor, offset) with mimic joints resolved."""
+    moving = {joint.name: joint for joint in joints if joint.kind != "fixed"}
+    names = [name for name, joint in moving.items() if joint.mimic is None]
+    found = {}
+    for name in moving:
+        factor, offset, at, seen = 1.0, 0.0, name, []
+        while moving[at].mimic is not None:
+            seen.append(at)
+            at, a, b = moving[at].mimic
+            if at not in moving:
+                raise InputError(f"{title}: joint {seen[-1]!r} mimics {at!r}, which is no joint that moves")
+            if at in seen:
+                raise InputError(f"{title}: the joints {', '.join(map(repr, seen))} mimic each other in a circle")
+            factor, offset = factor * a, factor * b + offset
+        found[name] = names.index(at), factor, offset
+    return names, found
+
+
+def moving_bodies(title, links, joints):
+    """Moving bodies, their coordinates, and where each link sits.
+
+    Returns
+    -------
+    list of Moving, list of str, dict
+        The second are names of independent joints; the third link -> (number of the body, rotation, place) in it.
+    """
+    root, order = ordered(title, links, joints)
+    names, places = coordinates(title, order)
+    if not names:
+        raise InputError(f"{title}: no joint moves")
+    bodies, sits = [], {root: (-1, np.eye(3), np.zeros(3))}
+    for joint in order:
+        parent, turn, place = sits[joint.parent]
+        place, turn = place + turn @ joint.position, turn @ joint.orientation
+        if joint.kind == "fixed":
+            sits[joint.child] = parent, turn, place
+            continue
+        axes = _axes(joint.axis)
+        bodies.append(Moving(joint, parent, _clean(turn @ axes), _clean(place), *places[joint.name], 0.0, np.zeros(3),
+                             np.zeros((3, 3))))
+        sits[joint.child] = len(bodies) - 1, axes.T, np.zeros(3)
+    for link in links:
+        number, turn, place = sits[link.name]
+        if number >= 0:
+            _add(bodies[number], link, turn, place)
+    for body in bodies:
+        body.moment, body.inertia = _clean(body.moment), _clean(body.inertia)
+    return bodies, names, sits
+
+
+def _add(body, link, turn, place):
+    """Mass, moment and inertia of a link that moves with a body."""
+    c = place + turn @ link.centre
+    body.mass += link.mass
+    body.moment += link.mass * c
+    body.inertia += turn @ link.inertia @ turn.T + link.mass * (c @ c * np.eye(3) - np.outer(c, c))
+
+
+def _axes(axis):
+    """Rotation matrix whose third column is the axis; a permutation where the axis is one of the frame."""
+    first = np.eye(3)[np.argmin(np.abs(axis))]
+    first = first - axis * (axis @ first)
+    first /= np.linalg.norm(first)
+    return np.stack([first, np.cross(axis, first), axis], axis=1)
+
+
+def _clean(values):
+    """Without entries that are round-off beside the largest one."""
+    return np.where(np.abs(values) > ROUND_OFF * max(1.0, np.abs(values).max()), values, 0.0)
