@@ -39,6 +39,19 @@ def test_numbers(tmp_path):
     assert robot.notes == () and robot.tree.joints[0].friction == 0.2
 
 
+def test_what_files_of_robots_have(tmp_path):
+    """Fixed joints with an axis of zeros; inertias that no body has, which are noted, unless a motion has no mass."""
+    fixed = ('<link name="tip"/><joint name="flange" type="fixed"><parent link="rod"/><child link="tip"/>'
+             '<axis xyz="0 0 0"/></joint></robot>')
+    robot = tf.read_urdf(written(tmp_path, ROD.replace("</robot>", fixed).replace('ixx="0.1"', 'ixx="-0.1"')))
+    np.testing.assert_allclose(robot.tree.link_pose("tip", [0.0])[0], 0, atol=1e-15)
+    assert "inertia of link rod has a negative principal moment" in robot.notes[0]
+    round_off = tf.read_urdf(written(tmp_path, ROD.replace('ixx="0.1"', 'ixx="-1e-20"')))
+    assert not any("inertia" in note for note in round_off.notes)
+    with pytest.raises(tf.InputError, match="'hinge' moves no mass"):
+        tf.read_urdf(written(tmp_path, ROD.replace('iyy="0.1"', 'iyy="-1"')))
+
+
 def test_only_the_file_is_read(tmp_path, monkeypatch):
     path, opened, open_ = written(tmp_path, ARM), [], builtins.open
 

@@ -91,7 +91,8 @@ def read_urdf(path, friction_width=None):
     for element in robot:
         if element.tag.startswith("xacro:"):
             raise reader.error(element, "belongs to xacro: expand the file first (xacro robot.xacro > robot.urdf)")
-    notes = []
+    notes = [f"the inertia of link {link.name} has a negative principal moment, which no body has; it is taken as it is"
+             for link in links if not link.physical]
     rubbing = [joint.name for joint in joints if joint.friction and joint.kind != "fixed"]
     if rubbing and friction_width is None:
         notes.append(f"Coulomb friction of {', '.join(rubbing)} is left out: give a friction_width (--friction-width)")
@@ -188,7 +189,7 @@ class _Reader:
         xx, xy, xz, yy, yz, zz = (self.number(inertia, key, 0.0 if key in ("ixy", "ixz", "iyz") else None)
                                   for key in MOMENTS)
         mass = self.number(self.child(inertial, "mass"), "value")
-        return self.made(element, Link, name=name, mass=mass, centre=centre, orientation=orientation,
+        return self.made(element, Link, name=name, mass=mass, centre=centre, orientation=orientation, physical=False,
                          inertia=[[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
     def joint(self, element):
@@ -206,7 +207,8 @@ class _Reader:
                          parent=self.text(self.child(element, "parent"), "link"),
                          child=self.text(self.child(element, "child"), "link"), position=position,
                          orientation=orientation, limits=limits,
-                         axis=self.numbers(element.find("axis"), "xyz", 3, (1, 0, 0)),
+                         axis=(0, 0, 1) if kind == "fixed" else
+                         self.numbers(element.find("axis"), "xyz", 3, (1, 0, 0)),
                          damping=self.number(dynamics, "damping", 0.0), friction=self.number(dynamics, "friction", 0.0))
 
     def made(self, element, cls, **values):

@@ -35,11 +35,14 @@ class Link:
         About the centre of mass, or its diagonal [kg m^2].
     orientation : array_like, shape (4,) or (3, 3)
         Of the axes of `inertia` in the frame of the link: unit quaternion (scalar first) or rotation matrix.
+    physical : bool
+        Whether to refuse an inertia that no body has, with a negative principal moment. Files have such by mistake;
+        as an attribute: whether it is one that bodies have.
 
     Raises
     ------
     InputError
-        For a negative mass, and an inertia that is not symmetric or not positive semidefinite.
+        For a negative mass, and an inertia that is not symmetric or, if `physical`, not positive semidefinite.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Link:
     centre: Any = (0.0, 0.0, 0.0)
     inertia: Any = (0.0, 0.0, 0.0)
     orientation: Any = (1.0, 0.0, 0.0, 0.0)
+    physical: bool = True
 
     def __post_init__(self):
         title = f"Link {self.name!r}"
@@ -58,10 +62,12 @@ class Link:
         size = np.abs(inertia).max()
         if np.abs(inertia - inertia.T).max() > 1e-12 * size:
             raise InputError(f"{title}: inertia must be symmetric")
-        if size and np.linalg.eigvalsh(inertia / size)[0] < -1e-12:
-            raise InputError(f"{title}: inertia must be positive semidefinite, but has the principal moment "
-                             f"{np.linalg.eigvalsh(inertia)[0]:g}")
+        least = np.linalg.eigvalsh(inertia)[0]
+        faulty = least < -1e-12 * (size + mass)  # of a point mass 1 um from its centre: files have digits of round-off
+        if validate.flag(f"{title}: physical", self.physical) and faulty:
+            raise InputError(f"{title}: inertia must be positive semidefinite, but has the principal moment {least:g}")
         turn = _orientation(f"{title}: orientation", self.orientation)
+        object.__setattr__(self, "physical", not faulty)
         object.__setattr__(self, "mass", mass)
         object.__setattr__(self, "centre", validate.array(f"{title}: centre", self.centre, (3,)))
         object.__setattr__(self, "inertia", turn @ inertia @ turn.T)

@@ -117,7 +117,7 @@ def moving_bodies(title, links, joints):
     root, order = ordered(title, links, joints)
     names, places = coordinates(title, order)
     if not names:
-        raise InputError(f"{title}: no joint moves")
+        raise InputError(f"{title}: no joint moves, and the base is fixed to space")
     bodies, sits = [], {root: (-1, np.eye(3), np.zeros(3))}
     for joint in order:
         parent, turn, place = sits[joint.parent]
