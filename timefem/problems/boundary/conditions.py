@@ -7,8 +7,10 @@ import scipy
 from ...errors import InputError
 from ...mechanics import CanonicalState, Pose
 from ...mechanics.formula import call_vector, check_symbols
+from ..common.conditions import independent_combinations, least_norm_search
 from ..common.end import End
-from ..common.end_state import INDEPENDENT, TOLERANCE, EndState
+from ..common.end_state import INDEPENDENT, EndState
+from ..common.parameters import by_part
 
 ENDS = ("start", "end")
 
@@ -52,9 +54,7 @@ class BoundaryConditions:
         unknowns = dict(zip(problem.unknown_names, ca.vertsplit(self.symbols[2]) if len(c) else [], strict=True))
         t0, t1 = problem.t_span
         times = t0, t0 + unknowns["duration"] if problem.free_time else t1
-        numbers = {}
-        for name, (part, place) in problem.numbers.items():
-            numbers.setdefault(part, {})[place] = unknowns[name]
+        numbers = by_part(problem.numbers, (unknowns[name] for name in problem.numbers))
         self.ends = [End(system, t, z, numbers) for t, z in zip(times, self.symbols, strict=False)]
         self.names, rows = [], []
         for end, which, targets in zip(self.ends, ENDS, (problem.start, problem.end), strict=True):
@@ -123,23 +123,13 @@ class BoundaryConditions:
         return (np.abs(values) / np.where(size > 0, size, 1.0))[len(values) - n:]
 
     def _search(self, y):
-        """Gauss-Newton steps of least norm."""
+        y, violated = least_norm_search(self._values, y, self._size,
+                                        lambda y: 0.3 * max(1.0, np.abs(y / self._size).max()))
+        if violated is None:
+            return y
         names = [f"the constraint '{name}' at the {end}" for end in ENDS for name in self._constraint_names()]
-        names += self.names
-        for _ in range(100):
-            values, jacobian = self._values(y)
-            weight = 1 / np.maximum(np.linalg.norm(jacobian, axis=1), 1e-12)
-            bad = np.abs(values) * weight
-            if not np.any(bad > TOLERANCE):
-                return y
-            if not np.all(np.isfinite(jacobian)):
-                break
-            step = np.linalg.lstsq(jacobian * weight[:, None], values * weight, rcond=INDEPENDENT)[0]
-            most = 0.3 * max(1.0, np.abs(y / self._size).max())
-            y = y - self._size * step * min(1.0, most / max(np.abs(step).max(), 1e-300))
-        worst = int(np.argmax(np.where(np.isfinite(bad), bad, np.inf)))
-        raise InputError(f"no states satisfy all conditions and constraints: {names[worst]} stays violated by "
-                         f"{abs(values[worst]):.3g}; leave out what contradicts the rest")
+        raise InputError(f"no states satisfy all conditions and constraints: {[*names, *self.names][violated[0]]} "
+                         f"stays violated by {violated[1]:.3g}; leave out what contradicts the rest")
 
     def _constraint_names(self):
         system = self.problem.system
@@ -161,9 +151,8 @@ class BoundaryConditions:
             if i == 2:  # what the conditions at one end do not settle already
                 basis = _rows_of(free[np.concatenate(groups[:2])])
                 block = block - (block @ basis.T) @ basis
-            u, s, _ = np.linalg.svd(block, full_matrices=False)
-            ranks.append(int((s > INDEPENDENT).sum()))
-            chosen = u[:, :ranks[-1]].T if ranks[-1] < len(rows) else np.eye(len(rows))
+            chosen = independent_combinations(block)
+            ranks.append(len(chosen))
             weight = 1 / np.maximum(np.linalg.norm(jacobian[2 * m + rows], axis=1), 1e-300)
             chosen = ca.sparsify(ca.DM(chosen * weight))
             kept.append(chosen @ self._rows[rows.tolist()] if len(rows) and ranks[-1] else ca.SX(0, 1))

@@ -4,12 +4,13 @@ import casadi as ca
 import numpy as np
 
 from ...assembly import Scaling
-from ...elements.augmented.constants import Carrier, WithConstants
+from ...elements.augmented.constants import WithConstants
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...mechanics import System
-from ...mechanics.unknown_numbers import with_constants, with_numbers
+from ...mechanics.unknown_numbers import with_numbers
 from ...solvers.equations.make import make_equations
+from ..common.parameters import parts_with_unknowns
 from .ends import end_blocks, node_places
 
 KNOWN_AT_ENDS = "state", "multipliers", "velocity"
@@ -67,21 +68,10 @@ class BoundaryForm:
         self.sizes = np.concatenate([np.where(unknown == 0, 1.0, np.abs(unknown)),
                                      problem.system.state_scale[self.copied]])
         n = len(self.constants)
-        self.system = self._with_unknowns(n)
+        self.system = System(parts_with_unknowns(problem, n)) if n else problem.system
         self.full_element = WithConstants(element, n, problem.free_time, problem.t_span[0]) if n else element
         self.plan = ElementPlan(self.system, self.full_element)
         self.ends = end_blocks(self)
-
-    def _with_unknowns(self, n):
-        """The system with a carrier of n constants, and parts that take their numbers from them."""
-        if not n:
-            return self.problem.system
-        seen, first = {}, int(self.problem.free_time)
-        for i, (part, place) in enumerate(self.problem.numbers.values()):
-            seen.setdefault(part, {})[place] = first + i
-        system = self.problem.system
-        parts = [with_constants(part, seen[part]) if part in seen else part for part in system.parts]
-        return System([*parts, Carrier(n)])
 
     def _fixed_constraints(self):
         """Whether the constraints do not depend on time, as far as can be seen."""

@@ -1,7 +1,10 @@
-"""Unknown numbers of a problem, checked."""
+"""Unknown numbers of a problem: checked, and put in the place of the numbers of parts."""
 
+from itertools import count
+
+from ...elements.augmented.constants import Carrier
 from ...errors import InputError
-from ...mechanics.unknown_numbers import number_of
+from ...mechanics.unknown_numbers import number_of, with_constants
 
 
 def checked_parameters(system, parameters, refused=()):
@@ -40,3 +43,18 @@ def checked_parameters(system, parameters, refused=()):
         numbers[name] = entry[0], place
         values.append(value)
     return numbers, values
+
+
+def by_part(numbers, values):
+    """Values of unknown numbers, in their order, as a dict from part to a dict from place to value."""
+    found = {}
+    for (part, place), value in zip(numbers.values(), values, strict=False):
+        found.setdefault(part, {})[place] = value
+    return found
+
+
+def parts_with_unknowns(problem, n):
+    """The parts of a problem, those with unknown numbers taking them from n constants, and the `Carrier` of these."""
+    constants = by_part(problem.numbers, count(int(problem.free_time)))
+    parts = [with_constants(part, constants[part]) if part in constants else part for part in problem.system.parts]
+    return [*parts, Carrier(n)]

@@ -7,9 +7,10 @@ import scipy
 from ...errors import InputError
 from ...mechanics import CanonicalState, Coordinates, Pose
 from ...mechanics.formula import call_vector, check_symbols
-from ..common.end_state import INDEPENDENT, TOLERANCE, EndState, body_velocity
+from ..common.conditions import independent_combinations, least_norm_search
+from ..common.end_state import INDEPENDENT, EndState, body_velocity
 
-ATTEMPTS, STEPS = 3, 100  # searches of a state, and Gauss-Newton steps in each
+ATTEMPTS = 3  # searches of a state
 
 
 class EndConditions:
@@ -179,20 +180,15 @@ class EndConditions:
         names = [f"the constraint '{name}'" for name in
                  (*self.system.constraint_names, *self.system.constraint_names, *self.system.nonholonomic_names)]
         names, n = names + self.names, len(z)
-        for _ in range(STEPS):
-            values, jacobian, by_numbers = self._values(z, t, numbers)
-            jacobian = np.hstack([jacobian, by_numbers * unit])
-            weight = 1 / np.maximum(np.linalg.norm(jacobian, axis=1), 1e-12)
-            bad = np.abs(values) * weight
-            if not np.any(bad > TOLERANCE):
-                return z, numbers, None
-            if not np.all(np.isfinite(jacobian)):
-                break
-            step = np.linalg.lstsq(jacobian * weight[:, None], values * weight, rcond=INDEPENDENT)[0]
-            step *= min(1.0, 1.0 / max(np.abs(step).max(), 1e-300))
-            z, numbers = z - self._size * step[:n], numbers - unit * step[n:]
-        worst = int(np.argmax(np.where(np.isfinite(bad), bad, np.inf)))
-        return z, numbers, f"{names[worst]} stays violated by {abs(values[worst]):.3g}"
+
+        def evaluate(x):
+            values, jacobian, by_numbers = self._values(x[:n], t, x[n:])
+            return values, np.hstack([jacobian, by_numbers * unit])
+
+        x, violated = least_norm_search(evaluate, np.concatenate([z, numbers]), np.concatenate([self._size, unit]),
+                                        lambda x: 1.0)
+        fault = None if violated is None else f"{names[violated[0]]} stays violated by {violated[1]:.3g}"
+        return x[:n], x[n:], fault
 
     def _reduce(self, t):
         _, jacobian, by_numbers = self._values(self.state, t, self.numbers)
@@ -202,11 +198,8 @@ class EndConditions:
         tangent = scipy.linalg.null_space(constraints / norm, rcond=INDEPENDENT) if m else np.eye(len(self._size))
         self.freedom = tangent.shape[1]
         weight = 1 / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-300)
-        u, s, _ = np.linalg.svd(weight * np.hstack([own[:, :len(tangent)] @ tangent, own[:, len(tangent):]]),
-                                full_matrices=False)
-        rank = int((s > INDEPENDENT).sum())
-        independent = rank == len(self.names)
-        self.combinations = np.diag(weight[:, 0]) if independent else u[:, :rank].T * weight[:, 0]
+        along = np.hstack([own[:, :len(tangent)] @ tangent, own[:, len(tangent):]])
+        self.combinations = independent_combinations(weight * along) * weight[:, 0]
         gradient = np.linalg.norm(self.combinations @ own, axis=1, keepdims=True)
         self.combinations = self.combinations / np.maximum(gradient, 1e-300)  # rows of unit gradient
 

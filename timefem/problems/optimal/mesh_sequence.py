@@ -6,19 +6,19 @@ from dataclasses import replace
 import numpy as np
 
 from ...assembly import Scaling, TimeMesh
-from ...elements.augmented.constants import Carrier, WithConstants
+from ...elements.augmented.constants import WithConstants
 from ...elements.augmented.controlled import Controlled
 from ...elements.augmented.optimality import Optimality
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...mechanics import System
-from ...mechanics.unknown_numbers import with_constants
 from ...parallel import own_world
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.methods import method_for_inequalities
 from ...solvers.nonlinear.newton import Newton
 from ...solvers.nonlinear.saddle_point import solve_minimum, solve_saddle
+from ..common.parameters import parts_with_unknowns
 from ..initial.global_driver import Global
 from .controllability import check_reach
 from .equations import DistributedOptimalityEquations, OptimalityEquations
@@ -34,11 +34,8 @@ def optimality_element(problem, element):
     """The element of the optimality system, and the system with what that needs."""
     element, system, n = Controlled(element), problem.system, len(problem.unknown_names)
     if n:
-        element, seen = WithConstants(element, n, problem.free_time, problem.t_span[0]), {}
-        for i, (part, place) in enumerate(problem.numbers.values()):
-            seen.setdefault(part, {})[place] = int(problem.free_time) + i
-        parts = [with_constants(part, seen[part]) if part in seen else part for part in system.parts]
-        system, whole = System([*parts, Carrier(n)], redundant=system.redundant), system
+        element = WithConstants(element, n, problem.free_time, problem.t_span[0])
+        system, whole = System(parts_with_unknowns(problem, n), redundant=system.redundant), system
         system.complete, system.kept, system.dropped = whole.complete, whole.kept, whole.dropped
     return Optimality(element), system
 

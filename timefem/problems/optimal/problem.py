@@ -12,7 +12,7 @@ from ...mechanics import Actuator, Cost, System
 from ...mechanics.forces.actuators import control_name
 from ...mechanics.formula import call, check_symbols
 from ..common.end import End
-from ..common.parameters import checked_parameters
+from ..common.parameters import by_part, checked_parameters
 from ..initial.problem import InitialValueProblem
 from .end_conditions import EndConditions
 from .limits import Limit
@@ -137,9 +137,7 @@ class OptimalControl:
         return self._end(z, t, unknowns), unknowns
 
     def _end(self, z, t, unknowns):
-        numbers = {}
-        for name, (part, place) in self.numbers.items():
-            numbers.setdefault(part, {})[place] = unknowns[name]
+        numbers = by_part(self.numbers, (unknowns[name] for name in self.numbers))
         end = End(self.system, t, z, numbers)
         end.parameters = unknowns
         return end

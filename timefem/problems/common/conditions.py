@@ -1,0 +1,46 @@
+"""Conditions with redundant rows: a point that holds them, and the combinations that are independent."""
+
+import numpy as np
+
+from .end_state import INDEPENDENT, TOLERANCE
+
+STEPS = 100
+
+
+def least_norm_search(evaluate, x, size, most):
+    """A point near x that satisfies conditions b(x) = 0, by Gauss-Newton steps of least norm.
+
+    Parameters
+    ----------
+    evaluate : callable
+        `evaluate(x)` -> b, and its Jacobian by x / size.
+    x, size : ndarray, shape (n,)
+        Where the search starts from, and how large its components are.
+    most : callable
+        `most(x)` -> longest step of a component of x / size.
+
+    Returns
+    -------
+    x : ndarray, shape (n,)
+    violated : (int, float) or None
+        The row that stays violated most, and by how much; None when all hold.
+    """
+    for _ in range(STEPS):
+        values, jacobian = evaluate(x)
+        weight = 1 / np.maximum(np.linalg.norm(jacobian, axis=1), 1e-12)
+        bad = np.abs(values) * weight
+        if not np.any(bad > TOLERANCE):
+            return x, None
+        if not np.all(np.isfinite(jacobian)):
+            break
+        step = np.linalg.lstsq(jacobian * weight[:, None], values * weight, rcond=INDEPENDENT)[0]
+        x = x - size * step * min(1.0, most(x) / max(np.abs(step).max(), 1e-300))
+    worst = int(np.argmax(np.where(np.isfinite(bad), bad, np.inf)))
+    return x, (worst, abs(values[worst]))
+
+
+def independent_combinations(gradients):
+    """Combinations of rows that are independent: left singular vectors, shape (rank, n); the rows if all are."""
+    u, s, _ = np.linalg.svd(gradients, full_matrices=False)
+    rank, n = int((s > INDEPENDENT).sum()), len(gradients)
+    return u[:, :rank].T if rank < n else np.eye(n)
