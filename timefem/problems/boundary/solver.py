@@ -12,10 +12,12 @@ from ...mechanics import CanonicalState
 from ...parallel import own_world
 from ...progress import progress as progress_bar
 from ...solution import Solution
+from ...solvers.equations.outcome import Outcome
 from ...solvers.equations.transfer import transferred
 from ...solvers.nonlinear.homotopy import newton_with_homotopy
 from ...solvers.nonlinear.newton import Newton
 from ...status import Status
+from ..common.statistics import solve_statistics
 from ..common.task import Task
 from ..initial.global_driver import Global
 from ..initial.march_driver import March
@@ -173,11 +175,10 @@ class BoundarySolver:
         every = np.zeros((*multipliers.shape[:2], system.n_multipliers))
         every[..., self.element.kept_multipliers(system)] = multipliers
         total = time.perf_counter() - self.begin
-        statistics = {"driver": "global", "backend": self.driver.linear.name,
-                      "n_ranks": equations.comm.size if equations.comm else 1,
-                      "newton_iterations": {"max": self.iterations, "mean": float(self.iterations)},
-                      "n_elements": mesh.n_elements, "n_unknowns": equations.n_unknowns,
-                      "seconds": {"setup": total - sum(self.seconds.values()), **self.seconds, "total": total},
-                      "backward_error": self.backward_error, "parameters": numbers}
-        return Solution(system, self.element, nodes[:n + 1], state[0, 0], state[:n], every[:n], status, statistics,
-                        {name: v[:n] for name, v in values.items()})
+        seconds = {"setup": total - sum(self.seconds.values()), **self.seconds, "total": total}
+        outcome = Outcome(state[:n], every[:n], {name: v[:n] for name, v in values.items()}, status,
+                          np.array([self.iterations]), equations.n_unknowns, seconds,
+                          n_ranks=equations.comm.size if equations.comm else 1, backward_error=self.backward_error)
+        statistics = solve_statistics(self.driver, self.driver.linear.name, mesh, outcome, parameters=numbers)
+        return Solution(system, self.element, nodes[:n + 1], state[0, 0], outcome.state, outcome.multipliers, status,
+                        statistics, outcome.others)

@@ -15,6 +15,7 @@ from ...solvers.march.step_control import StepControl
 from ...solvers.march.to_tolerance import solve_adaptively
 from ...solvers.nonlinear.newton import Newton
 from ...validate.options import said
+from ..common.statistics import solve_statistics
 from ..refinement.loop import solve_refined
 from .drivers import run_driver
 from .errors import InitialErrors
@@ -31,7 +32,7 @@ def solve_initial(task):
     if task.checkpoint is not None:
         task.checkpoint.check()
     outcome = run_driver(task)
-    statistics = _statistics(outcome, mesh, driver)
+    statistics = solve_statistics(driver, _backend(driver), mesh, outcome)
     values, first = (outcome.state, outcome.multipliers, outcome.status, statistics), outcome.first or 0
     t = mesh.nodes[first:first + len(outcome.state) + 1]
     if outcome.first is not None:
@@ -75,7 +76,8 @@ def _march_to_tolerance(task):
     control = tolerance if isinstance(tolerance, StepControl) else StepControl(tolerance)
     mesh, outcome, found = solve_adaptively(problem.system, element, problem.t_span, problem.z0, control,
                                             task.newton or Newton(), task.driver.scaling, task.progress)
-    statistics = {**_statistics(outcome, mesh, task.driver), "tolerance": control.tolerance, **found}
+    statistics = solve_statistics(task.driver, _backend(task.driver), mesh, outcome, tolerance=control.tolerance,
+                                  **found)
     t = mesh.nodes[:len(outcome.state) + 1]
     solution = Solution(problem.system, element, t, problem.z0, outcome.state, outcome.multipliers, outcome.status,
                         statistics, outcome.others)
@@ -84,13 +86,8 @@ def _march_to_tolerance(task):
     return audited(solution)
 
 
-def _statistics(outcome, mesh, driver):
-    iterations, linear = outcome.iterations, driver.linear
-    return {"driver": driver.name, "backend": None if linear is None else linear.name, "n_ranks": outcome.n_ranks,
-            "newton_iterations": {"max": int(iterations.max(initial=0)),
-                                  "mean": float(iterations.mean()) if len(iterations) else 0.0},
-            "n_elements": mesh.n_elements, "n_unknowns": outcome.n_unknowns, "seconds": outcome.seconds,
-            "backward_error": outcome.backward_error}
+def _backend(driver):
+    return None if driver.linear is None else driver.linear.name
 
 
 def _mesh_through_kinks(problem, n_elements):

@@ -2,6 +2,7 @@
 
 from ...errors import InputError
 from ...solution import Solution
+from ..common.statistics import solve_statistics
 from ..refinement.loop import solve_refined
 from .equations import solve_inverse
 from .errors import InverseErrors
@@ -26,16 +27,13 @@ def solve_inverse_dynamics(task):
 
 
 def _solve_on(task):
-    problem, mesh, linear = task.problem, task.mesh, task.driver.linear
+    problem, mesh = task.problem, task.mesh
     servo, outcome = solve_inverse(problem, task.element, mesh, task.driver, guess=task.guess, settings=task.newton,
                                    show=task.progress)
     n = len(outcome.state)
-    iterations = int(outcome.iterations.max(initial=0))
-    statistics = {"driver": "global", "backend": linear.name, "n_ranks": outcome.n_ranks,
-                  "newton_iterations": {"max": iterations, "mean": float(iterations)}, "n_elements": mesh.n_elements,
-                  "n_unknowns": outcome.n_unknowns, "seconds": outcome.seconds,
-                  "backward_error": outcome.backward_error,
-                  "internal_eigenvalues": [[float(v.real), float(v.imag)] for v in problem.internal_eigenvalues]}
+    eigenvalues = [[float(v.real), float(v.imag)] for v in problem.internal_eigenvalues]
+    statistics = solve_statistics(task.driver, task.driver.linear.name, mesh, outcome,
+                                  internal_eigenvalues=eigenvalues)
     if not outcome.status.success and problem.unstable and not problem.has_end:
         outcome.status.message += (f"; {problem.unstable} of {problem.internal} modes of the internal dynamics grow "
                                    "from the start on: give the state at the end, too")

@@ -7,6 +7,7 @@ from ...errors import InputError
 from ...mechanics.unknown_numbers import with_numbers
 from ...solution import Solution
 from ...solvers.nonlinear.methods import method_for_inequalities
+from ..common.statistics import solve_statistics
 from ..refinement.loop import solve_refined
 from .errors import error_estimate
 from .mesh_sequence import solve_optimal
@@ -38,17 +39,13 @@ def solve_optimal_control(task):
 
 
 def _solve_on(task):
-    problem, mesh, linear = task.problem, task.mesh, task.driver.linear
+    problem, mesh, driver = task.problem, task.mesh, task.driver
     element, system, outcome, numbers, objective = solve_optimal(
-        problem, task.element, mesh, task.driver, guess=task.guess, settings=task.newton, method=task.method,
+        problem, task.element, mesh, driver, guess=task.guess, settings=task.newton, method=task.method,
         show=task.progress)
-    iterations = int(outcome.iterations[0])
-    statistics = {"driver": "global", "backend": task.method.name if problem.bounded else linear.name,
-                  "n_ranks": outcome.n_ranks,
-                  "newton_iterations": {"max": iterations, "mean": float(iterations)}, "n_elements": mesh.n_elements,
-                  "n_unknowns": outcome.n_unknowns, "seconds": outcome.seconds,
-                  "backward_error": outcome.backward_error, "objective": objective,
-                  "parameters": dict(zip(problem.unknown_names, map(float, numbers), strict=True))}
+    backend = task.method.name if problem.bounded else driver.linear.name
+    parameters = dict(zip(problem.unknown_names, map(float, numbers), strict=True))
+    statistics = solve_statistics(driver, backend, mesh, outcome, objective=objective, parameters=parameters)
     if problem.parameters:
         system = with_carrier(with_numbers(problem.system, problem.parameters, statistics["parameters"]), element)
     t, (t0, t1) = mesh.nodes, problem.t_span

@@ -1,0 +1,26 @@
+"""Numbers of a solve, as all kinds of problems tell them."""
+
+
+def solve_statistics(driver, backend, mesh, outcome, **further):
+    """The `statistics` of a `Solution`.
+
+    Parameters
+    ----------
+    driver : Driver
+    backend : str or None
+        Name of the solver of linear systems, or of the method in its place.
+    mesh : TimeMesh
+    outcome : Outcome
+    **further
+        What only this kind of problem tells.
+
+    Returns
+    -------
+    dict
+    """
+    iterations = outcome.iterations
+    return {"driver": driver.name, "backend": backend, "n_ranks": outcome.n_ranks,
+            "newton_iterations": {"max": int(iterations.max(initial=0)),
+                                  "mean": float(iterations.mean()) if len(iterations) else 0.0},
+            "n_elements": mesh.n_elements, "n_unknowns": outcome.n_unknowns, "seconds": outcome.seconds,
+            "backward_error": outcome.backward_error, **further}
