@@ -68,7 +68,9 @@ class BoundaryForm:
         self.sizes = np.concatenate([np.where(unknown == 0, 1.0, np.abs(unknown)),
                                      problem.system.state_scale[self.copied]])
         n = len(self.constants)
-        self.system = System(parts_with_unknowns(problem, n)) if n else problem.system
+        self.system = problem.system
+        if n:
+            self.system = System(parts_with_unknowns(self.system, problem.numbers, n, problem.free_time))
         self.full_element = WithConstants(element, n, problem.free_time, problem.t_span[0]) if n else element
         self.plan = ElementPlan(self.system, self.full_element)
         self.ends = end_blocks(self)

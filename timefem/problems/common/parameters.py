@@ -53,8 +53,11 @@ def by_part(numbers, values):
     return found
 
 
-def parts_with_unknowns(problem, n):
-    """The parts of a problem, those with unknown numbers taking them from n constants, and the `Carrier` of these."""
-    constants = by_part(problem.numbers, count(int(problem.free_time)))
-    parts = [with_constants(part, constants[part]) if part in constants else part for part in problem.system.parts]
+def parts_with_unknowns(system, numbers, n, free_time):
+    """The parts, those with unknown numbers taking them from n constants, and the `Carrier` of these.
+
+    With `free_time` the first constant is the length of time.
+    """
+    constants = by_part(numbers, count(int(free_time)))
+    parts = [with_constants(part, constants[part]) if part in constants else part for part in system.parts]
     return [*parts, Carrier(n)]

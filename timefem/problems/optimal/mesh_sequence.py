@@ -35,7 +35,8 @@ def optimality_element(problem, element):
     element, system, n = Controlled(element), problem.system, len(problem.unknown_names)
     if n:
         element = WithConstants(element, n, problem.free_time, problem.t_span[0])
-        system, whole = System(parts_with_unknowns(problem, n), redundant=system.redundant), system
+        parts = parts_with_unknowns(system, problem.numbers, n, problem.free_time)
+        system, whole = System(parts, redundant=system.redundant), system
         system.complete, system.kept, system.dropped = whole.complete, whole.kept, whole.dropped
     return Optimality(element), system
 
