@@ -10,7 +10,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 export OMPI_MCA_rmaps_base_oversubscribe := 1
 export OMPI_MCA_plm := isolated
 
-.PHONY: help env demo test test-slow test-attack lint bench docs clean
+.PHONY: help env demo test test-all test-slow test-attack lint bench docs clean
 
 # Serial tests in two processes, then the mpirun ones one after another: two mpirun at once slow each other down and
 # can collide in Open MPI's session directory. Exit status 5 of pytest: nothing selected, allowed in one of the two.
@@ -29,7 +29,10 @@ demo: env   ## the spinning box under mpirun -n 2, a table and a figure
 	@if $(PYTHON) -c 'import mpi4py, petsc4py' 2>/dev/null; then $(MPIRUN) -n 2 $(PYTHON) examples/demo.py $(ARGS); \
 	else $(PYTHON) examples/demo.py $(ARGS); fi
 
-test: env   ## the default tests, the mpirun ones included (ARGS="-k name" and the like go to pytest)
+test: env   ## the quick tests, the mpirun ones included (ARGS="-k name" and the like go to pytest)
+	@$(call run_tests,not slow and not long)
+
+test-all: env  ## those of tests/long_tests.txt, too
 	@$(call run_tests,not slow)
 
 test-slow: env  ## the tests marked slow

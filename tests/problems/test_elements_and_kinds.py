@@ -5,7 +5,7 @@ import pytest
 
 import timefem as tf
 from timefem.cases import find_case
-from timefem.cli.elements import element_classes, make_element
+from timefem.elements.named import ELEMENTS, named_element
 
 CASES = {"initial": "free-body", "boundary": "reorientation", "optimal": "reorientation-effort",
          "inverse": "crane-inverse", "initial, joint": "physical-pendulum", "boundary, joint": "pendulum-boundary",
@@ -25,7 +25,7 @@ COMPILED = {("zupan3", "optimal"), ("zupan3-printed", "optimal")}  # 5 s of comp
 
 
 def pairs():
-    for name in element_classes():
+    for name in ELEMENTS:
         for kind in CASES:
             slow = kind not in ("initial", "boundary", "optimal", "inverse") or (name, kind) in COMPILED
             yield pytest.param(name, kind, marks=[pytest.mark.slow] * slow)
@@ -33,7 +33,7 @@ def pairs():
 
 @pytest.mark.parametrize("name, kind", list(pairs()))
 def test_works_or_is_refused(name, kind):
-    case, element = find_case(CASES[kind]), make_element(name)
+    case, element = find_case(CASES[kind]), named_element(name)
     for rotation in ("quaternion", "directors"):
         problem = case.make(rotation=rotation, t_end=0.2 if kind.startswith("initial") else None)
         if (rotation, kind) in REFUSED.get(name, ()) or (kind == "inverse" and name != "mg"):
@@ -51,6 +51,6 @@ def test_works_or_is_refused(name, kind):
     "zupan3", "zupan3-printed"))])
 def test_optimal_control_by_schemes_in_body_axes(name):
     problem = find_case("reorientation-effort").make()
-    errors = [tf.solve(problem, make_element(name), n, progress=False).objective - 2738.682727 for n in (40, 80)]
+    errors = [tf.solve(problem, named_element(name), n, progress=False).objective - 2738.682727 for n in (40, 80)]
     assert errors[1] < 1.5
     np.testing.assert_allclose(errors[0] / errors[1], 4, rtol=0.02)

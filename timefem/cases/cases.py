@@ -68,7 +68,7 @@ def define_case(name, title, t_end, n_elements, conserved_axes=(0, 1, 2)):
     function without arguments.
     """
     def enter(build):
-        has_rotation = bool(signature(build).parameters)
+        has_rotation = _takes_rotation(build)
 
         def problem(end, **options):
             return InitialValueProblem(*build(**options), (0.0, end))
@@ -82,10 +82,15 @@ def define_case(name, title, t_end, n_elements, conserved_axes=(0, 1, 2)):
 def define_problem(name, title, kind, t_end, n_elements):
     """Enter a function `build(t_end)` or `build(t_end, **rotation)` that returns a problem of that kind as a case."""
     def enter(build):
-        has_rotation = len(signature(build).parameters) > 1
+        has_rotation = _takes_rotation(build)
         return _enter(Case(name, title, _described(build), t_end, n_elements, (), has_rotation, build, kind), build)
 
     return enter
+
+
+def _takes_rotation(build):
+    parameters = signature(build).parameters
+    return "rotation" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
 
 def _described(build):
@@ -97,7 +102,8 @@ def _enter(case, build):
     parameters = signature(build).parameters
     any_option = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
-    def make(t_end=None, **options):
+    def make(rotation=None, inverse_mass=None, t_end=None, **options):
+        options |= {"rotation": rotation, "inverse_mass": inverse_mass}
         end = case.t_end if t_end is None else validate.real("t_end", t_end)
         options = {option: value for option, value in options.items() if value is not None}
         known = {"rotation", "inverse_mass"} if any_option else set(parameters) - {"t_end"}

@@ -205,8 +205,8 @@ class PrintableTable(Table):
 
 def make_table(title, *columns):
     table = PrintableTable(title=printable(title), title_justify="left")
-    for column in columns:
-        table.add_column(column)
+    for number, column in enumerate(columns):
+        table.add_column(column, no_wrap=not number)  # names whole
     return table
 
 

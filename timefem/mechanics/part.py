@@ -41,6 +41,10 @@ class Symbols:
             self._velocity = self._velocities(self.q, self.p)
         return self._velocity
 
+    @velocity.setter
+    def velocity(self, values):
+        self._velocity = values
+
     def _velocities(self, q, p):
         symbols = [ca.SX.sym("p", b.n_q) for b in self._of]
         return [ca.substitute(ca.gradient(b.kinetic_energy(x, s, c), s), s, y)

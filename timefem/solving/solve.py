@@ -55,8 +55,9 @@ def solve(problem, element, n_elements=None, *, driver=None, guess=None, newton=
     method : str or object, optional
         Of optimal control with inequalities: "interior-point" (the default), "ipopt" or "fatrop", or an object such as
         `InteriorPoint(tolerance=1e-8)`.
-    backend, petsc_options, window, gather, scaling, checkpoint_every, restart
-        The earlier form of fields of the driver and of `Checkpoint`.
+    backend : str, optional
+        The earlier form of fields of the driver and of `Checkpoint`, as are `petsc_options`, `window`, `gather`,
+        `scaling`, `checkpoint_every` and `restart`.
 
     Returns
     -------

@@ -53,7 +53,7 @@ def integer(name, value, *, minimum):
     return value
 
 
-def array(name, value, shape):
+def array(name, value, shape, largest=LARGEST):
     """Return `value` as a finite float array of the given shape (None: any length on that axis)."""
     wanted = "(" + ", ".join("n" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
     refuse_conversions(name, value)
@@ -65,8 +65,8 @@ def array(name, value, shape):
         raise InputError(f"{name} must have shape {wanted}, not {value.shape}")
     if not np.all(np.isfinite(value)):
         raise InputError(f"{name} must be finite, but contains {value[~np.isfinite(value)].flat[0]}")
-    if value.size and np.abs(value).max() > LARGEST:
-        raise InputError(f"{name} must be of at most {LARGEST:g}, but contains {np.abs(value).max():g}, in SI units")
+    if value.size and np.abs(value).max() > largest:
+        raise InputError(f"{name} must be of at most {largest:g}, but contains {np.abs(value).max():g}, in SI units")
     return value
 
 
@@ -88,7 +88,7 @@ def flag(name, value):
 
 def direction(name, value):
     """Return a vector of shape (3,) as it is, and of unit length."""
-    vector = array(name, value, (3,))
+    vector = array(name, value, (3,), largest=np.inf)  # of any length
     largest = np.abs(vector).max()
     if largest == 0:
         raise InputError(f"{name} has length zero; give a direction such as (0, 0, 1)")

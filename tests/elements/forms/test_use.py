@@ -46,7 +46,7 @@ def test_lagrange_form_marches_with_the_coordinates_alone():
     problem, k = double_pendulum(), 3
     element = tf.MixedGalerkin(k, form="lagrange")
     scaling = Scaling.of("full", problem.system, element, 0.0, problem.z0)
-    order = LoopArrays.of(ElementPlan(problem.system, element), scaling).order
+    order = LoopArrays.of(ElementPlan(problem.system, element), scaling).record.order
     assert len(order.core_rows) == k * problem.system.n_q
 
 

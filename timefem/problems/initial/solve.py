@@ -64,7 +64,8 @@ def _solve_to_tolerance(task):
         if getattr(task, name) is not None:
             raise InputError(f"{name} is given, but a march to a tolerance does not use it")
     if task.driver.name != "march":
-        raise InputError(f"driver={task.driver.name!r} is given, but only march and global find a mesh for a tolerance")
+        raise InputError(f"driver is given as {task.driver.name!r}, but only march and global find a mesh for "
+                         "a tolerance")
     if not task.element.can_march:
         raise InputError(f"{task.element!r} couples its elements and cannot be marched to a tolerance; give "
                          f"n_elements, or {said('driver', 'global')}")

@@ -74,7 +74,8 @@ def file_facts(problem):
 OPTIMAL = Kind(
     "optimal", OptimalControl, "optimal control", drivers=(Global,), solve=solve_optimal_control,
     estimate=error_estimate, newton={"line_search": True, "max_iterations": ITERATIONS}, facts=report_facts,
-    unused=lambda problem: (NOT_BOUNDED * problem.bounded, "with bounds, with which an interior-point method deals"),
+    unused=lambda problem: (NOT_BOUNDED * problem.bounded,
+                            "where controls have bounds, with which an interior-point method deals"),
     in_files=FileFormat(make_from_file, keys=("end", "free_time", "time_weight", "duration", "parameters"),
                         tables=("actuators",), needed=("actuators",), check=check_file, facts=file_facts),
 )
