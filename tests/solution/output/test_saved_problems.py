@@ -7,8 +7,9 @@ import timefem as tf
 from timefem.cases import CASES
 
 # which no file can hold
-FORMULAS = {"container-crane", "elastic-arm", "mass-spring", "rotation-i", "rotation-ii", "spring-pendulum",
-            "trolley-crane"}
+FORMULAS = {"cart-pole", "cart-pole-limited", "container-crane", "elastic-arm", "mass-spring", "robot-arm-time",
+            "rotation-i", "rotation-ii", "spring-pendulum",
+            "trolley-crane", "two-link-arm-time"}
 
 
 @pytest.mark.parametrize("name", CASES)
