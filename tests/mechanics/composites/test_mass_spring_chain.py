@@ -116,7 +116,7 @@ def test_nodes_stand_for_bodies(tmp_path):
     assert [body.name for body in scene.bodies] == [*(f"rope.node[{i}]" for i in range(5)), "box"]
     assert sum(link.kind == "spring" for link in scene.links) == 4
     gap = sol.position(box, 0.3) + sol.rotation_matrix(box, 0.3) @ (-0.5, 0, 0) - sol.position("rope.node[4]", 0.3)
-    np.testing.assert_allclose(gap, 0, atol=1e-10)
+    np.testing.assert_allclose(gap, 0, rtol=0, atol=1e-10)
     description = describe(system)
     assert [part["class"] for part in description["parts"]][:2] == ["MassSpringChain", "QuaternionBody"]
     again = build(description)

@@ -68,7 +68,17 @@ class StaticEquations:
         The symmetric matrix [K G^T; G 0] has as many negative eigenvalues as constraints more. Forces without a
         potential make it unsymmetric: its symmetric part counts then.
         """
+        values = np.linalg.eigvalsh(self.symmetric_part(tangent)[0])
+        return int((values < 0).sum()) - self.m
+
+    def symmetric_part(self, tangent):
+        """Of the balanced tangent, dense (n, n), and the scaling (n,) that balances it."""
         scale = self.scales(tangent)
         matrix = tangent.toarray() * scale[:, None] * scale
-        values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
-        return int((values < 0).sum()) - self.m
+        return (matrix + matrix.T) / 2, scale
+
+    def error(self, residual, tangent, x):
+        """Residual relative to the forces that make it up; of constraints as it is."""
+        n = self.n_q
+        forces = max(1e-300, (abs(tangent) @ np.abs(x))[:n].max())
+        return float(max(np.abs(residual[:n]).max() / forces, np.abs(residual[n:]).max(initial=0)))

@@ -142,9 +142,7 @@ def newton(equations, x, t):
     history, system, n, change = [], equations.system, equations.n_q, np.inf
     residual, tangent, _ = equations.evaluate(x, t)
     for iteration in range(ITERATIONS):
-        size = abs(tangent) @ np.abs(x) + 1e-300
-        forces = max(1e-300, size[:n].max())
-        history.append(float(max(np.abs(residual[:n]).max() / forces, np.abs(residual[n:]).max(initial=0))))
+        history.append(equations.error(residual, tangent, x))
         if history[-1] <= TOLERANCE and (change <= INCREMENT or history[-1] == 0):
             return Equilibrium(system, t, x[:n].copy(), x[n:].copy(), equations.n_unstable(tangent),
                                Status(True, residual_history=history), iteration, tangent)
@@ -162,10 +160,10 @@ def newton(equations, x, t):
 
 
 def solve(equations, tangent, b):
-    """Solution of the balanced tangent; RuntimeError where it is singular."""
+    """Solution for b, (n,) or (n, k), by the balanced tangent; RuntimeError where it is singular."""
     scale = equations.scales(tangent)
     scaled = scipy.sparse.csc_array(scipy.sparse.diags_array(scale) @ tangent @ scipy.sparse.diags_array(scale))
-    x = scale * scipy.sparse.linalg.splu(scaled).solve(scale * b)
+    x = (scale * scipy.sparse.linalg.splu(scaled).solve((scale * b.T).T).T).T
     if not np.isfinite(x).all():
         raise RuntimeError("singular")
     return x
@@ -173,9 +171,8 @@ def solve(equations, tangent, b):
 
 def undetermined(equations, tangent):
     """Which body an equilibrium leaves free, in words."""
-    scale = equations.scales(tangent)
-    matrix = tangent.toarray() * scale[:, None] * scale
-    _, vectors = np.linalg.eigh((matrix + matrix.T) / 2 @ (matrix + matrix.T) / 2)
+    matrix, _ = equations.symmetric_part(tangent)
+    _, vectors = np.linalg.eigh(matrix @ matrix)
     place = int(np.abs(vectors[:equations.n_q, 0]).argmax())
     system = equations.system
     body = next(b for b in system.bodies if system.coordinates(b).start <= place < system.coordinates(b).stop)

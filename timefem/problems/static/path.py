@@ -121,12 +121,10 @@ class _Follower:
         n, base, change = self.equations.n_q, y.copy(), np.inf
         for iteration in range(ITERATIONS):
             residual, tangent, by_time = self.equations.evaluate(y[:-1], y[-1])
-            forces = max(1e-300, (abs(tangent) @ np.abs(y[:-1]))[:n].max())
-            error = max(np.abs(residual[:n]).max() / forces, np.abs(residual[n:]).max(initial=0))
-            if error <= TOLERANCE and change <= INCREMENT:
+            if self.equations.error(residual, tangent, y[:-1]) <= TOLERANCE and change <= INCREMENT:
                 return y, iteration
             try:
-                a, b = (solve(self.equations, tangent, v) for v in (residual, by_time))
+                a, b = solve(self.equations, tangent, np.column_stack([residual, by_time])).T
             except RuntimeError:
                 return None
             across = self.weight[:-1] * direction[:-1]
@@ -142,9 +140,8 @@ class _Follower:
     def smallest(self, y):
         """Eigenvalue of the tangent next to zero, with its sign, and its vector; scaled."""
         _, tangent, _ = self.equations.evaluate(y[:-1], y[-1])
-        scale = self.equations.scales(tangent)
-        matrix = tangent.toarray() * scale[:, None] * scale
-        values, vectors = scipy.linalg.eigh((matrix + matrix.T) / 2)
+        matrix, scale = self.equations.symmetric_part(tangent)
+        values, vectors = scipy.linalg.eigh(matrix)
         at = int(np.abs(values).argmin())
         return values[at], scale * vectors[:, at]
 

@@ -58,9 +58,8 @@ class Beam(CurveMesh):
 
     def _turned(self):
         """Section axes in those of the nodes along each curve, as numbers of the strain points; None where equal."""
-        turns = [[self.node_axes(i).T @ axes for i, axes in zip(leg, curve.at(self.along * curve.length)[1],
-                                                               strict=True)]
-                 for curve, leg in zip(self.curve, self.legs, strict=True)]
+        turns = [[self.node_axes(i).T @ axes for i, axes in zip(*pair, strict=True)]
+                 for pair in zip(self.legs, self.axes, strict=True)]
         if np.allclose(turns, np.eye(3), rtol=0, atol=1e-14):
             return None
         packed = (lambda turn: turn.T.ravel()) if self.rotation == "directors" else rotations.quaternion_from_matrix

@@ -94,6 +94,8 @@ class CurveMesh(Composite, abstract=True):
     ----------
     legs : list of list of int
         Numbers of the nodes along each curve.
+    axes : list of ndarray, shape (n_nodes of the leg, 3, 3)
+        Section axes at the nodes along each curve.
     basis : LagrangeBasis
     """
 
@@ -101,10 +103,9 @@ class CurveMesh(Composite, abstract=True):
         self.basis = LagrangeBasis(self.degree, "lobatto")
         self._lay_out()
         super()._complete()
-        places = np.zeros(len(self.nodes))
+        self.places = np.zeros(len(self.nodes))
         for j, leg in reversed(list(enumerate(self.legs))):
-            places[leg] = j + self.along
-        self.places = places
+            self.places[leg] = j + self.along
         for name, place in self.marks:
             self.at(place).name = name
 
@@ -114,7 +115,8 @@ class CurveMesh(Composite, abstract=True):
         self.along = np.append(cells.ravel(), self.n_elements) / self.n_elements
         xi, w = gauss_legendre(self.degree + 1)
         self.lobatto = w @ self.basis.values(xi)
-        size, ends, self.legs, self.rest = max(c.length for c in self.curve), [], [], []
+        size, ends = max(c.length for c in self.curve), []
+        self.legs, self.axes, self.rest = [], [], []
         for curve in self.curve:
             positions, axes = curve.at(self.along * curve.length)
             leg = []
@@ -128,14 +130,14 @@ class CurveMesh(Composite, abstract=True):
                         ends.append((known, x))
                 leg.append(known)
             self.legs.append(leg)
+            self.axes.append(axes)
 
     def shares(self):
-        """Node, curve, section axes and the length that belongs to the node there [m], for each node of each curve."""
-        for curve, leg in zip(self.curve, self.legs, strict=True):
+        """Node, section axes and the length that belongs to the node there [m], for each node of each curve."""
+        for curve, leg, axes in zip(self.curve, self.legs, self.axes, strict=True):
             weights = np.zeros(len(leg))
             for e in range(self.n_elements):
                 weights[self.degree * e:self.degree * (e + 1) + 1] += self.lobatto * curve.length / self.n_elements
-            axes = curve.at(self.along * curve.length)[1]
             yield from zip(leg, axes, weights, strict=True)
 
     def cells(self):
