@@ -5,6 +5,7 @@ its time to compile. A record is a block of memory in which the fields stand, an
 """
 
 import functools
+import math
 
 import numpy as np
 from llvmlite import ir
@@ -21,9 +22,9 @@ __all__ = ["Record", "aligned"]
 
 def aligned(*shape):
     """Zeros on a boundary of 64 bytes: vectors that straddle cache lines cost twice."""
-    n = int(np.prod(shape))
+    n = math.prod(shape)
     memory = np.zeros(n + 8)
-    skip = (-memory.ctypes.data % 64) // 8
+    skip = (-memory.__array_interface__["data"][0] % 64) // 8
     return memory[skip:skip + n].reshape(shape)
 
 
@@ -46,7 +47,8 @@ class Record:
         for name in self.fields:
             value = given[name]
             if isinstance(value, np.ndarray):
-                value = np.require(value, requirements=["C", "A", "W"])
+                if not value.flags.carray:
+                    value = np.require(value, requirements=["C", "A", "W"])
                 words += [value.ctypes.data, *value.shape]
                 kinds.append((name, _array(value.dtype, value.ndim)))
             elif isinstance(value, Record):
