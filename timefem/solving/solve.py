@@ -48,10 +48,9 @@ def solve(problem, element, n_elements=None, *, driver=None, guess=None, newton=
     mesh : TimeMesh or array_like
         Ends of the elements, from the start to the end of the time span, instead of `n_elements`.
     tolerance : float or StepControl
-        Largest estimated error of the nodal states relative to the size of the motion; the mesh is found, with nodes
-        at kinks. A march takes sizes from velocities and accelerations (`StepControl`), other solves from the states
-        themselves; unknown numbers, controls and objective count too (`problems.refinement.estimate`), and
-        `n_elements` is the start.
+        Largest estimated error of the nodal states relative to the size of the motion (`StepControl`), the same for
+        all drivers and kinds of problems; unknown numbers, controls of inverse dynamics and the objective count too.
+        The mesh is found, with nodes at kinks; where all elements are solved at once `n_elements` is the start.
     method : str or object, optional
         Of optimal control with inequalities: "interior-point" (the default), "ipopt" or "fatrop", or an object such as
         `InteriorPoint(tolerance=1e-8)`.

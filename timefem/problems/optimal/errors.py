@@ -5,8 +5,9 @@ import numpy as np
 from ...assembly import Scaling
 from ...elements.evaluation.plan import ElementPlan
 from ...polynomials import gauss_legendre
+from ...solvers.march.motion import size_of_motion
 from ..refinement.estimate import BETWEEN_NODES, ErrorEstimate, size_of_controls
-from ..refinement.grading import density_of, halved, size_of_components, size_of_motion, surplus
+from ..refinement.grading import density_of, halved, size_of_components, surplus
 from .equations import OptimalityEquations
 from .guess import from_solution
 from .mesh_sequence import optimality_element, solve_optimal
@@ -65,7 +66,8 @@ class OptimalErrors(ErrorEstimate):
     def sizes(self, sol):
         """Sizes of state, controls and costates."""
         system, costates = self.problem.system, sol.fields["costate of state"]
-        return {"state": size_of_motion(system, sol.z), "controls": size_of_controls(system, sol.fields["controls"]),
+        return {"state": size_of_motion(system, sol.t, sol.z),
+                "controls": size_of_controls(system, sol.fields["controls"]),
                 "costate of state": size_of_components(system, costates.reshape(-1, system.n_z))}
 
     def density(self, sol, mesh, dofs, better):

@@ -11,7 +11,8 @@ import numpy as np
 
 from ...elements import MixedGalerkin
 from ...solvers.equations.transfer import transferred
-from .grading import defects, density_of, size_of_motion, surplus
+from ...solvers.march.motion import size_of_motion
+from .grading import defects, density_of, surplus
 
 BETWEEN_NODES = "controls between nodes", "costates between nodes"  # of order k only: told, but not counted
 
@@ -112,7 +113,7 @@ class ErrorEstimate(ABC):
         return {"state": float(np.abs(change / self.size(sol)).max())}
 
     def size(self, sol):
-        return size_of_motion(self.problem.system, sol.z)
+        return size_of_motion(self.problem.system, sol.t, sol.z)
 
     def density(self, sol, mesh, dofs, better):
         """Density of elements with equal errors, from their defects where tests belong to one element."""
@@ -133,12 +134,6 @@ class ErrorEstimate(ABC):
         sizes = {name: f.shape[1] for name, f in zip(spaces, self.plan.columns.fields, strict=True)}
         given = {name: v for name, v in given.items() if v.shape[-1] == sizes.get(name)}
         return transferred(given, sol.element, mesh, self.plan.element, sizes, mesh)
-
-
-
-
-
-
 
 
 def size_of_controls(system, u):

@@ -50,19 +50,8 @@ def defects(plan, mesh, x):
     return out
 
 
-def size_of_motion(system, z):
-    """Sizes of the components of states, shape (n_z,): how far coordinates move, and how large momenta become.
-
-    Weighted with the mass, the largest of all coordinates, and of all momenta, counts for each of them.
-    """
-    n, root = system.n_q, np.sqrt(system.mass_scale)
-    q, p = z[:, :n] * root, z[:, n:] / root
-    moved, speed = np.ptp(q, axis=0).max(), np.abs(p).max()
-    return np.concatenate([(moved or 1.0) / root, (speed or 1.0) * root])
-
-
 def size_of_components(system, values):
-    """The same by how large both halves become, for costates, shape (n_z,)."""
+    """How large costates become, shape (n_z,): weighted with the mass, the largest of each half."""
     n, root = system.n_q, np.sqrt(system.mass_scale)
     q, p = np.abs(values[:, :n] * root).max(), np.abs(values[:, n:] / root).max()
     return np.concatenate([(q or 1.0) / root, (p or 1.0) * root])

@@ -12,7 +12,8 @@ from ..linear.element.code import FULL, PAUSE, ROOM, TOO_SMALL
 from ..linear.element.sparse import enlarged
 from .loop import work
 from .march import LoopArrays, Run, march
-from .pilot_loop import Estimate, Motion, PilotWork, adapt_elements, enough, relative_errors
+from .motion import Motion, enough, relative_errors
+from .pilot_loop import Estimate, PilotWork, adapt_elements
 
 FIRST_PAIR = 1e-3  # of the time span; a length that is too large is found out soon
 CHUNK = 1000
@@ -48,9 +49,7 @@ class Pilot:
         self.least = 2 * (1e-12 * span if control.min_step is None else control.min_step)
         self.least = max(self.least, 1e-14 * np.abs(t_span).max())
         self.most = 2 * (span / 20 if control.max_step is None else control.max_step)
-        start = z0[system.n_q:].copy()
-        blocks = _blocks(system)
-        self.motion = Motion(np.sqrt(system.mass_scale), blocks, start, *np.zeros((2, blocks.max() + 1)))
+        self.motion = Motion.of(system, z0)
 
     def march(self, density):
         """March by pairs, with a density of the local error in time [1/s]."""
@@ -129,15 +128,6 @@ class Pilot:
         out = np.empty(len(z))
         relative_errors(self.motion, *map(np.ascontiguousarray, (errors, z)), self.t_span[1] - self.t_span[0], out)
         return out
-
-
-def _blocks(system):
-    """Number of the block of each coordinate: 0 for positions, 1 for what the mass tells apart from them."""
-    parts = []
-    for body in system.bodies:
-        mass = body.mass_scale
-        parts.append(np.where(np.arange(len(mass)) < 3, 0, 1) if len(mass) > 3 else np.zeros(len(mass), int))
-    return np.concatenate(parts)
 
 
 def _estimate(plan, core):

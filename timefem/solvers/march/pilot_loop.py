@@ -6,12 +6,10 @@ from ...kernels.loops import compiled
 from ...kernels.record import Record
 from ..linear.element.code import DONE, FULL, PAUSE, ROOM, TOO_SMALL
 from .loop import march_elements, set_scales, solve_element
+from .motion import enlarge, enough, relative_error, take
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 4.0
-ENOUGH = 0.1  # an increment d, relative to the motion, leaves an error of about d^2
 SHORTEST = 1e-5  # of the time span: a pair may have the error allowed for this length, for motions from rest
-NOISE = 4e-15  # relative round-off of a state, which is no error
-LEAST = 1e-3  # of the motion of all blocks, that one block is taken to move at least
 
 
 class Estimate(Record):
@@ -39,91 +37,6 @@ class PilotWork(Record):
     error: np.ndarray  # (n_z,)
     before: np.ndarray
     after: np.ndarray
-
-
-class Motion(Record):
-    """Size of a motion so far, in blocks of coordinates (positions, rotations); with q scaled by root(mass).
-
-    Velocities count from those at the start, so that a system may drift. Lengths are v^2 / a: what is travelled while
-    the velocity changes.
-    """
-
-    roots: np.ndarray  # (n_q,) roots of the masses
-    blocks: np.ndarray  # (n_q,) number of the block of each coordinate
-    start: np.ndarray  # (n_q,) momenta at the start
-    speed: np.ndarray  # (n_blocks,) largest change of the velocity
-    rate: np.ndarray  # (n_blocks,) largest acceleration
-
-
-@compiled(error_model="numpy", _nrt=False)
-def enlarge(motion, before, after, length):
-    """Update a motion by momenta `before` and `after` a time `length`."""
-    for i in range(motion.roots.shape[0]):
-        b = motion.blocks[i]
-        motion.speed[b] = max(motion.speed[b], abs(after[i] - motion.start[i]) / motion.roots[i])
-        motion.rate[b] = max(motion.rate[b], abs(after[i] - before[i]) / motion.roots[i] / length)
-
-
-@compiled(error_model="numpy", _nrt=False)
-def _take(motion, other):
-    for b in range(motion.speed.shape[0]):
-        motion.speed[b], motion.rate[b] = other.speed[b], other.rate[b]
-
-
-@compiled(error_model="numpy", _nrt=False)
-def relative_error(motion, error, z, duration, least_time):
-    """Largest entry of an error of `z = (q, p)`, relative to the size of the motion; round-off left out.
-
-    The motion is taken to have lasted for `least_time`: what starts from rest has no size yet.
-    """
-    n = motion.roots.shape[0]
-    now, largest, fastest = 0.0, 0.0, 0.0
-    for i in range(n):
-        now = max(now, abs(z[n + i]) / motion.roots[i], abs(motion.start[i]) / motion.roots[i])
-    for b in range(motion.speed.shape[0]):
-        largest, fastest = max(largest, motion.speed[b]), max(fastest, motion.rate[b])
-    if now == 0.0 and largest == 0.0:
-        now = 1.0
-    least = max(LEAST * largest, 1e-4 * now)
-    result = 0.0
-    for i in range(n):
-        b, root = motion.blocks[i], motion.roots[i]
-        speed = max(motion.speed[b], least, motion.rate[b] * least_time)
-        path = speed**2 / max(motion.rate[b], LEAST * fastest, speed / duration)
-        of_q = max(abs(error[i]) - NOISE * abs(z[i]), 0.0) * root / path
-        of_p = max(abs(error[n + i]) / root - NOISE * now, 0.0) / speed
-        if not max(of_q, of_p) <= result:  # also when it is not a number
-            result = max(of_q, of_p)
-    return result
-
-
-@compiled(error_model="numpy", _nrt=False)
-def relative_errors(motion, errors, z, duration, result):
-    """`relative_error` of each line of `errors` and `z`."""
-    for i in range(errors.shape[0]):
-        result[i] = relative_error(motion, errors[i], z[i], duration, 0.0)
-
-
-@compiled(error_model="numpy", _nrt=False)
-def enough(motion, limit, per_size, state, duration):
-    """Scaled increment of Newton's method that leaves an error that is small against `limit`.
-
-    `state` are the places of `z = (q, p)` at the end of an element among its core unknowns, or -1.
-    """
-    n, largest, result = motion.roots.shape[0], 0.0, np.inf
-    for b in range(motion.speed.shape[0]):
-        largest = max(largest, motion.speed[b])
-    for i in range(n):
-        b, root = motion.blocks[i], motion.roots[i]
-        speed = max(motion.speed[b], LEAST * largest)
-        if speed == 0.0:
-            return 0.0
-        path = speed**2 / max(motion.rate[b], speed / duration)
-        if state[i] >= 0:
-            result = min(result, path / root * per_size[state[i]])
-        if state[n + i] >= 0:
-            result = min(result, speed * root * per_size[state[n + i]])
-    return ENOUGH * np.sqrt(limit) * result if np.isfinite(result) else 0.0
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -205,12 +118,12 @@ def adapt_elements(loop, one, lu, work, own, x, first, nodes, lengths, e, tol_re
                     return e, FULL
                 for i in range(n_z):
                     error[i] = (after[i] - double[estimate.right[i]]) if code == DONE else np.inf
-            _take(attempt, motion)
+            take(attempt, motion)
             half = n_z // 2
             enlarge(attempt, before[half:], after[half:], h)
             ratio = estimate.factor * relative_error(attempt, error, after, duration, SHORTEST * duration) / limit
         if ratio <= 1.0:
-            _take(motion, attempt)
+            take(motion, attempt)
             errors[e // 2] = ratio * limit
             ratio = max(ratio, 1e-8)
             change = SAFETY * ratio ** (-0.7 / estimate.order) * control[1] ** (0.4 / estimate.order)
