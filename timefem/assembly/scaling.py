@@ -13,6 +13,18 @@ import numpy as np
 from .. import validate
 
 SCALINGS = ("full", "weights", "reference", "none")
+ALIKE = 30.0  # ratio of the motions of two bodies, weighted by the masses, up to which errors of both have one measure
+ALIKE_IN_STEPS = 100.0  # the same of Newton's steps: what a step leaves is about its square
+LEAST = 1e-3  # of the largest unweighted motion, that each body is taken to have at least
+
+
+def measure(own, common, alike):
+    """Size by which errors of one body count, from that of its own motion and the largest of all.
+
+    The common one up to a ratio of `alike`, its own beyond its square, and in between what joins them. Weighted by the
+    masses: usual systems have one measure, and a light body beside a heavy or fast one its own.
+    """
+    return min(common, max(own, (alike * own) ** 2 / common)) if common > 0.0 else own
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +42,9 @@ class Scaling:
         The same of nonholonomic constraints and of their rates.
     multiplier_power, constraint_power : int
         Powers of h in the size of the multipliers and the weight of the constraints.
+    emphasis : ndarray, shape (n_z,), or None
+        Factors by which changes of the state of bodies count that are light beside others, see `measure`; None when
+        all count alike.
     """
 
     name: str
@@ -38,6 +53,7 @@ class Scaling:
     nonholonomic: np.ndarray
     multiplier_power: int
     constraint_power: int
+    emphasis: np.ndarray | None = None
 
     @classmethod
     def of(cls, name, system, element, t, z):
@@ -52,7 +68,9 @@ class Scaling:
                 matrix, jacobian, _, _ = system.nonholonomic_derivatives(t, z)
                 nonholonomic = np.concatenate([_unit_gradient(matrix, state), _unit_gradient(jacobian, state)])
         powers = {"none": (0, 0), "reference": (0, -1)}.get(name, (-1, element.constraint_row_power))
-        return cls(name, state, multipliers, nonholonomic, *powers)
+        factors = emphasis(system, np.abs(z / system.state_scale).reshape(2, -1).max(axis=0), ALIKE_IN_STEPS)
+        return cls(name, state, multipliers, nonholonomic, *powers,
+                   np.tile(factors, 2) if factors.max() > 1.0 else None)
 
     def size(self, z):
         """Size of a scaled state, by which tolerances are multiplied; 1 for a zero state."""
@@ -65,6 +83,16 @@ class Scaling:
     def rows(self, numbering, lengths):
         """Weights of all rows of a chain of elements, in time order."""
         return _along(numbering, lengths, *self.local(numbering, self.constraint_power, self.multiplier_power))
+
+    def emphasis_of(self, numbering):
+        """`emphasis` of the dofs of one element, or None."""
+        if self.emphasis is None:
+            return None
+        factors = np.ones(numbering.n_local)
+        for field, space in zip(numbering.fields, numbering.spaces, strict=True):
+            if space.components in ("state", "coordinates") and not space.dual:
+                factors[field] = self.emphasis[:field.shape[-1]]
+        return factors
 
     def local(self, numbering, power, dual_power=0):
         """Sizes of the dofs of one element of length 1, and the power of its length that they carry.
@@ -82,6 +110,32 @@ class Scaling:
             if space.components in ("multipliers", "constraints", "joints", "nonholonomic", "nonholonomic pairs"):
                 exponent[field] = dual_power if space.dual else power
         return size, exponent
+
+
+def blocks_of(system):
+    """Number of the block of each coordinate, shape (n_q,), and of each block whether it is of positions, 0, or not.
+
+    The positions of a body are one block, and what its mass tells apart from them, rotations, is another.
+    """
+    blocks, kinds = [], []
+    for body in system.bodies:
+        own = np.where(np.arange(body.n_q) < 3, 0, 1) if body.n_q > 3 else np.zeros(body.n_q, int)
+        blocks.append(len(kinds) + own)
+        kinds += range(own[-1] + 1)
+    return np.concatenate(blocks), np.array(kinds)
+
+
+def emphasis(system, size, alike=ALIKE):
+    """Factors by which changes of coordinates count, shape (n_q,), from the sizes of motions, weighted by the masses.
+
+    What has hardly a motion is taken to move with the part `LEAST` of the largest of its kind, unweighted.
+    """
+    (blocks, kinds), root = blocks_of(system), np.sqrt(system.mass_scale)
+    own, largest = np.zeros(len(kinds)), np.zeros(2)
+    np.maximum.at(largest, kinds[blocks], size / root)
+    np.maximum.at(own, blocks, np.maximum(size, LEAST * root * largest[kinds[blocks]]))
+    common = own.max()
+    return np.array([common / measure(o, common, alike) if o else 1.0 for o in own])[blocks]
 
 
 def _unit_gradient(jacobian, state):

@@ -18,7 +18,8 @@ from .store import digest, sources, store
 __all__ = ["compiled"]
 
 # where loops are, and what they take constants from: a change there makes all of them anew, as they call each other
-_SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "solvers/march", "solvers/linear/element",
+_SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "assembly/scaling.py",
+            "solvers/march", "solvers/linear/element",
             "solvers/linear/time_chain", "solvers/linear/norms.py", "solvers/nonlinear/newton.py")
 
 

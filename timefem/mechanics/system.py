@@ -17,7 +17,7 @@ from .summary import summarize
 
 
 class System(StateValues):
-    """Bodies, joints and forces.
+    """Bodies, joints and forces, which stay as they are from here on; they may belong to several systems.
 
     Parameters
     ----------
@@ -82,6 +82,8 @@ class System(StateValues):
         if len(self._names) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise InputError(f"System: two bodies have the name {twice!r}; give each its own")
+        for part in (*self.parts, *self.composites):
+            part.freeze()
 
     def __repr__(self):
         return (f"System({len(self.bodies)} bodies, {len(self.parts) - len(self.bodies)} joints and forces, "

@@ -26,6 +26,7 @@ class Declared:
     fields = {}  # noqa: RUF012  each class has its own
     keyword_only = refuses_arms = False
     name = None
+    _made = _in_system = False  # whether arguments, and all else, stay as they are
 
     def __init_subclass__(cls, abstract=False, **options):
         super().__init_subclass__(**options)
@@ -56,6 +57,48 @@ class Declared:
                 setattr(self, name, field.checked(self, values[field.argument or name]))
         self._complete()
         self.own_parameters = self.declared_numbers()
+        self._fix_arrays(self.fields)
+        vars(self)["_made"] = True
+
+    # ---- numbers enter kernels, files and results once: whoever changes one later would solve with the old one
+
+    def freeze(self):
+        """Stay as it is from now on: attributes cannot be set, and arrays are read-only copies. Systems do so."""
+        if not self._in_system:
+            self._fix_arrays(vars(self))
+            vars(self)["_in_system"] = True
+
+    def _fix_arrays(self, names):
+        for name in names:
+            value = vars(self).get(name)
+            if isinstance(value, np.ndarray):
+                vars(self)[name] = fixed = value.copy()
+                fixed.setflags(write=False)
+
+    def _refuse_change(self, name):
+        if self._in_system or (self._made and name in self.fields and name != "name"):
+            why = "it belongs to a system" if self._in_system else "its numbers are settled"
+            raise InputError(f"{self._title}: {name} cannot be changed once {why}; make a new {type(self).__name__} "
+                             "with the value wanted, and a new System of the parts")
+
+    def __setattr__(self, name, value):
+        self._refuse_change(name)
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name):
+        self._refuse_change(name)
+        super().__delattr__(name)
+
+    def __copy__(self):
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), _in_system=False)  # a new part, which may still be changed
+        return other
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self._fix_arrays(vars(self) if self._in_system else self.fields)
+
+    # ---- what follows from the arguments
 
     def _checked_bodies(self, bodies):
         """The bodies that the constructor was given, without the ground."""

@@ -129,6 +129,15 @@ class ElementEquations(NonlinearEquations):
         a = self.assembler
         return np.concatenate([self.blocks[0].sizes, a.column_scale[a.pattern.column_index], self.blocks[1].sizes])
 
+    @property
+    def emphasis(self):
+        own = self.assembler.emphasis
+        if own is None:
+            return None
+        a, b = (block.sizes for block in self.blocks)
+        factors = np.concatenate([np.ones(len(a)), own[self.assembler.pattern.column_index], np.ones(len(b))])
+        return factors[self._own_columns]
+
     def moved(self, x, step, length):
         moved = x.copy()
         first, dofs, last = self.split(moved)

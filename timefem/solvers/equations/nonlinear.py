@@ -20,9 +20,11 @@ class NonlinearEquations(ABC):
     ----------
     comm : mpi4py communicator or None
         Of the ranks that share the equations.
+    emphasis : ndarray, shape (n,), or None
+        Factors by which steps of some unknowns count more than in `norm`; None on all ranks where there are none.
     """
 
-    comm = None
+    comm = emphasis = None
 
     @abstractmethod
     def evaluate(self, x):

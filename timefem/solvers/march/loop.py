@@ -33,6 +33,7 @@ class Loop(Record):
     size_powers: np.ndarray  # of its length
     weights: np.ndarray  # of the core rows likewise
     weight_powers: np.ndarray
+    emphasis: np.ndarray  # of the core unknowns, factors by which their increments count; none where all count alike
     n_node: int
     core: np.ndarray  # dofs of the core unknowns, those that are not explicit
     points: np.ndarray  # nodes of the state in [0, 1]
@@ -207,7 +208,7 @@ def solve_element(loop, one, lu, work, local, t, h, tol_residual, tol_increment,
     step, core, scratch, matrix, residual = loop.step, loop.core, work.scratch, work.matrix, work.residual
     trial, dx, per_size, rs = work.trial, work.dx, work.per_size, work.rs
     n, keep = core.shape[0], lu is None
-    increment, last = np.inf, np.inf
+    increment, last, own, own_before = np.inf, np.inf, 0.0, np.inf
     history[:] = np.nan
     for c in range(trial.shape[0]):
         trial[c] = local[c]
@@ -218,7 +219,8 @@ def solve_element(loop, one, lu, work, local, t, h, tol_residual, tol_increment,
         history[it] = norm
         if not np.isfinite(norm):
             return NOT_FINITE, it
-        if (norm <= tol_residual or norm >= 0.5 * last) and (
+        own_settled = own <= tol_increment or own >= 0.5 * own_before or it == max_iterations
+        if own_settled and (norm <= tol_residual or norm >= 0.5 * last) and (
                 increment <= tol_increment or (it > 0 and increment <= ROUNDING * _scaled_size(local, core, per_size))):
             finish_step(one, local, scratch)
             return DONE, it
@@ -246,4 +248,9 @@ def solve_element(loop, one, lu, work, local, t, h, tol_residual, tol_increment,
         for c in range(n):
             local[core[c]] = trial[core[c]]
         increment = length * _scaled_norm(dx, per_size)
+        if loop.emphasis.shape[0]:
+            own_before = own if it > 0 else np.inf
+            for c in range(n):
+                dx[c] *= loop.emphasis[c]
+            own = length * _scaled_norm(dx, per_size)
     return NOT_CONVERGED, max_iterations

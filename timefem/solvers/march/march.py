@@ -118,8 +118,10 @@ class LoopArrays(NamedTuple):
         owned = np.concatenate([dofs.ravel() for dofs in owned])
         guessed = np.isin(continuous[-1], core), np.isin(owned, core)
         lu, order, targets = _matrix(plan, len(core))
-        return cls(Loop(step_plan(plan, targets), order, sizes, size_powers, weights, weight_powers, n_node, core,
-                        plan.element.state.basis.points, continuous[:, guessed[0]], owned[guessed[1]],
+        emphasis = scaling.emphasis_of(plan.columns)
+        emphasis = np.zeros(0) if emphasis is None else emphasis[core]
+        return cls(Loop(step_plan(plan, targets), order, sizes, size_powers, weights, weight_powers, emphasis, n_node,
+                        core, plan.element.state.basis.points, continuous[:, guessed[0]], owned[guessed[1]],
                         last[guessed[1]]), lu)
 
 

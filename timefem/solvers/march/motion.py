@@ -2,38 +2,46 @@
 
 Velocities are measured against their largest change v, coordinates against the length v^2 / a that belongs to it, with
 a the largest acceleration: what is travelled while the velocity changes. So a system that drifts away does not become
-less accurate. Positions and rotations count on their own, weighted with masses and inertia.
+less accurate. Positions and rotations count on their own, weighted with masses and inertia: by the largest of all bodies,
+and for a body that is light beside others by its own (`assembly.scaling.measure`).
 """
 
 import numpy as np
 
+from ...assembly import scaling
 from ...kernels.loops import compiled
 from ...kernels.record import Record
 
 ENOUGH = 0.1  # an increment d, relative to the motion, leaves an error of about d^2
 NOISE = 4e-15  # relative round-off of a state, which is no error
-LEAST = 1e-3  # of the motion of all blocks, that one block is taken to move at least
+LEAST = 1e-3  # of the motion of others, that each block is taken to move at least
+DRIFT = 1e-4  # of its velocity, that a block is taken to change its velocity at least
+ALIKE = scaling.ALIKE
+SPEED, RATE, UNWEIGHTED_SPEED, UNWEIGHTED_RATE = range(4)  # of `Motion.common`
+
+measure = compiled(error_model="numpy", _nrt=False)(scaling.measure)
 
 
 class Motion(Record):
-    """A motion so far, in blocks of coordinates (positions, rotations); with q scaled by root(mass)."""
+    """A motion so far, in blocks of coordinates (positions, rotations of a body); with q scaled by root(mass)."""
 
     roots: np.ndarray  # (n_q,) roots of the masses
     blocks: np.ndarray  # (n_q,) number of the block of each coordinate
+    kinds: np.ndarray  # (n_blocks,) 0 for positions, 1 for what the mass tells apart from them
+    block_roots: np.ndarray  # (n_blocks,)
     start: np.ndarray  # (n_q,) momenta at the start
     speed: np.ndarray  # (n_blocks,) largest change of the velocity
     rate: np.ndarray  # (n_blocks,) largest acceleration
+    now: np.ndarray  # (n_blocks,) largest velocity that counts; scratch
+    common: np.ndarray  # (n_kinds, 4) the largest of all blocks of a kind; scratch
 
     @classmethod
     def of(cls, system, z0):
         """The `Motion` of a system at its start."""
-        blocks = np.concatenate([_blocks(len(body.mass_scale)) for body in system.bodies])
-        return cls(np.sqrt(system.mass_scale), blocks, z0[system.n_q:].copy(), *np.zeros((2, blocks.max() + 1)))
-
-
-def _blocks(n):
-    """Block of each coordinate of a body: 0 for positions, 1 for what the mass tells apart from them."""
-    return np.where(np.arange(n) < 3, 0, 1) if n > 3 else np.zeros(n, int)
+        (blocks, kinds), roots = scaling.blocks_of(system), np.sqrt(system.mass_scale)
+        first = np.unique(blocks, return_index=True)[1]
+        return cls(roots, blocks, kinds, roots[first], z0[system.n_q:].copy(), *np.zeros((3, len(kinds))),
+                   np.zeros((2, 4)))
 
 
 def size_of_motion(system, t, z):
@@ -46,15 +54,15 @@ def size_of_motion(system, t, z):
 
 @compiled(error_model="numpy", _nrt=False)
 def _sizes_along(motion, t, z, out):
-    n, now = motion.roots.shape[0], 0.0
+    n = motion.roots.shape[0]
+    motion.now[:] = 0.0
     for k in range(t.shape[0]):
         if k:
             enlarge(motion, z[k - 1, n:], z[k, n:], t[k] - t[k - 1])
-        for i in range(n):
-            now = max(now, abs(z[k, n + i]) / motion.roots[i])
-    least, slow = _least(motion, now)
+        see(motion, z[k])
+    share(motion)
     for i in range(n):
-        path, speed = size_of_block(motion, motion.blocks[i], least, slow, t[-1] - t[0], 0.0)
+        path, speed = size_of(motion, i, t[-1] - t[0], 0.0)
         out[i], out[n + i] = path / motion.roots[i], speed * motion.roots[i]
 
 
@@ -75,38 +83,65 @@ def take(motion, other):
 
 
 @compiled(error_model="numpy", _nrt=False)
-def _least(motion, now):
-    """Least change of the velocity and least acceleration of a block; `now` is the largest velocity."""
-    largest, fastest = 0.0, 0.0
-    for b in range(motion.speed.shape[0]):
-        largest, fastest = max(largest, motion.speed[b]), max(fastest, motion.rate[b])
-    if now == 0.0 and largest == 0.0:
-        now = 1.0
-    return max(LEAST * largest, 1e-4 * now), LEAST * fastest
+def see(motion, z):
+    """Let the velocities of a state count."""
+    n = motion.roots.shape[0]
+    for i in range(n):
+        b = motion.blocks[i]
+        motion.now[b] = max(motion.now[b], abs(z[n + i]) / motion.roots[i])
 
 
 @compiled(error_model="numpy", _nrt=False)
-def size_of_block(motion, b, least, slow, duration, least_time):
-    """Length and velocity against which errors of block b are measured.
+def share(motion):
+    """Find what all blocks of a kind have in common, and let each have some velocity: one, where nothing moves at all."""
+    common, largest = motion.common, 0.0
+    common[:] = 0.0
+    for b in range(motion.speed.shape[0]):
+        k, root = motion.kinds[b], motion.block_roots[b]
+        largest = max(largest, motion.speed[b] / root, motion.now[b] / root)
+        common[k, SPEED] = max(common[k, SPEED], motion.speed[b])
+        common[k, RATE] = max(common[k, RATE], motion.rate[b])
+        common[k, UNWEIGHTED_SPEED] = max(common[k, UNWEIGHTED_SPEED], motion.speed[b] / root)
+        common[k, UNWEIGHTED_RATE] = max(common[k, UNWEIGHTED_RATE], motion.rate[b] / root)
+    for b in range(motion.now.shape[0]):
+        motion.now[b] = max(motion.now[b], LEAST * largest * motion.block_roots[b]) if largest > 0.0 else 1.0
+
+
+@compiled(error_model="numpy", _nrt=False)
+def size_of(motion, i, duration, least_time):
+    """Length and velocity against which errors of coordinate i are measured, after `share`.
 
     The motion is taken to have lasted for `least_time`: what starts from rest has no size yet.
     """
-    speed = max(motion.speed[b], least, motion.rate[b] * least_time)
-    return speed**2 / max(motion.rate[b], slow, speed / duration), speed
+    b, root, common = motion.blocks[i], motion.roots[i], motion.common
+    k, rate, drift = motion.kinds[b], motion.rate[b], DRIFT * motion.now[b]
+    largest, fastest = max(common[0, SPEED], common[1, SPEED]), max(common[0, RATE], common[1, RATE])
+    speed = max(common[k, SPEED], LEAST * largest, drift, common[k, RATE] * least_time)
+    path = speed**2 / max(common[k, RATE], LEAST * fastest, speed / duration)
+    own = max(motion.speed[b], LEAST * root * common[k, UNWEIGHTED_SPEED], drift, rate * least_time)
+    own_path = own**2 / max(rate, LEAST * root * common[k, UNWEIGHTED_RATE], own / duration)
+    return measure(own_path, path, ALIKE), measure(own, speed, ALIKE)
 
 
 @compiled(error_model="numpy", _nrt=False)
 def relative_error(motion, error, z, duration, least_time):
     """Largest entry of an error of `z = (q, p)`, relative to the size of the motion; round-off left out."""
-    n, now, result = motion.roots.shape[0], 0.0, 0.0
+    n, largest, unweighted, result = motion.roots.shape[0], 0.0, 0.0, 0.0
+    for b in range(motion.now.shape[0]):
+        motion.now[b] = 0.0
     for i in range(n):
-        now = max(now, abs(z[n + i]) / motion.roots[i], abs(motion.start[i]) / motion.roots[i])
-    least, slow = _least(motion, now)
+        b = motion.blocks[i]
+        motion.now[b] = max(motion.now[b], abs(motion.start[i]) / motion.roots[i])
+    see(motion, z)
+    for b in range(motion.now.shape[0]):
+        largest, unweighted = max(largest, motion.now[b]), max(unweighted, motion.now[b] / motion.block_roots[b])
+    share(motion)
     for i in range(n):
-        root = motion.roots[i]
-        path, speed = size_of_block(motion, motion.blocks[i], least, slow, duration, least_time)
+        root, now = motion.roots[i], motion.now[motion.blocks[i]]
+        path, speed = size_of(motion, i, duration, least_time)
+        noise = NOISE * max(min(largest, unweighted * root), now)
         of_q = max(abs(error[i]) - NOISE * abs(z[i]), 0.0) * root / path
-        of_p = max(abs(error[n + i]) / root - NOISE * now, 0.0) / speed
+        of_p = max(abs(error[n + i]) / root - noise, 0.0) / speed
         if not max(of_q, of_p) <= result:  # also when it is not a number
             result = max(of_q, of_p)
     return result
@@ -125,15 +160,14 @@ def enough(motion, limit, per_size, state, duration):
 
     `state` are the places of `z = (q, p)` at the end of an element among its core unknowns, or -1.
     """
-    n, largest, result = motion.roots.shape[0], 0.0, np.inf
-    for b in range(motion.speed.shape[0]):
-        largest = max(largest, motion.speed[b])
+    n, common, result = motion.roots.shape[0], motion.common, np.inf
+    share(motion)
     for i in range(n):
-        b, root = motion.blocks[i], motion.roots[i]
-        speed = max(motion.speed[b], LEAST * largest)
+        k, root = motion.kinds[motion.blocks[i]], motion.roots[i]
+        speed = max(common[k, SPEED], LEAST * max(common[0, SPEED], common[1, SPEED]))
         if speed == 0.0:
             return 0.0
-        path = speed**2 / max(motion.rate[b], speed / duration)
+        path = speed**2 / max(common[k, RATE], speed / duration)
         if state[i] >= 0:
             result = min(result, path / root * per_size[state[i]])
         if state[n + i] >= 0:

@@ -59,6 +59,10 @@ class Fading(NonlinearEquations):
         super().__init__()
         self._equations, self._loads, self._factor, self.comm = equations, loads, factor, equations.comm
 
+    @property
+    def emphasis(self):
+        return self._equations.emphasis
+
     def evaluate(self, x):
         return self._equations.evaluate(x) - self._factor * self._loads
 

@@ -15,7 +15,8 @@ ROUNDING = 1e-12  # relative to the unknowns: smaller increments may be rounding
 class Newton:
     """Settings of Newton's method; norms are maxima of scaled values, relative to the size of the initial state.
 
-    Where the unknowns have grown far beyond the initial state, increments of 1e-12 of their size will do.
+    Where the unknowns have grown far beyond the initial state, increments of 1e-12 of their size will do. Increments of
+    bodies that are light beside others count by their own size, as far as round-off lets them fall.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def newton(equations, x, settings, reference, on_iteration=lambda iteration, nor
     status : Status
         With the residual history; the number of iterations is one less than its length.
     """
-    history, increment = [], np.inf
+    history, increment, own, own_before, emphasis = [], np.inf, 0.0, np.inf, equations.emphasis
     residual = equations.evaluate(x)
     for iteration in range(settings.max_iterations + 1):
         norm = equations.norm(residual)
@@ -63,8 +64,10 @@ def newton(equations, x, settings, reference, on_iteration=lambda iteration, nor
         if not np.isfinite(norm):
             return x, Status.failure("not finite", history=history, **equations.worst(residual, x))
         settled = norm <= settings.tol_residual * reference or (iteration and norm >= 0.5 * history[-2])
-        if settled and (increment <= settings.tol_increment * reference
-                        or (iteration and increment <= ROUNDING * equations.size(x))):
+        settled = settled and (increment <= settings.tol_increment * reference
+                               or (iteration and increment <= ROUNDING * equations.size(x)))
+        if settled and (own <= settings.tol_increment * reference or own >= 0.5 * own_before
+                        or iteration == settings.max_iterations):
             return x, Status(True, residual_history=history)
         if on_iteration(iteration, norm, x):
             return x, Status.failure("stopped", history=history, **equations.start)
@@ -84,4 +87,6 @@ def newton(equations, x, settings, reference, on_iteration=lambda iteration, nor
                 break
             length /= 2
         x, increment = trial, length * equations.norm(step)
+        if emphasis is not None:
+            own, own_before = length * equations.norm(step * emphasis), own if iteration else np.inf
     return x, Status.failure("not converged", history=history, **equations.worst(residual))
