@@ -2,8 +2,8 @@
 
 Velocities are measured against their largest change v, coordinates against the length v^2 / a that belongs to it, with
 a the largest acceleration: what is travelled while the velocity changes. So a system that drifts away does not become
-less accurate. Positions and rotations count on their own, weighted with masses and inertia: by the largest of all bodies,
-and for a body that is light beside others by its own (`assembly.scaling.measure`).
+less accurate. Positions and rotations count on their own, weighted with masses and inertia: by the largest motion of
+all bodies, and where a body is light beside others by its own (`assembly.scaling.measure`).
 """
 
 import numpy as np
@@ -93,7 +93,7 @@ def see(motion, z):
 
 @compiled(error_model="numpy", _nrt=False)
 def share(motion):
-    """Find what all blocks of a kind have in common, and let each have some velocity: one, where nothing moves at all."""
+    """Find what all blocks of a kind have in common, and let each have some velocity: one, where nothing moves."""
     common, largest = motion.common, 0.0
     common[:] = 0.0
     for b in range(motion.speed.shape[0]):
