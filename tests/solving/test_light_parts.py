@@ -92,3 +92,13 @@ def test_light_body_on_a_heavy_one_is_not_refused():
                                         light: tf.Pose(position=[1000.0, 0, 0.1], velocity=[300.0, 0, 0])}, (0, 1))
     sol = tf.solve(p, tf.MixedGalerkin(2), 200, progress=False)
     assert sol.success
+
+
+def test_a_body_that_flies_without_turning():
+    """Blocks without any motion have a size all the same."""
+    body = tf.RigidBody(1.0, [1.0, 2.0, 2.5])
+    p = tf.InitialValueProblem(tf.System([body]), {body: tf.Pose(velocity=[1e3, 0, 0])}, (0, 1))
+    for driver in (tf.March(), tf.Global()):
+        sol = tf.solve(p, tf.MixedGalerkin(2), tolerance=1e-8, driver=driver, progress=False)
+        assert sol.success
+        assert np.abs(sol.z[-1, :7] - [1e3, 0, 0, 1, 0, 0, 0]).max() < 1e-9

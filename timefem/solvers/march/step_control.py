@@ -16,7 +16,7 @@ class StepControl:
         Error of coordinates and momenta at any node, relative to the size of the motion. Velocities are measured
         against the largest change v of the velocities, coordinates against the length v^2/a that belongs to it, with a
         the largest acceleration; both for positions and for rotations on their own, weighted with masses and inertia.
-        A system that drifts away does not become less accurate.
+        A system that drifts away does not become less accurate. What is light beside others counts by its own motion.
     min_step, max_step : float, optional
         Limits of the length of an element [s]; default 1e-12 and 1/20 of the time span.
     """
