@@ -126,6 +126,10 @@ class Part(Declared, ABC):
         """All parameters of the local formulas: the part's own, then those of its bodies."""
         return np.concatenate([self.own_parameters, *(b.own_parameters for b in self.bodies)])
 
+    def drawn_line(self):
+        """The `Stroke` that pictures show of it, or None."""
+        return None
+
     def energy(self, s):
         """Contribution to the Hamiltonian, SX scalar, in the symbols `s`: of joints and forces the potential energy."""
         return self.stored_energy(s, self.strains(s))
@@ -227,6 +231,10 @@ class Body(Part, abstract=True):
     def centre_of_mass(self, q):
         """Centre of mass, SX (3,), or of as many components as the body moves in: what leads the coordinates."""
         return q[:min(3, self.n_q)]
+
+    def drawn_pieces(self, q, p):
+        """What pictures show of it at coordinates and momenta, shape (n, n_q): list of `Piece`."""
+        return []
 
     # ---- what structure-preserving schemes need; None where a body does not offer it
 

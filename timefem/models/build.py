@@ -13,6 +13,10 @@ from .problem import OPTIMAL, kind_of_file
 from .settings import arguments_of, element_of
 
 SOLIDS = ("cuboid", "cylinder", "cone", "sphere")
+LOOKS = {  # shape of a solid, and its edges: parts of its lengths
+    "cuboid": ("box", (("length", 1), ("width", 1), ("height", 1))),
+    "cylinder": ("cylinder", (("radius", 2), ("radius", 2), ("height", 1))),
+    "sphere": ("ellipsoid", (("radius", 2),) * 3)}
 STATE = ("position", "orientation", "velocity", "angular_velocity", "frame")
 
 
@@ -98,15 +102,16 @@ def _body(name, entry, rotation, inverse_mass):
         return PointMass(entry["mass"], entry.get("dimension", 3), name)
     if entry["type"] in COMPOSITES:
         return COMPOSITES[entry["type"]](**{k: v for k, v in entry.items() if k != "type"}, name=name)
-    options = {key: entry[key] for key in ("rotation", "inverse_mass", "size") if key in entry}
+    options = {key: entry[key] for key in ("rotation", "inverse_mass", "size", "shape") if key in entry}
     options |= {} if rotation is None else {"rotation": rotation}
     options |= {} if inverse_mass is None else {"inverse_mass": inverse_mass}
     solid = next((s for s in SOLIDS if s in entry), None)
     if solid is None:
         return RigidBody(entry["mass"], entry["inertia"], name=name, **options)
     properties = getattr(MassProperties, solid)(**entry[solid])
-    if solid == "cuboid":
-        options.setdefault("size", [entry[solid][edge] for edge in ("length", "width", "height")])
+    if solid in LOOKS:
+        options = {"size": [entry[solid][edge] * factor for edge, factor in LOOKS[solid][1]],
+                   "shape": LOOKS[solid][0]} | options
     return RigidBody(properties.mass, properties.inertia, name=name, **options)
 
 

@@ -232,13 +232,13 @@ class Solution(_SolvedElements, Invariants):
     def _repr_html_(self):
         return self.summary()._repr_html_()
 
-    def save_html(self, path, times=None, title=None):
+    def save_html(self, path, times=None, title=None, view=None, up=None):
         """Write a page that plays the motion in a browser; see `timefem.solution.drawing.viewer.save_html`."""
-        save_html(self, path, times, title)
+        save_html(self, path, times, title, view, up)
 
-    def animate(self, path=None, times=None, fps=25, traces=True):
+    def animate(self, path=None, times=None, fps=25, traces=True, view=None, up=None):
         """A film of the motion, .gif or .mp4; see `timefem.solution.drawing.animation.animate`."""
-        return animate(self, path, times, fps, traces)
+        return animate(self, path, times, fps, traces, view, up)
 
     def plot_energy(self, ax=None):
         """Energy over time; see `timefem.solution.drawing.plots.plot_energy`."""
@@ -256,6 +256,6 @@ class Solution(_SolvedElements, Invariants):
         """Controls over time; see `timefem.solution.drawing.plots.plot_controls`."""
         return plot_controls(self, ax)
 
-    def plot_snapshots(self, times, body=None, ax=None, spacing=None):
-        """Bodies as boxes at chosen times; see `timefem.solution.drawing.snapshots.plot_snapshots`."""
-        return plot_snapshots(self, times, body, ax, spacing)
+    def plot_snapshots(self, times, body=None, ax=None, **options):
+        """Everything in space at chosen times; see `timefem.solution.drawing.snapshots.plot_snapshots`."""
+        return plot_snapshots(self, times, body, ax, **options)

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.solution.drawing.animation import Artists, film_times
+from timefem.solution.drawing.animation import Film, film_times
+from timefem.solution.drawing.artists import axes3d
 from timefem.solution.drawing.scene import make_scene
-from timefem.solution.drawing.snapshots import axes3d
 from timefem.solution.drawing.viewer import quaternions, viewer_page
 
 matplotlib.use("Agg")
@@ -100,7 +100,7 @@ def test_film(sol, tmp_path):
 
 def test_artists_follow_the_motion(sol):
     scene = make_scene(sol, TIMES)
-    artists = Artists(axes3d(0.8), scene, traces=True)
+    artists = Film(axes3d(0.8), scene, traces=True)
     artists.show(4)
     faces = np.reshape(artists.bodies[0]._faces, (-1, 3))
     np.testing.assert_allclose(faces.mean(axis=0), scene.bodies[0].position[4], rtol=0, atol=1e-12)

@@ -8,8 +8,9 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 import timefem as tf
 from tests.example_systems import pendulum, spinning_box
-from timefem.solution.drawing.boxes import box_size
+from timefem.mechanics.shapes import SHAPES
 from timefem.solution.drawing.plots import FLOOR
+from timefem.solution.drawing.scene import make_scene
 
 matplotlib.use("Agg")
 
@@ -139,14 +140,68 @@ def test_snapshots_of_several_bodies():
     bob = tf.PointMass(1, name="bob")
     sol = tf.solve(tf.InitialValueProblem(tf.System([bob]), {}, (0, 1)), tf.MixedGalerkin(1), 2, progress=False)
     for body in ("bob", None):
-        with pytest.raises(tf.InputError, match="drawn as a box"):
-            sol.plot_snapshots([0, 1], body)
+        places = [line.get_data_3d() for line in sol.plot_snapshots([0, 1], body).get_lines()]
+        assert len(places) == 2 and not np.any(places)
+
+
+@pytest.mark.parametrize(("gravity", "up", "axes"), [((0, -9.81, 0), 1, (0, 1)), ((0, 0, -9.81), 2, (0, 2)),
+                                                     ((0, 9.81, 0), 1, (0, -2)), ((-9.81, 0, 0), 0, (1, 0))])
+def test_what_moves_in_a_plane_is_seen_from_its_normal(gravity, up, axes):
+    """Axes of space to the right and up on the page; -2 is y, pointing down."""
+    falls = np.sign(gravity)
+    aside = np.eye(3)[axes[0]]
+    ball = tf.PointMass(1.0, name="ball")
+    problem = tf.InitialValueProblem(tf.System([ball], gravity=gravity), {ball: tf.Pose(velocity=aside)}, (0, 1))
+    scene = make_scene(tf.solve(problem, tf.MixedGalerkin(1), 4, progress=False))
+    right, upwards, front = scene.view.camera
+    assert scene.view.flat and scene.view.up == up
+    np.testing.assert_allclose(right, aside, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(upwards, -falls, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(np.cross(right, upwards), front, rtol=0, atol=1e-15)
+
+
+def test_views_that_are_asked_for(swing):
+    for view, right, up in (("xy", 0, 1), ("yz", 1, 2), ("zx", 2, 0), ("yx", 1, 0)):
+        camera = make_scene(swing, [0.0], view).view.camera
+        np.testing.assert_allclose(camera[:2], np.eye(3)[[right, up]], rtol=0, atol=1e-15)
+    assert make_scene(swing, [0.0], (10, 20), "-x").view[1:] == (-1, 10, 20)
+    for wrong in ({"view": "xx"}, {"view": "front"}, {"view": (1, 2, 3)}, {"up": "w"}, {"view": "xy", "up": "z"}):
+        with pytest.raises(tf.InputError, match=r"view|up"):
+            swing.plot_snapshots([0.0], **wrong)
+
+
+@pytest.mark.parametrize("size", [(1, 2, 3), (1, 1, 4), (2, 1, 2), (1, 3, 3), (2, 2, 2)])
+@pytest.mark.parametrize(("name", "part"), [("box", 1.0), ("cylinder", np.pi / 4), ("ellipsoid", np.pi / 6)])
+def test_shapes_are_closed_and_fill_their_box(name, part, size):
+    shape = SHAPES[name](size)
+    corners = [shape.points[list(face)] for face in shape.faces]
+    volume = sum(np.linalg.det([f[0], f[i], f[i + 1]]) for f in corners for i in range(1, len(f) - 1)) / 6
+    assert 0.88 * part <= volume / np.prod(size) <= part * (1 + 1e-12)  # faces point outwards
+    np.testing.assert_allclose(np.ptp(shape.points, axis=0), size, rtol=0, atol=1e-12)
+    edges = [(f[i], f[(i + 1) % len(f)]) for f in shape.faces for i in range(len(f))]
+    assert len(set(edges)) == len(edges) and {(b, a) for a, b in edges} == set(edges)
+
+
+def test_wheels_and_ropes_are_drawn():
+    wheel = tf.RigidBody(1, [0.1, 0.2, 0.1], size=(0.5, 0.1, 0.5), shape="cylinder", name="wheel")
+    rope = tf.Rope(tf.Line((0, 0, 2), (1, 0, 2)), tf.RopeSection(EA=100.0, mass=0.1), n_elements=3, name="rope")
+    hinge = tf.Revolute(wheel, None, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0))
+    parts = [wheel, rope, hinge, tf.PrescribedPosition(rope.start, position=(0, 0, 2))]
+    problem = tf.InitialValueProblem(tf.System(parts, gravity=(0, 0, -9.81)), {}, (0, 0.1))
+    sol = tf.solve(problem, tf.MixedGalerkin(1), 10, progress=False)
+    scene = make_scene(sol, [0, 0.1])
+    assert [(b.name, b.shape) for b in scene.bodies] == [("wheel", "cylinder")]
+    assert ("rope", (2, 4, 3)) in [(link.kind, link.points.shape) for link in scene.links]
+    ends = next(link for link in scene.links if link.kind == "rope").points[:, [0, -1]]
+    np.testing.assert_allclose(ends[1, 1], sol.position(rope.end, 0.1), rtol=0, atol=1e-14)
+    ax = sol.plot_snapshots([0, 0.1])
+    assert len(boxes(ax)) == 2 and sum(len(line.get_data_3d()[0]) == 4 for line in ax.get_lines()) == 2
 
 
 def test_box_size():
-    np.testing.assert_allclose(box_size(tf.RigidBody(12, [5, 26, 29])), [5, 2, 1], rtol=1e-14)
-    assert box_size(tf.RigidBody(12, [5, 26, 29], size=(1, 1, 4))).tolist() == [1, 1, 4]
-    assert box_size(tf.RigidBody(3, [1, 2, 3])).min() > 0  # a plate can be seen, too
+    np.testing.assert_allclose(tf.RigidBody(12, [5, 26, 29]).drawn_size, [5, 2, 1], rtol=1e-14)
+    assert tf.RigidBody(12, [5, 26, 29], size=(1, 1, 4)).drawn_size.tolist() == [1, 1, 4]
+    assert tf.RigidBody(3, [1, 2, 3]).drawn_size.min() > 0  # a plate can be seen, too
 
 
 def test_title_of_the_energy_of_a_damped_motion():

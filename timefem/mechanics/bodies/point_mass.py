@@ -6,6 +6,7 @@ import numpy as np
 from ...errors import InputError
 from ..declared import Integer, Real
 from ..part import Body
+from ..shapes import Piece
 
 
 class PointMass(Body):
@@ -95,6 +96,11 @@ class PointMass(Body):
     def _padded(self, values):
         values = np.asarray(values, float)
         return np.concatenate([values, np.zeros((*values.shape[:-1], 3 - self.dimension))], axis=-1)
+
+    def drawn_pieces(self, q, p):
+        position, n = self.position(q), len(q)
+        return [Piece("", None, np.zeros(3), position, self.velocity(q, p), np.broadcast_to(np.eye(3), (n, 3, 3)),
+                      np.zeros((n, 3)))]
 
     def position(self, q):
         """Position, shape (..., n_q) -> (..., 3) [m]."""

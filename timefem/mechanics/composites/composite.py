@@ -50,6 +50,10 @@ class Composite(Declared, ABC, abstract=True):
     def reference(self, i):
         """`Pose` of a node where no state is given: the undeformed shape."""
 
+    def drawn_lines(self):
+        """What pictures show in place of its nodes and elements, list of `Stroke`; empty: show these."""
+        return []
+
     @property
     def members(self):
         """Nodes, then elements."""

@@ -5,6 +5,7 @@ import casadi as ca
 from ...errors import InputError
 from ..declared import On, Point
 from ..part import Body, Part
+from ..shapes import Stroke
 
 
 class ForcePart(Part, abstract=True):
@@ -44,6 +45,11 @@ class PointForce(ForcePart, abstract=True):
     body_b = On(ground=True)
     point_a = Point("in body axes, from the centre of mass", (0, 0, 0), of=0)
     point_b = Point("in body axes, from the centre of mass; of the ground in space", (0, 0, 0), of=1)
+
+    line = "spring"
+
+    def drawn_line(self):
+        return Stroke(self.line, ((self.bodies[0], self.point_a), ((*self.bodies, None)[1], self.point_b)))
 
     def _square(self, s):
         """Squared distance of the points."""

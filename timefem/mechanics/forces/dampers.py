@@ -15,6 +15,8 @@ class Damper(PointForce):
 
     damping = Real("c", "N s/m", None, least=0)
 
+    line = "damper"
+
     def force(self, s):
         along = ca.gradient(ca.sqrt(self._square(s)), ca.vertcat(*s.q))
         return dissipative_force(s, [along], [self.named(s.own).damping])

@@ -3,6 +3,7 @@
 import casadi as ca
 
 from ..declared import Point, Real
+from ..shapes import Stroke
 from .joint import Joint, gap
 
 
@@ -24,6 +25,9 @@ class RigidDistance(Joint):
     length = Real("distance of the points", "m", above=0, remedy="points that coincide need a Spherical joint")
     constraint_names = ("distance",)
     point_mass_dimension = 1
+
+    def drawn_line(self):
+        return Stroke("rod", ((self.bodies[0], self.point_a), ((*self.bodies, None)[1], self.point_b)))
 
     def formula(self, a, b, t, c):
         return [(ca.sumsqr(gap(a, b, c.point_a, c.point_b)) - c.length**2) / 2]

@@ -3,6 +3,7 @@
 from ...errors import InputError
 from ..declared import On, Vector
 from ..part import Part
+from ..shapes import Stroke
 
 
 class FixedPoint(Part):
@@ -21,6 +22,9 @@ class FixedPoint(Part):
         if not getattr(bodies[0], "has_orientation", False):
             raise InputError(f"FixedPoint: body must be a RigidBody, not {bodies[0]!r}")
         return tuple(bodies)
+
+    def drawn_line(self):
+        return Stroke("joint", ((self.bodies[0], self.point),))
 
     def constraints(self, s):
         position, rotation = self.bodies[0].frame(s.q[0])

@@ -8,6 +8,7 @@ import numpy as np
 from ...errors import InputError
 from ..declared import On
 from ..part import Part
+from ..shapes import Stroke
 
 
 class Frame(NamedTuple):
@@ -87,6 +88,9 @@ class Joint(Part, abstract=True):
         if body.dimension < self.point_mass_dimension:
             raise InputError(f"{self._title}: {letter} must be a RigidBody or a PointMass with dimension="
                              f"{self.point_mass_dimension}, not {body!r}")
+
+    def drawn_line(self):
+        return Stroke("joint", ((self.bodies[0], self.point_a),)) if hasattr(self, "point_a") else None
 
     def formula(self, a, b, t, c):
         """Constraints from the frames `a` and `b`, the time `t` and the `numbers` c: list of SX."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..declared import Direction, Function, On, Point, VectorFunction
+from ..shapes import Stroke
 from .joint import Joint, gap
 
 
@@ -41,6 +42,9 @@ class PrescribedPosition(_Prescribed):
     keyword_only = ("position",)
     constraint_names = ("position, x", "position, y", "position, z")
     point_mass_dimension = 3
+
+    def drawn_line(self):
+        return Stroke("joint", ((self.bodies[0], self.point),))
 
     def formula(self, a, b, t, c):
         return [gap(a, b, c.point, ca.vertcat(*self.values_at("position", t, c, motion=True)))]

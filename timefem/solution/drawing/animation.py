@@ -10,20 +10,19 @@ import numpy as np
 from ... import validate
 from ...errors import InputError, MissingBackend
 from ..output.atomic_write import check_writable, replacing
-from .boxes import box_faces
-from .plots import COLOURS, STYLES
+from .artists import Artists, axes3d, fit_axes
+from .plots import COLOURS
 from .scene import make_scene
-from .snapshots import axes3d, fit_axes
 
 FPS = 25
 WRITERS = {".gif": "pillow", ".mp4": "ffmpeg"}
 
 
-def animate(solution, path=None, times=None, fps=FPS, traces=True):
-    """A film of the bodies, joints, rods and springs of a solution.
+def animate(solution, path=None, times=None, fps=FPS, traces=True, view=None, up=None):
+    """A film of the bodies, joints, rods, springs and ropes of a solution.
 
-    Bodies with a `size` are boxes, other rigid bodies are their three axes, point masses are balls. Joints are black
-    dots; rods, springs and dampers are lines.
+    Bodies with a `size` have their `shape` in it, other rigid bodies are their three axes, point masses are balls.
+    Joints are black dots; rods, springs, dampers and ropes are lines.
 
     Parameters
     ----------
@@ -36,6 +35,8 @@ def animate(solution, path=None, times=None, fps=FPS, traces=True):
         Frames per second of the film.
     traces : bool
         Draw the path of the centres of mass.
+    view, up : optional
+        As of `plot_snapshots`.
 
     Returns
     -------
@@ -55,10 +56,10 @@ def animate(solution, path=None, times=None, fps=FPS, traces=True):
     fps = validate.real("fps", fps, positive=True)
     validate.flag("traces", traces)
     writer = None if path is None else _writer(Path(path), animation)
-    scene = make_scene(solution, film_times(solution, fps) if times is None else times)
+    scene = make_scene(solution, film_times(solution, fps) if times is None else times, view, up)
     ax = axes3d(0.8)
-    artists = Artists(ax, scene, traces)
-    film = animation.FuncAnimation(ax.figure, artists.show, len(scene.times), interval=1000 / fps, blit=False)
+    film_of = Film(ax, scene, traces)
+    film = animation.FuncAnimation(ax.figure, film_of.show, len(scene.times), interval=1000 / fps, blit=False)
     if path is None:
         return film
     try:
@@ -90,49 +91,20 @@ def _writer(path, animation):
     return writer
 
 
-class Artists:
-    """What is drawn of a scene on 3D axes; `show(n)` moves it to the time number n."""
+class Film(Artists):
+    """A scene with its clock and the paths of the centres of mass."""
 
     def __init__(self, ax, scene, traces):
-        self.ax, self.scene = ax, scene
         corners = np.array(list(itertools.product(*zip(scene.low, scene.high, strict=True))))
-        fit_axes(ax, corners, labels=True)
-        colours = itertools.cycle(COLOURS)
-        self.bodies = [self._body(body, colour) for body, colour in zip(scene.bodies, colours, strict=False)]
+        fit_axes(ax, corners, scene.view)
         self.traces = [ax.plot([], [], [], "--", linewidth=1.0, color=colour)[0]
                        for _, colour in zip(scene.bodies if traces else (), itertools.cycle(COLOURS), strict=False)]
-        styles = {"joint": dict(marker="o", markersize=4), "rod": dict(linewidth=1.5),
-                  "spring": dict(linewidth=1.0, linestyle=":")}
-        self.links = [ax.plot([], [], [], color="0.1", zorder=10, **styles[link.kind])[0] for link in scene.links]
         self.clock = ax.figure.text(0.03, 0.95, "", fontsize="medium", va="top")
-        self.show(0)
+        super().__init__(ax, scene)
 
-    def _body(self, body, colour):
-        from matplotlib.colors import to_rgb
-        from mpl_toolkits.mplot3d.art3d import Poly3DCollection
-
-        if body.shape == "box":
-            faces = Poly3DCollection(np.zeros((6, 4, 3)), facecolor=(*to_rgb(colour), 0.35), edgecolor="0.15",
-                                     linewidth=0.8)
-            return self.ax.add_collection3d(faces)
-        if body.shape == "sphere":
-            return self.ax.plot([], [], [], "o", color=colour, markersize=8)
-        return [self.ax.plot([], [], [], style, color=colour, linewidth=1.8)[0] for style in STYLES[:3]]
-
-    def show(self, n):
-        """Move everything to the time number n."""
-        for body, artist in zip(self.scene.bodies, self.bodies, strict=True):
-            x, r = body.position[n], body.rotation[n]
-            if body.shape == "box":
-                artist.set_verts(box_faces(x, r, body.size)[1])
-            elif body.shape == "sphere":
-                artist[0].set_data_3d(*x[:, None])
-            else:
-                for line, axis, size in zip(artist, r.T, body.size, strict=True):
-                    line.set_data_3d(*np.stack([x, x + size / 2 * axis], axis=1))
+    def show(self, n, aside=0.0):
+        super().show(n, aside)
         for body, line in zip(self.scene.bodies, self.traces, strict=False):
             line.set_data_3d(*body.position[:n + 1].T)
-        for link, line in zip(self.scene.links, self.links, strict=True):
-            line.set_data_3d(*link.points[n].T)
         self.clock.set_text(f"$t$ = {self.scene.times[n]:.3f} s")
         return [*self.traces, *self.links, self.clock]

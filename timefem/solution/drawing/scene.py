@@ -1,4 +1,4 @@
-"""What animations and exports draw: bodies, joints and springs at given times, as plain arrays."""
+"""What pictures, films and exports draw: bodies, joints and springs at given times, as plain arrays."""
 
 from dataclasses import dataclass
 
@@ -6,27 +6,27 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
-from ...mechanics import FixedPoint, PrescribedPosition
-from ...mechanics.forces.between import PointForce
-from ...mechanics.joints import RigidDistance
-from ...mechanics.joints.joint import Joint
-from .boxes import box_size
+from .view import View
 
 N_FRAMES = 200  # of a motion whose times are not given
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnBody:
-    """A body at the times of a scene.
+    """A body, or a piece of one, at the times of a scene.
 
     Attributes
     ----------
     name : str
-    shape : {"box", "axes", "sphere"}
-        A box for a rigid body with a `size`, its axes for one without, a sphere for a point mass.
+    shape : {"box", "cylinder", "ellipsoid", "surface", "axes", "sphere"}
+        Axes for a rigid body of unknown shape, a sphere for a point mass.
     size : ndarray, shape (3,)
-        Edge lengths of the box, or twice the lengths of the axes [m]: of the cuboid with the body's inertia. Zero for a
-        sphere, which has no size of its own.
+        Edge lengths of the box around it, or twice the lengths of the axes [m]. Zero for a sphere, which has no size of
+        its own.
+    points : ndarray, shape (n, 3)
+        Corners in body axes [m]; none for axes and spheres.
+    faces : tuple of tuple of int
+        Numbers of the corners of each face, counterclockwise from outside.
     position, velocity : ndarray, shape (n_times, 3)
         Centre of mass [m, m/s].
     rotation : ndarray, shape (n_times, 3, 3)
@@ -38,22 +38,34 @@ class DrawnBody:
     name: str
     shape: str
     size: np.ndarray
+    points: np.ndarray
+    faces: tuple
     position: np.ndarray
     velocity: np.ndarray
     rotation: np.ndarray
     angular_velocity: np.ndarray
 
+    def corners(self, n):
+        """Corners in space at the time number n, shape (n_points, 3)."""
+        return self.position[n] + self.points @ self.rotation[n].T
+
+    def outline(self, n):
+        """What bounds it at the time number n: corners, ends of the axes, or the place, shape (k, 3)."""
+        if len(self.points):
+            return self.corners(n)
+        return np.concatenate([self.position[n][None], self.position[n] + (self.rotation[n] * self.size / 2).T])
+
 
 @dataclass(frozen=True, eq=False)
 class DrawnLink:
-    """A joint, or a rod, spring or damper.
+    """A joint, or a rod, spring, damper, rope or beam.
 
     Attributes
     ----------
     name : str
-    kind : {"joint", "rod", "spring"}
-    points, velocities : ndarray, shape (n_times, 1, 3) or (n_times, 2, 3)
-        Of the joint, or of both ends [m, m/s].
+    kind : {"joint", "rod", "spring", "damper", "rope"}
+    points, velocities : ndarray, shape (n_times, n, 3)
+        Of the joint, n = 1, of both ends, or of all points along it [m, m/s].
     """
 
     name: str
@@ -71,6 +83,7 @@ class Scene:
     links: list
     low: np.ndarray
     high: np.ndarray
+    view: View
 
     @property
     def length(self):
@@ -78,14 +91,16 @@ class Scene:
         return float((self.high - self.low).max())
 
 
-def make_scene(solution, times=None):
-    """Bodies, joints, rods, springs and dampers of a solution, for drawing.
+def make_scene(solution, times=None, view=None, up=None):
+    """Bodies, joints, rods, springs, dampers and ropes of a solution, for drawing.
 
     Parameters
     ----------
     solution : Solution
     times : array_like, shape (n_times,), optional
         Increasing, inside the solution [s]; default: 200 of equal distance.
+    view, up : optional
+        See `View.of`.
 
     Raises
     ------
@@ -97,57 +112,59 @@ def make_scene(solution, times=None):
     times = validate.array("times", np.atleast_1d(times), (None,))
     if not len(times) or np.any(np.diff(times) <= 0):
         raise InputError("times must increase")
-    z = solution(times)
-    n = solution.system.n_q
-    drawn = {}
-    for body in solution.system.bodies:
-        if hasattr(body, "position"):
-            part = solution.system.coordinates(body)
-            drawn[body] = _draw_body(solution.system.label(body), body, z[:, part], z[:, n:][:, part])
-    if not drawn:
+    z, system = solution(times), solution.system
+    n, pieces = system.n_q, {}
+    for body in system.bodies:
+        part = system.coordinates(body)
+        pieces[body] = body.drawn_pieces(z[:, part], z[:, n:][:, part])
+    lines = _lines(system)
+    hidden = {member for part in system.composites if part.drawn_lines() for member in part.members}
+    bodies = [_drawn_body(system.label(body), piece) for body, own in pieces.items() if body not in hidden
+              for piece in own]
+    links = [_drawn_link(name, line, pieces) for name, line in lines
+             if all(body is None or pieces.get(body) for body, _ in line.points)]
+    if not bodies and not links:
         raise InputError("no body of the system has a position in space, so that there is nothing to draw")
-    links = [link for part in solution.system.parts if (link := _draw_link(solution.system, part, drawn))]
-    reach = [np.abs(b.rotation) @ b.size / 2 for b in drawn.values()]
-    low = [(b.position - r).min(axis=0) for b, r in zip(drawn.values(), reach, strict=True)]
-    high = [(b.position + r).max(axis=0) for b, r in zip(drawn.values(), reach, strict=True)]
-    low += [link.points.min(axis=(0, 1)) for link in links]
-    high += [link.points.max(axis=(0, 1)) for link in links]
-    low, high = np.min(low, axis=0), np.max(high, axis=0)
+    outlines = [np.concatenate([b.outline(k) for k in range(len(times))]) for b in bodies]
+    outlines += [link.points.reshape(-1, 3) for link in links]
+    everything = np.concatenate(outlines)
+    low, high = everything.min(axis=0), everything.max(axis=0)
     margin = 0.05 * (high - low).max() or 1.0  # a single point at rest has no extent
-    return Scene(times, list(drawn.values()), links, low - margin, high + margin)
+    places = np.concatenate([b.position for b in bodies] + [link.points.reshape(-1, 3) for link in links])
+    return Scene(times, bodies, links, low - margin, high + margin, View.of(system, places, view, up))
 
 
-def _draw_body(name, body, q, p):
-    position, velocity = body.position(q), body.velocity(q, p)
-    if not (hasattr(body, "rotation_matrix") and hasattr(body, "inertia")):
-        still = np.broadcast_to(np.eye(3), (len(q), 3, 3))
-        return DrawnBody(name, "sphere", np.zeros(3), position, velocity, still, np.zeros_like(position))
-    shape = "axes" if body.size is None else "box"
-    return DrawnBody(name, shape, box_size(body), position, velocity, body.rotation_matrix(q),
-                     body.angular_velocity(q, p, "space"))
+def _drawn_body(label, piece):
+    name = f"{label}.{piece.name}" if piece.name else label
+    motion = piece.position, piece.velocity, piece.rotation, piece.angular_velocity
+    if piece.shape is None:
+        return DrawnBody(name, "axes" if np.any(piece.size) else "sphere", piece.size, np.zeros((0, 3)), (), *motion)
+    return DrawnBody(name, piece.shape.kind, piece.shape.size, piece.shape.points, piece.shape.faces, *motion)
 
 
-def _draw_link(system, part, drawn):
-    """Points of a part in space; None for a part that is not drawn."""
-    if isinstance(part, FixedPoint | PrescribedPosition):
-        ends, kind = [(part.bodies[0], part.point)], "joint"
-    elif isinstance(part, PointForce | RigidDistance):
-        ends = [(part.bodies[0], part.point_a), (part.bodies[1] if len(part.bodies) > 1 else None, part.point_b)]
-        kind = "rod" if isinstance(part, RigidDistance) else "spring"
-    elif isinstance(part, Joint) and hasattr(part, "point_a"):
-        ends, kind = [(part.bodies[0], part.point_a)], "joint"
-    else:
-        return None
-    if any(body is not None and body not in drawn for body, _ in ends):
-        return None
-    points, velocities = zip(*(_material_point(drawn, body, x) for body, x in ends), strict=True)
-    return DrawnLink(system.label(part), kind, np.stack(points, axis=1), np.stack(velocities, axis=1))
+def _lines(system):
+    """Name and `Stroke` of all that is drawn as lines or dots."""
+    found, replaced = [], set()
+    for part in system.composites:
+        own = part.drawn_lines()
+        found += [(system.label(part), line) for line in own]
+        replaced |= set(part.members) if own else set()
+    return found + [(system.label(part), line) for part in system.parts
+                    if part not in replaced and (line := part.drawn_line()) is not None]
 
 
-def _material_point(drawn, body, x):
+def _drawn_link(name, line, pieces):
+    n = len(next(own for own in pieces.values() if own)[0].position)
+    points, velocities = zip(*(_material_point(pieces, body, np.asarray(x, float), n) for body, x in line.points),
+                             strict=True)
+    return DrawnLink(name, line.kind, np.stack(points, axis=1), np.stack(velocities, axis=1))
+
+
+def _material_point(pieces, body, x, n):
     """Place and velocity of a point given in body axes, or of a point of the ground: two arrays (n_times, 3)."""
     if body is None:
-        places = np.broadcast_to(x, next(iter(drawn.values())).position.shape)
+        places = np.broadcast_to(x, (n, 3))
         return places, np.zeros(places.shape)
-    arm = drawn[body].rotation @ x
-    return drawn[body].position + arm, drawn[body].velocity + np.cross(drawn[body].angular_velocity, arm)
+    frame = pieces[body][0]
+    arm = frame.rotation @ x
+    return frame.position + arm, frame.velocity + np.cross(frame.angular_velocity, arm)

@@ -1,19 +1,22 @@
-"""Bodies as boxes in space at chosen times."""
+"""Everything in space at chosen times, in one picture."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 
 from ... import validate
 from ...errors import InputError
-from .boxes import box_faces, box_size
+from ...mechanics.shapes import box
+from .artists import Artists, axes3d, fit_axes
 from .plots import COLOURS, STYLES
+from .scene import make_scene
 
-VIEW = {"elev": 22, "azim": -60}
 
+def plot_snapshots(solution, times, body=None, ax=None, spacing=None, view=None, up=None, traces=True):
+    """Bodies, joints, rods, springs and ropes in space at chosen times, as in May & Betsch, Figs. 2 and 9.
 
-def plot_snapshots(solution, times, body=None, ax=None, spacing=None):
-    """Bodies as boxes in space at chosen times, as in May & Betsch, Figs. 2 and 9.
+    Rigid bodies without a size are boxes with their inertia.
 
     Parameters
     ----------
@@ -21,11 +24,18 @@ def plot_snapshots(solution, times, body=None, ax=None, spacing=None):
     times : array_like, shape (n,)
         Times inside the solution [s].
     body : Body, str or sequence of them, optional
-        Default: all bodies with a rotation.
+        Only these; default: everything.
     ax : Axes3D, optional
     spacing : float, optional
         Distance [m] by which each snapshot is moved to the side of the one before. Default: 0 when a body moves
         along, else so far that the boxes do not cover each other.
+    view : str or (float, float), optional
+        "xz" and the like, axes to the right and up; or elevation and azimuth [degrees]. Default: a motion in a plane
+        from its normal, others from above.
+    up : str, optional
+        "x", "y", "z", "-x", "-y" or "-z"; default: against gravity, z without.
+    traces : bool
+        Draw the paths of the centres of mass.
 
     Returns
     -------
@@ -35,102 +45,95 @@ def plot_snapshots(solution, times, body=None, ax=None, spacing=None):
     times = validate.array("times", np.atleast_1d(times), (None,))
     if not len(times):
         raise InputError("times: give at least one time")
-    bodies = _drawn_bodies(solution.system, body)
-    sizes = [box_size(b) for b in bodies]
-    path = [solution.position(b, np.union1d(solution.t, times)) for b in bodies]
-    moving = [np.ptp(x, axis=0).max() > 1e-6 * size.max() for x, size in zip(path, sizes, strict=True)]
+    validate.flag("traces", traces)
+    scene = _chosen(make_scene(solution, times, view, up), solution.system, body)
+    whole = _chosen(make_scene(solution, np.union1d(solution.t, times), view, up), solution.system, body)
+    outlines = [np.concatenate([b.outline(n) for b in scene.bodies] + [link.points[n] for link in scene.links])
+                for n in range(len(times))]
+    size = max(np.ptp(x, axis=0).max() for x in outlines) or 1.0
+    paths = [b.position for b in whole.bodies]
+    moving = [np.ptp(x, axis=0).max() > 1e-6 * size for x in paths]
     if spacing is None:
-        reach = np.ptp(np.concatenate(path), axis=0).max() + max(np.linalg.norm(s) for s in sizes)
+        reach = np.ptp(np.concatenate(paths), axis=0).max() + max(np.linalg.norm(b.size) for b in whole.bodies) \
+            if paths else 0.0
         spacing = 0.0 if any(moving) or len(times) == 1 else 1.15 * reach
     else:
         spacing = validate.real("spacing", spacing)
-    ax = axes3d(min(1.0, 2.1 / len(times)) if spacing else 0.8) if ax is None else ax
-    azimuth = np.radians(VIEW["azim"])
-    aside = spacing * np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])  # to the right on the page
-
-    corners = []
-    for b, size, x, moves, colour in zip(bodies, sizes, path, moving, itertools.cycle(COLOURS)):
-        if moves and not spacing:
+    aside = spacing * scene.view.camera[0]
+    outlines = [x + n * aside for n, x in enumerate(outlines)]
+    if traces and not spacing:
+        outlines += [x for x, moves in zip(paths, moving, strict=True) if moves]
+    everything = np.concatenate(outlines)
+    across, high, _ = scene.view.camera @ everything.T
+    shape = (np.ptp(high) / np.ptp(across)) if np.ptp(across) else 1.0
+    if ax is None:
+        ax = axes3d(min(1.0, 2.1 / len(times)) if spacing else float(np.clip(shape + 0.3, 0.5, 0.95)))
+    fit_axes(ax, everything, scene.view, labels=not spacing)
+    for x, moves, colour in zip(paths, moving, itertools.cycle(COLOURS), strict=False):
+        if traces and moves and not spacing:
             ax.plot(*x.T, linestyle="--", linewidth=1.0, color=colour)
-        for n, t in enumerate(times):
-            centre, rotation = solution.position(b, t) + n * aside, solution.rotation_matrix(b, t)
-            shade = 0.12 + 0.28 * (n + 1) / len(times)  # later is darker
-            corners.append(_box(ax, centre, rotation, size, colour, shade, named=n == 0))
-    everything = np.concatenate(corners)
-    fit_axes(ax, everything, labels=not spacing)
-    length = np.ptp(everything, axis=0).max()
-    for n, t in enumerate(times if len(times) > 1 else []):
-        if spacing:  # in one row below the boxes
-            place = np.append(path[0][0][:2] + n * aside[:2], everything[:, 2].min() - 0.015 * length)
-        else:  # at the outermost corner of the first body
-            centre = corners[n].mean(axis=0)
-            corner = max(corners[n], key=lambda c: np.linalg.norm(c - everything.mean(axis=0)))
-            place = corner + 0.08 * length * (corner - centre) / np.linalg.norm(corner - centre)
-        ax.text(*place, f"{t:g} s", ha="center", va="top" if spacing else "center", fontsize="small", zorder=10)
+    for n in range(len(times)):
+        Artists(ax, scene, 0.12 + 0.28 * (n + 1) / len(times)).show(n, n * aside)  # later is darker
+        _body_axes(ax, scene, n, n * aside)
+    if len(times) > 1:
+        _name_times(ax, times, outlines[:len(times)], scene.view, bool(spacing))
     ax.title.set(text="$t$ = " + ", ".join(f"{t:g}" for t in times) + " s" + (", side by side" if spacing else ""),
                  fontsize="medium", wrap=True)
     return ax
 
 
-def _drawn_bodies(system, body):
-    if body is None:
-        bodies = [b for b in system.bodies if hasattr(b, "rotation_matrix") and hasattr(b, "inertia")]
-    else:
-        bodies = [system.find(b) for b in (body if isinstance(body, list | tuple) else [body])]
-    if not bodies:
-        raise InputError("no body of the system can be drawn as a box")
-    for b in bodies:
-        if not (hasattr(b, "rotation_matrix") and hasattr(b, "inertia")):
-            raise InputError(f"{system.label(b)} cannot be drawn as a box: it is {b!r}; leave it out of body")
-    return bodies
+def _chosen(scene, system, body):
+    """The scene with some bodies only, and with boxes for bodies of unknown shape."""
+    bodies = scene.bodies
+    links = scene.links
+    if body is not None:
+        asked = [system.label(system.find(b)) for b in (body if isinstance(body, list | tuple) else [body])]
+        bodies = [b for b in bodies if b.name in asked or b.name.rpartition(".")[0] in asked]
+        drawn = {name for b in bodies for name in (b.name, b.name.rpartition(".")[0])}
+        if missing := [name for name in asked if name not in drawn]:
+            raise InputError(f"{missing[0]} cannot be drawn: it has no place in space of its own; leave it out of body")
+        links = []
+    boxes = [box(b.size) if b.shape == "axes" else None for b in bodies]
+    bodies = [b if s is None else replace(b, shape="box", points=s.points, faces=s.faces)
+              for b, s in zip(bodies, boxes, strict=True)]
+    return replace(scene, bodies=bodies, links=links)
 
 
-def axes3d(height):
-    """3D axes, square (mplot3d wants that) and as wide as the figure, which is `height` times as high."""
-    import matplotlib.pyplot as plt
-
-    width = 7.2
-    figure = plt.figure(figsize=(width, width * height))
-    ax = figure.add_axes((0, 0.5 - 0.5 / height, 1, 1 / height), projection="3d")
-    ax.set_title(" ", y=0.5 + 0.5 * height - 0.015)
-    return ax
-
-
-def _box(ax, centre, rotation, size, colour, shade, named):
-    """One box with its body axes, shape (8, 3) of its corners."""
-    from matplotlib.colors import to_rgb
-    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
-
-    corners, faces = box_faces(centre, rotation, size)
-    ax.add_collection3d(Poly3DCollection(faces, facecolor=(*to_rgb(colour), shade), edgecolor="0.15",
-                                         linewidth=0.8))
-    for i, (axis, style) in enumerate(zip(rotation.T, STYLES, strict=False)):
-        tip = centre + (size[i] / 2 + 0.15 * size.max()) * axis
-        ax.plot(*np.stack([centre, tip], axis=1), linestyle=style, color="0.45", linewidth=0.8)
-        if named:
-            ax.text(*(centre + (size[i] / 2 + 0.22 * size.max()) * axis), f"$d_{i + 1}$", fontsize="x-small",
-                    color="0.35", ha="center", va="center")
-    return corners
+def _body_axes(ax, scene, n, aside):
+    """Axes of boxes, as in the papers; their names at the first time, where there are few."""
+    for body in scene.bodies:
+        if body.shape != "box" or len(scene.bodies) > 2:
+            continue
+        centre, rotation, size = body.position[n] + aside, body.rotation[n], body.size
+        for i, (axis, style) in enumerate(zip(rotation.T, STYLES, strict=False)):
+            if abs(axis @ scene.view.camera[2]) > 0.999:
+                continue  # towards the viewer
+            tip = centre + (size[i] / 2 + 0.15 * size.max()) * axis
+            ax.plot(*np.stack([centre, tip], axis=1), linestyle=style, color="0.45", linewidth=0.8)
+            if n == 0:
+                ax.text(*(centre + (size[i] / 2 + 0.22 * size.max()) * axis), f"$d_{i + 1}$", fontsize="x-small",
+                        color="0.35", ha="center", va="center")
 
 
-def fit_axes(ax, corners, labels):
-    """Equal scales on the three axes, around the corners, and as large as the axes allow."""
-    from matplotlib.ticker import MaxNLocator
-    from mpl_toolkits.mplot3d.proj3d import proj_transform
-
-    low, high = corners.min(axis=0), corners.max(axis=0)
-    pad = 0.05 * (high - low).max()
-    extent = high - low + 2 * pad
-    ax.set(xlim=(low[0] - pad, high[0] + pad), ylim=(low[1] - pad, high[1] + pad), zlim=(low[2] - pad, high[2] + pad))
-    ax.set_box_aspect(extent, zoom=0.8)
-    ax.set_proj_type("persp", focal_length=1.5)
-    ax.view_init(**VIEW)
-    if labels:
-        for axis, name, length in zip((ax.xaxis, ax.yaxis, ax.zaxis), "xyz", extent, strict=True):
-            axis.set_major_locator(MaxNLocator(max(1, round(6 * length / extent.max())), min_n_ticks=1))
-            axis.set_label_text(f"${name}$ [m]")
-            axis.labelpad = 8
-    else:
-        ax.set_axis_off()  # the places on the page are not places in space
-        across = proj_transform(*corners.T, ax.get_proj())[0]
-        ax.set_box_aspect(extent, zoom=0.8 * 0.17 / np.ptp(across))  # the axes are 0.18 wide after projection
+def _name_times(ax, times, outlines, view, beside):
+    """Each time beside its snapshot, in one row below snapshots side by side; left out where another one stands."""
+    right, up, _ = view.camera
+    everything = np.concatenate(outlines)
+    extent = max(np.ptp(everything @ right), np.ptp(everything @ up))
+    taken = []
+    for t, x in zip(times, outlines, strict=True):
+        if beside:
+            low = everything @ up
+            place = x.mean(axis=0) + (low.min() - 0.015 * extent - x.mean(axis=0) @ up) * up
+        else:
+            centre = everything.mean(axis=0)
+            far = x[np.argsort(-np.linalg.norm((x - centre) @ np.stack([right, up]).T, axis=1))]
+            places = [c + 0.06 * extent * (c - centre) / (np.linalg.norm(c - centre) or 1.0) for c in far]
+            free = [p for p in places if all(abs((p - q) @ right) > 0.09 * extent or abs((p - q) @ up) > 0.04 * extent
+                                             for q in taken)]
+            if not free:
+                continue
+            place = free[0]
+        taken.append(place)
+        ax.text(*place, f"{t:g} s", ha="center", va="top" if beside else "center", fontsize="small", zorder=10,
+                bbox=dict(boxstyle="round,pad=0.1", facecolor="white", edgecolor="none", alpha=0.7))

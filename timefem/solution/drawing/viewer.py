@@ -14,11 +14,11 @@ TEMPLATE = Path(__file__).with_name("viewer.html")
 DIGITS = 6  # significant digits of places and rotations: finer than a pixel
 
 
-def save_html(solution, path, times=None, title=None):
+def save_html(solution, path, times=None, title=None, view=None, up=None):
     """Write a page that shows the motion in three dimensions; it needs nothing but a browser.
 
-    Bodies with a `size` are boxes, other rigid bodies are their three axes, point masses are balls. Joints are black
-    dots; rods, springs and dampers are lines. Between the times positions are interpolated.
+    Bodies with a `size` have their `shape` in it, other rigid bodies are their three axes, point masses are balls.
+    Joints are black dots; rods, springs, dampers and ropes are lines. Between the times positions are interpolated.
 
     Parameters
     ----------
@@ -28,6 +28,8 @@ def save_html(solution, path, times=None, title=None):
         Increasing, inside the solution [s]; default: 200 of equal distance.
     title : str, optional
         Default: the names of the bodies.
+    view, up : optional
+        To start with, as of `plot_snapshots`.
 
     Raises
     ------
@@ -35,13 +37,13 @@ def save_html(solution, path, times=None, title=None):
         When the path cannot be written; see also `make_scene`.
     """
     check_writable(path)
-    page = viewer_page(solution, times, title)
+    page = viewer_page(solution, times, title, view, up)
     write_text(path, page)
 
 
-def viewer_page(solution, times=None, title=None):
+def viewer_page(solution, times=None, title=None, view=None, up=None):
     """The page of `save_html` as text."""
-    scene = make_scene(solution, times)
+    scene = make_scene(solution, times, view, up)
     names = [body.name for body in scene.bodies]
     title = ", ".join(names[:4]) + ", ..." * (len(names) > 4) if title is None else str(title)
     # "</script>" in a name would end the script
@@ -51,12 +53,13 @@ def viewer_page(solution, times=None, title=None):
 
 
 def _plain(scene):
-    bodies = [{"name": b.name, "shape": b.shape, "size": _numbers(b.size), "x": _numbers(b.position),
-               "q": _numbers(quaternions(b.rotation))} for b in scene.bodies]
+    bodies = [{"name": b.name, "shape": b.shape, "size": _numbers(b.size), "points": _numbers(b.points),
+               "faces": b.faces, "x": _numbers(b.position), "q": _numbers(quaternions(b.rotation))}
+              for b in scene.bodies]
     links = [{"name": link.name, "kind": link.kind, "n": link.points.shape[1], "x": _numbers(link.points)}
              for link in scene.links]
     return {"t": _numbers(scene.times), "low": _numbers(scene.low), "high": _numbers(scene.high), "bodies": bodies,
-            "links": links}
+            "links": links, "view": scene.view._asdict()}
 
 
 def quaternions(rotation):

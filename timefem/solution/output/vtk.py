@@ -9,23 +9,22 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from ...errors import InputError
-from ..drawing.boxes import box_faces
 from ..drawing.scene import make_scene
 from .atomic_write import check_writable, replacing
 
-VERTEX, LINE, HEXAHEDRON = 1, 3, 12
-ORDER = [0, 4, 6, 2, 1, 5, 7, 3]  # corners of `box_faces` in the order of VTK's hexahedron
-KINDS = {"body": 0, "joint": 1, "rod": 2, "spring": 3}
+VERTEX, LINE, POLYLINE, POLYGON, HEXAHEDRON = 1, 3, 4, 7, 12
+ORDER = [0, 4, 6, 2, 1, 5, 7, 3]  # corners of a box in the order of VTK's hexahedron
+KINDS = {"body": 0, "joint": 1, "rod": 2, "spring": 3, "damper": 4, "rope": 5}
 TYPES = {np.dtype("float64"): "Float64", np.dtype("int64"): "Int64", np.dtype("uint8"): "UInt8"}
 
 
 def to_vtk(solution, path, times=None):
     """Write the motion for ParaView: `path` (.pvd), and one `.vtu` file per time in a folder of the same name.
 
-    Bodies with a `size` are hexahedra, other rigid bodies three lines along their axes, point masses and joints
-    vertices; rods, springs and dampers are lines. Point data: `velocity` [m/s] of the material point. Cell data:
-    `number`, of the body in `system.bodies` or of the link among those drawn, and `kind`: 0 body, 1 joint, 2 rod,
-    3 spring or damper.
+    Bodies with a `size` are hexahedra or polygons, other rigid bodies three lines along their axes, point masses and
+    joints vertices; rods, springs and dampers are lines, ropes polylines. Point data: `velocity` [m/s] of the material
+    point. Cell data: `number`, of the body or link among those drawn, and `kind`: 0 body, 1 joint, 2 rod, 3 spring,
+    4 damper, 5 rope.
 
     Parameters
     ----------
@@ -74,18 +73,22 @@ def _cells(scene, n):
         cells.append((shape, len(x), number, KINDS[kind]))
 
     for number, body in enumerate(scene.bodies):
-        x, r, omega = body.position[n], body.rotation[n], body.angular_velocity[n]
-        for shape, corners in _shapes(body, x, r):
+        x, omega = body.position[n], body.angular_velocity[n]
+        for shape, corners in _shapes(body, n):
             add(corners, body.velocity[n] + np.cross(omega, corners - x), shape, number, "body")
     for number, link in enumerate(scene.links):
         x = link.points[n]
-        add(x, link.velocities[n], VERTEX if len(x) == 1 else LINE, number, link.kind)
+        add(x, link.velocities[n], {1: VERTEX, 2: LINE}.get(len(x), POLYLINE), number, link.kind)
     return np.concatenate(points), np.concatenate(velocities), np.array(cells)
 
 
-def _shapes(body, x, r):
+def _shapes(body, n):
+    x, r = body.position[n], body.rotation[n]
     if body.shape == "box":
-        return [(HEXAHEDRON, box_faces(x, r, body.size)[0][ORDER])]
+        return [(HEXAHEDRON, body.corners(n)[ORDER])]
+    if body.faces:
+        corners = body.corners(n)
+        return [(POLYGON, corners[list(face)]) for face in body.faces]
     if body.shape == "sphere":
         return [(VERTEX, x[None])]
     return [(LINE, np.stack([x, x + size / 2 * axis])) for axis, size in zip(r.T, body.size, strict=True)]

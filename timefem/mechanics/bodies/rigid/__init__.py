@@ -9,7 +9,8 @@ from .quaternion import QuaternionBody
 __all__ = ["DirectorBody", "QuaternionBody", "RigidBody", "RigidBodyBase"]
 
 
-def RigidBody(mass, inertia, rotation="quaternion", inverse_mass="polynomial", name=None, size=None):
+def RigidBody(mass, inertia, rotation="quaternion", inverse_mass="polynomial", name=None, size=None,
+              shape="box"):
     """A rigid body, with its reference frame in the centre of mass.
 
     Parameters
@@ -26,7 +27,9 @@ def RigidBody(mass, inertia, rotation="quaternion", inverse_mass="polynomial", n
     name : str, optional
         Used in messages and files.
     size : array_like, shape (3,), optional
-        Edge lengths in body axes [m] of the box that plots draw; it does not enter the motion.
+        Edge lengths in body axes [m] of the box in which plots draw it; it does not enter the motion.
+    shape : {"box", "cylinder", "ellipsoid"}
+        That plots draw in `size`; a cylinder lies along the edge across which the other two are most alike.
 
     Returns
     -------
@@ -40,7 +43,7 @@ def RigidBody(mass, inertia, rotation="quaternion", inverse_mass="polynomial", n
     """
     validate.choice("rotation", rotation, ("quaternion", "directors"))
     if rotation == "quaternion":
-        return QuaternionBody(mass, inertia, name, inverse_mass, size)
+        return QuaternionBody(mass, inertia, name, inverse_mass, size, shape)
     if inverse_mass != "polynomial":
         raise InputError("inverse_mass applies to rotation='quaternion'; the mass matrix of directors is constant")
-    return DirectorBody(mass, inertia, name, size)
+    return DirectorBody(mass, inertia, name, size, shape)

@@ -7,8 +7,9 @@ import numpy as np
 
 from .... import validate
 from ....errors import InputError
-from ...declared import Field, Real, Vector
+from ...declared import Choice, Field, Real, Vector
 from ...part import Body
+from ...shapes import SHAPES, Piece
 
 
 class Inertia(Field):
@@ -41,13 +42,22 @@ class Lengths(Vector):
                 "items": {"$ref": "#/$defs/positive"}, "minItems": 3, "maxItems": 3}
 
 
+class Look(Choice):
+    """One of some shapes, which do not enter formulas."""
+
+    def form(self, value):
+        return None
+
+
 class RigidBodyBase(Body, abstract=True):
     """Common to both rotations: `q = (position of the centre of mass, rotation coordinates)`."""
 
     mass = Real("mass", "kg", above=0)
     inertia = Inertia("about the centre of mass in body axes: principal values, or the symmetric matrix", "kg m^2")
-    size = Lengths("edge lengths in body axes of the box that plots draw; it does not enter the motion", "m", None,
-                   optional=True)
+    size = Lengths("edge lengths in body axes of the box in which plots draw it; it does not enter the motion", "m",
+                   None, optional=True)
+    shape = Look("that plots draw in `size`; a cylinder lies along the edge across which the other two are most alike",
+                 tuple(SHAPES), "box")
     has_position = has_orientation = True
     n_increments = 6
 
@@ -59,6 +69,24 @@ class RigidBodyBase(Body, abstract=True):
     @abstractmethod
     def rotation_rate(self, rotation):
         """Symbolic B, shape (n_q - 3, 3): the rotation coordinates change by B(rotation) omega, omega in space axes."""
+
+    def drawn_pieces(self, q, p):
+        shape = None if self.size is None else SHAPES[self.shape](self.size)
+        return [Piece("", shape, self.drawn_size, self.position(q), self.velocity(q, p), self.rotation_matrix(q),
+                      self.angular_velocity(q, p, "space"))]
+
+    @property
+    def drawn_size(self):
+        """Edge lengths in body axes [m], shape (3,): `size`, or of the cuboid with the body's inertia.
+
+        The cuboid has the Euler tensor E = tr(J)/2 - J, so that l_i = sqrt(12 E_ii / m); edges are at least 1 % of the
+        longest, to be seen. Products of inertia do not show.
+        """
+        if self.size is not None:
+            return self.size
+        euler = np.trace(self.inertia) / 2 - np.diag(self.inertia)
+        size = np.sqrt(12 * np.maximum(euler, 0) / self.mass)
+        return np.maximum(size, 0.01 * size.max())
 
     @property
     def _diagonal(self):

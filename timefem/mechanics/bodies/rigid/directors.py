@@ -17,7 +17,7 @@ class DirectorBody(RigidBodyBase):
     constraint_names = ("length of d1", "length of d2", "length of d3", "d1.d2 = 0", "d1.d3 = 0", "d2.d3 = 0")
 
     name = Name()
-    size = RigidBodyBase.size
+    size, shape = RigidBodyBase.size, RigidBodyBase.shape
 
     def _complete(self):
         self.euler_tensor = np.trace(self.inertia) / 2 * np.eye(3) - self.inertia

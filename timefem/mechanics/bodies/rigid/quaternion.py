@@ -17,7 +17,7 @@ class QuaternionBody(RigidBodyBase):
 
     name = Name()
     inverse_mass = Choice("how M4^-1 is written off the unit sphere", ("polynomial", "exact"), "polynomial")
-    size = RigidBodyBase.size
+    size, shape = RigidBodyBase.size, RigidBodyBase.shape
 
     def numbers(self):
         inverse = np.linalg.inv(self.inertia)

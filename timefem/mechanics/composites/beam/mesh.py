@@ -6,6 +6,7 @@ from ....errors import InputError
 from ....polynomials import LagrangeBasis, gauss_legendre
 from ...bodies.states import Pose
 from ...declared import Field
+from ...shapes import Stroke
 from ..composite import Composite
 from .curve import Curve, Line
 
@@ -146,6 +147,9 @@ class CurveMesh(Composite, abstract=True):
             for e in range(self.n_elements):
                 span = slice(self.degree * e, self.degree * (e + 1) + 1)
                 yield j, curve.length / self.n_elements, span, leg[span]
+
+    def drawn_lines(self):
+        return [Stroke("rope", tuple((self.nodes[i], np.zeros(3)) for i in leg)) for leg in self.legs]
 
     def reference(self, i):
         return Pose(self.rest[i][0], self.node_axes(i))

@@ -1,0 +1,120 @@
+"""Scenes on matplotlib's axes in three dimensions."""
+
+import itertools
+
+import numpy as np
+
+from .plots import COLOURS, STYLES
+
+WIDTHS = {"joint": dict(marker="o", markersize=4, linestyle=""), "rod": dict(linewidth=1.5),
+          "spring": dict(linewidth=1.0), "damper": dict(linewidth=1.0, linestyle="--"), "rope": dict(linewidth=2.0)}
+SMOOTH = 8  # corners of an object from which on its edges are not drawn
+TURNS, COIL = 8, 0.012  # of a drawn spring; its radius in parts of the scene
+
+
+def axes3d(height):
+    """3D axes, square (mplot3d wants that) and as wide as the figure, which is `height` times as high."""
+    import matplotlib.pyplot as plt
+
+    width = 7.2
+    figure = plt.figure(figsize=(width, width * height))
+    ax = figure.add_axes((0, 0.5 - 0.5 / height, 1, 1 / height), projection="3d")
+    ax.set_title(" ", y=0.5 + 0.5 * height - 0.015)
+    return ax
+
+
+def fit_axes(ax, points, view, labels=True):
+    """Equal scales on the three axes, around the points, and as large as the axes allow."""
+    from matplotlib.ticker import MaxNLocator
+    from mpl_toolkits.mplot3d.proj3d import proj_transform
+
+    low, high = points.min(axis=0), points.max(axis=0)
+    pad = 0.05 * (high - low).max() or 0.5  # a single point
+    extent = high - low + 2 * pad
+    if view.flat:  # the depth cannot be seen, but mplot3d scales by it
+        across = int(np.abs(view.camera[2]).argmax())
+        extent[across] = max(extent[across], 1e-3 * extent.max())
+    ax.set(xlim=(low[0] - pad, high[0] + pad), ylim=(low[1] - pad, high[1] + pad), zlim=(low[2] - pad, high[2] + pad))
+    ax.set_box_aspect(extent, zoom=0.8)
+    if view.flat:
+        ax.set_proj_type("ortho")
+    else:
+        ax.set_proj_type("persp", focal_length=1.5)
+    ax.view_init(elev=view.elevation, azim=view.azimuth, roll=0 if view.sign > 0 else 180, vertical_axis="xyz"[view.up])
+    if not labels:
+        ax.set_axis_off()  # the places on the page are not places in space
+        across = proj_transform(*points.T, ax.get_proj())[0]
+        ax.set_box_aspect(extent, zoom=0.8 * 0.17 / np.ptp(across))  # the axes are 0.18 wide after projection
+        return
+    for k, (axis, name) in enumerate(zip((ax.xaxis, ax.yaxis, ax.zaxis), "xyz", strict=True)):
+        axis.set_major_locator(MaxNLocator(max(1, round(6 * extent[k] / extent.max())), min_n_ticks=1))
+        axis.set_label_text(f"${name}$ [m]")
+        axis.labelpad = 8
+        if view.flat and abs(view.camera[2][k]) > 0.5:
+            axis.set_ticklabels([])
+            axis.set_label_text("")
+
+
+class Artists:
+    """What is drawn of a scene on 3D axes; `show(n)` moves it to the time number n.
+
+    Parameters
+    ----------
+    ax : Axes3D
+    scene : Scene
+    shade : float
+        Opacity of faces.
+    """
+
+    def __init__(self, ax, scene, shade=0.35):
+        self.ax, self.scene, self.shade = ax, scene, shade
+        self.bodies = [self._body(body, colour) for body, colour in zip(scene.bodies, itertools.cycle(COLOURS),
+                                                                        strict=False)]
+        self.links = [ax.plot([], [], [], color="0.1", zorder=10, **WIDTHS[link.kind])[0] for link in scene.links]
+        self.show(0)
+
+    def _body(self, body, colour):
+        from matplotlib.colors import to_rgb
+        from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+        if body.faces:
+            smooth = len(body.points) > SMOOTH
+            faces = Poly3DCollection([body.points[list(f)] for f in body.faces], edgecolor="none" if smooth else "0.15",
+                                     facecolor=(*to_rgb(colour), self.shade), linewidth=0.8)
+            return self.ax.add_collection3d(faces)
+        if body.shape == "sphere":
+            return self.ax.plot([], [], [], "o", color=colour, markersize=8, alpha=min(1.0, 0.3 + self.shade))
+        return [self.ax.plot([], [], [], style, color=colour, linewidth=1.8)[0] for style in STYLES[:3]]
+
+    def show(self, n, aside=0.0):
+        """Move everything to the time number n, and to the side by a vector."""
+        for body, artist in zip(self.scene.bodies, self.bodies, strict=True):
+            if body.faces:
+                corners = body.corners(n) + aside
+                artist.set_verts([corners[list(face)] for face in body.faces])
+            elif body.shape == "sphere":
+                artist[0].set_data_3d(*(body.position[n] + aside)[:, None])
+            else:
+                for line, axis, size in zip(artist, body.rotation[n].T, body.size, strict=True):
+                    x = body.position[n] + aside
+                    line.set_data_3d(*np.stack([x, x + size / 2 * axis], axis=1))
+        for link, line in zip(self.scene.links, self.links, strict=True):
+            points = link.points[n] + aside
+            if link.kind == "spring":
+                points = coil(*points, COIL * self.scene.length)
+            line.set_data_3d(*points.T)
+
+
+def coil(a, b, radius):
+    """Points of a drawn spring from a to b, shape (n, 3)."""
+    along = b - a
+    length = np.linalg.norm(along)
+    if length <= 4 * radius:
+        return np.stack([a, b])
+    across = np.cross(along / length, np.eye(3)[np.abs(along).argmin()])
+    across /= np.linalg.norm(across)
+    third = np.cross(along / length, across)
+    s = np.linspace(0, 1, 12 * TURNS + 1)
+    angle = 2 * np.pi * TURNS * s
+    round_it = radius * (np.outer(np.cos(angle), across) + np.outer(np.sin(angle), third))
+    return np.concatenate([a[None], a + np.outer(0.1 + 0.8 * s, along) + round_it, b[None]])
