@@ -21,8 +21,8 @@ def spinning_box(rotation="quaternion", t_end=5.0, **options):
     return tf.InitialValueProblem(tf.System([box]), {box: tf.Pose(angular_velocity=[0, 5, 1])}, (0, t_end))
 
 
-def pendulum(rotation="quaternion", t_end=5.0):
-    body = tf.RigidBody(100, PENDULUM_INERTIA, rotation, name="pendulum")
+def pendulum(rotation="quaternion", t_end=5.0, size=None):
+    body = tf.RigidBody(100, PENDULUM_INERTIA, rotation, name="pendulum", size=size)
     system = tf.System([body, tf.FixedPoint(body, [0, -5, 0], name="support")], gravity=[0, 0, -9.81])
     return tf.InitialValueProblem(system, {body: tf.Pose(position=[0, 5, 0])}, (0, t_end))
 

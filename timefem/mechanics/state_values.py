@@ -35,6 +35,22 @@ class StateValues:
         """Potential energy V(q, t), shape (..., n_z) -> (...) [J]."""
         return self._energy("hamiltonian", t, z, bodies=False)
 
+    def energy_by_part(self, t, z):
+        """What each part adds to H: kinetic energy of bodies, potential of the others; dict name -> (...) [J].
+
+        Weight is one entry, "gravity"; parts without energy are left out.
+        """
+        t, z, shape = self._points(t, z)
+        names = {part: self.label(part.owner or part) for part in self.parts}
+        names |= {part: "gravity" for part in self.parts if hasattr(part, "acceleration")}
+        energies = {}
+        for group, functions in zip(self.groups, self._functions, strict=True):
+            values = evaluate(functions["hamiltonian"], z[:, group.state_index], t, group.parameters)[..., 0]
+            for part, value in zip(group.members, values.T, strict=True):
+                if group.part.is_body or np.any(value):
+                    energies[names[part]] = energies.get(names[part], 0.0) + value
+        return {name: value.reshape(shape) for name, value in energies.items()}
+
     def velocity(self, t, z):
         """Velocities qdot = dH/dp, shape (..., n_z) -> (..., n_q)."""
         t, z, shape = self._points(t, z)

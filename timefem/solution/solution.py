@@ -240,9 +240,9 @@ class Solution(_SolvedElements, Invariants):
         """A film of the motion, .gif or .mp4; see `timefem.solution.drawing.animation.animate`."""
         return animate(self, path, times, fps, traces, view, up)
 
-    def plot_energy(self, ax=None):
+    def plot_energy(self, ax=None, by_part=False):
         """Energy over time; see `timefem.solution.drawing.plots.plot_energy`."""
-        return plot_energy(self, ax)
+        return plot_energy(self, ax, by_part)
 
     def plot_momentum(self, ax=None, kind="angular"):
         """Angular or linear momentum over time; see `timefem.solution.drawing.plots.plot_momentum`."""

@@ -94,7 +94,7 @@ def test_axes(swing, name):
 
 def test_snapshots_of_a_moving_body(swing):
     times = [0, 0.4, 1.0]
-    swing.system.bodies[0].size = np.array([1.0, 10.0, 1.0])
+    swing = tf.solve(pendulum(t_end=1.0, size=(1, 10, 1)), tf.MixedGalerkin(1), 10, progress=False)
     ax = swing.plot_snapshots(times)
     drawn = boxes(ax)
     assert len(drawn) == 3
@@ -196,6 +196,30 @@ def test_wheels_and_ropes_are_drawn():
     np.testing.assert_allclose(ends[1, 1], sol.position(rope.end, 0.1), rtol=0, atol=1e-14)
     ax = sol.plot_snapshots([0, 0.1])
     assert len(boxes(ax)) == 2 and sum(len(line.get_data_3d()[0]) == 4 for line in ax.get_lines()) == 2
+
+
+def test_energy_by_part(swing):
+    energies = swing.system.energy_by_part(swing.t, swing.z)
+    assert list(energies) == ["pendulum", "gravity"]
+    np.testing.assert_allclose(sum(energies.values()), swing.energy(), rtol=0, atol=1e-12 * swing.energy().max())
+    data = lines(swing.plot_energy(by_part=True))
+    assert list(data) == ["total", "pendulum", "gravity"]
+    assert np.array_equal(data["gravity"].get_ydata(), energies["gravity"])
+
+
+def test_controls_of_each_unit_have_an_axis():
+    body = tf.RigidBody(1, [1, 1, 1], name="body")
+    force, torque = tf.ControlForce(body, name="force"), tf.ControlTorque(body, name="torque")
+    end = tf.EndState((1, 0, 0), (0.8, 0, 0, 0.6), (0, 0, 0), (0, 0, 0))
+    problem = tf.OptimalControl(tf.System([body, force, torque]), {body: tf.Pose()}, {body: end}, (0, 1),
+                                cost=[tf.Effort(force), tf.Effort(torque)])
+    sol = tf.solve(problem, tf.MixedGalerkin(1), 4, progress=False)
+    axes = sol.plot_controls().figure.axes
+    assert [ax.get_ylabel() for ax in axes] == ["controls [N]", "controls [N m]"]
+    assert [len(ax.get_lines()) for ax in axes] == [3, 3]
+    assert [text.get_text() for text in axes[1].get_legend().get_texts()][::3] == ["force 1 [N]", "torque 1 [N m]"]
+    styles = {(line.get_linestyle(), line.get_color()) for ax in axes for line in ax.get_lines()}
+    assert len(styles) == 6
 
 
 def test_box_size():

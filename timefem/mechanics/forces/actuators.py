@@ -18,6 +18,7 @@ class Actuator(ForcePart, abstract=True):
     """
 
     table = "actuators"
+    unit = ""  # of the controls; "" where it depends on what is given
 
     @property
     def controls(self):
@@ -27,6 +28,7 @@ class Actuator(ForcePart, abstract=True):
 class ControlForce(Actuator):
     """Force at a point of a body, with components u along given directions [N]."""
 
+    unit = "N"
     body = On()
     directions = Rows("of unit length or not, in the axes `frame`; the three axes unless given",
                       default=((1, 0, 0), (0, 1, 0), (0, 0, 1)))
@@ -47,6 +49,7 @@ class ControlForce(Actuator):
 class ControlTorque(Actuator):
     """Torque on a body, with components u about given axes [N m]; the opposite torque acts on `reaction`."""
 
+    unit = "N m"
     body = On(rotating=True)
     axes = Rows("in the axes `frame`; the three axes unless given", default=((1, 0, 0), (0, 1, 0), (0, 0, 1)))
     frame = Choice("axes of `body`, or of space", ("body", "space"), "body")

@@ -7,14 +7,21 @@ import numpy as np
 from ... import validate
 
 STYLES = ("-", "--", ":", "-.")
-COLOURS = ("#1f4e79", "#c55a11", "#2e7d32", "#6a1b9a")
+COLOURS = ("#1f4e79", "#c55a11", "#2e7d32", "#6a1b9a", "#00838f", "#ad1457", "#5d4037", "#455a64")
 FLOOR = 1e-17  # where exact zeros are drawn on a logarithmic axis
 
 
-def plot_energy(solution, ax=None):
+def plot_energy(solution, ax=None, by_part=False):
     """Total energy at the element ends; with forces also the kinetic and the potential energy.
 
     The title tells what the method gained or lost: the work of loads, dampers and controls is taken off.
+
+    Parameters
+    ----------
+    solution : Solution
+    ax : Axes, optional
+    by_part : bool
+        Show what each part adds, see `System.energy_by_part`, in place of the two sums.
 
     Returns
     -------
@@ -23,7 +30,9 @@ def plot_energy(solution, ax=None):
     energy = solution.energy()
     potential = solution.system.potential(solution.t, solution.z)
     lines = {"total": energy}
-    if np.any(potential):
+    if validate.flag("by_part", by_part):
+        lines |= solution.system.energy_by_part(solution.t, solution.z)
+    elif np.any(potential):
         lines |= {"kinetic": energy - potential, "potential": potential}
     ax = _lines(ax, solution.t, lines, "energy [J]")
     work = solution.work()
@@ -80,15 +89,35 @@ def plot_constraints(solution, ax=None):
 def plot_controls(solution, ax=None):
     """Controls of all actuators over time, of problems that determine them; they may jump between elements.
 
+    Each unit has an axis of its own.
+
     Returns
     -------
     matplotlib.axes.Axes
     """
     inside = np.linspace(0.0, 1.0, 7)[1:-1]
     times = (solution.t[:-1, None] + np.diff(solution.t)[:, None] * inside).ravel()
-    names = [f"{solution.system.label(part)} {i + 1}" for part in solution.system.parts
-             for i in range(part.n_controls)]
-    return _lines(ax, times, dict(zip(names, solution.controls(times).T, strict=True)), "controls [N, N m]")
+    values, by_unit, ax, column = solution.controls(times).T, {}, _axes(ax), 0
+    for part in solution.system.parts:
+        for i in range(part.n_controls):
+            name = solution.system.label(part) + f" {i + 1}" * (part.n_controls > 1)
+            by_unit.setdefault(part.unit, {})[name] = values[column]
+            column += 1
+    looks = zip(itertools.cycle(STYLES), itertools.cycle(COLOURS), strict=False)
+    axes = [ax] + [ax.twinx() for _ in range(len(by_unit) - 1)]
+    for n, (one, (unit, lines)) in enumerate(zip(axes, by_unit.items(), strict=True)):
+        _lines(one, times, lines, f"controls [{unit}]" if unit else "controls", looks)
+        if n:  # scales of their own, beside each other
+            one.spines["right"].set_position(("outward", 55.0 * (n - 1)))
+            one.grid(False)
+    if len(axes) > 1:
+        drawn = [line for one in axes for line in one.get_lines()]
+        for one in axes[:-1]:
+            if one.get_legend():
+                one.get_legend().remove()
+        axes[-1].legend(drawn, [f"{line.get_label()} [{unit}]" if unit else line.get_label() for one, unit in
+                                zip(axes, by_unit, strict=True) for line in one.get_lines()], fontsize="small")
+    return ax
 
 
 def _axes(ax):
@@ -99,10 +128,11 @@ def _axes(ax):
     return ax
 
 
-def _lines(ax, t, lines, ylabel):
+def _lines(ax, t, lines, ylabel, looks=None):
     """Lines over time in the common style; the values are not shifted, and round-off does not fill the axis."""
     ax = _axes(ax)
-    for (label, values), style, colour in zip(lines.items(), itertools.cycle(STYLES), itertools.cycle(COLOURS)):
+    looks = zip(itertools.cycle(STYLES), itertools.cycle(COLOURS)) if looks is None else looks
+    for (label, values), (style, colour) in zip(lines.items(), looks, strict=False):
         ax.plot(t, values, style, color=colour, label=label, linewidth=1.5, marker="o" if len(t) == 1 else None)
     if len(t) > 1:
         ax.set_xlim(t[0], t[-1])
