@@ -8,12 +8,14 @@ import time
 from pathlib import Path
 
 import casadi as ca
+import h5py
 import numpy as np
 import pytest
 
 import timefem as tf
 from tests.example_systems import pendulum, spinning_box
 from timefem.problems.initial.checkpoint import Checkpoint, Recorder, parse_every
+from timefem.solution.output import hdf5
 
 WAYS = [(tf.MixedGalerkin(2), {"driver": "march"}), (tf.BubnovGalerkin(2), {"driver": "global"}),
         (tf.BubnovGalerkin(2, "continuous"), {"driver": "windows", "window": 6}),
@@ -134,6 +136,19 @@ def test_files_that_are_no_checkpoint(tmp_path):
         tf.restart(path)
     tf.solve(spinning_box(t_end=1), tf.MixedGalerkin(1), 10).save(path)
     with pytest.raises(tf.InputError, match="is not a timefem checkpoint"):
+        tf.restart(path)
+
+
+def test_a_shorter_mesh_is_refused(tmp_path):
+    """Sealed anew, it would give the motion over a shorter time."""
+    path = tmp_path / "run.h5"
+    tf.solve(spinning_box(t_end=1), tf.MixedGalerkin(1), 10, checkpoint=path, checkpoint_every="3it")
+    with h5py.File(path, "a") as file:
+        t = file["t"][:-1]
+        del file["t"]
+        file["t"] = t
+    hdf5.seal(path)
+    with pytest.raises(tf.InputError, match="it says that its mesh has 10 elements, and holds 9"):
         tf.restart(path)
 
 

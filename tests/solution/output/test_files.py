@@ -173,6 +173,7 @@ def change(path, **attributes):
     ("element", '"degree": 2', '"degree": 3', "nodal_state has shape"),
     ("status", '"success"', '"luck"', "luck"),
     ("statistics", "{", "[", "cannot be read"),
+    ("statistics", '"max"', '"m!x"', "newton_iterations of its statistics must have max and mean"),
     ("format", "timefem", "other", "is not a timefem solution")])
 def test_changed_files_are_refused(sol, tmp_path, name, old, new, message):
     path = tmp_path / "changed.h5"

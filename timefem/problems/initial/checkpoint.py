@@ -65,7 +65,7 @@ class Identity:
         element = {f.name: getattr(plan.element, f.name) for f in dataclasses.fields(plan.element)}
         name = type(plan.element).__name__
         self.facts = {"element": {"class": name, **{key: plain(key, value) for key, value in element.items()}},
-                      **settings}
+                      "n_elements": mesh.n_elements, **settings}
         try:
             self.facts["system"] = describe(plan.system)
         except InputError:  # parts given by formulas
@@ -219,6 +219,8 @@ class Checkpoint:
             self.n_stored, self.n_local = hdf5.dataset(file, "dofs", (None, None)).shape
             hdf5.dataset(file, "audit", (self.n_stored, 2))
             n = len(self.arrays["t"]) - 1
+            if self.facts.get("n_elements") != n:  # a shorter mesh would give the motion over a shorter time
+                raise InputError(f"it says that its mesh has {self.facts.get('n_elements')!r} elements, and holds {n}")
             if not 0 <= self.n_solved <= self.n_stored <= n:
                 raise InputError(f"it says that {self.n_solved} elements are solved, holds {self.n_stored}, and its "
                                  f"mesh has {n}")

@@ -80,6 +80,8 @@ def _statistics(data):
             raise InputError(f"{name} of its statistics cannot be {data[name]!r:.60}")
         if isinstance(data.get(name), dict) and not all(isinstance(v, int | float) for v in data[name].values()):
             raise InputError(f"{name} of its statistics must hold numbers")
+    if not {"max", "mean"} <= set(data.get("newton_iterations", ("max", "mean"))):
+        raise InputError("newton_iterations of its statistics must have max and mean")
     return data
 
 
