@@ -1,6 +1,23 @@
 """The public interface of timefem: names, and where they are defined."""
 
 from . import studies
+from .analysis import (
+    CriticalValue,
+    Floquet,
+    LinearModel,
+    Lyapunov,
+    Mode,
+    Modes,
+    Periodic,
+    RootLocus,
+    critical_values,
+    floquet,
+    linearize,
+    lyapunov,
+    modes,
+    periodic,
+    root_locus,
+)
 from .assembly import TimeMesh
 from .elements import BubnovGalerkin, MixedGalerkin, TimeElement
 from .elements.evaluation.batch import ElementBatch
@@ -143,6 +160,9 @@ __all__ = [
     # sensitivities
     "EndValue", "Family", "Initial", "Integral", "Linearization", "Measurement", "Parameter", "Peak", "Values",
     "gradient", "identify", "sensitivities",
+    # analysis around a state or a motion
+    "CriticalValue", "Floquet", "LinearModel", "Lyapunov", "Mode", "Modes", "Periodic", "RootLocus",
+    "critical_values", "floquet", "linearize", "lyapunov", "modes", "periodic", "root_locus",
     # beams and ropes, statics
     "Beam", "Curve", "Equilibrium", "Line", "Rope", "RopeSection", "Section", "StaticPath", "equilibrium",
     "equilibrium_path",

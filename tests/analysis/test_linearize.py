@@ -1,0 +1,237 @@
+"""Linear equations around a state against closed forms, minimal coordinates written by hand, and motions."""
+
+import casadi as ca
+import mpmath
+import numpy as np
+import pytest
+import scipy
+
+import timefem as tf
+from timefem.cases.bicycle import bicycle
+from timefem.analysis.floquet import monodromy_ends, of_ends
+
+G = 9.81
+ROTATIONS = ("quaternion", "directors")
+
+
+def oscillation(model):
+    """The eigenvalue with the largest imaginary part."""
+    return max(model.eigenvalues, key=lambda x: x.imag)
+
+
+@pytest.mark.parametrize("rotation", ROTATIONS)
+def test_physical_pendulum(rotation):
+    rod = tf.RigidBody(2.0, (0.3, 0.3, 0.01), rotation, name="rod")
+    hinge = tf.Revolute(rod, None, point_a=(0, 0, 0.5), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0))
+    model = tf.linearize(tf.System([rod, hinge], gravity=(0, 0, -G)), {rod: tf.Pose(position=(0, 0, -0.5))})
+    assert model.state_names == ["rod.rotation[1]", "rate of rod.rotation[1]"] and model.steady
+    assert abs(oscillation(model) - 1j * np.sqrt(2 * G * 0.5 / (0.3 + 2 * 0.25))) < 1e-12
+
+
+def test_tree_is_the_same():
+    links = [tf.Link("base"), tf.Link("a", 2.0, (0, 0, -0.5), (0.3, 0.3, 0.01)),
+             tf.Link("b", 1.0, (0, 0, -0.4), (0.1, 0.1, 0.01))]
+    joints = [tf.TreeJoint("one", "base", "a", axis=(0, 1, 0)),
+              tf.TreeJoint("two", "a", "b", position=(0, 0, -1), axis=(0, 1, 0))]
+    arm = tf.Tree(links, joints, name="arm")
+    joint = tf.linearize(tf.System([arm], gravity=(0, 0, -G)), {arm: {"one": 0.0}})
+    a, b = tf.RigidBody(2.0, (0.3, 0.3, 0.01), name="a"), tf.RigidBody(1.0, (0.1, 0.1, 0.01), name="b")
+    hinge = dict(axis_a=(0, 1, 0), axis_b=(0, 1, 0))
+    system = tf.System([a, b, tf.Revolute(a, None, point_a=(0, 0, 0.5), point_b=(0, 0, 0), **hinge),
+                        tf.Revolute(b, a, point_a=(0, 0, 0.4), point_b=(0, 0, -0.5), **hinge)], gravity=(0, 0, -G))
+    bodies = tf.linearize(system, {a: tf.Pose(position=(0, 0, -0.5)), b: tf.Pose(position=(0, 0, -1.4))})
+    assert joint.state_names[:2] == ["arm.one", "arm.two"]
+    np.testing.assert_allclose(np.sort_complex(joint.eigenvalues), np.sort_complex(bodies.eigenvalues), rtol=0,
+                               atol=1e-11)
+
+
+def cantilever(section, rotation="quaternion"):
+    beam = tf.Beam(1.0, section, n_elements=4, rotation=rotation, name="beam")
+    return tf.linearize(tf.System([beam, tf.Weld(beam.start, point_a=(0, 0, 0), point_b=(0, 0, 0))])).modes()
+
+
+def test_cantilever_frequencies():
+    section = tf.Section(EA=1e7, GA=1e7, GJ=1, EI=1, mass=1, inertia=(2e-7, 1e-7, 1e-7))
+    roots = np.array([1.8751040687119611, 4.694091132974174])  # cos x cosh x = -1
+    found = cantilever(section).frequencies
+    np.testing.assert_allclose(found[[0, 1, 2, 3]], np.repeat(roots**2, 2) / (2 * np.pi), rtol=1e-5, atol=0)
+    thick = tf.Section(EA=1e4, GA=4e3, GJ=2, EI=3, mass=1, inertia=(3e-3, 2e-3, 2e-3))
+    one, other = (cantilever(thick, rotation).frequencies for rotation in ROTATIONS)
+    np.testing.assert_allclose(one, other, rtol=1e-9, atol=0)
+
+
+def four_bar():
+    """A four-bar linkage with a diagonal spring; angles of its three bars as functions of the first, in mpmath."""
+    lengths, span, k, rest, masses = (0.5, 1.2, 0.9), 1.1, 3000.0, 0.8, (2.0, 3.0, 2.5)
+
+    def places(x):
+        crank = mpmath.matrix([lengths[0] * mpmath.cos(x), lengths[0] * mpmath.sin(x)])
+        d = mpmath.matrix([span, 0]) - crank
+        size = mpmath.sqrt(d[0]**2 + d[1]**2)
+        along = (lengths[1]**2 - lengths[2]**2 + size**2) / (2 * size)
+        up = mpmath.sqrt(lengths[1]**2 - along**2)
+        joint = crank + mpmath.matrix([d[0] * along - d[1] * up, d[1] * along + d[0] * up]) / size
+        return crank, joint
+
+    def coordinates(x):
+        """Centres and angles of the bars."""
+        crank, joint = places(x)
+        ends = [(mpmath.matrix([0, 0]), crank), (crank, joint), (mpmath.matrix([span, 0]), joint)]
+        return [v for a, b in ends for v in ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2, mpmath.atan2(b[1] - a[1],
+                                                                                             b[0] - a[0]))]
+
+    def potential(x):
+        crank, _ = places(x)
+        c = coordinates(x)
+        spring = mpmath.sqrt((crank[0] - span)**2 + crank[1]**2)
+        return sum(m * G * c[3 * i + 1] for i, m in enumerate(masses)) + k * (spring - rest)**2 / 2
+
+    def mass(x):
+        rates = [mpmath.diff(lambda y, i=i: coordinates(y)[i], x) for i in range(9)]
+        return sum(m * (rates[3 * i]**2 + rates[3 * i + 1]**2 + length**2 / 12 * rates[3 * i + 2]**2)
+                   for i, (m, length) in enumerate(zip(masses, lengths, strict=True)))
+
+    return lengths, span, k, rest, masses, coordinates, potential, mass
+
+
+@pytest.mark.parametrize("rotation", ROTATIONS)
+def test_four_bar_with_a_diagonal_spring(rotation):
+    lengths, span, k, rest, masses, coordinates, potential, mass = four_bar()
+    with mpmath.workdps(40):
+        angle = mpmath.findroot(lambda x: mpmath.diff(potential, x), 1.2)
+        exact = float(mpmath.sqrt(mpmath.diff(potential, angle, 2) / mass(angle)))
+        places = [float(c) for c in coordinates(angle)]
+    bars = [tf.RigidBody(m, (1e-3, m * length**2 / 12, m * length**2 / 12), rotation, name=name)
+            for m, length, name in zip(masses, lengths, ("crank", "coupler", "rocker"), strict=True)]
+    ends = [dict(a=(-length / 2, 0, 0), b=(length / 2, 0, 0)) for length in lengths]
+    axis = dict(axis_a=(0, 0, 1), axis_b=(0, 0, 1))
+    crank, coupler, rocker = bars
+    parts = [*bars, tf.Revolute(crank, None, point_a=ends[0]["a"], point_b=(0, 0, 0), **axis),
+             tf.Revolute(coupler, crank, point_a=ends[1]["a"], point_b=ends[0]["b"], **axis),
+             tf.Revolute(rocker, None, point_a=ends[2]["a"], point_b=(span, 0, 0), **axis),
+             tf.Revolute(rocker, coupler, point_a=ends[2]["b"], point_b=ends[1]["b"], **axis),
+             tf.Spring(crank, None, ends[0]["b"], (span, 0, 0), stiffness=k, rest_length=rest)]
+    system = tf.System(parts, gravity=(0, -G, 0))  # three constraints repeat others
+    poses = {b: tf.Pose((x, y, 0), (np.cos(a / 2), 0, 0, np.sin(a / 2)))
+             for b, x, y, a in zip(bars, places[::3], places[1::3], places[2::3], strict=True)}
+    model = tf.linearize(system, poses)
+    assert len(model.A) == 2 and model.steady
+    assert abs(oscillation(model) - 1j * exact) < 1e-10 * exact
+    (mode,) = model.modes()
+    assert abs(mode.frequency - exact / (2 * np.pi)) < 1e-10
+    motion = mode.motion(0.05)
+    assert np.abs(motion.system.constraints(0.0, motion.z)).max() < 1e-10 and np.ptp(motion.z[:, 0]) > 0.01
+
+
+def test_conical_pendulum_in_the_frame_that_turns():
+    for angle in (0.3, 1.0):
+        length, bob = 1.3, tf.PointMass(1.7, name="bob")
+        system = tf.System([bob, tf.RigidDistance(bob, None, length=length)], gravity=(0, 0, -G))
+        turning = np.sqrt(G / (length * np.cos(angle)))
+        out = length * np.sin(angle)
+
+        def state(speed, out=out, length=length, angle=angle):
+            return {"bob": tf.Pose(position=(out, 0, -length * np.cos(angle)), velocity=(0, speed * out, 0))}
+
+        model = tf.linearize(system, state(turning))
+        assert model.steady and np.abs(model.frame - [0, 0, turning]).max() < 1e-12
+        assert abs(oscillation(model) - 1j * turning * np.sqrt(1 + 3 * np.cos(angle)**2)) < 1e-11
+        slow = tf.linearize(system, state(turning / 2))
+        assert not slow.steady and not slow.frame.any() and "not steady" in repr(slow.modes())
+
+
+def test_bicycle():
+    """Meijaard, Papadopoulos, Ruina & Schwab, Proc. R. Soc. A 463 (2007), Table 2, at 5 m/s."""
+    system, riding = bicycle()
+    model = tf.linearize(system, riding(5.0))
+    exact = [-0.322866429004087, -0.775341882195845 + 4.464867713788230j, -0.775341882195845 - 4.464867713788230j,
+             -14.078389692798220]
+    np.testing.assert_allclose(model.eigenvalues, [*exact, 0, 0, 0, 0, 0, 0], rtol=0, atol=1e-12)
+    assert model.steady and model.modes().n_neutral == 6
+
+
+@pytest.mark.long
+def test_linear_motion_is_the_tangent_of_the_motion():
+    """`exp(A t)` against the derivative of the discrete motion, with nonholonomic constraints and a drive."""
+    system, riding = bicycle()
+    model = tf.linearize(system, riding(5.0))
+    sol = tf.solve(tf.InitialValueProblem(system, riding(5.0), (0, 0.2)), tf.MixedGalerkin(3, n_points=9), 40)
+    discrete = of_ends(sol, *monodromy_ends(sol))
+    np.testing.assert_allclose(discrete.monodromy, scipy.linalg.expm(0.2 * model.A), rtol=0, atol=1e-8)
+
+
+def quadcopter():
+    body = tf.RigidBody(1.2, (0.02, 0.025, 0.04), name="body")
+    load = tf.PointMass(0.3, name="load")
+    lift = tf.ControlForce(body, ((0, 0, 1),), frame="body", name="lift")
+    turn = tf.ControlTorque(body, name="turn")
+    rope = tf.RigidDistance(body, load, length=0.8)
+    return tf.System([body, load, rope, lift, turn], gravity=(0, 0, -G)), body, load
+
+
+def test_inputs_and_outputs():
+    system, body, load = quadcopter()
+    hover = {body: tf.Pose(), load: tf.Pose(position=(0, 0, -0.8))}
+    model = tf.linearize(system, hover, controls=(1.5 * G, 0, 0, 0), inputs=["lift", "turn"],
+                         outputs=["load.position[0]", "body.velocity[2]", "body.acceleration[2]",
+                                  tf.AngleOutput(body, "x", (0, 1, 0))])
+    assert model.input_names == ["lift", "turn[0]", "turn[1]", "turn[2]"]
+    assert model.output_names == ["load.position[0]", "body.velocity[2]", "body.acceleration[2]", "body angle"]
+    assert model.steady and len(model.A) == 16
+    # upwards nothing but mass; the sum of both
+    np.testing.assert_allclose(model.D[2], [1 / 1.5, 0, 0, 0], rtol=0, atol=1e-12)
+    w = np.array([0.5, 2.0])
+    g = model.frequency_response(w)
+    np.testing.assert_allclose(g[:, 1, 0], 1 / (1.5j * w), rtol=1e-10, atol=0)
+    np.testing.assert_allclose(g[:, 2, 0], 1 / 1.5, rtol=1e-10, atol=0)
+    np.testing.assert_allclose(g[:, 3, 1], -1 / (0.02 * w**2), rtol=1e-9, atol=0)
+    # load by torque about y: x'' = g theta in all, and the load swings at sqrt(g (1 + m/M) / l)
+    swing = np.sqrt(G / 0.8 * 1.5 / 1.2)
+    assert np.abs(np.abs(model.eigenvalues.imag) - swing).min() < 1e-10
+    with pytest.raises(tf.InputError, match="no actuator"):
+        tf.linearize(system, hover, inputs=["rotor"])
+    with pytest.raises(tf.InputError, match="no quantity"):
+        tf.linearize(system, hover, outputs=["load.angle[0]"])
+
+
+def test_controls_hold_a_steady_state_or_not():
+    system, body, load = quadcopter()
+    hover = {body: tf.Pose(), load: tf.Pose(position=(0, 0, -0.8))}
+    assert tf.linearize(system, hover).steady is False or not system.n_constraints  # it falls
+    assert tf.linearize(system, hover, controls=(1.5 * G, 0, 0, 0)).steady
+
+
+def test_against_differences_of_the_motion():
+    """Any state, any coordinates: the derivative of accelerations by minimal coordinates, of a double pendulum."""
+    def kinetic(q, v, c):
+        return (c[0] + c[1]) * v[0]**2 / 2 + c[1] * (v[1]**2 / 2 + v[0] * v[1] * ca.cos(q[0] - q[1]))
+
+    def potential(q, c):
+        return -G * ((c[0] + c[1]) * ca.cos(q[0]) + c[1] * ca.cos(q[1]))
+
+    system = tf.GeneralizedSystem(2, kinetic, potential, parameters=[2.0, 1.0])
+
+    def rate(x):
+        m = np.array([[3, np.cos(x[0] - x[1])], [np.cos(x[0] - x[1]), 1]])
+        s = np.sin(x[0] - x[1])
+        f = np.array([-s * x[3]**2 - 3 * G * np.sin(x[0]), s * x[2]**2 - G * np.sin(x[1])])
+        return np.concatenate([x[2:], np.linalg.solve(m, f)])
+
+    x = np.array([0.7, -0.4, 1.1, 2.0])
+    model = tf.linearize(system, tf.Coordinates(x[:2], x[2:]))
+    step = 1e-4
+    table = np.array([(8 * (rate(x + d) - rate(x - d)) - rate(x + 2 * d) + rate(x - 2 * d)) / (12 * step)
+                      for d in step * np.eye(4)]).T
+    np.testing.assert_allclose(model.A, table, rtol=0, atol=1e-9)
+    assert not model.steady
+
+
+def test_refusals():
+    free = tf.System([tf.PointMass(1.0, name="a")])
+    with pytest.raises(tf.InputError, match="must be a System"):
+        tf.linearize("a")
+    with pytest.raises(tf.InputError, match="no inputs"):
+        tf.linearize(free).frequency_response([1.0])
+    with pytest.raises(tf.InputError, match="outputs must be"):
+        tf.linearize(free, outputs=[3])
+    assert tf.modes(free).n_neutral == 6

@@ -1,0 +1,215 @@
+"""The equations of motion at one state, and their exact first derivatives, in all coordinates."""
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+import scipy
+
+from ..errors import InputError
+from ..mechanics.part import Symbols
+from ..mechanics.point_functions import evaluate
+from ..mechanics.redundancy.redundancy import redundant_constraints
+
+_FUNCTIONS = {}
+DERIVATIVES = {"row": "qvau", "psi": "qv", "second": "qv", "form": "qv", "third": "qv", "momenta": "q"}
+
+
+def _blocks(part):
+    """Expressions of one kind of part in q, v, a, multipliers and controls, and the function of all of them.
+
+    `R = d/dt(dT/dv) - dT/dq + dV/dq - Q - B u + Phi_q^T gamma + A^T nu` with the accelerations a, constraints on the
+    levels of velocities and accelerations, and their derivatives.
+    """
+    if part.kind in _FUNCTIONS:
+        return _FUNCTIONS[part.kind]
+    s = Symbols(part)
+    velocities = [ca.SX.sym("v", b.n_q) for b in part.bodies]
+    s.velocity = velocities
+    q, v = ca.vertcat(ca.SX(0, 1), *s.q), ca.vertcat(ca.SX(0, 1), *velocities)
+    n = q.numel()
+    a, u = ca.SX.sym("a", n), ca.SX.sym("u", part.n_controls)
+    phi, form = ca.SX(part.constraints(s)), ca.SX(part.velocity_form(s))
+    gamma, nu = ca.SX.sym("gamma", phi.numel()), ca.SX.sym("nu", form.numel())
+
+    def rate(x):
+        return ca.jtimes(x, q, v) + ca.jtimes(x, v, a) + ca.jacobian(x, s.t)
+
+    kinetic = ca.SX(part.kinetic(s, velocities))
+    potential = ca.SX(0) if part.is_body else ca.SX(part.energy(s))
+    momenta = ca.gradient(kinetic, v)
+    row = (rate(momenta) - ca.gradient(kinetic, q) + ca.gradient(potential, q) - part.force(s)
+           + ca.jtimes(phi, q, gamma, True) + ca.jtimes(form, v, nu, True))
+    if part.n_controls:
+        row -= part.control_force(s, u)
+    psi = rate(phi)
+    second, third = rate(psi), rate(form)
+    blocks = {"row": row, "psi": psi, "second": second, "form": form, "third": third, "momenta": momenta}
+    by = {"q": q, "v": v, "a": a, "u": u}
+    blocks |= {f"{name}_{letter}": ca.jacobian(blocks[name], by[letter]) for name, letters in DERIVATIVES.items()
+               for letter in letters}
+    shapes = {name: value.shape for name, value in blocks.items()}
+    x = ca.vertcat(q, v, a, gamma, nu, u)
+    flat = ca.vertcat(*(ca.vec(ca.densify(value)) for value in blocks.values()))
+    if ca.depends_on(flat, ca.vertcat(ca.SX(0, 1), *s.p)):
+        raise InputError(f"{part!r} states forces in momenta, not in velocities, and cannot be linearised")
+    timed = ca.depends_on(ca.vertcat(row, psi, form), s.t)
+    _FUNCTIONS[part.kind] = shapes, timed, ca.Function("first_variation", [x, s.t, s.parameters], [ca.cse(flat)])
+    return _FUNCTIONS[part.kind]
+
+
+@dataclass(eq=False)
+class FirstVariation:
+    """Accelerations, multipliers and derivatives of the equations of motion of a system at one state.
+
+    Parameters
+    ----------
+    system : System
+        Without redundant constraints.
+    t : float
+        [s]
+    q, v : ndarray, shape (n_q,)
+        Coordinates and velocities that hold the constraints.
+    u : ndarray, shape (n_controls,)
+        Controls of all actuators, in the order of the parts.
+
+    Attributes
+    ----------
+    acceleration : ndarray, shape (n_q,)
+    multipliers : ndarray, shape (n_constraints + n_nonholonomic,)
+    size : float
+        Of the accelerations that the single forces would give, in the metric of the mass.
+    timed : bool
+        Whether forces or constraints depend on the time explicitly.
+    """
+
+    system: object
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    u: np.ndarray
+
+    @classmethod
+    def of_state(cls, system, t, z, u=None):
+        """At a state `z = (q, p)`, without controls unless they are given."""
+        v = system.consistent_velocity(t, z) if system.couples_inertia else system.velocity(t, z)
+        u = np.zeros(sum(p.n_controls for p in system.parts)) if u is None else u
+        return cls(system, t, np.array(z[:system.n_q]), np.array(v), u)
+
+    def __post_init__(self):
+        system = self.system
+        n, m, k = system.n_q, system.n_constraints, system.n_nonholonomic
+        self.n, self.m, self.k = n, m, k
+        first = self._assembled(np.zeros(n), np.zeros(m + k))
+        self.gradient = np.concatenate([first["psi_v"], first["form_v"]])
+        self.mass = first["row_a"]
+        right = np.concatenate([first["row"], first["second"], first["third"]])
+        solution = self.accelerations(-right)
+        self.acceleration, self.multipliers = solution[:n], solution[n:]
+        self._at = self._assembled(self.acceleration, self.multipliers)
+
+    @cached_property
+    def places(self):
+        """Where the controls of each actuator stand."""
+        actuators = [p for p in self.system.parts if p.n_controls]
+        stops = np.cumsum([p.n_controls for p in actuators]).tolist()
+        return {p: np.arange(stop - p.n_controls, stop) for p, stop in zip(actuators, stops, strict=True)}
+
+    @cached_property
+    def timed(self):
+        return any(_blocks(group.part)[1] for group in self.system.groups)
+
+    def _assembled(self, a, multipliers):
+        n, m = self.n, self.m
+        n_u = len(self.u)
+        rows = {"row": n, "psi": m, "second": m, "form": self.k, "third": self.k, "momenta": n}
+        columns = {"q": n, "v": n, "a": n, "u": n_u}
+        out = {name: np.zeros(size) for name, size in rows.items()}
+        out |= {f"{name}_{letter}": np.zeros((rows[name], columns[letter])) for name, letters in DERIVATIVES.items()
+                for letter in letters}
+        self._absolute = np.zeros(n)
+        for group in self.system.groups:
+            shapes, _, function = _blocks(group.part)
+            q = group.state_index[:, :group.state_index.shape[1] // 2]
+            gamma = group.multiplier_index[:, :group.multiplier_index.shape[1] // 2]
+            nu = group.nonholonomic_index
+            u = np.array([self.places.get(p, np.zeros(0, int)) for p in group.members], int).reshape(len(q), -1)
+            x = np.concatenate([self.q[q], self.v[q], a[q], multipliers[gamma], multipliers[m:][nu], self.u[u]], axis=1)
+            values = evaluate(function, x[None], np.array([self.t]), group.parameters)[0]
+            index = {"row": q, "momenta": q, "psi": gamma, "second": gamma, "form": nu, "third": nu}
+            by = {"q": q, "v": q, "a": q, "u": u}
+            stop = 0
+            for name, shape in shapes.items():
+                start, stop = stop, stop + shape[0] * shape[1]
+                if start == stop:
+                    continue
+                block, (row, _, letter) = values[:, start:stop], name.partition("_")
+                if letter:
+                    block = block.reshape(len(block), shape[1], shape[0]).swapaxes(1, 2)
+                    np.add.at(out[name], (index[row][:, :, None], by[letter][:, None, :]), block)
+                    continue
+                np.add.at(out[name], index[name], block)
+                if name == "row":
+                    np.add.at(self._absolute, q, np.abs(block))
+        return out
+
+    @cached_property
+    def _factors(self):
+        gradient, none = self.gradient, np.zeros((self.m + self.k,) * 2)
+        matrix = np.block([[self.mass, gradient.T], [gradient, none]])
+        size = np.sqrt(np.abs(matrix).max(axis=1))
+        scale = 1 / np.where(size > 0, size, 1.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
+            lu = scipy.linalg.lu_factor(scale[:, None] * matrix * scale)
+        if not np.abs(np.diag(lu[0])).min() > 1e-13:
+            raise InputError(self._singular())
+        return scale, lu
+
+    def _singular(self):
+        z = np.concatenate([self.q, np.zeros(self.n)])
+        names = redundant_constraints(self.system, self.t, z) if self.m else []
+        why = f"the constraints repeat each other there: {', '.join(names[:4])}" if names else \
+            "some motion has neither mass nor a constraint, or the mechanism is in a singular position"
+        return f"the accelerations are not determined at this state: {why}"
+
+    def accelerations(self, right):
+        """Accelerations and multipliers of right-hand sides of (row, second, third), shapes (n + m + k, ...)."""
+        scale, lu = self._factors
+        return (scale * scipy.linalg.lu_solve(lu, (scale * right.T).T).T).T
+
+    @cached_property
+    def size(self):
+        """Of the accelerations that the forces would give each on its own."""
+        free = self._absolute**2 / self.system.mass_scale
+        return float(np.sqrt(free.sum()))
+
+    def tangent(self, dq, dv):
+        """Changes of the accelerations with those of coordinates and velocities, columns (n_q, n); and the sums of the
+        absolute values of their terms."""
+        at = self._at
+        by_q, by_v = (np.concatenate([at[f"{name}_{x}"] for name in ("row", "second", "third")]) for x in "qv")
+        inverse = np.abs(self.accelerations(np.eye(len(by_q)))[:self.n])
+        size = inverse @ (np.abs(by_q) @ np.abs(dq) + np.abs(by_v) @ np.abs(dv))
+        return -self.accelerations(by_q @ dq + by_v @ dv)[:self.n], size
+
+    def by_controls(self):
+        """Changes of the accelerations with the controls, shape (n_q, n_controls)."""
+        none = np.zeros((self.m + self.k, len(self.u)))
+        return self.accelerations(-np.concatenate([self._at["row_u"], none]))[:self.n]
+
+    def momenta(self, dq, dv):
+        """Changes of the momenta with those of coordinates and velocities, columns (n_q, n)."""
+        return self._at["momenta_q"] @ dq + self.mass @ dv
+
+    def velocities(self, dq, dp):
+        """Changes of the velocities with those of coordinates and momenta that the constraints allow, columns."""
+        right = [dp - self._at["momenta_q"] @ dq, -(self._at["psi_q"] @ dq), -(self._at["form_q"] @ dq)]
+        return self.accelerations(np.concatenate(right))[:self.n]
+
+    @property
+    def levels(self):
+        """Of the constraints on velocities, holonomic ones first: their derivatives by v and by q."""
+        return self.gradient, np.concatenate([self._at["psi_q"], self._at["form_q"]])

@@ -1,0 +1,139 @@
+"""Floquet multipliers: what becomes of small changes of a periodic motion after one period."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..display import Card
+from ..errors import InputError
+from .first_variation import FirstVariation
+from .nearby import state_gap
+from .reduction import Reduction
+from .tangent_motion import carried, minimal_changes, state_changes
+
+NEUTRAL = 1e-7  # of log |multiplier|: rounding, which multipliers that meet on the unit circle feel by its root
+CLOSES = 1e-6  # largest gap between both ends, relative to the size of the motion
+
+
+@dataclass(eq=False)
+class Floquet:
+    """Stability of a periodic motion.
+
+    The monodromy matrix is the exact derivative of the discrete motion over one period, in minimal coordinates: of a
+    motion that conserves energy multipliers are 1 twice, and of one without a drive once.
+
+    Attributes
+    ----------
+    solution : Solution
+    monodromy : ndarray, shape (n, n)
+    state_names : list of str
+    period : float
+        [s]
+    """
+
+    solution: object
+    monodromy: np.ndarray
+    state_names: list
+    period: float
+
+    @cached_property
+    def multipliers(self):
+        """Eigenvalues of the monodromy matrix, shape (n,), the largest first."""
+        values = np.linalg.eigvals(self.monodromy).astype(complex)
+        return values[np.lexsort((-values.imag, -np.round(np.abs(values), 12)))]
+
+    @property
+    def exponents(self):
+        """log(multiplier) / period [1/s], shape (n,)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.multipliers) / self.period
+
+    @property
+    def n_unstable(self):
+        """Multipliers outside of the unit circle."""
+        return int((self.growth() > self.neutral).sum())
+
+    @property
+    def stable(self):
+        return not self.n_unstable
+
+    # ---- what root loci ask of a family
+
+    kernels = ()
+    neutral = NEUTRAL
+
+    def roots(self, kernels=()):
+        """The multipliers."""
+        return self.multipliers
+
+    def growth(self, kernels=()):
+        """log |multiplier|, shape (n,)."""
+        return np.log(np.maximum(np.abs(self.multipliers), 1e-300))
+
+    def summary(self):
+        """As a table."""
+        rows = [("multiplier", "absolute value", "exponent [1/s]")]
+        rows += [(f"{m.real:.8g}" + (f" {m.imag:+.8g}i" if m.imag else ""), f"{abs(m):.8g}", f"{e.real:.6g}")
+                 for m, e in zip(self.multipliers, self.exponents, strict=True)]
+        facts = {"period": f"{self.period:g} s", "states": ", ".join(self.state_names), "unstable": self.n_unstable}
+        return Card("Floquet multipliers", facts, {"multipliers": rows})
+
+    def __repr__(self):
+        return repr(self.summary())
+
+    def _repr_html_(self):
+        return self.summary()._repr_html_()
+
+    def plot(self, ax=None):
+        """Multipliers in the complex plane, with the unit circle."""
+        from matplotlib import pyplot as plt
+
+        ax = plt.subplots()[1] if ax is None else ax
+        angle = np.linspace(0, 2 * np.pi, 200)
+        ax.plot(np.cos(angle), np.sin(angle), color="0.6", linewidth=0.8)
+        ax.plot(self.multipliers.real, self.multipliers.imag, "o")
+        ax.set(xlabel="real part", ylabel="imaginary part", aspect="equal")
+        return ax
+
+
+def floquet(solution, *, linear=None):
+    """Floquet multipliers of a solution over one period.
+
+    Parameters
+    ----------
+    solution : Solution
+        Of an initial-value problem, or `Periodic.solution`, that ends where it begins. Orientations may end with the
+        other sign of the quaternion.
+    linear : LinearOptions or str, optional
+        Linear solver; default: the time-chain LU.
+
+    Returns
+    -------
+    Floquet
+
+    Raises
+    ------
+    InputError
+        When the motion does not close, or is no solution of an initial-value problem.
+    """
+    first, last = monodromy_ends(solution)
+    gap = state_gap(last, first)
+    size = np.abs(first.chart.velocity).max(initial=0) + np.abs(gap).max(initial=0) + 1e-3
+    if not np.abs(gap).max(initial=0) <= CLOSES * size:
+        raise InputError(f"the motion is not periodic: after {solution.t[-1] - solution.t[0]:g} s states differ by "
+                         f"{np.abs(gap).max():.2g}; find a periodic one with tf.periodic")
+    return of_ends(solution, first, last, linear)
+
+
+def monodromy_ends(solution):
+    """`Reduction` at both ends of a solution, in the same coordinates."""
+    system, (t1, z1) = solution.system, solution.end
+    first = Reduction(FirstVariation.of_state(system, float(solution.t[0]), solution.z[0]), turning=False)
+    return first, Reduction(FirstVariation.of_state(system, t1, z1), first.chosen, turning=False)
+
+
+def of_ends(solution, first, last, linear=None):
+    """The `Floquet` between two ends; that of a motion that does not close is the derivative of its end."""
+    carried_on = carried(solution, state_changes(first), linear)
+    return Floquet(solution, minimal_changes(last, carried_on), first.names, float(solution.t[-1] - solution.t[0]))

@@ -1,0 +1,162 @@
+"""A system linearised at one state: matrices with named states, inputs and outputs."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy
+
+from .. import validate
+from ..display import Card
+from .chart import components
+from .modes import Modes
+from .reduction import Reduction
+from .spectrum import balanced, spectrum, split_zeros
+
+NEUTRAL = 1e-10  # growth of a mode, relative to the norm of the matrix
+LISTED = 24
+
+
+@dataclass(eq=False, repr=False)
+class LinearModel:
+    """`xdot = A x + B u`, `y = C x + D u` for small x, u, y around a state.
+
+    x are independent displacements of bodies, then their rates; of displacements of rigid bodies `position` [m] is
+    that of the centre of mass and `rotation` [rad] a small turn about axes of space.
+
+    Attributes
+    ----------
+    A, B, C, D : ndarray, shapes (n, n), (n, m), (l, n), (l, m)
+    state_names, input_names, output_names, displacement_names : list of str
+    system : System
+        Without redundant constraints.
+    t : float
+        [s]
+    z : ndarray, shape (n_z,)
+        The state.
+    multipliers : ndarray, shape (n_constraints + n_nonholonomic,)
+        Of the constraints on configuration level, and of the nonholonomic ones, there.
+    frame : ndarray, shape (3,)
+        Angular velocity of the frame in which the motion is steady [rad/s].
+    displacements : ndarray, shape (n_displacements, n)
+        Displacements of all bodies, by name in `displacement_names`, per unit of x.
+    """
+
+    reduction: Reduction
+    z: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+    input_names: list
+    output_names: list
+
+    def __post_init__(self):
+        at = self.reduction.at
+        self.A, self.state_names = self.reduction.a, self.reduction.names
+        self.system, self.t, self.multipliers = at.system, at.t, at.multipliers
+        self.frame, self.displacements = self.reduction.omega, self.reduction.displacements
+        self.displacement_names = components(at.system)
+
+    def __repr__(self):
+        return (f"LinearModel({len(self.A)} states, {len(self.input_names)} inputs, {len(self.output_names)} outputs, "
+                f"{'steady' if self.steady else 'not steady'})")
+
+    @cached_property
+    def steady(self):
+        """Whether the state is at rest, or moves so that the matrices stay as they are: straight, about axes of
+        symmetry, or in a frame that turns. Only then eigenvalues are those of a motion.
+        """
+        return self.reduction.steady and self.reduction.stays()
+
+    @property
+    def mass(self):
+        """Mass matrix in the displacements of all bodies."""
+        return self.reduction.mass
+
+    @cached_property
+    def _spectrum(self):
+        return spectrum(self.A)
+
+    @property
+    def eigenvalues(self):
+        """Of A [1/s], shape (n,), by size; those that are zero by structure last, as exact zeros."""
+        return self._spectrum[0]
+
+    @property
+    def n_unstable(self):
+        """Eigenvalues with a positive real part, relative to the size of A."""
+        return int((self.eigenvalues.real > self.neutral).sum())
+
+    @property
+    def kernels(self):
+        """Dimensions of the kernels that make up the eigenvalue zero, see `split_zeros`."""
+        return split_zeros(balanced(self.A)[0])[1]
+
+    def roots(self, kernels=None):
+        """Eigenvalues without those that are zero by structure, of a structure that is given or found."""
+        rest = split_zeros(balanced(self.A)[0], kernels)[0]
+        return np.linalg.eigvals(rest).astype(complex)
+
+    def growth(self, kernels=None):
+        """Real parts of `roots`."""
+        return self.roots(kernels).real
+
+    @property
+    def neutral(self):
+        """Growth that is none [1/s]: rounding."""
+        return NEUTRAL * np.linalg.norm(balanced(self.A)[0], 2)
+
+    def modes(self):
+        """Natural modes, as a `Modes`: a sequence that prints as a table."""
+        return Modes(self, *self._spectrum)
+
+    def frequency_response(self, frequencies):
+        """`G(i w) = C (i w - A)^-1 B + D` at frequencies w [rad/s], shape (n_frequencies, l, m), complex.
+
+        Raises
+        ------
+        InputError
+            For frequencies that are no numbers, and models without inputs or outputs.
+        """
+        w = validate.array("frequencies", np.atleast_1d(frequencies), (None,))
+        for what, names in (("inputs", self.input_names), ("outputs", self.output_names)):
+            if not names:
+                raise validate.InputError(f"the model has no {what}; give linearize(..., {what}=...)")
+        # one Schur form serves all frequencies
+        t, z = scipy.linalg.schur(self.A, output="complex")
+        left, right, eye = self.C @ z, z.conj().T @ self.B, np.eye(len(t))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.array([left @ scipy.linalg.solve_triangular(1j * x * eye - t, right, check_finite=False) + self.D
+                             if np.abs(1j * x - np.diag(t)).min(initial=np.inf) else np.full(self.D.shape, np.inf)
+                             for x in w])
+
+    def plot_frequency_response(self, frequencies, output=0, input=0, axes=None):
+        """Magnitude and phase [deg] over frequency [Hz]; returns the two axes."""
+        from matplotlib import pyplot as plt
+
+        values = self.frequency_response(frequencies)[:, output, input]
+        axes = plt.subplots(2, sharex=True)[1] if axes is None else axes
+        hertz = np.asarray(frequencies) / (2 * np.pi)
+        axes[0].loglog(hertz, np.abs(values))
+        axes[0].set_ylabel("magnitude")
+        axes[0].set_title(f"{self.output_names[output]} by {self.input_names[input]}", fontsize="medium")
+        axes[1].semilogx(hertz, np.rad2deg(np.unwrap(np.angle(values))))
+        axes[1].set(xlabel="frequency [Hz]", ylabel="phase [deg]")
+        return axes
+
+    def as_dict(self):
+        """Matrices and names, for JSON."""
+        return {"A": self.A.tolist(), "B": self.B.tolist(), "C": self.C.tolist(), "D": self.D.tolist(),
+                "states": self.state_names, "inputs": self.input_names, "outputs": self.output_names, "t": self.t,
+                "steady": self.steady, "frame": self.frame.tolist(),
+                "eigenvalues": [[float(x.real), float(x.imag)] for x in self.eigenvalues]}
+
+    def summary(self):
+        """What there is, as a table."""
+        facts = {"states": ", ".join(self.state_names[:LISTED]) + ", ..." * (len(self.state_names) > LISTED),
+                 "inputs": ", ".join(self.input_names) or "none", "outputs": ", ".join(self.output_names) or "none",
+                 "steady": "yes" if self.steady else "no: frozen at this instant", "unstable": self.n_unstable}
+        return Card(f"linear model at t = {self.t:g} s", facts)
+
+    def _repr_html_(self):
+        return self.summary()._repr_html_()

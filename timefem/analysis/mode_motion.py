@@ -1,0 +1,47 @@
+"""A mode as a motion that can be drawn."""
+
+import numpy as np
+
+from .. import validate
+from ..elements import MixedGalerkin
+from ..solution import Solution
+from ..status import Status
+from .nearby import assembled, displaced
+
+FRAMES = 48  # of a period
+
+
+def mode_motion(mode, size, periods):
+    """Bodies moved along a mode with finite turns, and put together again where joints would part: a `Solution`.
+
+    Growth and decay are left out, and momenta, which pictures do not need, are zero.
+
+    Parameters
+    ----------
+    mode : Mode
+    size : float
+        Largest displacement [m or rad].
+    periods : float
+        How many; of a mode that does not oscillate, times 1 / |eigenvalue|.
+    """
+    size, periods = (validate.real(*x, positive=True) for x in (("size", size), ("periods", periods)))
+    rate = abs(mode.eigenvalue.imag) / (2 * np.pi) or abs(mode.eigenvalue) or 1.0
+    t = np.linspace(0, periods / rate, max(2, round(FRAMES * periods)) + 1)
+    phase = 2 * np.pi * rate * t
+    factors = np.exp(1j * phase) if mode.eigenvalue.imag else np.sin(phase)
+    moves = size * np.real(factors[:, None] * np.array(list(mode.shape.values())))
+    z = np.array([_state(mode.model, move) for move in moves])
+    state = np.stack([z[:-1], z[1:]], axis=1)
+    system = mode.model.system
+    multipliers = np.zeros((len(state), 1, system.n_multipliers))
+    return Solution(system, MixedGalerkin(1), t, z[0], state, multipliers, Status(True), {})
+
+
+def _state(model, move):
+    system, states, first = model.system, {}, 0
+    for body in system.bodies:
+        n = 6 if body.has_orientation else body.n_q
+        own, first = move[first:first + n], first + n
+        states[body] = displaced(body, model.z[system.coordinates(body)], own, np.zeros(3 if body.has_orientation else n))
+    states = assembled(system, states, model.t)
+    return np.concatenate([*(s.q for s in states.values()), np.zeros(system.n_q)])

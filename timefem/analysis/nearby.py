@@ -1,0 +1,72 @@
+"""How far two states are apart in minimal coordinates, and states nearby."""
+
+import numpy as np
+
+from ..mechanics import CanonicalState, Coordinates, Pose
+from ..mechanics.bodies import rotations
+from ..problems.initial.consistent_state import assemble
+
+
+def state_gap(last, first):
+    """Minimal coordinates of the state of `last` seen from that of `first`, shape (n,): `Reduction`s.
+
+    A body that stands at `exp(eta) R` and turns with omega' has `eta` and `d eta/dt = omega' - omega - eta x omega`.
+    """
+    system, rate = first.at.system, last.chart.velocity - first.chart.velocity
+    gap, start, speed = np.zeros(len(rate)), 0, first.chart.velocity
+    for body in system.bodies:
+        q0, q1 = (r.at.q[system.coordinates(body)] for r in (first, last))
+        n = 6 if body.has_orientation else body.n_q
+        if body.has_orientation:
+            turn = rotations.quaternion_from_matrix(body.rotation_matrix(q1) @ body.rotation_matrix(q0).T)
+            size = np.linalg.norm(turn[1:])
+            vector = turn[1:] * (2 * np.arctan2(size, turn[0]) / size if size else 2.0)
+            gap[start:start + 3], gap[start + 3:start + 6] = q1[:3] - q0[:3], vector
+            rate[start + 3:start + 6] -= np.cross(vector, speed[start + 3:start + 6])
+        else:
+            gap[start:start + n] = q1 - q0
+        start += n
+    y, s = first.chosen
+    return np.concatenate([gap[y], rate[s]])
+
+
+def moved(reduction, x):
+    """A consistent state at minimal coordinates x from that of a `Reduction`: dict body -> canonical state."""
+    at, chart, system = reduction.at, reduction.chart, reduction.at.system
+    move = reduction.displacements @ x
+    speed = chart.velocity + (chart.y @ reduction.dv + chart.first @ reduction.dq) @ x
+    states, start = {}, 0
+    for body in system.bodies:
+        n = 6 if body.has_orientation else body.n_q
+        own = slice(start, start + n)
+        if body.has_orientation:
+            vector = move[own][3:]
+            turning = speed[own][3:] + np.cross(vector, chart.velocity[own][3:])
+            states[body] = displaced(body, at.q[system.coordinates(body)], move[own], speed[own][:3], turning)
+        else:
+            states[body] = displaced(body, at.q[system.coordinates(body)], move[own], speed[own])
+        start += n
+    return assembled(system, states, at.t)
+
+
+def displaced(body, q, move, velocity, angular_velocity=(0.0, 0.0, 0.0)):
+    """State of a body moved from coordinates q by displacements, `CanonicalState`; velocities in space axes."""
+    if not body.has_orientation:
+        q = q + move
+        if not body.has_position or body.has_inverse_mass is False:
+            return CanonicalState(*body.state(Coordinates(q, velocity)))
+        return CanonicalState(q, body.mass_scale * velocity)
+    angle = np.linalg.norm(move[3:])
+    turn = np.append(np.cos(angle / 2), np.sinc(angle / 2 / np.pi) / 2 * move[3:])
+    if hasattr(body, "quaternion"):  # of the same sign
+        orientation = rotations.product(turn, q[3:])
+        orientation /= np.linalg.norm(orientation)
+    else:
+        orientation = rotations.matrix_from_quaternion(turn) @ body.rotation_matrix(q)
+    return CanonicalState(*body.state(Pose(q[:3] + move[:3], orientation, velocity, angular_velocity, "space")))
+
+
+def assembled(system, states, t):
+    """States with joints closed; bodies hold their own constraints already."""
+    joints = system.n_constraints > sum(len(b.constraint_names) for b in system.bodies if b.has_orientation)
+    return assemble(system, states, t) if joints or system.n_nonholonomic else states

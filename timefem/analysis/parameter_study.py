@@ -1,0 +1,239 @@
+"""Eigenvalues, or Floquet multipliers, along a parameter: root loci and critical values."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy
+
+from .. import validate
+from ..display import Card
+from ..errors import InputError
+from ..progress import progress
+
+WIDTH = 0.03  # of the interval, from which on the growth is followed to its zero
+LAST = 3e-15  # of the range: as far as halving goes
+LISTED = 12
+
+
+@dataclass(frozen=True)
+class CriticalValue:
+    """Where the number of unstable roots changes.
+
+    Attributes
+    ----------
+    value : float
+        Of the parameter.
+    root : complex
+        The eigenvalue [1/s] or Floquet multiplier there, with positive imaginary part.
+    before, after : int
+        Numbers of unstable roots.
+    """
+
+    value: float
+    root: complex
+    before: int
+    after: int
+
+    @property
+    def kind(self):
+        """"divergence" of a real root, "oscillation" of a pair (Hopf bifurcation); "period doubling" of a Floquet
+        multiplier -1."""
+        if abs(self.root.imag) > 1e-6 * max(1e-3, abs(self.root)):
+            return "oscillation"
+        return "period doubling" if self.root.real < -0.5 else "divergence"
+
+    def __float__(self):
+        return self.value
+
+
+@dataclass(eq=False)
+class RootLocus:
+    """Roots along a parameter.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n_values,)
+    roots : ndarray, shape (n_values, n)
+        Eigenvalues [1/s], or Floquet multipliers, each column followed along the parameter; without those that are
+        zero by structure at all values.
+    n_unstable : ndarray of int, shape (n_values,)
+    family : callable
+    """
+
+    values: np.ndarray
+    roots: np.ndarray
+    n_unstable: np.ndarray
+    family: Callable
+    kernels: Any = None
+
+    def critical_values(self):
+        """The values between the samples where the number of unstable roots changes: list of `CriticalValue`."""
+        found = []
+        for i in np.flatnonzero(np.diff(self.n_unstable)):
+            found.append(_refined(self.family, self.kernels, *self.values[[i, i + 1]], *self.n_unstable[[i, i + 1]]))
+        return found
+
+    def summary(self):
+        """As a table."""
+        rows = [("value", "unstable", "roots")]
+        shown = np.unique(np.linspace(0, len(self.values) - 1, LISTED).astype(int))
+        for i in shown:
+            texts = [f"{r.real:.4g}" + (f" +- {r.imag:.4g}i" if r.imag else "") for r in self.roots[i] if r.imag >= 0]
+            rows.append((f"{self.values[i]:.6g}", int(self.n_unstable[i]), "; ".join(texts[:LISTED])))
+        return Card("roots along a parameter", {"values": len(self.values)}, {"roots": rows})
+
+    def __repr__(self):
+        return repr(self.summary())
+
+    def _repr_html_(self):
+        return self.summary()._repr_html_()
+
+    def plot(self, ax=None):
+        """Real parts over the parameter in full lines, imaginary parts dashed; of multipliers the absolute value."""
+        from matplotlib import pyplot as plt
+
+        ax = plt.subplots()[1] if ax is None else ax
+        maps = _of_map(self.family(self.values[0]))
+        for column in self.roots.T:
+            colour = ax.plot(self.values, np.abs(column) if maps else column.real)[0].get_color()
+            if not maps and np.any(column.imag > 0):
+                ax.plot(self.values, np.where(column.imag > 0, column.imag, np.nan), "--", color=colour)
+        ax.axhline(float(maps), color="0.3", linewidth=0.8)
+        ax.set(xlabel="parameter", ylabel="|multiplier|" if maps else "real part, dashed: imaginary part [1/s]")
+        return ax
+
+
+def root_locus(family, values):
+    """Roots of a family of linear models or periodic motions at values of its parameter.
+
+    Parameters
+    ----------
+    family : callable
+        `family(value)` -> `LinearModel` or `Floquet`.
+    values : array_like, shape (n_values,)
+        Increasing; of a spacing in which roots can be followed.
+
+    Returns
+    -------
+    RootLocus
+
+    Raises
+    ------
+    InputError
+        When the family returns something else, or changes its number of states.
+    """
+    values = validate.array("values", values, (None,))
+    if len(values) < 2 or np.any(np.diff(values) <= 0):
+        raise InputError("values must be at least two, and increase")
+    if not callable(family):
+        raise InputError(f"family must be a function value -> LinearModel or Floquet, not {family!r}")
+    models = []
+    with progress("roots along a parameter", len(values)) as bar:
+        for value in values:
+            models.append(family(float(value)))
+            if not hasattr(models[-1], "roots"):
+                raise InputError(f"family must return a LinearModel or a Floquet, as from linearize, not "
+                                 f"{models[-1]!r}")
+            bar.advance()
+    kernels = Counter(tuple(model.kernels) for model in models).most_common(1)[0][0]
+    found = [model.roots(kernels) for model in models]
+    if len({len(roots) for roots in found}) > 1:
+        raise InputError("the number of states changes along the parameter")
+    return RootLocus(values, _followed(np.array(found)), np.array([_unstable(m, kernels) for m in models]), family,
+                     kernels)
+
+
+def critical_values(family, span, n_samples=33):
+    """Values of a parameter at which stability changes: where an eigenvalue crosses the imaginary axis, or a Floquet
+    multiplier the unit circle.
+
+    Between two samples whose numbers of unstable roots differ, the interval is halved, and then the growth of the
+    root that changes is followed to its zero. Roots that are zero by structure (the place of a vehicle on the road)
+    are left out exactly, so that a real root that passes zero among them is found to round-off.
+
+    Parameters
+    ----------
+    family : callable
+        `family(value)` -> `LinearModel` or `Floquet`.
+    span : (float, float)
+        Of the parameter.
+    n_samples : int
+        Two changes between neighbours that cancel are not seen.
+
+    Returns
+    -------
+    list of CriticalValue
+
+    Examples
+    --------
+    >>> import timefem as tf
+    >>> def follower(k):
+    ...     mass = tf.PointMass(1.0, dimension=1, name="mass")
+    ...     return tf.linearize(tf.System([mass, tf.Damper(mass, None, (0, 0, 0), (-1, 0, 0), k)]), {})
+    """
+    low, high = (validate.real(f"span[{i}]", x) for i, x in enumerate(span))
+    n_samples = validate.integer("n_samples", n_samples, minimum=2)
+    if not low < high:
+        raise InputError("span must go forward")
+    return root_locus(family, np.linspace(low, high, n_samples)).critical_values()
+
+
+def _of_map(model):
+    return hasattr(model, "multipliers") and hasattr(model, "period")
+
+
+def _unstable(model, kernels):
+    return int((model.growth(kernels) > model.neutral).sum())
+
+
+def _followed(roots):
+    """Each root beside its successor: the assignment with the least sum of distances to where it was heading."""
+    out = roots.copy()
+    for i in range(1, len(out)):
+        expected = out[i - 1] if i == 1 else 2 * out[i - 1] - out[i - 2]
+        _, order = scipy.optimize.linear_sum_assignment(np.abs(expected[:, None] - roots[i][None]))
+        out[i] = roots[i][order]
+    return out
+
+
+def _refined(family, kernels, low, high, before, after):
+    """The critical value in an interval, by halving on the count, then by the growth of the root that changes."""
+    span = high - low
+    while high - low > WIDTH * span:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _unstable(family(middle), kernels) == before else (low, middle)
+    ends = [family(low), family(high)]
+    after = _unstable(ends[1], kernels)
+    first, last = _changing(*(m.roots(kernels) for m in ends), *(m.growth(kernels) for m in ends), ends[0].neutral)
+    start, length = low, high - low
+
+    def growth(value):
+        model = family(value)
+        roots, target = model.roots(kernels), first + (value - start) / length * (last - first)
+        return model.growth(kernels)[np.abs(roots - target).argmin()]
+
+    a, b = growth(low), growth(high)
+    if a * b < 0 and min(abs(a), abs(b)) > ends[0].neutral:
+        value = scipy.optimize.brentq(growth, low, high, xtol=1e-15 * max(abs(low), abs(high)), rtol=1e-15)
+    else:  # a root that meets another one on the boundary: its growth has no slope there
+        while high - low > LAST * span and low < (low + high) / 2 < high:
+            middle = (low + high) / 2
+            low, high = (middle, high) if _unstable(family(middle), kernels) == before else (low, middle)
+        value = (low + high) / 2
+    roots = family(value).roots(kernels)
+    root = complex(roots[np.abs(roots - first - (value - start) / length * (last - first)).argmin()])
+    return CriticalValue(float(value), complex(root.real, abs(root.imag)), int(before), int(after))
+
+
+def _changing(first, last, growth, later, neutral):
+    """The root whose growth changes its sign in a short interval, at both ends."""
+    _, order = scipy.optimize.linear_sum_assignment(np.abs(first[:, None] - last[None]))
+    changes = np.sign(np.where(np.abs(growth) > neutral, growth, 0)) != np.sign(
+        np.where(np.abs(later[order]) > neutral, later[order], 0))
+    places = np.flatnonzero(changes)
+    place = places[np.abs(growth[places]).argmin()] if len(places) else np.abs(growth).argmin()
+    pair = first[place], last[order][place]
+    return pair if pair[0].imag >= 0 else tuple(np.conj(pair))

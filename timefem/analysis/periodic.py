@@ -1,0 +1,228 @@
+"""`periodic`: motions that repeat themselves, by Newton's method on their start."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import validate
+from ..display import Card
+from ..elements import MixedGalerkin
+from ..errors import InputError, SolveError
+from ..problems.initial.problem import InitialValueProblem
+from ..progress import progress
+from ..solution import Solution
+from ..solving import solve
+from ..status import Status
+from .floquet import floquet, monodromy_ends, of_ends
+from .nearby import moved, state_gap
+
+ITERATIONS = 30
+TOLERANCE = 1e-11  # of the gap between the ends, relative to the size of the motion
+FREE = 1e-7  # singular values of the equations for the start that are none: phase, energy, places of no account
+FURTHEST = 0.5  # change in one iteration, relative to the size of the motion
+
+
+@dataclass(eq=False, repr=False)
+class Periodic:
+    """A motion that ends as it begins.
+
+    Attributes
+    ----------
+    solution : Solution
+        Over one period.
+    period : float
+        [s]
+    status : Status
+    gap : float
+        Between both ends, relative to the size of the motion.
+    """
+
+    solution: Solution
+    period: float
+    status: Status
+    gap: float
+    iterations: int
+    element: Any = None
+
+    @property
+    def success(self):
+        return self.status.success
+
+    @property
+    def state(self):
+        """State at the start: dict body -> `CanonicalState`, for another problem."""
+        return self._state
+
+    @cached_property
+    def floquet(self):
+        """`Floquet` multipliers and stability."""
+        if not self.success:
+            raise InputError(f"there is no periodic motion: {self.status.message}")
+        return floquet(self.solution)
+
+    # ---- what root loci ask of a family
+
+    kernels = ()
+
+    @property
+    def multipliers(self):
+        """Floquet multipliers, shape (n,)."""
+        return self.floquet.multipliers
+
+    @property
+    def neutral(self):
+        return self.floquet.neutral
+
+    def roots(self, kernels=()):
+        """The multipliers."""
+        return self.floquet.roots()
+
+    def growth(self, kernels=()):
+        """log |multiplier|."""
+        return self.floquet.growth()
+
+    def summary(self):
+        """As a table."""
+        return Card("periodic motion", {"period": f"{self.period:.10g} s", "status": self.status.message,
+                                        "gap": f"{self.gap:.1e}", "iterations": self.iterations})
+
+    def __repr__(self):
+        return repr(self.summary())
+
+    def _repr_html_(self):
+        return self.summary()._repr_html_()
+
+
+def periodic(system, state, period, element=None, n_elements=100, *, free_period=None, t=0.0):
+    """A periodic motion near one that is given by its start and its length.
+
+    Newton's method on the start x0, in minimal coordinates, and on the period T where no drive settles it:
+    `x(T; x0) = x0`, with the exact derivative of the discrete motion. The equations may leave a phase, an energy or a
+    place open; then the nearest motion is taken (least squares, smallest change).
+
+    Parameters
+    ----------
+    system : System
+    state : dict
+        As for an `InitialValueProblem`, near the start of the motion; assembled if need be.
+    period : float
+        [s], or near it.
+    element : TimeElement, optional
+        One that can be marched; default `MixedGalerkin(2)`.
+    n_elements : int
+        In a period.
+    free_period : bool, optional
+        Whether the period is unknown; default: unless something in the system depends on the time.
+    t : float
+        Start [s].
+
+    Returns
+    -------
+    Periodic
+        Where no motion closes, `status` says so.
+
+    Raises
+    ------
+    InputError
+        For input that cannot be used.
+    """
+    t, period = validate.real("t", t), validate.real("period", period, positive=True)
+    element = MixedGalerkin(2) if element is None else element
+    n_elements = validate.integer("n_elements", n_elements, minimum=1)
+    problem, history = _problem(system, state, t, period), []
+    found, damping, best = None, 1.0, None
+    with progress("periodic motion", ITERATIONS) as bar:
+        for iteration in range(ITERATIONS + 1):
+            trial = _evaluated(problem, element, n_elements, free_period)
+            if best is not None and not trial.gap < best.gap * (1 - 1e-3 * damping):
+                if best.gap <= TOLERANCE:
+                    break
+                damping /= 4
+                if damping < 1e-3:
+                    break
+            else:
+                best, damping = trial, min(1.0, 4 * damping)
+                history.append(best.gap)
+                bar.iteration(iteration, best.gap)
+                if best.gap <= 1e-3 * TOLERANCE:
+                    break
+            if best.step is None:
+                best.step = _step(best)
+            x, longer = best.step[0] * damping, best.step[1] * damping
+            period = best.period + longer
+            if period <= 0:
+                break
+            problem = _problem(system, moved(best.first, x), t, period)
+    success = best.gap <= 1e3 * TOLERANCE
+    status = Status(True, residual_history=history) if success else Status(
+        False, "not converged", f"not converged: after {iteration} iterations both ends differ by {best.gap:.1e} of "
+        "the size of the motion; give a start or a period that are nearer, more elements, or follow the motion from "
+        "an easier one", None, t, history)
+    found = Periodic(best.solution, best.period, status, best.gap, iteration, element)
+    found._state = moved(best.first, np.zeros(len(best.monodromy)))
+    return found
+
+
+def _problem(system, state, t, period):
+    try:
+        return InitialValueProblem(system, state, (t, t + period))
+    except InputError as error:
+        if "violates the" not in str(error):
+            raise
+    return InitialValueProblem(system, state, (t, t + period), assemble=True)
+
+
+class _Trial:
+    """A motion over the period, its gap, and what the gap changes with."""
+
+    def __init__(self, solution, first, last, free_period):
+        self.solution, self.first, self.step = solution, first, None
+        self.period = float(solution.t[-1] - solution.t[0])
+        self.difference = state_gap(last, first)
+        chart, (y, s) = first.chart, first.chosen
+        self.drive = np.concatenate([last.chart.velocity[y], last.chart.acceleration[s]]) if free_period else None
+        self.weight = self._weights()
+        speed = np.abs(self.weight * np.concatenate([chart.velocity[y] * self.period, chart.velocity[s]]))
+        self.size = max(speed.max(initial=0), np.abs(self.weight * np.concatenate(
+            [chart.y[y] @ first.at.q, chart.velocity[s]])).max(initial=0), 1e-6)
+        self.gap = float(np.abs(self.weight * self.difference).max(initial=0) / self.size)
+
+    def _weights(self):
+        """Displacements and rates times a time, in the metric of the mass."""
+        root = np.sqrt(np.maximum(np.diag(self.first.mass), 0))
+        root = root / root.max()
+        y, s = self.first.chosen
+        return np.concatenate([root[y], root[s] * self.period / (2 * np.pi)])
+
+    @property
+    def monodromy(self):
+        if not hasattr(self, "_monodromy"):
+            last = monodromy_ends(self.solution)[1]
+            self._monodromy = of_ends(self.solution, self.first, last).monodromy
+        return self._monodromy
+
+
+def _evaluated(problem, element, n_elements, free_period):
+    solution = solve(problem, element, n_elements, progress=False)
+    if not solution.success:
+        raise SolveError(f"the motion over one period could not be solved: {solution.status.message}")
+    first, last = monodromy_ends(solution)
+    free = not first.at.timed if free_period is None else validate.flag("free_period", free_period)
+    return _Trial(solution, first, last, free)
+
+
+def _step(trial):
+    """Smallest change of the start, and of the period, that closes the motion to first order."""
+    w, n = trial.weight, len(trial.difference)
+    matrix = (trial.monodromy - np.eye(n)) * w[:, None] / w
+    right = -w * trial.difference
+    if trial.drive is not None:
+        matrix = np.column_stack([matrix, w * trial.drive * trial.period / (2 * np.pi)])
+    # ends of the spectrum of a conservative motion are rounding and errors of the element
+    found = np.linalg.lstsq(matrix, right, rcond=FREE)[0]
+    x, longer = found[:n] / w, 0.0 if trial.drive is None else found[n] * trial.period / (2 * np.pi)
+    size = max(np.abs(w * x).max(initial=0) / trial.size, abs(longer) / trial.period)
+    factor = min(1.0, FURTHEST / size) if size else 1.0
+    return factor * x, factor * longer

@@ -1,0 +1,156 @@
+"""From changes of all coordinates to minimal ones: independent displacements and their rates, on the constraints."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy
+
+from ..errors import InputError
+from .chart import Chart, components
+from .first_variation import FirstVariation
+
+TURNS_FIRST = 8.0  # how much rather a rotation is taken as independent than a position
+MOVED = 1e-3  # of a turn, or of the time of the fastest motion, after which matrices are compared
+ROUNDING = 1e-13  # relative to the sum of the absolute values of terms
+STEADY = 1e-7  # acceleration, relative to those that single forces give
+
+
+@dataclass(eq=False)
+class Reduction:
+    """Linear equations of a system at one state in minimal coordinates x = (y, s).
+
+    y are independent displacements, s independent ones of their rates, in a frame that turns with `omega`.
+
+    Parameters
+    ----------
+    at : FirstVariation
+    chosen : (ndarray of int, ndarray of int), optional
+        Displacements y, and which of them have independent rates s; default: what the constraints suggest.
+    turning : bool
+        Whether to look for a frame that turns.
+
+    Attributes
+    ----------
+    a, b : ndarray, shapes (n, n), (n, n_controls)
+        `xdot = A x + B u`.
+    dq, dv : ndarray, shape (n_q, n)
+        Changes of coordinates and velocities with x.
+    displacements : ndarray, shape (n_displacements, n)
+        Those of all bodies with x.
+    """
+
+    at: FirstVariation
+    chosen: tuple | None = None
+    turning: bool = True
+
+    def __post_init__(self):
+        at = self.at
+        self.chart = Chart(at.system, at.q, at.v, at.acceleration)
+        self.omega, self.steady = self._frame() if self.turning else (np.zeros(3), False)
+        first, second = self.chart.rotating(self.omega)
+        gradient, by_q = at.levels
+        if self.chosen is None:
+            self.chosen = self._independent(gradient)
+        y, s = self.chosen
+        # displacements: G dq = 0, Y_y dq = y
+        eye, chart = np.eye(len(y) + len(s)), self.chart
+        rows = np.concatenate([gradient[:at.m], chart.y[y]])
+        right = np.concatenate([np.zeros((at.m, len(eye))), eye[:len(y)]])
+        self.dq = self._solved(rows, right)
+        rows = np.concatenate([gradient, chart.y[s]])
+        right = np.concatenate([-(by_q @ self.dq), eye[len(y):] - first[s] @ self.dq])
+        self.dv = self._solved(rows, right)
+        (self.da, size), self.by_controls = at.tangent(self.dq, self.dv), at.by_controls()
+        rows = (chart.y[y], self.dv, 1), (first[y], self.dq, 1), (chart.y[s], self.da, 1), (first[s], self.dv, 2), \
+            (second[s], self.dq, 1)
+        terms = [factor * (a @ b) for a, b, factor in rows]
+        sizes = [np.abs(a) @ (size if b is self.da else np.abs(b)) for a, b, _ in rows]
+        value, size = (np.concatenate([x[0] + x[1], x[2] + x[3] + x[4]]) for x in (terms, sizes))
+        # rounding among exact zeros would spread eigenvalues that are zero
+        self.a = np.where(np.abs(value) > ROUNDING * size, value, 0.0)
+        self.b = np.concatenate([np.zeros((len(y), self.by_controls.shape[1])), chart.y[s] @ self.by_controls])
+        self.displacements = chart.y @ self.dq
+
+    def _solved(self, rows, right):
+        scale = 1 / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
+        try:
+            return np.linalg.solve(scale * rows, scale * right)
+        except np.linalg.LinAlgError:
+            raise InputError("the constraints are singular at this state, or the chosen coordinates are not "
+                             "independent there") from None
+
+    @property
+    def names(self):
+        """Names of x, list of str."""
+        names, (y, s) = components(self.at.system), self.chosen
+        return [names[i] for i in y] + [f"rate of {names[i]}" for i in s]
+
+    @cached_property
+    def mass(self):
+        """Mass matrix in the displacements of all bodies."""
+        return self.chart.p.T @ self.at.mass @ self.chart.p
+
+    def stays(self):
+        """Whether the matrix A stays as it is while the motion goes on: by invariants of it, a little later."""
+        at, a = self.at, self.a
+        rate = np.abs(self.chart.velocity).max(initial=0)
+        if not rate and not at.timed:
+            return True
+        step = MOVED / max(np.linalg.norm(a, 2), rate, 1e-3)
+        q = at.q + step * at.v + step**2 / 2 * at.acceleration
+        later = FirstVariation(at.system, at.t + step, q, at.v + step * at.acceleration, at.u)
+        b, size = Reduction(later, self.chosen, bool(self.omega.any())).a, np.linalg.norm(a)
+        powers = a, b
+        for k in range(1, 5):
+            if abs(np.trace(powers[0]) - np.trace(powers[1])) > 10 * MOVED**2 * size**k:
+                return False
+            powers = powers[0] @ a, powers[1] @ b
+        return True
+
+    def _independent(self, gradient):
+        """Displacements y, and those whose rates are independent too, by the constraints with column pivoting."""
+        at, p = self.at, self.chart.p
+        weight = 1 / np.sqrt(np.maximum(np.abs(self.mass.diagonal()), 1e-300))
+        names = components(at.system)
+        weight = weight * np.where(["rotation" in name for name in names], 1 / TURNS_FIRST, 1.0)
+        size = np.linalg.norm(gradient, axis=1, keepdims=True)
+        g = gradient @ p * weight / np.where(size > 0, size, 1.0)
+        y, step = _free(g[:at.m])
+        # rates of y that the constraints on velocities leave: A P N
+        s = y[_free(g[at.m:] @ step)[0]] if at.k else y
+        return y, s
+
+    def _frame(self):
+        """The angular velocity of a frame in which the motion is steady, and whether it is."""
+        chart, at = self.chart, self.at
+        acceleration = chart.acceleration
+        root = np.sqrt(np.maximum(self.mass.diagonal(), 0))
+        speed = chart.velocity
+        size = np.linalg.norm(root * speed)
+        none = np.zeros(3)
+        limit = STEADY * (at.size + np.linalg.norm(root * acceleration) * 1e-3)
+        if np.linalg.norm(root * acceleration) <= limit or not size:
+            return none, bool(np.linalg.norm(root * acceleration) <= limit)
+        flat = any(n < 3 for _, n in chart.vectors)
+        axes = np.eye(3)[2:] if flat else np.eye(3)
+        columns = np.stack([root * (chart.turning(axis) @ speed) for axis in axes], axis=1)
+        found, *_ = np.linalg.lstsq(columns, root * acceleration, rcond=1e-9)
+        rest = np.linalg.norm(root * acceleration - columns @ found)
+        if rest > STEADY * max(at.size, np.linalg.norm(root * acceleration)):
+            return none, False
+        return found @ axes, True
+
+
+def _free(g):
+    """Columns that rows of `g` leave independent, in order, and the dependence of all columns on them."""
+    n = g.shape[1]
+    r, pivots = scipy.linalg.qr(g, mode="r", pivoting=True) if len(g) else (np.zeros((0, n)), np.arange(n))
+    diagonal = np.abs(np.diag(r))
+    rank = int((diagonal > 1e-9 * diagonal.max(initial=0)).sum())
+    free = pivots[rank:]
+    order = np.argsort(free)
+    step = np.zeros((n, n - rank))
+    step[pivots[:rank]] = -scipy.linalg.solve_triangular(r[:rank, :rank], r[:rank, rank:])
+    step[free] = np.eye(n - rank)
+    return free[order], step[:, order]
