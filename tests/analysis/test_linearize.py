@@ -7,8 +7,8 @@ import pytest
 import scipy
 
 import timefem as tf
-from timefem.cases.bicycle import bicycle
 from timefem.analysis.floquet import monodromy_ends, of_ends
+from timefem.cases.bicycle import bicycle
 
 G = 9.81
 ROTATIONS = ("quaternion", "directors")
@@ -198,7 +198,9 @@ def test_controls_hold_a_steady_state_or_not():
     system, body, load = quadcopter()
     hover = {body: tf.Pose(), load: tf.Pose(position=(0, 0, -0.8))}
     assert tf.linearize(system, hover).steady is False or not system.n_constraints  # it falls
-    assert tf.linearize(system, hover, controls=(1.5 * G, 0, 0, 0)).steady
+    held = tf.linearize(system, hover, controls="balance")
+    assert held.steady
+    np.testing.assert_allclose(held.controls, [1.5 * G, 0, 0, 0], rtol=0, atol=1e-12)
 
 
 def test_against_differences_of_the_motion():

@@ -7,12 +7,13 @@ import numpy as np
 
 from ..display import Card
 from ..errors import InputError
-from .first_variation import FirstVariation
+from ..mechanics.first_variation import FirstVariation
+from .figures import axes
 from .nearby import state_gap
 from .reduction import Reduction
 from .tangent_motion import carried, minimal_changes, state_changes
 
-NEUTRAL = 1e-7  # of log |multiplier|: rounding, which multipliers that meet on the unit circle feel by its root
+NEUTRAL = 1e-6  # of log |multiplier|: rounding, which multipliers that meet on the unit circle feel by its root
 CLOSES = 1e-6  # largest gap between both ends, relative to the size of the motion
 
 
@@ -87,9 +88,7 @@ class Floquet:
 
     def plot(self, ax=None):
         """Multipliers in the complex plane, with the unit circle."""
-        from matplotlib import pyplot as plt
-
-        ax = plt.subplots()[1] if ax is None else ax
+        ax = axes(ax)
         angle = np.linspace(0, 2 * np.pi, 200)
         ax.plot(np.cos(angle), np.sin(angle), color="0.6", linewidth=0.8)
         ax.plot(self.multipliers.real, self.multipliers.imag, "o")

@@ -9,6 +9,7 @@ import scipy
 from .. import validate
 from ..display import Card
 from .chart import components
+from .figures import axes
 from .modes import Modes
 from .reduction import Reduction
 from .spectrum import balanced, spectrum, split_zeros
@@ -36,6 +37,8 @@ class LinearModel:
         The state.
     multipliers : ndarray, shape (n_constraints + n_nonholonomic,)
         Of the constraints on configuration level, and of the nonholonomic ones, there.
+    controls : ndarray, shape (n_controls,)
+        Of all actuators at the state.
     frame : ndarray, shape (3,)
         Angular velocity of the frame in which the motion is steady [rad/s].
     displacements : ndarray, shape (n_displacements, n)
@@ -54,6 +57,7 @@ class LinearModel:
         at = self.reduction.at
         self.A, self.state_names = self.reduction.a, self.reduction.names
         self.system, self.t, self.multipliers = at.system, at.t, at.multipliers
+        self.controls = at.u
         self.frame, self.displacements = self.reduction.omega, self.reduction.displacements
         self.displacement_names = components(at.system)
 
@@ -130,19 +134,17 @@ class LinearModel:
                              if np.abs(1j * x - np.diag(t)).min(initial=np.inf) else np.full(self.D.shape, np.inf)
                              for x in w])
 
-    def plot_frequency_response(self, frequencies, output=0, input=0, axes=None):
+    def plot_frequency_response(self, frequencies, output=0, input=0, ax=None):
         """Magnitude and phase [deg] over frequency [Hz]; returns the two axes."""
-        from matplotlib import pyplot as plt
-
         values = self.frequency_response(frequencies)[:, output, input]
-        axes = plt.subplots(2, sharex=True)[1] if axes is None else axes
+        above, below = axes(ax, 2)
         hertz = np.asarray(frequencies) / (2 * np.pi)
-        axes[0].loglog(hertz, np.abs(values))
-        axes[0].set_ylabel("magnitude")
-        axes[0].set_title(f"{self.output_names[output]} by {self.input_names[input]}", fontsize="medium")
-        axes[1].semilogx(hertz, np.rad2deg(np.unwrap(np.angle(values))))
-        axes[1].set(xlabel="frequency [Hz]", ylabel="phase [deg]")
-        return axes
+        above.loglog(hertz, np.abs(values))
+        above.set_ylabel("magnitude")
+        above.set_title(f"{self.output_names[output]} by {self.input_names[input]}", fontsize="medium")
+        below.semilogx(hertz, np.rad2deg(np.unwrap(np.angle(values))))
+        below.set(xlabel="frequency [Hz]", ylabel="phase [deg]")
+        return above, below
 
     def as_dict(self):
         """Matrices and names, for JSON."""

@@ -6,6 +6,7 @@ import numpy as np
 from .. import validate
 from ..errors import InputError
 from ..mechanics import System
+from ..mechanics.first_variation import FirstVariation
 from ..mechanics.formula import call_vector, check_symbols
 from ..mechanics.inversion.outputs import Output
 from ..mechanics.redundancy.redundancy import drop_redundant, redundant_rows
@@ -15,7 +16,6 @@ from ..problems.static.equilibrium import Equilibrium
 from ..sensitivity.functionals import View
 from ..sensitivity.names import functionals_of
 from ..solution import Solution
-from .first_variation import FirstVariation
 from .linear_model import LinearModel
 from .reduction import Reduction
 
@@ -44,8 +44,9 @@ def linearize(system, state=None, t=None, *, inputs=None, outputs=(), controls=N
         Names such as "BODY.position[0]", "BODY.velocity", "BODY.angular_velocity[2]", "BODY.acceleration[1]",
         "BODY.q[0]"; outputs as of inverse dynamics (`AngleOutput`, ...); or formulas `formula(bodies, t)` of a list of
         bodies with `position`, `rotation`, `velocity`, `angular_velocity`, `q`, `v`.
-    controls : array_like, shape (n_controls,), optional
-        Controls of all actuators at the state; default zero, of a `Solution` its own.
+    controls : array_like, shape (n_controls,), or "balance", optional
+        Controls of all actuators at the state; default zero, of a `Solution` its own. "balance": the smallest ones that
+        leave the least acceleration, such as those of a quadcopter that hovers.
 
     Returns
     -------
@@ -65,8 +66,11 @@ def linearize(system, state=None, t=None, *, inputs=None, outputs=(), controls=N
     >>> model.modes()[0].frequency  # doctest: +SKIP
     0.4985
     """
-    system, t, z, u = _at(system, state, t, controls)
+    balanced = isinstance(controls, str) and validate.choice("controls", controls, ("balance",))
+    system, t, z, u = _at(system, state, t, None if balanced else controls)
     at = FirstVariation.of_state(system, t, z, u)
+    if balanced:
+        at = FirstVariation.of_state(system, t, z, at.balance())
     reduction = Reduction(at)
     if reduction.omega.any() and not reduction.stays():
         reduction = Reduction(at, turning=False)

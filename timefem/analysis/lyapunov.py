@@ -9,6 +9,7 @@ from ..display import Card
 from ..errors import InputError
 from ..progress import progress
 from ..solution import Solution
+from .figures import axes
 from .floquet import monodromy_ends
 from .tangent_motion import carried, piece, state_changes
 
@@ -38,9 +39,7 @@ class Lyapunov:
 
     def plot(self, ax=None):
         """Exponents over the time up to which they are taken."""
-        from matplotlib import pyplot as plt
-
-        ax = plt.subplots()[1] if ax is None else ax
+        ax = axes(ax)
         ax.plot(self.t, self.history)
         ax.set(xlabel="time [s]", ylabel="exponent [1/s]")
         return ax

@@ -42,6 +42,7 @@ def _state(model, move):
     for body in system.bodies:
         n = 6 if body.has_orientation else body.n_q
         own, first = move[first:first + n], first + n
-        states[body] = displaced(body, model.z[system.coordinates(body)], own, np.zeros(3 if body.has_orientation else n))
+        still = np.zeros(3 if body.has_orientation else n)
+        states[body] = displaced(body, model.z[system.coordinates(body)], own, still)
     states = assembled(system, states, model.t)
     return np.concatenate([*(s.q for s in states.values()), np.zeros(system.n_q)])

@@ -55,7 +55,7 @@ class Mode:
     def moves(self):
         """What moves most, in words."""
         named = sorted(self.shares.items(), key=lambda x: -x[1])[:NAMED]
-        return ", ".join(f"{name} {100 * share:.0f} %" for name, share in named if share >= LEAST)
+        return ", ".join(f"{name} {100 * share:.0f} %" for name, share in named if share >= min(LEAST, named[0][1]))
 
     def __repr__(self):
         return f"Mode({self.eigenvalue:.6g}: {self.moves})"
@@ -71,6 +71,13 @@ class Mode:
             How many of them; of a mode that does not oscillate, times 1 / |eigenvalue|.
         """
         return mode_motion(self, size, periods)
+
+
+def eigenvalue_text(value):
+    """An eigenvalue, or a pair, for people: parts that are rounding beside the other are zero."""
+    small = 1e-10 * abs(value)
+    real, imaginary = (x if abs(x) > small else 0.0 for x in (value.real, value.imag))
+    return f"{real:.6g}" + (f" +- {abs(imaginary):.6g}i" if imaginary else "")
 
 
 class Modes(Sequence):
@@ -122,8 +129,8 @@ class Modes(Sequence):
     def summary(self):
         """As a table: text where it is printed, HTML in a notebook."""
         rows = [("eigenvalue [1/s]", "frequency [Hz]", "damping ratio", "what moves")]
-        rows += [(f"{m.eigenvalue.real:.6g}" + (f" +- {m.eigenvalue.imag:.6g}i" if m.eigenvalue.imag else ""),
-                  f"{m.frequency:.6g}", f"{m.damping:.4g}", m.moves) for m in self._modes]
+        rows += [(eigenvalue_text(m.eigenvalue), f"{m.frequency:.6g}", f"{m.damping:.4g}", m.moves)
+                 for m in self._modes]
         facts = {"states": len(self.model.A), "unstable eigenvalues": self.model.n_unstable,
                  "eigenvalues zero by structure": self.n_neutral}
         if not self.model.steady:

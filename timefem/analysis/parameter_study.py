@@ -12,6 +12,7 @@ from .. import validate
 from ..display import Card
 from ..errors import InputError
 from ..progress import progress
+from .figures import axes
 
 WIDTH = 0.03  # of the interval, from which on the growth is followed to its zero
 LAST = 3e-15  # of the range: as far as halving goes
@@ -93,9 +94,7 @@ class RootLocus:
 
     def plot(self, ax=None):
         """Real parts over the parameter in full lines, imaginary parts dashed; of multipliers the absolute value."""
-        from matplotlib import pyplot as plt
-
-        ax = plt.subplots()[1] if ax is None else ax
+        ax = axes(ax)
         maps = _of_map(self.family(self.values[0]))
         for column in self.roots.T:
             colour = ax.plot(self.values, np.abs(column) if maps else column.real)[0].get_color()

@@ -181,20 +181,16 @@ class _Trial:
         self.solution, self.first, self.step = solution, first, None
         self.period = float(solution.t[-1] - solution.t[0])
         self.difference = state_gap(last, first)
-        chart, (y, s) = first.chart, first.chosen
+        y, s = first.chosen
         self.drive = np.concatenate([last.chart.velocity[y], last.chart.acceleration[s]]) if free_period else None
-        self.weight = self._weights()
-        speed = np.abs(self.weight * np.concatenate([chart.velocity[y] * self.period, chart.velocity[s]]))
-        self.size = max(speed.max(initial=0), np.abs(self.weight * np.concatenate(
-            [chart.y[y] @ first.at.q, chart.velocity[s]])).max(initial=0), 1e-6)
+        # displacements, and rates times a time, in the metric of the mass
+        root = np.sqrt(np.maximum(np.diag(first.mass), 0))
+        heaviest, time = root.max(), self.period / (2 * np.pi)
+        self.weight = np.concatenate([root[y], root[s] * time]) / heaviest
+        system, (t, z) = solution.system, (solution.t, solution.z)
+        energy = system.kinetic_energy(t, z, system.velocity(t, z)).max()
+        self.size = max(np.sqrt(2 * energy) * time / heaviest, 1e-9)
         self.gap = float(np.abs(self.weight * self.difference).max(initial=0) / self.size)
-
-    def _weights(self):
-        """Displacements and rates times a time, in the metric of the mass."""
-        root = np.sqrt(np.maximum(np.diag(self.first.mass), 0))
-        root = root / root.max()
-        y, s = self.first.chosen
-        return np.concatenate([root[y], root[s] * self.period / (2 * np.pi)])
 
     @property
     def monodromy(self):

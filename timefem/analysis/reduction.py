@@ -7,8 +7,8 @@ import numpy as np
 import scipy
 
 from ..errors import InputError
+from ..mechanics.first_variation import FirstVariation
 from .chart import Chart, components
-from .first_variation import FirstVariation
 
 TURNS_FIRST = 8.0  # how much rather a rotation is taken as independent than a position
 MOVED = 1e-3  # of a turn, or of the time of the fastest motion, after which matrices are compared

@@ -17,7 +17,8 @@ from .lazy import LazyCommands, imported
 from .ranks import meet, rank, world
 
 PETSC_PREFIX = "-timefem_"
-SEVERAL_VALUES = {"study": ("studies", "repeat_options"), "sensitivity": ("run_options", "repeat_values")}
+SEVERAL_VALUES = {"study": ("studies", "repeat_options"), "sensitivity": ("run_options", "repeat_values"),
+                  "linearize": ("run_options", "repeat_values")}
 UsageError = typer.BadParameter.__bases__[0]  # of click, which newer typer carries inside and older ones import
 
 app = typer.Typer(cls=LazyCommands, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,

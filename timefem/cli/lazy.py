@@ -12,6 +12,8 @@ COMMANDS = {  # name -> (module, function or group in it, what it does)
     "schema": ("model_files", "schema", "Print the JSON schema of model files."),
     "solve-all": ("run_options", "solve_all", "Several solutions of a boundary-value problem."),
     "sensitivity": ("run_options", "sensitivity", "Derivatives of functionals of a motion."),
+    "modes": ("run_options", "modes", "Natural modes around a state."),
+    "linearize": ("run_options", "linearize", "Linear equations around a state."),
     "study": ("studies", "study", "Studies of methods."),
     "reproduce": ("reproduce", "reproduce", "Reproduce figures of the papers."),
     "plot": ("plot", "plot", "Draw a saved solution, or write its motion."),

@@ -43,10 +43,24 @@ PARAMETERS = Annotated[list[str] | None, typer.Option(
          "start:BODY.NAME[i], or start for the states of all bodies.")]
 FORWARD = Annotated[bool, typer.Option("--forward", help="One solve for each parameter.")]
 ADJOINT = Annotated[bool, typer.Option("--adjoint", help="One transposed solve for each functional (default).")]
+AT_REST = Annotated[bool, typer.Option("--equilibrium", help="Around rest, which statics finds from the start, "
+                                                             "instead of the start itself.")]
+INPUTS = Annotated[list[str] | None, typer.Option(help="Actuators by name; default: all.")]
+OUTPUTS_OF_MODEL = Annotated[list[str] | None, typer.Option(
+    help="BODY.NAME or BODY.NAME[i] with NAME one of q, v, position, velocity, acceleration, angular_velocity, "
+         "angular_acceleration.")]
+FILM = Annotated[str | None, typer.Option("-o", "--output", help="File for a film (.gif, .mp4) or a page (.html) of a "
+                                                                 "mode.")]
+NUMBER = Annotated[int, typer.Option(min=1, help="Mode to show, as numbered in the table.")]
+SIZE = Annotated[float, typer.Option(help="Its largest displacement [m or rad].")]
+OF_STATE = (parameter("case", CASE), parameter("rotation", ROTATION, None),
+            parameter("elements_space", ELEMENTS_SPACE, None), parameter("degree_space", DEGREE_SPACE, None),
+            parameter("joint", JOINT, None), parameter("gravity", GRAVITY, None),
+            parameter("equilibrium", AT_REST, False))
 COMMON = (parameter("rotation", ROTATION, None), parameter("element", ELEMENT, "mg"), declared("degree"),
           declared("n_points"), declared("n_elements"), parameter("t_end", T_END, None))
 
-SEVERAL = "--of", "--parameters"  # options of `sensitivity` that take several values
+SEVERAL = "--of", "--parameters", "--inputs", "--outputs"  # options that take several values
 
 
 def repeat_values(arguments):
@@ -103,3 +117,20 @@ def sensitivity(ctx, **_):
     """
     options = given_options(ctx)
     return imported("sensitivity").sensitivity(options)
+
+
+@with_parameters(*OF_STATE, parameter("output", FILM, None), parameter("number", NUMBER, 1),
+                 parameter("size", SIZE, 0.1), parameter("as_json", JSON, False))
+def modes(ctx, **_):
+    """Natural modes around the start of a case, a model file or a robot, or around its equilibrium."""
+    return imported("linear").modes(given_options(ctx))
+
+
+@with_parameters(*OF_STATE, parameter("inputs", INPUTS, None), parameter("outputs", OUTPUTS_OF_MODEL, None),
+                 parameter("as_json", JSON, False))
+def linearize(ctx, **_):
+    """Linear equations with A, B, C, D around the start of a case, a model file or a robot, or its equilibrium.
+
+    Both --inputs and --outputs take several values, after CASE.
+    """
+    return imported("linear").linearize_command(given_options(ctx))

@@ -9,9 +9,9 @@ import numpy as np
 import scipy
 
 from ..errors import InputError
-from ..mechanics.part import Symbols
-from ..mechanics.point_functions import evaluate
-from ..mechanics.redundancy.redundancy import redundant_constraints
+from .part import Symbols
+from .point_functions import evaluate
+from .redundancy.redundant_rows import redundant_constraints
 
 _FUNCTIONS = {}
 DERIVATIVES = {"row": "qvau", "psi": "qv", "second": "qv", "form": "qv", "third": "qv", "momenta": "q"}
@@ -199,6 +199,12 @@ class FirstVariation:
         """Changes of the accelerations with the controls, shape (n_q, n_controls)."""
         none = np.zeros((self.m + self.k, len(self.u)))
         return self.accelerations(-np.concatenate([self._at["row_u"], none]))[:self.n]
+
+    def balance(self):
+        """Controls of smallest norm whose forces leave the least acceleration, in the metric of the mass."""
+        root = np.sqrt(self.system.mass_scale)[:, None]
+        change = np.linalg.lstsq(root * self.by_controls(), -root[:, 0] * self.acceleration, rcond=1e-10)[0]
+        return self.u + change
 
     def momenta(self, dq, dv):
         """Changes of the momenta with those of coordinates and velocities, columns (n_q, n)."""

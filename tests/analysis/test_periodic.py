@@ -1,0 +1,106 @@
+"""Periodic motions, Floquet multipliers and Lyapunov exponents against elliptic functions and SciPy."""
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.special import ellipk
+
+import timefem as tf
+
+G = 9.81
+
+
+@pytest.mark.parametrize("rotation", ["quaternion", "directors"])
+def test_free_pendulum(rotation):
+    rod = tf.RigidBody(2.0, (0.3, 0.3, 0.01), rotation, name="rod")
+    hinge = tf.Revolute(rod, None, point_a=(0, 0, 0.5), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0))
+    system, a = tf.System([rod, hinge], gravity=(0, 0, -G)), 1.0
+    start = tf.Pose((-0.5 * np.sin(a), 0, -0.5 * np.cos(a)), (np.cos(a / 2), 0, np.sin(a / 2), 0))
+    found = tf.periodic(system, {rod: start}, 2.0, tf.MixedGalerkin(3), 60)
+    assert found.success and found.iterations < 10
+    energy = system.hamiltonian(0.0, found.solution.z[0])
+    amplitude = np.arccos(-energy / (2 * G * 0.5))
+    exact = 4 * np.sqrt(0.8 / (2 * G * 0.5)) * ellipk(np.sin(amplitude / 2)**2)
+    assert abs(found.period - exact) < 1e-8
+    np.testing.assert_allclose(found.multipliers, [1, 1], rtol=0, atol=1e-6)
+    assert found.floquet.stable
+
+
+def hardening(length, k, b):
+    return k * (length - 10)**2 / 2 + b * (length - 10)**4 / 4
+
+
+def test_driven_oscillator():
+    """Duffing: start and multipliers against DOP853 and its variational equations."""
+    force, w = 0.5, 1.2
+    mass = tf.PointMass(1.0, dimension=1, name="mass")
+    spring = tf.NonlinearSpring(mass, None, (0, 0, 0), (-10, 0, 0), potential=hardening, parameters=(1.0, 0.5))
+    damper = tf.Damper(mass, None, (0, 0, 0), (-10, 0, 0), 0.2)
+    drive = tf.Force(mass, (force, 0, 0), time=tf.Sine(1.0, w / (2 * np.pi), np.pi / 2))
+    found = tf.periodic(tf.System([mass, spring, damper, drive]), {mass: tf.Pose(position=(0.5, 0, 0))},
+                        2 * np.pi / w, tf.MixedGalerkin(4), 40)
+
+    def rate(t, x):
+        jacobian = np.array([[0, 1], [-1 - 1.5 * x[0]**2, -0.2]])
+        slope = [x[1], -x[0] - 0.5 * x[0]**3 - 0.2 * x[1] + force * np.cos(w * t)]
+        return np.concatenate([slope, (jacobian @ x[2:].reshape(2, 2)).ravel()])
+
+    start = np.concatenate([found.solution.z[0], np.eye(2).ravel()])
+    end = solve_ivp(rate, (0, 2 * np.pi / w), start, method="DOP853", rtol=1e-13, atol=1e-14).y[:, -1]
+    assert np.abs(end[:2] - start[:2]).max() < 1e-9
+    exact = np.linalg.eigvals(end[2:].reshape(2, 2))
+    np.testing.assert_allclose(np.sort_complex(found.multipliers), np.sort_complex(exact), rtol=0, atol=1e-9)
+    assert found.floquet.stable and abs(found.period - 2 * np.pi / w) < 1e-15
+
+
+def test_what_is_not_periodic():
+    system = tf.GeneralizedSystem(1, lambda q, v, c: v[0]**2 / 2, lambda q, c: q[0]**2 / 2)
+    sol = tf.solve(tf.InitialValueProblem(system, tf.Coordinates([1.0]), (0, 1)), tf.MixedGalerkin(2), 10)
+    with pytest.raises(tf.InputError, match="not periodic"):
+        tf.floquet(sol)
+    falling = tf.System([tf.PointMass(1.0, name="stone")], gravity=(0, 0, -G))
+    found = tf.periodic(falling, {"stone": tf.Pose()}, 1.0, n_elements=5)
+    assert not found.success and "not converged" in found.status.message
+    with pytest.raises(tf.InputError, match="no periodic motion"):
+        found.floquet  # noqa: B018
+
+
+def two_rods(q, v, c):
+    return v[0]**2 + v[1]**2 / 2 + v[0] * v[1] * ca.cos(q[0] - q[1])
+
+
+def weight(q, c):
+    return -G * (2 * ca.cos(q[0]) + ca.cos(q[1]))
+
+
+def test_lyapunov_exponents_of_a_double_pendulum():
+    """Exponents of 6 s against those of DOP853; they come in pairs, as the elements are symplectic."""
+    system, x = tf.GeneralizedSystem(2, two_rods, weight), np.array([2.0, 2.5, 0.0, 0.0])
+    end = 6.0
+    sol = tf.solve(tf.InitialValueProblem(system, tf.Coordinates(x[:2], x[2:]), (0, end)), tf.MixedGalerkin(4), 600)
+    found = tf.lyapunov(sol, every=20)
+    assert abs(found.exponents.sum()) < 1e-8
+
+    def motion(x):
+        q, p = x[:2], x[2:]
+        mass = np.array([[2, np.cos(q[0] - q[1])], [np.cos(q[0] - q[1]), 1]])
+        v = np.linalg.solve(mass, p)
+        s = v[0] * v[1] * np.sin(q[0] - q[1])
+        return np.concatenate([v, [-s - 2 * G * np.sin(q[0]), s - G * np.sin(q[1])]])
+
+    def rate(t, y):
+        step = 1e-5
+        columns = [(8 * (motion(y[:4] + d) - motion(y[:4] - d)) - motion(y[:4] + 2 * d) + motion(y[:4] - 2 * d))
+                   / (12 * step) for d in step * np.eye(4)]
+        return np.concatenate([motion(y[:4]), (np.array(columns).T @ y[4:].reshape(4, 4)).ravel()])
+
+    y = solve_ivp(rate, (0, end), np.concatenate([sol.z[0], np.eye(4).ravel()]), method="DOP853", rtol=1e-11,
+                  atol=1e-12).y[4:, -1].reshape(4, 4)
+    scale, c = system.state_scale, np.cos(x[0] - x[1])
+    start = np.eye(4)
+    start[2:, 2:] = [[2, c], [c, 1]]  # momenta of unit velocities, from rest
+    start = np.linalg.qr(start / scale[:, None])[0] @ np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
+    exact = np.log(np.abs(np.diag(np.linalg.qr((y * scale / scale[:, None]) @ start)[1]))) / end
+    np.testing.assert_allclose(found.history[-1], exact, rtol=0, atol=1e-6)
+    assert found.exponents[0] > 0.5

@@ -1,0 +1,86 @@
+"""`timefem modes` and `timefem linearize`."""
+
+from contextlib import nullcontext
+
+from ..analysis import linearize
+from ..analysis.modes import eigenvalue_text
+from ..analysis.settle import settle
+from ..errors import InputError
+from ..mechanics import CanonicalState
+from ..problems.static import equilibrium
+from .chosen import chosen
+from .output import stdout_to_stderr
+from .ranks import rank
+from .report import make_console, make_table, print_json
+
+
+def _linear(options, inputs=None, outputs=()):
+    """What is chosen, and the model around its start or its equilibrium."""
+    rest = options.pop("equilibrium", False)
+    found = chosen(options)
+    problem = found.problem
+    if not hasattr(problem, "z0"):
+        raise InputError(f"{found.name} is a problem without an initial state; linearize one with a start")
+    system, t, z = problem.system, problem.t_span[0], problem.z0
+    state = {}
+    for body in system.bodies:
+        part = system.coordinates(body)
+        state[body] = CanonicalState(z[part], z[system.n_q:][part])
+    if rest:
+        at_rest = equilibrium(system, state, t)
+        state = at_rest if at_rest.success and not at_rest.n_unstable else settle(system, state, t)
+    return found, linearize(system, state, t, inputs=inputs, outputs=outputs)
+
+
+def modes(options):
+    """Do what `timefem modes` does."""
+    as_json, path = options.pop("as_json", False), options.pop("output", None)
+    number, size = options.pop("number", 1), options.pop("size", 0.1)
+    with stdout_to_stderr() if as_json else nullcontext():
+        found, model = _linear(options)
+        every = model.modes()
+        if path is not None and number > len(every):
+            raise InputError(f"--number {number}: there are {len(every)} modes")
+        if path is not None and rank() == 0:
+            motion = every[number - 1].motion(size)
+            if path.endswith(".html"):
+                motion.save_html(path)
+            else:
+                motion.animate(path, motion.t)
+    if rank():
+        return
+    if as_json:
+        return print_json({"case": found.name, "t": model.t, "steady": model.steady, "states": model.state_names,
+                           "unstable": model.n_unstable, "neutral": every.n_neutral, "modes": every.as_dict()})
+    table = make_table(f"{found.title} ({found.name}): {len(every)} modes, {model.n_unstable} unstable eigenvalues, "
+                       f"{every.n_neutral} zero by structure", "mode", "eigenvalue [1/s]", "frequency [Hz]",
+                       "damping ratio", "what moves")
+    for i, mode in enumerate(every, 1):
+        table.add_row(str(i), eigenvalue_text(mode.eigenvalue), f"{mode.frequency:.6g}", f"{mode.damping:.4g}",
+                      mode.moves)
+    make_console().print(table)
+    if not model.steady:
+        make_console().print("the motion is not steady: these are eigenvalues of one instant, not of a motion; "
+                             "--equilibrium looks for rest")
+
+
+def linearize_command(options):
+    """Do what `timefem linearize` does."""
+    as_json = options.pop("as_json", False)
+    inputs, outputs = options.pop("inputs", None), options.pop("outputs", None)
+    with stdout_to_stderr() if as_json else nullcontext():
+        found, model = _linear(options, inputs, outputs or ())
+    if rank():
+        return
+    if as_json:
+        return print_json({"case": found.name, **model.as_dict()})
+    make_console().print(repr(model.summary()), markup=False)
+    for name, matrix, rows, columns in (("A", model.A, model.state_names, model.state_names),
+                                        ("B", model.B, model.state_names, model.input_names),
+                                        ("C", model.C, model.output_names, model.state_names),
+                                        ("D", model.D, model.output_names, model.input_names)):
+        if matrix.size:
+            table = make_table(name, "", *columns)
+            for row, values in zip(rows, matrix, strict=True):
+                table.add_row(row, *(f"{x:.6g}" for x in values))
+            make_console().print(table)
