@@ -70,7 +70,7 @@ BAD = {
     "no mass": ('<mass value="2"/>', "", r"line 3: <inertial> has no <mass>"),
     "origin": ('xyz="0.5 0 0"', 'xyz="0.5 0"', r"line 3: <origin> needs 3 numbers for 'xyz', not '0.5 0'"),
     "axis": ('xyz="0 1 0"', 'xyz="0 0 0"', r"line 5: <joint> 'hinge' is not possible: .*length zero"),
-    "type": ("revolute", "floating", r"line 5: <joint> 'hinge' is of type 'floating'; known are revolute"),
+    "type": ("revolute", "screw", r"line 5: <joint> 'hinge' is of type 'screw'; known are revolute"),
     "parent": ('<parent link="base"/>', "", r"line 5: <joint> 'hinge' has no <parent>"),
     "link": ('link="base"/><child', 'link="bass"/><child', r"robot.urdf: Tree 'rod': parent of joint 'hinge' is"),
     "moment": ('ixx="0.1"', "", r"line 4: <inertia> has no attribute 'ixx'"),

@@ -8,6 +8,7 @@ import re
 import sys
 from importlib import metadata
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
@@ -36,8 +37,13 @@ def run_report(case, problem, sol):
                   ("angular_velocity", (q, p))) if hasattr(body, name)}
         final[problem.system.label(body)] = {name: value.tolist() for name, value in state.items()}
         if hasattr(body, "joint_states"):
-            joints |= {name: {"position": float(x), "rate": float(v)} for name, (x, v) in
+            joints |= {name: {"position": np.asarray(x).tolist(), "rate": np.asarray(v).tolist()} for name, (x, v) in
                        body.joint_states(q, p).items()}
+            if body.base_joint:
+                base = body.base_state(q, p)
+                state = {"position": base.position, "quaternion": base.quaternion, "velocity": base.velocity,
+                         "angular_velocity": base.angular_velocity}
+                final["base"] = {name: value.tolist() for name, value in state.items()}
     if joints:
         final["joints"] = joints
     rotations = sorted({body.rotation for body in problem.system.bodies if hasattr(body, "rotation")})
@@ -99,13 +105,14 @@ def print_report(r, case, output):
     table.add_row("error of the constraints", "{configuration:.2e}, of their rates {velocity:.2e}".format(
         **r["constraint_error_max"]))
     table.add_row("seconds", ", ".join(f"{name} {value:.3f}" for name, value in r["seconds"].items()))
-    joints = r["final"].get("joints", {})
+    joints, base = r["final"].get("joints", {}), r["final"].get("base") if "joints" in r["final"] else None
     for name, state in joints.items():
-        table.add_row(f"joint {name}: position, rate", row(state.values()))
+        table.add_row(f"joint {name}: position, rate", "\n".join(row(np.ravel(x)) for x in state.values())
+                      if np.ndim(state["position"]) else row(state.values()))
     for note in r.get("notes", ()):
         table.add_row("note", note)
     for name, state in r["final"].items():
-        if state is joints:
+        if state is joints or state is base:
             continue
         table.add_section()
         table.add_row(f"{name} at t = {r['t_final']:g} s", "")

@@ -6,11 +6,11 @@ from ..models import read_urdf
 from ..models.urdf import GRAVITY
 from .report import make_console, make_table, print_json
 
-OF_ROBOT = "joint", "gravity", "friction_width"
+OF_ROBOT = "joint", "gravity", "friction_width", "base"
 T_END, N_ELEMENTS = 1.0, 400
 
 
-def case_of_robot(path, of_problem, joint=(), gravity=None, friction_width=None):
+def case_of_robot(path, of_problem, joint=(), gravity=None, friction_width=None, base="fixed"):
     """The case of a URDF file, and notes for the report.
 
     Parameters
@@ -19,10 +19,11 @@ def case_of_robot(path, of_problem, joint=(), gravity=None, friction_width=None)
     of_problem : dict
         "t_end", and others that belong to named cases.
     joint : list of str
-        NAME=POSITION or NAME=POSITION,RATE.
+        NAME=POSITION or NAME=POSITION,RATE; of joints with several coordinates these are several numbers each.
     gravity : str
         X,Y,Z
     friction_width : float
+    base : {"fixed", "free"}
     """
     for name in of_problem:
         if name != "t_end":
@@ -35,8 +36,8 @@ def case_of_robot(path, of_problem, joint=(), gravity=None, friction_width=None)
             raise InputError(f"--joint must be NAME=POSITION or NAME=POSITION,RATE, not {text!r}")
         if name in state:
             raise InputError(f"--joint {name} is given twice")
-        state[name] = _numbers(f"--joint {name}", values, (1, 2), "POSITION or POSITION,RATE")
-    robot = read_urdf(path, friction_width)
+        state[name] = _numbers(f"--joint {name}", values, None, "POSITION or POSITION,RATE")
+    robot = read_urdf(path, friction_width, base)
     end = of_problem.get("t_end", T_END)
     case = Case(path, robot.name, robot.name, end, N_ELEMENTS, conserved_axes=(), has_rotation=False,
                 make=lambda t_end=end: robot.problem(state, (0.0, t_end), gravity))
@@ -80,6 +81,6 @@ def _numbers(option, text, lengths, form):
         values = [float(word) for word in text.split(",")]
     except ValueError:
         values = []
-    if len(values) not in lengths:
+    if not values or (lengths and len(values) not in lengths):
         raise InputError(f"{option} must be {form} in numbers, not {text!r}")
     return values

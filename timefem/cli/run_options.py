@@ -30,6 +30,9 @@ JOINT = Annotated[list[str] | None, typer.Option(
 GRAVITY = Annotated[str | None, typer.Option(metavar="X,Y,Z", help="Robots: gravity [m/s^2]; default 0,0,-9.81.")]
 FRICTION_WIDTH = Annotated[float | None, typer.Option(help="Robots: rate [rad/s or m/s] within which Coulomb friction "
                                                            "turns; without it friction is left out.")]
+BASE = Annotated[str | None, typer.Option(help="Robots: fixed (default) or free, the base link. A free one is the "
+                                               "joint base: x,y,z and a quaternion w,x,y,z are its position, its rate "
+                                               "the velocity and the angular velocity in its own axes.")]
 VERBOSE = Annotated[bool, typer.Option("-v", "--verbose", help="Details on standard error.")]
 TURNS = Annotated[int | None, typer.Option(help="Guesses turn up to twice that many full turns about the axis of the "
                                                 "way, and up to that many about each body axis; default 1.")]
@@ -82,7 +85,7 @@ def repeat_values(arguments):
     *map(declared, ("degree", "n_points", "multipliers", "drop", "nodes", "constraints", "form", "strains",
                     "n_elements", "tolerance")),
     parameter("t_end", T_END, None), parameter("joint", JOINT, None), parameter("gravity", GRAVITY, None),
-    parameter("friction_width", FRICTION_WIDTH, None),
+    parameter("friction_width", FRICTION_WIDTH, None), parameter("base", BASE, None),
     *map(declared, ("driver", "window", "backend", "method", "guess", "scaling", "tol_residual", "tol_increment",
                     "max_iterations", "line_search")),
     parameter("output", OUTPUT, None), *map(declared, ("checkpoint", "checkpoint_every", "restart")),

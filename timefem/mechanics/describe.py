@@ -5,6 +5,7 @@ from dataclasses import fields
 import numpy as np
 
 from ..errors import InputError
+from .bodies.tree import Link, TreeJoint
 from .catalogue import catalogue, known, made, stored
 from .composites.beam import Line, RopeSection, Section
 from .functions import Constant, Ramp, Sine, Step, Table, TrianglePulse
@@ -16,7 +17,7 @@ from .system import System
 # Functions of time and other values inside of parts; those given by formulas are code, and cannot be stored.
 TIME_FUNCTIONS = {cls.__name__: cls for cls in (Constant, Ramp, TrianglePulse, Step, Sine, Table, Transfer,
                                                 Polynomial, Spline)}
-VALUES = TIME_FUNCTIONS | {cls.__name__: cls for cls in (Line, Section, RopeSection)}
+VALUES = TIME_FUNCTIONS | {cls.__name__: cls for cls in (Line, Section, RopeSection, Link, TreeJoint)}
 
 
 def describe(system):
@@ -26,7 +27,8 @@ def describe(system):
     -------
     dict
         `{"parts": [{"class": ..., "bodies": [...], ...}, ...], "redundant": ...}`; `bodies` are numbers in
-        `system.bodies`. Of a system without its redundant constraints that of the complete one, and `kept`.
+        `system.bodies`, of a link of a tree a list of the tree's number and what makes the link. Of a system without
+        its redundant constraints that of the complete one, and `kept`.
 
     Raises
     ------
@@ -50,7 +52,8 @@ def describe(system):
                              f"files; known are {_known()}")
         entry = {"class": type(part).__name__}
         if part is not owner and id(part) not in number:
-            entry["bodies"] = [number[id(body)] for body in part.bodies]
+            entry["bodies"] = [[number[id(body.carrier)], *body.called] if body.carrier else number[id(body)]
+                               for body in part.bodies]
         for name in stored(part):
             entry[part.fields[name].argument or name] = plain(f"{system.label(part)} cannot be saved: {name}",
                                                               getattr(part, name))
@@ -74,7 +77,8 @@ def build(description):
         bodies = [member for part in parts if part is not None for member in part.members if isinstance(member, Body)]
         for i, entry in enumerate(entries):
             if "bodies" in entry:
-                parts[i] = _make(entry, [bodies[n] for n in entry["bodies"]])
+                parts[i] = _make(entry, [bodies[n[0]].carried(*n[1:]) if isinstance(n, list) else bodies[n]
+                                         for n in entry["bodies"]])
         kept = description.get("kept")
         if kept is not None and not set(kept) <= set(range(sum(
                 len(member.constraint_names) for part in parts for member in part.members))):
@@ -94,6 +98,8 @@ def plain(what, value):
         value = value.tolist()
     if isinstance(value, list | tuple):
         return [plain(what, v) for v in value]
+    if isinstance(value, dict) and "function" not in value:
+        return {name: plain(what, v) for name, v in value.items()}
     if value is not None and not isinstance(value, str | int | float):
         raise InputError(f"{what} is {value!r}, which is not plain data")
     return value
@@ -119,7 +125,9 @@ def _restore(value):
         return [_restore(v) for v in value]
     if not isinstance(value, dict):
         return value
-    own = {name: v for name, v in value.items() if name != "function"}
+    own = {name: _restore(v) for name, v in value.items() if name != "function"}
+    if "function" not in value:
+        return own
     if value["function"] not in VALUES:
         raise InputError(f"unknown function of time {value['function']!r}; known are {', '.join(VALUES)}")
     return VALUES[value["function"]](**own)

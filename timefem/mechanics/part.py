@@ -134,6 +134,10 @@ class Part(Declared, ABC):
         """Contribution to the Hamiltonian, SX scalar, in the symbols `s`: of joints and forces the potential energy."""
         return self.stored_energy(s, self.strains(s))
 
+    def potential(self, s):
+        """Potential energy V(q, t): of joints and forces their `energy`, of bodies none unless they state one."""
+        return self.energy(s)
+
     def strains(self, s):
         """Strains e(q), at most quadratic in q, of parts whose whole energy is `stored_energy(s, strains(s))`.
 
@@ -203,6 +207,9 @@ class Body(Part, abstract=True):
     reference = Pose()  # its state where none is given
     n_increments = None  # of `moved`; None: the body has no increments
     has_inverse_mass = True  # T(q, p) exists for all momenta, and is cheap
+    velocity_by_solve = False  # whether velocities follow from momenta in numbers only
+    carried_names = {}  # noqa: RUF012  what it carries: name -> word for `carried`
+    carrier, called, places = None, (), None  # of a body that moves with some coordinates of another one, see `Carried`
     no_inverse = ("has a singular mass matrix", "use EML() or MixedGalerkin(k, form='energy'), which do without, or "
                   "regularize=True")  # why, where it is not, and what to do
 
@@ -263,4 +270,7 @@ class Body(Part, abstract=True):
         raise NotImplementedError
 
     def energy(self, s):
-        return self.kinetic_energy(s.q[0], s.p[0], s.own)
+        return self.kinetic_energy(s.q[0], s.p[0], s.own) + self.potential(s)
+
+    def potential(self, s):
+        return 0

@@ -37,10 +37,9 @@ class PartGroup:
 
 def grouped(system):
     """The parts of a system by kind, list of `PartGroup`."""
-    places, constraint, rolling = {}, 0, 0
+    places, constraint, rolling, every = {}, 0, 0, np.arange(system.n_q)
     for part in system.parts:
-        coordinates = map(system.coordinates, part.bodies)
-        q = np.concatenate([np.zeros(0, int), *(np.arange(c.start, c.stop) for c in coordinates)])
+        q = np.concatenate([np.zeros(0, int), *(every[system.coordinates(body)] for body in part.bodies)])
         g = np.arange(constraint, constraint + len(part.constraint_names))
         constraint += len(g)
         r = np.arange(rolling, rolling + len(part.nonholonomic_names))

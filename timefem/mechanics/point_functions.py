@@ -36,49 +36,65 @@ _POINTWISE = {}
 
 
 def pointwise(part):
-    """CasADi functions of one kind of part: energy, constraints, and their first derivatives."""
+    """CasADi functions of one kind of part: energy, constraints, and their first derivatives.
+
+    Parts of bodies with `velocity_by_solve` take `(z, v)` in the place of z. Then "derivatives" are those at fixed
+    velocities, of H by Legendre's transformation, and "by velocity" has the others.
+    """
     if part.kind not in _POINTWISE:
-        s = Symbols(part)
-        z = ca.vertcat(*s.q, *s.p)
-        arguments = [z, s.t, s.parameters]
-        energy = ca.SX(part.energy(s))
+        s, solved = Symbols(part), sees_velocities(part)
+        z, n = ca.vertcat(*s.q, *s.p), sum(b.n_q for b in part.bodies)
+        velocity = ca.SX.sym("v", n)
+        velocities = ca.vertsplit(velocity, [sum(b.n_q for b in part.bodies[:i]) for i in range(len(part.bodies) + 1)])
+        if solved:
+            s.velocity = velocities
+        state, kinetic = ca.vertcat(z, velocity) if solved else z, ca.SX(part.kinetic(s, velocities))
+        arguments, moving = [state, s.t, s.parameters], [ca.vertcat(z, velocity), s.t, s.parameters]
+        potential = ca.SX(part.potential(s))
+        legendre = (ca.dot(s.p[0], velocity) if part.is_body else 0) - kinetic + potential
+        energy = legendre if solved else ca.SX(part.energy(s))
         theta = ca.vertcat(part.constraints(s), part.velocity_constraints(s))
         generalized = ca.SX(part.force(s))
-        force = ca.vertcat(generalized, ca.SX(z.numel() // 2, 1))
-        rate, w = ca.SX.sym("rate", z.numel() // 2), ca.SX.sym("w", theta.numel())
+        force = ca.vertcat(generalized, ca.SX(n, 1))
+        rate, w = ca.SX.sym("rate", n), ca.SX.sym("w", theta.numel())
         power = ca.dot(generalized, rate) + ca.jacobian(energy, s.t) + ca.dot(w, ca.jacobian(theta, s.t))
-        velocity = ca.SX.sym("v", z.numel() // 2)
-        kinetic = ca.SX(part.kinetic(s, ca.vertsplit(velocity, [sum(b.n_q for b in part.bodies[:i])
-                                                                for i in range(len(part.bodies) + 1)])))
-        generalized_energy = (ca.dot(s.p[0], velocity) if part.is_body else energy) - kinetic
         derivatives = [ca.gradient(energy, z) - force, ca.jacobian(theta, z), ca.jacobian(theta, s.t)]
-        _POINTWISE[part.kind] = {
+        functions = _POINTWISE[part.kind] = {
             "hamiltonian": ca.Function("hamiltonian", arguments, [ca.densify(energy)]),
-            "generalized energy": ca.Function("generalized_energy", [ca.vertcat(z, velocity), *arguments[1:]],
-                                              [ca.densify(ca.SX(generalized_energy))]),
-            "kinetic": ca.Function("kinetic", [ca.vertcat(z, velocity), *arguments[1:]], [ca.densify(kinetic)]),
-            "momentum": ca.Function("momentum", [ca.vertcat(z, velocity), *arguments[1:]],
-                                    [ca.densify(ca.gradient(kinetic, velocity))]),
+            "potential": ca.Function("potential", arguments, [ca.densify(potential)]),
+            "generalized energy": ca.Function("generalized_energy", moving, [ca.densify(ca.SX(legendre))]),
+            "kinetic": ca.Function("kinetic", moving, [ca.densify(kinetic)]),
+            "momentum": ca.Function("momentum", moving, [ca.densify(ca.gradient(kinetic, velocity))]),
             "theta": ca.Function("theta", arguments, [ca.densify(theta)]),
-            "velocity": ca.Function("velocity", arguments, [ca.densify(ca.vertcat(*s.velocity))]),
-            "power": None if ca.SX(power).is_zero() else ca.Function("power", [ca.vertcat(z, rate, w), *arguments[1:]],
-                                                                     [ca.densify(power)]),
+            "power": None if ca.SX(power).is_zero() else ca.Function(
+                "power", [ca.vertcat(state, rate, w), *arguments[1:]], [ca.densify(power)]),
             "derivatives": ca.Function("derivatives", arguments,
                                        [ca.vertcat(*(ca.vec(ca.densify(d)) for d in derivatives))]),
         }
+        if solved:
+            by_velocity = ca.jacobian(ca.gradient(kinetic, velocity), ca.vertcat(*s.q)), ca.jacobian(theta, velocity)
+            functions["by velocity"] = ca.Function("by_velocity", arguments, [
+                ca.vertcat(*(ca.vec(ca.densify(d)) for d in by_velocity))])
+        elif part.is_body:
+            functions["velocity"] = ca.Function("velocity", arguments, [ca.densify(ca.vertcat(*s.velocity))])
         if part.n_controls:
             u = ca.SX.sym("u", part.n_controls)
-            _POINTWISE[part.kind]["control force"] = ca.Function(
-                "control_force", [ca.vertcat(z, u), *arguments[1:]], [ca.densify(part.control_force(s, u))])
+            functions["control force"] = ca.Function(
+                "control_force", [ca.vertcat(state, u), *arguments[1:]], [ca.densify(part.control_force(s, u))])
         if part.nonholonomic_names:
             form, (matrix, drift) = part.velocity_form(s), part.pfaffian(s)
             form_rate = ca.jacobian(form, s.t)
             derivatives = [matrix, ca.jacobian(form, z), drift, form_rate]
             drifts = ca.SX(ca.vertcat(drift, form_rate))
-            _POINTWISE[part.kind] |= {
+            functions |= {
                 "velocity form": ca.Function("velocity_form", arguments, [ca.densify(form)]),
                 "velocity form derivatives": ca.Function("velocity_form_derivatives", arguments, [
                     ca.vertcat(*(ca.vec(ca.densify(d)) for d in derivatives))]),
                 "drifts": None if drifts.is_zero() else ca.Function("drifts", arguments, [ca.densify(drifts)]),
             }
     return _POINTWISE[part.kind]
+
+
+def sees_velocities(part):
+    """Whether formulas of a part take velocities, which do not follow from momenta by a formula."""
+    return any(body.velocity_by_solve for body in part.bodies)

@@ -9,8 +9,9 @@ import numpy as np
 import scipy
 
 from ..errors import InputError
-from .point_functions import evaluate, pointwise
+from .point_functions import evaluate, pointwise, sees_velocities
 from .redundancy.consistent_multipliers import multipliers_at
+from .solved_velocities import entries, sparse, velocity_derivatives
 
 
 class StateValues:
@@ -27,13 +28,25 @@ class StateValues:
         z = z.reshape(-1, self.n_z)
         return np.broadcast_to(np.asarray(t, float), shape).reshape(-1), z, shape
 
+    @cached_property
+    def _solved(self):
+        return [sees_velocities(group.part) for group in self.groups]
+
+    def _local(self, t, z):
+        """Per group, what its functions take of states (n_points, n_z)."""
+        v = self.velocity(t, z) if any(self._solved) else None
+        for group, functions, solved in zip(self.groups, self._functions, self._solved, strict=True):
+            index = group.state_index
+            rates = [v[:, index[:, :index.shape[1] // 2]]] if solved else []
+            yield group, functions, np.concatenate([z[:, index], *rates], axis=2)
+
     def hamiltonian(self, t, z):
         """Total energy H(z, t), shape (..., n_z) -> (...) [J]."""
         return self._energy("hamiltonian", t, z)
 
     def potential(self, t, z):
         """Potential energy V(q, t), shape (..., n_z) -> (...) [J]."""
-        return self._energy("hamiltonian", t, z, bodies=False)
+        return self._energy("potential", t, z)
 
     def energy_by_part(self, t, z):
         """What each part adds to H: kinetic energy of bodies, potential of the others; dict name -> (...) [J].
@@ -56,10 +69,15 @@ class StateValues:
         t, z, shape = self._points(t, z)
         out = np.zeros((len(z), self.n_q))
         for group, functions in zip(self.groups, self._functions, strict=True):
-            if group.part.is_body:
-                index = group.state_index
+            if not group.part.is_body:
+                continue
+            index, half = group.state_index, group.state_index.shape[1] // 2
+            if group.part.velocity_by_solve:
+                q, p = z[:, index[:, :half]], z[:, index[:, half:]]
+                velocity = np.stack([body.velocity(q[:, i], p[:, i]) for i, body in enumerate(group.members)], axis=1)
+            else:
                 velocity = evaluate(functions["velocity"], z[:, index], t, group.parameters)
-                out[:, index[:, :index.shape[1] // 2]] = velocity
+            out[:, index[:, :half]] = velocity
         return out.reshape(*shape, self.n_q)
 
     def generalized_energy(self, t, z, velocity):
@@ -90,18 +108,16 @@ class StateValues:
     def mass_matrix(self, t, z):
         """Mass matrix of T(q, v) at one state, SciPy CSR array of shape (n_q, n_q); it may be singular."""
         t, z, _ = self._points(t, z)
-        entries = [(np.zeros(0), np.zeros(0, int), np.zeros(0, int))]
+        found = [(np.zeros(0), np.zeros(0, int), np.zeros(0, int))]
         for group, functions in zip(self.groups, self._functions, strict=True):
             index = group.state_index
             places = index[:, :index.shape[1] // 2]
             n = places.shape[1]
-            motion = np.concatenate([np.tile(z[:, index], (n, 1, 1)), np.tile(np.eye(n)[:, None], (1, len(index), 1))],
-                                    axis=2)
-            values = evaluate(functions["momentum"], motion, np.tile(t, n), group.parameters)  # column, part, row
-            columns, rows = np.broadcast_arrays(places.T[:, :, None], places[None])
-            entries.append((values.ravel(), rows.ravel(), columns.ravel()))
-        data, rows, columns = map(np.concatenate, zip(*entries, strict=True))
-        return scipy.sparse.csr_array((data, (rows, columns)), shape=(self.n_q, self.n_q))
+            units = np.tile(np.eye(n)[:, None], (1, len(index), 1))
+            values = evaluate(functions["momentum"], np.concatenate([np.tile(z[:, index], (n, 1, 1)), units], axis=2),
+                              np.tile(t, n), group.parameters)  # column, part, row
+            found.append(entries(values.swapaxes(0, 1).reshape(len(places), -1), places, places))
+        return sparse(found, (self.n_q, self.n_q))
 
     def consistent_velocity(self, t, z):
         """Velocities at one state that belong to its momenta and hold the constraints, shape (n_q,).
@@ -166,14 +182,14 @@ class StateValues:
         rate = self.velocity(t, z) if rate is None else np.reshape(np.asarray(rate, float), (len(z), self.n_q))
         multipliers = np.zeros((len(z), self.n_multipliers)) if multipliers is None else \
             np.reshape(np.asarray(multipliers, float), (len(z), self.n_multipliers))
-        for group, functions in zip(self.groups, self._functions, strict=True):
+        for group, functions, local in self._local(t, z):
             if functions["power"] is not None:
                 index = group.state_index
-                motion = np.concatenate([z[:, index], rate[:, index[:, :index.shape[1] // 2]],
+                motion = np.concatenate([local, rate[:, index[:, :index.shape[1] // 2]],
                                          multipliers[:, group.multiplier_index]], axis=2)
                 total += evaluate(functions["power"], motion, t, group.parameters).sum(axis=(1, 2))
             if nonholonomic is not None and functions.get("drifts") is not None:
-                drifts = evaluate(functions["drifts"], z[:, group.state_index], t, group.parameters)
+                drifts = evaluate(functions["drifts"], local, t, group.parameters)
                 index = group.nonholonomic_index
                 values = np.reshape(np.asarray(nonholonomic, float), (len(z), -1))
                 if values.shape[1] > self.n_nonholonomic:
@@ -190,31 +206,30 @@ class StateValues:
         controls, out = np.reshape(np.asarray(controls, float), (len(z), -1)), np.zeros((len(z), self.n_q))
         actuators = [p for p in self.parts if p.n_controls]
         stops = dict(zip(actuators, np.cumsum([a.n_controls for a in actuators]).tolist(), strict=True))
-        for group, functions in zip(self.groups, self._functions, strict=True):
+        for group, functions, local in self._local(t, z):
             if not group.part.n_controls:
                 continue
             own = np.array([np.arange(stops[p] - p.n_controls, stops[p]) for p in group.members])
-            values = evaluate(functions["control force"], np.concatenate([z[:, group.state_index], controls[:, own]],
-                                                                         axis=2), t, group.parameters)
+            values = evaluate(functions["control force"], np.concatenate([local, controls[:, own]], axis=2), t,
+                              group.parameters)
             half = group.state_index.shape[1] // 2
             for i, place in enumerate(group.state_index[:, :half]):
                 out[:, place] += values[:, i]
         return out.reshape(*shape, self.n_q)
 
-    def _energy(self, name, t, z, bodies=True):
+    def _energy(self, name, t, z):
         t, z, shape = self._points(t, z)
         total = np.zeros(len(z))
-        for group, functions in zip(self.groups, self._functions, strict=True):
-            if bodies or not group.part.is_body:
-                total += evaluate(functions[name], z[:, group.state_index], t, group.parameters).sum(axis=(1, 2))
+        for group, functions, local in self._local(t, z):
+            total += evaluate(functions[name], local, t, group.parameters).sum(axis=(1, 2))
         return total.reshape(shape)
 
     def constraints(self, t, z):
         """Constraints on both levels, Theta = (Phi, Psi), shape (..., n_z) -> (..., 2 m)."""
         t, z, shape = self._points(t, z)
         out = np.zeros((len(z), self.n_multipliers))
-        for group, functions in zip(self.groups, self._functions, strict=True):
-            out[:, group.multiplier_index] = evaluate(functions["theta"], z[:, group.state_index], t, group.parameters)
+        for group, functions, local in self._local(t, z):
+            out[:, group.multiplier_index] = evaluate(functions["theta"], local, t, group.parameters)
         return out.reshape(*shape, self.n_multipliers)
 
     def derivatives(self, t, z):
@@ -224,18 +239,18 @@ class StateValues:
         that have no potential.
         """
         grad, rate = np.zeros(self.n_z), np.zeros(self.n_multipliers)
-        entries = [(np.zeros(0), np.zeros(0, int), np.zeros(0, int))]
+        found = [(np.zeros(0), np.zeros(0, int), np.zeros(0, int))]
         t, z, _ = self._points(t, z)
-        for group, functions in zip(self.groups, self._functions, strict=True):
+        for group, functions, local in self._local(t, z):
             index, w = group.state_index, group.multiplier_index
-            values = evaluate(functions["derivatives"], z[:, index], t, group.parameters)[0]
+            values = evaluate(functions["derivatives"], local, t, group.parameters)[0]
             g, b, r = np.split(values, [index.shape[1], values.shape[1] - w.shape[1]], axis=1)
             np.add.at(grad, index, g)
             rate[w] = r
-            rows, columns = np.broadcast_arrays(w[:, None], index[:, :, None])  # column by column
-            entries.append((b.ravel(), rows.ravel(), columns.ravel()))
-        data, rows, columns = map(np.concatenate, zip(*entries, strict=True))
-        jac = scipy.sparse.csr_array((data, (rows, columns)), shape=(self.n_multipliers, self.n_z))
+            found.append(entries(b, w, index))
+        jac = sparse(found, (self.n_multipliers, self.n_z))
+        if self.n_multipliers and any(self._solved):
+            jac = jac + velocity_derivatives(self, t, z, self.n_multipliers)
         jac.eliminate_zeros()
         return grad, jac, rate
 
@@ -243,10 +258,9 @@ class StateValues:
         """Nonholonomic constraints A qdot + a with qdot = dH/dp, shape (..., n_z) -> (..., n_nonholonomic)."""
         t, z, shape = self._points(t, z)
         out = np.zeros((len(z), self.n_nonholonomic))
-        for group, functions in zip(self.groups, self._functions, strict=True):
+        for group, functions, local in self._local(t, z):
             if group.nonholonomic_index.size:
-                out[:, group.nonholonomic_index] = evaluate(functions["velocity form"], z[:, group.state_index], t,
-                                                            group.parameters)
+                out[:, group.nonholonomic_index] = evaluate(functions["velocity form"], local, t, group.parameters)
         return out.reshape(*shape, self.n_nonholonomic)
 
     def nonholonomic_derivatives(self, t, z):
@@ -254,32 +268,28 @@ class StateValues:
 
         The first two are SciPy CSR arrays.
         """
-        n = self.n_nonholonomic
-        rates, entries = np.zeros((2, n)), [[(np.zeros(0), np.zeros(0, int), np.zeros(0, int))] for _ in range(2)]
+        n, none = self.n_nonholonomic, [(np.zeros(0), np.zeros(0, int), np.zeros(0, int))]
+        rates, found = np.zeros((2, n)), (list(none), list(none))
         t, z, _ = self._points(t, z)
-        for group, functions in zip(self.groups, self._functions, strict=True):
+        for group, functions, local in self._local(t, z):
             index, w = group.state_index, group.nonholonomic_index
             if not w.size:
                 continue
-            values = evaluate(functions["velocity form derivatives"], z[:, index], t, group.parameters)[0]
+            values = evaluate(functions["velocity form derivatives"], local, t, group.parameters)[0]
             half, m = index.shape[1] // 2, w.shape[1]
             blocks = np.split(values, np.cumsum([m * half, 2 * m * half, m]), axis=1)
             rates[0, w], rates[1, w] = blocks[2:]
-            for block, columns, list_ in zip(blocks[:2], (index[:, :half], index), entries, strict=True):
-                rows, columns = np.broadcast_arrays(w[:, None], columns[:, :, None])
-                list_.append((block.ravel(), rows.ravel(), columns.ravel()))
-        matrices = []
-        for list_, columns in zip(entries, (self.n_q, self.n_z), strict=True):
-            data, rows, places = map(np.concatenate, zip(*list_, strict=True))
-            matrices.append(scipy.sparse.csr_array((data, (rows, places)), shape=(n, columns)))
+            for block, columns, list_ in zip(blocks[:2], (index[:, :half], index), found, strict=True):
+                list_.append(entries(block, w, columns))
+        matrices = [sparse(list_, (n, columns)) for list_, columns in zip(found, (self.n_q, self.n_z), strict=True)]
         return *matrices, *rates
 
     def not_finite(self, t, z):
         """Parts whose force or constraint is NaN or infinite at a state, or at one of many: dict to the first t."""
         t, z, _ = self._points(t, z)
         found = {}
-        for group, functions in zip(self.groups, self._functions, strict=True):
-            values = evaluate(functions["derivatives"], z[:, group.state_index], t, group.parameters)
+        for group, functions, local in self._local(t, z):
+            values = evaluate(functions["derivatives"], local, t, group.parameters)
             for part, fine in zip(group.members, np.isfinite(values).all(axis=2).T, strict=True):
                 if not fine.all():
                     found[part] = float(t[np.argmin(fine)])

@@ -70,7 +70,7 @@ class System(StateValues):
             raise InputError("System: at least one body is needed")
         for part in parts:
             for body in part.bodies:
-                if body not in self._coordinates:
+                if (body.carrier or body) not in self._coordinates:
                     raise InputError(f"System: {self.label(part)} acts on {body!r}, which is not in the system; "
                                      "add it to the parts")
         self.n_q = sum(b.n_q for b in self.bodies)
@@ -131,6 +131,8 @@ class System(StateValues):
 
     def label(self, part):
         """Name of a part for messages and files: its own, or its class and number."""
+        if part.is_body and part.carrier is not None:
+            return f"{self.label(part.carrier)}.{part.called[1]}"
         if part.name or part.owner is None:
             return part.name or self._numbered[part]
         return f"{self.label(part.owner)}.{part.place}"
@@ -166,10 +168,16 @@ class System(StateValues):
         InputError
             When the system has no such body; names those it has.
         """
-        if isinstance(body, Body) and body in self._coordinates:
+        if isinstance(body, Body) and (body.carrier or body) in self._coordinates:
             return body
         if isinstance(body, str) and body in self._names:
             return self._names[body]
+        if isinstance(body, str):
+            for carrier in self.bodies:
+                start = f"{self.label(carrier)}."
+                name = body.removeprefix(start)
+                if body.startswith(start) and name in carrier.carried_names:
+                    return carrier.carried(carrier.carried_names[name], name)
         raise InputError(f"no body {body!r} in the system; it has {', '.join(map(self.label, self.bodies))}")
 
     def spread(self, states):
@@ -181,10 +189,21 @@ class System(StateValues):
                 for body, value in (composites[key].states(given) if key in composites else {key: given}).items()}
 
     def coordinates(self, body):
-        """Slice of the body's coordinates in `q` (and of its momenta in `p`)."""
-        if not isinstance(body, Body) or body not in self._coordinates:
+        """Slice of the body's coordinates in `q` (and of its momenta in `p`); of links of a tree their numbers."""
+        if not isinstance(body, Body) or (body.carrier or body) not in self._coordinates:
             raise InputError(f"{body!r} is not in the system")
+        if body.carrier is not None:
+            return self._coordinates[body.carrier].start + body.places
         return self._coordinates[body]
+
+    def local_state(self, body, z):
+        """Coordinates and momenta of a body, of states (..., n_z); of links and joints of a tree coordinates and rates.
+        """
+        place, z = self.coordinates(body), np.asarray(z)
+        q = z[..., place]
+        if body.carrier is None:
+            return q, z[..., self.n_q:][..., place]
+        return q, body.carrier.velocity(*self.local_state(body.carrier, z))[..., body.places]
 
     @property
     def constraint_names(self):

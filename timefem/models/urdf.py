@@ -13,7 +13,8 @@ from ..mechanics import Link, System, Tree, TreeJoint
 from ..problems import InitialValueProblem
 
 GRAVITY = (0.0, 0.0, -9.81)
-KINDS = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
+KINDS = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed",
+         "floating": "floating", "planar": "planar"}
 LARGEST = 10**7  # bytes of a file
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
@@ -37,12 +38,13 @@ class Robot:
     notes: tuple
 
     def problem(self, state=None, t_span=(0.0, 1.0), gravity=GRAVITY):
-        """The `InitialValueProblem` of the robot with its base fixed to space.
+        """The `InitialValueProblem` of the robot.
 
         Parameters
         ----------
         state : dict, optional
-            Joint -> position, or (position, rate) [rad or m, and per second]; joints left out start at zero.
+            Joint -> position, or (position, rate) [rad or m, and per second]; joints left out start at zero. A free
+            base is the joint `tree.base_joint` ("base"), and takes a `Pose`.
         t_span : (float, float)
             [s]
         gravity : array_like, shape (3,)
@@ -51,18 +53,19 @@ class Robot:
         return InitialValueProblem(System([self.tree], gravity=gravity), {self.tree: state or {}}, t_span)
 
 
-def read_urdf(path, friction_width=None):
+def read_urdf(path, friction_width=None, base="fixed"):
     """Read a robot from a URDF file.
 
-    Links with inertias in their frames, joints of type revolute, continuous, prismatic and fixed, their damping and
-    friction, and mimic joints count. Limits are kept as data. Shapes, meshes, transmissions and elements of simulators
-    are passed over.
+    Links with inertias in their frames, joints of all types, their damping and friction, and mimic joints count. Limits
+    are kept as data. Shapes, meshes, transmissions and elements of simulators are passed over.
 
     Parameters
     ----------
     path : str or path-like
     friction_width : float, optional
         w [rad/s or m/s] of Coulomb friction `-f tanh(qdot / w)`. Without it friction is left out, and `notes` say so.
+    base : {"fixed", "free"}
+        Whether the base link is fixed to space, or moves freely; then it is the child of a joint called "base".
 
     Returns
     -------
@@ -81,6 +84,7 @@ def read_urdf(path, friction_width=None):
     >>> sol = tf.solve(robot.problem({"shoulder": (-0.7, -0.4)}), tf.MixedGalerkin(3, form="lagrange"), 400)
     ...                                                                               # doctest: +SKIP
     """
+    validate.choice("base", base, ("fixed", "free"))
     reader = _Reader(str(path))
     robot = reader.root
     if robot.tag != "robot":
@@ -98,7 +102,7 @@ def read_urdf(path, friction_width=None):
         notes.append(f"Coulomb friction of {', '.join(rubbing)} is left out: give a friction_width (--friction-width)")
         joints = [TreeJoint(**{**vars(joint), "friction": 0.0}) for joint in joints]
     try:
-        tree = Tree(links, joints, friction_width, name)
+        tree = Tree(links, joints, friction_width, name, base)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return Robot(str(path), name, tree, tuple(notes))

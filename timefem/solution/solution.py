@@ -167,12 +167,11 @@ class Solution(_SolvedElements, Invariants):
         return out.reshape(*t.shape, values.shape[-1])
 
     def _body(self, body, t, quantity="position"):
-        """The body, its coordinates and its momenta, when it has that quantity."""
+        """The body, its coordinates and its momenta (of links of a tree rates), when it has that quantity."""
         body = self.system.find(body)
         if not hasattr(body, quantity):
             raise InputError(f"{self.system.label(body)} has no {quantity.replace('_', ' ')}: it is {body!r}")
-        z, part = self(t), self.system.coordinates(body)
-        return body, z[..., part], z[..., self.system.n_q:][..., part]
+        return body, *self.system.local_state(body, self(t))
 
     def position(self, body, t):
         """Centre of mass [m], shape t.shape + (3,)."""

@@ -173,8 +173,9 @@ def test_bad_links_and_states():
         with pytest.raises(tf.InputError, match=message):
             tf.Link("b", **arguments)
     tree = tf.Tree(LINKS, [AB, tf.TreeJoint("2", "b", "c", axis=(0, 1, 0), mimic=("1", 2, 0))])
-    for state, message in (({"3": 1}, "must be one of '1'"), ({"2": 1}, "mimics '1'"), ({"1": (1, 2, 3)}, "shape"),
-                           (tf.Coordinates([1, 2]), "length 1"), (tf.Pose(), "dict from joint")):
+    for state, message in (({"3": 1}, "must be one of '1'"), ({"2": 1}, "mimics '1'"),
+                           ({"1": (1, 2, 3)}, "1 more for its rate"), (tf.Coordinates([1, 2]), "length 1"),
+                           (tf.Pose(), "dict from joint")):
         with pytest.raises(tf.InputError, match=message):
             tree.state(state)
 

@@ -7,7 +7,7 @@ from ..formula import Same, call, check_symbols, with_time
 from ..part import Part
 from ..system import System
 from .generalized_body import GeneralizedBody
-from .states import CanonicalState, Coordinates
+from .states import CanonicalState, Coordinates, Pose
 
 
 class GeneralizedPotential(Part):
@@ -108,7 +108,8 @@ def canonical_states(system, state, t):
         return state
     state = {system.find(body): value for body, value in state.items()}
     for body in generalized:
-        if body not in state:
+        value = state.get(body, body.reference)
+        if body not in state and isinstance(value, Pose):
             raise InputError(f"state of {system.label(body)} is missing: give it as Coordinates(q, v)")
-        state[body] = CanonicalState(*body.state(state[body], t))
+        state[body] = CanonicalState(*body.state(value, t))
     return state

@@ -16,8 +16,8 @@ class Real(Field):
     kind_of_value = "float"
 
     def __init__(self, help="", unit="", default=REQUIRED, *, above=None, least=None, most=None,
-                 remedy=None):
-        super().__init__(help, unit, default)
+                 remedy=None, optional=False):
+        super().__init__(help, unit, default, optional=optional)
         self.above, self.least, self.most, self.remedy = above, least, most, remedy
 
     def check(self, title, value):

@@ -8,8 +8,7 @@ import numpy as np
 from .... import validate
 from ....errors import InputError
 from .. import rotations
-
-KINDS = "revolute", "prismatic", "fixed"
+from .motions import KINDS, MOTIONS
 
 
 def _orientation(name, value):
@@ -78,22 +77,31 @@ class Link:
 class TreeJoint:
     """A joint of a `Tree`, from a parent link to a child link, whose frame is that of the joint when q = 0.
 
+    Coordinates q: an angle about the axis, a way along it, (x, y, angle) of a plane across it, a quaternion, or a place
+    and a quaternion, see `timefem.mechanics.bodies.tree.motions`.
+
     Parameters
     ----------
     name : str
     parent, child : str
         Names of links.
-    kind : {"revolute", "prismatic", "fixed"}
+    kind : {"revolute", "prismatic", "planar", "spherical", "floating", "fixed"}
     position : array_like, shape (3,)
         Of the joint in the frame of the parent [m].
     orientation : array_like, shape (4,) or (3, 3)
         Of the joint in the frame of the parent: unit quaternion (scalar first) or rotation matrix.
     axis : array_like, shape (3,)
-        In the frame of the joint, of any length.
+        In the frame of the joint, of any length; of planar joints the normal.
     damping : float
-        d of the force -d qdot [N s/m or N m s/rad].
+        d of the force -d qdot [N s/m or N m s/rad]; of joints with several coordinates against the velocity and the
+        angular velocity of the child.
     friction : float
         Size f of Coulomb friction [N or N m]: the force is -f tanh(qdot / w) with the `friction_width` w of the tree.
+    stiffness, rest : float
+        k and x0 of a spring, V = 1/2 k (x - x0)^2 [N/m or N m/rad; m or rad].
+    armature : float
+        Inertia of a rotor that turns with the joint, seen from the joint (gear ratio squared times its own) [kg m^2 or
+        kg]: T has 1/2 a qdot^2 besides.
     mimic : (str, float, float), optional
         Name of another joint, factor a and offset b: this joint is at a q + b.
     limits : dict
@@ -115,17 +123,23 @@ class TreeJoint:
     friction: float = 0.0
     mimic: Any = None
     limits: dict = field(default_factory=dict)
+    stiffness: float = 0.0
+    rest: float = 0.0
+    armature: float = 0.0
 
     def __post_init__(self):
         title = f"TreeJoint {self.name!r}"
         validate.choice(f"{title}: kind", self.kind, KINDS)
+        single = self.kind in MOTIONS and MOTIONS[self.kind].n == 1
         object.__setattr__(self, "position", validate.array(f"{title}: position", self.position, (3,)))
         object.__setattr__(self, "orientation", _orientation(f"{title}: orientation", self.orientation))
         object.__setattr__(self, "axis", validate.direction(f"{title}: axis", self.axis)[1])
-        for name in ("damping", "friction"):
+        for name in ("damping", "friction", "stiffness", "armature", "rest"):
             value = validate.real(f"{title}: {name}", getattr(self, name))
-            if value < 0:
+            if value < 0 and name != "rest":
                 raise InputError(f"{title}: {name} must not be negative, but is {value:g}")
+            if value and not single and name not in ("damping", "armature") and self.kind != "fixed":
+                raise InputError(f"{title}: {name} belongs to revolute and prismatic joints")
             object.__setattr__(self, name, value)
         if self.mimic is not None:
             try:
@@ -135,5 +149,5 @@ class TreeJoint:
                     from None
             object.__setattr__(self, "mimic", (other, validate.real(f"{title}: factor of mimic", factor),
                                                validate.real(f"{title}: offset of mimic", offset)))
-            if self.kind == "fixed":
-                raise InputError(f"{title}: a fixed joint cannot mimic another one")
+            if not single:
+                raise InputError(f"{title}: a {self.kind} joint cannot mimic another one")

@@ -2,26 +2,28 @@
 
 import casadi as ca
 
+from .motions import length_energy
 
-def joint_values(bodies, q):
-    """Positions of the joints."""
-    return [body.factor * q[body.coordinate] + body.offset for body in bodies]
+
+def joint_values(body, q, v=None):
+    """Coordinates of the joint of a body, or with `v` their rates, SX of its own length."""
+    if v is not None:
+        return body.factor * v[body.first:body.first + body.motion.n]
+    return body.factor * q[body.first:body.first + body.motion.n] + body.offset
 
 
 def _relative(body, x):
     """Rotation and place of a body in the frame of its parent, with the joint at `x`."""
     turn, place = ca.SX(ca.sparsify(ca.DM(body.turn))), ca.SX(ca.DM(body.place))
-    if body.joint.kind == "prismatic":
-        return turn, place + turn[:, 2] * x
-    c, s = ca.cos(x), ca.sin(x)
-    return turn @ ca.sparsify(ca.vertcat(ca.horzcat(c, -s, 0), ca.horzcat(s, c, 0), ca.horzcat(0, 0, 1))), place
+    rotation, shift = body.motion.relative(x)
+    return turn @ rotation, place + turn @ shift
 
 
 def placements(bodies, q):
     """Place (3,) and rotation matrix (3, 3) of each body in space, list of pairs of SX."""
     found = []
-    for body, x in zip(bodies, joint_values(bodies, q), strict=True):
-        turn, place = _relative(body, x)
+    for body in bodies:
+        turn, place = _relative(body, joint_values(body, q))
         if body.parent >= 0:
             above, rotation = found[body.parent]
             place, turn = above + rotation @ place, rotation @ turn
@@ -35,40 +37,58 @@ def mass_moment(bodies, q):
                 for body, (place, turn) in zip(bodies, placements(bodies, q), strict=True)), ca.SX(3, 1))
 
 
+def twists(bodies, q, v):
+    """Angular velocity and velocity of the origin of each body, in its own axes: list of pairs of SX (3,).
+
+    `omega_i = R_i^T omega_parent + omega_joint`, `u_i = R_i^T (u_parent + omega_parent x r_i) + u_joint`.
+    """
+    found = []
+    for body in bodies:
+        x = joint_values(body, q)
+        turn, place = _relative(body, x)
+        spin, slide = body.motion.rates(x, joint_values(body, q, v))
+        if body.parent >= 0:
+            w, u = found[body.parent]
+            w, u = turn.T @ w, turn.T @ (u + ca.cross(w, place))
+            spin, slide = w + spin, u + slide
+        found.append((spin, slide))
+    return found
+
+
 def kinetic(bodies, q, v):
     """T(q, v) = sum of 1/2 m |u|^2 + u.(omega x m c) + 1/2 omega.J omega, with u at the origin of each body's frame.
 
-    In the axes of body i `omega_i = R_i^T omega_parent + axis xdot`, `u_i = R_i^T (u_parent + omega_parent x r_i)`, and
-    `+ axis xdot` on u_i for a prismatic joint: O(n) operations (Featherstone, Rigid Body Dynamics Algorithms, 2008).
+    O(n) operations (Featherstone, Rigid Body Dynamics Algorithms, 2008). With the inertia of rotors, and that of the
+    lengths of quaternions.
     """
-    energy, found = ca.SX(0), []
-    for body, x in zip(bodies, joint_values(bodies, q), strict=True):
-        turn, place = _relative(body, x)
-        w, u = found[body.parent] if body.parent >= 0 else (ca.SX(3, 1), ca.SX(3, 1))
-        w, u = turn.T @ w, turn.T @ (u + ca.cross(w, place))
-        along = ca.vertcat(0, 0, body.factor * v[body.coordinate])
-        if body.joint.kind == "prismatic":
-            u += along
-        else:
-            w += along
-        found.append((w, u))
+    energy = ca.SX(0)
+    for body, (w, u) in zip(bodies, twists(bodies, q, v), strict=True):
         energy += (body.mass * ca.dot(u, u) + ca.dot(w, ca.DM(body.inertia) @ w)) / 2
         energy += ca.dot(u, ca.cross(w, ca.DM(body.moment)))
+        if body.joint.armature:
+            rates = body.motion.rates(joint_values(body, q), joint_values(body, q, v))
+            energy += body.joint.armature * ca.sumsqr(ca.vertcat(*rates)) / 2
+        if body.motion.turns:
+            first = body.first + body.motion.first
+            energy += body.radial * length_energy(q[first:first + 4], v[first:first + 4])
     return energy
 
 
-def solved_energy(mass, p):
-    """1/2 p.M^-1 p by M = L D L^T, column by column; M is positive definite, so no pivots are needed."""
-    m, y, energy = ca.SX(mass), ca.vertsplit(p), 0
-    n = len(y)
-    for j in reversed(range(n)):  # leaves first: what branches do not share stays zero
-        energy += y[j] ** 2 / m[j, j] / 2
-        above = [i for i in range(j) if not m[i, j].is_zero()]
-        for i in above:
-            factor = m[i, j] / m[j, j]
-            y[i] -= factor * y[j]
-            for k in above:
-                if k <= i:
-                    m[i, k] -= factor * m[k, j]
-                    m[k, i] = m[i, k]
-    return energy
+def momenta_in_space(bodies, q, v):
+    """Linear momentum, and angular momentum about the origin of space, SX (3,) each."""
+    linear, angular = ca.SX(3, 1), ca.SX(3, 1)
+    for body, (place, turn), (w, u) in zip(bodies, placements(bodies, q), twists(bodies, q, v), strict=True):
+        moment = ca.DM(body.moment)
+        push = turn @ (body.mass * u + ca.cross(w, moment))
+        linear += push
+        angular += ca.cross(place, push) + turn @ (ca.DM(body.inertia) @ w + ca.cross(moment, u))
+    return linear, angular
+
+
+def path(bodies, number):
+    """Numbers of the bodies from the base to one, in order."""
+    found = []
+    while number >= 0:
+        found.append(number)
+        number = bodies[number].parent
+    return found[::-1]

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....errors import InputError
+from .links import TreeJoint
+from .motions import MOTIONS
 
+SPACE = "space"  # the link that a free base hangs on
 ROUND_OFF = 1e-15  # of rotation matrices: cos(pi / 2) is 6e-17, and zeros make short code
 
 
@@ -13,7 +16,7 @@ ROUND_OFF = 1e-15  # of rotation matrices: cos(pi / 2) is 6e-17, and zeros make 
 class Moving:
     """Links that move together, and the joint that moves them.
 
-    The frame is at the joint with z along its axis: `R = R_parent turn Rz(angle)` for a revolute joint.
+    The frame is at the joint with z along its axis: `R = R_parent turn relative(x)`, see `motions`.
 
     Attributes
     ----------
@@ -22,9 +25,10 @@ class Moving:
         Number of the moving body that carries it, -1 for space.
     turn, place : ndarray, shapes (3, 3), (3,)
         Of the frame in that of the parent, when the joint is at zero.
-    coordinate : int
+    first : int
+        Its first coordinate.
     factor, offset : float
-        The joint is at `factor q[coordinate] + offset`.
+        The joint is at `factor q[first] + offset`.
     mass : float
     moment : ndarray, shape (3,)
         Mass times place of the centre of mass.
@@ -36,12 +40,22 @@ class Moving:
     parent: int
     turn: np.ndarray
     place: np.ndarray
-    coordinate: int
+    first: int
     factor: float
     offset: float
     mass: float
     moment: np.ndarray
     inertia: np.ndarray
+    radial: float = 0.0  # c of the length of its quaternion, [kg m^2]
+
+    @property
+    def motion(self):
+        return MOTIONS[self.joint.kind]
+
+    @property
+    def places(self):
+        """Numbers of its coordinates."""
+        return range(self.first, self.first + self.motion.n)
 
 
 def ordered(title, links, joints):
@@ -88,9 +102,11 @@ def ordered(title, links, joints):
 
 
 def coordinates(title, joints):
-    """Names of the independent joints, and joint -> (coordinate, factor, offset) with mimic joints resolved."""
+    """Independent joints, and joint -> (first coordinate, factor, offset) with mimic joints resolved."""
     moving = {joint.name: joint for joint in joints if joint.kind != "fixed"}
-    names = [name for name, joint in moving.items() if joint.mimic is None]
+    own = [joint for joint in moving.values() if joint.mimic is None]
+    stops = np.cumsum([MOTIONS[joint.kind].n for joint in own]).tolist()
+    first = {joint.name: stop - MOTIONS[joint.kind].n for joint, stop in zip(own, stops, strict=True)}
     found = {}
     for name in moving:
         factor, offset, at, seen = 1.0, 0.0, name, []
@@ -102,40 +118,66 @@ def coordinates(title, joints):
             if at in seen:
                 raise InputError(f"{title}: the joints {', '.join(map(repr, seen))} mimic each other in a circle")
             factor, offset = factor * a, factor * b + offset
-        found[name] = names.index(at), factor, offset
-    return names, found
+        if at != name and MOTIONS[moving[at].kind].n > 1:
+            raise InputError(f"{title}: joint {name!r} mimics {at!r}, which is {moving[at].kind}; only a revolute or "
+                             "prismatic joint can be followed")
+        found[name] = first[at], factor, offset
+    return own, found
 
 
-def moving_bodies(title, links, joints):
-    """Moving bodies, their coordinates, and where each link sits.
+def moving_bodies(title, links, joints, base):
+    """Moving bodies, the independent joints, and where each link sits.
 
     Returns
     -------
-    list of Moving, list of str, dict
-        The second are names of independent joints; the third link -> (number of the body, rotation, place) in it.
+    list of Moving, list of TreeJoint, dict
+        The third is link -> (number of the body, rotation, place) in it.
     """
     root, order = ordered(title, links, joints)
-    names, places = coordinates(title, order)
-    if not names:
+    if base == "free":
+        names = [joint.name for joint in joints]
+        name = next(name for name in ("base", "free base", f"free {root}", "space") if name not in names)
+        order = [TreeJoint(name, SPACE, root, "floating"), *order]
+    own, places = coordinates(title, order)
+    if not own:
         raise InputError(f"{title}: no joint moves, and the base is fixed to space")
-    bodies, sits = [], {root: (-1, np.eye(3), np.zeros(3))}
+    bodies, sits = [], {order[0].parent: (-1, np.eye(3), np.zeros(3))}
     for joint in order:
         parent, turn, place = sits[joint.parent]
         place, turn = place + turn @ joint.position, turn @ joint.orientation
         if joint.kind == "fixed":
             sits[joint.child] = parent, turn, place
             continue
-        axes = _axes(joint.axis)
+        axes = np.eye(3) if MOTIONS[joint.kind].turns else _axes(joint.axis)
         bodies.append(Moving(joint, parent, _clean(turn @ axes), _clean(place), *places[joint.name], 0.0, np.zeros(3),
                              np.zeros((3, 3))))
         sits[joint.child] = len(bodies) - 1, axes.T, np.zeros(3)
+    sits = {link.name: sits[link.name] for link in links}
     for link in links:
         number, turn, place = sits[link.name]
         if number >= 0:
             _add(bodies[number], link, turn, place)
     for body in bodies:
         body.moment, body.inertia = _clean(body.moment), _clean(body.inertia)
-    return bodies, names, sits
+    _give_radial(bodies)
+    return bodies, own, sits
+
+
+def _give_radial(bodies):
+    """For each quaternion about four times the inertia that it turns, with all joints at zero."""
+    moments, inertias = [b.moment.copy() for b in bodies], [b.inertia.copy() for b in bodies]
+    masses = [b.mass for b in bodies]
+    for i in reversed(range(len(bodies))):
+        body, size = bodies[i], np.trace(inertias[i]) / 3
+        body.radial = float(4 * size) if body.motion.turns else 0.0
+        if body.parent >= 0:
+            m, c, r, turn = masses[i], moments[i], body.place, body.turn
+            c = turn @ c
+            both = np.outer(c, r) + np.outer(r, c)
+            inertias[body.parent] += (turn @ inertias[i] @ turn.T + np.trace(both) * np.eye(3) - both
+                                      + m * (r @ r * np.eye(3) - np.outer(r, r)))
+            moments[body.parent] += c + m * r
+            masses[body.parent] += m
 
 
 def _add(body, link, turn, place):

@@ -7,35 +7,38 @@ import numpy as np
 
 from .... import validate
 from ....errors import InputError
+from ...declared import Choice, Name, Real
 from ...part import Body
-from ..states import CanonicalState, Coordinates
+from ..states import CanonicalState, Coordinates, Pose
+from .carried import TreeJointCoordinate, TreeLink
+from .functions import TreeFunctions
 from .links import Link, TreeJoint
-from .recursion import kinetic, mass_moment, placements, solved_energy
+from .motions import coordinates_of, told
+from .recursion import joint_values, mass_moment
+from .rows import Rows
 from .structure import moving_bodies
 
 
 class Tree(Body):
-    """Links joined in an open chain whose base is fixed in space: q are the joint coordinates.
+    """Links joined in an open chain: q are the joint coordinates.
 
     `T(q, v)` comes from the recursion over the links, in O(n) operations, and the force of joint i is
-    `Q_i = -d_i qdot_i - f_i tanh(qdot_i / w)`. There are no constraints. `MixedGalerkin(k, form="lagrange")` takes it
-    as it is, with q alone as unknowns, and other elements whose velocities are their own do, too. Angles are unwrapped.
-    The frame of the base link is that of space.
+    `Q_i = -d_i qdot_i - f_i tanh(qdot_i / w) - k_i (q_i - x_i)`. There are no constraints: rotations in space are
+    quaternions whose length is a coordinate that rests. `MixedGalerkin(k, form="lagrange")` takes it as it is, with q
+    alone as unknowns, and other elements whose velocities are their own do, too. Angles are unwrapped. With a fixed
+    base the frame of the base link is that of space.
 
-    Parameters
-    ----------
-    links : sequence of Link
-        One of them, the base, is the child of no joint.
-    joints : sequence of TreeJoint
-    friction_width : float, optional
-        w [rad/s or m/s] of Coulomb friction; without it joints must have none.
-    name : str, optional
+    Joints, forces, outputs and controls act on `tree.link(name)` and `tree.joint(name)`; joints between links close
+    loops, with `form="impulse"` or `"energy"`.
 
     Attributes
     ----------
     joint_names : tuple of str
         Of the joints whose coordinates q are, in order: depth first from the base. Mimic joints follow them.
-    links, joints : tuple
+    coordinate_names : tuple of str
+        Of the coordinates.
+    base_joint : str or None
+        Name of the joint that a free base hangs on.
     mass : float
         Of the links that move [kg].
 
@@ -56,86 +59,132 @@ class Tree(Body):
     has_inverse_mass = False
     no_inverse = ("has a mass matrix that varies with its joints",
                   "use MixedGalerkin(k, form='lagrange') (--form lagrange), which does without")
+    velocity_by_solve = True
 
-    def __init__(self, links, joints, friction_width=None, name=None):
-        self.name = name
-        for what, values, cls in (("links", links, Link), ("joints", joints, TreeJoint)):
-            for value in values:
-                if not isinstance(value, cls):
-                    raise InputError(f"{self._title}: {what} must be a sequence of {cls.__name__}, not {value!r}")
-        self.links, self.joints = tuple(links), tuple(joints)
-        self._bodies, names, self._sits = moving_bodies(self._title, self.links, self.joints)
-        self.joint_names, self.n_q = tuple(names), len(names)
+    links = Rows(Link, "one of them, the base, is the child of no joint")
+    joints = Rows(TreeJoint, "in any order")
+    friction_width = Real("w of Coulomb friction; without it joints must have none", "rad/s or m/s", None, above=0,
+                          optional=True)
+    name = Name()
+    base = Choice("whether the base link is fixed to space, or moves freely", ("fixed", "free"), "fixed")
+
+    def _complete(self):
+        self._bodies, own, self._sits = moving_bodies(self._title, self.links, self.joints, self.base)
+        self.joint_names = tuple(joint.name for joint in own)
+        self.base_joint = self.joint_names[0] if self.base == "free" else None
+        self._first = {body.joint.name: body for body in self._bodies if body.joint.mimic is None}
+        names = [(joint, c) for joint in self.joint_names for c in self._first[joint].motion.components]
+        self.coordinate_names = tuple(f"{joint} {c}".rstrip() for joint, c in names)
+        self.n_q = len(names)
         self.mass = float(sum(body.mass for body in self._bodies))
-        self.friction_width = friction_width
-        if friction_width is not None:
-            self.friction_width = validate.real(f"{self._title}: friction_width", friction_width, positive=True)
         rubbing = [body.joint.name for body in self._bodies if body.joint.friction]
-        if rubbing and friction_width is None:
+        if rubbing and self.friction_width is None:
             raise InputError(f"{self._title}: joint {rubbing[0]!r} has Coulomb friction, which needs a friction_width "
                              "[rad/s or m/s]")
         self._check_mass()
+        self._carried, self.reference = {}, Coordinates(self._start)
+        self.carried_names = {b.joint.name: "joint" for b in self._bodies} | dict.fromkeys(self._sits, "link")
+
+    def numbers(self):
+        return {}  # they are in the formulas
 
     def __repr__(self):
-        return f"Tree({self.n_q} joints, {len(self.links)} links" + (f", name={self.name!r})" if self.name else ")")
+        return f"Tree({len(self.joint_names)} joints, {len(self.links)} links" + \
+            (f", name={self.name!r})" if self.name else ")")
 
     @cached_property
     def kind(self):
-        numbers = tuple((b.joint.kind, b.joint.damping, b.joint.friction, b.parent, b.coordinate, b.factor, b.offset,
-                         b.mass, *map(float, np.concatenate([b.turn.ravel(), b.place, b.moment, b.inertia.ravel()])))
+        numbers = tuple((b.joint.kind, b.joint.damping, b.joint.friction, b.joint.stiffness, b.joint.rest,
+                         b.joint.armature, b.radial, b.parent, b.first, b.factor, b.offset, b.mass,
+                         *map(float, np.concatenate([b.turn.ravel(), b.place, b.moment, b.inertia.ravel()])))
                         for b in self._bodies)
         return "tree", self.n_q, self.friction_width, numbers
+
+    def __copy__(self):
+        other = super().__copy__()
+        vars(other)["_carried"] = {}
+        return other
+
+    # ---- links and joints as bodies
+
+    def link(self, name, point=(0.0, 0.0, 0.0)):
+        """A link as a body that joints, forces, outputs and controls take, with its origin at a point of the link [m].
+
+        Points in its axes count from there.
+        """
+        name = validate.choice(f"{self._title}: link", name, tuple(self._sits))
+        point = validate.array(f"{self._title}: point of link {name!r}", point, (3,))
+        return self._view(("link", name, *point.tolist()),
+                          lambda: TreeLink(self, self._bodies, name, self._sits[name], point))
+
+    def joint(self, name):
+        """A joint as a body whose coordinates are those of the joint."""
+        moving = {body.joint.name: body for body in self._bodies}
+        name = validate.choice(f"{self._title}: joint", name, tuple(moving))
+        return self._view(("joint", name), lambda: TreeJointCoordinate(self, moving[name]))
+
+    def carried(self, what, name, *arguments):
+        """`link` or `joint`, by that word; `carried_names` has links before joints of the same name."""
+        return (self.link if what == "link" else self.joint)(name, *arguments)
+
+    def _view(self, key, make):
+        if key not in self._carried:
+            self._carried[key] = make()
+        return self._carried[key]
 
     # ---- formulas
 
     @cached_property
-    def _kinetic(self):
-        q, v = ca.SX.sym("q", self.n_q), ca.SX.sym("v", self.n_q)
-        energy = kinetic(self._bodies, q, v)
-        mass, momenta = ca.hessian(energy, v)
-        mass = ca.sparsify(mass)
-        return {"T": ca.Function("kinetic", [q, v], [energy]), "M": ca.Function("mass", [q], [mass]),
-                "momenta": ca.Function("momenta", [q, v], [ca.densify(momenta)])}
-
-    @cached_property
-    def _placements(self):
-        q = ca.SX.sym("q", self.n_q)
-        return ca.Function("placements", [q], [ca.densify(x) for pair in placements(self._bodies, q) for x in pair])
+    def _functions(self):
+        return TreeFunctions(self._bodies, self.n_q)
 
     def kinetic_of_velocity(self, q, v, c):
-        return self._kinetic["T"](q, v)
+        return self._functions.kinetic(q, v)
 
     def kinetic_energy(self, q, p, c):
-        return solved_energy(self._kinetic["M"](q), p)
+        raise InputError(f"{self._title} {self.no_inverse[0]}; {self.no_inverse[1]}")
 
     def centre_of_mass(self, q):
         """Centre of mass of the moving links in space, SX (3,)."""
         return mass_moment(self._bodies, q) / self.mass
 
-    def force(self, s):
-        force, v = [ca.SX(0)] * self.n_q, s.velocity[0] if self._resists else None
-        for body in self._bodies:
-            i, joint = body.coordinate, body.joint
-            rate = body.factor * v[i] if self._resists else 0
-            if joint.damping:
-                force[i] -= body.factor * joint.damping * rate
-            if joint.friction:
-                force[i] -= body.factor * joint.friction * ca.tanh(rate / self.friction_width)
-        return ca.vertcat(*force)
+    def potential(self, s):
+        """Energy of the springs of the joints."""
+        return sum((b.joint.stiffness / 2 * (joint_values(b, s.q[0]) - b.joint.rest) ** 2
+                    for b in self._bodies if b.joint.stiffness), ca.SX(0))
 
-    @property
-    def _resists(self):
-        return any(body.joint.damping or body.joint.friction for body in self._bodies)
+    def force(self, s):
+        resisting = [body for body in self._bodies if body.joint.damping or body.joint.friction]
+        if not resisting:
+            return ca.SX(self.n_q, 1)
+        q, v, w, force = s.q[0], s.velocity[0], ca.SX.sym("v", self.n_q), ca.SX(self.n_q, 1)
+        for body in resisting:
+            joint, x = body.joint, joint_values(body, q)
+            rates = ca.vertcat(*body.motion.rates(x, joint_values(body, q, w)))
+            if body.motion.n == 1:
+                rates = ca.sum1(rates)
+            against = joint.damping * rates
+            if joint.friction:
+                against += joint.friction * ca.tanh(rates / self.friction_width)
+            force -= ca.substitute(ca.jtimes(rates, w, against, True), w, v)
+        return force
 
     # ---- numbers
+
+    @property
+    def _start(self):
+        start = np.zeros(self.n_q)
+        for body in self._first.values():
+            start[body.places] = body.motion.start
+        return start
 
     def _check_mass(self):
         """Refuse joints that move no mass."""
         mass = self.mass_matrix(np.random.default_rng(0).uniform(0.1, 1, self.n_q))
         diagonal = np.diag(mass)
-        for name, entry in zip(self.joint_names, diagonal, strict=True):
-            if not entry > 0:
-                raise InputError(f"{self._title}: joint {name!r} moves no mass; give the links beyond it mass and "
+        for joint, body in self._first.items():
+            if not np.all(diagonal[body.places] > 0):
+                raise InputError(f"{self._title}: joint {joint!r} moves no mass; give the links beyond it mass and "
                                  "inertia, or fix it")
         smallest = np.linalg.eigvalsh(mass / np.sqrt(np.outer(diagonal, diagonal)))[0]
         if not smallest > 1e-13:
@@ -144,34 +193,49 @@ class Tree(Body):
 
     def mass_matrix(self, q):
         """Mass matrix M(q), shape (..., n) -> (..., n, n)."""
-        q = np.asarray(q, float)
-        values = [np.array(ca.densify(self._kinetic["M"](x))) for x in q.reshape(-1, self.n_q)]
-        return np.reshape(values, (*q.shape, self.n_q))
+        return self._functions.mass(q)
+
+    def inverse_dynamics(self, q, v, a, gravity=(0.0, 0.0, 0.0)):
+        """Forces on the coordinates that make them move with qddot = a, shapes (..., n).
+
+        `d/dt T_v - T_q - m g.c_q`, without those of dampers, friction and springs; with `gravity` g [m/s^2]. Derived
+        from the recursion for T, in O(n) operations each.
+        """
+        return self._functions.inverse(q, v, a, validate.array("gravity", gravity, (3,)))
 
     def velocity(self, q, p):
         """Rates of the coordinates, `qdot = M^-1 p`, shape (..., n)."""
         return np.linalg.solve(self.mass_matrix(q), np.asarray(p, float)[..., None])[..., 0]
 
+    def linear_momentum(self, q, p):
+        """Of all links that move, in space, shape (..., 3) [kg m/s]."""
+        return self._functions.in_space(q, self.velocity(q, p))[..., :3]
+
+    def angular_momentum(self, q, p):
+        """Of all links that move, about the origin in space axes, shape (..., 3) [kg m^2/s]."""
+        return self._functions.in_space(q, self.velocity(q, p))[..., 3:]
+
     def joint_states(self, q, p):
-        """Position and rate of every joint that moves, mimic joints too: name -> two arrays of shape (...)."""
-        v = self.velocity(q, p)
-        return {b.joint.name: (b.factor * np.asarray(q, float)[..., b.coordinate] + b.offset,
-                               b.factor * v[..., b.coordinate]) for b in self._bodies}
+        """Position and rate of every joint that moves, mimic joints too: name -> two arrays, see `motions.told`."""
+        q, v = np.asarray(q, float), self.velocity(q, p)
+        return {b.joint.name: told(b.joint.kind, b.factor * q[..., b.places] + b.offset, b.factor * v[..., b.places])
+                for b in self._bodies}
+
+    def base_state(self, q, p):
+        """`Pose` of the link of a free base at one state: of the frame of that link, not of its centre of mass."""
+        (place, rate) = self.joint_states(q, p)[self.base_joint]
+        return Pose(place[:3], place[3:], rate[:3], rate[3:])
 
     def link_pose(self, link, q):
         """Place (3,) [m] and rotation matrix (3, 3) in space of the frame of a link, by name, at coordinates (n,)."""
-        number, turn, place = self._sits[validate.choice(f"{self._title}: link", link, tuple(self._sits))]
-        if number < 0:
-            return place, turn
-        values = self._placements(validate.array("q", q, (self.n_q,)))
-        origin, rotation = (np.array(x) for x in values[2 * number:2 * number + 2])
-        return origin[:, 0] + rotation @ place, rotation @ turn
+        body, q = self.link(link), validate.array("q", q, (self.n_q,))
+        return body.position(q[body.places]), body.rotation_matrix(q[body.places])
 
     def state(self, value, t=0.0):
         """Coordinates and momenta, two arrays of length n.
 
-        Of `Coordinates`, a `CanonicalState`, or a dict from joint to position, or to (position, rate); joints left
-        out are at zero and rest.
+        Of `Coordinates`, a `CanonicalState`, or a dict from joint to position, or to (position, rate); to a `Pose` for
+        spherical and floating joints, such as the free base. Joints left out are at zero and rest.
 
         Raises
         ------
@@ -187,18 +251,17 @@ class Tree(Body):
             raise InputError(f"{self._title}: q must have length {self.n_q}, not {len(value.q)}")
         if isinstance(value, CanonicalState):
             return value.q, value.p
-        return value.q, np.array(self._kinetic["momenta"](value.q, value.v)).ravel()
+        return value.q, self._functions.momenta(value.q, value.v)
 
     def _by_joint(self, given):
-        state = np.zeros((2, self.n_q))
+        q, v = self._start, np.zeros(self.n_q)
         for name, value in given.items():
-            if name not in self.joint_names:
+            if name not in self._first:
                 joint = next((b.joint for b in self._bodies if b.joint.name == name), None)
                 if joint is not None:
                     raise InputError(f"{self._title}: joint {name!r} mimics {joint.mimic[0]!r}; give the state of that "
                                      "one")
                 validate.choice(f"{self._title}: joint", name, self.joint_names)
-            value = np.append(value, 0.0) if np.ndim(value) == 0 or len(value) == 1 else value
-            state[:, self.joint_names.index(name)] = validate.array(f"{self._title}: {name}: (position, rate)", value,
-                                                                    (2,))
-        return Coordinates(*state)
+            body = self._first[name]
+            q[body.places], v[body.places] = coordinates_of(f"{self._title}: {name}", body.joint.kind, value)
+        return Coordinates(q, v)

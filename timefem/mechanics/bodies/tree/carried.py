@@ -1,0 +1,148 @@
+"""Links and joints of a tree, as bodies that joints, forces, outputs and controls take."""
+
+from dataclasses import replace
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from .... import validate
+from ...part import Body
+from ...point_functions import evaluate
+from .recursion import path, placements, twists
+
+
+class Carried(Body, abstract=True):
+    """Moves with some of the coordinates of a tree, and has no mass of its own. The tree is in the system, not this.
+
+    Attributes
+    ----------
+    carrier : Tree
+    places : ndarray of int, shape (n_q,)
+        Of its coordinates in those of the tree.
+    called : tuple
+        What `Tree.carried` makes it from.
+    """
+
+    has_inverse_mass = False
+    velocity_by_solve = True
+
+    def __init__(self, carrier, places, called, name):
+        self.carrier, self.called, self.name = carrier, called, name
+        self.places = np.array(places, int)
+        self.n_q = len(self.places)
+
+    def kinetic_energy(self, q, p, c):
+        raise NotImplementedError(f"{self!r} has no kinetic energy of its own")
+
+    kinetic_of_velocity = kinetic_energy
+
+    def __repr__(self):
+        return f"{self.carrier!r}.{self.called[0]}({self.called[1]!r})"
+
+
+class TreeJointCoordinate(Carried):
+    """Coordinates of one joint of a tree: the angle or way, and so on, with zero and sense of the joint.
+
+    Made by `Tree.joint`. For mimic joints these are the coordinates of the joint that they follow.
+    """
+
+    def __init__(self, carrier, body):
+        self.motion = body.motion
+        super().__init__(carrier, body.places, ("joint", body.joint.name), f"{carrier.name or 'tree'}."
+                         f"{body.joint.name}")
+
+    @property
+    def kind(self):
+        return "joint of a tree", self.n_q
+
+    def coordinates(self, q):
+        return np.asarray(q)
+
+
+class TreeLink(Carried):
+    """Frame of a link of a tree, with its origin at a point of the link; made by `Tree.link`.
+
+    Its coordinates are those of the joints between the base and the link.
+    """
+
+    has_position = has_orientation = True
+
+    def __init__(self, carrier, bodies, link, sits, point=(0.0, 0.0, 0.0)):
+        self._arguments = carrier, bodies, link, sits
+        number, turn, place = sits
+        point = validate.array(f"{carrier._title}: point of link {link!r}", point, (3,))
+        self._numbers = path(bodies, number)
+        self._bodies, self._turn, self._place = bodies, turn, place + turn @ point
+        places = [i for n in self._numbers for i in bodies[n].places]
+        super().__init__(carrier, sorted(set(places)), ("link", link, point.tolist()),
+                         f"{carrier.name or 'tree'}.{link}")
+
+    def point(self, place):
+        """The link with its origin at a place [m] in the frame of the link, shape (3,); axes are those of the link."""
+        return TreeLink(*self._arguments, place)
+
+    @cached_property
+    def kind(self):
+        return ("link of a tree", self.carrier.kind, self.called[1], *self.called[2])
+
+    @cached_property
+    def _functions(self):
+        """Place beside rotation matrix, and Jacobians of angular velocity and velocity in space, column by column."""
+        n = self.carrier.n_q
+        q, v = ca.SX.sym("q", self.n_q), ca.SX.sym("v", self.n_q)
+        whole, rates = ca.SX(n, 1), ca.SX(n, 1)
+        whole[self.places.tolist()], rates[self.places.tolist()] = q, v
+        chain = self._chain()
+        turn, place = ca.SX(ca.sparsify(ca.DM(self._turn))), ca.SX(ca.DM(self._place))
+        if not chain:
+            origin, rotation, spin, speed = place, turn, ca.SX(3, 1), ca.SX(3, 1)
+        else:
+            above, frame = placements(chain, whole)[-1]
+            w, u = twists(chain, whole, rates)[-1]
+            origin, rotation = above + frame @ place, frame @ turn
+            spin, speed = frame @ w, frame @ (u + ca.cross(w, place))
+        columns = {"frame": ca.horzcat(origin, rotation), "spin": ca.jacobian(spin, v), "speed": ca.jacobian(speed, v)}
+        none = ca.SX(0, 1)
+        return {name: ca.Function(name, [q, none, none], [ca.vec(ca.densify(x))]) for name, x in columns.items()}
+
+    def _chain(self):
+        """The bodies that carry the link, with their parents among themselves."""
+        new = {old: i for i, old in enumerate(self._numbers)}
+        return [replace(self._bodies[i], parent=new.get(self._bodies[i].parent, -1)) for i in self._numbers]
+
+    def frame(self, q):
+        """Symbolic place of the origin (3,) and rotation matrix (3, 3) at the own coordinates `q`."""
+        columns = ca.reshape(self._functions["frame"](q, [], []), 3, 4)
+        return columns[:, 0], columns[:, 1:]
+
+    def angular_velocity_map(self, q):
+        """Symbolic A(q), shape (3, n_q): the angular velocity in space axes is omega = A(q) qdot."""
+        return ca.reshape(self._functions["spin"](q, [], []), 3, self.n_q)
+
+    # ---- numbers: of arrays of the own coordinates, shape (..., n_q), and their rates
+
+    def _at(self, name, q):
+        """Values of a function, shape (..., n_rows, n_columns)."""
+        q, function = np.asarray(q, float), self._functions[name]
+        n = int(np.prod(q.shape[:-1]))
+        values = evaluate(function, q.reshape(n, 1, self.n_q), np.zeros((n, 0)), np.zeros((1, 0)))
+        return values.reshape(*q.shape[:-1], -1, 3).swapaxes(-1, -2)
+
+    def position(self, q):
+        """Place of the origin [m], shape (..., n_q) -> (..., 3)."""
+        return self._at("frame", q)[..., :, 0]
+
+    def rotation_matrix(self, q):
+        """Rotation matrix, link to space, shape (..., 3, 3)."""
+        return self._at("frame", q)[..., :, 1:]
+
+    def velocity(self, q, rate):
+        """Velocity of the origin [m/s], of coordinates and their rates, shape (..., 3)."""
+        return np.einsum("...ab,...b->...a", self._at("speed", q), rate)
+
+    def angular_velocity(self, q, rate, frame="body"):
+        """Angular velocity [rad/s] in the axes of the link or of space, of coordinates and their rates, (..., 3)."""
+        validate.choice("frame", frame, ("body", "space"))
+        space = np.einsum("...ab,...b->...a", self._at("spin", q), rate)
+        return space if frame == "space" else np.einsum("...ba,...b->...a", self.rotation_matrix(q), space)

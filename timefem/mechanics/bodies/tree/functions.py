@@ -1,0 +1,75 @@
+"""Functions of a tree in numbers, made when they are first asked for."""
+
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from ...point_functions import evaluate
+from .recursion import kinetic, mass_moment, momenta_in_space
+
+
+class TreeFunctions:
+    """Of the moving bodies of a tree and its n coordinates; arrays have any leading axes."""
+
+    def __init__(self, bodies, n):
+        self._bodies, self.n = bodies, n
+
+    @cached_property
+    def kinetic(self):
+        """T(q, v), casadi.Function."""
+        q, v = self._symbols("qv")
+        return ca.Function("kinetic", [q, v], [kinetic(self._bodies, q, v)])
+
+    def momenta(self, q, v):
+        """dT/dv, shape (..., n)."""
+        return self._values(self._momenta, q, v)
+
+    def mass(self, q):
+        """M(q), shape (..., n, n)."""
+        return self._values(self._mass, q).reshape(*np.shape(q), self.n)
+
+    def in_space(self, q, v):
+        """Linear and angular momentum in space, shape (..., 6)."""
+        return self._values(self._in_space, q, v)
+
+    def inverse(self, q, v, a, gravity):
+        """`d/dt T_v - T_q - m g.c_q`, shape (..., n)."""
+        return self._values(self._inverse, q, v, a, parameters=gravity)
+
+    def _symbols(self, names):
+        return [ca.SX.sym(name, self.n) for name in names]
+
+    def _values(self, function, *arguments, parameters=()):
+        both = np.concatenate(np.broadcast_arrays(*(np.asarray(x, float) for x in arguments)), axis=-1)
+        n = int(np.prod(both.shape[:-1]))
+        values = evaluate(function, both.reshape(n, 1, -1), np.zeros((n, 0)), np.array(parameters, float)[None])
+        return values.reshape(*both.shape[:-1], function.size1_out(0))
+
+    @cached_property
+    def _momenta(self):
+        q, v = self._symbols("qv")
+        return _function([q, v], ca.gradient(self.kinetic(q, v), v))
+
+    @cached_property
+    def _mass(self):
+        q, v = self._symbols("qv")
+        return _function([q], ca.vec(ca.densify(ca.jacobian(ca.gradient(self.kinetic(q, v), v), v))))
+
+    @cached_property
+    def _in_space(self):
+        q, v = self._symbols("qv")
+        return _function([q, v], ca.vertcat(*momenta_in_space(self._bodies, q, v)))
+
+    @cached_property
+    def _inverse(self):
+        q, v, a = self._symbols("qva")
+        g, energy = ca.SX.sym("g", 3), self.kinetic(q, v)
+        force = ca.jtimes(ca.gradient(energy, v), ca.vertcat(q, v), ca.vertcat(v, a))
+        return _function([q, v, a], force - ca.gradient(energy + ca.dot(g, mass_moment(self._bodies, q)), q), g)
+
+
+def _function(variables, values, parameters=None):
+    none = ca.SX(0, 1)
+    return ca.Function("f", [ca.vertcat(*variables), none, none if parameters is None else parameters],
+                       [ca.densify(values)])
