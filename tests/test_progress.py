@@ -37,6 +37,32 @@ def test_the_outermost_bar_is_drawn_and_notes_what_the_others_tell(drawn):
     assert drawn == ["outer inner residual 1.0e-03", "next "]
 
 
+def test_lines_in_a_file(monkeypatch, capfd):
+    """Where standard error is no terminal: title, how far, what it says, how long, and how much is left."""
+    now = [0.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    with progress("march", 200) as bar:
+        for _ in range(100):
+            now[0] += 0.25
+            bar.advance()
+    with progress("global Newton", 50) as newton, progress("linear solve") as inner:
+        now[0] += 11
+        newton.iteration(3, 1e-4)
+        now[0] += 11
+        inner.note("MUMPS")
+    assert capfd.readouterr().err.splitlines() == [
+        "timefem: march, 40 of 200, 10 s, about 40 s left", "timefem: march, 80 of 200, 20 s, about 30 s left",
+        "timefem: global Newton, iteration 3, residual 1.0e-04, 11 s",
+        "timefem: global Newton, iteration 3, linear solve MUMPS, 22 s"]
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "1")  # other ranks are silent
+    for show in (None, False):
+        with module.showing(show), progress("march", 2) as bar:
+            now[0] += 11
+            bar.advance()
+        monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "0")
+    assert not capfd.readouterr().err
+
+
 @pytest.mark.parametrize("name, n, arguments, told", [
     ("spinning-box", 50, {"driver": "global"}, "global Newton residual"),
     ("spinning-box", None, {"driver": "global", "tolerance": 1e-3}, "mesh refinement global Newton residual"),

@@ -4,6 +4,7 @@ from ..elements import TimeElement
 from ..errors import InputError
 from ..problems.common.task import Task
 from ..problems.kinds import kind_of
+from ..progress import showing
 from .agreement import agree_on
 from .earlier_keywords import translated
 
@@ -39,7 +40,7 @@ def solve(problem, element, n_elements=None, *, driver=None, guess=None, newton=
     checkpoint : Checkpoint or path, optional
         Of initial-value problems: a file that is written now and then, to go on from.
     progress : bool, optional
-        Show a progress bar; default: when standard error is a terminal.
+        Show a progress bar, or do not; default: a bar on a terminal, and in a file a line every ten seconds.
     **others
         See below.
 
@@ -82,4 +83,5 @@ def solve(problem, element, n_elements=None, *, driver=None, guess=None, newton=
     driver, checkpoint = translated(kind, default, driver, checkpoint, others)
     task = Task(problem, element, n_elements, mesh, tolerance, driver, guess, newton, checkpoint, progress, method)
     agree_on(task)
-    return kind.solve(task)
+    with showing(progress):
+        return kind.solve(task)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...kernels import LANES
 from ...polynomials import gauss_legendre
+from ...progress import counted
 from ..components import components
 from .arrays import PART, SECTION, SLOT, Plan
 from .explicit_unknowns import explicit_unknowns
@@ -76,7 +77,7 @@ class ElementPlan:
         parts, gather, row_targets, sections, blocks, parameters, self.point_kernels = [], [], [], [], [], [], []
         n_seen, n_tested = [], []
         n_gather = n_rows = n_entries = n_parameters = 0
-        for number_of_group, group in enumerate(system.groups):
+        for number_of_group, group in enumerate(counted("set-up", system.groups)):
             sizes = {name: c.places[number_of_group].shape[1] for name, c in self.components.items()}
             kernel = point_kernel(group.part, element, sizes)
             self.point_kernels.append(kernel)
