@@ -104,12 +104,23 @@ from .mechanics.composites.mass_spring_chain import MassSpringChain as MassSprin
 from .mechanics.redundancy.redundancy import redundant_constraints
 from .models.urdf import Robot, read_urdf
 from .polynomials import LagrangeBasis, gauss_legendre
-from .problems import BoundaryValueProblem, InitialValueProblem, InverseDynamics, Limit, OptimalControl, assemble
+from .problems import (
+    BoundaryValueProblem,
+    Complementary,
+    Coupling,
+    InitialValueProblem,
+    InverseDynamics,
+    Limit,
+    OptimalControl,
+    Phases,
+    assemble,
+)
 from .problems.common.end_state import EndState
 from .problems.initial.checkpoint_option import Checkpoint
 from .problems.initial.global_driver import Global
 from .problems.initial.march_driver import March
 from .problems.initial.windows_driver import Windows
+from .problems.phases.solution import PhasedSolution
 from .problems.static import Equilibrium, StaticPath, equilibrium, equilibrium_path
 from .sensitivity import (
     EndValue,
@@ -137,6 +148,7 @@ from .solving import continuation, restart, solve, solve_all
 __version__: str
 
 __all__ = [
+    "Complementary", "Coupling", "PhasedSolution", "Phases",
     "BoundaryValueProblem", "EndState", "continuation", "solve_all",
     "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "Fatrop", "FixedPoint", "Gravity",
     "IllConditioned", "InitialValueProblem", "Ipopt", "InputError",

@@ -1,7 +1,7 @@
 """Schema of the tables of a model file that state no parts: time, solver, problem, outputs, what is to be found."""
 
 from ..elements.named import ELEMENTS
-from ..problems.kinds import KINDS
+from ..problems.kinds import IN_FILES
 from ..validate.options import OPTIONS
 from .schema_values import ref
 
@@ -40,7 +40,7 @@ TABLES = {
         "description": "a table that states the problem: its kind, and what is asked for",
         "type": "object",
         "properties": {
-            "kind": {"enum": list(KINDS)},
+            "kind": {"enum": list(IN_FILES)},
             "start": {
                 "description": "a table of what is asked of bodies at the start",
                 "type": "object",

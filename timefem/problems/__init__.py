@@ -4,7 +4,10 @@ from .boundary.problem import BoundaryValueProblem
 from .initial.consistent_state import assemble
 from .initial.problem import InitialValueProblem
 from .inverse.problem import InverseDynamics
-from .optimal.limits import Limit
+from .optimal.couplings import Coupling
+from .optimal.limits import Complementary, Limit
 from .optimal.problem import OptimalControl
+from .phases.problem import Phases
 
-__all__ = ["BoundaryValueProblem", "InitialValueProblem", "InverseDynamics", "Limit", "OptimalControl", "assemble"]
+__all__ = ["BoundaryValueProblem", "Complementary", "Coupling", "InitialValueProblem", "InverseDynamics", "Limit",
+           "OptimalControl", "Phases", "assemble"]

@@ -5,8 +5,10 @@ from .boundary.kind import BOUNDARY
 from .initial.kind import INITIAL
 from .inverse.kind import INVERSE
 from .optimal.kind import OPTIMAL
+from .phases.kind import PHASES
 
-KINDS = {kind.name: kind for kind in (INITIAL, BOUNDARY, INVERSE, OPTIMAL)}
+KINDS = {kind.name: kind for kind in (INITIAL, BOUNDARY, INVERSE, OPTIMAL, PHASES)}
+IN_FILES = {name: kind for name, kind in KINDS.items() if kind.in_files is not None}
 
 
 def kind_of(problem):

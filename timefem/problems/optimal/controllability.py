@@ -27,6 +27,8 @@ def check_reach(equations, x):
     n_end = equations.blocks[1].n_unknowns
     controls = equations.columns_of("controls")
     inputs = controls.ravel()
+    if problem.free_start:
+        inputs = np.append(inputs, equations.columns_of("state")[0, 0])
     if problem.unknown_names:
         inputs = np.append(inputs, equations.columns_of("constants")[0, 0])
     n = equations.n_unknowns

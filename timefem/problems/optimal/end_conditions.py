@@ -34,6 +34,8 @@ class EndConditions:
         Where the search for a state at the end starts from.
     numbers : ndarray
         Guesses of the unknown numbers.
+    which : {"end", "start"}
+        For messages.
 
     Attributes
     ----------
@@ -42,6 +44,8 @@ class EndConditions:
     state : ndarray, shape (n_z,)
         A state that satisfies conditions and constraints.
     combinations : ndarray, shape (n_kept, n)
+    tangent : ndarray, shape (n_z, freedom)
+        Basis of the changes of scaled states that the constraints allow there.
     freedom : int
         Dimension of the states that the constraints allow, twice the degrees of freedom.
 
@@ -51,8 +55,8 @@ class EndConditions:
         For bodies, lengths and types that do not fit, and conditions that contradict each other or the constraints.
     """
 
-    def __init__(self, system, targets, formula, at_end, t, z, numbers=()):
-        self.system, self.names, self.numbers = system, [], np.asarray(numbers, float)
+    def __init__(self, system, targets, formula, at_end, t, z, numbers=(), which="end"):
+        self.system, self.names, self.numbers, self._which = system, [], np.asarray(numbers, float), which
         symbols = z_symbol, c = ca.SX.sym("z", system.n_z), ca.SX.sym("numbers", len(self.numbers))
         rows, z = [], z.copy()
         for body, target in self._checked(targets).items():
@@ -71,7 +75,8 @@ class EndConditions:
 
     def _checked(self, targets):
         if not isinstance(targets, dict):
-            raise InputError(f"end must be a dict from body to EndState, Pose or Coordinates, not {targets!r}")
+            raise InputError(f"{self._which} must be a dict from body to EndState, Pose or Coordinates, not "
+                             f"{targets!r}")
         out = {}
         for body, target in targets.items():
             body = self.system.find(body)
@@ -79,19 +84,19 @@ class EndConditions:
             generalized = not body.has_position
             known = (EndState, Coordinates, CanonicalState) if generalized else (EndState, Pose, CanonicalState)
             if not isinstance(target, known):
-                raise InputError(f"end of {label} must be given as {' or '.join(c.__name__ for c in known)}, not "
-                                 f"{target!r}")
+                words = " or ".join(c.__name__ for c in known)
+                raise InputError(f"{self._which} of {label} must be given as {words}, not {target!r}")
             if isinstance(target, CanonicalState):
                 if len(target.q) != body.n_q:
-                    raise InputError(f"end of {label}: q and p must have length {body.n_q}, not {len(target.q)}")
+                    raise InputError(f"{self._which} of {label}: q and p must have length {body.n_q}, not "
+                                     f"{len(target.q)}")
             else:
                 target = target if isinstance(target, EndState) else EndState.of(target)
                 self._check_fields(body, label, target)
             out[body] = target
         return out
 
-    @staticmethod
-    def _check_fields(body, label, target):
+    def _check_fields(self, body, label, target):
         given = [name for name in ("position", "orientation", "velocity", "angular_velocity", "q", "v")
                  if getattr(target, name) is not None]
         if not body.has_position:
@@ -101,11 +106,11 @@ class EndConditions:
             if not body.has_orientation:  # a Pose has an orientation, which says nothing of a point
                 wrong += [name for name in given if name == "angular_velocity" and np.any(target.angular_velocity)]
         if wrong:
-            raise InputError(f"end of {label}: {body!r} has no {wrong[0].replace('_', ' ')}")
+            raise InputError(f"{self._which} of {label}: {body!r} has no {wrong[0].replace('_', ' ')}")
         for name in ("q", "v"):
             value = getattr(target, name)
             if value is not None and len(value) != body.n_q:
-                raise InputError(f"end of {label}: {name} must have length {body.n_q}, not {len(value)}")
+                raise InputError(f"{self._which} of {label}: {name} must have length {body.n_q}, not {len(value)}")
 
     def _of_body(self, body, target, z_symbol, z):
         """Rows of a body; its part of `z` is set to the target where that is plain."""
@@ -172,8 +177,8 @@ class EndConditions:
                 return found
             first = first or fault
             start, numbers = z + 0.1 * self._size * rng.standard_normal(len(z)), self.numbers
-        raise InputError(f"no state at the end satisfies all conditions and constraints: {first}; leave out what "
-                         "contradicts the rest")
+        raise InputError(f"no state at the {self._which} satisfies all conditions and constraints: {first}; leave "
+                         "out what contradicts the rest")
 
     def _searched(self, z, numbers, unit, t):
         """State, unknown numbers, and what they violate."""
@@ -193,9 +198,8 @@ class EndConditions:
     def _reduce(self, t):
         _, jacobian, by_numbers = self._values(self.state, t, self.numbers)
         m = len(jacobian) - len(self.names)
-        constraints, own = jacobian[:m], np.hstack([jacobian[m:], by_numbers[m:]])
-        norm = np.maximum(np.linalg.norm(constraints, axis=1, keepdims=True), 1e-300)
-        tangent = scipy.linalg.null_space(constraints / norm, rcond=INDEPENDENT) if m else np.eye(len(self._size))
+        own = np.hstack([jacobian[m:], by_numbers[m:]])
+        self.tangent = tangent = _null_space(jacobian[:m])
         self.freedom = tangent.shape[1]
         weight = 1 / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-300)
         along = np.hstack([own[:, :len(tangent)] @ tangent, own[:, len(tangent):]])
@@ -208,3 +212,8 @@ class EndConditions:
         if not len(self.combinations):
             return ca.SX(0, 1)
         return ca.sparsify(ca.DM(self.combinations)) @ self.function(z, numbers)
+
+
+def _null_space(constraints):
+    norm = np.maximum(np.linalg.norm(constraints, axis=1, keepdims=True), 1e-300)
+    return scipy.linalg.null_space(constraints / norm, rcond=INDEPENDENT) if len(norm) else np.eye(constraints.shape[1])

@@ -107,7 +107,7 @@ class _OptimalityRows:
         """Unknown numbers of the problem, with free time the duration first."""
         if "constants" not in self._fields:
             return np.zeros(0)
-        return self.end(self.split(x)[1])[self._fields["constants"][0]] * units(self.problem)
+        return self.end(self.split(x)[1])[self._fields["constants"][0]] * self.problem.units
 
 
 class OptimalityEquations(_OptimalityRows, ElementEquations, SaddleEquations):
@@ -124,15 +124,15 @@ class DistributedOptimalityEquations(_OptimalityRows, DistributedEquations, Sadd
 
 def _ends(problem, plan, hold):
     """Dofs that take part, and blocks, at the start and at the end."""
-    free = tuple(np.array(mask) for mask in _free(plan, hold))
+    free = tuple(np.array(mask) for mask in _free(plan, hold, problem.free_start))
     return Ends(free, free, (EndBlock.none(plan.columns.n_node), _end_block(problem, plan)))
 
 
-def _free(plan, hold):
+def _free(plan, hold, free_start):
     """Dofs, and rows, of the first and the last node that take part.
 
-    At the start all fields of the motion are prescribed, and tests there are left out, with their costates; with
-    `drop="end"` those at the end instead. Constants are free.
+    At the start all fields of the motion are prescribed, unless the state is free there; tests there are left out, with
+    their costates; with `drop="end"` those at the end instead. Constants are free.
     """
     free = np.zeros(plan.columns.n_node, bool), np.ones(plan.columns.n_node, bool)
     at_end = getattr(plan.element, "drop", "start") == "end"
@@ -141,6 +141,8 @@ def _free(plan, hold):
             continue
         if name == "constants":
             free[0][field[0]] = not hold
+        elif name == "state":
+            free[0][field[0]] = free_start
         elif name.startswith("costate") and at_end:
             free[0][field[0]], free[1][field[0]] = True, False
     return free
@@ -152,19 +154,11 @@ def _constants(plan):
     return plan.columns.fields[names.index("constants")][0].tolist() if "constants" in names else []
 
 
-def units(problem):
-    """Unknown numbers over constants: the first of them is the length of time over that of the mesh."""
-    values = np.ones(len(problem.guesses))
-    if problem.free_time:
-        values[0] = problem.t_span[1] - problem.t_span[0]
-    return values
-
-
 def _end_block(problem, plan):
     """Conditions at the end with their costates, and the gradient of end cost and conditions by the node."""
     node = ca.SX.sym("node", plan.columns.n_node)
     places = _constants(plan)
-    numbers = (node[places] if places else ca.SX(0, 1)) * units(problem)
+    numbers = (node[places] if places else ca.SX(0, 1)) * problem.units
     z = node[:plan.system.n_z]
     rows = problem.conditions(z, numbers)
     costates = ca.SX.sym("costates", rows.numel())

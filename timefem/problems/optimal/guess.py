@@ -8,7 +8,6 @@ from ...errors import InputError
 from ...mechanics import Pose
 from ...mechanics.bodies import rotations
 from ...solvers.equations.transfer import transferred
-from .equations import units
 
 
 def first_guess(problem, plan, mesh, guess):
@@ -31,11 +30,12 @@ def first_guess(problem, plan, mesh, guess):
         nodes = np.linspace(*problem.t_span, len(guess))
         state = np.stack([np.interp(times.ravel(), nodes, column) for column in guess.T], axis=1)
     state = state.reshape(*times.shape, system.n_z)
-    state[0, 0] = problem.z0
+    if not problem.free_start:
+        state[0, 0] = problem.z0
     multipliers = np.zeros((mesh.n_elements, element.multiplier.basis.n_shapes, system.n_multipliers))
     values = element.nodal_values(system, times, state, multipliers)
     if problem.unknown_names:
-        values[list(element.trial).index("constants")][:] = problem.guesses / units(problem)
+        values[list(element.trial).index("constants")][:] = problem.guesses / problem.units
     return np.concatenate([plan.columns.pack(*values), np.zeros(len(problem.conditions.combinations))])
 
 
@@ -53,7 +53,8 @@ def from_solution(problem, plan, mesh, solution):
     values = transferred({"state": solution.nodal_state, "multipliers": solution.nodal_multipliers, **solution.fields},
                          solution.element, coarse, plan.element, sizes, mesh)
     x = plan.columns.pack(*values.values())
-    x[plan.columns.first[0]] = problem.z0
+    if not problem.free_start:
+        x[plan.columns.first[0]] = problem.z0
     return np.concatenate([x, np.zeros(len(problem.conditions.combinations))])
 
 

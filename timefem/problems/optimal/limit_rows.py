@@ -1,139 +1,154 @@
-"""Limits at points of the elements, with their derivatives by the unknowns of the chain."""
+"""The rows that limits, rates and complementary pairs of a problem add to its nonlinear program."""
 
 import casadi as ca
 import numpy as np
 
-from .equations import units
+from ...polynomials import gauss_legendre
+from .point_rows import PointRows, View
+from .start import start_rows
 
 
 class LimitRows:
-    """Values g(z, u, t, numbers) at points of the elements, row by row in time.
-
-    State and controls there are interpolated from nodal values, so that one value depends on a few unknowns. Rows that
-    depend on the state alone come once at a node that two elements share.
+    """Makes the rows of a problem.
 
     Parameters
     ----------
     chain : OptimalityEquations
-    limit : Limit
+    views : ChainView
+    n : int
+        Variables of the program so far; integrals add some.
 
     Attributes
     ----------
-    n_rows : int
-    elements : ndarray of int, shape (n_rows,)
-    lower, upper : ndarray, shape (n_rows,)
+    rows : list of PointRows
+    blocks : list of ndarray of int
+        Block of each further variable.
+    totals : list of (PointRows, ndarray of int)
+        Rows that sum up an integral element by element, and the variables for what it is at their ends.
+    soft : list of (PointRows, ndarray of bool)
+        Rows with products of complementary pairs, and which these are.
     """
 
-    def __init__(self, chain, limit):
-        self.chain, self.limit, problem, plan = chain, limit, chain.problem, chain.plan
-        element, n_z, n_u = plan.element, plan.system.n_z, problem.n_controls
-        z, u, c = ca.SX.sym("z", n_z), ca.SX.sym("u", n_u), ca.SX.sym("c", len(problem.guesses))
-        tau = ca.SX.sym("tau")  # time on the mesh
-        t0 = problem.t_span[0]
-        t = t0 + (tau - t0) * c[0] if problem.free_time else tau
-        values, lower, upper = limit.rows(problem.now(z, t, c * units(problem)), u)
-        w, weights = ca.vertcat(z, u, c), ca.SX.sym("weights", values.numel())
-        self.n_values = values.numel()
-        of_state = not ca.depends_on(values, u)
-        self._points(chain, element, limit, of_state)
-        jacobian, hessian = ca.jacobian(values, w), ca.triu(ca.hessian(ca.dot(weights, values), w)[0])
-        self._rows, self._columns = (np.array(x, int) for x in jacobian.sparsity().get_triplet())
-        self._first, self._second = (np.array(x, int) for x in hessian.sparsity().get_triplet())
-        self.n_rows = self.n_points * self.n_values
-        self.elements = np.repeat(self._elements, self._per_element * self.n_values)
-        self.lower, self.upper = np.tile(lower, self.n_points), np.tile(upper, self.n_points)
-        self._function = ca.Function("limit", [w, tau], [values, _nonzeros(jacobian)]).map(self.n_points)
-        self._hessian = ca.Function("limit", [w, tau, weights], [_nonzeros(hessian)]).map(self.n_points)
-        self._place()
-        self._known = None, None
+    def __init__(self, chain, views, n):
+        self.chain, self.views, self.problem, self._n = chain, views, chain.problem, n
+        self.rows, self.blocks, self.totals, self.soft = [], [], [], []
+        problem = self.problem
+        z, u, c = (ca.SX.sym(name, k) for name, k in (("z", chain.plan.system.n_z), ("u", problem.n_controls),
+                                                      ("c", len(problem.guesses))))
+        self._tau, t0 = ca.SX.sym("tau"), problem.t_span[0]  # time on the mesh
+        self._stretch = c[0] if problem.free_time else ca.SX(1)
+        self._symbols, self._w = (z, u, c), ca.vertcat(z, u, c)
+        self._now = problem.now(z, t0 + (self._tau - t0) * self._stretch, c * problem.units)
+        if problem.free_start:
+            view = views("state", np.zeros(1, int), np.zeros(1))
+            rows, names = start_rows(problem.start_conditions, problem.now(z, t0, c * problem.units), z, view)
+            self.rows.append(PointRows(names, (z, ca.SX(0, 1)), rows, (0.0, 0.0), view, [0], chain.mesh.nodes[:1]))
+        for limit in problem.limits:
+            limit.add_to(self)
+        if np.isfinite(problem.rate_bounds).any():
+            self._rates()
 
-    def _points(self, chain, element, limit, of_state):
-        n = chain.mesh.n_elements
-        points = np.union1d(element.state.basis.points, np.linspace(0, 1, limit.points + 2))
+    @property
+    def _n_elements(self):
+        return self.chain.mesh.n_elements
+
+    def view(self, elements, points):
+        """State, controls and constants at points (0 to 1) of elements."""
+        return View.joined(self.views("state", elements, points), self.views("controls", elements, points),
+                           self.views.constants(elements))
+
+    def times(self, elements, points):
+        mesh = self.chain.mesh
+        return mesh.nodes[elements] + mesh.lengths[elements] * points
+
+    def along(self, name, rows, bounds, elements, points):
+        """Rows in the symbols of state, controls and constants, at points of elements."""
+        times = self.times(elements, points)
+        self.rows.append(PointRows(name, (self._w, self._tau), rows, bounds, self.view(elements, points), elements,
+                                   times, times[:, None]))
+        return self.rows[-1]
+
+    # ---- what limits ask for
+
+    def on_path(self, limit):
+        """Rows at nodes of the state and at further points; those of the state alone once at a node that two elements
+        share."""
+        rows, *bounds = limit.rows(self._now, self._symbols[1])
+        points = np.union1d(self.chain.plan.element.state.basis.points, np.linspace(0, 1, limit.points + 2))
         points = points[np.append(np.diff(points) > 1e-12, True)]
-        self._elements = np.arange(n)
-        if of_state:
-            points = points[points > 0]  # the state at the start is prescribed
-        if limit.at != "path":
-            self._elements = np.array([n - 1 if limit.at == "end" else 0])
-            points = np.array([1.0 if limit.at == "end" else 0.0])
-        self._state, self._controls = (element.trial[name].basis.values(points) for name in ("state", "controls"))
-        self._per_element, self.n_points = len(points), len(points) * len(self._elements)
-        mesh = chain.mesh
-        self._times = (mesh.nodes[self._elements, None] + mesh.lengths[self._elements, None] * points).ravel()
+        if not ca.depends_on(rows, self._symbols[1]):
+            points = points[points > 0]
+            if self.problem.free_start:
+                self.along(limit.name, rows, bounds, np.zeros(1, int), np.zeros(1))
+        elements = np.repeat(np.arange(self._n_elements), len(points))
+        self.along(limit.name, rows, bounds, elements, np.tile(points, self._n_elements))
 
-    def _place(self):
-        """Unknowns that the components of w = (z, u, c) at each point depend on, and how: (n_points, n_w, n_shapes)."""
-        chain, problem = self.chain, self.chain.problem
-        states, controls = (chain.columns_of(name)[self._elements] for name in ("state", "controls"))
-        n_e, n_nodes, n_z = states.shape
-        n_shapes, n_u = controls.shape[1:]
-        n_c, size = len(problem.guesses), chain.sizes
-        unknown = np.full((n_e, self._per_element, n_z + n_u + n_c, max(n_nodes, n_shapes)), -1)
-        factor = np.zeros(unknown.shape)
-        for at, fields, shapes in ((slice(0, n_z), states, self._state), (slice(n_z, n_z + n_u), controls,
-                                                                         self._controls)):
-            count = fields.shape[1]
-            unknown[:, :, at, :count] = fields.transpose(0, 2, 1)[:, None]
-            factor[:, :, at, :count] = shapes[:, None, :]
-        if n_c:
-            unknown[:, :, n_z + n_u:, 0] = chain.columns_of("constants")[self._elements, :1]
-            factor[:, :, n_z + n_u:, 0] = 1.0
-        unknown[np.abs(factor) < 1e-14] = -1
-        factor = np.where(unknown >= 0, factor * size[unknown], 0.0)
-        self._unknown, self._factor = (x.reshape(self.n_points, *x.shape[2:]) for x in (unknown, factor))
+    def at_end(self, limit, last):
+        rows, *bounds = limit.rows(self._now, self._symbols[1])
+        self.along(limit.name, rows, bounds, np.array([self._n_elements - 1 if last else 0]), np.array([float(last)]))
 
-    def number(self, number):
-        """Take the numbers of the unknowns in the nonlinear program."""
-        unknown = np.where(self._unknown >= 0, number[self._unknown], -1)
-        points = np.arange(self.n_points)[:, None, None]
-        columns = unknown[:, self._columns]
-        rows = np.broadcast_to(points * self.n_values + self._rows[None, :, None], columns.shape)
-        self._kept = columns >= 0
-        self.jacobian_places = rows[self._kept], columns[self._kept]
-        a, b = unknown[:, self._first][..., :, None], unknown[:, self._second][..., None, :]
-        a, b = np.broadcast_arrays(a, b)
-        # a pair of different components counts once, as the upper triangle does; of one component all pairs of shapes
-        same = (self._first == self._second)[None, :, None, None]
-        self._kept_pairs = (a >= 0) & (b >= 0) & (~same | (a <= b))
-        low, high = np.minimum(a, b), np.maximum(a, b)
-        self.hessian_places = low[self._kept_pairs], high[self._kept_pairs]
+    def integral(self, limit):
+        """Rows that sum up the integral from element to element, by Gauss points, and rows for the whole of it."""
+        rows, lower, upper = limit.rows(self._now, self._symbols[1])
+        n, n_e = rows.numel(), self._n_elements
+        xi, weights = gauss_legendre(self.chain.plan.element.n_points)
+        size = np.maximum(1.0, np.max([np.abs(np.where(np.isfinite(b), b, 0)) for b in (lower, upper)], axis=0))
+        elements, points = np.repeat(np.arange(n_e), len(xi)), np.tile(xi, n_e)
+        columns = self._n + np.arange(n_e * n).reshape(n_e, n)
+        self._n += columns.size
+        self.blocks.append(np.repeat(np.arange(n_e), n))
+        before = np.vstack([np.full((1, n), -1), columns[:-1]])
+        view = View.joined(self.view(elements, points).grouped(len(xi)), View.variables(columns),
+                           View.variables(before))
+        at_points = [ca.SX.sym("w", self._w.numel()) for _ in xi]
+        times, total, old = ca.SX.sym("times", len(xi)), ca.SX.sym("total", n), ca.SX.sym("old", n)
+        h, integral = ca.SX.sym("h"), 0
+        f = ca.Function("f", [self._w, self._tau], [rows * self._stretch])
+        for i, w in enumerate(at_points):
+            integral += weights[i] * f(w, times[i])
+        sums = PointRows(f"the sum of {limit.name}", (ca.vertcat(*at_points, total, old), ca.vertcat(times, h)),
+                         total - old - h * integral / size, (0.0, 0.0), view, np.arange(n_e),
+                         self.chain.mesh.nodes[1:], np.column_stack([self.times(elements, points).reshape(n_e, -1),
+                                                                     self.chain.mesh.lengths]))
+        self.rows.append(sums)
+        self.totals.append((sums, columns))
+        self.rows.append(PointRows(f"the integral of {limit.name}", (total, ca.SX(0, 1)), total,
+                                   (lower / size, upper / size), View.variables(columns[-1:]), [n_e - 1],
+                                   self.chain.mesh.nodes[-1:]))
 
-    def describe(self, i):
-        """Element, time on the mesh [s] and name of row i."""
-        point, value = divmod(i, self.n_values)
-        return int(self.elements[i]), self._times[point], f"{self.limit.name}[{value}]"
+    def complementary(self, pair):
+        """Rows `a >= 0, b >= 0, a b <= eps` at the nodes of the controls, as many as these have values."""
+        a, b = pair.values(self._now, self._symbols[1])
+        points, n_e, n = self.chain.plan.element.trial["controls"].basis.points, self._n_elements, a.numel()
+        upper = np.repeat([np.inf, pair.eps], [2 * n, n])
+        rows = self.along(pair.name, ca.vertcat(a, b, a * b), (np.repeat([0.0, -np.inf], [2 * n, n]), upper),
+                          np.repeat(np.arange(n_e), len(points)), np.tile(points, n_e))
+        self.soft.append((rows, np.tile(np.isfinite(upper), rows.n_points)))
 
-    def _at(self, x):
-        """Arguments, values and entries of the Jacobian at x, kept for the next question about the same x."""
-        if self._known[0] is not x:
-            chain = self.chain
-            values = [np.einsum("ps,esa->epa", shapes, chain.nodal(x, name)[self._elements]).reshape(self.n_points, -1)
-                      for shapes, name in ((self._state, "state"), (self._controls, "controls"))]
-            if chain.problem.unknown_names:
-                constants = chain.nodal(x, "constants")[self._elements, 0]
-                values.append(np.repeat(constants, self._per_element, axis=0))
-            arguments = np.concatenate(values, axis=1).T, self._times[None]
-            self._known = x, (arguments, *(np.array(part).T for part in self._function(*arguments)))
-        return self._known[1]
+    # ---- rates of controls
 
-    def values(self, x):
-        """g at all points, shape (n_rows,)."""
-        return self._at(x)[1].ravel()
+    def _rates(self):
+        """Limits of the rates of controls: of the slope within elements, without jumps between them; by differences
+        where controls are constant over an element."""
+        chain, later = self.chain, np.arange(1, self._n_elements)
+        basis, lengths = chain.plan.element.trial["controls"].basis, chain.mesh.lengths
+        limited = np.flatnonzero(np.isfinite(self.problem.rate_bounds).any(axis=0))
+        bounds = self.problem.rate_bounds[:, limited]
+        change, h = ca.SX.sym("change", len(limited)), ca.SX.sym("h")
 
-    def jacobian(self, x):
-        """Entries of the Jacobian at `jacobian_places`."""
-        entries = self._at(x)[2]
-        return (entries[:, :, None] * self._factor[:, self._columns])[self._kept]
+        def controls(elements, point, **options):
+            view = self.views("controls", elements, np.broadcast_to(point, len(elements)), **options)
+            return View(*(x[:, limited] for x in view))
 
-    def hessian(self, x, weights):
-        """Entries of the upper triangle of the Hessian of weights . g at `hessian_places`."""
-        if not len(self._first):
-            return np.zeros(0)
-        entries = np.array(self._hessian(*self._at(x)[0], weights.reshape(self.n_points, -1).T)).T
-        products = self._factor[:, self._first][..., :, None] * self._factor[:, self._second][..., None, :]
-        return (entries[:, :, None, None] * products)[self._kept_pairs]
+        def add(name, rows, bounds, view, elements, points, given):
+            view = View.joined(view, self.views.constants(elements))
+            self.rows.append(PointRows(name, (ca.vertcat(change, self._symbols[2]), h), rows, bounds, view, elements,
+                                       self.times(elements, points), given[:, None]))
 
-
-def _nonzeros(matrix):
-    return ca.vertcat(ca.SX(0, 1), *matrix.nonzeros())
+        slope, jump = change / (h * self._stretch), controls(later, 0.0).minus(controls(later - 1, 1.0))
+        if basis.n_shapes == 1:
+            return add("rate of the control", slope, bounds, jump, later, 0.0, (lengths[1:] + lengths[:-1]) / 2)
+        xi, _ = gauss_legendre(basis.n_shapes - 1)
+        elements, xi = np.repeat(np.arange(self._n_elements), len(xi)), np.tile(xi, self._n_elements)
+        add("rate of the control", slope, bounds, controls(elements, xi, rate=True), elements, xi, lengths[elements])
+        add("jump of the control", change, (0.0, 0.0), jump, later, 0.0, lengths[1:])

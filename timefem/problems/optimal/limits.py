@@ -7,11 +7,11 @@ from ... import validate
 from ...errors import InputError
 from ...mechanics.formula import call, call_vector, check_symbols
 
-PLACES = "path", "start", "end"
+PLACES = "path", "start", "end", "integral"
 
 
 class Limit:
-    """`lower <= g(state, controls, numbers, time) <= upper` along the path, or at one of its ends.
+    """`lower <= g(state, controls, numbers, time) <= upper` along the path, at one of its ends, or in the integral.
 
     Parameters
     ----------
@@ -21,9 +21,9 @@ class Limit:
         `parameters`, a dict of the unknown numbers; u are the controls of all actuators, in the order of the system.
     lower, upper : float, array_like or callable, optional
         One number for all expressions, one for each, or a function of the time `t -> numbers` in CasADi symbols; None
-        where there is none.
-    at : {"path", "start", "end"}
-        All along the path, or at one end only.
+        where there is none, for one expression or for all. Where both are the same number it is an equation.
+    at : {"path", "start", "end", "integral"}
+        All along the path, at one end only, or for the integral over the time span, by the points of the element.
     points : int
         Points inside of each element besides the nodes of the state, at equal distances; between points a limit may be
         exceeded, at first order in the length of the elements.
@@ -33,7 +33,7 @@ class Limit:
     Raises
     ------
     InputError
-        When there is no bound, or the lower one is not below the upper one.
+        When there is no bound, or the lower one is above the upper one.
     """
 
     def __init__(self, formula, lower=None, upper=None, *, at="path", points=0, name=None):
@@ -44,14 +44,19 @@ class Limit:
             raise InputError(f"{self.name}: give lower, upper or both")
         self.lower, self.upper = (self._bound(word, b) for word, b in (("lower", lower), ("upper", upper)))
         if isinstance(self.lower, np.ndarray) and isinstance(self.upper, np.ndarray) \
-                and np.any(self.lower >= self.upper):
-            raise InputError(f"{self.name}: the lower bound must be below the upper one, not {lower!r} and {upper!r}")
+                and np.any(self.lower > self.upper):
+            raise InputError(f"{self.name}: the lower bound must not be above the upper one, {lower!r} and {upper!r}")
+        if self.at == "integral" and (callable(lower) or callable(upper)):
+            raise InputError(f"{self.name}: bounds of an integral are numbers, not functions of the time")
+        if self.points and self.at != "path":
+            raise InputError(f"{self.name}: points belong to at='path'")
 
     def _bound(self, word, value):
         if value is None or callable(value):
             return value
+        none = -np.inf if word == "lower" else np.inf
         try:
-            value = np.atleast_1d(np.asarray(value, float))
+            value = np.array([none if x is None else x for x in np.atleast_1d(np.asarray(value, object))], float)
         except (TypeError, ValueError):
             value = np.array([np.nan])
         if np.isnan(value).any() or value.ndim != 1:
@@ -82,12 +87,21 @@ class Limit:
         values, lower, upper = zip(*rows, strict=True)
         return ca.densify(ca.vertcat(*values)), np.concatenate(lower), np.concatenate(upper)
 
+    def add_to(self, rows):
+        """Add its rows to `LimitRows`."""
+        if self.at == "path":
+            rows.on_path(self)
+        elif self.at == "integral":
+            rows.integral(self)
+        else:
+            rows.at_end(self, self.at == "end")
+
     def check(self, now, symbols, z0, t0, numbers):
-        """Refuse what is no formula of the arguments, and what the prescribed state at the start breaks."""
+        """Refuse what is no formula of the arguments, and what the state at the start breaks, if it is prescribed."""
         _, u, _, c = symbols
         values, lower, upper = self.rows(now, u)
         check_symbols(self.name, values, *symbols)
-        if self.at == "end":
+        if self.at in ("end", "integral") or z0 is None:
             return
         at_start = np.array(ca.Function("start", symbols, [values])(z0, np.zeros(u.numel()), t0, numbers)).ravel()
         for i, row in enumerate(ca.vertsplit(values)):
@@ -97,3 +111,43 @@ class Limit:
             if missing > 1e-9 * max(1.0, abs(at_start[i])):
                 raise InputError(f"{self.name}[{i}] is broken by the state at the start, by {missing:.3g}: give "
                                  "another start, or loosen the bound")
+
+
+class Complementary:
+    """`a >= 0`, `b >= 0` and `a b <= eps` for pairs of formulas, at the nodes of the controls.
+
+    Such as the gap to the ground and the force there, which is a control. The products are bounded by `first`, then by
+    a tenth of that, and so on down to `eps`, each solve from the one before.
+
+    Parameters
+    ----------
+    a, b : callable
+        `a(now, u)` -> expressions, as in `Limit`; as many as `b`. Best of order one.
+    eps, first : float
+        Last and first bound of the products.
+    name : str, optional
+        For reports.
+
+    Raises
+    ------
+    InputError
+    """
+
+    def __init__(self, a, b, *, eps=1e-8, first=1.0, name=None):
+        self.a, self.b, self.name = a, b, name or "complementarity"
+        self.eps = validate.real(f"{self.name}: eps", eps, positive=True)
+        self.first = max(self.eps, validate.real(f"{self.name}: first", first, positive=True))
+
+    def values(self, now, u):
+        """Both formulas, SX (n,) each."""
+        a, b = (call_vector(f"{self.name}: {word}", f, now, u) for word, f in (("a", self.a), ("b", self.b)))
+        if a.numel() != b.numel():
+            raise InputError(f"{self.name}: a gives {a.numel()} expressions and b {b.numel()}; they make pairs")
+        return a, b
+
+    def add_to(self, rows):
+        rows.complementary(self)
+
+    def check(self, now, symbols, z0, t0, numbers):
+        """Refuse what is no formula of the arguments."""
+        check_symbols(self.name, ca.vertcat(*self.values(now, symbols[1])), *symbols)

@@ -23,7 +23,9 @@ from ..initial.global_driver import Global
 from .controllability import check_reach
 from .equations import DistributedOptimalityEquations, OptimalityEquations
 from .guess import first_guess, from_solution, prolonged
+from .limits import Complementary
 from .nonlinear_program import OptimalProgram
+from .sequence_program import SequenceProgram
 
 MANY = 256  # elements from which on a problem with inequalities is solved on coarser meshes first
 COARSE, RATIO = 64, 10  # elements of the coarsest mesh, and from one mesh to the next
@@ -32,6 +34,10 @@ ITERATIONS = 200
 
 def optimality_element(problem, element):
     """The element of the optimality system, and the system with what that needs."""
+    further = [name for name, space in element.trial.items() if space.continuous and name != "state"]
+    if problem.free_start and further:
+        raise InputError(f"a free start takes elements whose nodes hold the state alone, but those of {element!r} hold "
+                         f"the {further[0]} as well; take MixedGalerkin of form='hamilton'")
     element, system, n = Controlled(element), problem.system, len(problem.unknown_names)
     if n:
         element = WithConstants(element, n, problem.free_time, problem.t_span[0])
@@ -81,7 +87,8 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
         with progress(f"optimal control, {level.n_elements} elements", settings.max_iterations, show) as bar:
             if problem.bounded:
                 program = OptimalProgram(equations, x, bar.advance, near)
-                answer = method.solve(program)
+                whole = SequenceProgram([program], (), problem.couplings, bar.advance) if problem.couplings else program
+                answer = solve_in_turn(method, whole, softness(problem.limits))
                 x, status, n = program.place(answer.v, answer.multipliers), answer.status, answer.iterations
             else:
                 find = solve_saddle if fine else solve_minimum
@@ -112,6 +119,29 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
                       n_ranks=equations.comm.size if equations.comm else 1, backward_error=equations.backward_error)
     x = equations.take(x)
     return element, system, outcome, equations.numbers(x), equations.objective(x)
+
+
+def softness(limits):
+    """Bounds of the products of complementary pairs, one after the other."""
+    pairs = [limit for limit in limits if isinstance(limit, Complementary)]
+    if not pairs:
+        return [0.0]
+    first, last = max(pair.first for pair in pairs), min(pair.eps for pair in pairs)
+    n = int(np.ceil(np.log10(first / last) - 1e-9))
+    return [first / 10**i for i in range(n)] + [last]
+
+
+def solve_in_turn(method, program, levels):
+    """The answer at the last of these levels of softness, each from the one before; `iterations` are those of all."""
+    iterations = 0
+    for eps in levels:
+        program.soften(eps)
+        answer = method.solve(program)
+        iterations += answer.iterations
+        if answer.status.success:
+            program.start, program.start_multipliers = answer.v, answer.multipliers
+    answer.iterations = iterations
+    return answer
 
 
 def meshes(mesh):

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ...solvers.nonlinear.program import NonlinearProgram, Row
-from .equations import units
 from .limit_rows import LimitRows
+from .point_rows import AddedRows, ChainView, View
 
 SHORTEST = 1e-6  # duration over its guess
 EQUATIONS = {"state": "an equation of motion", "multipliers": "a constraint", "constants": "an unknown number's rate"}
@@ -14,8 +14,8 @@ class OptimalProgram(NonlinearProgram):
     """The nonlinear program in scaled changes of the unknowns from a first guess.
 
     Its equations, their Jacobian and the Hessian of the Lagrangian are blocks of the residual and of the tangent of the
-    chain, so that nothing is differentiated again. Rows are the equations, in the order of their costates, then the
-    limits, one after the other and point by point.
+    chain, so that nothing is differentiated again. Rows are the equations, in the order of their costates, then those
+    of limits, one after the other and point by point. Variables are those of the chain, then running integrals.
 
     Parameters
     ----------
@@ -31,24 +31,44 @@ class OptimalProgram(NonlinearProgram):
         self.on_iteration = on_iteration
         self.chain, self.base, self._key, self._expected = chain, chain.with_costates(x, 0), None, None
         self.primal, self.dual = np.flatnonzero(~chain.dual), np.flatnonzero(chain.dual)
-        self.n, self.n_equations = len(self.primal), len(self.dual)
-        self.limits = [LimitRows(chain, limit) for limit in chain.problem.limits]
-        self._limit_starts = np.cumsum([self.n_equations, *(limit.n_rows for limit in self.limits)]).tolist()
-        self.n_rows = self._limit_starts[-1]
-        self.start = np.zeros(self.n)
+        self.n_chain, self.n_equations = len(self.primal), len(self.dual)
+        number = np.full(chain.n_unknowns, -1)
+        number[self.primal] = np.arange(self.n_chain)
+        self.symbols_at = chain.problem.symbols_at
+        self.views = ChainView(chain, self.base, number)
+        limits = LimitRows(chain, self.views, self.n_chain)
+        self._soft, self.n = limits.soft, self.n_chain + sum(map(len, limits.blocks))
+        self._places(number)
+        self._added = AddedRows(limits.rows, self.n, self.n_equations, self.jacobian_places, self.hessian_places)
+        self.jacobian_places, self.hessian_places = self._added.jacobian_places, self._added.hessian_places
+        self.n_rows, self.start = self._added.n_rows, np.zeros(self.n)
+        for sums, columns in limits.totals:
+            self.start[columns] = -np.cumsum(sums.values(self.start).reshape(columns.shape), axis=0)
         if warm:
             self.start_multipliers = np.concatenate([chain.scaled(x)[self.dual],
                                                      np.zeros(self.n_rows - self.n_equations)])
-        self._places()
-        self._blocks()
+        self._blocks(limits.blocks)
         none = np.zeros(self.n_equations)
-        self.row_bounds = tuple(np.concatenate([none, *bounds]) for bounds in (
-            [limit.lower for limit in self.limits], [limit.upper for limit in self.limits]))
-        self.bounds = self._bounds()
+        self.row_bounds = tuple(np.concatenate([none, bound]) for bound in self._added.bounds)
+        self.bounds, self.loose = self._bounds(), self._loose()
 
-    def _places(self):
-        p, number = self.chain.pattern, np.full(self.chain.n_unknowns, -1)
-        number[self.primal] = np.arange(self.n)
+    def at_start(self):
+        """`View` of state and constants at the start."""
+        return View.joined(self.views("state", [0], [0.0]), self.views.constants([0]))
+
+    def at_end(self):
+        """`View` of state and constants at the end."""
+        last = [self.chain.mesh.n_elements - 1]
+        return View.joined(self.views("state", last, [1.0]), self.views.constants(last))
+
+    def soften(self, eps):
+        """Let products of complementary pairs be as large as this."""
+        for rows, products in self._soft:
+            at = self._added.starts[self._added.sets.index(rows)] + np.flatnonzero(products)
+            self.row_bounds[1][at] = np.maximum(rows.upper[products], eps)
+
+    def _places(self, number):
+        p = self.chain.pattern
         rows = np.repeat(np.arange(p.n_rows), np.diff(p.indptr))
         row, column = number[rows], number[p.indices]
         equation = np.full(self.chain.n_unknowns, -1)
@@ -57,31 +77,21 @@ class OptimalProgram(NonlinearProgram):
         self._of_jacobian = np.flatnonzero((equation[rows] >= 0) & (column >= 0))
         self.hessian_places = row[self._of_hessian], column[self._of_hessian]
         self.jacobian_places = equation[rows[self._of_jacobian]], column[self._of_jacobian]
-        if self.limits:
-            self._places_of_limits(number)
 
-    def _places_of_limits(self, number):
-        places, first_row = [self.jacobian_places], self.n_equations
-        keys = [self.hessian_places[0] * self.n + self.hessian_places[1]]
-        for limit in self.limits:
-            limit.number(number)
-            rows, columns = limit.jacobian_places
-            places.append((rows + first_row, columns))
-            first_row += limit.n_rows
-            keys.append(limit.hessian_places[0] * self.n + limit.hessian_places[1])
-        self.jacobian_places = tuple(np.concatenate(x) for x in zip(*places, strict=True))
-        of_limits = np.concatenate(keys[1:])
-        keys = np.concatenate([keys[0], np.setdiff1d(of_limits, keys[0])])
-        order = np.argsort(keys)
-        self._limit_slots = order[np.searchsorted(keys, of_limits, sorter=order)]
-        self.hessian_places = np.divmod(keys, self.n)
-
-    def _blocks(self):
+    def _blocks(self, added):
         """One block per element; the first has the first node as well, and the last the conditions at the end."""
         block = np.searchsorted(self.chain.pattern.column_starts, np.arange(self.chain.n_unknowns), side="right") - 2
         block = np.clip(block, 0, self.chain.mesh.n_elements - 1)
-        self.variable_blocks, self.row_blocks = block[self.primal], block[self.dual]
-        self.row_blocks = np.concatenate([self.row_blocks, *(limit.elements for limit in self.limits)])
+        self.variable_blocks, self.row_blocks = np.concatenate([block[self.primal], *added]), block[self.dual]
+        self.row_blocks = np.concatenate([self.row_blocks, self._added.blocks])
+
+    def _loose(self):
+        """Variables of the first node: what the cost says of them comes from later blocks."""
+        first = [self.chain.columns_of("state")[0, 0]] * self.chain.problem.free_start
+        if self.chain.problem.unknown_names:
+            first.append(self.chain.columns_of("constants")[0, 0])
+        columns = np.concatenate([np.zeros(0, int), *first])
+        return np.flatnonzero(np.isin(self.primal, columns))
 
     def _bounds(self):
         """Bounds of the changes, of controls and of unknown numbers, which have them at the first node only."""
@@ -93,16 +103,17 @@ class OptimalProgram(NonlinearProgram):
             bound[at] = values / size[at] - now[at]
         if problem.unknown_names:
             at = chain.columns_of("constants")[0, 0]
-            limits = problem.number_bounds / units(problem)
+            limits = problem.number_bounds / problem.units
             if problem.free_time:
                 limits[0, 0] = max(limits[0, 0], SHORTEST)
             lower[at], upper[at] = limits / size[at] - now[at]
-        return lower[self.primal], upper[self.primal]
+        none = np.full(self.n - self.n_chain, np.inf)
+        return np.concatenate([lower[self.primal], -none]), np.concatenate([upper[self.primal], none])
 
     def place(self, change, costates):
         """All unknowns after changes, with scaled costates."""
         step = np.zeros(self.chain.n_unknowns)
-        step[self.primal] = change
+        step[self.primal] = change[:self.n_chain]
         step[self.dual] = costates[:self.n_equations]
         return self.chain.moved(self.base, step, 1.0)
 
@@ -134,38 +145,32 @@ class OptimalProgram(NonlinearProgram):
         if self._costates.any():  # the residual is the gradient of the Lagrangian
             rows, columns = (places[:len(self._of_jacobian)] for places in self.jacobian_places)
             weights = self.data[self._of_jacobian] * self._costates[rows]
-            gradient = gradient - np.bincount(columns, weights, self.n)
-        return gradient
+            gradient = gradient - np.bincount(columns, weights, self.n_chain)
+        return np.concatenate([gradient, np.zeros(self.n - self.n_chain)])
 
     def rows(self, v):
-        x = self._at(v)
+        self._at(v)
         rows = self.residual[self.dual]
-        return np.concatenate([rows, *(limit.values(x) for limit in self.limits)]) if self.limits else rows
+        return self._added.values(rows, v)
 
     def jacobian(self, v):
-        x = self._at(v)
+        self._at(v)
         values = self.data[self._of_jacobian]
-        return np.concatenate([values, *(limit.jacobian(x) for limit in self.limits)]) if self.limits else values
+        return self._added.jacobian(values, v)
 
     def hessian(self, v, factor, multipliers):
         y = multipliers[:self.n_equations]
-        x = self._at(v, y / factor if factor else y)
+        self._at(v, y / factor if factor else y)
         values = (factor or 1.0) * self.data[self._of_hessian]
         if not factor:  # without the cost, which the system always has
             self._at(v, np.zeros(self.n_equations))
             values -= self.data[self._of_hessian]
-        if self.limits:
-            values = np.concatenate([values, np.zeros(len(self.hessian_places[0]) - len(values))])
-            added = [limit.hessian(x, multipliers[start:start + limit.n_rows])
-                     for limit, start in zip(self.limits, self._limit_starts, strict=False)]
-            values += np.bincount(self._limit_slots, np.concatenate(added), len(values))
-        return values
+        return self._added.hessian(values, v, multipliers)
 
     def describe(self, i):
         chain, problem, x = self.chain, self.chain.problem, self.x
         if i >= self.n_equations:
-            k = int(np.searchsorted(self._limit_starts, i, side="right")) - 1
-            element, t, name = self.limits[k].describe(i - self._limit_starts[k])
+            element, t, name = self._added.describe(i)
         else:
             element, name = int(self.row_blocks[i]), "an equation"
             t = chain.mesh.nodes[element]

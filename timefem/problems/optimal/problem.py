@@ -13,9 +13,10 @@ from ...mechanics.forces.actuators import control_name
 from ...mechanics.formula import call, check_symbols
 from ..common.end import End
 from ..common.parameters import by_part, checked_parameters
-from ..initial.problem import InitialValueProblem
+from .couplings import Coupling, periodic
 from .end_conditions import EndConditions
-from .limits import Limit
+from .limits import Complementary, Limit
+from .start import start_of
 
 
 @dataclass(eq=False, repr=False)
@@ -30,7 +31,8 @@ class OptimalControl:
     system : System
         With or without the actuators and costs.
     start : dict
-        State at the start, as in `InitialValueProblem`.
+        State at the start, as in `InitialValueProblem`; or body -> `EndState`, which leaves free what it leaves out, so
+        that it is found as well.
     end : dict, optional
         Body -> `EndState` (what it leaves out is free), or `Pose`, `Coordinates`, `CanonicalState` (everything is asked
         for, velocities too). Bodies left out are free. A quaternion is taken with its sign, so that it also tells which
@@ -56,11 +58,18 @@ class OptimalControl:
         Actuator, name of a parameter or "duration" -> (lower, upper), numbers or arrays of shape (n_controls,), None
         where there is none. They hold for the nodal values of the controls. Problems with bounds, `path` or `limits`
         are solved by an interior-point method.
+    rates : dict, optional
+        Actuator -> (lower, upper) of the rates of its controls, per second, which then do not jump; where controls are
+        constant over an element, of the differences between elements over the time between their middles.
     path : callable, optional
         `path(now, u)` -> expressions that are at most zero, at the nodes of the state; `now` is as `end`, and u are the
         controls of all actuators, in the order of the system.
-    limits : Limit or sequence of Limit, optional
-        Two-sided limits of formulas along the path or at its ends.
+    limits : Limit, Complementary or sequence of these, optional
+        Two-sided limits of formulas along the path, at its ends or of integrals, and complementary pairs.
+    couplings : Coupling or sequence of Coupling, optional
+        Conditions `formula(start, end)` on both ends together.
+    periodic : bool
+        Whether the state at the end is that at the start, of which some is to be free.
 
     Attributes
     ----------
@@ -68,6 +77,8 @@ class OptimalControl:
         With actuators and costs.
     z0 : ndarray, shape (n_z,)
     conditions : EndConditions
+    start_conditions : EndConditions or None
+        Where some of the start is free.
     actuators : list of Actuator
 
     Raises
@@ -90,13 +101,16 @@ class OptimalControl:
     free_time: bool = False
     bounds: dict | None = None
     path: InitVar[Callable | None] = None
-    limits: Limit | Sequence = ()
+    limits: Limit | Complementary | Sequence = ()
+    rates: dict | None = None
+    couplings: Coupling | Sequence = ()
+    periodic: bool = False
 
     def __post_init__(self, start, end, cost, end_conditions, path):
         if not isinstance(self.system, System):
             raise InputError(f"system must be a System, not {self.system!r}")
-        start_problem = InitialValueProblem(_joined(self.system, cost, self.actuators), start, self.t_span)
-        self.system, self.z0, self.t_span = start_problem.system, start_problem.z0, start_problem.t_span
+        self.system, self.z0, self.t_span, self.start_conditions = start_of(
+            _joined(self.system, cost, self.actuators), start, self.t_span)
         self.free_time = validate.flag("free_time", self.free_time)
         self.actuators = [part for part in self.system.parts if part.n_controls]
         if not self.actuators:
@@ -110,12 +124,23 @@ class OptimalControl:
         self.conditions = EndConditions(self.system, end or {}, end_conditions, self._at_end, self.t_span[1], self.z0,
                                         self.guesses)
         self._check_formulas()
-        self.bounds, self.number_bounds = self._bounds(self.bounds or {})
+        self.bounds, self.number_bounds = self._bounds("bounds", self.bounds, self.unknown_names)
+        self.rate_bounds, _ = self._bounds("rates", self.rates)
+        self.couplings = _all("couplings", self.couplings, Coupling)
+        if validate.flag("periodic", self.periodic):
+            self.couplings.append(periodic(self.conditions, self.system.state_scale))
+        for coupling in self.couplings:
+            coupling.check(self.symbols_at(0), self.symbols_at(1))
         self._check_costs_of_controls()
 
     @property
     def unknown_names(self):
         return ["duration"] * self.free_time + list(self.numbers)
+
+    @property
+    def units(self):
+        """Unknown numbers over constants: the first of them is the length of time over that of the mesh."""
+        return np.array([self.t_span[1] - self.t_span[0]] * self.free_time + [1.0] * len(self.numbers))
 
     @property
     def n_controls(self):
@@ -124,7 +149,13 @@ class OptimalControl:
     @property
     def bounded(self):
         """Whether there are inequalities, so that an interior-point method is needed."""
-        return bool(self.limits) or any(np.isfinite(b).any() for b in (self.bounds, self.number_bounds))
+        return bool(self.limits or self.couplings or self.free_start) or any(
+            np.isfinite(b).any() for b in (self.bounds, self.number_bounds, self.rate_bounds))
+
+    @property
+    def free_start(self):
+        """Whether some of the state at the start is to be found."""
+        return self.start_conditions is not None
 
     def control_name(self, i):
         """For messages: number and actuator of the i-th of all controls."""
@@ -150,23 +181,34 @@ class OptimalControl:
         """A time in the symbols of the state there and of the unknown numbers, for limits."""
         return self._end(z, t, self._at_end(z, numbers)[1])
 
+    def symbols_at(self, last):
+        """An end, the last one or not, and the symbols of state and constants in which it is written."""
+        z, c = ca.SX.sym("z", self.system.n_z), ca.SX.sym("c", len(self.guesses))
+        t0, t1 = self.t_span
+        return self.now(z, t0 + (t1 - t0) * (c[0] if self.free_time else ca.SX(1)) * last, c * self.units), \
+            ca.vertcat(z, c)
+
     def _check_formulas(self):
         z, c = ca.SX.sym("z", self.system.n_z), ca.SX.sym("numbers", len(self.guesses))
         check_symbols("end_cost", self.terminal(z, c), z, c)
         u, t = ca.SX.sym("u", self.n_controls), ca.SX.sym("t")
         for limit in self.limits:
-            limit.check(self.now(z, t, c), (z, u, t, c), self.z0, self.t_span[0], self.guesses)
+            z0 = None if self.free_start else self.z0
+            limit.check(self.now(z, t, c), (z, u, t, c), z0, self.t_span[0], self.guesses)
 
-    def _bounds(self, bounds):
+    def _bounds(self, what, bounds, names=()):
+        """Lower and upper bounds of all controls and of the unknown numbers of these names, (2, n) each."""
+        bounds = {} if bounds is None else bounds
         if not isinstance(bounds, dict):
-            raise InputError(f"bounds must be a dict from actuator or name to (lower, upper), not {bounds!r}")
+            raise InputError(f"{what} must be a dict from actuator or name to (lower, upper), not {bounds!r}")
         for key in bounds:
-            if not any(key is a for a in self.actuators) and not (isinstance(key, str) and key in self.unknown_names):
-                raise InputError(f"bounds: {key!r} is neither an actuator of the problem nor the name of an unknown "
-                                 f"number ({', '.join(self.unknown_names) or 'there is none'})")
+            if not any(key is a for a in self.actuators) and not (isinstance(key, str) and key in names):
+                raise InputError(f"{what}: {key!r} is neither an actuator of the problem nor the name of an unknown "
+                                 f"number ({', '.join(names) or 'there is none'})")
         none = None, None
-        controls = [_pair(self.system.label(a), bounds.get(a, none), a.n_controls) for a in self.actuators]
-        numbers = [_pair(name, bounds.get(name, none), 1) for name in self.unknown_names]
+        controls = [_pair(f"{what} of {self.system.label(a)}", bounds.get(a, none), a.n_controls)
+                    for a in self.actuators]
+        numbers = [_pair(f"{what} of {name}", bounds.get(name, none), 1) for name in names]
         return np.concatenate(controls, axis=1), np.concatenate([np.zeros((2, 0)), *numbers], axis=1)
 
     def _check_costs_of_controls(self):
@@ -198,11 +240,19 @@ def _joined(system, cost, actuators):
 
 
 def _limits(path, limits):
-    limits = list(limits) if isinstance(limits, list | tuple) else [limits]
-    for limit in limits:
-        if not isinstance(limit, Limit):
-            raise InputError(f"limits: {limit!r} is no Limit such as Limit(lambda now, u: now.q('body')[0], -1, 1)")
+    limits = _all("limits", limits, (Limit, Complementary))
     return limits if path is None else [Limit(path, upper=0.0, name="path"), *limits]
+
+
+def _all(what, given, cls):
+    """A list of objects of a class, of one or several."""
+    given = list(given) if isinstance(given, list | tuple) else [given]
+    for one in given:
+        if not isinstance(one, cls):
+            example = "Coupling(lambda start, end: end.z - start.z)" if cls is Coupling else \
+                "Limit(lambda now, u: now.q('body')[0], -1, 1)"
+            raise InputError(f"{what}: {one!r} is no {example.partition('(')[0]} such as {example}")
+    return given
 
 
 def _pair(name, value, n):
@@ -212,8 +262,8 @@ def _pair(name, value, n):
         out = np.array([np.broadcast_to(np.array(sign * np.inf if x is None else x, float), (n,))
                         for x, sign in ((lower, -1), (upper, 1))])
     except (TypeError, ValueError):
-        raise InputError(f"bounds of {name} must be a pair (lower, upper) of numbers or of {n} numbers each, not "
+        raise InputError(f"{name} must be a pair (lower, upper) of numbers or of {n} numbers each, not "
                          f"{value!r}") from None
     if np.isnan(out).any() or np.any(out[0] >= out[1]):
-        raise InputError(f"bounds of {name}: the lower one must be below the upper one, not {value!r}")
+        raise InputError(f"{name}: the lower one must be below the upper one, not {value!r}")
     return out

@@ -39,11 +39,15 @@ def solve_optimal_control(task):
 
 
 def _solve_on(task):
-    problem, mesh, driver = task.problem, task.mesh, task.driver
-    element, system, outcome, numbers, objective = solve_optimal(
-        problem, task.element, mesh, driver, guess=task.guess, settings=task.newton, method=task.method,
-        show=task.progress)
-    backend = task.method.name if problem.bounded else driver.linear.name
+    problem, driver = task.problem, task.driver
+    found = solve_optimal(problem, task.element, task.mesh, driver, guess=task.guess, settings=task.newton,
+                          method=task.method, show=task.progress)
+    return solution_of(problem, driver, task.method.name if problem.bounded else driver.linear.name, task.mesh, found)
+
+
+def solution_of(problem, driver, backend, mesh, found):
+    """The `Solution`, of what `solve_optimal` found on a mesh."""
+    element, system, outcome, numbers, objective = found
     parameters = dict(zip(problem.unknown_names, map(float, numbers), strict=True))
     statistics = solve_statistics(driver, backend, mesh, outcome, objective=objective, parameters=parameters)
     if problem.parameters:
@@ -51,5 +55,5 @@ def _solve_on(task):
     t, (t0, t1) = mesh.nodes, problem.t_span
     if problem.free_time:
         t = t0 + (t - t0) * (numbers[0] / (t1 - t0))
-    return Solution(system, element, t, problem.z0, outcome.state, outcome.multipliers, outcome.status, statistics,
-                    outcome.others)
+    return Solution(system, element, t, outcome.state[0, 0], outcome.state, outcome.multipliers, outcome.status,
+                    statistics, outcome.others)

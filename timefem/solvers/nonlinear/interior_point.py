@@ -155,7 +155,8 @@ class _Solve:
             if outcome not in ("solved", "acceptable"):
                 break
             if not self._saddle(it):
-                best, note = it, "converged"
+                best = it
+                note = "converged" if outcome == "solved" else f"converged to {ACCEPTABLE:g} only"
                 break
             best = it if best is None or it.f < best.f else best
             note = "converged to a stationary point that is no minimum"

@@ -32,7 +32,7 @@ class NonlinearProgram(ABC):
     row_bounds : (ndarray, ndarray), shape (n_rows,) each
         Equal where the row is an equation.
     variable_blocks, row_blocks : ndarray of int, shapes (n,), (n_rows,)
-        Rising from 0.
+        From 0 on.
     jacobian_places : (ndarray of int, ndarray of int), shape (n_entries,) each
         Row and column of each entry of the Jacobian; no place comes twice.
     hessian_places : (ndarray of int, ndarray of int)
@@ -40,9 +40,11 @@ class NonlinearProgram(ABC):
     start : ndarray, shape (n,)
     start_multipliers : ndarray, shape (n_rows,), or None
         Where the start is close to a solution: multipliers there, zero where they are not known.
+    loose : sequence of int
+        Variables whose curvature may come from later blocks alone, such as a state at the start that is free.
     """
 
-    start_multipliers = None
+    start_multipliers, loose = None, ()
 
     @abstractmethod
     def objective(self, v):

@@ -9,6 +9,7 @@ from .block_ldl import BlockLDL
 DELTA_C, LEAST_DELTA_C, FALLS_FROM = 1e-9, 1e-12, 1e-5
 FIRST, GROWTH_AT_FIRST, GROWTH, SHRINKAGE = 1e-4, 100.0, 8.0, 3.0  # of the regularisation of the Hessian
 SMALLEST, LARGEST = 1e-8, 1e20
+LOOSE = 1e-8  # added in the factors to the diagonal of loose variables, so that no block is singular by them
 
 
 class KktMatrix:
@@ -21,10 +22,13 @@ class KktMatrix:
         self._ldl = BlockLDL(np.concatenate([program.variable_blocks, program.row_blocks]),
                              np.concatenate([second, rows + n, diagonal]), np.concatenate([first, columns, diagonal]))
         self.n, self.m, self.n_factorisations = n, m, 0
+        self._loose = np.asarray(program.loose, int)
 
     def factor(self, hessian, jacobian, diagonal, of_rows):
         """Factor, with entries of H and J and the diagonals D and -E; whether no block is singular."""
         self.n_factorisations += 1
+        diagonal = diagonal.copy()
+        diagonal[self._loose] += LOOSE
         return self._ldl.factor(np.concatenate([hessian, jacobian, diagonal, of_rows]))
 
     @property

@@ -1,0 +1,110 @@
+"""Optimal control in phases: impacts, states that go on, both ends of a cycle, and what is refused."""
+
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.errors import InputError
+
+ELEMENT = tf.MixedGalerkin(2, n_points=2)
+METHODS = "interior-point", "ipopt", "fatrop"
+G = 9.81
+
+
+def ball(start, end, **options):
+    """A ball of 1 kg that moves up and down, pushed at a cost, for a time that is free."""
+    body = tf.PointMass(1.0, dimension=1, name="ball")
+    push = tf.ControlForce(body, [(1, 0, 0)], name="push")
+    system = tf.System([body, tf.Force(body, (-G, 0, 0))])
+    return tf.OptimalControl(system, {body: start}, {body: end}, (0, 0.5), cost=tf.Effort(push), free_time=True,
+                             bounds={"duration": (0.01, 5)}, **options)
+
+
+def state(x=None, v=None):
+    return tf.EndState(position=[x, None, None], velocity=[v, None, None])
+
+
+def bounce(e=0.8):
+    return tf.Coupling(lambda before, after: after.rates("ball")[0] + e * before.rates("ball")[0], name="bounce")
+
+
+def solved(phases, n=10, **options):
+    sol = tf.solve(phases, ELEMENT, n, progress=False, **options)
+    assert sol.success, sol.status.message
+    return sol
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_ball_that_bounces(method):
+    """From 1 m to the floor, with 0.8 of the speed up again, to 0.64 m; no force is needed."""
+    sol = solved(tf.Phases([ball(tf.Pose((1, 0, 0)), state(0)), ball(state(0), state(v=0))], [bounce()]), method=method)
+    v = np.sqrt(2 * G)
+    np.testing.assert_allclose(sol.durations, [v / G, 0.8 * v / G], rtol=0, atol=1e-7)
+    np.testing.assert_allclose(sol[1].z[-1], [0.64, 0], rtol=0, atol=1e-7)
+    assert abs(sol.objective) < 1e-9 and len(sol) == 2 and sol.starts[1] == pytest.approx(v / G, abs=1e-7)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_cycle(method):
+    """The ball is to come back to where it falls from, at least 1 m high: the force is found for both phases."""
+    back = tf.Coupling(lambda start, end: end.q("ball")[0] - start.q("ball")[0], name="back")
+    high = tf.Coupling(lambda start, end: start.q("ball")[0], 1.0, None, name="high")
+    sol = solved(tf.Phases([ball(state(v=0), state(0)), ball(state(0), state(v=0))], [bounce()], [back, high]),
+                 method=method)
+    assert sol[0].z[0, 0] == pytest.approx(1, abs=1e-6) and sol[1].z[-1, 0] == pytest.approx(1, abs=1e-6)
+    assert sol.objective == pytest.approx(1.57311077, rel=1e-6)  # of all methods, and in three phases below
+
+
+def test_a_state_that_goes_on():
+    """A phase cut in two changes nothing, and a solution is a guess for the next one."""
+    up = [ball(state(0), state(0.3)), ball(tf.EndState(), state(1, 0))]
+    phases = tf.Phases([ball(tf.Pose((1, 0, 0)), state(0)), *up], [bounce(), None])
+    sol = solved(phases)
+    assert sol.objective == pytest.approx(1.57311077, rel=1e-6)
+    np.testing.assert_allclose(sol[1].z[-1], sol[2].z[0], rtol=0, atol=1e-9)
+    again = solved(phases, guess=sol)
+    assert again.statistics["newton_iterations"]["max"] < 0.7 * sol.statistics["newton_iterations"]["max"]
+    assert again.objective == pytest.approx(sol.objective, rel=1e-9)
+
+
+def test_phases_of_rigid_bodies():
+    """A free body turns in two phases with different costs; the state goes on, unit quaternion and all."""
+    def turn(start, end, weight):
+        body = tf.RigidBody(1.0, (1.0, 2.0, 3.0), name="body")
+        torque = tf.ControlTorque(body, name="torque")
+        return tf.OptimalControl(tf.System([body]), {body: start}, {body: end}, (0, 1.0),
+                                 cost=tf.Effort(torque, weight))
+    half = np.radians(40)
+    end = tf.EndState(orientation=(np.cos(half), np.sin(half), 0, 0), angular_velocity=(0, 0, 0))
+    cheap = solved(tf.Phases([turn(tf.Pose(), tf.EndState(), 1.0), turn(tf.EndState(), end, 1.0)]), 8)
+    body = tf.RigidBody(1.0, (1.0, 2.0, 3.0), name="body")
+    torque = tf.ControlTorque(body, name="torque")
+    whole = tf.solve(tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, {body: end}, (0, 2.0),
+                                       cost=tf.Effort(torque)), ELEMENT, 16)
+    assert cheap.objective == pytest.approx(whole.objective, rel=1e-6)
+    dear = solved(tf.Phases([turn(tf.Pose(), tf.EndState(), 1.0), turn(tf.EndState(), end, 5.0)]), 8)
+    assert cheap.objective < dear.objective < 5 * cheap.objective
+    assert dear[0].objective > cheap[0].objective
+
+
+def test_what_cannot_hold_is_named():
+    """1 m up with 0.1 of the speed, and no force."""
+    weak = ball(state(0), state(1, 0), limits=tf.Limit(lambda now, u: u[0], -0.1, 0.1, name="push"))
+    fall = ball(tf.Pose((1, 0, 0)), state(0), limits=tf.Limit(lambda now, u: u[0], -0.1, 0.1))
+    sol = tf.solve(tf.Phases([fall, weak], [bounce(0.1)]), ELEMENT, 6, progress=False)
+    assert not sol.success and sol.status.reason == "infeasible" and "stays violated by" in sol.status.message
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: tf.Phases([]), "phases must be a list"),
+    (lambda: tf.Phases([3]), r"phases\[0\] must be an OptimalControl"),
+    (lambda: tf.Phases([ball(tf.Pose(), state(0)), ball(tf.Pose(), state(0))]), "given as a whole"),
+    (lambda: tf.Phases([ball(tf.Pose(), state(0)), ball(state(), state(0))], []), "links must have 1 entries"),
+    (lambda: tf.Phases([ball(tf.Pose(), state(0)), ball(state(), state(0))], [3]), r"links\[0\]: 3 is no Coupling"),
+    (lambda: tf.Phases([ball(state(), state(0), periodic=True)]), "couplings of both ends of a phase are not taken"),
+    (lambda: tf.solve(tf.Phases([ball(tf.Pose(), state(0))]), ELEMENT, tolerance=1e-3), "not tolerance or mesh"),
+    (lambda: tf.solve(tf.Phases([ball(tf.Pose(), state(0))]), ELEMENT, 3, guess=[None, None]), "a list of 1 guesses"),
+])
+def test_bad_input(make, message):
+    with pytest.raises(InputError, match=message):
+        make()

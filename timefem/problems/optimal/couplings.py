@@ -1,0 +1,71 @@
+"""What ties two ends of motions together: both ends of one, or the end of a phase to the start of the next."""
+
+import casadi as ca
+import numpy as np
+
+from ...errors import InputError
+from ...mechanics.formula import call_vector, check_symbols
+from .point_rows import PointRows, View
+
+
+class Coupling:
+    """`lower <= g(first, second) <= upper` of the states at two ends.
+
+    Parameters
+    ----------
+    formula : callable
+        `formula(first, second)` -> expressions in CasADi symbols, of the ends in the order of time: start and end of a
+        motion, or the end of a phase and the start of the next one. Ends give `t`, `z`, `q(body)`, `rates(body)` and so
+        on, as in `Limit`, and `parameters`.
+    lower, upper : float or array_like, optional
+        Zero both unless given, which is an equation; None where there is none.
+    name : str, optional
+        For reports.
+
+    Raises
+    ------
+    InputError
+        When there is no bound, or the lower one is above the upper one.
+    """
+
+    def __init__(self, formula, lower=0.0, upper=0.0, *, name=None):
+        self.formula, self.name = formula, name or "coupling"
+        if lower is None and upper is None:
+            raise InputError(f"{self.name}: give lower, upper or both")
+        try:
+            self.lower, self.upper = (np.atleast_1d(np.asarray(sign * np.inf if b is None else b, float))
+                                      for b, sign in ((lower, -1), (upper, 1)))
+            wrong = bool(np.any(~(self.lower <= self.upper)))
+        except (TypeError, ValueError):
+            wrong = True
+        if wrong:
+            raise InputError(f"{self.name}: bounds must be numbers, the lower one not above the upper one, not "
+                             f"{lower!r} and {upper!r}")
+
+    def rows(self, first, second):
+        """Expressions, SX (n,)."""
+        rows = call_vector(self.name, self.formula, first, second)
+        for bound in (self.lower, self.upper):
+            if bound.size not in (1, rows.numel()):
+                raise InputError(f"{self.name}: bounds have {bound.size} numbers, but there are {rows.numel()} "
+                                 "expressions")
+        return rows
+
+    def check(self, first, second):
+        """Refuse what is no formula of two ends, given as (End, its symbols)."""
+        check_symbols(self.name, self.rows(first[0], second[0]), first[1], second[1])
+
+    def used(self, first, second):
+        """Which of the symbols of the first end it depends on, (n,) bool."""
+        rows = self.rows(first[0], second[0])
+        return np.array([ca.depends_on(rows, x) for x in ca.vertsplit(first[1])], bool)
+
+    def at(self, first, second, views, block, time):
+        """Its `PointRows`, by the `View` of state and constants at both ends, in a block, at a time [s]."""
+        return PointRows(self.name, (ca.vertcat(first[1], second[1]), ca.SX(0, 1)), self.rows(first[0], second[0]),
+                         (self.lower, self.upper), View.joined(*views), np.array([block]), np.array([time]))
+
+
+def periodic(conditions, size):
+    """The coupling of equal states at both ends, of this size, as far as the constraints leave them open."""
+    return Coupling(lambda start, end: ca.DM(conditions.tangent.T / size) @ (end.z - start.z), name="periodic")

@@ -1,0 +1,253 @@
+"""Rows of a nonlinear program that are formulas of what a few variables give: limits, integrals, rates, couplings."""
+
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+
+class View(NamedTuple):
+    """Values w at points as linear functions of the variables v of a program: `w = start + sum over s of factors v`.
+
+    Attributes
+    ----------
+    start : ndarray, shape (n_points, n_w)
+    columns : ndarray of int, shape (n_points, n_w, n_shapes)
+        Variables, -1 where there is none.
+    factors : ndarray, shape (n_points, n_w, n_shapes)
+    """
+
+    start: np.ndarray
+    columns: np.ndarray
+    factors: np.ndarray
+
+    @classmethod
+    def joined(cls, *views):
+        """Components one behind the other."""
+        most = max(v.columns.shape[2] for v in views)
+
+        def padded(x, fill):
+            return np.pad(x, ((0, 0), (0, 0), (0, most - x.shape[2])), constant_values=fill)
+
+        return cls(np.concatenate([v.start for v in views], axis=1),
+                   np.concatenate([padded(v.columns, -1) for v in views], axis=1),
+                   np.concatenate([padded(v.factors, 0.0) for v in views], axis=1))
+
+    @classmethod
+    def variables(cls, columns, size=1.0):
+        """Variables of the program themselves; columns of shape (n_points, n_w), -1 for zero."""
+        columns = np.asarray(columns)[:, :, None]
+        return cls(np.zeros(columns.shape[:2]), columns, np.where(columns < 0, 0.0, size))
+
+    def minus(self, other):
+        """The differences to the values of another view."""
+        return View(self.start - other.start, np.concatenate([self.columns, other.columns], axis=2),
+                    np.concatenate([self.factors, -other.factors], axis=2))
+
+    def shifted(self, n):
+        """With variables that are numbered from n on."""
+        return self._replace(columns=np.where(self.columns < 0, -1, self.columns + n))
+
+    def grouped(self, n):
+        """Each n points that follow each other as one, their components one behind the other."""
+        return View(*(x.reshape(len(x) // n, n * x.shape[1], *x.shape[2:]) for x in self))
+
+
+class ChainView:
+    """Fields of a chain of elements as functions of the variables of its program.
+
+    Parameters
+    ----------
+    chain : OptimalityEquations
+    base : ndarray
+        Unknowns where the variables are zero.
+    number : ndarray of int
+        Variable of each unknown of the chain, -1 for costates.
+    """
+
+    def __init__(self, chain, base, number):
+        self.chain, self._base, self._number = chain, base, number
+
+    def __call__(self, name, elements, points, rate=False):
+        """A field, or its derivative by the place, at points (0 to 1) of elements, arrays of the same length."""
+        chain, basis = self.chain, self.chain.plan.element.trial[name].basis
+        shapes = (basis.derivatives if rate else basis.values)(np.asarray(points, float))
+        unknown = chain.columns_of(name)[elements].transpose(0, 2, 1)
+        factors = np.broadcast_to(shapes[:, None, :], unknown.shape)
+        used = (unknown >= 0) & (np.abs(factors) > 1e-14)
+        start = np.einsum("ps,psa->pa", shapes, chain.nodal(self._base, name)[elements])
+        return View(start, np.where(used, self._number[unknown], -1), np.where(used, factors * chain.sizes[unknown], 0))
+
+    def constants(self, elements):
+        """Unknown constants, where there are some."""
+        if "constants" not in self.chain.plan.element.trial:
+            shape = len(elements), 0, 1
+            return View(np.zeros(shape[:2]), np.zeros(shape, int), np.zeros(shape))
+        return self("constants", elements, np.zeros(len(elements)))
+
+
+class PointRows:
+    """Rows g(w, p) at points, with the w of a `View` and given numbers p.
+
+    Parameters
+    ----------
+    name : str or list of str
+        For reports; of each row.
+    symbols : (SX, SX)
+        w and p.
+    rows : SX, shape (n_values,)
+    bounds : (array_like, array_like)
+        Of the rows at one point.
+    view : View
+    blocks, times : ndarray, shape (n_points,)
+        Block of the program, and time on the mesh [s].
+    given : ndarray, shape (n_points, n_p), optional
+
+    Attributes
+    ----------
+    n_rows : int
+    elements : ndarray of int, shape (n_rows,)
+        Blocks of the rows.
+    lower, upper : ndarray, shape (n_rows,)
+    jacobian_places, hessian_places : (ndarray of int, ndarray of int)
+        As in `NonlinearProgram`; those of the Hessian may come twice, and count together.
+    """
+
+    def __init__(self, name, symbols, rows, bounds, view, blocks, times, given=None):
+        (w, p), rows = symbols, ca.densify(rows)
+        self.names = [f"{name}[{i}]" for i in range(rows.numel())] if isinstance(name, str) else list(name)
+        self.n_points, self.n_values = len(view.start), rows.numel()
+        self._view, self._blocks, self._times = view, np.asarray(blocks), np.asarray(times)
+        self._given = np.zeros((self.n_points, 0)) if given is None else np.asarray(given, float)
+        weights = ca.SX.sym("weights", rows.numel())
+        jacobian, hessian = ca.jacobian(rows, w), ca.triu(ca.hessian(ca.dot(weights, rows), w)[0])
+        self._function = ca.Function("rows", [w, p], [rows, _nonzeros(jacobian)]).map(self.n_points)
+        self._hessian = ca.Function("rows", [w, p, weights], [_nonzeros(hessian)]).map(self.n_points)
+        self.n_rows = self.n_points * self.n_values
+        self.elements = np.repeat(self._blocks, self.n_values)
+        self.lower, self.upper = (np.tile(np.broadcast_to(np.asarray(b, float), (self.n_values,)), self.n_points)
+                                  for b in bounds)
+        self._places(*(np.array(m.sparsity().get_triplet(), int) for m in (jacobian, hessian)))
+        self._known = None
+
+    def _places(self, of_jacobian, of_hessian):
+        columns, factors = self._view.columns, self._view.factors
+        row, component = of_jacobian
+        at = columns[:, component]
+        rows = np.broadcast_to(np.arange(self.n_points)[:, None, None] * self.n_values + row[:, None], at.shape)
+        self._kept = at >= 0
+        self._factors, n = factors[:, component], columns.max(initial=0) + 1
+        keys, self._slots = np.unique(rows[self._kept] * n + at[self._kept], return_inverse=True)
+        self.jacobian_places = np.divmod(keys, n)
+        first, second = of_hessian
+        a, b = np.broadcast_arrays(columns[:, first][..., :, None], columns[:, second][..., None, :])
+        # of different components a pair counts once, as the upper triangle does; of one component all pairs of shapes
+        same = (first == second)[None, :, None, None]
+        self._kept_pairs = (a >= 0) & (b >= 0) & (~same | (a <= b))
+        products = factors[:, first][..., :, None] * factors[:, second][..., None, :]
+        self._products = np.where(~same & (a == b), 2.0, 1.0) * products
+        self.hessian_places = tuple(f(a, b)[self._kept_pairs] for f in (np.minimum, np.maximum))
+
+    def _at(self, v):
+        """Arguments, values and entries of the Jacobian at v, kept for the next question about the same v."""
+        if self._known is None or not np.array_equal(self._known[0], v):
+            view = self._view
+            w = view.start + np.einsum("pws,pws->pw", view.factors, v[view.columns])
+            arguments = w.T, self._given.T
+            self._known = v.copy(), arguments, *(np.array(part).T for part in self._function(*arguments))
+        return self._known[1:]
+
+    def values(self, v):
+        """g at all points, shape (n_rows,)."""
+        return self._at(v)[1].ravel()
+
+    def jacobian(self, v):
+        """Entries of the Jacobian at `jacobian_places`."""
+        entries = (self._at(v)[2][:, :, None] * self._factors)[self._kept]
+        return np.bincount(self._slots, entries, len(self.jacobian_places[0]))
+
+    def hessian(self, v, weights):
+        """Entries of the upper triangle of the Hessian of weights . g at `hessian_places`."""
+        if not len(self.hessian_places[0]):
+            return np.zeros(0)
+        entries = np.array(self._hessian(*self._at(v)[0], weights.reshape(self.n_points, -1).T)).T
+        return (entries[:, :, None, None] * self._products)[self._kept_pairs]
+
+    def describe(self, i):
+        """Block, time on the mesh [s] and name of row i."""
+        point, value = divmod(i, self.n_values)
+        return int(self._blocks[point]), float(self._times[point]), self.names[value]
+
+
+class AddedRows:
+    """Sets of `PointRows` behind the rows that a program has already.
+
+    Parameters
+    ----------
+    sets : list of PointRows
+    n : int
+        Variables.
+    first : int
+        Number of the first row.
+    jacobian_places, hessian_places
+        Of what is there already.
+
+    Attributes
+    ----------
+    jacobian_places, hessian_places
+        Of all.
+    starts : list of int
+        First row of each set, and the end.
+    """
+
+    def __init__(self, sets, n, first, jacobian_places, hessian_places):
+        self.sets, self.starts = sets, np.cumsum([first, *(rows.n_rows for rows in sets)]).tolist()
+        self.jacobian_places, self.hessian_places = jacobian_places, hessian_places
+        if not sets:
+            return
+        own = [(rows.jacobian_places[0] + start, rows.jacobian_places[1])
+               for rows, start in zip(sets, self.starts, strict=False)]
+        self.jacobian_places = tuple(np.concatenate(x) for x in zip(jacobian_places, *own, strict=True))
+        keys = hessian_places[0] * n + hessian_places[1]
+        added = np.concatenate([rows.hessian_places[0] * n + rows.hessian_places[1] for rows in sets])
+        keys = np.concatenate([keys, np.setdiff1d(added, keys)])
+        order = np.argsort(keys)
+        self._slots = order[np.searchsorted(keys, added, sorter=order)]
+        self.hessian_places = np.divmod(keys, n)
+
+    @property
+    def n_rows(self):
+        return self.starts[-1]
+
+    @property
+    def bounds(self):
+        none = np.zeros(0)
+        return tuple(np.concatenate([none, *b]) for b in ([s.lower for s in self.sets], [s.upper for s in self.sets]))
+
+    @property
+    def blocks(self):
+        return np.concatenate([np.zeros(0, int), *(rows.elements for rows in self.sets)])
+
+    def values(self, known, v):
+        """Rows that are known, and those added."""
+        return np.concatenate([known, *(rows.values(v) for rows in self.sets)]) if self.sets else known
+
+    def jacobian(self, known, v):
+        return np.concatenate([known, *(rows.jacobian(v) for rows in self.sets)]) if self.sets else known
+
+    def hessian(self, known, v, multipliers):
+        if not self.sets:
+            return known
+        values = np.concatenate([known, np.zeros(len(self.hessian_places[0]) - len(known))])
+        added = [rows.hessian(v, multipliers[start:start + rows.n_rows])
+                 for rows, start in zip(self.sets, self.starts, strict=False)]
+        return values + np.bincount(self._slots, np.concatenate(added), len(values))
+
+    def describe(self, i):
+        """Block, time on the mesh [s] and name of row i."""
+        k = int(np.searchsorted(self.starts, i, side="right")) - 1
+        return self.sets[k].describe(i - self.starts[k])
+
+
+def _nonzeros(matrix):
+    return ca.vertcat(ca.SX(0, 1), *matrix.nonzeros())

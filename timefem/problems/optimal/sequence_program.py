@@ -1,0 +1,147 @@
+"""Nonlinear programs in a row, tied together: phases, and both ends of a motion."""
+
+from itertools import pairwise
+
+import casadi as ca
+import numpy as np
+
+from ...solvers.nonlinear.program import NonlinearProgram, Row
+from .point_rows import AddedRows, PointRows, View
+
+
+class SequenceProgram(NonlinearProgram):
+    """Programs of phases in the order of time, with couplings of neighbours, and of the first start and the last end.
+
+    What the last end needs of the first start is carried along all blocks, so that each is tied to its neighbours only.
+
+    Parameters
+    ----------
+    programs : list of OptimalProgram
+    links : list of list of Coupling
+        Of the end of each phase and the start of the next one.
+    closing : list of Coupling
+        Of the start of the first phase and the end of the last one.
+    on_iteration : callable
+    """
+
+    def __init__(self, programs, links=(), closing=(), on_iteration=lambda: None):
+        self.programs, self.on_iteration = programs, on_iteration
+        counts = [[p.n for p in programs], [p.n_rows for p in programs],
+                  [int(p.variable_blocks.max()) + 1 for p in programs]]
+        self._columns, self._rows, self._blocks = (np.concatenate([[0], np.cumsum(c)]) for c in counts)
+        self.n = int(self._columns[-1])
+        sets, carried = [], []
+        for k, couplings in enumerate(links):
+            views = self._end(k), self._start(k + 1)
+            ends = programs[k].symbols_at(1), programs[k + 1].symbols_at(0)
+            sets += [coupling.at(*ends, views, self._blocks[k + 1], programs[k + 1].chain.mesh.nodes[0])
+                     for coupling in couplings]
+        if closing:
+            sets, carried = self._close(closing, sets)
+        places = [[(a + i, b + j) for (a, b), i, j in zip([getattr(p, name) for p in programs], first, second,
+                                                          strict=False)]
+                  for name, first, second in (("jacobian_places", self._rows, self._columns),
+                                              ("hessian_places", self._columns, self._columns))]
+        places = [tuple(np.concatenate(x) for x in zip(*kind, strict=True)) for kind in places]
+        self._added = AddedRows(sets, self.n, int(self._rows[-1]), *places)
+        self.jacobian_places, self.hessian_places = self._added.jacobian_places, self._added.hessian_places
+        self.n_rows, further = self._added.n_rows, np.zeros(self.n - self._columns[-1])
+        self.variable_blocks = np.concatenate([*self._by_block("variable_blocks"), *carried])
+        self.row_blocks = np.concatenate([*self._by_block("row_blocks"), self._added.blocks])
+        self.start = np.concatenate([*(p.start for p in programs), further])
+        self.bounds = tuple(np.concatenate([*(p.bounds[i] for p in programs), further + s * np.inf])
+                            for i, s in ((0, -1), (1, 1)))
+        self.loose = np.concatenate([p.loose + n for p, n in zip(programs, self._columns, strict=False)])
+        if all(p.start_multipliers is not None for p in programs):
+            self.start_multipliers = np.concatenate([*(p.start_multipliers for p in programs),
+                                                     np.zeros(self.n_rows - self._rows[-1])])
+
+    @property
+    def row_bounds(self):
+        return tuple(np.concatenate([*(p.row_bounds[i] for p in self.programs), self._added.bounds[i]])
+                     for i in (0, 1))
+
+    def soften(self, eps):
+        """As `OptimalProgram.soften`."""
+        for program in self.programs:
+            program.soften(eps)
+
+    def _by_block(self, name):
+        return [getattr(p, name) + n for p, n in zip(self.programs, self._blocks, strict=False)]
+
+    def _start(self, k):
+        return self.programs[k].at_start().shifted(self._columns[k])
+
+    def _end(self, k):
+        return self.programs[k].at_end().shifted(self._columns[k])
+
+    def _close(self, closing, sets):
+        """Sets of rows with those that carry components of the first start to the last block, and tie it there."""
+        ends = self.programs[0].symbols_at(0), self.programs[-1].symbols_at(1)
+        view, n_blocks = self._start(0), int(self._blocks[-1])
+        needed = np.any([coupling.used(*ends) for coupling in closing], axis=0)
+        carried = np.flatnonzero(needed & (view.columns[0] >= 0).any(axis=1))
+        columns = self.n + np.arange(n_blocks * len(carried)).reshape(n_blocks, len(carried))
+        size = np.abs(view.factors[0]).max(axis=1)
+        copies = View(view.start, np.full((1, view.start.shape[1], 1), -1), np.zeros((1, view.start.shape[1], 1)))
+        copies.columns[0, carried, 0], copies.factors[0, carried, 0] = columns[-1], size[carried]
+        if len(carried):
+            self.n += columns.size
+            own = View(*(x[:, carried] for x in view))
+            own = View(0 * own.start, own.columns, own.factors / size[carried, None])
+            sets = [*sets, _ties(View.variables(columns[:1]).minus(own), np.array([0])),
+                    _ties(View.variables(columns[1:]).minus(View.variables(columns[:-1])), np.arange(1, n_blocks))]
+        last_time = self.programs[-1].chain.mesh.nodes[-1]
+        views = copies, self._end(len(self.programs) - 1)
+        sets = sets + [coupling.at(*ends, views, n_blocks - 1, last_time) for coupling in closing]
+        return sets, [np.repeat(np.arange(n_blocks), len(carried))]
+
+    # ---- values and derivatives
+
+    def _split(self, v, at):
+        return [v[i:j] for i, j in pairwise(at)]
+
+    def placed(self, v, multipliers):
+        """All unknowns of each phase."""
+        return [p.place(x, y) for p, x, y in zip(self.programs, self._split(v, self._columns),
+                                                 self._split(multipliers, self._rows), strict=True)]
+
+    def _of_programs(self, name, v):
+        return [getattr(p, name)(x) for p, x in zip(self.programs, self._split(v, self._columns), strict=True)]
+
+    def objective(self, v):
+        return sum(self._of_programs("objective", v))
+
+    def gradient(self, v):
+        return np.concatenate([*self._of_programs("gradient", v), np.zeros(self.n - self._columns[-1])])
+
+    def rows(self, v):
+        return self._added.values(np.concatenate(self._of_programs("rows", v)), v)
+
+    def jacobian(self, v):
+        return self._added.jacobian(np.concatenate(self._of_programs("jacobian", v)), v)
+
+    def hessian(self, v, factor, multipliers):
+        known = [p.hessian(x, factor, y) for p, x, y in zip(self.programs, self._split(v, self._columns),
+                                                            self._split(multipliers, self._rows), strict=True)]
+        return self._added.hessian(np.concatenate(known), v, multipliers)
+
+    def expect(self, v, factor, multipliers):
+        for p, x, y in zip(self.programs, self._split(v, self._columns), self._split(multipliers, self._rows),
+                           strict=True):
+            p.expect(x, factor, y)
+
+    def describe(self, i):
+        k = int(np.searchsorted(self._rows, i, side="right")) - 1
+        if k < len(self.programs):
+            row = self.programs[k].describe(i - self._rows[k])
+            return row._replace(element=row.element + int(self._blocks[k]))
+        block, time, name = self._added.describe(i)
+        return Row(name, block, time)
+
+
+def _ties(view, blocks):
+    """Rows that components of a view are zero."""
+    w = ca.SX.sym("w", view.start.shape[1])
+    return PointRows("the start as it is known later", (w, ca.SX(0, 1)), w, (0.0, 0.0), view, blocks,
+                     np.zeros(len(blocks)))

@@ -1,0 +1,17 @@
+"""Optimal control in phases in the table of kinds."""
+
+from ...errors import InputError
+from ..common.kind import Kind
+from ..initial.global_driver import Global
+from ..optimal.kind import NOT_BOUNDED
+from .problem import Phases
+from .solve import solve_phases
+
+
+def no_estimate(problem, element):
+    raise InputError("errors of phases are not estimated; compare solutions with more elements")
+
+
+PHASES = Kind("phases", Phases, "optimal control in phases", drivers=(Global,), solve=solve_phases,
+              estimate=no_estimate,
+              unused=lambda problem: (NOT_BOUNDED, "where phases are solved by an interior-point method"))

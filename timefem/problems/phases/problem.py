@@ -1,0 +1,106 @@
+"""Optimal control in several phases, one after the other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+
+from ...errors import InputError
+from ..optimal.couplings import Coupling
+
+
+@dataclass(eq=False, repr=False)
+class Phases:
+    """Several problems of optimal control in a row, each with its own system, duration, bounds and cost.
+
+    Minimise the sum of all costs, subject to what each phase asks for and to links between the end of each phase and
+    the start of the next one, such as the jump of the state at an impact.
+
+    Parameters
+    ----------
+    phases : sequence of OptimalControl
+        In the order of time. The start of a later phase is free where it is given as `EndState()`. Each counts the time
+        from its own `t_span`.
+    links : sequence, optional
+        For each pair of neighbours a `Coupling` of `(before, after)`, a list of these, or None for a state that goes on
+        as it is; the last one for all unless given.
+    couplings : Coupling or sequence of Coupling
+        Of the start of the first phase and the end of the last one, `formula(start, end)`.
+
+    Attributes
+    ----------
+    links : list of list of Coupling
+
+    Raises
+    ------
+    InputError
+        For phases that are none, and links that do not fit their number or their systems.
+    """
+
+    phases: Sequence
+    links: Sequence | None = None
+    couplings: Coupling | Sequence = ()
+
+    bounded = True
+
+    def __post_init__(self):
+        if not isinstance(self.phases, list | tuple) or not self.phases:
+            raise InputError(f"phases must be a list of OptimalControl problems, not {self.phases!r}")
+        self.phases = list(self.phases)
+        for k, phase in enumerate(self.phases):
+            if not hasattr(phase, "symbols_at"):
+                raise InputError(f"phases[{k}] must be an OptimalControl, not {phase!r}")
+            if phase.couplings:
+                raise InputError(f"phases[{k}]: couplings of both ends of a phase are not taken; give couplings of the "
+                                 "first start and the last end to Phases")
+        pairs = list(zip(self.phases[:-1], self.phases[1:], strict=True))
+        links = [None] * len(pairs) if self.links is None else self.links
+        if not isinstance(links, list | tuple) or len(links) != len(pairs):
+            raise InputError(f"links must have {len(pairs)} entries, one between neighbours of {len(self.phases)} "
+                             f"phases, not {links!r}")
+        self.links = [_link(k, link, *pair) for k, (link, pair) in enumerate(zip(links, pairs, strict=True))]
+        self.couplings = _couplings("couplings", self.couplings)
+        for coupling in self.couplings:
+            coupling.check(self.phases[0].symbols_at(0), self.phases[-1].symbols_at(1))
+
+    @property
+    def system(self):
+        """That of the first phase."""
+        return self.phases[0].system
+
+    @property
+    def t_span(self):
+        return self.phases[0].t_span
+
+    @property
+    def limits(self):
+        """Of all phases."""
+        return [limit for phase in self.phases for limit in phase.limits]
+
+    def __repr__(self):
+        return f"Phases({len(self.phases)} phases, {self.phases[0]!r}, ...)"
+
+
+def _couplings(what, given):
+    given = list(given) if isinstance(given, list | tuple) else [given]
+    for one in given:
+        if not isinstance(one, Coupling):
+            raise InputError(f"{what}: {one!r} is no Coupling such as Coupling(lambda before, after: after.z - "
+                             "before.z)")
+    return given
+
+
+def _link(k, given, before, after):
+    if given is None:
+        if before.system.n_z != after.system.n_z:
+            raise InputError(f"links[{k}]: the systems of phases {k} and {k + 1} have {before.system.n_z} and "
+                             f"{after.system.n_z} coordinates and momenta; give a Coupling")
+        if not after.free_start:
+            raise InputError(f"links[{k}]: the start of phase {k + 1} is given as a whole; leave it free with "
+                             "EndState(), or give a Coupling")
+        tangent, size = after.start_conditions.tangent, after.system.state_scale
+        given = Coupling(lambda one, two: ca.DM(tangent.T / size) @ (two.z - one.z), name="the state goes on")
+    found = _couplings(f"links[{k}]", given)
+    for coupling in found:
+        coupling.check(before.symbols_at(1), after.symbols_at(0))
+    return found

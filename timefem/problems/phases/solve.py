@@ -1,0 +1,73 @@
+"""Optimal control in several phases solved."""
+
+import time
+
+import numpy as np
+
+from ...assembly import Scaling, TimeMesh
+from ...elements.evaluation.plan import ElementPlan
+from ...errors import InputError
+from ...progress import progress
+from ...solvers.equations.outcome import Outcome
+from ...solvers.nonlinear.methods import method_for_inequalities
+from ..optimal.controllability import check_reach
+from ..optimal.equations import OptimalityEquations
+from ..optimal.guess import first_guess, from_solution
+from ..optimal.mesh_sequence import optimality_element, softness, solve_in_turn
+from ..optimal.nonlinear_program import OptimalProgram
+from ..optimal.sequence_program import SequenceProgram
+from ..optimal.solve import solution_of
+from .solution import PhasedSolution
+
+
+def solve_phases(task):
+    """Solve a problem in phases: a `Task` of `timefem.solve`, with `n_elements` in each phase.
+
+    `guess` is a `PhasedSolution`, or a list of what each phase takes as a guess.
+
+    Returns
+    -------
+    PhasedSolution
+    """
+    if task.tolerance is not None or task.mesh is not None:
+        raise InputError("phases take n_elements, the elements of each phase, not tolerance or mesh")
+    phases, start = task.problem.phases, time.perf_counter()
+    guesses = [None] * len(phases) if task.guess is None else task.guess
+    if isinstance(guesses, str) or not hasattr(guesses, "__len__") or len(guesses) != len(phases):
+        raise InputError(f"guess must be a PhasedSolution, or a list of {len(phases)} guesses, one for each phase, not "
+                         f"{task.guess!r}")
+    method = method_for_inequalities(task.method)
+    made = [_made(phase, task, guess) for phase, guess in zip(phases, guesses, strict=True)]
+    warm = all(hasattr(guess, "nodal_state") for guess in guesses)
+    with progress(f"optimal control, {len(phases)} phases", method.max_iterations, task.progress) as bar:
+        programs = [OptimalProgram(equations, x, warm=warm) for *_, equations, x in made]
+        whole = SequenceProgram(programs, task.problem.links, task.problem.couplings, bar.advance)
+        setup = time.perf_counter() - start
+        answer = solve_in_turn(method, whole, softness(task.problem.limits))
+    seconds = {"setup": setup, "assemble": sum(equations.seconds["assemble"] for *_, equations, _ in made),
+               "total": time.perf_counter() - start}
+    seconds["solve"] = seconds["total"] - setup - seconds["assemble"]
+    solutions = []
+    for (element, system, equations, _), x, phase in zip(made, whole.placed(answer.v, answer.multipliers), phases,
+                                                         strict=True):
+        outcome = Outcome(*equations.plan.unpack(equations.dofs(x)), answer.status, np.array([answer.iterations]),
+                          equations.n_unknowns, seconds)
+        found = element, system, outcome, equations.numbers(x), equations.objective(x)
+        solutions.append(solution_of(phase, task.driver, method.name, equations.mesh, found))
+    total = sum(sol.objective for sol in solutions)
+    return PhasedSolution(solutions, total, answer.status, solutions[0].statistics | {
+        "objective": total, "n_elements": sum(sol.statistics["n_elements"] for sol in solutions),
+        "n_unknowns": whole.n})
+
+
+def _made(phase, task, guess):
+    """Element, system, equations and unknowns to start from of one phase."""
+    task.element.check(phase.system)
+    element, system = optimality_element(phase, task.element)
+    plan, mesh = ElementPlan(system, element), TimeMesh.uniform(phase.t_span, task.n_elements)
+    scale = Scaling.of(task.driver.scaling, system, element, mesh.nodes[0], phase.z0)
+    equations = OptimalityEquations(phase, plan, mesh, scale, task.driver.linear)
+    warm = hasattr(guess, "nodal_state")
+    x = (from_solution if warm else first_guess)(phase, plan, mesh, guess)
+    check_reach(equations, x)
+    return element, system, equations, x
