@@ -99,7 +99,7 @@ from .mechanics import (
     from_sympy,
 )
 from .mechanics.bodies.tree import Link, Tree, TreeJoint
-from .mechanics.composites.beam import Beam, Curve, Line, Rope, RopeSection, Section
+from .mechanics.composites.beam import Beam, Curve, Line, LineForce, LineTorque, Rope, RopeSection, Section
 from .mechanics.composites.mass_spring_chain import MassSpringChain as MassSpringChain
 from .mechanics.redundancy.redundancy import redundant_constraints
 from .models.urdf import Robot, read_urdf
@@ -176,8 +176,8 @@ __all__ = [
     "CriticalValue", "Floquet", "LinearModel", "Lyapunov", "Mode", "Modes", "Periodic", "RootLocus",
     "critical_values", "floquet", "linearize", "lyapunov", "modes", "periodic", "root_locus",
     # beams and ropes, statics
-    "Beam", "Curve", "Equilibrium", "Line", "Rope", "RopeSection", "Section", "StaticPath", "equilibrium",
-    "equilibrium_path",
+    "Beam", "Curve", "Equilibrium", "Line", "LineForce", "LineTorque", "Rope", "RopeSection", "Section", "StaticPath",
+    "equilibrium", "equilibrium_path",
     # systems by formulas
     "Coordinates", "GeneralizedBody", "GeneralizedSystem", "from_sympy",
     # inverse dynamics

@@ -1,5 +1,7 @@
 """Errors that timefem raises on purpose: each names the offending thing and the remedy."""
 
+from importlib import import_module
+
 
 class InputError(ValueError):
     """A value that cannot be used; the message names it and says what would be right."""
@@ -31,3 +33,17 @@ class UnderResolved(UserWarning):
 
 class WriteError(OSError):
     """A file that could not be written, for instance to a full disk; the message says why and what is kept."""
+
+
+def needed(package, who):
+    """A package that is not always installed.
+
+    Raises
+    ------
+    MissingBackend
+        Says who needs it, and how to get it.
+    """
+    try:
+        return import_module(package)
+    except ImportError:
+        raise MissingBackend(f"{who} needs {package}, which is not installed: pip install {package}") from None

@@ -37,11 +37,8 @@ class ElementSymbols:
         self.h, self.xi = ca.SX.sym("h"), ca.SX.sym("xi")
 
     def split(self, values):
-        """Components of all bodies of the part, one SX per body."""
-        n = [b.n_q for b in self.part.bodies]
-        if not n:
-            return []
-        return ca.vertsplit(values, [sum(n[:i]) for i in range(len(n) + 1)])
+        """Components of the coordinates of the part, one SX per body; of points of beams one per node."""
+        return _pieces(values, self.part.carriers)
 
     def bodies_at(self, z, velocity=None, t=None):
         """The mechanical symbols of the part at other coordinates and momenta `z = (q, p)`.
@@ -49,8 +46,13 @@ class ElementSymbols:
         Without `velocity` it follows from the momenta.
         """
         half = z.numel() // 2
-        return self.at_point.at(self.split(z[:half]), self.split(z[half:]),
-                                None if velocity is None else self.split(velocity), self.t if t is None else t)
+        q, p, v = (None if x is None else _pieces(x, self.part.bodies) for x in (z[:half], z[half:], velocity))
+        return self.at_point.at(q, p, v, self.t if t is None else t)
+
+
+def _pieces(values, bodies):
+    n = [b.n_q for b in bodies]
+    return ca.vertsplit(values, [sum(n[:i]) for i in range(len(n) + 1)]) if n else []
 
 
 class PointSymbols(ElementSymbols):

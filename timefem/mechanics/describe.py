@@ -8,6 +8,7 @@ from ..errors import InputError
 from .bodies.tree import Link, TreeJoint
 from .catalogue import catalogue, known, made, stored
 from .composites.beam import Line, RopeSection, Section
+from .composites.composite import Composite
 from .functions import Constant, Ramp, Sine, Step, Table, TrianglePulse
 from .functions.trajectories import Polynomial, Spline, Transfer
 from .part import Body
@@ -27,8 +28,9 @@ def describe(system):
     -------
     dict
         `{"parts": [{"class": ..., "bodies": [...], ...}, ...], "redundant": ...}`; `bodies` are numbers in
-        `system.bodies`, of a link of a tree a list of the tree's number and what makes the link. Of a system without
-        its redundant constraints that of the complete one, and `kept`.
+        `system.bodies`, of a link of a tree a list of the tree's number and what makes the link, of a point of a beam a
+        table with the beam's number and the place. Of a system without its redundant constraints that of the complete
+        one, and `kept`.
 
     Raises
     ------
@@ -51,9 +53,9 @@ def describe(system):
             raise InputError(f"{system.label(part)} cannot be saved: {type(part).__name__} has no description for "
                              f"files; known are {_known()}")
         entry = {"class": type(part).__name__}
-        if part is not owner and id(part) not in number:
-            entry["bodies"] = [[number[id(body.carrier)], *body.called] if body.carrier else number[id(body)]
-                               for body in part.bodies]
+        bodies = part.bodies if part is not owner else getattr(owner, "bodies", ())
+        if bodies and id(part) not in number:
+            entry["bodies"] = [_named(system, body, number) for body in bodies]
         for name in stored(part):
             entry[part.fields[name].argument or name] = plain(f"{system.label(part)} cannot be saved: {name}",
                                                               getattr(part, name))
@@ -75,10 +77,10 @@ def build(description):
         entries = description["parts"]
         parts = [None if "bodies" in entry else _make(entry) for entry in entries]
         bodies = [member for part in parts if part is not None for member in part.members if isinstance(member, Body)]
+        composites = _carrying([part for part in parts if isinstance(part, Composite)])
         for i, entry in enumerate(entries):
             if "bodies" in entry:
-                parts[i] = _make(entry, [bodies[n[0]].carried(*n[1:]) if isinstance(n, list) else bodies[n]
-                                         for n in entry["bodies"]])
+                parts[i] = _make(entry, [_found(reference, bodies, composites) for reference in entry["bodies"]])
         kept = description.get("kept")
         if kept is not None and not set(kept) <= set(range(sum(
                 len(member.constraint_names) for part in parts for member in part.members))):
@@ -103,6 +105,29 @@ def plain(what, value):
     if value is not None and not isinstance(value, str | int | float):
         raise InputError(f"{what} is {value!r}, which is not plain data")
     return value
+
+
+def _named(system, body, number):
+    """What a part acts on: a body by its number, a composite part by its own, of a point of it with the place."""
+    if id(body) in number:
+        return number[id(body)]
+    if getattr(body, "carrier", None) is not None:
+        return [number[id(body.carrier)], *body.called]
+    composite = body if body in system.composites else body.owner
+    return {"composite": _carrying(system.composites).index(composite)} | ({} if composite is body else {"at": body.s})
+
+
+def _carrying(composites):
+    return [c for c in composites if c.nodes]
+
+
+def _found(reference, bodies, composites):
+    if isinstance(reference, list):
+        return bodies[reference[0]].carried(*reference[1:])
+    if not isinstance(reference, dict):
+        return bodies[reference]
+    composite = composites[reference["composite"]]
+    return composite.at(reference["at"]) if "at" in reference else composite
 
 
 def _make(entry, bodies=()):

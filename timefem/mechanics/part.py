@@ -122,6 +122,11 @@ class Part(Declared, ABC):
         return (self,)
 
     @property
+    def carriers(self):
+        """The bodies whose coordinates it sees: the nodes in the place of a point of a beam."""
+        return tuple(carrier for body in self.bodies for carrier in body.carriers)
+
+    @property
     def parameters(self):
         """All parameters of the local formulas: the part's own, then those of its bodies."""
         return np.concatenate([self.own_parameters, *(b.own_parameters for b in self.bodies)])
@@ -215,6 +220,11 @@ class Body(Part, abstract=True):
 
     @property
     def bodies(self):
+        return (self,)
+
+    @property
+    def carriers(self):
+        """Itself; of a point of a beam the nodes."""
         return (self,)
 
     def _argument(self, name):

@@ -100,6 +100,21 @@ class StateValues:
             np.add.at(out, (slice(None), places), values)
         return out.reshape(*shape, self.n_q)
 
+    def energies_of(self, parts, t, z, velocity):
+        """Kinetic and potential energy of some of the parts [J], two arrays (...), at velocities (..., n_q)."""
+        t, z, shape = self._points(t, z)
+        velocity, chosen = np.reshape(np.asarray(velocity, float), (len(z), self.n_q)), set(parts)
+        kinetic, potential = np.zeros((2, len(z)))
+        for group, functions, local in self._local(t, z):
+            own = [i for i, part in enumerate(group.members) if part in chosen]
+            if not own:
+                continue
+            index, numbers = group.state_index[own], group.parameters[own]
+            motion = np.concatenate([z[:, index], velocity[:, index[:, :index.shape[1] // 2]]], axis=2)
+            kinetic += evaluate(functions["kinetic"], motion, t, numbers).sum(axis=(1, 2))
+            potential += evaluate(functions["potential"], local[:, own], t, numbers).sum(axis=(1, 2))
+        return kinetic.reshape(shape), potential.reshape(shape)
+
     @cached_property
     def couples_inertia(self):
         """Whether joints or forces state kinetic energies, so that velocities do not follow body by body."""
@@ -213,8 +228,7 @@ class StateValues:
             values = evaluate(functions["control force"], np.concatenate([local, controls[:, own]], axis=2), t,
                               group.parameters)
             half = group.state_index.shape[1] // 2
-            for i, place in enumerate(group.state_index[:, :half]):
-                out[:, place] += values[:, i]
+            np.add.at(out, (slice(None), group.state_index[:, :half]), values)
         return out.reshape(*shape, self.n_q)
 
     def _energy(self, name, t, z):

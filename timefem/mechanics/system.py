@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import validate
 from ..errors import InputError
+from .composites.beam.place import place_named
 from .declared.declared import Declared
 from .forces import Gravity
 from .part import Body
@@ -70,7 +71,7 @@ class System(StateValues):
             raise InputError("System: at least one body is needed")
         for part in parts:
             for body in part.bodies:
-                if (body.carrier or body) not in self._coordinates:
+                if not self.has(body):
                     raise InputError(f"System: {self.label(part)} acts on {body!r}, which is not in the system; "
                                      "add it to the parts")
         self.n_q = sum(b.n_q for b in self.bodies)
@@ -168,7 +169,7 @@ class System(StateValues):
         InputError
             When the system has no such body; names those it has.
         """
-        if isinstance(body, Body) and (body.carrier or body) in self._coordinates:
+        if self.has(body):
             return body
         if isinstance(body, str) and body in self._names:
             return self._names[body]
@@ -178,6 +179,9 @@ class System(StateValues):
                 name = body.removeprefix(start)
                 if body.startswith(start) and name in carrier.carried_names:
                     return carrier.carried(carrier.carried_names[name], name)
+            place = place_named(self.composites, body)
+            if place is not None:
+                return place
         raise InputError(f"no body {body!r} in the system; it has {', '.join(map(self.label, self.bodies))}")
 
     def spread(self, states):
@@ -189,12 +193,19 @@ class System(StateValues):
                 for body, value in (composites[key].states(given) if key in composites else {key: given}).items()}
 
     def coordinates(self, body):
-        """Slice of the body's coordinates in `q` (and of its momenta in `p`); of links of a tree their numbers."""
-        if not isinstance(body, Body) or (body.carrier or body) not in self._coordinates:
+        """Where the body's coordinates are in `q` (and its momenta in `p`): a slice; numbers of links of trees and of
+        points of beams."""
+        if not self.has(body):
             raise InputError(f"{body!r} is not in the system")
+        if body in self._coordinates:
+            return self._coordinates[body]
         if body.carrier is not None:
             return self._coordinates[body.carrier].start + body.places
-        return self._coordinates[body]
+        return np.concatenate([np.arange(c.start, c.stop) for c in map(self._coordinates.get, body.carriers)])
+
+    def has(self, body):
+        """Whether a body has its coordinates here; a link of a tree and a point of a beam those of what carries it."""
+        return isinstance(body, Body) and all((b.carrier or b) in self._coordinates for b in body.carriers)
 
     def local_state(self, body, z):
         """Coordinates and momenta of a body, of states (..., n_z); of links and joints of a tree coordinates and rates.

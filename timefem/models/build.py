@@ -1,6 +1,8 @@
 """From the data of a model file to a `Model`."""
 
 from ..mechanics import MassProperties, PointMass, Pose, RigidBody, System
+from ..mechanics.composites.beam.place import place_named
+from ..mechanics.composites.composite import Composite
 from ..mechanics.part import Body
 from ..problems.initial.problem import uncovered
 from ..validate.options import spelt_as
@@ -73,8 +75,9 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
                     given = {key: entry[key] for key in STATE if key in entry}
                     bodies[body.name], state[body.name] = body, Pose(**given) if given else body.reference
                     body.state(state[body.name])  # a point mass may leave its plane
+    composites = [part for part in parts if isinstance(part, Composite)]
     for table, types in (("joints", JOINTS), ("forces", FORCES), ("actuators", ACTUATORS)):
-        parts += _parts(document, table, types, bodies)
+        parts += _parts(document, table, types, bodies, composites)
     with naming(document, (), data):
         system = System(parts, gravity=data.get("gravity"), redundant=data.get("redundant", "refuse"))
     start, end = data["time"]["span"]
@@ -115,13 +118,16 @@ def _body(name, entry, rotation, inverse_mass):
     return RigidBody(properties.mass, properties.inertia, name=name, **options)
 
 
-def _parts(document, table, types, bodies):
+def _parts(document, table, types, bodies, composites):
     """Joints, forces or actuators of a file."""
+    whole = bodies | {composite.name: composite for composite in composites}
     for name, entry in document.data.get(table, {}).items():
         keys = (table, name)
         key = "bodies" if "bodies" in entry else "body"
         names = entry[key] if key == "bodies" else [entry[key]]
-        on = [find(document, (*keys, key), body, bodies) for body in names]
+        with naming(document, (*keys, key), {}):
+            places = [place_named(composites, body) for body in names]
+        on = [place or find(document, (*keys, key), body, whole) for place, body in zip(places, names, strict=True)]
         own = {k: value_of(document, (*keys, k), value) for k, value in entry.items()
                if k not in ("type", key, "reaction", *OPTIMAL)}
         if "reaction" in entry:

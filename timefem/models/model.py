@@ -103,8 +103,8 @@ class Model:
 
     def keys(self, part):
         """Keys of the table of a part."""
-        table = "bodies" if part.owner else getattr(part, "part", part).table  # one that lost constraints wraps another
-        return table, (part.owner or part).name
+        own = part.owner or getattr(part, "part", part)  # one that lost constraints wraps another
+        return "bodies" if own.table == "composites" else own.table, (part.owner or part).name
 
     def solve(self, **changes):
         """Solve it; `changes` are arguments of `timefem.solve` that replace those of the file.

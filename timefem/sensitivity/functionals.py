@@ -212,7 +212,7 @@ class Evaluated:
         field = plan.columns.first[:, np.concatenate([q, q + system.n_q])]  # (n_shapes, n_local)
         self.dofs = e[:, None, None] * plan.columns.step + field
         self.shapes = shapes[:, :, None]
-        self.numbers = np.concatenate([places.start[b] + np.arange(len(b.own_parameters)) for b in chosen])
+        self.numbers = np.concatenate([places.of(b) for b in chosen])
         n, widths = value.numel(), (z.numel(), s.parameters.numel())
         function = ca.Function("functional", [z, s.t, s.parameters], [
             ca.vertcat(value, *(ca.vec(ca.densify(ca.jacobian(value, v)).T) for v in (z, s.parameters)))])

@@ -1,10 +1,19 @@
 """What a motion should keep, and how well a solution keeps it: energy, work, momenta, constraints."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from ..assembly import TimeMesh
 from ..errors import InputError
 from ..polynomials import gauss_legendre
+
+
+class Energies(NamedTuple):
+    """Kinetic and potential energy of a part [J]."""
+
+    kinetic: Any
+    potential: Any
 
 
 class Invariants:
@@ -21,6 +30,31 @@ class Invariants:
         states = zip(np.broadcast_to(t, z.shape[:-1]).ravel(), z.reshape(-1, self.system.n_z), strict=True)
         v = np.array([self.system.consistent_velocity(*state) for state in states]).reshape(*z.shape[:-1], -1)
         return self.system.kinetic_energy(t, z, v) + self.system.potential(t, z)
+
+    def energies(self, part, t=None):
+        """Kinetic and potential energy [J] of a part or composite part, at times or at the ends of the elements.
+
+        Of a beam its motion and its strain energy; weights are parts of their own.
+
+        Parameters
+        ----------
+        part : Part, Composite or str
+            Or its name.
+        t : array_like, optional
+            [s]
+
+        Returns
+        -------
+        Energies
+            `kinetic` and `potential`, each of shape t.shape.
+        """
+        system = self.system
+        part = system[part] if isinstance(part, str) else part
+        members = [p for p in system.parts if p is part or p.owner is part]
+        if not members:
+            raise InputError(f"{part!r} is not in the system")
+        t, z = self._at(t)
+        return Energies(*system.energies_of(members, t, z, self.rates(t)))
 
     def generalized_energy(self, t=None):
         """Generalized energy `p.v - T(q, v) + V` [J] of schemes with velocities of their own: EML, REML, Null-EML, MPL.

@@ -8,6 +8,7 @@ from ..assembly import TimeMesh
 from ..elements import TimeElement
 from ..errors import InputError
 from ..mechanics import System
+from ..mechanics.composites.beam.along import along
 from ..mechanics.redundancy.redundancy import minimum_norm_multipliers
 from ..status import Status
 from .drawing.animation import animate
@@ -201,6 +202,33 @@ class Solution(_SolvedElements, Invariants):
         """Angular velocity [rad/s] in body or space axes, shape t.shape + (3,)."""
         body, q, p = self._body(body, t, "angular_velocity")
         return body.angular_velocity(q, p, frame)
+
+    def rates(self, t):
+        """Velocities qdot of all coordinates, shape t.shape + (n_q,): those of the momenta."""
+        t, z = np.asarray(t, float), self(t)
+        if not self.system.couples_inertia and all(body.has_inverse_mass for body in self.system.bodies):
+            return self.system.velocity(t, z)
+        pairs = zip(t.ravel(), z.reshape(-1, z.shape[-1]), strict=True)
+        return np.array([self.system.consistent_velocity(*pair) for pair in pairs]).reshape(*t.shape, -1)
+
+    def along(self, beam, s=None, t=None):
+        """Positions, rotations, strains, section forces and moments, and velocities along a beam or rope.
+
+        Parameters
+        ----------
+        beam : Beam, Rope or str
+        s : array_like, shape (n,), optional
+            Places, as `beam.at` takes them; default: four intervals per element.
+        t : array_like, optional
+            Times inside the solution [s]; default: the ends of the elements.
+
+        Returns
+        -------
+        Along
+            Arrays of shape t.shape + (n, ...), see `timefem.mechanics.composites.beam.along.Along`.
+        """
+        t = self.t if t is None else np.asarray(t, float)
+        return along(self.system, beam, s, (t, self(t)[..., :self.system.n_q], self.rates(t)))
 
     # ---- files, tables and plots
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from ...mechanics import Body
 from ...polynomials import LagrangeBasis
 from ..components import Components
 from ..element import Space
@@ -33,8 +34,13 @@ class NumberPlaces:
         self.groups = [np.array([self._seen(part) for part in group.members]) for group in system.groups]
 
     def _seen(self, part):
-        sources = dict.fromkeys((part, *part.bodies))  # a body is its own body
-        return np.concatenate([np.arange(self.start[p], self.start[p] + len(p.own_parameters)) for p in sources])
+        return np.concatenate([self.of(part), *(self.of(b) for b in part.bodies if b is not part)])
+
+    def of(self, part):
+        """Where the numbers of a part are; of a point of a beam those of its nodes."""
+        sources = part.carriers if isinstance(part, Body) else (part,)
+        starts = [self.start.get(p, 0) for p in sources]  # links of trees have no numbers
+        return np.concatenate([np.arange(i, i + len(p.own_parameters)) for i, p in zip(starts, sources, strict=True)])
 
 
 class Numbers:

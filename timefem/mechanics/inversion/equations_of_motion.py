@@ -1,6 +1,7 @@
 """Equations of motion of a whole system in CasADi symbols."""
 
 import casadi as ca
+import numpy as np
 
 from ..part import Body, Symbols
 
@@ -27,16 +28,16 @@ def equations_of_motion(system, z, t, w):
         speed = s.velocity[0] if isinstance(part, Body) else ca.SX(0, 1)
         function = ca.Function("part", [*s.q, *s.p, s.t, s.parameters, gamma, own],
                                [force, speed, phi, part.velocity_constraints(s)])
-        slices = [system.coordinates(b) for b in part.bodies]
+        places = [np.arange(n)[system.coordinates(b)].tolist() for b in part.bodies]
         start = sum(p.numel() for p in phis)
-        values = function(*(z[c] for c in slices), *(z[n + c.start:n + c.stop] for c in slices), t, part.parameters,
+        values = function(*(z[c] for c in places), *(z[[n + i for i in c]] for c in places), t, part.parameters,
                           w[start:start + phi.numel()], forces[part])
         first = 0
-        for body, c in zip(part.bodies, slices, strict=True):
-            momentum_rate[c] += values[0][first:first + body.n_q]
-            first += body.n_q
+        for i in (i for c in places for i in c):
+            momentum_rate[i] += values[0][first]
+            first += 1
         if isinstance(part, Body):
-            velocity[slices[0]] = values[1]
+            velocity[places[0]] = values[1]
         phis.append(values[2])
         psis.append(values[3])
     return ca.vertcat(velocity, momentum_rate), ca.vertcat(ca.SX(0, 1), *phis, *psis)

@@ -1,6 +1,7 @@
 """One end of the time span in symbols: what conditions by formulas are written in."""
 
 import casadi as ca
+import numpy as np
 
 from ...errors import InputError
 from ...mechanics.point_functions import pointwise
@@ -82,7 +83,7 @@ class End:
     def _places(self):
         n = self.system.n_q
         for part in self.system.parts:
-            q = [i for body in part.bodies for i in range(n)[self.system.coordinates(body)]]
+            q = [i for body in part.bodies for i in np.arange(n)[self.system.coordinates(body)].tolist()]
             yield [*q, *(n + i for i in q)]
 
     def _functions(self, name):

@@ -4,6 +4,7 @@ import casadi as ca
 import numpy as np
 
 from ...mechanics import AngleOutput, CoordinateOutput, Pose, PositionOutput
+from ...mechanics.composites.beam.place import place_named
 from ..common.kind import FileFormat, Kind
 from ..common.report import largest_controls
 from ..initial.consistent_state import assemble
@@ -38,7 +39,8 @@ def make_from_file(model):
     data, bodies, outputs = model.document.data, {body.name: body for body in model.system.bodies}, {}
     for name, entry in data["outputs"].items():
         keys = ("outputs", name)
-        body = model.find((*keys, "body"), entry["body"], bodies)
+        place = place_named(model.system.composites, entry["body"])
+        body = place or model.find((*keys, "body"), entry["body"], bodies)
         trajectory = model.value_of((*keys, "trajectory"), entry["trajectory"])
         own = {key: value for key, value in entry.items() if key not in ("type", "body", "trajectory")}
         with model.naming(keys, entry):

@@ -112,7 +112,7 @@ class InverseDynamics:
             if not isinstance(output, Output):
                 raise InputError(f"outputs: {output!r} is no output such as PositionOutput(body, 'x')")
             for body in output.bodies:
-                if body not in self.system.bodies:
+                if not self.system.has(body):
                     raise InputError(f"outputs: {output!r} is of {body!r}, which is not in the system")
             trajectory = as_time_function(f"trajectory of {output!r}", trajectory)
             fault = uncovered(trajectory, self.t_span)

@@ -10,6 +10,7 @@ from ... import validate
 from ...errors import InputError
 from ...mechanics import CanonicalState, System
 from ...mechanics.bodies.generalized_system import canonical_states
+from ...mechanics.composites.beam.along import along
 from ...status import Status
 from ..initial.consistent_state import given_states
 from .equations import StaticEquations
@@ -66,6 +67,16 @@ class Equilibrium:
         """Rotation matrix of a body or node, shape (3, 3)."""
         body = self.system.find(body)
         return body.rotation_matrix(self.q[self.system.coordinates(body)])
+
+    def along(self, beam, s=None):
+        """Positions, rotations, strains, section forces and moments along a beam or rope, at the places `s`.
+
+        Returns
+        -------
+        Along
+            Arrays of shape (n, ...), see `timefem.mechanics.composites.beam.along.Along`.
+        """
+        return along(self.system, beam, s, (self.t, self.q, None))
 
 
 def equilibrium(system, guess=None, t=0.0, *, n_steps=1, start=None):

@@ -13,6 +13,7 @@ import scipy
 from ... import validate
 from ...errors import InputError
 from ...mechanics import System
+from ...mechanics.composites.beam.along import along
 from ...progress import progress as progress_bar
 from ...status import Status
 from .equations import StaticEquations
@@ -57,6 +58,10 @@ class StaticPath:
         """Positions of a body or node along the path [m], shape (n, 3)."""
         body = self.system.find(body)
         return body.position(self.q[:, self.system.coordinates(body)])
+
+    def along(self, beam, s=None):
+        """As `Equilibrium.along`, for all points of the path: arrays of shape (n_points, n, ...)."""
+        return along(self.system, beam, s, (self.t, self.q, None))
 
 
 def equilibrium_path(system, t_end, guess=None, *, start=0.0, n_steps=20, max_steps=MOST_STEPS, progress=None):

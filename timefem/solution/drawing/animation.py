@@ -22,7 +22,7 @@ def animate(solution, path=None, times=None, fps=FPS, traces=True, view=None, up
     """A film of the bodies, joints, rods, springs and ropes of a solution.
 
     Bodies with a `size` have their `shape` in it, other rigid bodies are their three axes, point masses are balls.
-    Joints are black dots; rods, springs, dampers and ropes are lines.
+    Beams have that of their section; joints are black dots; rods, springs, dampers and ropes are lines.
 
     Parameters
     ----------

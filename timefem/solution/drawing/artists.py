@@ -71,6 +71,9 @@ class Artists:
         self.bodies = [self._body(body, colour) for body, colour in zip(scene.bodies, itertools.cycle(COLOURS),
                                                                         strict=False)]
         self.links = [ax.plot([], [], [], color="0.1", zorder=10, **WIDTHS[link.kind])[0] for link in scene.links]
+        colours = itertools.islice(itertools.cycle(COLOURS), len(scene.bodies), None)
+        self.curves = [ax.add_collection3d(self._surface(curve, colour))
+                       for curve, colour in zip(scene.curves, colours, strict=False)]
         self.show(0)
 
     def _body(self, body, colour):
@@ -86,6 +89,13 @@ class Artists:
             return self.ax.plot([], [], [], "o", color=colour, markersize=8, alpha=min(1.0, 0.3 + self.shade))
         return [self.ax.plot([], [], [], style, color=colour, linewidth=1.8)[0] for style in STYLES[:3]]
 
+    def _surface(self, curve, colour):
+        from matplotlib.colors import to_rgb
+        from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+        return Poly3DCollection(curve.faces(0), facecolor=(*to_rgb(colour), self.shade), linewidth=0.3,
+                                edgecolor=(*to_rgb(colour), min(1.0, 2 * self.shade)))
+
     def show(self, n, aside=0.0):
         """Move everything to the time number n, and to the side by a vector."""
         for body, artist in zip(self.scene.bodies, self.bodies, strict=True):
@@ -98,6 +108,8 @@ class Artists:
                 for line, axis, size in zip(artist, body.rotation[n].T, body.size, strict=True):
                     x = body.position[n] + aside
                     line.set_data_3d(*np.stack([x, x + size / 2 * axis], axis=1))
+        for curve, artist in zip(self.scene.curves, self.curves, strict=True):
+            artist.set_verts(curve.faces(n) + aside)
         for link, line in zip(self.scene.links, self.links, strict=True):
             points = link.points[n] + aside
             if link.kind == "spring":

@@ -6,6 +6,8 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
+from ...mechanics.composites.beam.place import Place
+from .curves import curves_of, has_surface
 from .view import View
 
 N_FRAMES = 200  # of a motion whose times are not given
@@ -76,11 +78,12 @@ class DrawnLink:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Bodies and links at `times`, shape (n_times,) [s]; `low` and `high`, shape (3,), bound all of it [m]."""
+    """Bodies, links, surfaces of beams at `times`, shape (n_times,) [s], within `low` and `high`, shape (3,) [m]."""
 
     times: np.ndarray
     bodies: list
     links: list
+    curves: list
     low: np.ndarray
     high: np.ndarray
     view: View
@@ -114,24 +117,28 @@ def make_scene(solution, times=None, view=None, up=None):
         raise InputError("times must increase")
     z, system = solution(times), solution.system
     n, pieces = system.n_q, {}
-    for body in system.bodies:
+    places = dict.fromkeys(b for part in system.parts for b in part.bodies if isinstance(b, Place))
+    for body in (*system.bodies, *places):
         part = system.coordinates(body)
         pieces[body] = body.drawn_pieces(z[:, part], z[:, n:][:, part])
     lines = _lines(system)
-    hidden = {member for part in system.composites if part.drawn_lines() for member in part.members}
+    hidden = {member for part in system.composites if part.drawn_lines() for member in part.members} | set(places)
+    curves = curves_of(system, (times, z[:, :n], solution.rates(times)))
     bodies = [_drawn_body(system.label(body), piece) for body, own in pieces.items() if body not in hidden
               for piece in own]
     links = [_drawn_link(name, line, pieces) for name, line in lines
              if all(body is None or pieces.get(body) for body, _ in line.points)]
-    if not bodies and not links:
+    if not bodies and not links and not curves:
         raise InputError("no body of the system has a position in space, so that there is nothing to draw")
     outlines = [np.concatenate([b.outline(k) for k in range(len(times))]) for b in bodies]
     outlines += [link.points.reshape(-1, 3) for link in links]
+    outlines += [c.surface(k).reshape(-1, 3) for c in curves for k in range(len(times))]
     everything = np.concatenate(outlines)
     low, high = everything.min(axis=0), everything.max(axis=0)
     margin = 0.05 * (high - low).max() or 1.0  # a single point at rest has no extent
-    places = np.concatenate([b.position for b in bodies] + [link.points.reshape(-1, 3) for link in links])
-    return Scene(times, bodies, links, low - margin, high + margin, View.of(system, places, view, up))
+    centres = [link.points.reshape(-1, 3) for link in links] + [c.centre.reshape(-1, 3) for c in curves]
+    places = np.concatenate([b.position for b in bodies] + centres)
+    return Scene(times, bodies, links, curves, low - margin, high + margin, View.of(system, places, view, up))
 
 
 def _drawn_body(label, piece):
@@ -147,7 +154,7 @@ def _lines(system):
     found, replaced = [], set()
     for part in system.composites:
         own = part.drawn_lines()
-        found += [(system.label(part), line) for line in own]
+        found += [(system.label(part), line) for line in own if not has_surface(part)]
         replaced |= set(part.members) if own else set()
     return found + [(system.label(part), line) for part in system.parts
                     if part not in replaced and (line := part.drawn_line()) is not None]

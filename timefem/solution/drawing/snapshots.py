@@ -16,14 +16,14 @@ from .scene import make_scene
 def plot_snapshots(solution, times, body=None, ax=None, spacing=None, view=None, up=None, traces=True):
     """Bodies, joints, rods, springs and ropes in space at chosen times, as in May & Betsch, Figs. 2 and 9.
 
-    Rigid bodies without a size are boxes with their inertia.
+    Rigid bodies without a size are boxes with their inertia; beams have the shape of their section.
 
     Parameters
     ----------
     solution : Solution
     times : array_like, shape (n,)
         Times inside the solution [s].
-    body : Body, str or sequence of them, optional
+    body : Body, Beam, Rope, str or sequence of them, optional
         Only these; default: everything.
     ax : Axes3D, optional
     spacing : float, optional
@@ -48,8 +48,8 @@ def plot_snapshots(solution, times, body=None, ax=None, spacing=None, view=None,
     validate.flag("traces", traces)
     scene = _chosen(make_scene(solution, times, view, up), solution.system, body)
     whole = _chosen(make_scene(solution, np.union1d(solution.t, times), view, up), solution.system, body)
-    outlines = [np.concatenate([b.outline(n) for b in scene.bodies] + [link.points[n] for link in scene.links])
-                for n in range(len(times))]
+    outlines = [np.concatenate([b.outline(n) for b in scene.bodies] + [link.points[n] for link in scene.links]
+                               + [c.surface(n).reshape(-1, 3) for c in scene.curves]) for n in range(len(times))]
     size = max(np.ptp(x, axis=0).max() for x in outlines) or 1.0
     paths = [b.position for b in whole.bodies]
     moving = [np.ptp(x, axis=0).max() > 1e-6 * size for x in paths]
@@ -86,17 +86,21 @@ def _chosen(scene, system, body):
     """The scene with some bodies only, and with boxes for bodies of unknown shape."""
     bodies = scene.bodies
     links = scene.links
+    curves = scene.curves
     if body is not None:
-        asked = [system.label(system.find(b)) for b in (body if isinstance(body, list | tuple) else [body])]
+        given = body if isinstance(body, list | tuple) else [body]
+        beams = [c for c in system.composites if c in given or system.label(c) in given]
+        asked = [system.label(system.find(b)) for b in given if b not in beams and b not in map(system.label, beams)]
+        curves = [c for c in curves if c.beam in beams]
         bodies = [b for b in bodies if b.name in asked or b.name.rpartition(".")[0] in asked]
         drawn = {name for b in bodies for name in (b.name, b.name.rpartition(".")[0])}
         if missing := [name for name in asked if name not in drawn]:
             raise InputError(f"{missing[0]} cannot be drawn: it has no place in space of its own; leave it out of body")
-        links = []
+        links = [link for link in links if link.name in map(system.label, beams)]
     boxes = [box(b.size) if b.shape == "axes" else None for b in bodies]
     bodies = [b if s is None else replace(b, shape="box", points=s.points, faces=s.faces)
               for b, s in zip(bodies, boxes, strict=True)]
-    return replace(scene, bodies=bodies, links=links)
+    return replace(scene, bodies=bodies, links=links, curves=curves)
 
 
 def _body_axes(ax, scene, n, aside):

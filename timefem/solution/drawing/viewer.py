@@ -18,7 +18,8 @@ def save_html(solution, path, times=None, title=None, view=None, up=None):
     """Write a page that shows the motion in three dimensions; it needs nothing but a browser.
 
     Bodies with a `size` have their `shape` in it, other rigid bodies are their three axes, point masses are balls.
-    Joints are black dots; rods, springs, dampers and ropes are lines. Between the times positions are interpolated.
+    Beams have that of their section; joints are black dots; rods, springs, dampers and ropes are lines. Between the
+    times positions are interpolated.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def save_html(solution, path, times=None, title=None, view=None, up=None):
 def viewer_page(solution, times=None, title=None, view=None, up=None):
     """The page of `save_html` as text."""
     scene = make_scene(solution, times, view, up)
-    names = [body.name for body in scene.bodies]
+    names = [drawn.name for drawn in (*scene.bodies, *scene.curves)]
     title = ", ".join(names[:4]) + ", ..." * (len(names) > 4) if title is None else str(title)
     # "</script>" in a name would end the script
     data = json.dumps(_plain(scene), separators=(",", ":")).replace("<", "\\u003c")
@@ -58,8 +59,10 @@ def _plain(scene):
               for b in scene.bodies]
     links = [{"name": link.name, "kind": link.kind, "n": link.points.shape[1], "x": _numbers(link.points)}
              for link in scene.links]
+    curves = [{"name": c.name, "n": c.centre.shape[1], "outline": _numbers(c.outline), "x": _numbers(c.centre),
+               "q": _numbers(_quaternions_along(c.rotation))} for c in scene.curves]
     return {"t": _numbers(scene.times), "low": _numbers(scene.low), "high": _numbers(scene.high), "bodies": bodies,
-            "links": links, "view": scene.view._asdict()}
+            "links": links, "curves": curves, "view": scene.view._asdict()}
 
 
 def quaternions(rotation):
@@ -67,6 +70,11 @@ def quaternions(rotation):
     q = np.roll(scipy.spatial.transform.Rotation.from_matrix(rotation).as_quat(), 1, axis=1)
     turns = np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)
     return q * np.concatenate([[1.0], np.cumprod(turns)])[:, None]
+
+
+def _quaternions_along(rotation):
+    """Of rotation matrices (n_times, n_stations, 3, 3), with signs that do not jump in time."""
+    return np.stack([quaternions(r) for r in np.swapaxes(rotation, 0, 1)], axis=1)
 
 
 def _numbers(values):

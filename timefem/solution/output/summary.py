@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...display import Card
-from ...errors import MissingBackend
+from ...errors import needed
 from .tables import COORDINATES, SYSTEM_UNITS, _fields
 
 ERRORS = {"energy": ("energy, work taken off", "J"),
@@ -64,10 +64,7 @@ def to_xarray(solution, times=None):
     MissingBackend
         When xarray is not installed.
     """
-    try:
-        import xarray
-    except ImportError:
-        raise MissingBackend("to_xarray needs xarray, which is not installed: pip install xarray") from None
+    xarray = needed("xarray", "to_xarray")
     t, bodies, values = _fields(solution, times)
     axes = {"position": ("axis",), "velocity": ("axis",), "angular_velocity": ("axis",), "quaternion": ("component",),
             "rotation_matrix": ("row", "column")}

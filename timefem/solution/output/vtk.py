@@ -9,12 +9,13 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from ...errors import InputError
+from ..drawing.curves import sides
 from ..drawing.scene import make_scene
 from .atomic_write import check_writable, replacing
 
-VERTEX, LINE, POLYLINE, POLYGON, HEXAHEDRON = 1, 3, 4, 7, 12
+VERTEX, LINE, POLYLINE, POLYGON, QUAD, HEXAHEDRON = 1, 3, 4, 7, 9, 12
 ORDER = [0, 4, 6, 2, 1, 5, 7, 3]  # corners of a box in the order of VTK's hexahedron
-KINDS = {"body": 0, "joint": 1, "rod": 2, "spring": 3, "damper": 4, "rope": 5}
+KINDS = {"body": 0, "joint": 1, "rod": 2, "spring": 3, "damper": 4, "rope": 5, "beam": 6}
 TYPES = {np.dtype("float64"): "Float64", np.dtype("int64"): "Int64", np.dtype("uint8"): "UInt8"}
 
 
@@ -22,9 +23,9 @@ def to_vtk(solution, path, times=None):
     """Write the motion for ParaView: `path` (.pvd), and one `.vtu` file per time in a folder of the same name.
 
     Bodies with a `size` are hexahedra or polygons, other rigid bodies three lines along their axes, point masses and
-    joints vertices; rods, springs and dampers are lines, ropes polylines. Point data: `velocity` [m/s] of the material
-    point. Cell data: `number`, of the body or link among those drawn, and `kind`: 0 body, 1 joint, 2 rod, 3 spring,
-    4 damper, 5 rope.
+    joints vertices; rods, springs and dampers are lines, ropes polylines, beams quadrilaterals. Point data: `velocity`
+    [m/s] of the material point. Cell data: `number`, of the body or link among those drawn, and `kind`: 0 body, 1 joint, 2 rod, 3 spring,
+    4 damper, 5 rope, 6 beam.
 
     Parameters
     ----------
@@ -79,6 +80,10 @@ def _cells(scene, n):
     for number, link in enumerate(scene.links):
         x = link.points[n]
         add(x, link.velocities[n], {1: VERTEX, 2: LINE}.get(len(x), POLYLINE), number, link.kind)
+    for number, curve in enumerate(scene.curves):
+        x, v = curve.surface(n), curve.velocity_of_surface(n)
+        for corners, velocity in zip(sides(x), sides(v), strict=True):
+            add(corners, velocity, QUAD, number, "beam")
     return np.concatenate(points), np.concatenate(velocities), np.array(cells)
 
 

@@ -1,5 +1,7 @@
 """Geometrically exact beams (Simo-Reissner) of nodes with a rotation."""
 
+from functools import cached_property
+
 import numpy as np
 
 from ....polynomials import gauss_legendre
@@ -7,6 +9,7 @@ from ...bodies import rotations
 from ...bodies.rigid import RigidBody
 from ...declared import Choice, Integer
 from .mesh import CurveMesh, Marks, RestShape, ValueOf
+from .place import BeamPlace
 from .section import Section
 from .strain_point import StrainPoint
 
@@ -16,7 +19,7 @@ class Beam(CurveMesh):
 
     `V = sum over elements of the integral of 1/2 C_G Gamma.Gamma + 1/2 C_K kappa.kappa`, by as many Gauss points per
     element as its degree (one more locks), Gauss-Lobatto nodes, mass and inertia lumped at the nodes by the Lobatto
-    rule. Order 2 p at the nodes. `at(s)` is the node at s in [j, j + 1] of the curve j.
+    rule. Order 2 p at the nodes. `at(s)` is the point at s in [j, j + 1] of the curve j.
 
     Raises
     ------
@@ -32,6 +35,7 @@ class Beam(CurveMesh):
     triads = Choice("axes of the nodes at rest: those of the section, or those of space", ("section", "space"),
                     "section")
     marks = Marks()
+    place_class = BeamPlace
 
     def node_axes(self, i):
         return np.eye(3) if self.triads == "space" else self.rest[i][1]
@@ -46,7 +50,7 @@ class Beam(CurveMesh):
 
     def make_elements(self):
         xi, w = gauss_legendre(self.degree)
-        values, slopes, turned = self.basis.values(xi), self.basis.derivatives(xi), self._turned()
+        values, slopes, turned = self.basis.values(xi), self.basis.derivatives(xi), self._turned
         rest = [node.state(self.reference(i))[0] for i, node in enumerate(self.nodes)]
         for j, length, span, numbers in self.cells():
             for g in range(self.degree):
@@ -56,6 +60,20 @@ class Beam(CurveMesh):
                 point.rest([rest[i] for i in numbers])
                 yield point
 
+    def place_axes(self, j, e, xi):
+        turned, onto = self._turned, None
+        if turned is None:
+            return {}
+        span = slice(self.degree * e, self.degree * (e + 1) + 1)
+        if self.triads == "space":
+            place = BeamPlace(self, 0, [self.nodes[i] for i in self.legs[j][span]],
+                              self.basis.values(np.array([xi]))[0], None, turned[j][span])
+            rest = np.concatenate([node.state(self.reference(i))[0]
+                                   for i, node in zip(self.legs[j][span], place.carriers, strict=True)])
+            onto = place.rotation_matrix(rest).T
+        return {"turned": turned[j][span], "onto": onto}
+
+    @cached_property
     def _turned(self):
         """Section axes in those of the nodes along each curve, as numbers of the strain points; None where equal."""
         turns = [[self.node_axes(i).T @ axes for i, axes in zip(*pair, strict=True)]

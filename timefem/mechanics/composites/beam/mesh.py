@@ -9,8 +9,10 @@ from ...declared import Field
 from ...shapes import Stroke
 from ..composite import Composite
 from .curve import Curve, Line
+from .place import Place
 
 TOGETHER = 1e-9  # distance of ends that are one node, relative to the length of the curves
+SAME = 1e-9  # distance of a place from the node that it is, relative to the length of an element
 
 
 class RestShape(Field):
@@ -98,10 +100,14 @@ class CurveMesh(Composite, abstract=True):
     axes : list of ndarray, shape (n_nodes of the leg, 3, 3)
         Section axes at the nodes along each curve.
     basis : LagrangeBasis
+    between : dict
+        Places between nodes that were asked for.
     """
 
+    place_class = Place
+
     def _complete(self):
-        self.basis = LagrangeBasis(self.degree, "lobatto")
+        self.basis, self.between = LagrangeBasis(self.degree, "lobatto"), {}
         self._lay_out()
         super()._complete()
         self.places = np.zeros(len(self.nodes))
@@ -157,6 +163,44 @@ class CurveMesh(Composite, abstract=True):
     def node_axes(self, i):
         """Rotation matrix of a node at rest."""
         return self.rest[i][1]
+
+    def locate(self, s):
+        """Where the place s is: number of the curve, its element, the numbers of its nodes, and the place in it from 0
+        to 1."""
+        if isinstance(s, bool) or not isinstance(s, int | float | np.number) or not 0 <= s <= len(self.legs):
+            raise InputError(f"{self._title}: places are numbers from 0 to {len(self.legs)}, not {s!r}")
+        j = min(int(s), len(self.legs) - 1)
+        e = min(int((s - j) * self.n_elements), self.n_elements - 1)
+        numbers = self.legs[j][self.degree * e:self.degree * (e + 1) + 1]
+        return j, e, numbers, (s - j) * self.n_elements - e
+
+    def at(self, s):
+        """The point at the place s, in [j, j + 1] on the curve j: a node, or a `Place` between nodes.
+
+        Raises
+        ------
+        InputError
+            For places beyond the ends.
+        """
+        j, e, numbers, xi = self.locate(s)
+        i = int(np.argmin(np.abs(self.basis.points - xi)))
+        if abs(self.basis.points[i] - xi) <= SAME:
+            return self.nodes[numbers[i]]
+        key = round(float(s), 12)
+        if key not in self.between:
+            self.between[key] = self.make_place(key, j, e, xi)
+        return self.between[key]
+
+    def make_place(self, s, j, e, xi):
+        """The `Place` s on curve j at xi in [0, 1] of its element e."""
+        length = self.curve[j].length / self.n_elements
+        numbers = self.legs[j][self.degree * e:self.degree * (e + 1) + 1]
+        return self.place_class(self, s, [self.nodes[i] for i in numbers], self.basis.values(np.array([xi]))[0],
+                                self.basis.derivatives(np.array([xi]))[0] / length, **self.place_axes(j, e, xi))
+
+    def place_axes(self, j, e, xi):
+        """Further arguments of a `Place`."""
+        return {}
 
     @property
     def start(self):

@@ -54,6 +54,14 @@ class StretchPoint(Part):
         """w EA, SX (1,)."""
         return s.own[len(self.bodies)]
 
+    def deformation(self, s):
+        return self.stretch(s)
+
+    def stress(self, s, e, rate):
+        """w EA (e + tau edot), SX (1,); zero where it is slack."""
+        stress = self.stiffness(s) * (e + s.own[len(self.bodies) + 1] * rate)
+        return ca.if_else(e > 0, stress, 0) if self.slack else stress
+
     def stored_energy(self, s, e):
         return self.stiffness(s) / 2 * (ca.fmax(e, 0) if self.slack else e) ** 2
 

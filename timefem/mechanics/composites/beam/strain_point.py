@@ -73,6 +73,10 @@ class StrainPoint(Part):
         n = len(self.bodies)
         return s.own[2 * n:2 * n + 6]
 
+    def stress(self, s, e, rate):
+        """w C (e + tau edot), SX (6,)."""
+        return self.stiffness(s) * (e + s.own[2 * len(self.bodies) + 12] * rate)
+
     def stored_energy(self, s, e):
         return ca.dot(self.stiffness(s), e**2) / 2
 

@@ -24,8 +24,7 @@ def strains_of_quaternions(q, turned, n, dn):
         Shape functions and their derivatives by the arc length.
     """
     slope = sum(dn[a] * x[:3] for a, x in enumerate(q))
-    own = [x[3:] if turned is None else quaternions.product(x[3:], turned[a]) for a, x in enumerate(q)]
-    own = [own[0], *(ca.if_else(ca.dot(own[0], x) < 0, -x, x) for x in own[1:])]  # q and -q are one rotation
+    own = _alike([_section(x[3:], turned and turned[a]) for a, x in enumerate(q)])
     p = sum(n[a] * x for a, x in enumerate(own))
     dp = sum(dn[a] * x for a, x in enumerate(own))
     square, (s, v) = ca.sumsqr(p), (p[0], p[1:])
@@ -38,12 +37,58 @@ def strains_of_quaternions(q, turned, n, dn):
 def strains_of_directors(q, turned, n, dn):
     """As `strains_of_quaternions`; coordinates (position, d1, d2, d3), `turned` rotation matrices by columns, (9,)."""
     slope = sum(dn[a] * x[:3] for a, x in enumerate(q))
-    own = [ca.reshape(x[3:], 3, 3) if turned is None else ca.reshape(x[3:], 3, 3) @ ca.reshape(turned[a], 3, 3)
-           for a, x in enumerate(q)]
+    own = [_directors(x[3:], turned and turned[a]) for a, x in enumerate(q)]
     d = sum(n[a] * x for a, x in enumerate(own))
     dd = sum(dn[a] * x for a, x in enumerate(own))
     kappa = [(ca.dot(d[:, k], dd[:, j]) - ca.dot(d[:, j], dd[:, k])) / 2 for j, k in ((1, 2), (2, 0), (0, 1))]
     return ca.vertcat(d.T @ slope, *kappa)
 
 
+def frame_of_quaternions(q, turned, n):
+    """Position (3,), section axes (3, 3) and the map A(q), (3, n_q), of the angular velocity A(q) qdot in space axes.
+
+    Arguments as for `strains_of_quaternions`.
+    """
+    rates = [ca.SX.sym("v", 4) for _ in q]
+    nodes = [_section(x[3:], turned and turned[a]) for a, x in enumerate(q)]
+    turning = [_section(v, turned and turned[a]) for a, v in enumerate(rates)]
+    signs = [1, *(ca.if_else(ca.dot(nodes[0], x) < 0, -1, 1) for x in nodes[1:])]
+    p = sum(n[a] * sign * x for a, (sign, x) in enumerate(zip(signs, nodes, strict=True)))
+    dp = sum(n[a] * sign * x for a, (sign, x) in enumerate(zip(signs, turning, strict=True)))
+    square, (s, v) = ca.sumsqr(p), (p[0], p[1:])
+    rotation = ((s**2 - ca.sumsqr(v)) * ca.SX.eye(3) + 2 * v @ v.T + 2 * s * ca.skew(v)) / square
+    omega = 2 * (s * dp[1:] - dp[0] * v + ca.cross(v, dp[1:])) / square
+    return sum(n[a] * x[:3] for a, x in enumerate(q)), rotation, _map(omega, rates)
+
+
+def frame_of_directors(q, turned, n):
+    """As `frame_of_quaternions`; `omega = (sum |d_i|^2 - d_i d_i^T)^-1 sum d_i x d_i'`, that of every rigid motion."""
+    rates = [ca.SX.sym("v", 9) for _ in q]
+    d = sum(n[a] * _directors(x[3:], turned and turned[a]) for a, x in enumerate(q))
+    dd = sum(n[a] * _directors(v, turned and turned[a]) for a, v in enumerate(rates))
+    spin = sum(ca.cross(d[:, i], dd[:, i]) for i in range(3))
+    omega = ca.inv(ca.sumsqr(d) * ca.SX.eye(3) - d @ d.T) @ spin
+    return sum(n[a] * x[:3] for a, x in enumerate(q)), d, _map(omega, rates)
+
+
+def _section(x, turned):
+    return x if turned is None else quaternions.product(x, turned)
+
+
+def _directors(x, turned):
+    d = ca.reshape(x, 3, 3)
+    return d if turned is None else d @ ca.reshape(turned, 3, 3)
+
+
+def _alike(quaternions):
+    """With signs as the first, for q and -q are one rotation."""
+    first = quaternions[0]
+    return [first, *(ca.if_else(ca.dot(first, x) < 0, -x, x) for x in quaternions[1:])]
+
+
+def _map(omega, rates):
+    return ca.horzcat(*(m for v in rates for m in (ca.SX(3, 3), ca.jacobian(omega, v))))
+
+
+FRAMES = {"quaternion": frame_of_quaternions, "directors": frame_of_directors}
 STRAINS = {"quaternion": strains_of_quaternions, "directors": strains_of_directors}
