@@ -164,7 +164,6 @@ def test_tension_of_a_hanging_rope():
     assert a.moment is None and np.all(np.diff(a.strain) < 0)
 
 
-@pytest.mark.long
 @BOTH
 def test_velocities_along_a_moving_beam(rotation):
     """Velocities and angular velocities by differences of what the solution tells at other times."""
@@ -209,7 +208,6 @@ def wind_impulse(t):
     return np.array([0, 1.2 * scipy.integrate.trapezoid(sine(x), x), 1.2 * 0.2 * t])
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("element", [tf.EML(), tf.EMH(), tf.NullEML(), tf.MixedGalerkin(2, form="energy"),
                                      tf.MixedGalerkin(2, form="impulse")], ids=lambda e: f"{e.name}-{e.degree}")
 def test_elements_take_points_of_beams(element):
