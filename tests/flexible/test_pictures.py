@@ -61,7 +61,7 @@ def test_vtk_has_surface_and_velocity(swinging, tmp_path):
         return np.frombuffer(base64.b64decode(data)[8:], kind)
 
     types, points = values("types", "u1"), values("Points", "f8").reshape(-1, 3)
-    assert sorted(np.unique(types, return_counts=True)[1].tolist()) == [1, 1, 2, 32]
+    assert np.sum(types == 9) == 2 * 4 * 4 and np.sum(types == 4) == 1  # faces of two legs; the rope
     velocity = values("velocity", "f8").reshape(-1, 3)
     d = 1e-4
     other = make_scene(swinging, [0.2 - d, 0.2]).curves[0]

@@ -21,7 +21,7 @@ class StateValues:
     def _functions(self):
         return [pointwise(g.part) for g in self.groups]
 
-    def _points(self, t, z):
+    def points(self, t, z):
         """Flatten leading axes: `(n_points,)`, `(n_points, n_z)` and the shape to restore."""
         z = np.asarray(z, float)
         shape = z.shape[:-1]
@@ -32,7 +32,7 @@ class StateValues:
     def _solved(self):
         return [sees_velocities(group.part) for group in self.groups]
 
-    def _local(self, t, z):
+    def local_states(self, t, z):
         """Per group, what its functions take of states (n_points, n_z)."""
         v = self.velocity(t, z) if any(self._solved) else None
         for group, functions, solved in zip(self.groups, self._functions, self._solved, strict=True):
@@ -53,7 +53,7 @@ class StateValues:
 
         Weight is one entry, "gravity"; parts without energy are left out.
         """
-        t, z, shape = self._points(t, z)
+        t, z, shape = self.points(t, z)
         names = {part: self.label(part.owner or part) for part in self.parts}
         names |= {part: "gravity" for part in self.parts if hasattr(part, "acceleration")}
         energies = {}
@@ -66,7 +66,7 @@ class StateValues:
 
     def velocity(self, t, z):
         """Velocities qdot = dH/dp, shape (..., n_z) -> (..., n_q)."""
-        t, z, shape = self._points(t, z)
+        t, z, shape = self.points(t, z)
         out = np.zeros((len(z), self.n_q))
         for group, functions in zip(self.groups, self._functions, strict=True):
             if not group.part.is_body:
@@ -90,7 +90,7 @@ class StateValues:
 
     def momentum(self, t, z, velocity):
         """Momenta p = dT/dv of given velocities, shapes (..., n_z), (..., n_q) -> (..., n_q)."""
-        t, z, shape = self._points(t, z)
+        t, z, shape = self.points(t, z)
         velocity, out = np.reshape(np.asarray(velocity, float), (len(z), self.n_q)), np.zeros((len(z), self.n_q))
         for group, functions in zip(self.groups, self._functions, strict=True):
             index = group.state_index
@@ -100,21 +100,6 @@ class StateValues:
             np.add.at(out, (slice(None), places), values)
         return out.reshape(*shape, self.n_q)
 
-    def energies_of(self, parts, t, z, velocity):
-        """Kinetic and potential energy of some of the parts [J], two arrays (...), at velocities (..., n_q)."""
-        t, z, shape = self._points(t, z)
-        velocity, chosen = np.reshape(np.asarray(velocity, float), (len(z), self.n_q)), set(parts)
-        kinetic, potential = np.zeros((2, len(z)))
-        for group, functions, local in self._local(t, z):
-            own = [i for i, part in enumerate(group.members) if part in chosen]
-            if not own:
-                continue
-            index, numbers = group.state_index[own], group.parameters[own]
-            motion = np.concatenate([z[:, index], velocity[:, index[:, :index.shape[1] // 2]]], axis=2)
-            kinetic += evaluate(functions["kinetic"], motion, t, numbers).sum(axis=(1, 2))
-            potential += evaluate(functions["potential"], local[:, own], t, numbers).sum(axis=(1, 2))
-        return kinetic.reshape(shape), potential.reshape(shape)
-
     @cached_property
     def couples_inertia(self):
         """Whether joints or forces state kinetic energies, so that velocities do not follow body by body."""
@@ -122,7 +107,7 @@ class StateValues:
 
     def mass_matrix(self, t, z):
         """Mass matrix of T(q, v) at one state, SciPy CSR array of shape (n_q, n_q); it may be singular."""
-        t, z, _ = self._points(t, z)
+        t, z, _ = self.points(t, z)
         found = [(np.zeros(0), np.zeros(0, int), np.zeros(0, int))]
         for group, functions in zip(self.groups, self._functions, strict=True):
             index = group.state_index
@@ -159,7 +144,7 @@ class StateValues:
         return solution[:n]
 
     def _of_motion(self, name, t, z, velocity):
-        t, z, shape = self._points(t, z)
+        t, z, shape = self.points(t, z)
         velocity, total = np.reshape(np.asarray(velocity, float), (len(z), self.n_q)), np.zeros(len(z))
         for group, functions in zip(self.groups, self._functions, strict=True):
             index = group.state_index
@@ -190,14 +175,14 @@ class StateValues:
         nonholonomic : array_like, shape (..., n_nonholonomic) or (..., 2 n_nonholonomic), optional
             Multipliers of nonholonomic constraints, and of their rates; those with a drift a(q, t) do work.
         """
-        t, z, shape = self._points(t, z)
+        t, z, shape = self.points(t, z)
         total = np.zeros(len(z))
         if not self.has_power:
             return total.reshape(shape)
         rate = self.velocity(t, z) if rate is None else np.reshape(np.asarray(rate, float), (len(z), self.n_q))
         multipliers = np.zeros((len(z), self.n_multipliers)) if multipliers is None else \
             np.reshape(np.asarray(multipliers, float), (len(z), self.n_multipliers))
-        for group, functions, local in self._local(t, z):
+        for group, functions, local in self.local_states(t, z):
             if functions["power"] is not None:
                 index = group.state_index
                 motion = np.concatenate([local, rate[:, index[:, :index.shape[1] // 2]],
@@ -217,11 +202,11 @@ class StateValues:
 
         Controls of all actuators, in the order of the parts.
         """
-        t, z, shape = self._points(t, z)
+        t, z, shape = self.points(t, z)
         controls, out = np.reshape(np.asarray(controls, float), (len(z), -1)), np.zeros((len(z), self.n_q))
         actuators = [p for p in self.parts if p.n_controls]
         stops = dict(zip(actuators, np.cumsum([a.n_controls for a in actuators]).tolist(), strict=True))
-        for group, functions, local in self._local(t, z):
+        for group, functions, local in self.local_states(t, z):
             if not group.part.n_controls:
                 continue
             own = np.array([np.arange(stops[p] - p.n_controls, stops[p]) for p in group.members])
@@ -232,17 +217,17 @@ class StateValues:
         return out.reshape(*shape, self.n_q)
 
     def _energy(self, name, t, z):
-        t, z, shape = self._points(t, z)
+        t, z, shape = self.points(t, z)
         total = np.zeros(len(z))
-        for group, functions, local in self._local(t, z):
+        for group, functions, local in self.local_states(t, z):
             total += evaluate(functions[name], local, t, group.parameters).sum(axis=(1, 2))
         return total.reshape(shape)
 
     def constraints(self, t, z):
         """Constraints on both levels, Theta = (Phi, Psi), shape (..., n_z) -> (..., 2 m)."""
-        t, z, shape = self._points(t, z)
+        t, z, shape = self.points(t, z)
         out = np.zeros((len(z), self.n_multipliers))
-        for group, functions, local in self._local(t, z):
+        for group, functions, local in self.local_states(t, z):
             out[:, group.multiplier_index] = evaluate(functions["theta"], local, t, group.parameters)
         return out.reshape(*shape, self.n_multipliers)
 
@@ -254,8 +239,8 @@ class StateValues:
         """
         grad, rate = np.zeros(self.n_z), np.zeros(self.n_multipliers)
         found = [(np.zeros(0), np.zeros(0, int), np.zeros(0, int))]
-        t, z, _ = self._points(t, z)
-        for group, functions, local in self._local(t, z):
+        t, z, _ = self.points(t, z)
+        for group, functions, local in self.local_states(t, z):
             index, w = group.state_index, group.multiplier_index
             values = evaluate(functions["derivatives"], local, t, group.parameters)[0]
             g, b, r = np.split(values, [index.shape[1], values.shape[1] - w.shape[1]], axis=1)
@@ -270,9 +255,9 @@ class StateValues:
 
     def nonholonomic(self, t, z):
         """Nonholonomic constraints A qdot + a with qdot = dH/dp, shape (..., n_z) -> (..., n_nonholonomic)."""
-        t, z, shape = self._points(t, z)
+        t, z, shape = self.points(t, z)
         out = np.zeros((len(z), self.n_nonholonomic))
-        for group, functions, local in self._local(t, z):
+        for group, functions, local in self.local_states(t, z):
             if group.nonholonomic_index.size:
                 out[:, group.nonholonomic_index] = evaluate(functions["velocity form"], local, t, group.parameters)
         return out.reshape(*shape, self.n_nonholonomic)
@@ -284,8 +269,8 @@ class StateValues:
         """
         n, none = self.n_nonholonomic, [(np.zeros(0), np.zeros(0, int), np.zeros(0, int))]
         rates, found = np.zeros((2, n)), (list(none), list(none))
-        t, z, _ = self._points(t, z)
-        for group, functions, local in self._local(t, z):
+        t, z, _ = self.points(t, z)
+        for group, functions, local in self.local_states(t, z):
             index, w = group.state_index, group.nonholonomic_index
             if not w.size:
                 continue
@@ -300,9 +285,9 @@ class StateValues:
 
     def not_finite(self, t, z):
         """Parts whose force or constraint is NaN or infinite at a state, or at one of many: dict to the first t."""
-        t, z, _ = self._points(t, z)
+        t, z, _ = self.points(t, z)
         found = {}
-        for group, functions, local in self._local(t, z):
+        for group, functions, local in self.local_states(t, z):
             values = evaluate(functions["derivatives"], local, t, group.parameters)
             for part, fine in zip(group.members, np.isfinite(values).all(axis=2).T, strict=True):
                 if not fine.all():

@@ -24,8 +24,8 @@ def to_vtk(solution, path, times=None):
 
     Bodies with a `size` are hexahedra or polygons, other rigid bodies three lines along their axes, point masses and
     joints vertices; rods, springs and dampers are lines, ropes polylines, beams quadrilaterals. Point data: `velocity`
-    [m/s] of the material point. Cell data: `number`, of the body or link among those drawn, and `kind`: 0 body, 1 joint,
-    2 rod, 3 spring, 4 damper, 5 rope, 6 beam.
+    [m/s] of the material point. Cell data: `number`, of the body or link among those drawn, and `kind`: 0 body,
+    1 joint, 2 rod, 3 spring, 4 damper, 5 rope, 6 beam.
 
     Parameters
     ----------
