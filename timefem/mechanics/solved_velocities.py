@@ -29,7 +29,7 @@ def velocity_derivatives(system, t, z, n_rows):
     """
     n = system.n_q
     by_velocity, rates = [], []
-    for group, functions, local in system._local(t, z):
+    for group, functions, local in system.local_states(t, z):
         index, solved = group.state_index, "by velocity" in functions
         q = index[:, :index.shape[1] // 2]
         if solved:
