@@ -12,7 +12,7 @@ import timefem
 
 PACKAGE = Path(timefem.__file__).parent
 FLOORS = (  # each imports from those before it, and from its own
-    {"errors", "status", "version", "validate", "display", "progress", "parallel", "interrupts"},
+    {"argument_names", "errors", "status", "version", "validate", "display", "progress", "parallel", "interrupts"},
     {"polynomials"}, {"kernels"}, {"mechanics"}, {"elements"}, {"assembly"}, {"solvers"}, {"solution"}, {"problems"},
     {"solving"}, {"sensitivity"}, {"analysis"}, {"studies"}, {"cases"}, {"models"}, {"reproduction"}, {"cli"},
 )

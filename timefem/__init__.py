@@ -7,6 +7,7 @@ import os
 
 import lazy_loader
 
+from .argument_names import did_you_mean
 from .parallel import tell_others_at_the_end
 from .version import __version__  # noqa: F401
 
@@ -15,4 +16,10 @@ os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
 
 tell_others_at_the_end()
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name):
+    if name not in __all__ and not name.startswith("_"):
+        raise AttributeError(f"timefem has no {name!r}{did_you_mean(name, __all__)}")
+    return _public(name)

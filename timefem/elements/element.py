@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..argument_names import NamedArguments
 from ..display import Card
 from ..errors import InputError
 from ..polynomials import LagrangeBasis
@@ -33,7 +34,7 @@ class Space:
     dual: bool = False
 
 
-class TimeElement(ABC):
+class TimeElement(NamedArguments, ABC):
     """A time finite element.
 
     A subclass is a frozen dataclass that declares its spaces and one method, `density`, which reads like the weak form.

@@ -40,7 +40,7 @@ def sources(*places):
     """Digest of the code in folders and files of the package."""
     root = Path(__file__).parents[1]
     files = {path for place in places for path in ((root / place).rglob("*.py") if (root / place).is_dir()
-                                                   else [root / place])}
+                                                   else [(root / place).with_suffix(".py")])}
     return digest(*(part for path in sorted(files) for part in (path.relative_to(root), path.read_bytes())))
 
 

@@ -2,6 +2,7 @@
 
 import re
 
+from ..argument_names import FEW, did_you_mean
 from ..errors import InputError
 
 
@@ -45,4 +46,7 @@ def find_part(labels, name):
         return found[0]
     if found:
         raise InputError(f"{len(found)} parts of the system have the name {name!r}; give each its own")
-    raise InputError(f"no part {name!r} in the system; it has {', '.join(label for label, _ in labels)}")
+    names = [label for label, _ in labels]
+    near = did_you_mean(name, names)
+    raise InputError(f"no part {name!r} in the system" + (near if near and len(names) > FEW else
+                                                          f"; it has {', '.join(names)}{near}"))

@@ -3,6 +3,7 @@
 `solve(..., driver="windows", window=8, backend="petsc")` is `solve(..., driver=tf.Windows(8, linear=tf.PETSc()))`.
 """
 
+from ..argument_names import refuse_unknown
 from ..errors import InputError
 from ..problems.initial.checkpoint_option import Checkpoint, checkpoint_of
 from ..problems.initial.drivers import is_driver, named_driver
@@ -12,6 +13,7 @@ LINEAR = {"backend": "tf.{driver}(linear=...)", "linear": "tf.{driver}(linear=..
           "petsc_options": "tf.PETSc(options=...)"}
 OWN = {name: "tf.{driver}" f"({name}=...)" for name in ("window", "gather", "scaling")}
 CHECKPOINTS = {"checkpoint_every": "tf.Checkpoint(path, every=...)", "restart": "tf.Checkpoint(restart=...)"}
+ARGUMENTS = ("n_elements", "driver", "guess", "newton", "checkpoint", "progress", "mesh", "tolerance", "method")
 NEW_FORM = {**LINEAR, **OWN, **CHECKPOINTS}
 
 
@@ -40,9 +42,7 @@ def translated(kind, default, driver, checkpoint, keywords):
     TypeError
         For one that `solve` never had.
     """
-    unknown = next((name for name in keywords if name not in NEW_FORM), None)
-    if unknown:
-        raise TypeError(f"solve() got an unexpected keyword argument {unknown!r}")
+    refuse_unknown("solve()", [name for name in keywords if name not in NEW_FORM], (*ARGUMENTS, *NEW_FORM))
     given = {name: value for name, value in keywords.items() if value is not None}
     own = {name: value for name, value in given.items() if name not in CHECKPOINTS}
     return _driver(kind, default, driver, own), _checkpoint(kind, checkpoint, given)

@@ -1,10 +1,10 @@
 """Checks of input values, each with a one-line error that names the argument."""
 
-import difflib
 import operator
 
 import numpy as np
 
+from ..argument_names import FEW, did_you_mean
 from ..errors import InputError
 
 LARGEST = 1e40  # of numbers that describe a system: the mass of the sun is 2e30 kg, and squares must stay finite
@@ -73,9 +73,10 @@ def array(name, value, shape, largest=LARGEST):
 def choice(name, value, choices):
     """Return `value` if it is one of `choices`."""
     if value not in choices:
-        close = difflib.get_close_matches(value, choices, 1) if isinstance(value, str) else ()
-        raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}"
-                         + "".join(f"; did you mean {c!r}?" for c in close))
+        near = did_you_mean(value, choices)
+        if near and len(choices) > FEW:
+            raise InputError(f"{name}: there is no {value!r}{near}")
+        raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}{near}")
     return value
 
 

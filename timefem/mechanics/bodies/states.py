@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from ... import validate
+from ...argument_names import NamedArguments
 from . import rotations
 
 
 @dataclass(frozen=True, eq=False)
-class Pose:
+class Pose(NamedArguments):
     """Position, orientation and velocities of a rigid body.
 
     Parameters

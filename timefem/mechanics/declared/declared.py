@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import casadi as ca
 import numpy as np
 
+from ...argument_names import refuse_unknown
 from ...errors import InputError
 from .constructor import declared, documented, signature
 
@@ -45,6 +46,7 @@ class Declared:
         try:
             values = self.__signature__.bind(*arguments, **named)
         except TypeError as error:
+            refuse_unknown(f"{type(self).__name__}:", named, list(self.__signature__.parameters))
             raise TypeError(f"{type(self).__name__}: {error}") from None
         values.apply_defaults()
         values = values.arguments

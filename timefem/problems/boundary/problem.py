@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from ... import validate
+from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics import CanonicalState, Pose, System
 from ...mechanics.redundancy.redundancy import drop_redundant
@@ -19,7 +20,7 @@ from .conditions import BoundaryConditions
 
 
 @dataclass(eq=False, repr=False)
-class BoundaryValueProblem:
+class BoundaryValueProblem(NamedArguments):
     """A system, and conditions on its motion at the start and at the end of a time span.
 
     Conditions may repeat each other as far as the constraints of the system imply: a pose asks for seven numbers of a

@@ -4,13 +4,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...solvers.linear import linear_options
 from ...validate.options import check_fields
 
 
 @dataclass(frozen=True)
-class Driver(ABC):
+class Driver(NamedArguments, ABC):
     """How a chain of elements is solved; a frozen dataclass whose fields are its options.
 
     Attributes
@@ -29,7 +30,7 @@ class Driver(ABC):
         """Whether it can solve an element of that kind."""
         return True
 
-    def check(self, element, guess):  # noqa: B027  most take all
+    def check(self, element, guess):
         """InputError for an element, or a guess, that it cannot take."""
 
     def identity(self):

@@ -7,6 +7,7 @@ import casadi as ca
 import numpy as np
 
 from ... import validate
+from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics import Pose, Symbols
 from ...mechanics.bodies import rotations
@@ -16,7 +17,7 @@ INDEPENDENT = 1e-8  # smallest singular value of conditions that do not repeat o
 
 
 @dataclass(frozen=True, eq=False)
-class EndState:
+class EndState(NamedArguments):
     """State of a body at the end, of which only what is given is asked for; None is free.
 
     Parameters

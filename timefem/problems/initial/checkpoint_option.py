@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 
+from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...solution.output.atomic_write import check_writable
 from .checkpoint import EVERY, Identity, Recorder, parse_every
@@ -10,7 +11,7 @@ from .checkpoint import Checkpoint as CheckpointFile
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class Checkpoint(NamedArguments):
     """Checkpoints of a solve of an initial-value problem.
 
     Parameters

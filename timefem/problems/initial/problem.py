@@ -3,6 +3,7 @@
 import numpy as np
 
 from ... import validate
+from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics import System
 from ...mechanics.bodies.generalized_system import canonical_states
@@ -11,7 +12,7 @@ from .consistent_state import assemble as assembled
 from .consistent_state import given_states
 
 
-class InitialValueProblem:
+class InitialValueProblem(NamedArguments):
     """A system, its state at the start and the time span.
 
     Parameters

@@ -3,6 +3,7 @@
 import numpy as np
 import scipy
 
+from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics import Actuator, System
 from ...mechanics.functions import Table, as_time_function
@@ -14,7 +15,7 @@ from ..initial.problem import InitialValueProblem, uncovered
 NEUTRAL = 1e-6  # real parts up to this, of eigenvalues relative to the largest one, count as stable
 
 
-class InverseDynamics:
+class InverseDynamics(NamedArguments):
     """Find the controls of actuators that keep as many outputs on given trajectories (servo constraints).
 
     The outputs are differentiated until the controls appear (see `mechanics.inversion`); one row per output is

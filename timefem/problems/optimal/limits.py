@@ -4,13 +4,14 @@ import casadi as ca
 import numpy as np
 
 from ... import validate
+from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.formula import call, call_vector, check_symbols
 
 PLACES = "path", "start", "end", "integral"
 
 
-class Limit:
+class Limit(NamedArguments):
     """`lower <= g(state, controls, numbers, time) <= upper` along the path, at one of its ends, or in the integral.
 
     Parameters

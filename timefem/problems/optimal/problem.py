@@ -7,6 +7,7 @@ import casadi as ca
 import numpy as np
 
 from ... import validate
+from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics import Actuator, Cost, System
 from ...mechanics.forces.actuators import control_name
@@ -20,7 +21,7 @@ from .start import start_of
 
 
 @dataclass(eq=False, repr=False)
-class OptimalControl:
+class OptimalControl(NamedArguments):
     """Find the controls that bring a system from a state to another at the least cost.
 
     Minimise `end_cost + integral of the costs` over the controls of the actuators and, if asked for, over parameters

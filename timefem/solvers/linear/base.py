@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
+from ...argument_names import NamedArguments
 from ...errors import InputError, MissingBackend, SolveError
 from .norms import infinity_norm
 
@@ -20,7 +21,7 @@ REFUSE_ABOVE = 1e-6  # backward error that is no solution
 
 
 @dataclass(frozen=True)
-class LinearOptions(ABC):
+class LinearOptions(NamedArguments, ABC):
     """Options of a linear solver: a value that says which solver, and how; validated when it is made.
 
     Attributes

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...argument_names import NamedArguments
 from ...errors import SingularMatrix, SolveError
 from ...status import Status
 from ...validate.options import check_fields, field
@@ -12,7 +13,7 @@ ROUNDING = 1e-12  # relative to the unknowns: smaller increments may be rounding
 
 
 @dataclass(frozen=True)
-class Newton:
+class Newton(NamedArguments):
     """Settings of Newton's method; norms are maxima of scaled values, relative to the size of the initial state.
 
     Where the unknowns have grown far beyond the initial state, increments of 1e-12 of their size will do. Increments of

@@ -1,6 +1,7 @@
 """Rigid bodies, with the rotation in unit quaternions or in directors."""
 
 from .... import validate
+from ....argument_names import named_arguments
 from ....errors import InputError
 from .base import RigidBodyBase
 from .directors import DirectorBody
@@ -9,6 +10,7 @@ from .quaternion import QuaternionBody
 __all__ = ["DirectorBody", "QuaternionBody", "RigidBody", "RigidBodyBase"]
 
 
+@named_arguments
 def RigidBody(mass, inertia, rotation="quaternion", inverse_mass="polynomial", name=None, size=None,
               shape="box"):
     """A rigid body, with its reference frame in the centre of mass.

@@ -1,0 +1,47 @@
+"""Names that are not known: errors with the nearest one."""
+
+import copy
+import pickle
+
+import pytest
+
+import timefem as tf
+
+BOX = tf.RigidBody(1, [1, 1, 1], name="box")
+PROBLEM = tf.InitialValueProblem(tf.System([BOX]), {}, (0, 1))
+
+
+@pytest.mark.parametrize(("call", "error", "words"), [
+    (lambda: tf.Spring(BOX, stifness=3), TypeError, "'stifness'; did you mean 'stiffness'?"),
+    (lambda: tf.RigidBody(1, [1, 1, 1], nam="a"), TypeError, "'nam'; did you mean 'name'?"),
+    (lambda: tf.MixedGalerkin(degre=1), TypeError, "'degre'; did you mean 'degree'?"),
+    (lambda: tf.InitialValueProblem(PROBLEM.system, stat={}, t_span=(0, 1)), TypeError, "did you mean 'state'?"),
+    (lambda: tf.Windows(sise=3), TypeError, "'sise'; it takes window"),
+    (lambda: tf.PETSc(option={}), TypeError, "did you mean 'options'?"),
+    (lambda: tf.Pose(positon=(1, 2, 3)), TypeError, "did you mean 'position'?"),
+    (lambda: tf.solve(PROBLEM, tf.MixedGalerkin(1), 4, dirver="march"), TypeError, "did you mean 'driver'?"),
+    (lambda: tf.solve(PROBLEM, tf.MixedGalerkin(1), 4, driver="marsh"), tf.InputError, "did you mean 'march'?"),
+    (lambda: tf.Sprng, AttributeError, "did you mean 'Spring'?"),
+    (lambda: PROBLEM.system.find("bax"), tf.InputError, "it has box"),
+], ids=lambda x: x if isinstance(x, str) else "")
+def test_the_nearest_name_is_told(call, error, words):
+    with pytest.raises(error) as caught:
+        call()
+    assert words in str(caught.value)
+
+
+def test_unknown_cases(timefem):
+    status, out, err = timefem("run", "spining-box")
+    assert status and not out and err.splitlines() == [
+        "timefem: error: case: there is no 'spining-box'; did you mean 'spinning-box'?"]
+
+
+def test_objects_are_copied_and_pickled_as_before():
+    element = tf.MixedGalerkin(2, form="impulse")
+    assert pickle.loads(pickle.dumps(element)) == element == copy.deepcopy(element)
+
+
+def test_the_public_names_are_all_that_is_seen():
+    names = [name for name in dir(tf) if not name.startswith("_")]
+    assert {"solve", "RigidBody", "Spring"} <= set(names)
+    assert not {"os", "display", "validate", "lazy_loader", "did_you_mean"} & set(names)

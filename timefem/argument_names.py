@@ -1,0 +1,42 @@
+"""Names that are not known: what is nearest."""
+
+import difflib
+import functools
+import inspect
+
+FEW = 8  # names that a message lists
+
+
+def did_you_mean(name, names):
+    """End of a message: the nearest of some names, if any is near."""
+    close = difflib.get_close_matches(name, list(names), 1) if isinstance(name, str) else ()
+    return "".join(f"; did you mean {c!r}?" for c in close)
+
+
+def refuse_unknown(title, given, known):
+    """Raise TypeError for the first given name that is not known, with the nearest, or with those there are."""
+    for name in given:
+        if name not in known:
+            near = did_you_mean(name, known) or f"; it takes {', '.join(known)}"
+            raise TypeError(f"{title} got an unexpected keyword argument {name!r}{near}")
+
+
+class NamedArguments:
+    """Base of classes whose constructors tell the nearest name when they are given one that they do not know."""
+
+    def __new__(cls, *arguments, **named):
+        known = inspect.signature(cls.__init__).parameters
+        if named and not any(p.kind is p.VAR_KEYWORD for p in known.values()):
+            refuse_unknown(f"{cls.__name__}()", named, list(known)[1:])
+        return super().__new__(cls)
+
+
+def named_arguments(function):
+    """The same for a function, as a decorator."""
+    known = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def checked(*arguments, **named):
+        refuse_unknown(f"{function.__name__}()", named, known)
+        return function(*arguments, **named)
+    return checked
