@@ -55,6 +55,8 @@ class TimeElement(NamedArguments, ABC):
         that node of the field.
     symbols : callable
         `symbols(part, element, sizes)` makes the argument of `density`.
+    explicit : tuple of (str, int, str, int)
+        Momenta that one row gives as they are, with the coefficient one: number of the test and of the node.
     density_key : hashable
         Elements with equal keys share their density.
     has_tangent : bool
@@ -79,6 +81,7 @@ class TimeElement(NamedArguments, ABC):
     needs_inverse_mass = has_tangent = True
     takes_coupled_inertia = is_variational = takes_outputs = costates_converge = False
     symbols = PointSymbols
+    explicit = ()
     slots = (("state", "value"), ("state", "rate"), ("multipliers", "value"))
 
     @property

@@ -114,6 +114,10 @@ class MixedGalerkin(TimeElement):
     def test_slots(self):
         return self._form.test_slots(self)
 
+    @property
+    def explicit(self):
+        return self._form.explicit(self)
+
     def check(self, system):
         self._form.check(self, system)
         super().check(system)

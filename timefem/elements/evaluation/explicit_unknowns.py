@@ -13,7 +13,7 @@ class Explicit(NamedTuple):
     rows, columns : ndarray of int
         Row and dof of each explicit unknown.
     coefficients : ndarray
-        Without the factor h that all rows have.
+        Without the factor h that all rows have with one point.
     core_rows, core_columns : ndarray of int
         The other rows, and the other unknown dofs.
     """
@@ -29,8 +29,11 @@ def explicit_unknowns(element_plan):
     """The `Explicit` of an `ElementPlan`.
 
     An unknown is explicit when it enters one row only, in all parts of a kind alike, with a constant coefficient, and
-    when that row has no other explicit unknown. Only elements with one point and constant tests are looked at.
+    when that row has no other explicit unknown. Elements with one point and constant tests are looked at; others
+    declare them (see `TimeElement.explicit`).
     """
+    if len(element_plan.arrays.points) > 1:
+        return _declared(element_plan)
     plan, n_node, n_local = element_plan.arrays, element_plan.columns.n_node, element_plan.columns.n_local
     rows, columns = element_plan.tangent_rows, element_plan.tangent_columns
     coefficients = _coefficients(element_plan)
@@ -48,6 +51,18 @@ def explicit_unknowns(element_plan):
     return Explicit(rows[explicit], columns[explicit], coefficients[explicit],
                     np.setdiff1d(np.arange(plan.n_rows), rows[explicit]),
                     np.setdiff1d(np.arange(n_node, n_local), columns[explicit]))
+
+
+def _declared(element_plan):
+    """The `Explicit` of the momenta that the element names."""
+    element, test, trial = element_plan.element, element_plan.rows, element_plan.columns
+    of_test, of_trial = (dict(zip(names, numbering.fields, strict=True)) for names, numbering in
+                         ((element.test, test), (element.trial, trial)))
+    half, none = element_plan.system.n_q, [np.zeros(0, int)]
+    rows = np.concatenate(none + [of_test[name][i] for name, i, _, _ in element.explicit])
+    columns = np.concatenate(none + [of_trial[name][i][half:] for _, _, name, i in element.explicit])
+    return Explicit(rows, columns, np.ones(len(rows)), np.setdiff1d(np.arange(test.n_local), rows),
+                    np.setdiff1d(np.arange(trial.n_node, trial.n_local), columns))
 
 
 def _coefficients(element_plan):

@@ -25,11 +25,12 @@ class Scratch(Record):
 class StepPlan(Record):
     """An element plan with what stepping needs besides.
 
-    `places` of all tangent products in a flat matrix (-1 for columns of the left node, which is known), per part in the
-    order section, test function, trial function, entry; `place_starts` per part; `n_outputs` of all parts and points
-    together; `n_sums` of the longest list of rows or entries that share their weights; `one` is what stands for all of
-    these with one point, None with more. The functions below take it beside the plan, as the compiler leaves out what
-    belongs to None.
+    Rows of `plan` are counted anew: those of the core first, then those of the `explicit` dofs. `places` of all
+    tangent products in a flat matrix (-1 for columns of the left node, which is known), per part in the order
+    section, test function, trial function, entry; `place_starts` per part; `n_outputs` of all parts and points
+    together; `n_sums` of the longest list of rows or entries that share their weights; `one` is what stands for all
+    of these with one point, None with more. The functions below take it beside the plan, as the compiler leaves out
+    what belongs to None.
     """
 
     plan: Plan
@@ -37,6 +38,7 @@ class StepPlan(Record):
     place_starts: np.ndarray
     n_outputs: int
     n_sums: int
+    explicit: np.ndarray  # with more points than one
     one: OnePoint
 
 
@@ -71,7 +73,12 @@ def step_plan(element_plan, targets):
         size += group.size
     n_outputs = plan.parts["n_out"].sum() * len(plan.points) + LANES**2  # blocks of 8 may run over the end
     n_sums = max(plan.n_tested.max(), plan.sections["n"].max(initial=0)) + LANES
-    return StepPlan(plan, np.concatenate(places), starts, int(n_outputs), int(n_sums), one_point(element_plan, found))
+    explicit, order = element_plan.explicit, np.arange(plan.n_rows)
+    order[np.concatenate([explicit.core_rows, explicit.rows])] = np.arange(plan.n_rows)
+    several = len(plan.points) > 1
+    return StepPlan(plan.replaced(row_targets=order[plan.row_targets]) if several else plan, np.concatenate(places),
+                    starts, int(n_outputs), int(n_sums), explicit.columns[:len(order) * several].astype(np.int64),
+                    one_point(element_plan, found))
 
 
 def step_scratch(step, keep):
@@ -92,15 +99,20 @@ def begin_step(step, one, x, t, h, scratch):
 
 
 @compiled(error_model="numpy", _nrt=False)
-def finish_step(one, x, scratch):
+def finish_step(step, one, x, scratch, residual):
     """Set the explicit unknowns in `x`, from the others where the element was last evaluated."""
     if one is not None:
         finish_one(one, x, scratch)
+    else:
+        first = residual.shape[0] - step.explicit.shape[0]
+        for i in range(step.explicit.shape[0]):
+            x[step.explicit[i]] -= residual[first + i]
 
 
 @compiled(error_model="numpy", _nrt=False)
 def evaluate_step(step, one, x, t, h, scratch, residual, tangent, keep):
-    """Kernel outputs of all parts at all points, and the residual of the element: the rows that are not explicit.
+    """Kernel outputs of all parts at all points, and the residual of the element: with one point the rows that are not
+    explicit, else those first.
 
     With a tangent at once, the outputs of a part are used while they are in the cache, and are lost thereafter: worth
     a tangent too many in the last iteration when there are many parts.

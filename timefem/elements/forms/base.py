@@ -45,6 +45,10 @@ class Form(ABC):
         """As `TimeElement.test_slots`."""
         return tuple((name, "value") for name in self.test(element))
 
+    def explicit(self, element):
+        """As `TimeElement.explicit`."""
+        return ()
+
     @abstractmethod
     def density(self, element, s):
         """Rows of one part per test slot, in the symbols `s`."""

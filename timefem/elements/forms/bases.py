@@ -31,29 +31,28 @@ class EndingTests:
 
 
 @dataclass(frozen=True)
-class RunningTest:
-    """Test of the momenta at node i: one up to that node, and zero behind.
+class ActionTests(EndingTests):
+    """`EndingTests`, and behind them the tests of the momenta at the nodes but the first, times minus one.
 
-    `values` are those of its projection on polynomials of degree k - 1: the integral of such a polynomial times them
-    is its integral up to the node. Tested by its rate, the difference of the momenta between node i and the start
-    stands as it is: `derivatives` are one.
+    The latter are one up to their node, and zero behind. Their `values` are those of projections on polynomials of
+    degree k - 1: the integral of such a polynomial times them is its integral up to the node. Their `derivatives` are
+    zero: differences of momenta stand as they are, tested by the number of the test.
     """
 
-    degree: int
-    nodes: str
-    i: int
-
-    n_shapes = 1
+    @property
+    def n_shapes(self):
+        return 2 * self.degree
 
     def values(self, xi):
         gauss = LagrangeBasis(self.degree - 1, "gauss")
         x, w = gauss_legendre(self.degree)
-        end = LagrangeBasis(self.degree, self.nodes).points[self.i]
-        integrals = end * (w @ gauss.values(end * x))  # of the Lagrange polynomials at the Gauss points, up to the node
-        return gauss.values(xi) @ (integrals / w)[:, None]
+        ends = LagrangeBasis(self.degree, self.nodes).points[1:]
+        integrals = [end * (w @ gauss.values(end * x)) / w for end in ends]  # of polynomials at Gauss points, up to it
+        return np.hstack([super().values(xi), -gauss.values(xi) @ np.transpose(integrals)])
 
     def derivatives(self, xi):
-        return np.ones((len(xi), 1))
+        of_motion = super().derivatives(xi)
+        return np.hstack([of_motion, np.zeros_like(of_motion)])
 
 
 @dataclass(frozen=True)

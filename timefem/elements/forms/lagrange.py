@@ -6,7 +6,7 @@ from ...errors import InputError
 from ...polynomials import LagrangeBasis
 from ..element import Space
 from .base import Form, nodes
-from .bases import EndingTests, RunningTest
+from .bases import ActionTests
 
 
 class LagrangeForm(Form):
@@ -26,23 +26,26 @@ class LagrangeForm(Form):
         return {"multipliers": Space(LagrangeBasis(element.degree - 1, element.nodes), False, "multipliers")}
 
     def test(self, element):
-        k, own = element.degree, "coordinates"
-        momenta = {f"momenta {i}": Space(RunningTest(k, element.nodes, i), False, own) for i in nodes(element)}
-        return {"motion": Space(EndingTests(k, element.nodes), False, own)} | momenta
+        return {"motion": Space(ActionTests(element.degree, element.nodes), False, "coordinates")}
 
     def slots(self, element):
         return (("state", "value"), ("state", "rate"),
                 *(("state", i) for i in range(element.degree + 1)))
 
     def test_slots(self, element):
-        return tuple((name, where) for name in self.test(element) for where in ("rate", "value"))
+        return ("motion", "rate"), ("motion", "value"), *(("motion", row) for row, _ in self._momenta(element))
+
+    def explicit(self, element):
+        return tuple(("motion", row, "state", node) for row, node in self._momenta(element))
+
+    @staticmethod
+    def _momenta(element):
+        """Number of the test that gives the momenta of each node but the first."""
+        return [(element.degree + i - 1, i) for i in nodes(element)]
 
     def density(self, element, s):
-        load = s.load(s.q, s.v)
-        rows = [s.momentum(s.q, s.v) - s.inertia(s.p0), load]
-        for i in nodes(element):
-            rows += [s.inertia(s.node(i)[1] - s.p0), -load]
-        return rows
+        momenta = [s.inertia(s.node(i)[1] - s.p0) / s.h for i in nodes(element)]
+        return [s.momentum(s.q, s.v) - s.inertia(s.p0), s.load(s.q, s.v), *momenta]
 
     def nodal_values(self, element, system, times, state, multipliers):
         return [state, multipliers]

@@ -66,7 +66,8 @@ def work(loop, lu):
     most_back = (EXTRAPOLATION_DEGREE + degree - 1) // degree
     n_sources = most_back * degree + 1
     matrix = aligned(loop.order.size if lu is None else len(lu.rows))
-    return Work(matrix, dense_scratch(loop.order), np.zeros(n), step_scratch(loop.step, lu is None), np.zeros(n),
+    return Work(matrix, dense_scratch(loop.order), np.zeros(n), step_scratch(loop.step, lu is None),
+                np.zeros(n + len(loop.step.explicit)),
                 np.zeros(loop.step.plan.n_columns), np.zeros(n), np.zeros(n), np.zeros((2, n_sources), np.int64),
                 np.zeros((degree + 1, n_sources)), np.full(most_back + 1, -1.0), np.zeros(1, np.int64),
                 np.zeros(n_sources))
@@ -182,7 +183,7 @@ def _extrapolation(points, lengths, back, times, matrix):
 @compiled(error_model="numpy", _nrt=False)
 def _scaled_norm(values, scale):
     norm = 0.0
-    for i in range(values.shape[0]):
+    for i in range(scale.shape[0]):
         v = abs(values[i] * scale[i])
         if not v <= norm:
             norm = v
@@ -222,7 +223,7 @@ def solve_element(loop, one, lu, work, local, t, h, tol_residual, tol_increment,
         own_settled = own <= tol_increment or own >= 0.5 * own_before or it == max_iterations
         if own_settled and (norm <= tol_residual or norm >= 0.5 * last) and (
                 increment <= tol_increment or (it > 0 and increment <= ROUNDING * _scaled_size(local, core, per_size))):
-            finish_step(one, local, scratch)
+            finish_step(step, one, local, scratch, residual)
             return DONE, it
         if it == max_iterations:
             break
