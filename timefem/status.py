@@ -87,6 +87,19 @@ class Status:
         return cls(**data)
 
     @classmethod
+    def with_free_forces(cls, times, **values):
+        """Success, with the times [s] of elements where singular positions leave forces of constraints open, if any.
+
+        None stands for a time that is not known.
+        """
+        if not len(times):
+            return cls(True, **values)
+        places = ", ".join(f"t = {t:.6g}" for t in times[:4] if t is not None) + ", ..." * (len(times) > 4)
+        return cls(True, message="converged; the motion has settled, but forces of constraints are not determined "
+                   f"{'near ' + places if places else 'at some time'}: the mechanism passes a singular position",
+                   **values)
+
+    @classmethod
     def failure(cls, reason, element, time, history, detail="", rank=None, slab=None):
         """A failed solve, with the remedy that fits the reason.
 

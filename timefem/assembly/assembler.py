@@ -47,9 +47,13 @@ class Assembler:
         self.column_scale, self.row_scale = (
             scale(numbering, mesh.lengths)[before * numbering.step:last * numbering.step + numbering.n_node]
             for scale, numbering in ((self.scaling.columns, self.plan.columns), (self.scaling.rows, self.plan.rows)))
-        own, n_node = self.scaling.emphasis_of(self.plan.columns), self.plan.columns.n_node
-        self.emphasis = None if own is None else np.concatenate(
-            [own[:n_node], np.tile(own[n_node:], self.mesh.n_elements)])
+        self.emphasis, self.state = self.scaling.emphasis_of(self.plan.columns), self.scaling.states_of(
+            self.plan.columns)
+        self.emphasis, self.state = (None if x is None else self._along(x) for x in (self.emphasis, self.state))
+
+    def _along(self, own):
+        n_node = self.plan.columns.n_node
+        return np.concatenate([own[:n_node], np.tile(own[n_node:], self.mesh.n_elements)])
 
     def assemble_into(self, data):
         """Use this memory, shape (nnz,), for the data of the tangent."""

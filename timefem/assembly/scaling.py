@@ -94,6 +94,13 @@ class Scaling:
                 factors[field] = self.emphasis[:field.shape[-1]]
         return factors
 
+    def states_of(self, numbering):
+        """1 for the dofs of one element that are coordinates or momenta, 0 for others."""
+        mask = np.zeros(numbering.n_local)
+        for field, space in zip(numbering.fields, numbering.spaces, strict=True):
+            mask[field] = space.components in ("state", "coordinates") and not space.dual
+        return mask
+
     def local(self, numbering, power, dual_power=0):
         """Sizes of the dofs of one element of length 1, and the power of its length that they carry.
 

@@ -55,7 +55,7 @@ def _words(key, folders):
 
 
 def _enter(module, folders):
-    package, _, name = module.partition(".")
+    package, _, name = (module or "").partition(".")
     if package != "timefem":
         raise _Unknown
     folders.add(name.partition(".")[0])

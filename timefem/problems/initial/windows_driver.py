@@ -64,6 +64,9 @@ class WindowSize:
 class Windows(Driver):
     """Blocks of elements, one after the other, each solved at once.
 
+    Elements that can be marched give the numbers of the other drivers. Bubnov-Galerkin elements do not: each window
+    leaves out its first test, and the solution is less accurate than the global one.
+
     Parameters
     ----------
     window : int or "auto"

@@ -131,11 +131,18 @@ class ElementEquations(NonlinearEquations):
 
     @property
     def emphasis(self):
-        own = self.assembler.emphasis
+        return self._of_unknowns(self.assembler.emphasis, 1.0)
+
+    @property
+    def state_unknowns(self):
+        return self._of_unknowns(self.assembler.state, 0.0)
+
+    def _of_unknowns(self, own, others):
         if own is None:
             return None
         a, b = (block.sizes for block in self.blocks)
-        factors = np.concatenate([np.ones(len(a)), own[self.assembler.pattern.column_index], np.ones(len(b))])
+        factors = np.concatenate([np.full(len(a), others), own[self.assembler.pattern.column_index],
+                                  np.full(len(b), others)])
         return factors[self._own_columns]
 
     def moved(self, x, step, length):

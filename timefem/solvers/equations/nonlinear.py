@@ -22,9 +22,11 @@ class NonlinearEquations(ABC):
         Of the ranks that share the equations.
     emphasis : ndarray, shape (n,), or None
         Factors by which steps of some unknowns count more than in `norm`; None on all ranks where there are none.
+    state_unknowns : ndarray, shape (n,), or None
+        1 for unknowns that have to settle, 0 for others, such as multipliers, which singular positions leave open.
     """
 
-    comm = emphasis = None
+    comm = emphasis = state_unknowns = None
 
     @abstractmethod
     def evaluate(self, x):

@@ -15,7 +15,7 @@ from ...kernels.record import Record, aligned
 from ..linear.element.code import DONE, FULL, NOT_CONVERGED, NOT_FINITE, SINGULAR
 from ..linear.element.dense import DenseOrder, dense_scratch, solve_ordered
 from ..linear.element.sparse import solve_sparse
-from ..nonlinear.newton import ROUNDING
+from ..nonlinear.newton import PATIENCE, ROUNDING
 
 EXTRAPOLATION_DEGREE = 3  # at least: the higher, the fewer Newton iterations
 
@@ -34,6 +34,7 @@ class Loop(Record):
     weights: np.ndarray  # of the core rows likewise
     weight_powers: np.ndarray
     emphasis: np.ndarray  # of the core unknowns, factors by which their increments count; none where all count alike
+    state: np.ndarray  # of the core unknowns, 1 for coordinates and momenta, 0 for others
     n_node: int
     core: np.ndarray  # dofs of the core unknowns, those that are not explicit
     points: np.ndarray  # nodes of the state in [0, 1]
@@ -204,12 +205,13 @@ def _scaled_size(local, core, per_size):
 def solve_element(loop, one, lu, work, local, t, h, tol_residual, tol_increment, max_iterations, line_search, history):
     """Newton's method on one element, in place in its dofs `local`; returns a status and the number of iterations.
 
-    The scales are those of `set_scales`.
+    The scales are those of `set_scales`. The number is negative where the state has settled and the residual is
+    rounding, but other unknowns go on moving: near singular positions multipliers are not determined.
     """
     step, core, scratch, matrix, residual = loop.step, loop.core, work.scratch, work.matrix, work.residual
     trial, dx, per_size, rs = work.trial, work.dx, work.per_size, work.rs
     n, keep = core.shape[0], lu is None
-    increment, last, own, own_before = np.inf, np.inf, 0.0, np.inf
+    increment, last, own, own_before, still = np.inf, np.inf, 0.0, np.inf, np.inf
     history[:] = np.nan
     for c in range(trial.shape[0]):
         trial[c] = local[c]
@@ -225,6 +227,9 @@ def solve_element(loop, one, lu, work, local, t, h, tol_residual, tol_increment,
                 increment <= tol_increment or (it > 0 and increment <= ROUNDING * _scaled_size(local, core, per_size))):
             finish_step(step, one, local, scratch, residual)
             return DONE, it
+        if it >= PATIENCE and norm <= tol_residual and still <= tol_increment:
+            finish_step(one, local, scratch)
+            return DONE, -it
         if it == max_iterations:
             break
         last = norm
@@ -248,7 +253,9 @@ def solve_element(loop, one, lu, work, local, t, h, tol_residual, tol_increment,
             length *= 0.5
         for c in range(n):
             local[core[c]] = trial[core[c]]
-        increment = length * _scaled_norm(dx, per_size)
+        increment, still = length * _scaled_norm(dx, per_size), 0.0
+        for c in range(n):
+            still = max(still, length * abs(dx[c]) * per_size[c] * loop.state[c])
         if loop.emphasis.shape[0]:
             own_before = own if it > 0 else np.inf
             for c in range(n):

@@ -92,12 +92,12 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
         chunk = min(2 * chunk, most) if time.monotonic() - began < LONG_CHUNK / 2 else max(chunk // 2, 1)
         if code == Code.FULL:  # the element is tried again, with more room for its factors
             lu, code = enlarged(lu, 2 * len(lu.lower)), 0
-    status = Status(True)
+    status = Status.with_free_forces(mesh.nodes[start + np.flatnonzero(iterations[start:e] < 0)])
     if code:
         status = Status.failure(REASONS[code], e, mesh.nodes[e], history[np.isfinite(history)])
     elif e < mesh.n_elements:
         status = Status.failure("stopped", e, mesh.nodes[e], [])
-    return x, e, status, iterations[start:e]
+    return x, e, status, np.abs(iterations[start:e])
 
 
 class LoopArrays(NamedTuple):
@@ -120,7 +120,8 @@ class LoopArrays(NamedTuple):
         lu, order, targets = _matrix(plan, len(core))
         emphasis = scaling.emphasis_of(plan.columns)
         emphasis = np.zeros(0) if emphasis is None else emphasis[core]
-        return cls(Loop(step_plan(plan, targets), order, sizes, size_powers, weights, weight_powers, emphasis, n_node,
+        return cls(Loop(step_plan(plan, targets), order, sizes, size_powers, weights, weight_powers, emphasis,
+                        scaling.states_of(plan.columns)[core], n_node,
                         core, plan.element.state.basis.points, continuous[:, guessed[0]], owned[guessed[1]],
                         last[guessed[1]]), lu)
 

@@ -77,12 +77,12 @@ class Pilot:
             if code == ROOM:
                 arrays = x, nodes, lengths, iterations, errors
                 x, nodes, lengths, iterations, errors = (np.append(a, np.zeros_like(a)) for a in arrays)
-        status, stop = Status(True), e
+        status, stop = Status.with_free_forces(nodes[np.flatnonzero(iterations[:e] < 0)]), e
         if code == TOO_SMALL:
             status = Status.failure("step too small", e, nodes[e], history[np.isfinite(history)],
                                     f"an element of {control[0] / 2:.3g} s would be needed")
             nodes[e + 1], stop = self.t_span[1], e + 1
-        return March(x[:n_node + max(e, 1) * step], nodes[:stop + 1].copy(), e, status, iterations[:e].copy(), counts,
+        return March(x[:n_node + max(e, 1) * step], nodes[:stop + 1].copy(), e, status, np.abs(iterations[:e]), counts,
                       errors[:e // 2])
 
     def error(self, coarse, density):

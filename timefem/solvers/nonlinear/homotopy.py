@@ -63,6 +63,10 @@ class Fading(NonlinearEquations):
     def emphasis(self):
         return self._equations.emphasis
 
+    @property
+    def state_unknowns(self):
+        return self._equations.state_unknowns
+
     def evaluate(self, x):
         return self._equations.evaluate(x) - self._factor * self._loads
 

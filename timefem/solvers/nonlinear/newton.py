@@ -9,6 +9,7 @@ from ...errors import SingularMatrix, SolveError
 from ...status import Status
 from ...validate.options import check_fields, field
 
+PATIENCE = 6  # iterations after which a state that has settled will do, where multipliers go on moving
 ROUNDING = 1e-12  # relative to the unknowns: smaller increments may be rounding, where the residual falls no more
 
 
@@ -22,7 +23,9 @@ class Newton(NamedArguments):
     Parameters
     ----------
     tol_residual, tol_increment : float
-        Both must be met. Where round-off stops the residual from falling, the increment alone decides.
+        Both must be met. Where round-off stops the residual from falling, the increment alone decides. Near singular
+        positions multipliers are not determined and go on moving: there it is enough that coordinates and momenta have
+        settled, and the status says so.
     max_iterations : int
     line_search : bool
         Halve the step until the residual falls.
@@ -57,6 +60,7 @@ def newton(equations, x, settings, reference, on_iteration=lambda iteration, nor
     status : Status
         With the residual history; the number of iterations is one less than its length.
     """
+    states, still = equations.state_unknowns, np.inf
     history, increment, own, own_before, emphasis = [], np.inf, 0.0, np.inf, equations.emphasis
     residual = equations.evaluate(x)
     for iteration in range(settings.max_iterations + 1):
@@ -70,6 +74,9 @@ def newton(equations, x, settings, reference, on_iteration=lambda iteration, nor
         if settled and (own <= settings.tol_increment * reference or own >= 0.5 * own_before
                         or iteration == settings.max_iterations):
             return x, Status(True, residual_history=history)
+        if states is not None and iteration >= PATIENCE and norm <= settings.tol_residual * reference \
+                and still <= settings.tol_increment * reference:
+            return x, Status.with_free_forces([None], residual_history=history)
         if on_iteration(iteration, norm, x):
             return x, Status.failure("stopped", history=history, **equations.start)
         if iteration == settings.max_iterations:
@@ -88,6 +95,8 @@ def newton(equations, x, settings, reference, on_iteration=lambda iteration, nor
                 break
             length /= 2
         x, increment = trial, length * equations.norm(step)
+        if states is not None and iteration + 1 >= PATIENCE:
+            still = length * equations.norm(step * states)
         if emphasis is not None:
             own, own_before = length * equations.norm(step * emphasis), own if iteration else np.inf
     return x, Status.failure("not converged", history=history, **equations.worst(residual))
