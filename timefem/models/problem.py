@@ -8,7 +8,7 @@ from ..problems.kinds import IN_FILES
 from .entries import find, naming
 
 BOUNDS = "lower", "upper"
-OPTIMAL = ("effort", "lower", "upper")  # keys of actuators
+OPTIMAL = ("effort", "lower", "upper", "lower_rate", "upper_rate")  # keys of actuators
 
 
 def _users(document, keys, users, kind, table=""):

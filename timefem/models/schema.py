@@ -10,12 +10,12 @@ from ..mechanics.bodies.point_mass import PointMass
 from ..mechanics.bodies.rigid import QuaternionBody
 from ..mechanics.catalogue import file_types
 from .parts import FUNCTIONS
-from .schema_tables import OPTIMAL_KEYS, OUTPUTS, TABLES
+from .schema_tables import LIMITS, OPTIMAL_KEYS, OUTPUTS, TABLES
 from .schema_values import VALUES, numbers, record, ref
 
 SOLIDS = ("cuboid", "cylinder", "cone", "sphere")
 NOUNS = {"bodies": "a body", "joints": "a joint", "forces": "a force", "actuators": "an actuator",
-         "outputs": "an output"}
+         "outputs": "an output", "limits": "a limit"}
 STATE = {"position": ref("vector"), "velocity": ref("vector"), "orientation": ref("orientation"),
          "angular_velocity": ref("vector"), "frame": ref("space_or_body")}
 # What the annotations of functions of time do not say.
@@ -35,10 +35,12 @@ def schema():
     bodies = {"rigid": rigid(), "point": point()} | {name: body_schema(cls)
                                                      for name, cls in file_types("composites").items()}
     outputs = {f"output_{name}": entry for name, entry in OUTPUTS.items()}
+    outputs |= {f"limit_{name}": entry for name, entry in LIMITS.items()}
     tables = {table: kinds(table, dict.fromkeys(known)) for table, known in types.items()}
     tables["bodies"] = {**kinds("bodies", dict.fromkeys(bodies)), "description": "a table of bodies, at least one",
                         "minProperties": 1}
     tables["outputs"] = kinds("outputs", {name: f"output_{name}" for name in OUTPUTS})
+    tables["limits"] = kinds("limits", {name: f"limit_{name}" for name in LIMITS})
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "timefem model file",
             "description": "a model", "type": "object", "properties": TABLES | tables, "required": ["time", "bodies"],
             "additionalProperties": False,

@@ -157,6 +157,36 @@ OUTPUTS = {
     },
 }
 
+_AXIS = {"enum": ["x", "y", "z"]}
+_INDEX = OUTPUTS["coordinate"]["properties"]["index"]
+
+
+def _limit(description, properties, required):
+    bounds = {"lower": ref("function"), "upper": ref("function"), "at": {"enum": ["path", "start", "end", "integral"]},
+              "points": {"description": "an integer from 0 to 100", "type": "integer", "minimum": 0, "maximum": 100}}
+    return {"description": description, "type": "object", "properties": {"type": True, **properties, **bounds},
+            "required": required, "additionalProperties": False}
+
+
+def _of_output(name):
+    own = {key: value for key, value in OUTPUTS[name]["properties"].items() if key not in ("type", "trajectory")}
+    return _limit(OUTPUTS[name]["description"].replace(", and its trajectory", ", in limits"), own,
+                  [key for key in OUTPUTS[name]["required"] if key != "trajectory"])
+
+
+LIMITS = {name: _of_output(name) for name in OUTPUTS} | {
+    "velocity": _limit("a component of the velocity of a centre of mass, in limits", {
+        "body": ref("body"), "axis": _AXIS}, ["body", "axis"]),
+    "rate": _limit("the rate of a coordinate of a body, in limits", {"body": ref("body"), "index": _INDEX},
+                   ["body", "index"]),
+    "angular_velocity": _limit("a component of the angular velocity of a body, in limits", {
+        "body": ref("body"), "axis": _AXIS, "frame": ref("space_or_body")}, ["body", "axis"]),
+    "distance": _limit("the distance of a body from another one or a point, in limits", {
+        "body": ref("body"), "other": ref("body"), "point": ref("vector")}, ["body"]),
+    "effort": _limit("the sum of the squared controls of an actuator, in limits", {
+        "actuator": {"description": "the name of an actuator, in quotes", "type": "string"}}, ["actuator"]),
+}
+
 # Keys of actuators in optimal control
 OPTIMAL_KEYS = {
     "effort": {
@@ -168,4 +198,6 @@ OPTIMAL_KEYS = {
     },
     "lower": ref("bound"),
     "upper": ref("bound"),
+    "lower_rate": ref("bound"),
+    "upper_rate": ref("bound"),
 }

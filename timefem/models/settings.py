@@ -5,6 +5,7 @@ from ..errors import InputError
 from ..problems.initial.checkpoint_option import Checkpoint
 from ..problems.initial.drivers import DRIVERS
 from ..solvers.linear import linear_options
+from ..solvers.nonlinear.methods import METHODS
 from ..solvers.nonlinear.newton import Newton
 from ..validate.options import OPTIONS, names, one_of, said, said_any, spelling, spelt
 
@@ -45,7 +46,10 @@ def arguments_of(settings, kind, element, who):
     for name in given:
         if not _used(name, kind):
             raise InputError(f"{spelt(name)} is not used: {is_it}; leave it out")
-    linear = {name: given[name] for name in LINEAR if name in given}
+    by_inequalities = given.get("method") in METHODS
+    if by_inequalities and not hasattr(kind.problem, "bounded"):
+        raise InputError(f"{said('method', given['method'])} is for inequalities of optimal control, but {is_it}")
+    linear = {name: given[name] for name in LINEAR if name in given and not (name == "method" and by_inequalities)}
     if linear:
         linear = {"linear": linear_options(linear.get("backend"), method=linear.get("method"),
                                            options=linear.get("petsc_options"))}
@@ -58,6 +62,8 @@ def arguments_of(settings, kind, element, who):
                              f"{said_any('driver', users)}")
     fields = {name: given[name] for name in names(cls) if name in given}
     arguments = {"driver": cls(**fields, **linear)}
+    if by_inequalities:
+        arguments["method"] = given["method"]
     arguments |= {name: given[name] for name in ("guess", "tolerance") if name in given}
     if "guess" in given and given["guess"] not in kind.guesses:
         raise InputError(f"guess must be {one_of(kind.guesses)}, not {given['guess']!r}")

@@ -5,6 +5,7 @@ from ..errors import InputError
 from ..problems.common.task import Task
 from ..problems.kinds import kind_of
 from ..progress import showing
+from ..solvers.nonlinear.methods import is_for_inequalities
 from .agreement import agree_on
 from .earlier_keywords import translated
 
@@ -79,6 +80,8 @@ def solve(problem, element, n_elements=None, *, driver=None, guess=None, newton=
     element.check(problem.system)
     mesh, tolerance = others.pop("mesh", None), others.pop("tolerance", None)
     default = kind.default_driver(element, tolerance is not None)
+    if is_for_inequalities(others.get("method")) and not getattr(problem, "bounded", False):
+        raise InputError(f"method={others['method']!r} is for inequalities, and the problem has none; leave it out")
     method = others.pop("method", None) if getattr(problem, "bounded", False) else None
     driver, checkpoint = translated(kind, default, driver, checkpoint, others)
     task = Task(problem, element, n_elements, mesh, tolerance, driver, guess, newton, checkpoint, progress, method)

@@ -148,8 +148,9 @@ OPTIONS = {option.name: option for option in (
            choices=("full", "weights", "reference", "none")),
     Option("backend", str, "chain (default), superlu, petsc or sksparse.", ("windows", "global"),
            choices=("chain", "superlu", "petsc", "sksparse")),
-    Option("method", str, "With --backend petsc: mumps (default) or chain, time-chain substructuring.",
-           ("windows", "global"), choices=("mumps", "substructuring", "chain"), in_files=False),
+    Option("method", str, "With --backend petsc: mumps (default) or chain, time-chain substructuring. Optimal control "
+           "with inequalities: interior-point (default), ipopt or fatrop.", ("windows", "global"),
+           choices=("mumps", "substructuring", "chain", "interior-point", "ipopt", "fatrop")),
     # of Newton's method
     Option("tol_residual", float, "Of Newton's method, scaled; default 1e-13.", ("Newton",), 1e-13, positive=True),
     Option("tol_increment", float, "Of Newton's method, scaled; default 1e-8.", ("Newton",), 1e-8, positive=True),

@@ -9,7 +9,29 @@ NOTHING = 1e-9  # relative size of an effect that is none
 
 
 def check_reach(equations, x):
-    """Refuse conditions at the end that no actuator moves, and controls that move nothing, at the guess `x`.
+    """Refuse what `_check` does at the guess `x`, and with other controls: without thrust a rotor does not pull aside.
+
+    Raises
+    ------
+    InputError
+    """
+    try:
+        _check(equations, x)
+    except InputError:
+        lower, upper = np.clip(equations.problem.bounds, [[-1.0], [-1.0]], [[1.0], [1.0]])
+        shaken, places = x.copy(), equations.places_of("controls")
+        equations.split(shaken)[1][places] = np.random.default_rng(0).uniform(lower, upper, places.shape)
+        try:
+            _check(equations, shaken)
+        except InputError:
+            pass
+        else:
+            return
+        raise
+
+
+def _check(equations, x):
+    """Refuse conditions at the end that no actuator moves, and controls that move nothing, at `x`.
 
     Parameters
     ----------

@@ -76,8 +76,11 @@ class _OptimalityRows:
 
     def nodal(self, x, name):
         """Nodal values of a field at unknowns `x`, shape (n_elements, n_shapes, n_components)."""
-        dofs, step = self.split(x)[1], self.plan.columns.step
-        return dofs[step * np.arange(self.last - self.first)[:, None, None] + self._fields[name]]
+        return self.split(x)[1][self.places_of(name)]
+
+    def places_of(self, name):
+        """Places of the nodal values of a field among the dofs of the elements, shaped as these."""
+        return self.plan.columns.step * np.arange(self.last - self.first)[:, None, None] + self._fields[name]
 
     def matrix(self):
         """The tangent of the last evaluation, CSR."""

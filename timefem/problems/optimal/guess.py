@@ -11,7 +11,8 @@ from ...solvers.equations.transfer import transferred
 
 
 def first_guess(problem, plan, mesh, guess):
-    """All unknowns to start from: states that are given, or on the way from start to end; no forces, no costates.
+    """All unknowns to start from: states that are given, or on the way from start to end; controls in the middle of
+    their bounds, or none; no costates.
 
     Parameters
     ----------
@@ -34,6 +35,8 @@ def first_guess(problem, plan, mesh, guess):
         state[0, 0] = problem.z0
     multipliers = np.zeros((mesh.n_elements, element.multiplier.basis.n_shapes, system.n_multipliers))
     values = element.nodal_values(system, times, state, multipliers)
+    bounded = np.isfinite(problem.bounds).all(axis=0)
+    values[list(element.trial).index("controls")][:] = np.where(bounded, problem.bounds, 0.0).sum(axis=0) / 2
     if problem.unknown_names:
         values[list(element.trial).index("constants")][:] = problem.guesses / problem.units
     return np.concatenate([plan.columns.pack(*values), np.zeros(len(problem.conditions.combinations))])

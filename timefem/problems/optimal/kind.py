@@ -7,11 +7,12 @@ from ..common.kind import FileFormat, Kind
 from ..common.report import largest_controls, worst
 from ..initial.global_driver import Global
 from .errors import error_estimate
+from .limits_in_files import limit_from_file
 from .mesh_sequence import ITERATIONS
 from .problem import OptimalControl
 from .solve import solve_optimal_control
 
-ACTUATORS = "effort", "lower", "upper"  # keys of actuators in a file that only optimal control takes
+ACTUATORS = "effort", "lower", "upper", "lower_rate", "upper_rate"  # keys of actuators that only optimal control takes
 NOT_BOUNDED = "tol_residual", "tol_increment", "backend"  # settings that problems with bounds do not use
 
 
@@ -39,7 +40,7 @@ def check_file(document):
 def make_from_file(model):
     document, data = model.document, model.document.data
     table, actuators = data["problem"], {part.name: part for part in model.system.parts if part.n_controls}
-    costs, bounds = [], {}
+    costs, bounds, rates = [], {}, {}
     for name, entry in data["actuators"].items():
         n = actuators[name].n_controls
         for key in ACTUATORS:
@@ -49,6 +50,8 @@ def make_from_file(model):
             costs.append(Effort(actuators[name], entry["effort"]))
         if "lower" in entry or "upper" in entry:
             bounds[actuators[name]] = entry.get("lower"), entry.get("upper")
+        if "lower_rate" in entry or "upper_rate" in entry:
+            rates[actuators[name]] = entry.get("lower_rate"), entry.get("upper_rate")
     if "duration" in table:
         bounds["duration"] = table["duration"]
     for name, entry in table.get("parameters", {}).items():
@@ -57,9 +60,13 @@ def make_from_file(model):
     weight = table.get("time_weight")
     end_cost = None if weight is None else lambda end, parameters: weight * parameters["duration"]
     ends = model.end_states("end")
+    start = {model.system.find(body): state for given in (model.start_state, model.end_states("start"))
+             for body, state in given.items()}
+    limits = [limit_from_file(model, name, entry, actuators) for name, entry in data.get("limits", {}).items()]
     with model.naming(("problem",), table):
-        problem = OptimalControl(model.system, model.start_state, ends, model.t_span, costs, end_cost=end_cost,
-                                 parameters=model.parameters(), free_time=table.get("free_time", False), bounds=bounds)
+        problem = OptimalControl(model.system, start, ends, model.t_span, costs, end_cost=end_cost,
+                                 parameters=model.parameters(), free_time=table.get("free_time", False), bounds=bounds,
+                                 limits=limits, rates=rates, periodic=table.get("periodic", False))
     for key in problem.bounded * NOT_BOUNDED:
         if key in data.get("solver", {}):
             raise document.error(("solver", key), "is not used where there are bounds, with which an interior-point "
@@ -76,6 +83,7 @@ OPTIMAL = Kind(
     estimate=error_estimate, newton={"line_search": True, "max_iterations": ITERATIONS}, facts=report_facts,
     unused=lambda problem: (NOT_BOUNDED * problem.bounded,
                             "where controls have bounds, with which an interior-point method deals"),
-    in_files=FileFormat(make_from_file, keys=("end", "free_time", "time_weight", "duration", "parameters"),
-                        tables=("actuators",), needed=("actuators",), check=check_file, facts=file_facts),
+    in_files=FileFormat(
+        make_from_file, keys=("start", "end", "periodic", "free_time", "time_weight", "duration", "parameters"),
+                        tables=("actuators", "limits"), needed=("actuators",), check=check_file, facts=file_facts),
 )

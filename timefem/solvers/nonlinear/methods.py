@@ -9,6 +9,11 @@ METHODS = {method.name: method for method in (InteriorPoint, Ipopt, Fatrop)}
 DEFAULT = "interior-point"
 
 
+def is_for_inequalities(method):
+    """Whether a name, or an object, is a method for inequalities."""
+    return isinstance(method, tuple(METHODS.values())) or (isinstance(method, str) and method in METHODS)
+
+
 def method_for_inequalities(method=None):
     """The method that is meant by an object or a name; the default for None.
 

@@ -1,0 +1,93 @@
+"""Limits, rates, free starts and methods of model files."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.models import load_model
+
+MODELS = Path(__file__).parents[2] / "examples" / "models"
+
+
+def changed(tmp_path, *changes, name="bryson_denham"):
+    text = (MODELS / f"{name}.toml").read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path = tmp_path / "model.toml"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("method", ["interior-point", "ipopt", "fatrop"])
+def test_a_limit_of_a_position(tmp_path, method):
+    """Bryson-Denham, exact 4."""
+    model = load_model(changed(tmp_path, ("[solver]", f'[solver]\nmethod = "{method}"')))
+    sol = model.solve(progress=False)
+    assert sol.success and sol.objective == pytest.approx(4, rel=2e-7)
+    assert sol.statistics["backend"] == method
+
+
+def test_methods_of_the_command_line_agree_on_a_quadrotor():
+    model = load_model(MODELS / "quadrotor.toml")
+    own, ipopt = (model.solve(method=method, progress=False) for method in ("interior-point", "ipopt"))
+    assert own.success and ipopt.success and own.objective == pytest.approx(ipopt.objective, rel=1e-7)
+    away = np.linalg.norm(own.position("frame", own.t) - [1.5, 0.05, -0.1], axis=1)
+    assert 0.6 - 1e-6 <= away.min() < 0.6 + 1e-3
+    u = own.controls(own.t)
+    assert u.max() <= 4.5 + 1e-6 and np.abs(np.diff(u[:, :4], axis=0) / np.diff(own.t)[:, None]).max() <= 60 * 1.0001
+
+
+def test_a_start_that_is_found(tmp_path):
+    """The position at the start is found: with 0.5 m/s to rest at 1 m, a constant force."""
+    path = changed(tmp_path, ("position = [0, ", "position = [1, "), ("velocity = [-1, ", "velocity = [0, "),
+                   ("[bodies.mass]", '[problem.start.mass]\nvelocity = [0.5, "free", "free"]\n\n[bodies.mass]'),
+                   ("upper = 0.1111111111111111", "upper = {ramp = {t0 = 0, t1 = 1, v0 = 0.9, v1 = 1.5}}"))
+    sol = load_model(path).solve(progress=False)
+    assert sol.objective == pytest.approx(0.125, abs=1e-7) and sol.z[0, 0] == pytest.approx(0.75, abs=1e-6)
+
+
+def test_rates_efforts_and_velocities(tmp_path):
+    more = """
+[limits.speed]
+type = "velocity"
+body = "mass"
+axis = "x"
+lower = -1.0
+upper = 1.0
+
+[limits.fuel]
+type = "effort"
+actuator = "push"
+at = "integral"
+upper = 9
+"""
+    path = changed(tmp_path, ("effort = 1\n", "effort = 1\nlower_rate = -30\nupper_rate = 30\n"),
+                   ("upper = 0.1111111111111111", "upper = 0.125" + more))
+    problem = load_model(path).problem
+    assert [limit.name for limit in problem.limits] == ["farthest", "speed", "fuel"]
+    sol = load_model(path).solve(progress=False)
+    assert sol.success and sol.objective <= 4.5 + 1e-6
+    assert np.abs(np.diff(sol.controls(sol.t)[:, 0]) / np.diff(sol.t)).max() <= 30.001
+
+
+@pytest.mark.parametrize("old, new, message", [
+    ("upper = 0.1111111111111111", "", "farthest: give lower, upper or both"),
+    ('body = "mass"\naxis', 'body = "moss"\naxis', "there is no body 'moss'"),
+    ('type = "position"', 'type = "place"', "place"),
+    ("[solver]", '[solver]\nmethod = "simplex"', "method"),
+    ("upper = 0.1111111111111111", "upper = 0.1\nlower = 0.2", "the lower bound must not be above"),
+    ("upper = 0.1111111111111111", "upper = -0.1", "is broken by the state at the start"),
+])
+def test_bad_files(tmp_path, old, new, message):
+    with pytest.raises(tf.InputError, match=message):
+        load_model(changed(tmp_path, (old, new)))
+
+
+def test_a_method_that_has_no_use(tmp_path):
+    with pytest.raises(tf.InputError, match="is for inequalities"):
+        load_model(MODELS / "heavy_top.toml").solve(method="ipopt")
+    with pytest.raises(tf.InputError, match="the problem has none"):
+        load_model(MODELS / "reorientation_effort.toml").solve(method="ipopt")
