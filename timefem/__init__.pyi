@@ -101,6 +101,8 @@ from .mechanics import (
 from .mechanics.bodies.tree import Link, Tree, TreeJoint
 from .mechanics.composites.beam import Beam, Curve, Line, LineForce, LineTorque, Rope, RopeSection, Section
 from .mechanics.composites.mass_spring_chain import MassSpringChain as MassSpringChain
+from .mechanics.forces.on_joints import EndStop, JointDamper, JointForce, JointFriction, JointSpring
+from .mechanics.joints.prescribed import PrescribedJoint
 from .mechanics.redundancy.redundancy import redundant_constraints
 from .models.urdf import Robot, read_urdf
 from .polynomials import LagrangeBasis, gauss_legendre
@@ -164,6 +166,8 @@ __all__ = [
     # forces and functions of time
     "Constant", "Damper", "Force", "Formula", "NonlinearSpring", "Ramp", "RayleighDissipation", "RotationalSpring",
     "Sine", "Spring", "Step", "Table", "TimeFunction", "Torque", "TorsionalDamper", "TorsionalSpring", "TrianglePulse",
+    # on coordinates of joints
+    "EndStop", "JointDamper", "JointForce", "JointFriction", "JointSpring", "PrescribedJoint",
     # one-step schemes
     "DLA", "EMH", "EML", "MPH", "MPL", "REML", "AlgoC1", "DirEM", "NewmarkSO3", "NonTwistingEM", "NullEMH", "NullEML",
     "QuatVI", "Zupan3", "Zupan3Printed",

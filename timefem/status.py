@@ -18,6 +18,7 @@ REMEDIES = {"not converged": "use a smaller step (more elements), a better guess
             "no guess": "use a smaller step (more elements) or {guess=constant}",
             "step too small": "loosen the tolerance, allow a smaller min_step, or check the model near this time",
             "constraints violated": "the elements are too long for the motion: use more elements or a higher degree",
+            "turns not counted": "count on fewer turns, or another element",
             "constraints not redundant": "it repeats others at the start, but not later: leave out the constraint that "
                                          "is not meant, or start where they do not repeat each other",
             "stopped": "go on from the checkpoint with {restart}"}
@@ -38,7 +39,8 @@ class Status:
         "not reached" (by a homotopy; the message says how far it came), "not accurate" (after mesh
         refinement),
         "step too small" (of step-size control), "constraints violated" at the nodes, "constraints not
-        redundant" (of those that were dropped as redundant), or "stopped" (by SIGINT or SIGTERM).
+        redundant" (of those that were dropped as redundant), "turns not counted" (of a spring or stop), or
+        "stopped" (by SIGINT or SIGTERM).
     message : str
         One line for people: what happened, where, and a remedy.
     element : int or None

@@ -40,10 +40,10 @@ TABLE = {"table": {"times": [0, 0.5, 1], "values": [0, 1.5, 0], "kind": "cubic"}
 ENTRIES = {
     "fixed_point": {"point": X, "at": X},
     "spherical": {**POINTS, "invariant": True},
-    "revolute": {**POINTS, **AXES, "invariant": True},
+    "revolute": {**POINTS, **AXES, "direction_a": X, "direction_b": X, "invariant": True},
     "universal": {**POINTS, "axis_a": X, "axis_b": Z, "invariant": False},
     "weld": {**POINTS, "orientation": UNIT, "invariant": False},
-    "cylindrical": {**POINTS, **AXES},
+    "cylindrical": {**POINTS, **AXES, "direction_a": X, "direction_b": X},
     "prismatic": {**POINTS, "axis_b": Z, "orientation": [X, [0, 1, 0], Z]},
     "planar": {**POINTS, **AXES},
     "rigid_distance": {**APART, "length": 2.0},
@@ -51,9 +51,18 @@ ENTRIES = {
                                          {"sine": {"amplitude": 0.1, "frequency": 0}}], "point": ZERO},
     "prescribed_angle": {"angle": {"ramp": {"t0": 0.1, "t1": 0.9, "v0": 0, "v1": 2, "kind": "smooth"}}, "axis_b": Z,
                          "direction_a": X, "direction_b": X},
+    "prescribed_joint": {"joint": "axle", "coordinate": "angle",
+                         "value": {"ramp": {"t0": 0.1, "t1": 0.9, "v0": 0, "v1": 2, "kind": "smooth"}}},
+    "joint_spring": {"joint": "axle", "coordinate": "angle", "stiffness": 2.0, "rest": 0.1, "turns": True},
+    "joint_damper": {"joint": "axle", "coordinate": "angle", "damping": 2.0},
+    "joint_force": {"joint": "axle", "coordinate": "angle", "value": PULSE},
+    "joint_friction": {"joint": "axle", "coordinate": "angle", "coulomb": 2.0, "width": 0.01, "breakaway": 2.5,
+                       "stribeck": 0.1, "viscous": 0.3},
+    "end_stop": {"joint": "axle", "coordinate": "angle", "lowest": -1, "highest": 1.5, "stiffness": 100.0,
+                 "damping": 0.1, "turns": False},
     "gravity": {"acceleration": [0, 0, -9.81]},
     "spring": {**APART, "stiffness": 10, "rest_length": 1.0},
-    "torsional_spring": {"axis": Z, "stiffness": 2.5, "rest_angle": 0.1, "reference": UNIT},
+    "torsional_spring": {"axis": Z, "stiffness": 2.5, "rest_angle": 0.1, "reference": UNIT, "turns": True},
     "rotational_spring": {"stiffness": 2.5, "reference": UNIT},
     "damper": {**APART, "damping": 0.5},
     "torsional_damper": {"axis": Z, "damping": 0.5},
@@ -68,8 +77,10 @@ ENTRIES = {
 def stated(kind):
     """A small valid model with one joint or force of that type."""
     properties = schema()["$defs"][kind]["properties"]
-    bodies = {"bodies": ["one"]} if "bodies" in properties else {"body": "one"}
-    return {
+    bodies = {} if "joint" in properties else {"bodies": ["one"]} if "bodies" in properties else {"body": "one"}
+    axle = {"joints": {"axle": {"type": "revolute", "bodies": ["one"], **POINTS, **AXES}}} if not bodies else {}
+    part = {"part": {"type": kind, **bodies, **ENTRIES[kind]}}
+    return axle | {
         "title": kind, "gravity": [0, 0, -9.81], "redundant": "refuse", "assemble": False,
         "time": {"span": [0, 1], "n_elements": 10},
         "solver": {"element": "mg", "degree": 1, "n_points": 2, "nodes": "lobatto", "driver": "windows", "window": 5,
@@ -81,7 +92,7 @@ def stated(kind):
                    "two": {"type": "rigid", "cylinder": {"radius": 0.1, "height": 1, "density": 100},
                            "rotation": "directors"},
                    "three": {"type": "point", "mass": 2, "dimension": 2, "position": [1, 2, 0], "velocity": X}},
-        "joints" if kind in JOINTS else "forces": {"part": {"type": kind, **bodies, **ENTRIES[kind]}},
+        **({"joints": axle.get("joints", {}) | part} if kind in JOINTS else {"forces": part}),
     }
 
 
@@ -165,10 +176,13 @@ def test_each_type_gives_its_part(tmp_path, kind):
         return all(map(same, file, seen)) if isinstance(file, list) else file == seen
 
     for key, value in ENTRIES[kind].items():
-        assert same(value, described[key]), key
+        if key == "joint":
+            assert model.system[value] is part.joint
+        else:
+            assert same(value, described[key]), key
     assert model.element == tf.MixedGalerkin(1, 2, "lobatto")
     assert model.settings["newton"] == tf.Newton(1e-12, 1e-7, 30, True)
-    one, two, three = model.system.bodies
+    one, two, three = (body for body in model.system.bodies if not body.helper)
     assert (one.rotation, two.rotation, three.dimension) == ("quaternion", "directors", 2)
     assert two.mass == pytest.approx(100 * math.pi * 0.01)
 

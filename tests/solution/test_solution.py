@@ -25,7 +25,7 @@ def test_dense_output_reproduces_nodal_values(element):
     # multipliers may jump between elements, so that only inner points are told apart
     inner = (element.multiplier.basis.points > 0) & (element.multiplier.basis.points < 1)
     times = mesh.points(element.multiplier.basis)[:, inner]
-    np.testing.assert_allclose(sol.multipliers(times), sol.nodal_multipliers[:, inner], rtol=0,
+    np.testing.assert_allclose(sol.multipliers(times, kind="element"), sol.nodal_multipliers[:, inner], rtol=0,
                                atol=1e-10 * np.abs(sol.nodal_multipliers).max())
 
 

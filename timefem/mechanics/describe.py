@@ -39,10 +39,10 @@ def describe(system):
     """
     if system.complete is not None:
         return {**describe(system.complete), "kept": system.kept.tolist()}
-    number = {id(body): i for i, body in enumerate(system.bodies)}
-    parts, present, done = [], set(system.parts), set()
+    number = {id(body): i for i, body in enumerate(body for body in system.bodies if not body.helper)}
+    parts, places, present, done = [], {}, set(system.parts), set()
     whole = {owner for owner in system.composites if present.issuperset(owner.members)}
-    for part in system.parts:
+    for part in (part for part in system.parts if not part.helper):
         owner = part.owner
         if owner in whole:  # else some members were replaced: one by one
             if owner in done:
@@ -53,15 +53,22 @@ def describe(system):
             raise InputError(f"{system.label(part)} cannot be saved: {type(part).__name__} has no description for "
                              f"files; known are {_known()}")
         entry = {"class": type(part).__name__}
-        bodies = part.bodies if part is not owner else getattr(owner, "bodies", ())
+        bodies = () if joints_of(part) else part.given_bodies if part is not owner else getattr(owner, "bodies", ())
         if bodies and id(part) not in number:
             entry["bodies"] = [_named(system, body, number) for body in bodies]
         for name in stored(part):
-            entry[part.fields[name].argument or name] = plain(f"{system.label(part)} cannot be saved: {name}",
-                                                              getattr(part, name))
+            value = getattr(part, name)
+            entry[part.fields[name].argument or name] = value if part.fields[name].is_joint else \
+                plain(f"{system.label(part)} cannot be saved: {name}", value)
+        places[part] = len(parts)
         if part is not owner and not np.array_equal(part.own_parameters, part.declared_numbers()):
             entry["own_parameters"] = part.own_parameters.tolist()  # found by a solver, beyond what may be declared
         parts.append(entry)
+    for entry in parts:
+        for name in joints_in(entry):
+            if entry[name] not in places:
+                raise InputError(f"a {entry['class']} cannot be saved: {entry[name]!r} is not in the system")
+            entry[name] = places[entry[name]]
     return {"parts": parts, "redundant": system.redundant}
 
 
@@ -75,12 +82,13 @@ def build(description):
     """
     try:
         entries = description["parts"]
-        parts = [None if "bodies" in entry else _make(entry) for entry in entries]
+        parts = [None if "bodies" in entry or joints_in(entry) else _make(entry) for entry in entries]
         bodies = [member for part in parts if part is not None for member in part.members if isinstance(member, Body)]
         composites = _carrying([part for part in parts if isinstance(part, Composite)])
-        for i, entry in enumerate(entries):
-            if "bodies" in entry:
-                parts[i] = _make(entry, [_found(reference, bodies, composites) for reference in entry["bodies"]])
+        for i, entry in sorted(enumerate(entries), key=lambda item: len(joints_in(item[1]))):
+            if "bodies" in entry or joints_in(entry):
+                own = {**entry, **{name: parts[entry[name]] for name in joints_in(entry)}}
+                parts[i] = _make(own, [_found(reference, bodies, composites) for reference in entry.get("bodies", ())])
         kept = description.get("kept")
         if kept is not None and not set(kept) <= set(range(sum(
                 len(member.constraint_names) for part in parts for member in part.members))):
@@ -89,6 +97,17 @@ def build(description):
         raise InputError(f"the description of the system is damaged: {error!r}") from None
     system = System(parts, redundant=description.get("redundant", "refuse"))
     return system if kept is None else keep_constraints(system, sorted(set(kept)))
+
+
+def joints_of(part):
+    """Names of the arguments of a part that are joints."""
+    return [name for name, field in part.fields.items() if field.is_joint]
+
+
+def joints_in(entry):
+    """The same for an entry of a description."""
+    cls = catalogue().get(entry["class"])
+    return [] if cls is None else joints_of(cls)
 
 
 def plain(what, value):

@@ -103,7 +103,9 @@ class Part(Declared, ABC):
     is_body = False  # whether it has coordinates of its own
     has_position = False  # whether it is a body with a `frame` for points and joints
     has_orientation = False  # whether that frame turns, with an `angular_velocity_map`
-    owner, place = None, ""  # the composite part that it belongs to, and what it is called there
+    owner, place = None, ""  # the part that made it, and what it is called there
+    helper = False  # whether a force brings it along, such as a counter of turns; not one of a composite part
+    has_velocity = False  # whether its energy, not being that of a body, contains momenta
     n_controls = 0
     controls = ()
     sees_multipliers = False

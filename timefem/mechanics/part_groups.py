@@ -52,3 +52,13 @@ def grouped(system):
         groups.append(PartGroup(members, *(np.array(index, dtype=int) for index in indices),
                                 np.array([part.parameters for part in members])))
     return groups
+
+
+def with_helpers(parts):
+    """The members of parts, each helper once, where it is first needed; those that nothing needs are left out."""
+    found = []
+    for member in (member for part in parts for member in part.members):
+        if not (member.helper and member in found):
+            found.append(member)
+    needed = {body for part in found if not part.helper for body in part.bodies}
+    return [part for part in found if not part.helper or needed.intersection(b for b in part.bodies if b.helper)]

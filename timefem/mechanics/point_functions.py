@@ -75,8 +75,9 @@ def pointwise(part):
             by_velocity = ca.jacobian(ca.gradient(kinetic, velocity), ca.vertcat(*s.q)), ca.jacobian(theta, velocity)
             functions["by velocity"] = ca.Function("by_velocity", arguments, [
                 ca.vertcat(*(ca.vec(ca.densify(d)) for d in by_velocity))])
-        elif part.is_body:
-            functions["velocity"] = ca.Function("velocity", arguments, [ca.densify(ca.vertcat(*s.velocity))])
+        elif part.is_body or part.has_velocity:
+            by_momenta = ca.gradient(energy, ca.vertcat(*s.p))
+            functions["velocity"] = ca.Function("velocity", arguments, [ca.densify(by_momenta)])
         if part.n_controls:
             u = ca.SX.sym("u", part.n_controls)
             functions["control force"] = ca.Function(

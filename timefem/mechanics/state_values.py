@@ -69,7 +69,7 @@ class StateValues:
         t, z, shape = self.points(t, z)
         out = np.zeros((len(z), self.n_q))
         for group, functions in zip(self.groups, self._functions, strict=True):
-            if not group.part.is_body:
+            if not (group.part.is_body or "velocity" in functions):
                 continue
             index, half = group.state_index, group.state_index.shape[1] // 2
             if group.part.velocity_by_solve:
@@ -77,7 +77,7 @@ class StateValues:
                 velocity = np.stack([body.velocity(q[:, i], p[:, i]) for i, body in enumerate(group.members)], axis=1)
             else:
                 velocity = evaluate(functions["velocity"], z[:, index], t, group.parameters)
-            out[:, index[:, :half]] = velocity
+            np.add.at(out, (slice(None), index[:, :half]), velocity)
         return out.reshape(*shape, self.n_q)
 
     def generalized_energy(self, t, z, velocity):
@@ -252,6 +252,11 @@ class StateValues:
             jac = jac + velocity_derivatives(self, t, z, self.n_multipliers)
         jac.eliminate_zeros()
         return grad, jac, rate
+
+    @cached_property
+    def rates_follow(self):
+        """Whether velocities follow from momenta body by body, by an inverse of the mass matrix."""
+        return not self.couples_inertia and all(body.has_inverse_mass for body in self.bodies)
 
     def nonholonomic(self, t, z):
         """Nonholonomic constraints A qdot + a with qdot = dH/dp, shape (..., n_z) -> (..., n_nonholonomic)."""

@@ -10,8 +10,9 @@ from ..errors import InputError
 from .composites.beam.place import place_named
 from .declared.declared import Declared
 from .forces import Gravity
-from .part import Body
-from .part_groups import grouped
+from .joint_state import state_of_joints
+from .part import Body, Part
+from .part_groups import grouped, with_helpers
 from .part_names import Names, find_part
 from .state_values import StateValues
 from .summary import summarize
@@ -58,10 +59,10 @@ class System(StateValues):
         for part in parts:
             if not isinstance(part, Declared):
                 raise InputError(f"System: {part!r} is not a body, joint or force")
-        parts = [member for part in parts for member in part.members]
+        parts = with_helpers(parts)
         if gravity is not None:
             gravity = validate.array("gravity", gravity, (3,))
-            parts += [Gravity(b, gravity) for b in parts if isinstance(b, Body)]
+            parts += [Gravity(b, gravity) for b in parts if isinstance(b, Body) and not b.helper]
         for part, times in Counter(parts).items():
             if times > 1:
                 raise InputError(f"System: {part!r} is given twice")
@@ -135,12 +136,12 @@ class System(StateValues):
         if part.is_body and part.carrier is not None:
             return f"{self.label(part.carrier)}.{part.called[1]}"
         if part.name or part.owner is None:
-            return part.name or self._numbered[part]
+            return part.name or self._numbered.get(part) or f"{type(part).__name__}, which is not in the system,"
         return f"{self.label(part.owner)}.{part.place}"
 
     @cached_property
     def composites(self):
-        return tuple(dict.fromkeys(part.owner for part in self.parts if part.owner is not None))
+        return tuple(dict.fromkeys(part.owner for part in self.parts if part.owner is not None and not part.helper))
 
     @cached_property
     def _numbered(self):
@@ -160,6 +161,20 @@ class System(StateValues):
     def _coordinates(self):
         stops = np.cumsum([b.n_q for b in self.bodies]).tolist()
         return {b: slice(stop - b.n_q, stop) for b, stop in zip(self.bodies, stops, strict=True)}
+
+    def is_joint(self, part):
+        """Whether that is a joint or its name, and not a body."""
+        if isinstance(part, str):
+            return part not in self._names and part in map(self.label, self._joints)
+        return isinstance(part, Part) and not part.is_body
+
+    def extended(self, parts):
+        """The system with more parts."""
+        return System([*self.parts, *parts])
+
+    def state(self, given, base=None, t=0.0):
+        """States of all bodies from the coordinates of joints; see `timefem.mechanics.joint_state.state_of_joints`."""
+        return state_of_joints(self, given, base, t)
 
     def find(self, body):
         """The body itself, or the body of that name.

@@ -66,7 +66,7 @@ def with_number(part, name, value):
     else:
         own[attribute] = list(own[attribute])
         own[attribute][index] = value
-    return made(type(part), part.bodies, own)
+    return made(type(part), part.given_bodies, own)
 
 
 def with_numbers(system, parameters, values):

@@ -73,14 +73,25 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
             for body in made.members:
                 if isinstance(body, Body):
                     given = {key: entry[key] for key in STATE if key in entry}
-                    bodies[body.name], state[body.name] = body, Pose(**given) if given else body.reference
-                    body.state(state[body.name])  # a point mass may leave its plane
-    composites = [part for part in parts if isinstance(part, Composite)]
+                    bodies[body.name] = body
+                    if given or "state" not in data:
+                        state[body.name] = Pose(**given) if given else body.reference
+                        body.state(state[body.name])  # a point mass may leave its plane
+    composites, joints = [part for part in parts if isinstance(part, Composite)], {}
     for table, types in (("joints", JOINTS), ("forces", FORCES), ("actuators", ACTUATORS)):
-        parts += _parts(document, table, types, bodies, composites)
+        for on_joints in (False, True):  # what acts on joints comes after them
+            entries = {name: entry for name, entry in data.get(table, {}).items() if ("joint" in entry) == on_joints}
+            made = list(_parts(document, table, types, (bodies, composites, joints), entries))
+            joints |= {part.name: part for part in made if table == "joints"}
+            parts += made
     with naming(document, (), data):
         system = System(parts, gravity=data.get("gravity"), redundant=data.get("redundant", "refuse"))
     start, end = data["time"]["span"]
+    if "state" in data:
+        with naming(document, ("state",), data["state"]):
+            stated = {find(document, ("state", name), name, joints, "joint"): x for name, x in data["state"].items()}
+            state = {body.name: value for body, value in system.state(state | stated, t=start).items()
+                     if not body.helper}
     if not end > start:
         raise document.error(("time", "span"), f"must go forward: the end {end:g} is not after the start {start:g}")
     solver = data.get("solver", {})
@@ -118,18 +129,21 @@ def _body(name, entry, rotation, inverse_mass):
     return RigidBody(properties.mass, properties.inertia, name=name, **options)
 
 
-def _parts(document, table, types, bodies, composites):
-    """Joints, forces or actuators of a file."""
+def _parts(document, table, types, known, entries):
+    """Joints, forces or actuators of a file, from their entries; `known` are bodies, composite parts and joints."""
+    bodies, composites, joints = known
     whole = bodies | {composite.name: composite for composite in composites}
-    for name, entry in document.data.get(table, {}).items():
+    for name, entry in entries.items():
         keys = (table, name)
         key = "bodies" if "bodies" in entry else "body"
-        names = entry[key] if key == "bodies" else [entry[key]]
+        names = [] if "joint" in entry else entry[key] if key == "bodies" else [entry[key]]
         with naming(document, (*keys, key), {}):
             places = [place_named(composites, body) for body in names]
         on = [place or find(document, (*keys, key), body, whole) for place, body in zip(places, names, strict=True)]
         own = {k: value_of(document, (*keys, k), value) for k, value in entry.items()
-               if k not in ("type", key, "reaction", *OPTIMAL)}
+               if k not in ("type", key, "reaction", "joint", *OPTIMAL)}
+        if "joint" in entry:
+            own["joint"] = find(document, (*keys, "joint"), entry["joint"], joints, "joint")
         if "reaction" in entry:
             own["reaction"] = find(document, (*keys, "reaction"), entry["reaction"], bodies)
         with naming(document, keys, entry):

@@ -51,7 +51,8 @@ def inspect(model):
                        f"constraints at the initial state ({len(redundant)} redundant in all); remove it, use a joint "
                        'that holds less, or give redundant = "drop"'})
     return {
-        "bodies": {b.name: {"class": type(b).__name__, "n_q": b.n_q} for b in system.bodies},
+        "bodies": {b.name: {"class": type(b).__name__, "n_q": b.n_q} for b in system.bodies
+                   if not b.helper},
         "n_q": n, "n_constraints": m, "rank": m - len(redundant), "degrees_of_freedom": n - m + len(redundant),
         "redundant": [names[i] for i in redundant],
         "violations": {name: {"configuration": float(abs(theta[i])), "velocity": float(abs(theta[m + i]))}

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..mechanics import CanonicalState
+from ..mechanics.given_states import given_states
 from ..problems.common.end_state import EndState
 from ..problems.kinds import IN_FILES
 from .entries import find, naming
@@ -77,5 +78,5 @@ def as_states(system, z):
 
 def plain_state(model):
     """The state as it is stated, whether it holds the constraints or not, (n_z,)."""
-    q, p = zip(*(body.state(model.state[body.name]) for body in model.system.bodies), strict=True)
-    return np.concatenate([*q, *p])
+    states = [state for _, state in given_states(model.system, model.state).values()]
+    return np.concatenate([*(s.q for s in states), *(s.p for s in states)])

@@ -68,8 +68,9 @@ def part_schema(cls):
     properties, needed = {"type": True}, []
     bodies = [field for field in cls.fields.values() if field.is_body and not field.key]
     key = "bodies" if len(bodies) > 1 else "body"
-    properties[key] = ref(key)
-    needed.append(key)
+    if bodies:
+        properties[key] = ref(key)
+        needed.append(key)
     for name, field in cls.fields.items():
         if name == "name" or not field.in_files or (field.is_body and not field.key):
             continue

@@ -10,6 +10,18 @@ TABLES = {
     "gravity": ref("vector"),
     "redundant": {"enum": ["refuse", "drop"]},
     "assemble": ref("flag"),
+    "state": {
+        "description": "a table of the coordinates of joints at the start",
+        "type": "object",
+        "propertyNames": {"description": "a name of at least one character", "minLength": 1},
+        "additionalProperties": {
+            "description": "a coordinate, a list of it and its rate, or a table of such by the names of coordinates",
+            "anyOf": [ref("number"), ref("value_and_rate"), {
+                "description": "a table of coordinates", "type": "object",
+                "additionalProperties": {"description": "a number, or a list of value and rate",
+                                         "anyOf": [ref("number"), ref("value_and_rate")]}}],
+        },
+    },
     "time": {
         "description": "the time span and its elements",
         "type": "object",

@@ -69,6 +69,15 @@ VALUES = {
             ref("matrix"),
         ],
     },
+    "value_and_rate": {
+        "description": "two numbers, a value and its rate",
+        "type": "array",
+        "items": ref("number"),
+        "minItems": 2,
+        "maxItems": 2,
+    },
+    "joint": {"description": "the name of a joint with an angle or a displacement, in quotes", "type": "string"},
+    "coordinate": {"description": 'the name of a coordinate of the joint, in quotes, as in "angle"', "type": "string"},
     "body": {"description": "the name of a body, in quotes", "type": "string"},
     "bodies": {
         "description": "a list of one body (the other side is the ground) or of two different bodies",

@@ -1,7 +1,7 @@
 """What is asked: data only."""
 
+from ..mechanics.consistent_state import assemble
 from .boundary.problem import BoundaryValueProblem
-from .initial.consistent_state import assemble
 from .initial.problem import InitialValueProblem
 from .inverse.problem import InverseDynamics
 from .optimal.couplings import Coupling

@@ -11,8 +11,8 @@ import scipy
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
 from ..mechanics import Symbols
+from ..mechanics.consistent_state import _inverse_mass
 from ..mechanics.point_functions import evaluate
-from ..problems.initial.consistent_state import _inverse_mass
 
 
 class Start:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import UnderResolved
 from ..status import Status
+from .turns import unwrapped
 
 HELD = 1e-6  # residual of a dropped constraint, relative to its terms: those kept hold to 1e-9 and better
 MORE = 10.0  # times the residual of those kept, where that is larger
@@ -39,8 +40,27 @@ def audited(solution):
         return kind(solution.system, solution.element, solution.t[:n + 1], solution.z[0], solution.nodal_state[:n],
                     solution.nodal_multipliers[:n], status, solution.statistics,
                     {field: values[:n] for field, values in solution.fields.items()})
+    lost = _lost_turns(solution)
+    if lost is not None:
+        solution.status = Status.failure("turns not counted", *lost)
     _warn_of_turns(solution)
     return solution
+
+
+def _lost_turns(solution):
+    """Element, time, residuals and message where an angle that a force counts has left its counter by half a turn."""
+    system = solution.system
+    for counter in (body for body in system.bodies if hasattr(body, "counts")):
+        angle = unwrapped(solution, counter.bound)
+        counted = solution.z[:, system.coordinates(counter)][:, 0]
+        wrong = np.flatnonzero(~(np.abs(angle - counted) < np.pi))
+        if len(wrong):
+            n = max(int(wrong[0]) - 1, 0)
+            return n, float(solution.t[wrong[0]]), [], (
+                f"the angle of {system.label(counter.owner)} leaves its count by "
+                f"{abs(angle[wrong[0]] - counted[wrong[0]]):.3g} rad: {solution.element.name} does not count turns, "
+                "MixedGalerkin does, or the elements are too long")
+    return None
 
 
 def _violated(solution):

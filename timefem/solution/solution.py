@@ -4,6 +4,7 @@ from dataclasses import InitVar, dataclass
 
 import numpy as np
 
+from .. import validate
 from ..assembly import TimeMesh
 from ..elements import TimeElement
 from ..errors import InputError
@@ -16,10 +17,13 @@ from .drawing.plots import plot_constraints, plot_controls, plot_energy, plot_mo
 from .drawing.snapshots import plot_snapshots
 from .drawing.viewer import save_html
 from .invariants import Invariants
+from .joint_motion import consistent_multipliers, joint_motion
 from .output.save import save
 from .output.summary import summarize, to_xarray
 from .output.tables import to_csv, to_json
 from .output.vtk import to_vtk
+
+MULTIPLIERS = "consistent", "element"
 
 
 @dataclass(eq=False, repr=False)
@@ -94,16 +98,41 @@ class Solution(_SolvedElements, Invariants):
         """State `z = (q, p)` at times inside the solution, from the shape functions; shape t.shape + (n_z,)."""
         return self._interpolate(self.nodal_state, self.element.state.basis, t)
 
-    def multipliers(self, t, *, minimum_norm=False):
+    def multipliers(self, t, *, kind=None, minimum_norm=False):
         """Multipliers `(gamma, mu)`, shape t.shape + (n_multipliers,); gamma of a joint is its force [N, N m].
 
         In the order of `system.constraint_names`, gamma first. Redundant constraints that were dropped have none, and
         the kept ones carry their forces, unless `minimum_norm` is True: then the forces are shared out evenly among
         all constraints, in the order of `system.complete.constraint_names` (see `minimum_norm_multipliers` in
         `timefem.mechanics.redundancy.redundancy`).
+
+        Parameters
+        ----------
+        t : array_like
+            Times [s].
+        kind : {"consistent", "element"}, optional
+            "consistent": those for which `d/dt Theta = 0` at the states, as accurate as these (see
+            `System.consistent_multipliers`), with the forces of controls. "element": those of the time element, of its
+            degree and order, which are what it keeps in `nodal_multipliers`. Default: `multiplier_kind`.
+
+        Raises
+        ------
+        InputError
+            For consistent ones where constraints are redundant, or the mass matrix has no inverse.
         """
-        values = self._interpolate(self.nodal_multipliers, self.element.multiplier.basis, t)
+        kind = self.multiplier_kind if kind is None else validate.choice("kind", kind, MULTIPLIERS)
+        values = consistent_multipliers(self, t)[0] if kind == "consistent" else \
+            self._interpolate(self.nodal_multipliers, self.element.multiplier.basis, t)
         return minimum_norm_multipliers(self.system, t, self(t), values) if minimum_norm else values
+
+    @property
+    def multiplier_kind(self):
+        """What `multipliers` gives by default: "consistent" ones, or "element" where mass matrices have no inverse."""
+        return MULTIPLIERS[not self.system.rates_follow]
+
+    def joint(self, joint):
+        """Motion and reactions of a joint; see `timefem.solution.joint_motion.JointMotion`."""
+        return joint_motion(self, joint)
 
     def field(self, name, t=None):
         """A further field of the element, such as the velocities qdot of EML, at times inside the solution.

@@ -153,7 +153,7 @@ def conditioning(problem, element, n_elements=(50, 100, 200), *, scaling="none",
 def _nodal_values(problem, element, mesh, trajectory, linear):
     if trajectory is not None:
         return (trajectory(mesh.points(element.state.basis)),
-                trajectory.multipliers(mesh.points(element.multiplier.basis)))
+                trajectory.multipliers(mesh.points(element.multiplier.basis), kind="element"))
     driver = March() if element.can_march else Global(linear, gather=True if linear.distributed else None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IllConditioned)  # the study says it better

@@ -11,6 +11,7 @@ from tests.example_systems import ROTATIONS, reference, slope
 from timefem.kernels import compile_count
 from timefem.mechanics import Symbols
 from timefem.mechanics.bodies.rotations import as_quaternion, matrix_from_quaternion
+from timefem.solution.turns import unwrapped
 
 PAIRS = list(itertools.product(ROTATIONS, (*ROTATIONS, None)))
 A, B = np.array([0.3, -0.4, 0.2]), np.array([-0.5, 0.1, 0.6])
@@ -72,7 +73,7 @@ POTENTIALS = {
     "spring with length": (lambda a, b: tf.Spring(a, b, A, B, 7, 0.8), lambda a, b: 3.5 * (length(a, b) - 0.8)**2),
     "nonlinear": (lambda a, b: tf.NonlinearSpring(a, b, A, B, lambda x, k: k * ca.exp(x) + x**3, [0.3]),
                   lambda a, b: 0.3 * np.exp(length(a, b)) + length(a, b)**3),
-    "torsional": (lambda a, b: tf.TorsionalSpring(a, b, 3 * AXIS, 5, 0.4, TURN),
+    "torsional": (lambda a, b: tf.TorsionalSpring(a, b, 3 * AXIS, 5, 0.4, TURN, turns=False),
                   lambda a, b: 2.5 * wrapped(twist(a, b, TURN) - 0.4)**2),
     "rotational": (lambda a, b: tf.RotationalSpring(a, b, 5, TURN),
                    lambda a, b: 2.5 * (3 - np.trace(matrix_from_quaternion(TURN).T @ b.r.T @ a.r))),
@@ -288,13 +289,42 @@ def test_torsional_spring(rotations):
 
 
 @pytest.mark.parametrize("rotation", ROTATIONS)
-def test_torsional_spring_wraps_half_a_turn_from_rest(rotation):
+def test_torsional_spring_without_turns_wraps_half_a_turn_from_rest(rotation):
     """The angle is taken in (-pi, pi] from the rest angle, here 2.5 rad."""
     body = tf.RigidBody(2, [2, 3, 4], rotation)
-    system = tf.System([body, tf.TorsionalSpring(body, None, [0, 0, 1], 2, rest_angle=2.5)])
+    system = tf.System([body, tf.TorsionalSpring(body, None, [0, 0, 1], 2, rest_angle=2.5, turns=False)])
     for angle, stretch in ((2.5, 0), (-3.0, 2 * np.pi - 5.5), (5.6, 3.1), (-0.6, -3.1), (5.7, 3.2 - 2 * np.pi)):
         q, p = body.state(tf.Pose(orientation=as_quaternion([np.cos(angle / 2), 0, 0, np.sin(angle / 2)])))
         assert system.potential(0, np.concatenate([q, p])) == pytest.approx(stretch**2, abs=1e-12)
+
+
+@pytest.mark.parametrize("element", [tf.MixedGalerkin(3), tf.MixedGalerkin(3, form="energy"), tf.BubnovGalerkin(3)],
+                         ids=["mg", "energy", "bg"])
+def test_torsional_spring_counts_turns(element):
+    """A clock spring wound by 8 rad, harmonic all the way; `rest_angle` of two turns is a preload."""
+    body, k, w = tf.RigidBody(2, [2, 3, 4]), 9.0, 1.5
+    for rest in (0.0, 4 * np.pi):
+        spring = tf.TorsionalSpring(body, None, [0, 0, 1], k, rest_angle=rest)
+        start = {body: tf.Pose(angular_velocity=(0, 0, 12))}
+        problem = tf.InitialValueProblem(tf.System([body, spring]), start, (0, 2))
+        driver = {} if element.can_march else {"driver": "global"}
+        sol = tf.solve(problem, element, 120, progress=False, **driver)
+        expected = rest - rest * np.cos(w * sol.t) + 12 / w * np.sin(w * sol.t)
+        np.testing.assert_allclose(unwrapped(sol, spring.bound), expected, rtol=0, atol=2e-4)
+        assert sol.success and np.abs(expected).max() > 7
+        if element == tf.MixedGalerkin(3):
+            assert sol.errors()["energy"] < 1e-9
+
+
+def test_turns_that_a_scheme_does_not_count_fail_the_solve():
+    body = tf.RigidBody(2, [2, 3, 4])
+    system = tf.System([body, tf.TorsionalSpring(body, None, [0, 0, 1], 9.0, name="clock")])
+    for speed, success in ((1.0, True), (12.0, False)):
+        problem = tf.InitialValueProblem(system, {body: tf.Pose(angular_velocity=(0, 0, speed))}, (0, 2))
+        sol = tf.solve(problem, tf.EMH(), 100, progress=False)
+        assert sol.success is success
+    assert sol.status.reason == "turns not counted" and "angle of clock" in sol.status.message
+    assert sol.status.time < 0.6
 
 
 @pytest.mark.parametrize("rotation", ROTATIONS)

@@ -189,7 +189,7 @@ def test_integrable_constraint_is_the_holonomic_one():
     a, b = tf.solve(sphere, element, 40), tf.solve(pfaffian, element, 40)
     assert np.abs(a.z - b.z).max() < 1e-12
     times = np.linspace(0, 2, 17)
-    assert a.multipliers(times) == pytest.approx(b.field("nonholonomic", times), rel=0, abs=1e-9)
+    assert a.multipliers(times, kind="element") == pytest.approx(b.field("nonholonomic", times), rel=0, abs=1e-9)
     assert sphere.system.consistent_multipliers(0, sphere.z0)[0] == pytest.approx(
         pfaffian.system.consistent_nonholonomic(0, pfaffian.z0)[0], rel=0, abs=1e-12)
 

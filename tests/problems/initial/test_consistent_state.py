@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum
+from timefem.mechanics.consistent_state import factor_spd
 from timefem.mechanics.redundancy.redundancy import minimum_norm_multipliers
-from timefem.problems.initial.consistent_state import factor_spd
 
 Z = [0, 0, 1]
 

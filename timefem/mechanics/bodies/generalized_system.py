@@ -7,7 +7,6 @@ from ..formula import Same, call, check_symbols, with_time
 from ..part import Part
 from ..system import System
 from .generalized_body import GeneralizedBody
-from .states import CanonicalState, Coordinates, Pose
 
 
 class GeneralizedPotential(Part):
@@ -89,27 +88,3 @@ class GeneralizedSystem(System):
     def find(self, body=None):
         """The only body, also for None."""
         return self.bodies[0] if body is None else super().find(body)
-
-
-def canonical_states(system, state, t):
-    """The states that a user gave, with a `CanonicalState` for each body without a position, such as a
-    `GeneralizedBody`; see `InitialValueProblem`.
-
-    Raises
-    ------
-    InputError
-        As `GeneralizedBody.state`; when a `GeneralizedBody` is left out, for it has no reference position.
-    """
-    state = system.spread(state)
-    generalized = [body for body in system.bodies if not body.has_position]
-    if isinstance(state, Coordinates | CanonicalState) and len(system.bodies) == 1:
-        state = {system.bodies[0]: state}
-    if not generalized or not isinstance(state, dict):
-        return state
-    state = {system.find(body): value for body, value in state.items()}
-    for body in generalized:
-        value = state.get(body, body.reference)
-        if body not in state and isinstance(value, Pose):
-            raise InputError(f"state of {system.label(body)} is missing: give it as Coordinates(q, v)")
-        state[body] = CanonicalState(*body.state(value, t))
-    return state

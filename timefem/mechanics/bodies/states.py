@@ -25,6 +25,9 @@ class Pose(NamedArguments):
     angular_velocity : array_like, shape (3,)
         Angular velocity [rad/s], in the axes named by `frame`.
     frame : {"body", "space"}
+    relative_to : Body or str, optional
+        Another body: then position, orientation and velocities are relative to it, seen in its axes from its centre of
+        mass ("space" in `frame` means these axes).
     """
 
     position: Any = (0.0, 0.0, 0.0)
@@ -32,6 +35,7 @@ class Pose(NamedArguments):
     velocity: Any = (0.0, 0.0, 0.0)
     angular_velocity: Any = (0.0, 0.0, 0.0)
     frame: str = "body"
+    relative_to: Any = None
 
     def __post_init__(self):
         for name in ("position", "velocity", "angular_velocity"):

@@ -24,7 +24,7 @@ class Composite(Declared, ABC, abstract=True):
     """
 
     table = "composites"
-    owner = None
+    owner, helper = None, False
     is_body = has_position = has_orientation = False  # its nodes are and have
 
     def _complete(self):

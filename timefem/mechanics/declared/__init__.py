@@ -5,7 +5,7 @@ constructor, the checks of values, what enters its formulas, saved files, model 
 documentation.
 """
 
-from .field import Field, Name, On
+from .field import CoordinateName, Field, Name, On, OnJoint
 from .values import (
     Choice,
     Code,
@@ -22,5 +22,5 @@ from .values import (
     VectorFunction,
 )
 
-__all__ = ["Choice", "Code", "Direction", "Field", "Flag", "Function", "Integer", "Name", "Numbers", "On",
-           "Orientation", "Point", "Real", "Rows", "Vector", "VectorFunction"]
+__all__ = ["Choice", "Code", "CoordinateName", "Direction", "Field", "Flag", "Function", "Integer", "Name", "Numbers",
+           "On", "OnJoint", "Orientation", "Point", "Real", "Rows", "Vector", "VectorFunction"]

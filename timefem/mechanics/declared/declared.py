@@ -106,6 +106,11 @@ class Declared:
         """The bodies that the constructor was given, without the ground."""
         return tuple(bodies)
 
+    @property
+    def given_bodies(self):
+        """`bodies` without those that the part made itself."""
+        return tuple(body for body in self.bodies if not body.helper)
+
     def _complete(self):
         """What else is to be checked or made, once the declared attributes are there."""
 

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from ... import validate
+from ...errors import InputError
+
 REQUIRED = object()
 
 
@@ -21,7 +24,7 @@ class Field:
         None is a value.
     """
 
-    is_body = is_function = False
+    is_body = is_function = is_joint = False
     in_files = True  # whether a file can state it
     kind_of_value = "object"  # for the documentation
     argument = None  # its name in the constructor, if other than that of the attribute
@@ -93,7 +96,35 @@ class On(Field):
         if part is None:
             return self
         place = [f.name for f in part.fields.values() if f.is_body].index(self.name)
-        return part.bodies[place] if place < len(part.bodies) else None
+        return part.given_bodies[place] if place < len(part.given_bodies) else None
+
+
+class OnJoint(Field):
+    """A joint of whose coordinates the part acts on one; needs `coordinate`, its name."""
+
+    is_joint, kind_of_value, schema_type = True, "Joint", "joint"
+
+    def check(self, title, value):
+        if not getattr(value, "coordinates", ()) or not hasattr(value, "constraint_names"):
+            raise InputError(f"{title} must be a joint with an angle or a displacement (Revolute, Cylindrical, "
+                             f"Universal, Prismatic, Planar), not {value!r}")
+        return value
+
+
+class CoordinateName(Field):
+    """Which of the coordinates of the `joint`; the first unless given."""
+
+    kind_of_value, schema_type = "str", "coordinate"
+
+    def __init__(self, help="which coordinate of the joint, where it has several: the first unless given"):
+        super().__init__(help, default=None, optional=True)
+
+    def check(self, title, value):
+        return value
+
+    def checked(self, part, value):
+        names = tuple(c.name for c in part.joint.coordinates)
+        return names[0] if value is None else validate.choice(part._argument(self.name), value, names)
 
 
 class Name(Field):

@@ -27,8 +27,8 @@ class ForcePart(Part, abstract=True):
 
     def __repr__(self):
         to_ground = "body_b" in self.fields
-        ground = " and ground" * (to_ground and len(self.bodies) == 1)
-        return f"{self._title} on {' and '.join(map(repr, self.bodies))}{ground}"
+        ground = " and ground" * (to_ground and len(self.given_bodies) == 1)
+        return f"{self._title} on {' and '.join(map(repr, self.given_bodies))}{ground}"
 
     def _place(self, s, i, x):
         """Place in space of the point `x` in the axes of body `i`; beyond the last body is the ground."""

@@ -3,8 +3,10 @@
 import casadi as ca
 import numpy as np
 
-from ..declared import Code, Direction, Numbers, On, Orientation, Real
+from ..declared import Code, Direction, Flag, Numbers, On, Orientation, Real
 from ..formula import call, check_symbols
+from ..joints.bound import BoundCoordinate
+from ..joints.coordinates import Twist, nearest
 from .between import ForcePart, PointForce, relative_rotation
 
 
@@ -63,8 +65,9 @@ class TorsionalSpring(ForcePart):
     """Torsional spring about an axis, V = 1/2 k (angle - rest_angle)^2.
 
     The angle is that of body a relative to body b (or the ground) about the axis: of the rotation `R_b^T R_a`, zero
-    at `reference`, the part about the axis (its twist). When a joint holds the axis it is the angle of the joint. It
-    is taken in (-pi, pi] from the rest angle, and the torque jumps half a turn away from it.
+    at `reference`, the part about the axis (its twist). When a joint holds the axis it is the angle of the joint. At
+    the start of a motion it is within half a turn of the rest angle, that one taken in (-pi, pi]; from there it goes on
+    over whole turns. A spring along the angle of a joint is a `JointSpring`.
     """
 
     body_a = On(rotating=True)
@@ -74,20 +77,30 @@ class TorsionalSpring(ForcePart):
     rest_angle = Real("where the torque vanishes", "rad", 0.0)
     reference = Orientation("of body a relative to body b (the ground) at angle zero, quaternion or matrix",
                             default=(1, 0, 0, 0))
+    turns = Flag("the angle goes on over whole turns (by one more coordinate of the system); else it is in (-pi, pi] "
+                 "from the rest angle, where the torque jumps", default=True)
     needs_rotation = True
 
-    def numbers(self):
-        given, angle = super().numbers(), self.rest_angle
-        return given | {"rest_angle": np.array([np.cos(angle), np.sin(angle)])}
+    def _complete(self):
+        numbers = [self.fields[name].numbers(getattr(self, name)) for name in ("axis", "reference")]
+        self.bound = BoundCoordinate(self, self.bodies, Twist("angle", np.concatenate(numbers)))
+        if self.turns:
+            self.bodies = (*self.bodies, self.bound.counter)
+
+    @property
+    def members(self):
+        return (*self.bound.counting, self) if self.turns else (self,)
+
+    def first_angle(self, value):
+        """The angle at the start, for one in (-pi, pi]."""
+        return nearest(value, nearest(self.rest_angle, 0.0))
 
     def energy(self, s):
         c = self.named(s.own)
-        axis, k, (cos, sin) = c.axis, c.stiffness, ca.vertsplit(c.rest_angle)
-        r = relative_rotation(self, s, ca.reshape(c.reference, 3, 3))
-        # sine and cosine of the twist, times a factor that drops out
-        y = ca.dot(axis, ca.vertcat(r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]))
-        x = ca.trace(r) - ca.bilin(r, axis, axis)
-        return k / 2 * ca.atan2(y * cos - x * sin, x * cos + y * sin) ** 2
+        numbers = ca.vertcat(c.axis, c.reference)
+        if self.turns:
+            return c.stiffness / 2 * (self.bound.counted(s.q, numbers) - c.rest_angle) ** 2
+        return c.stiffness / 2 * self.bound.deviation(s.q, numbers, c.rest_angle) ** 2
 
 
 class RotationalSpring(ForcePart):

@@ -4,6 +4,7 @@ from ...errors import InputError
 from ..declared import On, Vector
 from ..part import Part
 from ..shapes import Stroke
+from .turning import Spherical
 
 
 class FixedPoint(Part):
@@ -15,6 +16,8 @@ class FixedPoint(Part):
     body = On(rotating=True)
     point = Vector("the point in body axes, from the centre of mass", "m")
     at = Vector("where it is held, in space", "m", (0.0, 0.0, 0.0))
+    free_rotation = True
+    point_a, point_b = property(lambda self: self.point), property(lambda self: self.at)
     constraint_names = ("fixed point, x", "fixed point, y", "fixed point, z")
     table = "joints"
 
@@ -22,6 +25,8 @@ class FixedPoint(Part):
         if not getattr(bodies[0], "has_orientation", False):
             raise InputError(f"FixedPoint: body must be a RigidBody, not {bodies[0]!r}")
         return tuple(bodies)
+
+    relative = Spherical.relative
 
     def drawn_line(self):
         return Stroke("joint", ((self.bodies[0], self.point),))

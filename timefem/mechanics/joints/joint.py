@@ -1,6 +1,6 @@
 """What all joints share: two frames, points and axes fixed in them, and a formula."""
 
-from typing import Any, NamedTuple
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -9,41 +9,10 @@ from ...errors import InputError
 from ..declared import On
 from ..part import Part
 from ..shapes import Stroke
+from .bound import BoundCoordinate
+from .frame import Frame, frames_of
 
-
-class Frame(NamedTuple):
-    """What a joint sees of a body or of the ground, in CasADi symbols.
-
-    Attributes
-    ----------
-    position : SX, shape (3,)
-        Centre of mass [m]; the origin for the ground.
-    rotation : SX, shape (3, 3)
-        Rotation matrix, body to space; the identity for the ground and for point masses.
-    q : SX, shape (n_q,)
-        Coordinates as they are; bodies of other classes, without a frame, have only these.
-    """
-
-    position: Any
-    rotation: Any
-    q: Any
-
-    @classmethod
-    def of(cls, body, q):
-        position, rotation = body.frame(q) if body.has_position else (None, None)
-        return cls(position, rotation, q)
-
-    @classmethod
-    def ground(cls):
-        return cls(ca.SX.zeros(3), ca.SX.eye(3), ca.SX(0, 1))
-
-    def point(self, x):
-        """Place in space of a point given in body axes, shape (3,)."""
-        return self.position + self.rotation @ x
-
-    def direction(self, a):
-        """A vector given in body axes, in space axes, shape (3,)."""
-        return self.rotation @ a
+__all__ = ["Frame", "Joint", "across", "frames_of", "gap", "products"]
 
 
 class Joint(Part, abstract=True):
@@ -64,6 +33,8 @@ class Joint(Part, abstract=True):
     table = "joints"
     # smallest dimension of a point mass that the joint takes; None: rigid bodies only
     point_mass_dimension = None
+    coordinates = ()  # the `JointCoordinate`s that it leaves free and knows
+    free_rotation = False  # whether it leaves all rotation free
 
     def __repr__(self):
         return f"{self._title} of {' and '.join(map(repr, self.bodies))}{' and ground' * (len(self.bodies) == 1)}"
@@ -96,10 +67,42 @@ class Joint(Part, abstract=True):
         """Constraints from the frames `a` and `b`, the time `t` and the `numbers` c: list of SX."""
         raise NotImplementedError
 
+    def relative(self, x):
+        """How body a stands against b, from the coordinates and rates of the joint.
+
+        Parameters
+        ----------
+        x : dict
+            Name of a coordinate -> (value, rate); where it leaves all rotation free "rotation" -> (matrix of a seen
+            from b, angular velocity in the axes of b).
+
+        Returns
+        -------
+        rotation, spin, place, rate : ndarray, shapes (3, 3), (3,), (3,), (3,)
+            `R_b^T R_a`, the relative angular velocity, where point_a stands from point_b, and its rate, in the axes of
+            b. None where coordinates do not tell.
+        """
+        return None
+
+    def bound(self, name=None):
+        """The coordinate of that name, or the only one, of the bodies of the joint."""
+        names = [c.name for c in self.coordinates]
+        if name is None and len(names) == 1:
+            name = names[0]
+        if name not in names:
+            raise InputError(f"{self._title} has no coordinate {name!r}; it has {', '.join(names) or 'none'}")
+        return self._bound[name]
+
+    @cached_property
+    def _bound(self):
+        return {c.name: BoundCoordinate(self, self.bodies, c) for c in self.coordinates}
+
+    def first_angle(self, value):
+        """The angle at the start, for one in (-pi, pi]."""
+        return value
+
     def constraints(self, s):
-        frames = [Frame.of(body, q) for body, q in zip(self.bodies, s.q)]
-        frames += [Frame.ground()] * (2 - len(frames))
-        return ca.vertcat(*self.formula(*frames, s.t, self.named(s.own)))
+        return ca.vertcat(*self.formula(*frames_of(self.bodies, s.q), s.t, self.named(s.own)))
 
 
 def across(axis):

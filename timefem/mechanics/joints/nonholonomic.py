@@ -8,7 +8,7 @@ from ...errors import InputError
 from ..formula import call, check_symbols, checked_names, idle_rows
 from ..part import Symbols
 from .formula_part import FormulaPart
-from .joint import Frame
+from .frame import Frame
 
 
 class MovingFrame(NamedTuple):

@@ -10,7 +10,9 @@ import numpy as np
 from ...errors import InputError
 from ..declared import Direction, Function, On, Point, VectorFunction
 from ..shapes import Stroke
+from .frame import frames_of
 from .joint import Joint, gap
+from .on_joint import JointPart
 
 
 class _Prescribed(Joint):
@@ -90,3 +92,31 @@ class PrescribedAngle(_Prescribed):
         angle, = self.values_at("angle", t, c, motion=True)
         u, v = b.direction(c.u), b.direction(c.v)
         return [ca.dot(a.direction(c.d), ca.sin(angle) * u - ca.cos(angle) * v)]
+
+
+class PrescribedJoint(JointPart):
+    """A coordinate of a joint moves as a function of time; 1 constraint.
+
+    Of an angle it is `sin(value - angle) = 0`, which holds for any number of turns. Its configuration-level multiplier
+    is the driving torque on a about the axis [N m], or force along it [N].
+
+    Raises
+    ------
+    InputError
+        For a joint without that coordinate, or a function that fails, returns something else, or is not smooth.
+    """
+
+    value = Function("of the coordinate; a callable takes the CasADi symbol t [s], and each new one is compiled",
+                     "rad or m", prescribes=True)
+    table = "joints"
+    constraint_names = ("coordinate",)
+
+    @property
+    def t_span(self):
+        """Times [s] for which the motion is known."""
+        return self.value.t_span
+
+    def constraints(self, s):
+        c = self.named(s.own)
+        target, = self.values_at("value", s.t, c, motion=True)
+        return -self.bound.coordinate.gap(*frames_of(self.bound.bodies, s.q), c.axes, target)

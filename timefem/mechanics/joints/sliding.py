@@ -1,8 +1,13 @@
 """Joints that slide: cylindrical, prismatic, planar. All their constraints are scalar products, hence invariant."""
 
+from functools import cached_property
+
+import numpy as np
+
 from ..declared import Direction, Orientation, Point
+from .coordinates import Displacement, turned_by, turning_angle
 from .joint import Joint, across, gap, products
-from .turning import TURN_NAMES, turned
+from .turning import TURN_NAMES, Turning, turned
 
 
 class _SlidingJoint(Joint):
@@ -15,12 +20,20 @@ class _SlidingJoint(Joint):
     def numbers(self):
         """Two directions across the axis of b in its place."""
         given = super().numbers()
-        u, v = across(given.pop("axis_b"))
-        return {**given, "u": u, "v": v}
+        if "axis_b" in given:
+            given["u"], given["v"] = across(given.pop("axis_b"))
+        return given
+
+    def _displacement(self, axis=None, name="displacement"):
+        axis = self.fields["axis_b"].numbers(self.axis_b) if axis is None else axis
+        return Displacement.of(self.point_a, self.point_b, axis, name)
 
 
-class Cylindrical(_SlidingJoint):
+class Cylindrical(_SlidingJoint, Turning):
     """Slides along an axis and turns about it; 4 constraints, all scalar products.
+
+    Its coordinates are the `angle` by which a is turned against b about axis_b [rad], and the `displacement` of point_a
+    from point_b along axis_b [m].
 
     Raises
     ------
@@ -28,8 +41,15 @@ class Cylindrical(_SlidingJoint):
         For wrong bodies, shapes and numbers.
     """
 
-    axis_a = Direction("the axis in a, of any length and sense")
     constraint_names = ("first tilt of the axis", "second tilt of the axis", "first gap across", "second gap across")
+
+    @cached_property
+    def coordinates(self):
+        return self._angle, self._displacement()
+
+    def relative(self, x):
+        axis = self._directions()[1]
+        return *self._turned(*x["angle"]), *(value * axis for value in x["displacement"])
 
     def formula(self, a, b, t, c):
         n, g = a.direction(c.axis_a), gap(a, b, c.point_a, c.point_b)
@@ -38,11 +58,23 @@ class Cylindrical(_SlidingJoint):
 
 
 class Prismatic(_SlidingJoint):
-    """Slides along an axis without turning; 5 constraints, all scalar products."""
+    """Slides along an axis without turning; 5 constraints, all scalar products.
+
+    Its coordinate is the `displacement` of point_a from point_b along axis_b [m].
+    """
 
     orientation = Orientation("of a seen from b, as quaternion or matrix: R_a = R_b orientation",
                               default=(1.0, 0.0, 0.0, 0.0))
     constraint_names = (*TURN_NAMES, "first gap across", "second gap across")
+
+    @cached_property
+    def coordinates(self):
+        return (self._displacement(),)
+
+    def relative(self, x):
+        turn = self.fields["orientation"].numbers(self.orientation)
+        axis = self.fields["axis_b"].numbers(self.axis_b)
+        return turn.reshape(3, 3, order="F"), np.zeros(3), *(value * axis for value in x["displacement"])
 
     def numbers(self):
         given = super().numbers()
@@ -55,7 +87,11 @@ class Prismatic(_SlidingJoint):
 
 
 class Planar(_SlidingJoint):
-    """A plane of a slides and turns on a plane of b; 3 constraints, all scalar products."""
+    """A plane of a slides and turns on a plane of b; 3 constraints, all scalar products.
+
+    Its coordinates are the `angle` about axis_b [rad], as that of a `Revolute`, and the displacements `u` and `v` of
+    point_a from point_b along two directions of b across axis_b, with which (u, v, axis_b) is right-handed [m].
+    """
 
     axis_a = Direction("the normal in a, of any length and sense")
     constraint_names = ("first tilt of the normal", "second tilt of the normal", "gap along the normal")
@@ -66,3 +102,15 @@ class Planar(_SlidingJoint):
     def formula(self, a, b, t, c):
         n, g = a.direction(c.axis_a), gap(a, b, c.point_a, c.point_b)
         return products((n, n, g), (b.direction(c.u), b.direction(c.v), b.direction(c.m)))
+
+    @cached_property
+    def coordinates(self):
+        n, m = (self.fields[name].numbers(getattr(self, name)) for name in ("axis_a", "axis_b"))
+        along = (self._displacement(axis, name) for axis, name in zip(across(m), "uv", strict=True))
+        return turning_angle(n, m), *along
+
+    def relative(self, x):
+        n, m = (self.fields[name].numbers(getattr(self, name)) for name in ("axis_a", "axis_b"))
+        directions = across(m)
+        return (turned_by(self.coordinates[0], n, m, x["angle"][0]), x["angle"][1] * m,
+                *(sum(x[name][i] * along for name, along in zip("uv", directions, strict=True)) for i in range(2)))

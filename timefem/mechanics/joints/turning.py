@@ -1,13 +1,20 @@
 """Joints that hold a point: spherical, revolute, universal, weld."""
 
+from functools import cached_property
+
 import casadi as ca
+import numpy as np
 
 from ...errors import InputError
 from ..declared import Direction, Flag, Orientation, Point
+from .coordinates import Angle, AngleInA, carried, perpendicular, turn_about, turned_by, turning_angle
 from .joint import Joint, across, gap, products
 
 GAP_NAMES = {False: ("gap, x", "gap, y", "gap, z"),
              True: ("gap along d1 of a", "gap along d2 of a", "gap along d3 of a")}
+
+
+NOWHERE = np.zeros(3)
 
 
 class _PointJoint(Joint):
@@ -45,23 +52,69 @@ class Spherical(_PointJoint):
     """
 
     point_mass_dimension = 3
+    free_rotation = True
+
+    def relative(self, x):
+        return *x["rotation"], NOWHERE, NOWHERE
 
     def _complete(self):
         if self.invariant and not self.bodies[0].has_orientation:
             raise InputError(f"{self._title}: invariant=True needs the axes of a; swap a and b")
 
 
-class Revolute(_PointJoint):
-    """Hinge: a point of a at a point of b, and an axis of a along one of b; 5 constraints."""
+class Turning(Joint, abstract=True):
+    """A joint that leaves the angle about an axis free."""
 
-    axis_a = Direction("axis of the hinge in a, of any length and sense")
-    axis_b = Direction("the same axis in b; in space for the ground")
-    further = ("first tilt of the axis", "second tilt of the axis")
+    axis_a = Direction("the axis in a, of any length")
+    axis_b = Direction("the same axis in b (in space for the ground), by whose sense the angle is counted")
+    direction_a = Direction("in a, whose direction across the axis stands at that of `direction_b` where the angle is "
+                            "zero", default=None, optional=True)
+    direction_b = Direction("in b; without both the angle is zero where a is turned against b by the smallest rotation "
+                            "that takes axis_a to axis_b: where both have the same axes, if these are equal",
+                            default=None, optional=True)
+
+    def _complete(self):
+        super()._complete()
+        for letter in "ab":
+            axis, direction = getattr(self, f"axis_{letter}"), getattr(self, f"direction_{letter}")
+            if direction is not None and np.linalg.norm(np.cross(axis, direction)) < 1e-6 * np.linalg.norm(axis):
+                raise InputError(f"{self._title}: direction_{letter} is along the axis, about which it has no angle")
 
     def numbers(self):
+        """Two directions across the axis of b in its place; the angle has numbers of its own."""
         given = super().numbers()
+        given.pop("direction_a", None), given.pop("direction_b", None)
         u, v = across(given.pop("axis_b"))
         return {**given, "u": u, "v": v}
+
+    @cached_property
+    def _angle(self):
+        return turning_angle(*self._directions())
+
+    def _turned(self, angle, rate):
+        """`R_b^T R_a` and the relative angular velocity in b."""
+        axis_a, axis_b, *_ = self._directions()
+        return turned_by(self._angle, axis_a, axis_b, angle), rate * axis_b
+
+    def _directions(self):
+        return [None if getattr(self, name) is None else self.fields[name].numbers(getattr(self, name))
+                               for name in ("axis_a", "axis_b", "direction_a", "direction_b")]
+
+
+class Revolute(_PointJoint, Turning):
+    """Hinge: a point of a at a point of b, and an axis of a along one of b; 5 constraints.
+
+    Its coordinate is the `angle` by which a is turned against b about axis_b [rad].
+    """
+
+    further = ("first tilt of the axis", "second tilt of the axis")
+
+    @cached_property
+    def coordinates(self):
+        return (self._angle,)
+
+    def relative(self, x):
+        return *self._turned(*x["angle"]), NOWHERE, NOWHERE
 
     def formula(self, a, b, t, c):
         n = a.direction(c.axis_a)
@@ -69,11 +122,31 @@ class Revolute(_PointJoint):
 
 
 class Universal(_PointJoint):
-    """Cardan joint: a point of a at a point of b, and an axis of a at right angles to one of b; 4 constraints."""
+    """Cardan joint: a point of a at a point of b, and an axis of a at right angles to one of b; 4 constraints.
+
+    Its coordinates are `angle_b`, by which the cross is turned about the arm in b, and `angle_a`, by which a is turned
+    against the cross about the arm in a [rad]. Both are zero where a is turned against b by the smallest rotation that
+    puts the arms at right angles.
+    """
 
     axis_a = Direction("the arm of the cross that turns in a, of any length")
     axis_b = Direction("the arm of the cross that turns in b, of any length")
     further = ("right angle of the axes",)
+
+    @cached_property
+    def coordinates(self):
+        a, b = (self.fields[name].numbers(getattr(self, name)) for name in ("axis_a", "axis_b"))
+        u = perpendicular(b, a)  # where the arm of a stands in b
+        w = carried(b, u, a)  # where the arm of b stands in a
+        return Angle.of(a, u, np.cross(b, u), "angle_b"), AngleInA.of(b, w, -np.cross(a, w), "angle_a")
+
+    def relative(self, x):
+        a, u = np.split(self.coordinates[0].numbers, 3)[:2]
+        b, w = np.split(self.coordinates[1].numbers, 3)[:2]
+        at_zero = np.column_stack([u, b, np.cross(u, b)]) @ np.column_stack([a, w, np.cross(a, w)]).T
+        cross = turn_about(b, x["angle_b"][0])
+        spin = x["angle_b"][1] * b + x["angle_a"][1] * cross @ u
+        return cross @ at_zero @ turn_about(a, x["angle_a"][0]), spin, NOWHERE, NOWHERE
 
     def formula(self, a, b, t, c):
         return [*super().formula(a, b, t, c), *products([a.direction(c.axis_a)], [b.direction(c.axis_b)])]
@@ -92,6 +165,9 @@ class Weld(_PointJoint):
     def formula(self, a, b, t, c):
         return [*super().formula(a, b, t, c), *turned(a, b, c.orientation)]
 
+    def relative(self, x):
+        turn = self.fields["orientation"].numbers(self.orientation)
+        return turn.reshape(3, 3, order="F"), NOWHERE, NOWHERE, NOWHERE
 
 
 def turned(a, b, turn):

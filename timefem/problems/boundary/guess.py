@@ -6,7 +6,7 @@ import scipy
 from ...errors import InputError
 from ...mechanics import CanonicalState
 from ...mechanics.bodies import rotations
-from ..initial.consistent_state import assemble
+from ...mechanics.consistent_state import assemble
 
 SAMPLES = 16  # configurations between which a spline runs; as many more for each extra turn
 

@@ -10,11 +10,11 @@ from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics import CanonicalState, Pose, System
+from ...mechanics.consistent_state import assemble
 from ...mechanics.redundancy.redundancy import drop_redundant
 from ..common.end_state import EndState
 from ..common.parameters import checked_parameters
 from ..common.targets import checked_targets
-from ..initial.consistent_state import assemble
 from ..initial.problem import checked_span
 from .conditions import BoundaryConditions
 

@@ -6,10 +6,9 @@ from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics import System
-from ...mechanics.bodies.generalized_system import canonical_states
+from ...mechanics.consistent_state import assemble as assembled
+from ...mechanics.given_states import canonical_states, given_states
 from ...mechanics.redundancy.redundancy import drop_redundant
-from .consistent_state import assemble as assembled
-from .consistent_state import given_states
 
 
 class InitialValueProblem(NamedArguments):
@@ -21,7 +20,8 @@ class InitialValueProblem(NamedArguments):
     state : dict
         Body (or its name) -> `Pose`, or `CanonicalState` for coordinates and momenta as they are. Bodies left out
         rest at the origin in the reference orientation. A `GeneralizedBody` takes `Coordinates` or a `CanonicalState`
-        and cannot be left out; these may stand for the dict when there is no other body.
+        and cannot be left out; these may stand for the dict when there is no other body. With joints among the keys,
+        `{shoulder: 0.3, elbow: (0.5, rate)}`, bodies follow from the coordinates of joints (see `System.state`).
     t_span : (float, float)
         Start and end time [s].
     assemble : bool

@@ -5,9 +5,9 @@ import numpy as np
 
 from ...mechanics import AngleOutput, CoordinateOutput, Pose, PositionOutput
 from ...mechanics.composites.beam.place import place_named
+from ...mechanics.consistent_state import assemble
 from ..common.kind import FileFormat, Kind
 from ..common.report import largest_controls
-from ..initial.consistent_state import assemble
 from ..initial.global_driver import Global
 from .errors import InverseErrors
 from .problem import InverseDynamics

@@ -9,10 +9,9 @@ import scipy
 from ... import validate
 from ...errors import InputError
 from ...mechanics import CanonicalState, System
-from ...mechanics.bodies.generalized_system import canonical_states
 from ...mechanics.composites.beam.along import along
+from ...mechanics.given_states import canonical_states, given_states
 from ...status import Status
-from ..initial.consistent_state import given_states
 from .equations import StaticEquations
 
 ITERATIONS = 40

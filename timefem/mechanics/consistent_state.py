@@ -3,10 +3,11 @@
 import numpy as np
 import scipy
 
-from ... import validate
-from ...errors import InputError
-from ...mechanics import CanonicalState, Pose, System
-from ...mechanics.bodies.generalized_system import canonical_states
+from .. import validate
+from ..errors import InputError
+from .bodies.states import CanonicalState, Pose
+from .given_states import canonical_states, given_states, with_followers
+from .state_values import StateValues
 
 TOLERANCE = 1e-12  # of constraints, relative to the terms that make them up
 ITERATIONS = 200
@@ -50,7 +51,7 @@ def assemble(system, state, t=0.0, *, fix=()):
     Of the solutions (a four-bar linkage has two) the one is found whose neighbourhood the given poses are in. CHOLMOD
     solves the systems when scikit-sparse is installed (`pip install timefem[sparse]`).
     """
-    if not isinstance(system, System):
+    if not isinstance(system, StateValues):
         raise InputError(f"system must be a System, not {system!r}")
     t = validate.real("t", t)
     given = given_states(system, canonical_states(system, state, t))
@@ -68,35 +69,11 @@ def assemble(system, state, t=0.0, *, fix=()):
             continue
         if body.has_orientation:
             p[part] = _momenta(body, q[part], value, start)
-        else:
+        elif not body.helper:
             p[part] = np.linalg.solve(mobility[part, part].toarray(), rates[part])
     p = _projected(system, t, q, p, moves)
-    return {body: CanonicalState(q[system.coordinates(body)], p[system.coordinates(body)]) for body in system.bodies}
-
-
-def given_states(system, state):
-    """The states that a user gave: dict body -> (what was given, `CanonicalState`), for all bodies in order.
-
-    Raises
-    ------
-    InputError
-        For an unknown body, a wrong length or type.
-    """
-    if not isinstance(state, dict):
-        raise InputError(f"state must be a dict from body to Pose, not {state!r}")
-    values = {id(system.find(body)): value for body, value in state.items()}
-    given = {}
-    for body in system.bodies:
-        value = values.get(id(body), body.reference)
-        if isinstance(value, Pose):
-            given[body] = value, CanonicalState(*body.state(value))
-        elif not isinstance(value, CanonicalState):
-            raise InputError(f"state of {system.label(body)} must be a Pose or CanonicalState, not {value!r}")
-        elif len(value.q) != body.n_q:
-            raise InputError(f"state of {system.label(body)}: q and p must have length {body.n_q}, not {len(value.q)}")
-        else:
-            given[body] = value, value
-    return given
+    found = {body: CanonicalState(q[system.coordinates(body)], p[system.coordinates(body)]) for body in system.bodies}
+    return with_followers({body: value for body, value in found.items() if not body.helper}, system)
 
 
 def factor_spd(matrix, backend=None):

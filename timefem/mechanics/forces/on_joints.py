@@ -1,0 +1,134 @@
+"""Forces along a coordinate of a joint: torques about its axis, or forces along it."""
+
+import casadi as ca
+
+from ...errors import InputError
+from ..declared import Flag, Function, Real
+from ..joints.on_joint import JointPart
+
+__all__ = ["EndStop", "JointDamper", "JointForce", "JointFriction", "JointSpring"]
+
+TURNS = "an angle goes on over whole turns (by one more coordinate of the system); else it is in (-pi, pi]"
+
+
+class JointSpring(JointPart):
+    """Spring along a coordinate x of a joint, V = 1/2 k (x - rest)^2; angles go on over whole turns.
+
+    At the start of a motion an angle is in (-pi, pi], unless `System.state` gives more turns.
+    """
+
+    stiffness = Real("k", "N m/rad or N/m", above=0)
+    rest = Real("coordinate where the force vanishes", "rad or m", 0.0)
+    turns = Flag(TURNS, default=True)
+
+    @property
+    def counts_turns(self):
+        return self.turns
+
+    def energy(self, s):
+        c = self.named(s.own)
+        return c.stiffness / 2 * (self.coordinate_of(s) - c.rest) ** 2
+
+
+class JointDamper(JointPart):
+    """Damper along a coordinate x of a joint: force -c dx/dt."""
+
+    damping = Real("c", "N m s/rad or N s/m", least=0)
+
+    def force(self, s):
+        return self.along(s, -self.named(s.own).damping * self.rate_of(s))
+
+
+class JointForce(JointPart):
+    """Torque or force along a coordinate of a joint, as a function of time: an ideal drive between its bodies."""
+
+    value = Function("positive where it makes the coordinate grow", "N m or N")
+
+    def force(self, s):
+        value, = self.values_at("value", s.t, self.named(s.own))
+        return self.along(s, value)
+
+
+class JointFriction(JointPart):
+    """Dry and viscous friction in a joint, regularised: with the rate v of the coordinate the force is
+
+    `-(f_c + (f_s - f_c) exp(-(v/v_s)^2)) tanh(v/w) - d v`.
+
+    f_c is the sliding (Coulomb) friction, f_s the breakaway friction and v_s the rate of Stribeck, f_s = f_c unless
+    given. The joint creeps instead of sticking: a small force F moves it at the rate `w F / f_s`.
+    """
+
+    coulomb = Real("f_c", "N m or N", least=0)
+    width = Real("w, rate below which friction is regularised", "rad/s or m/s", above=0)
+    breakaway = Real("f_s at rest; f_c where zero", "N m or N", 0.0, least=0)
+    stribeck = Real("v_s", "rad/s or m/s", 0.0, least=0)
+    viscous = Real("d", "N m s/rad or N s/m", 0.0, least=0)
+
+    def _complete(self):
+        super()._complete()
+        if bool(self.breakaway) != bool(self.stribeck):
+            raise InputError(f"{self._title}: breakaway and stribeck belong together; give both, or none")
+        if self.breakaway and self.breakaway < self.coulomb:
+            raise InputError(f"{self._title}: breakaway must be at least coulomb, {self.coulomb:g}, not "
+                             f"{self.breakaway:g}")
+
+    @property
+    def _form(self):
+        return (*super()._form, bool(self.breakaway))
+
+    def force(self, s):
+        c, v = self.named(s.own), self.rate_of(s)
+        size = c.coulomb
+        if self.breakaway:
+            size = size + (c.breakaway - c.coulomb) * ca.exp(-(v / c.stribeck) ** 2)
+        return self.along(s, -size * ca.tanh(v / c.width) - c.viscous * v)
+
+
+class EndStop(JointPart):
+    """Elastic stops of a joint at lowest <= x <= highest, from both sides or one.
+
+    Beyond a stop by delta it pushes back with `k delta (1 + a ddelta/dt)`, Hunt & Crossley (1975), and never pulls: the
+    force has no jump where the stop is met. A part of the energy is lost, about `2/3 a v^3 m` at the speed v of impact
+    where that is small: the coefficient of restitution is about `1 - 2/3 a v`. Angles go on over whole turns.
+    """
+
+    lowest = Real("where the lowest stop is; none unless given", "rad or m", None, optional=True)
+    highest = Real("where the highest stop is; none unless given", "rad or m", None, optional=True)
+    stiffness = Real("k", "N m/rad or N/m", above=0)
+    damping = Real("a", "s/rad or s/m", 0.0, least=0)
+    turns = Flag(TURNS, default=True)
+
+    def _complete(self):
+        super()._complete()
+        if self.lowest is None and self.highest is None:
+            raise InputError(f"{self._title}: give lowest, highest or both")
+        if self.lowest is not None and self.highest is not None and self.lowest >= self.highest:
+            raise InputError(f"{self._title}: lowest must be below highest, {self.highest:g}, not {self.lowest:g}")
+
+    @property
+    def counts_turns(self):
+        return self.turns
+
+    @property
+    def _form(self):
+        return (*super()._form, self.lowest is None, self.highest is None, bool(self.damping))
+
+    def _depths(self, s, c):
+        """Depth beyond each stop, and the sense of x in which it grows."""
+        x = self.coordinate_of(s)
+        if self.lowest is not None:
+            yield ca.fmax(c.lowest - x, 0), -1
+        if self.highest is not None:
+            yield ca.fmax(x - c.highest, 0), 1
+
+    def energy(self, s):
+        c = self.named(s.own)
+        return sum(c.stiffness / 2 * depth**2 for depth, _ in self._depths(s, c))
+
+    def force(self, s):
+        c = self.named(s.own)
+        if not self.damping:
+            return super().force(s)
+        v = self.rate_of(s)
+        return self.along(s, -sum(sense * c.stiffness * depth * ca.fmax(c.damping * sense * v, -1)
+                                  for depth, sense in self._depths(s, c)))

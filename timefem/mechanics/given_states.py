@@ -1,0 +1,105 @@
+"""The states that a user gave, of all bodies, as coordinates and momenta."""
+
+import numpy as np
+
+from ..errors import InputError
+from .bodies.rotations import matrix_from_quaternion
+from .bodies.states import CanonicalState, Coordinates, Pose
+
+
+def canonical_states(system, state, t):
+    """The states that a user gave, with a `CanonicalState` for each body without a position, such as a
+    `GeneralizedBody`; see `InitialValueProblem`.
+
+    Raises
+    ------
+    InputError
+        As `GeneralizedBody.state`; when a `GeneralizedBody` is left out, for it has no reference position.
+    """
+    state = system.spread(state)
+    generalized = [body for body in system.bodies if not (body.has_position or body.helper)]
+    if isinstance(state, Coordinates | CanonicalState) and len(system.bodies) == 1:
+        state = {system.bodies[0]: state}
+    if not isinstance(state, dict):
+        return state
+    if any(system.is_joint(part) for part in state):
+        return system.state(state, t=t)
+    if not generalized:
+        return state
+    state = {system.find(body): value for body, value in state.items()}
+    for body in generalized:
+        value = state.get(body, body.reference)
+        if body not in state and isinstance(value, Pose):
+            raise InputError(f"state of {system.label(body)} is missing: give it as Coordinates(q, v)")
+        state[body] = CanonicalState(*body.state(value, t))
+    return state
+
+
+def given_states(system, state):
+    """The states that a user gave: dict body -> (what was given, `CanonicalState`), for all bodies in order.
+
+    Raises
+    ------
+    InputError
+        For an unknown body, a wrong length or type.
+    """
+    if not isinstance(state, dict):
+        raise InputError(f"state must be a dict from body to Pose, not {state!r}")
+    values = {system.find(body): value for body, value in state.items()}
+    given = {}
+    for body in system.bodies:
+        value = values.get(body, body.reference)
+        if isinstance(value, Pose):
+            value = in_space(system, body, values)
+            given[body] = value, None if body.helper else CanonicalState(*body.state(value))
+        elif not isinstance(value, CanonicalState):
+            raise InputError(f"state of {system.label(body)} must be a Pose or CanonicalState, not {value!r}")
+        elif len(value.q) != body.n_q:
+            raise InputError(f"state of {system.label(body)}: q and p must have length {body.n_q}, not {len(value.q)}")
+        else:
+            given[body] = value, value
+    found = with_followers({body: state for body, (_, state) in given.items() if state is not None}, system)
+    return {body: (value if state is not None else found[body], found[body]) for body, (value, state) in given.items()}
+
+
+def with_followers(states, system):
+    """The same with the states of bodies that start where others put them: dict body -> `CanonicalState`."""
+    for body in system.bodies:
+        if body not in states:
+            states[body] = CanonicalState(*body.start({other: (s.q, s.p) for other, s in states.items()}))
+    return {body: states[body] for body in system.bodies}
+
+
+def in_space(system, body, values, asked=()):
+    """The `Pose` of a body in space, from one that may be relative to another body.
+
+    With the pose (x, R, v, omega) of the other body `x + R r`, `R R_r`, `v + omega x R r + R v_r`, `omega + R omega_r`.
+
+    Parameters
+    ----------
+    values : dict
+        Body -> what was given.
+    asked : tuple
+        Bodies whose poses wait for this one.
+
+    Raises
+    ------
+    InputError
+        For poses that are relative to each other.
+    """
+    value = values.get(body, body.reference)
+    if not isinstance(value, Pose):
+        return Pose(body.position(value.q), body.orientation(value.q) if body.has_orientation else (1, 0, 0, 0),
+                    body.velocity(value.q, value.p),
+                    body.angular_velocity(value.q, value.p) if body.has_orientation else (0, 0, 0))
+    if value.relative_to is None:
+        return value
+    if body in asked:
+        raise InputError(f"state of {system.label(body)}: its pose is relative to itself, by way of "
+                         f"{', '.join(map(system.label, asked))}; give one of them in space")
+    other = in_space(system, system.find(value.relative_to), values, (*asked, body))
+    turn, spin = matrix_from_quaternion(other.quaternion), other.angular_velocity_in("space")
+    arm = turn @ value.position
+    return Pose(other.position + arm, turn @ matrix_from_quaternion(value.quaternion),
+                other.velocity + np.cross(spin, arm) + turn @ value.velocity,
+                spin + turn @ value.angular_velocity_in("space"), "space")

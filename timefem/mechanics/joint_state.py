@@ -1,0 +1,268 @@
+"""Initial states from the coordinates of joints: poses along the tree of joints, closed loops completed."""
+
+import casadi as ca
+import numpy as np
+
+from .. import validate
+from ..errors import InputError
+from .bodies.rotations import as_quaternion, matrix_from_quaternion
+from .bodies.states import Pose
+from .composites.composite import Composite
+from .consistent_state import assemble
+from .functions.trajectories import Polynomial
+from .given_states import canonical_states, given_states, in_space
+from .joints.frame import frames_of
+from .joints.joint import Joint
+from .joints.prescribed import PrescribedJoint
+from .joints.turning import turned
+from .part import Part
+
+GROUND = None
+CLOSED = 1e-9  # constraints that the tree of joints leaves violated by more are closed by Newton's method
+
+
+def state_of_joints(system, given, base=None, t=0.0):
+    """States of all bodies, from coordinates and rates of joints along the tree that joints make of the bodies.
+
+    The poses go out from the ground, and from bodies whose states are given: `R_a = R_b R(x)`,
+    `x_a + R_a r_a = x_b + R_b (r_b + d(x))`, and so do the velocities. Where joints close loops, those that are not
+    given are completed, `Phi = 0`, `x_i = given`, by `assemble` from there; joints that are not given and close no loop
+    are at zero and at rest.
+
+    Parameters
+    ----------
+    system : System
+    given : dict
+        Joint, or its name -> value of its coordinate [rad or m], or (value, rate). For joints with several coordinates
+        a dict from their names, `{"angle": 0.1, "displacement": (0.2, rate)}`; for a `Spherical` joint the orientation
+        of a seen from b, a quaternion or matrix, or (orientation, angular velocity in the axes of b). Bodies may stand
+        beside joints, with a `Pose` or another state.
+    base : Pose, or dict from Body to Pose, optional
+        Of bodies that no joint connects with the ground: the first one in each part of the system. Default: at the
+        origin in the reference orientation, at rest.
+    t : float
+        Time [s].
+
+    Returns
+    -------
+    dict
+        Body -> `CanonicalState`, for an `InitialValueProblem`.
+
+    Raises
+    ------
+    InputError
+        For unknown joints and wrong values; when loops cannot be closed, or the coordinates contradict each other.
+    """
+    if not isinstance(given, dict):
+        raise InputError(f"state must be a dict from joint to coordinate, not {given!r}")
+    given = system.spread(given)
+    values = {_joint(system, key): value for key, value in given.items() if system.is_joint(key)}
+    states = {system.find(key): value for key, value in given.items() if not system.is_joint(key)}
+    values = {joint: _coordinates(system, joint, value) for joint, value in values.items()}
+    if isinstance(base, dict):
+        states |= {system.find(body): value for body, value in base.items()}
+        base = None
+    elif not (base is None or isinstance(base, Pose)):
+        raise InputError(f"base must be a Pose, or a dict from body to Pose, not {base!r}")
+    tree = JointTree(system, states, values, base)
+    states = canonical_states(system, tree.states, t)
+    found = {body: state for body, (_, state) in given_states(system, states).items()}
+    z = np.concatenate([*(s.q for s in found.values()), *(s.p for s in found.values())])
+    system = system.extended([part for joint in tree.held for part in
+                              _hold(system.label(joint), joint, tree.values[joint], t)])
+    size = np.maximum(1.0, abs(system.derivatives(t, z)[1]) @ np.abs(z))
+    if not (np.abs(system.constraints(t, z)) > CLOSED * size).any() and \
+            not (np.abs(system.nonholonomic(t, z)) > CLOSED).any():
+        return found
+    return assemble(system, states, t, fix=tree.roots)
+
+
+class JointTree:
+    """Poses along the joints.
+
+    Attributes
+    ----------
+    states : dict
+        Body -> `Pose`, or what was given.
+    held : list of Joint
+        Joints that keep their coordinates while loops are closed: those given, and those that close no loop.
+    values : dict
+        Joint -> its coordinates.
+    roots : list of Body
+        From which poses went out.
+    """
+
+    def __init__(self, system, states, values, base):
+        self.system, self.states, self.values = system, dict(states), dict(values)
+        self.poses = {GROUND: Pose()}
+        joints = [part for part in map(_whole, system.parts) if _is_edge(part)]
+        for body in system.bodies:
+            if body in states or isinstance(body.owner, Composite):
+                self._place(body, states.get(body, body.reference))
+        self.roots = [body for body in self.poses if body is not GROUND]
+        for joint in joints:
+            if joint not in self.values:
+                self.values[joint] = _at_zero(joint)
+        chosen = self._grow(joints, values)
+        for body in system.bodies:
+            if body.has_position and body not in self.poses:
+                self._place(body, base or body.reference)
+                self.roots.append(body)
+                base = None  # of the first part of the system alone
+                chosen += self._grow(joints, values)
+        if base is not None:
+            raise InputError("base is given, but every body is connected with the ground, or has a state of its own")
+        self.states = {body: self.states.get(body, pose) for body, pose in self.poses.items() if body is not GROUND} | \
+            {body: state for body, state in self.states.items() if body not in self.poses}
+        loops = _on_loops(system)
+        self.held = [joint for joint in joints if joint in values or joint not in loops]
+
+    def _place(self, body, state):
+        if body.has_position:
+            self.poses[body] = in_space(self.system, body, self.states | {body: state})
+
+    def _grow(self, joints, given):
+        """Places bodies across joints, over given ones first; returns these joints."""
+        chosen = []
+        while True:
+            open_ = [j for j in joints if j not in chosen and len({b in self.poses for b in _ends(j)}) == 2]
+            if not open_:
+                return chosen
+            joint = next((j for j in open_ if j in given), open_[0])
+            chosen.append(joint)
+            a, b = _ends(joint)
+            self._across(joint, a, b)
+
+    def _across(self, joint, a, b):
+        """Pose of the body beyond a joint."""
+        turn, spin, place, rate = joint.relative(self.values[joint])
+        known = self.poses[b] if a not in self.poses else self.poses[a]
+        x, r = known.position, matrix_from_quaternion(known.quaternion)
+        v, omega = known.velocity, known.angular_velocity_in("space")
+        if a not in self.poses:
+            arm = r @ (joint.point_b + place)
+            r_a, omega_a = r @ turn, omega + r @ spin
+            if not a.has_orientation:
+                r_a, omega_a = np.eye(3), np.zeros(3)
+            back = r_a @ joint.point_a
+            self.poses[a] = Pose(x + arm - back, r_a, v + np.cross(omega, arm) + r @ rate - np.cross(omega_a, back),
+                                 omega_a, "space")
+            return
+        r_b = r @ turn.T
+        omega_b = omega - r_b @ spin
+        if not b.has_orientation:
+            r_b, omega_b = np.eye(3), np.zeros(3)
+        arm, back = r @ joint.point_a, r_b @ (joint.point_b + place)
+        self.poses[b] = Pose(x + arm - back, r_b, v + np.cross(omega, arm) - np.cross(omega_b, back) - r_b @ rate,
+                             omega_b, "space")
+
+
+def _ends(joint):
+    return (*joint.bodies, GROUND)[:2]
+
+
+def _whole(part):
+    """The joint, of one that lost redundant constraints."""
+    return getattr(part, "part", part)
+
+
+def _is_edge(part):
+    """Whether its coordinates tell how its bodies stand."""
+    return getattr(type(part), "relative", Joint.relative) is not Joint.relative
+
+
+def _joint(system, key):
+    part = _whole(system[key] if isinstance(key, str) else key)
+    if part not in map(_whole, system.parts):
+        raise InputError(f"{part!r} is not in the system")
+    if not _can_be_given(part):
+        raise InputError(f"{system.label(part)} has no coordinates to be given; joints that have: "
+                         f"{', '.join(system.label(p) for p in system.parts if _can_be_given(_whole(p))) or 'none'}")
+    return part
+
+
+def _can_be_given(part):
+    """Whether a part is a joint with coordinates."""
+    return _is_edge(part) and bool(_at_zero(part)) and (not part.free_rotation or _oriented(part))
+
+
+def _oriented(joint):
+    """Whether the bodies of a joint with free rotation have a rotation."""
+    return all(body.has_orientation for body in joint.bodies)
+
+
+def _at_zero(joint):
+    if joint.free_rotation:
+        return {"rotation": (np.eye(3), np.zeros(3))}
+    return {c.name: (0.0, 0.0) for c in joint.coordinates}
+
+
+def _coordinates(system, joint, value):
+    """Name -> (value, rate), checked."""
+    label = system.label(joint)
+    if joint.free_rotation:
+        pair = isinstance(value, tuple) and len(value) == 2
+        turn, spin = value if pair else (value, np.zeros(3))
+        try:
+            turn = matrix_from_quaternion(as_quaternion(turn))
+        except InputError as error:
+            raise InputError(f"state of {label}: {error}") from None
+        return {"rotation": (turn, validate.array(f"state of {label}: angular velocity", spin, (3,)))}
+    names = [c.name for c in joint.coordinates]
+    if not isinstance(value, dict):
+        if len(names) > 1:
+            raise InputError(f"state of {label} must be a dict with {', '.join(map(repr, names))}, not {value!r}")
+        value = {names[0]: value}
+    for name in value:
+        validate.choice(f"state of {label}: coordinate", name, tuple(names))
+    out = _at_zero(joint)
+    for name, x in value.items():
+        title = f"state of {label}: {name}: value or (value, rate)"
+        out[name] = tuple(validate.array(title, x, (2,)).tolist()) if np.ndim(x) else (validate.real(title, x), 0.0)
+    return out
+
+
+def _on_loops(system):
+    """Parts with constraints that close loops: without one of them its bodies are still connected."""
+    links = [(part, [*part.bodies, GROUND][:max(2, len(part.bodies))]) for part in map(_whole, system.parts)
+             if part.constraint_names and not part.is_body]
+    return {part for part, ends in links if _connected(ends, [e for p, e in links if p is not part])}
+
+
+def _connected(ends, links):
+    reached, grown = {ends[0]}, True
+    while grown:
+        grown = False
+        for others in links:
+            if reached.intersection(others) and not reached.issuperset(others):
+                reached.update(others)
+                grown = True
+    return all(end in reached for end in ends)
+
+
+def _hold(label, joint, values, t):
+    """Parts that hold the coordinates of a joint, and their rates, at the time t."""
+    if joint.free_rotation and not _oriented(joint):
+        return []
+    if joint.free_rotation:
+        return [_HeldRotation(f"{label} as given", joint, *values["rotation"], t)]
+    return [PrescribedJoint(joint, coordinate=name, value=Polynomial((x - rate * t, rate)), name=f"{label} as given")
+            for name, (x, rate) in values.items()]
+
+
+class _HeldRotation(Part):
+    """Rotation and angular velocity of a body against another at a time."""
+
+    constraint_names = ("rotation, 1", "rotation, 2", "rotation, 3")
+
+    def __init__(self, name, joint, turn, spin, t):
+        self.bodies, self.name = joint.bodies, name
+        self.own_parameters = np.concatenate([turn.ravel(order="F"), np.cross(spin, turn.T).ravel(), [t]])
+
+    @property
+    def kind(self):
+        return (_HeldRotation, *(body.kind for body in self.bodies))
+
+    def constraints(self, s):
+        turn, rate, start = ca.vertsplit(s.own, [0, 9, 18, 19])
+        return ca.vertcat(*turned(*frames_of(self.bodies, s.q), turn + rate * (s.t - start)))

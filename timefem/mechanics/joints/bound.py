@@ -1,0 +1,194 @@
+"""A coordinate of two given bodies: its value, its rate, and the counter of its turns."""
+
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from ..part import Body, Part
+from .frame import frames_of
+
+
+class BoundCoordinate:
+    """A `JointCoordinate` x(q) of body a against body b, or the ground.
+
+    Parameters
+    ----------
+    owner : Part
+        Joint or force, for labels.
+    bodies : tuple of Body
+    coordinate : JointCoordinate
+    """
+
+    def __init__(self, owner, bodies, coordinate):
+        self.owner, self.bodies, self.coordinate = owner, bodies, coordinate
+
+    @property
+    def form(self):
+        """What tells its formula from others, hashable."""
+        return type(self.coordinate)
+
+    def value(self, q, c):
+        """x in CasADi symbols of the coordinates of each body and of its numbers; an angle in (-pi, pi]."""
+        return self.coordinate.value(*frames_of(self.bodies, q), c)
+
+    def deviation(self, q, c, target):
+        """x from a target; of an angle in (-pi, pi]."""
+        return self.coordinate.deviation(*frames_of(self.bodies, q), c, target)
+
+    def rate(self, q, v, c):
+        """dx/dt at the velocities v."""
+        q, v = q[:len(self.bodies)], v[:len(self.bodies)]
+        return ca.jtimes(self.value(q, c), ca.vertcat(*q), ca.vertcat(*v))
+
+    def counted(self, q, c):
+        """x with its whole turns, which the last of the coordinates q counts; its derivative is that of `value`."""
+        value = self.value(q[:-1], c)
+        return value + 2 * np.pi * ca.floor((q[-1] - value) / (2 * np.pi) + 0.5)
+
+    @cached_property
+    def counter(self):
+        return TurnCounter(self)
+
+    @cached_property
+    def counting(self):
+        """The helpers that a system needs to count turns."""
+        return self.counter, TurnRate(self)
+
+    @cached_property
+    def _numeric(self):
+        symbols = [ca.SX.sym("q", b.n_q) for b in self.bodies]
+        momenta = [ca.SX.sym("p", b.n_q) for b in self.bodies]
+        own = [ca.SX.sym("c", len(b.own_parameters)) for b in self.bodies]
+        # of links of trees velocities stand in the place of momenta
+        velocities = [p if b.velocity_by_solve else ca.gradient(b.kinetic_energy(q, p, c), p)
+                      for b, q, p, c in zip(self.bodies, symbols, momenta, own, strict=True)]
+        numbers = ca.SX(self.coordinate.numbers)
+        values = ca.densify(ca.vertcat(self.value(symbols, numbers), self.rate(symbols, velocities, numbers)))
+        return ca.Function("coordinate", [*symbols, *momenta, *own], [values])
+
+    def at(self, q, p):
+        """x and dx/dt of local states: lists with an array (..., n_q) per body -> two arrays (...)."""
+        shape = np.shape(q[0])[:-1]
+        flat = [np.reshape(x, (-1, np.shape(x)[-1])).T for x in (*q, *p)]
+        n = flat[0].shape[1]
+        own = [np.tile(b.own_parameters[:, None], n) for b in self.bodies]
+        values = np.array(self._numeric.map(n)(*flat, *own)) if n else np.zeros((2, 0))
+        return values[0].reshape(shape), values[1].reshape(shape)
+
+    @cached_property
+    def _slope(self):
+        q = [ca.SX.sym("q", b.n_q) for b in self.bodies]
+        value = self.value(q, ca.SX(self.coordinate.numbers))
+        return ca.Function("slope", q, [ca.densify(ca.gradient(value, ca.vertcat(*q)))])
+
+    def gradient(self, q):
+        """dx/dq at coordinates, a list with an array (n, n_q) per body -> (n, n_q_local)."""
+        return np.array(self._slope.map(len(q[0]))(*(x.T for x in q))).T if len(q[0]) else np.zeros((0, 0))
+
+    def of(self, system, z):
+        """As `at`, of states of a system, shape (..., n_z)."""
+        return self.at(*zip(*(system.local_state(body, np.asarray(z, float)) for body in self.bodies), strict=True))
+
+
+class Follower(Body, abstract=True):
+    """A body with one coordinate that starts where the bodies of a `BoundCoordinate` put it."""
+
+    n_q, helper, n_increments = 1, True, 1
+    dimension = 0
+
+    def __init__(self, bound, place):
+        self.bound, self.owner, self.place = bound, bound.owner, place
+
+    def start(self, states):
+        """Coordinate and momentum, two arrays (1,), from those of the other bodies: dict body -> (q, p)."""
+        raise NotImplementedError
+
+    @property
+    def mass_scale(self):
+        return np.ones(1)
+
+    def kinetic_energy(self, q, p, c):
+        return p[0] ** 2 / 2
+
+    def kinetic_of_velocity(self, q, v, c):
+        return v[0] ** 2 / 2
+
+    def moved(self, q, u):
+        return q + u
+
+    def null_space(self, q):
+        return ca.SX.eye(1)
+
+    def velocity(self, q, p):
+        """Rate of the coordinate by its own momentum, shape (..., 1)."""
+        return np.asarray(p, float) / self.mass_scale
+
+    def linear_momentum(self, q, p):
+        """Zero, shape (..., 3)."""
+        return np.zeros((*np.shape(p)[:-1], 3))
+
+    angular_momentum = linear_momentum
+
+
+def _local(body, states):
+    """Coordinates and momenta of a body; of a link of a tree coordinates and rates."""
+    if body.carrier is None:
+        return states[body]
+    q, p = states[body.carrier]
+    return q[body.places], body.carrier.velocity(q, p)[body.places]
+
+
+class TurnCounter(Follower):
+    """A coordinate phi that follows an angle over whole turns.
+
+    `H = p_phi dx/dt(q, p)`, so that dphi/dt is the rate of the angle; p_phi = 0 from the start, so that it acts on
+    nothing. The turns are those of phi, the angle itself comes from the bodies, so that phi need not be accurate.
+    One-step schemes let it rest; the audit of a solution finds angles that leave it by half a turn.
+    """
+
+    counts = True
+
+    def __init__(self, bound):
+        super().__init__(bound, f"turns of {bound.coordinate.name}")
+
+    def __repr__(self):
+        return f"TurnCounter({self.owner!r})"
+
+    @property
+    def kind(self):
+        return (TurnCounter,)
+
+    def start(self, states):
+        value, _ = self.bound.at(*zip(*(_local(body, states) for body in self.bound.bodies), strict=True))
+        return np.array([self.owner.first_angle(float(value))]), np.zeros(1)
+
+
+class TurnRate(Part):
+    """What drives a `TurnCounter`."""
+
+    helper = True
+
+    def __init__(self, bound):
+        self.bound, self.owner, self.place = bound, bound.owner, f"rate of {bound.coordinate.name}"
+        self.bodies, self.own_parameters = (*bound.bodies, bound.counter), bound.coordinate.numbers
+
+    def __repr__(self):
+        return f"TurnRate({self.owner!r})"
+
+    @property
+    def kind(self):
+        return (TurnRate, self.bound.form, *(body.kind for body in self.bodies))
+
+    has_velocity = True
+
+    def potential(self, s):
+        return ca.SX(0)
+
+    def energy(self, s):
+        return s.p[-1][0] * self.bound.rate(s.q, s.velocity, s.own)
+
+    def kinetic(self, s, v):
+        """For elements with velocities of their own: `(v_phi - rate)^2 / 2` in all, whose momentum is zero."""
+        rate = self.bound.rate(s.q, v, s.own)
+        return rate * (rate / 2 - v[-1][0])

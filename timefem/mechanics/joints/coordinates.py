@@ -1,0 +1,151 @@
+"""Coordinates of joints: angles and displacements as functions of the two frames.
+
+Their numbers do not enter the constraints of the joint; what acts on a coordinate brings them as its own.
+"""
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class JointCoordinate:
+    """A coordinate x(q) of a joint: how body a stands against body b, or against the ground.
+
+    Attributes
+    ----------
+    name : str
+        "angle", "displacement", ..., by which a joint with several tells them apart.
+    numbers : ndarray
+        Of the formula, as many for all coordinates of a class.
+    unit, force_unit : str
+        Of x, and of the force that does the work `Q dx`.
+    turns : bool
+        Whether x is an angle, known up to whole turns.
+    """
+
+    name: str
+    numbers: np.ndarray
+    unit = force_unit = ""
+    turns = False
+
+    def value(self, a, b, c):
+        """x from the frames a and b and the symbols c of the numbers, SX; an angle in (-pi, pi]."""
+        raise NotImplementedError
+
+    def deviation(self, a, b, c, target):
+        """x - target."""
+        return self.value(a, b, c) - target
+
+    def gap(self, a, b, c, target):
+        """What vanishes where x is the `target`, SX, with derivative one there."""
+        return self.value(a, b, c) - target
+
+
+class Displacement(JointCoordinate):
+    """`n.(x_a - x_b)`: of a point of a from a point of b, along a direction n of b."""
+
+    unit, force_unit = "m", "N"
+
+    @classmethod
+    def of(cls, point_a, point_b, axis, name="displacement"):
+        return cls(name, np.concatenate([point_a, point_b, axis]))
+
+    def value(self, a, b, c):
+        return ca.dot(b.direction(c[6:]), a.point(c[:3]) - b.point(c[3:6]))
+
+
+class Angle(JointCoordinate):
+    """Angle of a direction d of one body from u to v, at right angles in the other: `atan2(d.v, d.u)`."""
+
+    unit, force_unit, turns = "rad", "N m", True
+
+    @classmethod
+    def of(cls, d, u, v, name="angle"):
+        return cls(name, np.concatenate([d, u, v]))
+
+    def _seen(self, a, b, c):
+        """Cosine and sine."""
+        d = a.direction(c[:3])
+        return ca.dot(d, b.direction(c[3:6])), ca.dot(d, b.direction(c[6:]))
+
+    def value(self, a, b, c):
+        cosine, sine = self._seen(a, b, c)
+        return ca.atan2(sine, cosine)
+
+    def deviation(self, a, b, c, target):
+        """The angle from a target, in (-pi, pi]."""
+        cosine, sine = self._seen(a, b, c)
+        x, y = ca.cos(target), ca.sin(target)
+        return ca.atan2(sine * x - cosine * y, cosine * x + sine * y)
+
+    def gap(self, a, b, c, target):
+        cosine, sine = self._seen(a, b, c)
+        return sine * ca.cos(target) - cosine * ca.sin(target)
+
+
+class Twist(Angle):
+    """Twist about an axis of a of the rotation `S^T R_b^T R_a` from a reference S, whatever else it turns."""
+
+    def _seen(self, a, b, c):
+        """Cosine and sine, times a factor that drops out."""
+        axis, r = c[:3], ca.reshape(c[3:], 3, 3).T @ b.rotation.T @ a.rotation
+        sine = ca.dot(axis, ca.vertcat(r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]))
+        return ca.trace(r) - ca.bilin(r, axis, axis), sine
+
+
+class AngleInA(Angle):
+    """The same with the direction d in b, and u, v in a."""
+
+    def _seen(self, a, b, c):
+        return super()._seen(b, a, c)
+
+
+def nearest(angle, to):
+    """The same angle with the turns that bring it within half a turn of another."""
+    return angle + 2 * np.pi * np.round((to - angle) / (2 * np.pi))
+
+
+def carried(direction, axis_a, axis_b):
+    """A direction of a in b, when a is turned by the smallest rotation that takes axis_a to axis_b; shapes (3,)."""
+    cross, cosine = np.cross(axis_a, axis_b), float(axis_a @ axis_b)
+    if cosine > -1 + 1e-12:
+        return direction + np.cross(cross, direction) + np.cross(cross, np.cross(cross, direction)) / (1 + cosine)
+    u = perpendicular(axis_a)  # opposite axes: half a turn about any axis across
+    return 2 * u * (u @ direction) - direction
+
+
+def perpendicular(axis, near=None):
+    """A unit vector at right angles to a unit vector: along `near` as far as it can be."""
+    for start in ([] if near is None else [near]) + [np.eye(3)[np.argmin(np.abs(axis))]]:
+        across = start - axis * (axis @ start)
+        if np.linalg.norm(across) > 1e-6:
+            return across / np.linalg.norm(across)
+    raise AssertionError("some unit vector is across")
+
+
+def turning_angle(axis_a, axis_b, direction_a=None, direction_b=None, name="angle"):
+    """`Angle` of a about an axis of both, zero where direction_a stands at direction_b.
+
+    One direction that is not given is what the other becomes when a is turned by the smallest rotation that takes
+    axis_a to axis_b; without both the angle is that of a from there.
+    """
+    if direction_a is None:
+        direction_a = perpendicular(axis_a) if direction_b is None else carried(direction_b, axis_b, axis_a)
+    d = perpendicular(axis_a, direction_a)
+    u = perpendicular(axis_b, carried(d, axis_a, axis_b) if direction_b is None else direction_b)
+    return Angle.of(d, u, np.cross(axis_b, u), name)
+
+
+def turn_about(axis, angle):
+    """Rotation matrix (3, 3) about a unit vector."""
+    cross = np.cross(axis, np.eye(3)).T  # cross @ x = axis x x
+    return np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
+
+
+def turned_by(angle, axis_a, axis_b, value):
+    """`R_b^T R_a` of a turned by the value of an `Angle` about an axis of both."""
+    d, u, _ = np.split(angle.numbers, 3)
+    at_zero = np.column_stack([u, np.cross(axis_b, u), axis_b]) @ np.column_stack([d, np.cross(axis_a, d), axis_a]).T
+    return turn_about(axis_b, value) @ at_zero

@@ -1,0 +1,52 @@
+"""What acts on a coordinate of a joint."""
+
+import casadi as ca
+
+from ..declared import CoordinateName, OnJoint
+from ..part import Part
+
+
+class JointPart(Part, abstract=True):
+    """A part that sees one coordinate x of a joint, its angle or displacement, and the rate of x.
+
+    A subclass declares its arguments, and states its formulas in `self.coordinate_of(s)` and `self.rate_of(s)`. Where
+    it `counts_turns` angles go on over whole turns.
+    """
+
+    joint = OnJoint("whose coordinate it acts on")
+    coordinate = CoordinateName()
+    keyword_only = ("joint",)
+    counts_turns = False
+
+    def _complete(self):
+        super()._complete()
+        self.bound = self.joint.bound(self.coordinate)
+        self._counts = self.counts_turns and self.bound.coordinate.turns
+        self.bodies = (*self.bound.bodies, self.bound.counter) if self._counts else self.bound.bodies
+
+    @property
+    def members(self):
+        return (*self.bound.counting, self) if self._counts else (self,)
+
+    def numbers(self):
+        return {**super().numbers(), "axes": self.bound.coordinate.numbers}
+
+    @property
+    def _form(self):
+        return (*super()._form, self.bound.form)
+
+    def coordinate_of(self, s):
+        c = self.named(s.own).axes
+        return self.bound.counted(s.q, c) if self._counts else self.bound.value(s.q, c)
+
+    def rate_of(self, s):
+        return self.bound.rate(s.q, s.velocity, self.named(s.own).axes)
+
+    def along(self, s, force):
+        """Generalized force of a force or torque along the coordinate: `Q = dx/dq^T force`."""
+        q = s.q[:len(self.bound.bodies)]
+        pulled = ca.jtimes(self.bound.value(q, self.named(s.own).axes), ca.vertcat(*q), ca.SX(force), True)
+        return ca.vertcat(pulled, ca.SX(len(s.q) - len(q), 1))
+
+    def __repr__(self):
+        return f"{self._title} on {self.coordinate} of {self.joint!r}"

@@ -1,0 +1,74 @@
+"""Forces and torques that parts exert on bodies, in space axes."""
+
+import casadi as ca
+import numpy as np
+
+from .part import Symbols
+
+_WRENCHES = {}
+
+
+def generalized_forces(part, t, z, gamma, rolling, controls):
+    """Generalized forces of a part on each of its bodies.
+
+    `Q = -grad V + Q_applied + B u - Phi_q^T gamma - A^T gamma_n` with the multipliers of its constraints.
+
+    Parameters
+    ----------
+    part : Part
+    t : ndarray, shape (n,)
+    z : ndarray, shape (n, n_local)
+        Local (q, p).
+    gamma, rolling, controls : ndarray, shapes (n, m), (n, n_nonholonomic), (n, n_controls)
+
+    Returns
+    -------
+    ndarray, shape (n, n_q_local)
+    """
+    symbols = s, w, form, u = _symbols(part)
+    name = ("force", part.kind)
+    if name not in _WRENCHES:
+        phi, q = part.constraints(s), ca.vertcat(*s.q)
+        force = part.force(s) - ca.gradient(ca.SX(part.energy(s)), q) - ca.jtimes(phi, q, w, True)
+        if form.numel():
+            force -= part.pfaffian(s)[0].T @ form
+        if part.n_controls:
+            force += part.control_force(s, u)
+        _WRENCHES[name] = _function(symbols, force)
+    return _values(_WRENCHES[name], part, t, z, gamma, rolling, controls)
+
+
+def wrench(part, t, q, force, i):
+    """Force and torque about the centre of mass of its body `i`, of generalized forces on it; (n, n_q) -> two (n, 3).
+
+    The work of both is that of Q: `Q.qdot = F.v + m.omega`.
+    """
+    body = part.bodies[i]
+    name = ("wrench", body.kind)
+    if name not in _WRENCHES:
+        x, y = ca.SX.sym("q", body.n_q), ca.SX.sym("Q", body.n_q)
+        free = body.null_space(x).T @ y
+        place = ca.vertcat(free[:min(3, body.dimension)], ca.SX(3 - min(3, body.dimension), 1))
+        turning = free[3:6] if body.has_orientation else ca.SX(3, 1)
+        _WRENCHES[name] = ca.Function("wrench", [x, y], [ca.densify(ca.vertcat(place, turning))])
+    values = np.array(_WRENCHES[name].map(len(q))(q.T, force.T)).T if len(q) else np.zeros((0, 6))
+    return values[:, :3], values[:, 3:]
+
+
+def _symbols(part):
+    s = Symbols(part)
+    return s, ca.SX.sym("gamma", len(part.constraint_names)), ca.SX.sym("rolling", len(part.nonholonomic_names)), \
+        ca.SX.sym("u", part.n_controls)
+
+
+def _function(symbols, value):
+    s, *others = symbols
+    return ca.Function("force", [ca.vertcat(*s.q, *s.p), s.t, s.parameters, *others], [ca.densify(ca.SX(value))])
+
+
+def _values(function, part, t, z, *others):
+    n = len(z)
+    if not n:
+        return np.zeros((0, function.size1_out(0)))
+    parameters = np.tile(part.parameters[:, None], n)
+    return np.array(function.map(n)(z.T, t[None], parameters, *(x.T for x in others))).T

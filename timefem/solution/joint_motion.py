@@ -1,0 +1,274 @@
+"""Motion and reactions of joints along a solution."""
+
+import numpy as np
+
+from .. import validate
+from ..errors import InputError
+from ..mechanics.reactions import generalized_forces, wrench
+from ..mechanics.redundancy.consistent_multipliers import multipliers_along
+from ..mechanics.redundancy.redundancy import minimum_norm_multipliers
+from .turns import turn_table, unwrapped
+
+AXES = "space", "a", "b"
+
+
+def consistent_multipliers(solution, t):
+    """Consistent multipliers of Theta and of the nonholonomic constraints, at times; see `Solution.multipliers`."""
+    system = solution.system
+    if not system.rates_follow:
+        raise InputError("consistent multipliers need the inverse of the mass matrix, which this system has not; the "
+                         "element's own are sol.multipliers(t, kind='element')")
+    z = solution(t)
+    shape, flat = z.shape[:-1], z.reshape(-1, system.n_z)
+    times = np.broadcast_to(np.asarray(t, float), shape).ravel()
+    force = None
+    if "controls" in solution.fields:
+        force = system.control_force(times, flat, solution.controls(times))
+    m, n = system.n_multipliers, system.n_nonholonomic
+    values = multipliers_along(system, times, flat, force)
+    return values[:, :m].reshape(*shape, m), values[:, m:m + n].reshape(*shape, n)
+
+
+def joint_motion(solution, joint):
+    """The motion of a joint by itself, or by its name, also of a joint inside of a `Tree`.
+
+    Raises
+    ------
+    InputError
+        When there is none; names those there are.
+    """
+    system = solution.system
+    joints = [part for part in (system.complete or system).parts
+              if not part.is_body and (part.constraint_names or part.nonholonomic_names)]
+    for part in joints:
+        if joint in (part, getattr(part, "part", None), system.label(part)):
+            return JointMotion(solution, part)
+    trees = {name: body for body in system.bodies if hasattr(body, "joint_states")
+             for name in body.joint_states(np.zeros(body.n_q), np.zeros(body.n_q))}
+    if joint in trees:
+        return TreeJointMotion(solution, trees[joint], joint)
+    known = [system.label(part) for part in joints] + list(trees)
+    raise InputError(f"no joint {joint!r} in the system; it has {', '.join(known) or 'none'}")
+
+
+class JointMotion:
+    """What a joint does along a solution. Times are `t`, any shape, the ends of the elements unless given.
+
+    `angle(t)`, `displacement(t)`, `angle_a(t)`, ... are its coordinates by their names, angles unwrapped over turns
+    from the start.
+
+    Attributes
+    ----------
+    solution : Solution
+    joint : Part
+    name : str
+    coordinates : tuple of str
+        Names of its coordinates.
+    """
+
+    def __init__(self, solution, part):
+        self.solution, self.part, self.joint = solution, part, getattr(part, "part", part)
+        self.name = solution.system.label(part)
+        self.coordinates = tuple(c.name for c in getattr(self.joint, "coordinates", ()))
+        self._tables = {}
+
+    def __repr__(self):
+        return f"JointMotion({self.name!r}, {', '.join(self.coordinates) or 'no coordinates'})"
+
+    def __getattr__(self, name):
+        if name in self.__dict__.get("coordinates", ()):
+            return lambda t=None: self.coordinate(t, name)
+        raise AttributeError(f"the joint {self.__dict__.get('name')!r} has no {name!r}; its coordinates are "
+                             f"{', '.join(self.__dict__.get('coordinates', ())) or 'none'}")
+
+    def __dir__(self):
+        return [*super().__dir__(), *self.coordinates]
+
+    # ---- motion
+
+    def coordinate(self, t=None, name=None):
+        """Its coordinate of that name, the first unless given, shape t.shape [rad or m]."""
+        bound = self._bound(name)
+        if not bound.coordinate.turns:
+            return bound.of(self.solution.system, self._states(t))[0]
+        name = bound.coordinate.name
+        if name not in self._tables:
+            self._tables[name] = turn_table(self.solution, bound)
+        return unwrapped(self.solution, bound, t, self._tables[name])
+
+    def rate(self, t=None, name=None):
+        """Rate of that coordinate, shape t.shape; of a `Spherical` joint the angular velocity of a relative to b, in
+        the axes of b, t.shape + (3,)."""
+        if not self.coordinates:
+            return self._spin(t)
+        return self._bound(name).of(self.solution.system, self._states(t))[1]
+
+    def rotation(self, t=None):
+        """Rotation matrix of body a seen from b, `R_b^T R_a`, shape t.shape + (3, 3)."""
+        r_a, r_b = (self._rotation(i, t) for i in range(2))
+        return r_b.swapaxes(-1, -2) @ r_a
+
+    def _spin(self, t):
+        system, z = self.solution.system, self._states(t)
+        spins = []
+        for body in self.joint.bodies:
+            s = system.coordinates(body)
+            spins.append(body.angular_velocity(z[..., s], z[..., system.n_q:][..., s], "space")
+                         if body.has_orientation else np.zeros((*z.shape[:-1], 3)))
+        relative = spins[0] - (spins[1] if len(spins) > 1 else 0)
+        return np.einsum("...ji,...j->...i", self._rotation(1, t), relative)
+
+    def _bound(self, name):
+        if not self.coordinates:
+            raise InputError(f"{self.name} has no coordinates: it is {self.joint!r}")
+        return self.joint.bound(validate.choice(f"coordinate of {self.name}", name or self.coordinates[0],
+                                                self.coordinates))
+
+    # ---- forces
+
+    def force(self, t=None, axes="space"):
+        """Force of the joint on body a, shape t.shape + (3,) [N], in axes of space, of body "a" or of body "b".
+
+        The force on b is the opposite one. It comes from the consistent multipliers, so that it is as accurate as the
+        state; constraints that were dropped as redundant have their share by `minimum_norm`.
+        """
+        return self._reaction(t, axes)[0]
+
+    def torque(self, t=None, axes="space"):
+        """Torque of the joint on body a about the point of the joint in a (about the centre of mass where the joint has
+        none), shape t.shape + (3,) [N m]; axes as for `force`."""
+        return self._reaction(t, axes)[1]
+
+    def drive(self, t=None, name=None):
+        """Force or torque along a coordinate [N or N m] of all that acts on it: springs, dampers, motors, controls,
+        prescribed motion; positive where it makes the coordinate grow. Shape t.shape."""
+        bound, z = self._bound(name), self._states(t)
+        total, system = np.zeros(z.shape[:-1]), self.solution.system
+        values = {}
+        for part in self._drives(bound):
+            force = self._generalized(part, t, values)[..., :sum(b.n_q for b in bound.bodies)]
+            along = self._gradient(bound, z, system)
+            total += (force * along).sum(axis=-1) / (along * along).sum(axis=-1)
+        return total
+
+    def power(self, t=None):
+        """Power [W] that goes into the bodies through the joint: of its reactions, which do work where constraints
+        depend on the time, and of all that acts on its coordinates. Shape t.shape."""
+        z, system = self._states(t), self.solution.system
+        velocity = system.velocity(self._times(t), z)
+        parts = [self.part, *(p for name in self.coordinates for p in self._drives(self._bound(name)))]
+        total, values = np.zeros(z.shape[:-1]), {}
+        for part in parts:
+            places = np.concatenate([np.arange(s.start, s.stop) for s in map(system.coordinates, part.bodies)])
+            total += (self._generalized(part, t, values) * velocity[..., places]).sum(axis=-1)
+        return total
+
+    def _drives(self, bound):
+        return [p for p in self.solution.system.parts if getattr(p, "bound", None) is bound and not p.helper]
+
+    def _gradient(self, bound, z, system):
+        flat = z.reshape(-1, system.n_z)
+        values = bound.gradient([flat[:, system.coordinates(body)] for body in bound.bodies])
+        return values.reshape(*z.shape[:-1], -1)
+
+    def _reaction(self, t, axes):
+        validate.choice("axes", axes, AXES)
+        t, z, system = self._times(t), self._states(t), self.solution.system
+        body = self.joint.bodies[0]
+        s = system.coordinates(body)
+        flat = z.reshape(-1, system.n_z)
+        q, values = flat[:, s], self._generalized(self._complete, t, {}).reshape(len(flat), -1)[:, :body.n_q]
+        force, torque = (x.reshape(*t.shape, 3) for x in wrench(self.joint, t.ravel(), q, values, 0))
+        arm = getattr(self.joint, "point_a", None)
+        if arm is not None and body.has_orientation:
+            torque = torque - np.cross(self._rotation(0, t) @ arm, force)
+        if axes != "space":
+            turn = self._rotation("ab".index(axes), t)
+            force, torque = (np.einsum("...ji,...j->...i", turn, x) for x in (force, torque))
+        return force, torque
+
+    @property
+    def _complete(self):
+        return self.joint
+
+    def _generalized(self, part, t, known):
+        """Generalized forces of a part on its bodies, shape t.shape + (n_q_local,)."""
+        t, z, system = self._times(t), self._states(t), self.solution.system
+        if "gamma" not in known:
+            known["gamma"] = self._multipliers(t)
+        gamma, rolling, controls = known["gamma"]
+        complete = system.complete or system
+        rows, first = {}, 0
+        for p in complete.parts:
+            rows[getattr(p, "part", p)] = slice(first, first := first + len(p.constraint_names))
+        others, first = {}, 0
+        for p in complete.parts:
+            others[p] = slice(first, first := first + len(p.nonholonomic_names))
+        used, first = {}, 0
+        for p in system.parts:
+            used[p] = slice(first, first := first + p.n_controls)
+        part = getattr(part, "part", part)
+        places = [system.coordinates(body) for body in part.bodies]
+        flat = z.reshape(-1, system.n_z)
+        local = np.concatenate([*(flat[:, s] for s in places), *(flat[:, system.n_q:][:, s] for s in places)], axis=1)
+        own = [x.reshape(len(flat), x.shape[-1])[:, where] for x, where in
+               ((gamma, rows[part]), (rolling, others.get(part, slice(0, 0))), (controls, used.get(part, slice(0, 0))))]
+        return generalized_forces(part, t.ravel(), local, *own).reshape(*t.shape, -1)
+
+    def _multipliers(self, t):
+        """gamma of all constraints of the complete system, multipliers of nonholonomic ones, and controls."""
+        solution, system = self.solution, self.solution.system
+        complete = system.complete or system
+        if system.rates_follow:
+            values, rolling = consistent_multipliers(solution, t)
+        else:
+            values, rolling = solution.multipliers(t, kind="element"), np.zeros((*t.shape, 0))
+            if system.n_nonholonomic:
+                rolling = solution.field("nonholonomic", t)[..., :system.n_nonholonomic]
+        values = minimum_norm_multipliers(system, t, solution(t), values)
+        controls = solution.controls(t) if "controls" in solution.fields else \
+            np.zeros((*t.shape, sum(p.n_controls for p in system.parts)))
+        return values[..., :complete.n_constraints], rolling, controls
+
+    # ---- states
+
+    def _times(self, t):
+        return self.solution.t if t is None else np.asarray(t, float)
+
+    def _states(self, t):
+        return self.solution.z if t is None else self.solution(t)
+
+    def _rotation(self, i, t):
+        """Rotation matrices of body a (0) or b (1); the identity for the ground and point masses."""
+        z, system = self._states(t), self.solution.system
+        if i < len(self.joint.bodies) and self.joint.bodies[i].has_orientation:
+            body = self.joint.bodies[i]
+            return body.rotation_matrix(z[..., system.coordinates(body)])
+        return np.broadcast_to(np.eye(3), (*z.shape[:-1], 3, 3))
+
+
+class TreeJointMotion:
+    """A joint inside of a `Tree`: its position and rate, shape t.shape; the ends of the elements unless t is given."""
+
+    coordinates = ("angle",)
+
+    def __init__(self, solution, tree, name):
+        self.solution, self.tree, self.name = solution, tree, name
+
+    def _state(self, t):
+        z, system = (self.solution.z if t is None else self.solution(t)), self.solution.system
+        s = system.coordinates(self.tree)
+        return self.tree.joint_states(z[..., s], z[..., system.n_q:][..., s])[self.name]
+
+    def angle(self, t=None):
+        """Its coordinate, not wrapped [rad, or m of a prismatic joint]."""
+        return self._state(t)[0]
+
+    displacement = angle
+
+    def coordinate(self, t=None, name=None):
+        return self._state(t)[0]
+
+    def rate(self, t=None, name=None):
+        """Rate of the coordinate [rad/s or m/s]."""
+        return self._state(t)[1]
