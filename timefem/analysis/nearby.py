@@ -4,7 +4,7 @@ import numpy as np
 
 from ..mechanics import CanonicalState, Coordinates, Pose
 from ..mechanics.bodies import rotations
-from ..problems.initial.consistent_state import assemble
+from ..mechanics.consistent_state import assemble
 
 
 def state_gap(last, first):

@@ -72,7 +72,7 @@ class StateValues:
             if not (group.part.is_body or "velocity" in functions):
                 continue
             index, half = group.state_index, group.state_index.shape[1] // 2
-            if group.part.velocity_by_solve:
+            if group.part.is_body and group.part.velocity_by_solve:
                 q, p = z[:, index[:, :half]], z[:, index[:, half:]]
                 velocity = np.stack([body.velocity(q[:, i], p[:, i]) for i, body in enumerate(group.members)], axis=1)
             else:
