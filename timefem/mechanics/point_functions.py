@@ -60,6 +60,7 @@ def pointwise(part):
         power = ca.dot(generalized, rate) + ca.jacobian(energy, s.t) + ca.dot(w, ca.jacobian(theta, s.t))
         derivatives = [ca.gradient(energy, z) - force, ca.jacobian(theta, z), ca.jacobian(theta, s.t)]
         functions = _POINTWISE[part.kind] = {
+            "depends on time": any(ca.depends_on(ca.SX(d), s.t) for d in derivatives),
             "hamiltonian": ca.Function("hamiltonian", arguments, [ca.densify(energy)]),
             "potential": ca.Function("potential", arguments, [ca.densify(potential)]),
             "generalized energy": ca.Function("generalized_energy", moving, [ca.densify(ca.SX(legendre))]),

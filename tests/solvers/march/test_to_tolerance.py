@@ -1,5 +1,6 @@
 """Step-size control: the tolerance is met, and the result is an ordinary solution on its mesh."""
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -163,3 +164,27 @@ def test_elements_without_an_estimate():
         tf.solve(find_case("heavy-top").make(), EML(), tolerance=1e-3)
     with pytest.raises(tf.InputError, match="larger than max_step"):
         StepControl(1e-6, min_step=1.0, max_step=0.1)
+
+
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-9])
+@pytest.mark.parametrize("place, power", [(0.5, 2), (0.41, 2), (0.41, 1), (0.41, 1.5)])
+def test_singular_loads_end_soon(place, power, tolerance, monkeypatch):
+    """Where no mesh is fine enough, the place is named, and what was solved before is kept."""
+    monkeypatch.setattr("timefem.problems.initial.problem.check_integrable", lambda *_: None)
+    body = tf.PointMass(1.0)
+    load = tf.Force(body, [1, 0, 0], time=tf.Formula(lambda t: 1 / ca.fabs(t - place) ** power))
+    problem = tf.InitialValueProblem(tf.System([body, load]), {body: tf.Pose()}, (0, 1))
+    sol = tf.solve(problem, tf.MixedGalerkin(2), tolerance=tolerance, progress=False)
+    assert sol.status.reason == "step too small"
+    assert max(sol.statistics["meshes"], default=0) < 100_000
+    assert len(sol.t) == sol.status.element + 1
+    assert place - 0.11 < sol.status.time <= place
+    assert f"at t = {sol.status.time:g} " in sol.status.message
+
+
+def test_not_accurate_on_the_last_mesh(monkeypatch):
+    monkeypatch.setattr("timefem.solvers.march.to_tolerance.MOST_MESHES", 1)
+    monkeypatch.setattr("timefem.solvers.march.to_tolerance.AIM", 100.0)
+    sol = tf.solve(find_case("spring-pendulum").make(), tf.MixedGalerkin(1), tolerance=1e-4)
+    assert sol.status.reason == "not accurate"
+    assert "the estimated error is" in sol.status.message

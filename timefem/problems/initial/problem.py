@@ -9,6 +9,7 @@ from ...mechanics import System
 from ...mechanics.consistent_state import assemble as assembled
 from ...mechanics.given_states import canonical_states, given_states
 from ...mechanics.redundancy.redundancy import drop_redundant
+from ...mechanics.singular_in_time import check_integrable
 
 
 class InitialValueProblem(NamedArguments):
@@ -37,8 +38,8 @@ class InitialValueProblem(NamedArguments):
     Raises
     ------
     InputError
-        When the state violates a constraint (named, with its size), a part is not finite there, or `t_span` does not
-        go forward.
+        When the state violates a constraint (named, with its size), a part is not finite there or grows without bound
+        at a time, or `t_span` does not go forward.
     """
 
     tolerance = 1e-9
@@ -55,6 +56,7 @@ class InitialValueProblem(NamedArguments):
         self.z0 = np.concatenate([*(s.q for s in states), *(s.p for s in states)])
         self._check_constraints()
         self._check_nonholonomic()
+        check_integrable(system, self.t_span, self.z0)
         if system.redundant == "drop":
             self.system = drop_redundant(system, self.t_span[0], self.z0)
 

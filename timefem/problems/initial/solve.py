@@ -104,6 +104,8 @@ def _mesh_through_kinks(problem, n_elements):
 def _not_finite(solution, mesh):
     """For the message of a failed solve: a part that is NaN or infinite at a later time, from the last good state."""
     system, n = solution.system, len(solution.t) - 1
+    if n == mesh.n_elements:  # all are solved, but not well enough
+        return ""
     rest = mesh.part(n, mesh.n_elements)
     times = (rest.nodes[:-1, None] + rest.lengths[:, None] * gauss_legendre(solution.element.n_points)[0]).ravel()
     found = system.not_finite(times, np.broadcast_to(solution.z[-1], (len(times), system.n_z)))

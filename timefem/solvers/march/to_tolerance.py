@@ -15,6 +15,8 @@ LOOSER = 1e4  # sum of the local errors of the pilot, over the tolerance asked f
 IN_PROPORTION = 0.1  # error up to which errors are taken to be in proportion
 AIM = 0.4  # of the tolerance
 MOST_MESHES = 4
+STALLED = 0.5  # of the difference of two meshes that is left on finer ones, from which on they do not converge
+ABRUPT = 1e-3  # of a difference that is there one pair earlier, at most, where one place is to blame
 MOST_COUNT = 1e7  # elements in place of a pair
 
 
@@ -80,7 +82,7 @@ def _refined(pilot, coarse, error, order, tolerance, advance):
     shares = np.maximum(coarse.errors, 1e-3 * coarse.errors.mean())
     shares = shares / shares.sum() if shares.any() else np.full(len(shares), 1 / len(shares))
     before, part_before = pilot.states(coarse)[1::2], 1.0
-    meshes, error = [], max(error, 1e-16) if np.isfinite(error) else 1.0
+    meshes, error, largest = [], max(error, 1e-16) if np.isfinite(error) else 1.0, np.inf
     while True:
         counts, part = _counts(shares, AIM * tolerance / error, order)
         found = pilot.march_refined(coarse, counts, advance)
@@ -88,7 +90,11 @@ def _refined(pilot, coarse, error, order, tolerance, advance):
         if found.status.success:
             states = pilot.states(found)[np.cumsum(counts) - 1]
             if part < 0.5 * part_before:  # their difference is the error of the one before
-                error = pilot.relative(before - states, states).max() / (part_before - part)
+                difference = pilot.relative(before - states, states)
+                error, last = difference.max() / (part_before - part), largest
+                largest = difference.max()
+                if largest > max(STALLED * last, 10 * tolerance) and _jumps(difference):
+                    return _failed_at_jump(found, counts, coarse, difference), part * error, meshes
             if part * error <= tolerance:
                 break
             before, part_before = states, part
@@ -102,6 +108,25 @@ def _refined(pilot, coarse, error, order, tolerance, advance):
         found.status = Status.failure("not accurate", found.n_solved - 1, found.nodes[-2], [],
                                       f"the estimated error is {part * error:.2g} on {meshes[-1]} elements")
     return found, part * error, meshes
+
+
+def _jumps(difference):
+    """Whether the difference of two marches comes from one pair, which no mesh resolves, and not little by little."""
+    first = int(np.argmax(difference > 0.1 * difference.max()))
+    return first == 0 or difference[first - 1] < ABRUPT * difference[first]
+
+
+def _failed_at_jump(found, counts, coarse, difference):
+    """The march up to the pair from which on finer meshes do not agree."""
+    pair = int(np.argmax(difference > 0.1 * difference.max()))
+    start, stop = coarse.nodes[2 * pair:2 * pair + 3:2]
+    e = found.n_solved = int(counts[:pair].sum())
+    found.status = Status.failure("step too small", e, start, [],
+                                  f"finer and finer elements do not agree from t = {start:.6g} to {stop:.6g} on: "
+                                  f"elements of {(stop - start) / counts[pair]:.2g} s there change the motion by "
+                                  f"{difference.max():.2g} of its size")
+    found.iterations, found.nodes = found.iterations[:e], np.append(found.nodes[:e + 1], found.nodes[-1])
+    return found
 
 
 def _counts(shares, goal, order):
