@@ -228,7 +228,7 @@ def solve_element(loop, one, lu, work, local, t, h, tol_residual, tol_increment,
             finish_step(step, one, local, scratch, residual)
             return DONE, it
         if it >= PATIENCE and norm <= tol_residual and still <= tol_increment:
-            finish_step(one, local, scratch)
+            finish_step(step, one, local, scratch, residual)
             return DONE, -it
         if it == max_iterations:
             break
