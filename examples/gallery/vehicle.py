@@ -1,6 +1,6 @@
 """Half a vehicle over a bump: axles on tyres and springs, the road as motions of the feet of the tyres.
 
-The height of the body is compared with the linear equations, solved by SciPy; angles are small, but not zero.
+The height of the body is compared with the linear equations, solved by SciPy; its angles are small.
 """
 
 import casadi as ca
@@ -20,7 +20,6 @@ def main():
     parts, state = [body], {body: tf.Pose((0, 0, 0.8))}
     for side, name in ((HALF, "front"), (-HALF, "rear")):
         axle, foot = tf.PointMass(AXLE, name=f"{name} axle"), tf.PointMass(1.0, name=f"{name} foot")
-
         def road(t, side=side):
             x = SPEED * (t - 0.2) + side - HALF
             return (side, 0, ca.if_else(ca.logic_and(x > 0, x < LONG), BUMP * ca.sin(np.pi * x / LONG) ** 4, 0))
@@ -47,12 +46,10 @@ def main():
 
 
 def draw(result):
-    """Height of the body over time."""
-    figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
-    lines = np.stack([result["height"], result["linear"]], axis=1)
-    ax.plot(result["solution"].t, 1e3 * lines, label=("body", "linear equations"))
-    ax.set(xlabel="time [s]", ylabel="height over rest [mm]", title="a bump of 20 mm at 10 m/s")
-    ax.legend()
+    """Height of the body."""
+    figure, ax = plt.subplots(layout="constrained")
+    ax.plot(result["solution"].t, 1e3 * np.stack([result["height"], result["linear"]], axis=1))
+    ax.set(xlabel="time [s]", ylabel="height over rest [mm]", title="after a bump of 20 mm at 10 m/s")
     return figure
 
 

@@ -8,7 +8,7 @@ from ..errors import InputError, SolveError
 from ..progress import counted
 from ..solution.output.atomic_write import save_figure
 from ..validate import choice
-from .runner import HOMES, load_script
+from .runner import HOMES, load_script, pyplot
 
 
 def find_machines(name="all"):
@@ -42,12 +42,7 @@ def run_machine(path, folder=None):
     dict
         "what", "number", "expected", "tolerance", "agrees", "seconds", "figure".
     """
-    import matplotlib
-
-    matplotlib.use("Agg", force=True)
-    import matplotlib.pyplot as plt
-
-    start, module = time.perf_counter(), load_script(Path(path))
+    plt, start, module = pyplot(), time.perf_counter(), load_script(Path(path))
     result = module.main()
     if not result["solution"].success:
         raise SolveError(f"{Path(path).stem}: {result['solution'].status.message}")

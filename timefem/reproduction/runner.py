@@ -79,6 +79,15 @@ def load_script(path):
     return module
 
 
+def pyplot():
+    """`matplotlib.pyplot`, drawing into files only."""
+    import matplotlib
+
+    matplotlib.use("Agg", force=True)
+    import matplotlib.pyplot as plt
+    return plt
+
+
 def run_script(path, quick=False, folder=None):
     """Run one script.
 
@@ -95,12 +104,7 @@ def run_script(path, quick=False, folder=None):
     dict
         Facts of the finding, "seconds", "figure" (path or None), "title" and "claim".
     """
-    import matplotlib
-
-    matplotlib.use("Agg", force=True)
-    import matplotlib.pyplot as plt
-
-    start, module = time.perf_counter(), load_script(Path(path))
+    plt, start, module = pyplot(), time.perf_counter(), load_script(Path(path))
     title, claim = _read(module.__doc__)
     finding = module.main(quick=quick)
     image = None
