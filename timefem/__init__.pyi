@@ -104,7 +104,9 @@ from .mechanics.composites.mass_spring_chain import MassSpringChain as MassSprin
 from .mechanics.forces.on_joints import EndStop, JointDamper, JointForce, JointFriction, JointSpring
 from .mechanics.joints.prescribed import PrescribedJoint
 from .mechanics.redundancy.redundancy import redundant_constraints
-from .models.urdf import Robot, read_urdf
+from .models.mjcf import read_mjcf
+from .models.robot import Robot
+from .models.urdf import read_urdf
 from .polynomials import LagrangeBasis, gauss_legendre
 from .problems import (
     BoundaryValueProblem,
@@ -188,7 +190,7 @@ __all__ = [
     "AngleOutput", "ControlForce", "ControlTorque", "CoordinateOutput", "FormulaOutput", "GeneralizedControl",
     "InverseDynamics", "Polynomial", "PositionOutput", "Spline", "Transfer",
     # trees and robots
-    "Link", "Robot", "Tree", "TreeJoint", "read_urdf",
+    "Link", "Robot", "Tree", "TreeJoint", "read_mjcf", "read_urdf",
     # optimal control
     "Cost", "Effort", "OptimalControl",
 ]

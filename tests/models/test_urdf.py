@@ -113,6 +113,56 @@ def test_mutations(tmp_path, data):
         assert np.isfinite(robot.tree.mass_matrix(np.zeros(robot.tree.n_q))).all()
 
 
+def test_mutated_files(tmp_path):
+    """1000 damaged files: read, or refused in one line, and nothing else; nothing but the file is opened."""
+    rng, path, refused = np.random.default_rng(0), tmp_path / "mutated.urdf", 0
+    letters = list('<>"/= 0123456789.-eabhxyz&\n')
+    for _ in range(1000):
+        text = list(ROD)
+        for _ in range(rng.integers(1, 5)):
+            i, what = rng.integers(len(text)), rng.integers(3)
+            text[i:i + (what != 1) * rng.integers(1, 12)] = rng.choice(letters, rng.integers(1, 4)) if what else []
+        path.write_text("".join(text))
+        try:
+            tf.read_urdf(path)
+        except tf.InputError as error:
+            refused += 1
+            assert str(path) in str(error) and "\n" not in str(error)
+    assert 300 < refused < 1000
+
+
+PAIR = """<robot name="pair"><link name="base"/>
+  <link name="a"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+  <link name="b"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+  <joint name="a" type="revolute"><parent link="base"/><child link="a"/></joint>
+  <joint name="b" type="KIND"><parent link="a"/><child link="b"/><mimic joint="OTHER" offset="0.5"/></joint>
+  <transmission name="drive"><type>simple</type><joint name="a"/>
+    <actuator name="motor"><mechanicalReduction>50</mechanicalReduction></actuator></transmission>
+</robot>"""
+
+
+def test_mimic_of_what_does_not_move(tmp_path):
+    """Joints that are fixed in reduced files keep their mimic elements, and others mimic them."""
+    robot = tf.read_urdf(written(tmp_path, PAIR.replace("KIND", "fixed").replace("OTHER", "a")))
+    assert robot.tree.joint_names == ("a",) and robot.notes == ("the fixed joint b does not mimic a",)
+    text = PAIR.replace("KIND", "revolute").replace("OTHER", "b").replace('name="a" type="revolute"',
+                                                                          'name="a" type="fixed"')
+    text = text.replace('name="b" type="revolute"', 'name="c" type="revolute"').replace('joint="b"', 'joint="a"')
+    robot = tf.read_urdf(written(tmp_path, text.replace("</robot>", """<link name="d"><inertial><mass value="1"/>
+        <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><joint name="d" type="revolute">
+        <parent link="b"/><child link="d"/></joint></robot>""")))
+    assert robot.tree.joint_names == ("d",)
+    turn, c, s = robot.tree.link_pose("b", [0.0])[1], np.cos(0.5), np.sin(0.5)
+    np.testing.assert_allclose(turn, [[1, 0, 0], [0, c, -s], [0, s, c]], rtol=0, atol=1e-15)
+
+
+def test_transmissions(tmp_path):
+    robot = tf.read_urdf(written(tmp_path, PAIR.replace("KIND", "revolute").replace("OTHER", "a")))
+    system = robot.system(parts=list(robot.actuators.values()))
+    assert list(robot.actuators) == ["motor"]
+    np.testing.assert_allclose(system.control_force(0.0, np.zeros(2), [0.1]), [5.0], rtol=0, atol=1e-14)
+
+
 def test_run(timefem, tmp_path):
     path = written(tmp_path, ROD)
     code, out, err = timefem("run", path, "--joint", "hinge=-0.7,-0.4", "--gravity", "0,0,-9.81", "--element", "mg",
@@ -140,13 +190,14 @@ def test_check(timefem, tmp_path):
 WRONG = {
     "joint": (["--joint", "elbow=1"], "joint must be one of 'hinge', not 'elbow'"),
     "text": (["--joint", "hinge"], "--joint must be NAME=POSITION or NAME=POSITION,RATE"),
-    "three": (["--joint", "hinge=1,2,3"], "--joint hinge must be POSITION or POSITION,RATE"),
+    "three": (["--joint", "hinge=1,2,3"], "takes a number for its position, and 1 more for its rate, not 3"),
+    "words": (["--joint", "hinge=up"], "--joint hinge must be POSITION or POSITION,RATE"),
     "twice": (["--joint", "hinge=1", "--joint", "hinge=2"], "--joint hinge is given twice"),
     "gravity": (["--gravity", "9.81"], "--gravity must be X,Y,Z"),
     "nan": (["--joint", "hinge=nan"], "must be finite"),
     "rotation": (["--rotation", "directors"], "belongs to named cases"),
     "form": (["--form", "hamilton"], "form='lagrange'"),
-    "save": (["--output", "a.h5"], "cannot be saved"),
+    "base": (["--base", "loose"], "base must be one of 'fixed', 'free', not 'loose'"),
 }
 
 

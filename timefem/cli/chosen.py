@@ -9,7 +9,7 @@ from ..errors import InputError
 from ..models import load_model
 from ..models.settings import arguments_of, element_of
 from ..problems.kinds import KINDS
-from .robots import OF_ROBOT, case_of_robot, with_form
+from .robots import OF_ROBOT, case_of_robot, is_robot, with_form
 
 OF_PROBLEM = "rotation", "inverse_mass", "elements_space", "degree_space", "t_end"
 
@@ -72,11 +72,11 @@ def chosen(options):
                              "n_elements and degree of its beams")
         return _of_model(load_model(options["case"], **of_problem), options, settings)
     notes = ()
-    if options["case"].endswith(".urdf"):
-        case, notes = case_of_robot(options["case"], of_problem, **of_robot)
-        settings = with_form(settings)
+    if is_robot(options["case"]):
+        case, robot = case_of_robot(options["case"], of_problem, **of_robot)
+        settings, notes = with_form(settings, robot), robot.notes
     elif of_robot:
-        raise InputError(f"--{next(iter(of_robot)).replace('_', '-')} belongs to robots, files that end in .urdf")
+        raise InputError(f"--{next(iter(of_robot)).replace('_', '-')} belongs to robots: .urdf and .xml files")
     else:
         case = find_case(options["case"])
     kind, element = KINDS[case.kind], element_of(settings)

@@ -8,18 +8,18 @@ import typer
 from ..models import inspect, read_model
 from ..models.schema import text
 from .report import make_console, make_table, print_json
-from .robots import check_robot
+from .robots import check_robot, is_robot
 
 
 def check(
-    path: Annotated[str, typer.Argument(metavar="PATH", help="A model file (.toml), or a robot (.urdf).")],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="A model file (.toml), or a robot (.urdf, .xml).")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ):
     """Tell what a model file states: bodies, degrees of freedom, redundant constraints, initial violations.
 
     Exit status 2 when the model cannot be solved as it is.
     """
-    if path.endswith(".urdf"):
+    if is_robot(path):
         return check_robot(path, as_json)
     model = read_model(path)
     facts = inspect(model)

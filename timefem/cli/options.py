@@ -11,7 +11,7 @@ from .. import validate
 from ..validate.options import OPTIONS
 
 CASE = Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names, or a model file, which "
-                                                          "ends in .toml, or, of run, a robot (.urdf).")]
+                                                          "ends in .toml, or, of run, a robot (.urdf, .xml).")]
 ROTATION = Annotated[str | None, typer.Option(help="quaternion (default) or directors.")]
 ELEMENT = Annotated[str, typer.Option(help="mg (mixed Galerkin), bg (Bubnov-Galerkin), or a scheme that `timefem list` "
                                            "names, as eml or emh.")]

@@ -2,16 +2,30 @@
 
 from ..cases import Case
 from ..errors import InputError
-from ..models import read_urdf
-from ..models.urdf import GRAVITY
+from ..models import read_mjcf, read_urdf
 from .report import make_console, make_table, print_json
 
 OF_ROBOT = "joint", "gravity", "friction_width", "base"
 T_END, N_ELEMENTS = 1.0, 400
+ENDINGS = ".urdf", ".xml"
 
 
-def case_of_robot(path, of_problem, joint=(), gravity=None, friction_width=None, base="fixed"):
-    """The case of a URDF file, and notes for the report.
+def is_robot(path):
+    """Whether a path is that of a robot."""
+    return path.endswith(ENDINGS)
+
+
+def read_robot(path, friction_width=None, base=None):
+    """The `Robot` of a file."""
+    if path.endswith(".urdf"):
+        return read_urdf(path, friction_width, base or "fixed")
+    if base is not None:
+        raise InputError("--base belongs to URDF files; an MJCF file states its free joints")
+    return read_mjcf(path, friction_width)
+
+
+def case_of_robot(path, of_problem, joint=(), gravity=None, friction_width=None, base=None):
+    """The case of a robot's file, and notes for the report.
 
     Parameters
     ----------
@@ -28,7 +42,7 @@ def case_of_robot(path, of_problem, joint=(), gravity=None, friction_width=None,
     for name in of_problem:
         if name != "t_end":
             raise InputError(f"--{name.replace('_', '-')} belongs to named cases; a robot has joint coordinates")
-    gravity = GRAVITY if gravity is None else _numbers("--gravity", gravity, (3,), "X,Y,Z")
+    gravity = None if gravity is None else _numbers("--gravity", gravity, (3,), "X,Y,Z")
     state = {}
     for text in joint:
         name, equals, values = text.rpartition("=")
@@ -37,36 +51,38 @@ def case_of_robot(path, of_problem, joint=(), gravity=None, friction_width=None,
         if name in state:
             raise InputError(f"--joint {name} is given twice")
         state[name] = _numbers(f"--joint {name}", values, None, "POSITION or POSITION,RATE")
-    robot = read_urdf(path, friction_width, base)
+    robot = read_robot(path, friction_width, base)
     end = of_problem.get("t_end", T_END)
     case = Case(path, robot.name, robot.name, end, N_ELEMENTS, conserved_axes=(), has_rotation=False,
                 make=lambda t_end=end: robot.problem(state, (0.0, t_end), gravity))
-    return case, robot.notes
+    return case, robot
 
 
-def with_form(settings):
+def with_form(settings, robot):
     """Settings with the form of the equations that joint coordinates need, where none is given."""
     if settings.get("element", "mg") == "mg" and settings.get("form") is None:
-        return settings | {"form": "lagrange"}
+        return settings | {"form": "energy" if robot.joints else "lagrange"}
     return settings
 
 
 def check_robot(path, as_json):
-    """Tell what a URDF file states."""
-    robot = read_urdf(path)
+    """Tell what a robot's file states."""
+    robot = read_robot(path)
     tree = robot.tree
     joints = {joint.name: {"kind": joint.kind, "parent": joint.parent, "child": joint.child, "damping": joint.damping,
                            "mimic": joint.mimic, "limits": joint.limits} for joint in tree.joints}
-    facts = {"title": robot.name, "status": "fine", "n_q": tree.n_q, "degrees_of_freedom": tree.n_q,
+    facts = {"title": robot.name, "status": "fine", "n_q": tree.n_q, "degrees_of_freedom": tree.n_v,
              "moving_mass": tree.mass, "links": [link.name for link in tree.links],
-             "coordinates": list(tree.joint_names), "joints": joints, "notes": list(robot.notes)}
+             "coordinates": list(tree.coordinate_names), "joints": joints, "notes": list(robot.notes),
+             "loops": [joint.name or type(joint).__name__ for joint in robot.joints],
+             "actuators": list(robot.actuators)}
     if as_json:
         print_json({"model": path, **facts})
         return 0
     table = make_table(f"{robot.name} ({path})", "", "")
     table.show_header = False
     table.add_row("links, mass that moves [kg]", f"{len(tree.links)}, {tree.mass:.6g}")
-    table.add_row("degrees of freedom", str(tree.n_q))
+    table.add_row("degrees of freedom", str(tree.n_v))
     for name, joint in joints.items():
         follows = f", mimics {joint['mimic'][0]}" if joint["mimic"] else ""
         table.add_row(f"joint {name}", f"{joint['kind']}, {joint['parent']} to {joint['child']}{follows}")

@@ -91,7 +91,7 @@ def repeat_values(arguments):
     parameter("output", OUTPUT, None), *map(declared, ("checkpoint", "checkpoint_every", "restart")),
     parameter("follow", FOLLOW, None), parameter("as_json", JSON, False), parameter("verbose", VERBOSE, False))
 def run(ctx, **_):
-    """Solve a case, a model file, or a robot (.urdf); options given here override the settings in the file.
+    """Solve a case, a model file, or a robot (.urdf, .xml); options given here override the settings in the file.
 
     Options that begin with -timefem_ go to PETSc (-timefem_ksp_type gmres). Under mpirun, --driver global
     or windows with --backend petsc shares the work among the ranks; for problems of other kinds --backend petsc does.

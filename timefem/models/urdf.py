@@ -1,63 +1,27 @@
 """Robots from URDF files. Only the file itself is read: no meshes, no other files, no entities."""
 
-import xml.etree.ElementTree as ElementTree
-from dataclasses import dataclass
 from pathlib import Path
-from xml.parsers import expat
 
 import numpy as np
 
 from .. import validate
 from ..errors import InputError
-from ..mechanics import Link, System, Tree, TreeJoint
-from ..problems import InitialValueProblem
+from ..mechanics import GeneralizedControl, Link, Tree, TreeJoint
+from .robot import Robot
+from .shapes import about
+from .xml_file import XmlFile
 
-GRAVITY = (0.0, 0.0, -9.81)
 KINDS = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed",
          "floating": "floating", "planar": "planar"}
-LARGEST = 10**7  # bytes of a file
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-
-
-@dataclass(frozen=True, eq=False)
-class Robot:
-    """A robot as a file states it.
-
-    Attributes
-    ----------
-    path, name : str
-    tree : Tree
-        Its links and joints; `tree.joints` have limits as data.
-    notes : tuple of str
-        What the file states and the tree leaves out.
-    """
-
-    path: str
-    name: str
-    tree: Tree
-    notes: tuple
-
-    def problem(self, state=None, t_span=(0.0, 1.0), gravity=GRAVITY):
-        """The `InitialValueProblem` of the robot.
-
-        Parameters
-        ----------
-        state : dict, optional
-            Joint -> position, or (position, rate) [rad or m, and per second]; joints left out start at zero. A free
-            base is the joint `tree.base_joint` ("base"), and takes a `Pose`.
-        t_span : (float, float)
-            [s]
-        gravity : array_like, shape (3,)
-            [m/s^2]
-        """
-        return InitialValueProblem(System([self.tree], gravity=gravity), {self.tree: state or {}}, t_span)
 
 
 def read_urdf(path, friction_width=None, base="fixed"):
     """Read a robot from a URDF file.
 
     Links with inertias in their frames, joints of all types, their damping and friction, and mimic joints count. Limits
-    are kept as data. Shapes, meshes, transmissions and elements of simulators are passed over.
+    are kept as data. Transmissions of one joint become actuators. Shapes, meshes and elements of simulators are passed
+    over.
 
     Parameters
     ----------
@@ -91,12 +55,14 @@ def read_urdf(path, friction_width=None, base="fixed"):
         raise reader.error(robot, "must be <robot>")
     name = robot.get("name") or Path(path).stem
     links = [reader.link(element) for element in robot.iterfind("link")]
-    joints = [reader.joint(element) for element in robot.iterfind("joint")]
+    mimics = {element.get("name"): element for element in robot.iterfind("joint")}
+    joints = [reader.joint(element, mimics) for element in robot.iterfind("joint")]
     for element in robot:
         if element.tag.startswith("xacro:"):
             raise reader.error(element, "belongs to xacro: expand the file first (xacro robot.xacro > robot.urdf)")
-    notes = [f"the inertia of link {link.name} has a negative principal moment, which no body has; it is taken as it is"
-             for link in links if not link.physical]
+    notes = reader.notes
+    notes += [f"the inertia of link {link.name} has a negative principal moment, which no body has; it is taken as it "
+              "is" for link in links if not link.physical]
     rubbing = [joint.name for joint in joints if joint.friction and joint.kind != "fixed"]
     if rubbing and friction_width is None:
         notes.append(f"Coulomb friction of {', '.join(rubbing)} is left out: give a friction_width (--friction-width)")
@@ -105,74 +71,33 @@ def read_urdf(path, friction_width=None, base="fixed"):
         tree = Tree(links, joints, friction_width, name, base)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    return Robot(str(path), name, tree, tuple(notes))
+    return Robot(str(path), name, tree, tuple(notes), actuators=_actuators(reader, robot, tree))
 
 
-class _Reader:
-    """Elements of a file with their lines, and their attributes as checked values."""
+def _actuators(reader, robot, tree):
+    """Of transmissions between one actuator and one joint that moves on its own, by name."""
+    found = {}
+    for element in robot.iterfind("transmission"):
+        joints, motors = list(element.iterfind("joint")), list(element.iterfind("actuator"))
+        if len(joints) != 1 or len(motors) != 1 or joints[0].get("name") not in tree.joint_names:
+            continue
+        text = motors[0].findtext("mechanicalReduction") or element.findtext("mechanicalReduction") or "1"
+        try:
+            reduction = validate.real("mechanicalReduction", float(text))
+        except ValueError as error:
+            raise reader.error(element, f"needs a number for <mechanicalReduction>, not {text!r}") from error
+        name, joint = reader.text(motors[0], "name"), tree.joint(joints[0].get("name"))
+        if joint.n_q == 1:
+            found[name] = GeneralizedControl(joint, [[reduction]], name=name)
+    return found
+
+
+class _Reader(XmlFile):
+    """Links and joints of a URDF file."""
 
     def __init__(self, path):
-        self.path, self._lines = path, {}
-        try:
-            with open(path, "rb") as file:
-                data = file.read(LARGEST + 1)
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-        if len(data) > LARGEST:
-            raise InputError(f"{path} is larger than {LARGEST} bytes, which no URDF file is")
-        self.root = self._parsed(data)
-
-    def _parsed(self, data):
-        builder, parser = ElementTree.TreeBuilder(), expat.ParserCreate()
-
-        def start(tag, attributes):
-            self._lines[builder.start(tag, attributes)] = parser.CurrentLineNumber
-
-        def refuse(*_):
-            raise InputError(f"{self.path}, line {parser.CurrentLineNumber}: document types and entities are refused; "
-                             "remove <!DOCTYPE ...>")
-
-        parser.StartElementHandler, parser.EndElementHandler = start, builder.end
-        parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = parser.ExternalEntityRefHandler = refuse
-        try:
-            parser.Parse(data, True)
-            return builder.close()
-        except (expat.ExpatError, LookupError, ValueError, AssertionError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{self.path} is no XML: {error}") from None
-
-    def error(self, element, fault):
-        name = f" {element.get('name')!r}" if element.get("name") else ""
-        return InputError(f"{self.path}, line {self._lines[element]}: <{element.tag}>{name} {fault}")
-
-    def text(self, element, attribute):
-        value = element.get(attribute)
-        if not value:
-            raise self.error(element, f"has no attribute {attribute!r}")
-        return value
-
-    def numbers(self, element, attribute, n, default=None):
-        """So many numbers of an attribute, shape (n,); the default where there is no element or no attribute."""
-        text = None if element is None else element.get(attribute)
-        if text is None and default is not None:
-            return np.array(default, float)
-        words = self.text(element, attribute).split()
-        try:
-            return validate.array(attribute, [float(word) for word in words], (n,))
-        except ValueError as error:  # also InputError
-            what = f"{n} numbers" if n > 1 else "a number"
-            reason = f" ({error})" if isinstance(error, InputError) and len(words) == n else ""
-            raise self.error(element, f"needs {what} for {attribute!r}, not {text!r}{reason}") from None
-
-    def number(self, element, attribute, default=None):
-        return float(self.numbers(element, attribute, 1, None if default is None else (default,))[0])
-
-    def child(self, element, tag):
-        found = element.find(tag)
-        if found is None:
-            raise self.error(element, f"has no <{tag}>")
-        return found
+        super().__init__(path)
+        self.notes = []
 
     def frame(self, element):
         """Place and rotation matrix of the <origin> of an element."""
@@ -196,7 +121,7 @@ class _Reader:
         return self.made(element, Link, name=name, mass=mass, centre=centre, orientation=orientation, physical=False,
                          inertia=[[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
-    def joint(self, element):
+    def joint(self, element, others):
         kind = self.text(element, "type")
         if kind not in KINDS:
             raise self.error(element, f"is of type {kind!r}; known are {', '.join(KINDS)}")
@@ -205,6 +130,17 @@ class _Reader:
         if mimic is not None:
             mimic = (self.text(mimic, "joint"), self.number(mimic, "multiplier", 1.0),
                      self.number(mimic, "offset", 0.0))
+            if kind == "fixed":
+                self.notes.append(f"the fixed joint {element.get('name')} does not mimic {mimic[0]}")
+                mimic = None
+            elif others.get(mimic[0], {}).get("type") == "fixed":  # of a reduced file, at zero
+                axis = validate.direction("axis", self.numbers(element.find("axis"), "xyz", 3, (1, 0, 0)))[1]
+                if kind == "prismatic":
+                    position = position + orientation @ axis * mimic[2]
+                else:
+                    orientation = orientation @ about(axis, mimic[2])
+                self.notes.append(f"the joint {element.get('name')} is fixed, as {mimic[0]} is, which it mimics")
+                kind, mimic = "fixed", None
         limits = {} if limit is None else {key: self.number(limit, key) for key in
                                            ("lower", "upper", "effort", "velocity") if limit.get(key) is not None}
         return self.made(element, TreeJoint, name=self.text(element, "name"), kind=KINDS[kind], mimic=mimic,
@@ -214,9 +150,3 @@ class _Reader:
                          axis=(0, 0, 1) if kind == "fixed" else
                          self.numbers(element.find("axis"), "xyz", 3, (1, 0, 0)),
                          damping=self.number(dynamics, "damping", 0.0), friction=self.number(dynamics, "friction", 0.0))
-
-    def made(self, element, cls, **values):
-        try:
-            return cls(**values)
-        except InputError as error:
-            raise self.error(element, f"is not possible: {error}") from None

@@ -37,6 +37,8 @@ class Tree(Body):
         Of the joints whose coordinates q are, in order: depth first from the base. Mimic joints follow them.
     coordinate_names : tuple of str
         Of the coordinates.
+    n_v : int
+        Degrees of freedom: one less than coordinates for each quaternion.
     base_joint : str or None
         Name of the joint that a free base hangs on.
     mass : float
@@ -76,6 +78,7 @@ class Tree(Body):
         names = [(joint, c) for joint in self.joint_names for c in self._first[joint].motion.components]
         self.coordinate_names = tuple(f"{joint} {c}".rstrip() for joint, c in names)
         self.n_q = len(names)
+        self.n_v = self.n_q - sum(body.motion.turns for body in self._first.values())
         self.mass = float(sum(body.mass for body in self._bodies))
         rubbing = [body.joint.name for body in self._bodies if body.joint.friction]
         if rubbing and self.friction_width is None:
