@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy
 
 import timefem as tf
 from timefem.cases import CASES
@@ -23,7 +24,8 @@ def solved(name, n, method="interior-point", **options):
     ("breakwell", 60, 4 / 9 / 0.1, 2e-7),
     ("speed-limit", 41, 2.05, 1e-7),  # nodes on the switches
     ("robot-arm-time", 100, 9.14094, 2e-5),
-    ("two-link-arm-time", 60, 2.9823, 5e-5),
+    ("two-link-arm-time", 60, 2.98228, 5e-5),  # see below; 2.988662 is printed for a coarse mesh
+    ("manutec", 40, 20.404248, 1e-5),  # multiple shooting tends to it, too; 20.40610 is printed for a coarse mesh
     pytest.param("container-crane", 200, 5.1505e-3, 1e-5, marks=pytest.mark.slow),
     pytest.param("cart-pole", 320, 58.80766746, 2e-8, marks=pytest.mark.slow),
 ])
@@ -81,6 +83,32 @@ def test_bounded_controls_and_limits_hold():
     t = np.linspace(0, sol.t[-1], 101)
     assert np.abs(sol.controls(t)).max() <= 1 + 1e-6
     assert sol.velocity("mass", sol.t)[:, 0].max() <= 0.8 + 1e-6
+
+
+@pytest.mark.parametrize("switches, torques, least", [
+    ([(0, 1.49119), (1, 0.94442), (1, 2.63444)], (1, 1), 2.98227994),
+    ([(0, 1.60420), (1, 0.38100), (1, 2.26593)], (1, -1), 3.20834535),
+])
+def test_the_two_link_arm_by_its_switches(switches, torques, least):
+    """Two local minima: torques at their bounds, switched at times by which DOP853 ends at the target to 1e-11."""
+    def rates(t, x, u):
+        c, s = np.cos(x[1] - x[0]), np.sin(x[1] - x[0])
+        mass = [[7 / 3, 1.5 * c], [1.5 * c, 4 / 3]]
+        forces = [u[0] - u[1] + 1.5 * s * x[3]**2, u[1] - 1.5 * s * x[2]**2]
+        return np.concatenate([x[2:], np.linalg.solve(mass, forces)])
+
+    def missed(times):
+        x, u, before = np.array([0, 0.5, 0, 0]), np.array(torques, float), 0.0
+        for (which, _), at in sorted(zip([*switches, (None, 0)], times, strict=True), key=lambda pair: pair[1]):
+            x = scipy.integrate.solve_ivp(rates, (before, at), x, args=(u,), method="DOP853", rtol=1e-12,
+                                          atol=1e-13).y[:, -1]
+            before = at
+            if which is not None:
+                u = u * np.where(np.arange(2) == which, -1, 1)
+        return x - [0.522, 1.022, 0, 0]
+
+    times = scipy.optimize.fsolve(missed, [*(t for _, t in switches), least], xtol=1e-13)
+    assert np.abs(missed(times)).max() < 1e-11 and times[-1] == pytest.approx(least, abs=1e-8)
 
 
 def test_what_fatrop_cannot_take():

@@ -1,5 +1,6 @@
 """Optimal control in phases: impacts, states that go on, both ends of a cycle, and what is refused."""
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -85,6 +86,50 @@ def test_phases_of_rigid_bodies():
     dear = solved(tf.Phases([turn(tf.Pose(), tf.EndState(), 1.0), turn(tf.EndState(), end, 5.0)]), 8)
     assert cheap.objective < dear.objective < 5 * cheap.objective
     assert dear[0].objective > cheap[0].objective
+
+
+def hopper(stands, start, end, shortest=0.05, **options):
+    """A body of 4 kg and a foot of 1 kg with a force in the leg between them; the foot stands, or both fly."""
+    names = ["body"] if stands else ["body", "foot"]
+    masses = {name: tf.PointMass(4.0 if name == "body" else 1.0, dimension=1, name=name) for name in names}
+    up = tf.ControlForce(masses["body"], [(1, 0, 0)], name="leg")
+    actuators, options["bounds"] = [up], {up: (-200, 200), "duration": (shortest, 2)}
+    cost = [tf.Effort(up, 1e-3)]
+    length = tf.Limit(lambda now, u: now.q("body")[0] - (0 if stands else now.q("foot")[0]), 0.5, 1.0, name="length")
+    options["limits"] = [length]
+    if stands:  # the ground only pushes: force of the leg and weight of the foot
+        options["limits"].append(tf.Limit(lambda now, u: u[0] + G, 0.0, name="ground"))
+    else:
+        down = tf.ControlForce(masses["foot"], [(-1, 0, 0)], name="reaction")
+        actuators.append(down)
+        options["limits"].append(tf.Limit(lambda now, u: u[0] - u[1], 0.0, 0.0, name="action and reaction"))
+        cost.append(tf.Effort(down, 1e-3))
+    system = tf.System(list(masses.values()), gravity=(-G, 0, 0))
+    return tf.OptimalControl(system, {masses[name]: start[name] for name in names},
+                             {masses[name]: end[name] for name in names if name in end}, (0, 0.4), cost,
+                             actuators=actuators, free_time=True, **options)
+
+
+def test_a_hopping_leg():
+    """Stance and flight have systems of different sizes; the foot loses its speed at the touchdown, in a cycle with a
+    hop of 0.3 s at least. The centre of mass flies on a parabola, and IPOPT finds the same."""
+    free = {"body": tf.EndState(), "foot": state(0, 0)}
+    stance = hopper(True, {"body": tf.EndState()}, {})
+    flight = hopper(False, free, {"foot": state(0)}, 0.3)
+    take_off = tf.Coupling(lambda before, after: ca.vertcat(after.q("body") - before.q("body"),
+                                                            after.rates("body") - before.rates("body")))
+    again = tf.Coupling(lambda start, end: ca.vertcat(start.q("body") - end.q("body"),
+                                                      start.rates("body") - end.rates("body")))
+    found = [solved(tf.Phases([stance, flight], [take_off], again), 16, method=m) for m in ("interior-point", "ipopt")]
+    assert found[0].objective == pytest.approx(found[1].objective, rel=1e-6)
+    sol = found[0]
+    assert sol.durations[1] == pytest.approx(0.3, abs=1e-6)
+    t = sol[1].t - sol[1].t[0]
+    centre = (4 * sol[1].position("body", sol[1].t)[:, 0] + sol[1].position("foot", sol[1].t)[:, 0]) / 5
+    speed = (4 * sol[1].velocity("body", sol[1].t)[0, 0] + sol[1].velocity("foot", sol[1].t)[0, 0]) / 5
+    np.testing.assert_allclose(centre, centre[0] + speed * t - G * t**2 / 2, rtol=0, atol=1e-8)
+    assert sol[1].position("foot", sol[1].t)[:, 0].max() > 0.01
+    assert sol[0].controls(sol[0].t).min() >= -G - 1e-6
 
 
 def test_what_cannot_hold_is_named():

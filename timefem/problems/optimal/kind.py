@@ -85,5 +85,5 @@ OPTIMAL = Kind(
                             "where controls have bounds, with which an interior-point method deals"),
     in_files=FileFormat(
         make_from_file, keys=("start", "end", "periodic", "free_time", "time_weight", "duration", "parameters"),
-                        tables=("actuators", "limits"), needed=("actuators",), check=check_file, facts=file_facts),
+        tables=("actuators", "limits"), needed=("actuators",), check=check_file, facts=file_facts),
 )
