@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..mechanics import System
 from ..mechanics.composites.beam.along import along
 from ..mechanics.redundancy.redundancy import minimum_norm_multipliers
+from ..parallel import rank
 from ..status import Status
 from .drawing.animation import animate
 from .drawing.plots import plot_constraints, plot_controls, plot_energy, plot_momentum
@@ -87,6 +88,11 @@ class Solution(_SolvedElements, Invariants):
     @property
     def success(self):
         return self.status.success
+
+    @property
+    def is_root(self):
+        """Whether this process is the first of those under `mpirun`, or the only one: the one to print."""
+        return rank() == 0
 
     def __repr__(self):
         return (f"Solution({self.element!r}, {len(self.t) - 1} elements, t = {self.t[0]:g} to {self.t[-1]:g}, "
