@@ -124,6 +124,7 @@ from .problems.initial.checkpoint_option import Checkpoint
 from .problems.initial.global_driver import Global
 from .problems.initial.march_driver import March
 from .problems.initial.windows_driver import Windows
+from .problems.optimal.guess import Guess
 from .problems.phases.solution import PhasedSolution
 from .problems.static import Equilibrium, StaticPath, equilibrium, equilibrium_path
 from .sensitivity import (
@@ -192,5 +193,5 @@ __all__ = [
     # trees and robots
     "Link", "Robot", "Tree", "TreeJoint", "read_mjcf", "read_urdf",
     # optimal control
-    "Cost", "Effort", "OptimalControl",
+    "Cost", "Effort", "Guess", "OptimalControl",
 ]

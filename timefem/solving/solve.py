@@ -32,6 +32,9 @@ def solve(problem, element, n_elements=None, *, driver=None, guess=None, newton=
     guess : {"mg1", "constant"}, callable, ndarray or Solution, optional
         "mg1" unless given. Where Newton starts in windows and global solves: an mG(1) march, the state at the start,
         a function `t -> z`, nodal states of shape (degree n_elements + 1, n_z) (global only), or another solution.
+        Of optimal control: a `Guess`, controls as `{actuator: value}`, a solution of any kind of problem with the same
+        bodies, or the last ones; default: straight on, with the controls that hold the motion at rest, and where that
+        fails targets that move from the start to the end.
         Of boundary-value problems: "interpolation" (bodies move straight and turn steadily between the configurations
         at the ends; the default where one is given at the end), "march" (from a state at the start; the default
         otherwise), or the last three. Newton's method has a line search there, and where it fails the loads that

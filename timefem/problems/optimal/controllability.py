@@ -1,50 +1,70 @@
 """Whether the actuators can move what an optimal control problem asks for, at its guess."""
 
+import warnings
+
 import numpy as np
 import scipy
 
 from ...errors import InputError
 
 NOTHING = 1e-9  # relative size of an effect that is none
+NEARBY = 0.3  # how far off the guess is tried once more, scaled
 
 
-def check_reach(equations, x):
-    """Refuse what `_check` does at the guess `x`, and with other controls: without thrust a rotor does not pull aside.
-
-    Raises
-    ------
-    InputError
-    """
-    try:
-        _check(equations, x)
-    except InputError:
-        lower, upper = np.clip(equations.problem.bounds, [[-1.0], [-1.0]], [[1.0], [1.0]])
-        shaken, places = x.copy(), equations.places_of("controls")
-        equations.split(shaken)[1][places] = np.random.default_rng(0).uniform(lower, upper, places.shape)
-        try:
-            _check(equations, shaken)
-        except InputError:
-            pass
-        else:
-            return
-        raise
+class Unreached(UserWarning):
+    """To first order no actuator moves what is asked for at the end."""
 
 
-def _check(equations, x):
-    """Refuse conditions at the end that no actuator moves, and controls that move nothing, at `x`.
+REFUSALS = {"control": "{} does nothing: constraints take all of it, or its direction is zero; remove it",
+            "end": "the end cannot be reached: no actuator moves the {}; leave it out of `end`, or add an actuator"}
+WARNINGS = {"control": "{} does nothing", "end": "no actuator moves the {}"}
+
+
+def check_reach(equations, x, nearby):
+    """Warn of conditions at the end that no actuator moves to first order at the guess `x`.
+
+    Where none does at states, controls and forces nearby either, that is in general, it is refused. An effect of second
+    order, such as that of a rotor that is turned and pushes then, is one to first order nearby.
 
     Parameters
     ----------
     equations : OptimalityEquations
         Its equations, linearised, give the motion by the controls, and the conditions by the motion.
+    x : ndarray
+    nearby : callable
+        Gives unknowns of another guess.
+
+    Returns
+    -------
+    bool
+        Whether all conditions are moved at the guess.
 
     Raises
     ------
     InputError
         Names the control, or a condition; also when there are fewer controls on the mesh than conditions.
     """
+    unmoved = _unmoved(equations, equations.with_costates(x, 0))
+    if unmoved is None:
+        return True
+    fields = [equations.columns_of(name).ravel() for name in ("controls", "multipliers")
+              if name in equations.plan.element.trial]
+    places = np.concatenate(fields)
+    step = np.zeros(equations.n_unknowns)
+    step[places[places >= 0]] = NEARBY * np.random.default_rng(0).normal(size=(places >= 0).sum())
+    never = _unmoved(equations, equations.moved(equations.with_costates(nearby(), 0), step, 1.0))
+    if never is not None:
+        raise InputError(REFUSALS[never[0]].format(never[1]))
+    warnings.warn(f"{WARNINGS[unmoved[0]].format(unmoved[1])} at t = {equations.mesh.nodes[-1]:g}, to first order, at "
+                  "the guess; the solve begins beside it, where effects of second order show. Another guess may be "
+                  "better: guess={actuator: value}, or a motion", Unreached, stacklevel=2)
+    return False
+
+
+def _unmoved(equations, x):
+    """("end", name of a condition) or ("control", name) without effect at unknowns `x`, or None."""
     problem = equations.problem
-    equations.evaluate(equations.with_costates(x, 0))
+    equations.evaluate(x)
     matrix = equations.matrix().tocsr()
     n_end = equations.blocks[1].n_unknowns
     controls = equations.columns_of("controls")
@@ -64,11 +84,11 @@ def _check(equations, x):
     try:
         lu = scipy.sparse.linalg.splu(matrix[motion_rows][:, motion].tocsc())
     except RuntimeError:  # the motion itself is not determined: Newton's method will tell
-        return
+        return None
     by_inputs = matrix[motion_rows][:, inputs].tocsc()
-    _check_controls(problem, equations, lu, by_inputs, controls, motion)
-    if not n_end:
-        return
+    idle = _idle_control(problem, equations, lu, by_inputs, controls, motion)
+    if idle is not None or not n_end:
+        return idle
     conditions = matrix[n - n_end:][:, motion].toarray()
     adjoint = lu.solve(np.ascontiguousarray(conditions.T), trans="T")
     effect = -np.asarray(by_inputs.T @ adjoint).T + matrix[n - n_end:][:, inputs].toarray()
@@ -76,15 +96,14 @@ def _check(equations, x):
     size = np.maximum(np.linalg.norm(effect, axis=1, keepdims=True), NOTHING * largest)
     vectors, values, _ = np.linalg.svd(effect / np.where(size > 0, size, 1.0), full_matrices=False)
     if values[-1] > NOTHING:
-        return
+        return None
     combination = np.abs(vectors[:, -1]) @ np.abs(problem.conditions.combinations)
     name = problem.conditions.names[int(np.argmax(combination))]
-    raise InputError(f"the end cannot be reached at the guess: no actuator moves the {name}; leave it out of `end`, "
-                     "add an actuator, or give another guess")
+    return "end", name
 
 
-def _check_controls(problem, equations, lu, by_inputs, controls, motion):
-    """Refuse controls without effect on the states, tried in the first, a middle and the last element."""
+def _idle_control(problem, equations, lu, by_inputs, controls, motion):
+    """("control", name) of one without effect on the states, tried in the first, a middle and the last element."""
     place = np.full(equations.n_unknowns, -1)
     place[motion] = np.arange(len(motion))
     states = place[equations.columns_of("state").ravel()]
@@ -95,5 +114,5 @@ def _check_controls(problem, equations, lu, by_inputs, controls, motion):
         given = by_inputs[:, columns].toarray()
         response = lu.solve(given)
         if np.abs(response[states]).max() <= NOTHING * max(np.abs(response).max(), np.abs(given).max()):
-            raise InputError(f"{problem.control_name(i)} does nothing at the guess: constraints take all of it, or its "
-                             "direction is zero; remove it")
+            return "control", problem.control_name(i)
+    return None

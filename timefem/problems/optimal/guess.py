@@ -1,122 +1,179 @@
 """Where the solution of an optimal control problem starts from."""
 
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
 import numpy as np
 
 from ... import validate
-from ...assembly import TimeMesh
 from ...errors import InputError
-from ...mechanics import Pose
-from ...mechanics.bodies import rotations
-from ...solvers.equations.transfer import transferred
+from .guess_balance import balance
+from .guess_paths import path
+from .guess_solutions import from_solution, is_warm, prolonged, sampled
+
+__all__ = ["Guess", "first_guess", "from_solution", "is_warm", "prolonged"]
 
 
-def first_guess(problem, plan, mesh, guess):
-    """All unknowns to start from: states that are given, or on the way from start to end; controls in the middle of
-    their bounds, or none; no costates.
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """A motion and controls to start an optimal control problem from.
 
     Parameters
     ----------
-    guess : None, callable or ndarray
-        A function `t -> z` for an array of times, or nodal states of shape (degree n_elements + 1, n_z) of a uniform
-        mesh, which are interpolated.
+    motion : Solution, callable or array_like, optional
+        A solution of any kind of problem with bodies of the same names, stretched to the time span (its controls are
+        taken as well); a function `t -> z` of an array of times; or states (n, n_z), at `times` or at equal distances.
+        Default: bodies go straight and turn steadily from the start to the end, with joints closed.
+    times : array_like, shape (n,), optional
+        Of the states and controls that are given as arrays [s].
+    controls : dict or array_like, optional
+        Actuator, or its name -> a number, numbers of shape (n_controls,), an array (n, n_controls) at `times`, or a
+        function of an array of times; or an array (n, n_controls) of all. Those left out are the ones that hold the
+        motion at rest: static balance. "zero": none.
+    bend : float
+        How far bodies go aside of the default motion in the middle [m or rad]: breaks a symmetry that Newton's method
+        would keep.
+    seed : int
+        Of the directions in which they do.
+
+    Raises
+    ------
+    InputError
+        For bad input; names it.
     """
-    system, element = plan.system, plan.element
+
+    motion: Any = None
+    _: KW_ONLY
+    times: Any = None
+    controls: Any = None
+    bend: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self):
+        validate.real("Guess: bend", self.bend)
+        validate.integer("Guess: seed", self.seed, minimum=0)
+        if self.bend and self.motion is not None:
+            raise InputError("Guess: bend belongs to the default motion; leave it or motion out")
+        if isinstance(self.controls, str) and self.controls != "zero":
+            raise InputError(f"Guess: controls must be a dict, an array or 'zero', not {self.controls!r}")
+        if self.times is not None:
+            times = validate.array("Guess: times", self.times, (None,))
+            if len(times) < 2 or np.any(np.diff(times) <= 0):
+                raise InputError("Guess: times must be at least two, and increase")
+
+    @classmethod
+    def of(cls, given):
+        """The guess that is meant: itself, a dict of controls, or a motion."""
+        if isinstance(given, cls):
+            return given
+        return cls(controls=given) if isinstance(given, dict) else cls(given)
+
+    def states(self, problem, times):
+        """States at times of shape (n_elements, n_shapes), and controls that come with them."""
+        n_z, flat = problem.system.n_z, times.ravel()
+        if self.motion is None:
+            return path(problem, times, self.bend, self.seed), {}
+        if hasattr(self.motion, "nodal_state"):
+            state, controls = sampled(problem, self.motion, flat, path(problem, times).reshape(-1, n_z))
+            return state.reshape(*times.shape, n_z), controls
+        if callable(self.motion):
+            state = validate.array("guess(t)", self.motion(flat), (times.size, n_z))
+        else:
+            given = validate.array("guess", self.motion, (None, n_z))
+            nodes = self._nodes(problem, len(given), "states")
+            state = np.stack([np.interp(flat, nodes, column) for column in given.T], axis=1)
+        return state.reshape(*times.shape, n_z), {}
+
+    def _nodes(self, problem, n, what):
+        if self.times is None:
+            return np.linspace(*problem.t_span, n)
+        if len(self.times) != n:
+            raise InputError(f"Guess: {n} {what} at {len(self.times)} times")
+        return np.asarray(self.times, float)
+
+    def given_controls(self, problem):
+        """Actuator -> function of times, of shape (n,) -> (n, n_controls)."""
+        if self.controls is None or isinstance(self.controls, str):
+            zero = {} if self.controls is None else {a: _constant(np.zeros(a.n_controls)) for a in problem.actuators}
+            return zero
+        if isinstance(self.controls, dict):
+            return {actuator: self._function(problem, actuator, value)
+                    for actuator, value in ((_actuator(problem, key), v) for key, v in self.controls.items())}
+        values = validate.array("Guess: controls", self.controls, (None, problem.n_controls))
+        stops = np.cumsum([a.n_controls for a in problem.actuators])
+        return {a: self._function(problem, a, values[:, stop - a.n_controls:stop])
+                for a, stop in zip(problem.actuators, stops, strict=True)}
+
+    def _function(self, problem, actuator, value):
+        label, n = problem.system.label(actuator), actuator.n_controls
+        if callable(value):
+            return lambda t: validate.array(f"guess of {label}", np.reshape(value(t), (len(t), -1)), (len(t), n))
+        if np.ndim(value) == 2:
+            table = validate.array(f"guess of {label}", value, (None, n))
+            nodes = self._nodes(problem, len(table), f"controls of {label}")
+            return lambda t: np.stack([np.interp(t, nodes, column) for column in table.T], axis=1)
+        try:
+            value = np.broadcast_to(np.asarray(value, float), (n,))
+        except (TypeError, ValueError):
+            raise InputError(f"guess of {label} must be a number, {n} numbers, a table (n, {n}) or a function of "
+                             f"times, not {value!r}") from None
+        return _constant(validate.array(f"guess of {label}", value, (n,)))
+
+
+def _constant(value):
+    return lambda t: np.tile(value, (len(t), 1))
+
+
+def _actuator(problem, key):
+    for actuator in problem.actuators:
+        if key is actuator or key == problem.system.label(actuator):
+            return actuator
+    known = ", ".join(map(problem.system.label, problem.actuators))
+    raise InputError(f"guess: {key!r} is no actuator of the problem, which has {known}")
+
+
+def first_guess(problem, plan, mesh, guess):
+    """All unknowns to start from: states, controls and joint forces that hold them, no costates.
+
+    Parameters
+    ----------
+    guess : Guess, or what `Guess.of` takes
+    """
+    element, guess = plan.element, Guess.of(guess)
     times = mesh.points(element.state.basis)
-    if guess is None:
-        state = between(problem, times)
-    elif callable(guess):
-        state = validate.array("guess(t)", guess(times.ravel()), (times.size, system.n_z))
-    else:
-        guess = validate.array("guess", guess, (None, system.n_z))
-        nodes = np.linspace(*problem.t_span, len(guess))
-        state = np.stack([np.interp(times.ravel(), nodes, column) for column in guess.T], axis=1)
-    state = state.reshape(*times.shape, system.n_z)
+    state, own = guess.states(problem, times)
+    state = np.array(state, float)
     if not problem.free_start:
         state[0, 0] = problem.z0
-    multipliers = np.zeros((mesh.n_elements, element.multiplier.basis.n_shapes, system.n_multipliers))
-    values = element.nodal_values(system, times, state, multipliers)
-    bounded = np.isfinite(problem.bounds).all(axis=0)
-    values[list(element.trial).index("controls")][:] = np.where(bounded, problem.bounds, 0.0).sum(axis=0) / 2
+    flat = state.reshape(-1, problem.system.n_z)
+    order = np.unique(times.ravel(), return_index=True)[1]
+    held = balance(problem, times.ravel()[order], flat[order])
+    basis = element.multiplier.basis
+    multipliers = np.zeros((mesh.n_elements, basis.n_shapes, plan.system.n_multipliers))
+    m = problem.system.n_constraints
+    multipliers[..., :m] = _interpolated(held[0], held[2], mesh.points(basis))
+    values = element.nodal_values(plan.system, times, state, multipliers)
+    names = list(element.trial)
+    values[names.index("controls")][:] = _controls(problem, {**own, **guess.given_controls(problem)}, held,
+                                                   mesh.points(element.trial["controls"].basis))
     if problem.unknown_names:
-        values[list(element.trial).index("constants")][:] = problem.guesses / problem.units
+        values[names.index("constants")][:] = problem.guesses / problem.units
     return np.concatenate([plan.columns.pack(*values), np.zeros(len(problem.conditions.combinations))])
 
 
-def from_solution(problem, plan, mesh, solution):
-    """All unknowns from the solution of a problem of the same kind, stretched to the mesh."""
-    if set(solution.fields) != {name for name, field in list(zip(plan.element.trial, plan.columns.fields))[2:]
-                                if field.size}:
-        raise InputError(f"the guess has the fields {sorted(solution.fields)}, not those of this problem; give a "
-                         "solution of the same kind, or a function t -> z")
-    if not solution.success:
-        raise InputError(f"the guess is a solution that failed: {solution.status.message}")
-    t, (t0, t1) = solution.t, problem.t_span
-    coarse = TimeMesh(t0 + (t - t[0]) * (t1 - t0) / (t[-1] - t[0]))
-    sizes = {name: field.shape[1] for name, field in zip(plan.element.trial, plan.columns.fields, strict=True)}
-    values = transferred({"state": solution.nodal_state, "multipliers": solution.nodal_multipliers, **solution.fields},
-                         solution.element, coarse, plan.element, sizes, mesh)
-    x = plan.columns.pack(*values.values())
-    if not problem.free_start:
-        x[plan.columns.first[0]] = problem.z0
-    return np.concatenate([x, np.zeros(len(problem.conditions.combinations))])
+def _controls(problem, given, held, times):
+    """Nodal values of all controls, shape (n_elements, n_shapes, n_controls): given ones, and those that hold."""
+    controls, stop = _interpolated(held[0], held[1], times), 0
+    for actuator in problem.actuators:
+        start, stop = stop, stop + actuator.n_controls
+        if actuator in given:
+            controls[..., start:stop] = given[actuator](times.ravel()).reshape(*times.shape, -1)
+    return controls
 
 
-def prolonged(plan, coarse, mesh, values):
-    """All dofs on a mesh, interpolated from nodal values on a coarser one; element by element where nodes coincide."""
-    parent = np.clip(np.searchsorted(coarse.nodes, mesh.nodes[:-1] + mesh.lengths / 2, side="right") - 1, 0,
-                     coarse.n_elements - 1)
-    fine = []
-    for nodal, space in zip(values, plan.columns.spaces, strict=True):
-        xi = (mesh.points(space.basis) - coarse.nodes[parent, None]) / coarse.lengths[parent, None]
-        shapes = space.basis.values(xi.ravel()).reshape(*xi.shape, -1)
-        fine.append(np.einsum("eis,esa->eia", shapes, nodal[parent]))
-    return plan.columns.pack(*fine)
-
-
-def between(problem, times):
-    """States on a smooth way from the start to the end, at times of shape (n_elements, n_shapes)."""
-    system, z0, z1 = problem.system, problem.z0, problem.conditions.state
-    t0, t1 = problem.t_span
-    tau = (times.ravel() - t0) / (t1 - t0)
-    s, rate = tau**2 * (3 - 2 * tau), 6 * tau * (1 - tau) / (t1 - t0)
-    out = np.zeros((len(tau), system.n_z))
-    for body in system.bodies:
-        part = system.coordinates(body)
-        momenta = slice(system.n_q + part.start, system.n_q + part.stop)
-        a, b = z0[part], z1[part]
-        if body.has_orientation:
-            first, axis_angle = _turn(body, a, b)
-            for i in range(len(tau)):
-                pose = Pose(a[:3] + s[i] * (b[:3] - a[:3]), _turned(first, s[i] * axis_angle),
-                            rate[i] * (b[:3] - a[:3]), rate[i] * axis_angle, "space")
-                out[i, part], out[i, momenta] = body.state(pose)
-            continue
-        q, v = a + s[:, None] * (b - a), rate[:, None] * (b - a)
-        out[:, part] = q
-        if not body.has_position:
-            v = np.einsum("...ab,...b->...a", body.mass_matrix(q), v)
-        else:
-            v = v * body.mass_scale
-        out[:, momenta] = v
-    return out.reshape(*times.shape, system.n_z)
-
-
-def _turn(body, a, b):
-    """Quaternion at the start, and axis times angle (in space) of the rotation to the end."""
-    if hasattr(body, "quaternion"):
-        first, last = body.quaternion(a), body.quaternion(b)
-    else:
-        first, last = (rotations.as_quaternion(body.rotation_matrix(q)) for q in (a, b))
-        last = last if first @ last >= 0 else -last
-    vector, scalar = rotations.spatial_map(first) @ last, first @ last  # last = turn o first
-    size = np.linalg.norm(vector)
-    return first, (2 * np.arctan2(size, scalar) / size if size else 0.0) * vector
-
-
-def _turned(quaternion, axis_angle):
-    angle = np.linalg.norm(axis_angle)
-    if angle == 0:
-        return quaternion
-    half = np.sin(angle / 2) / angle * axis_angle
-    turned = np.cos(angle / 2) * quaternion + rotations.spatial_map(quaternion).T @ half
-    return turned / np.linalg.norm(turned)
+def _interpolated(nodes, values, times):
+    """Tables (k, n) at nodes, at times of shape (...), shape (..., n)."""
+    out = np.zeros((*times.shape, values.shape[1]))
+    for i, column in enumerate(values.T):
+        out[..., i] = np.interp(times, nodes, column)
+    return out

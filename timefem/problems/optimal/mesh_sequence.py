@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -22,14 +23,16 @@ from ..common.parameters import parts_with_unknowns
 from ..initial.global_driver import Global
 from .controllability import check_reach
 from .equations import DistributedOptimalityEquations, OptimalityEquations
-from .guess import first_guess, from_solution, prolonged
+from .guess import Guess, first_guess, from_solution, is_warm, prolonged
 from .limits import Complementary
 from .nonlinear_program import OptimalProgram
 from .sequence_program import SequenceProgram
+from .target_continuation import towards_the_target
 
 MANY = 256  # elements from which on a problem with inequalities is solved on coarser meshes first
 COARSE, RATIO = 64, 10  # elements of the coarsest mesh, and from one mesh to the next
 ITERATIONS = 200
+BENDS = 0.1, 0.4  # of paths that are tried where the straight one fails [m or rad]
 
 
 def optimality_element(problem, element):
@@ -77,7 +80,7 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
         method = replace(method, max_iterations=settings.max_iterations)
     settings = settings or Newton(max_iterations=ITERATIONS)
 
-    def solved(level, x, hold=False, near=False):
+    def solved(level, x, hold=False, near=False, problem=problem):
         nonlocal iterations
         fine = level.n_elements > COARSE
         if fine and comm is not None and comm.size <= level.n_elements:
@@ -100,7 +103,7 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
             seconds[name] += value
         return equations, x, status
 
-    warm = hasattr(guess, "nodal_state")
+    warm = is_warm(problem, plan, guess)
     at_once = warm or (problem.bounded and not (method.warm_starts and mesh.n_elements > MANY))
     for level in [mesh] if at_once else meshes(mesh):
         near = warm or x is not None
@@ -109,16 +112,37 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
             x = np.concatenate([prolonged(plan, equations.mesh, level, plan.columns.unpack(dofs)), x[len(dofs):]])
         else:
             x = (from_solution if warm else first_guess)(problem, plan, level, guess)
-            check_reach(OptimalityEquations(problem, plan, level, scale), x)
+            bent = partial(first_guess, problem, plan, level, Guess(bend=BENDS[0]))
+            if not check_reach(OptimalityEquations(problem, plan, level, scale), x, bent) and guess is None:
+                x = bent()
             if problem.unknown_names and not problem.bounded and not warm:
                 _, x, status = solved(level, x, hold=True)
+        start_x = x
         equations, found, status = solved(level, x, near=near)
+        if not status.success and guess is None and not near and comm is None:
+            rescued = _otherwise(problem, plan, level, solved, start_x, show)
+            equations, found, status = rescued or (equations, found, status)
         x = found if status.success or level is mesh else None  # a finer mesh may do
     seconds["total"] = time.perf_counter() - start
     outcome = Outcome(*plan.unpack(equations.dofs(x)), status, np.array([iterations]), equations.n_unknowns, seconds,
                       n_ranks=equations.comm.size if equations.comm else 1, backward_error=equations.backward_error)
     x = equations.take(x)
     return element, system, outcome, equations.numbers(x), equations.objective(x)
+
+
+def _otherwise(problem, plan, level, solved, x, show):
+    """The solution by targets that move, or from bent paths, where the first guess fails; None if these do, too."""
+    with progress("optimal control, another way", 3, show) as bar:
+        if len(problem.conditions.combinations) and not problem.free_start:
+            found = towards_the_target(problem, lambda other, x: solved(level, x, near=False, problem=other), x, bar)
+            if found and found[2].success:
+                return found
+        for bend in BENDS:
+            bar.note("from a bent path")
+            found = solved(level, first_guess(problem, plan, level, Guess(bend=bend)))
+            if found[2].success:
+                return found
+    return None
 
 
 def softness(limits):

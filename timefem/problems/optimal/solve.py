@@ -25,7 +25,8 @@ def solve_optimal_control(task):
     """
     problem, element, linear = task.problem, task.element, task.driver.linear
     if isinstance(task.guess, str):
-        raise InputError(f"guess must be a function t -> z, nodal states or a Solution, not {task.guess!r}")
+        raise InputError(f"guess must be a Guess, controls as {{actuator: value}}, a function t -> z, states or a "
+                         f"Solution, not {task.guess!r}")
     if problem.bounded and linear.name != "chain":
         raise InputError(f"backend={linear.name!r}: problems with bounds are solved by an interior-point method such "
                          "as IPOPT, with its own linear solver; leave backend out")

@@ -1,0 +1,166 @@
+"""Guesses of optimal control: static balance, motions of other problems, controls, bent paths, targets that move."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.assembly import TimeMesh
+from timefem.elements.evaluation.plan import ElementPlan
+from timefem.problems.optimal.controllability import Unreached
+from timefem.problems.optimal.guess import Guess, first_guess
+from timefem.problems.optimal.mesh_sequence import optimality_element
+from timefem.problems.optimal.target_continuation import shifted, towards_the_target
+
+G = 9.81
+REST = dict(velocity=(0, 0, 0))
+
+
+def copter(target=(1.0, 0.0, 0.0)):
+    """A quadcopter with a load on a rope, from hover to hover."""
+    body, load = tf.RigidBody(1.2, (0.02, 0.025, 0.04), name="body"), tf.PointMass(0.3, name="load")
+    lift = tf.ControlForce(body, ((0, 0, 1),), frame="body", name="lift")
+    turn = tf.ControlTorque(body, name="turn")
+    system = tf.System([body, load, tf.RigidDistance(body, load, length=0.8)], gravity=(0, 0, -G))
+    below = np.array(target) - (0, 0, 0.8)
+    end = {body: tf.EndState(position=target, orientation=(1, 0, 0, 0), angular_velocity=(0, 0, 0), **REST),
+           load: tf.EndState(position=below, **REST)}
+    return tf.OptimalControl(system, {body: tf.Pose(), load: tf.Pose((0, 0, -0.8))}, end, (0, 2.0),
+                             cost=[tf.Effort(lift), tf.Effort(turn)])
+
+
+def cart_and_pole(distance=1.0, force=None):
+    cart, pole = tf.PointMass(1.0, dimension=1, name="cart"), tf.PointMass(0.3, name="bob")
+    force = tf.ControlForce(cart, ((1, 0, 0),), name="force") if force is None else force
+    plane = tf.Constraint(pole, lambda f, t, c: [f[0].position[1]], 1)
+    system = tf.System([cart, pole, plane, tf.RigidDistance(cart, pole, length=0.5)], gravity=(0, 0, -G))
+    end = {cart: tf.EndState(position=(distance, 0, 0), **REST),
+           pole: tf.EndState(position=(distance, 0, -0.5), **REST)}
+    return tf.OptimalControl(system, {pole: tf.Pose((0, 0, -0.5))}, end, (0, 2), cost=tf.Effort(force))
+
+
+def unknowns(problem, guess, n=4):
+    """Nodal values of all fields of a guess, by name."""
+    element, system = optimality_element(problem, tf.MixedGalerkin(2))
+    plan, mesh = ElementPlan(system, element), TimeMesh.uniform(problem.t_span, n)
+    x = first_guess(problem, plan, mesh, guess)
+    x = x[:len(x) - len(problem.conditions.combinations)]
+    return dict(zip(element.trial, plan.columns.unpack(x), strict=True))
+
+
+def test_the_default_holds_the_start_and_the_end():
+    problem = copter()
+    values = unknowns(problem, None)
+    np.testing.assert_allclose(values["controls"][..., 0], 1.5 * G, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(values["controls"][..., 1:], 0, rtol=0, atol=1e-10)
+    names = problem.system.constraint_names
+    rope = next(i for i, name in enumerate(names) if "distance" in name)
+    np.testing.assert_allclose(np.abs(values["multipliers"][..., rope]), 0.3 * G / 0.8, rtol=0, atol=1e-9)
+    assert np.abs(problem.system.constraints(0.0, values["state"].reshape(-1, problem.system.n_z))).max() < 1e-9
+
+
+def test_from_hover_to_hover_directly():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", Unreached)
+        sol = tf.solve(copter(), tf.MixedGalerkin(2), 20, progress=False)
+    assert sol.success and np.abs(sol.position("load", 2.0) - [1, 0, -0.8]).max() < 1e-8
+
+
+def test_controls_as_a_guess():
+    problem = copter()
+    lift, turn = problem.actuators
+    for guess in ({lift: 3.0, turn: (1, 2, 3)}, {"lift": lambda t: 3.0 + 0 * t, "turn": [(1, 2, 3), (1, 2, 3)]},
+                  Guess(controls=np.tile([3.0, 1, 2, 3], (5, 1))),
+                  Guess(times=(0, 2), controls={"lift": [[3.0], [3.0]], turn: (1, 2, 3)})):
+        np.testing.assert_allclose(unknowns(problem, guess)["controls"], np.broadcast_to([3.0, 1, 2, 3], (4, 2, 4)),
+                                   rtol=0, atol=1e-12)
+    held = unknowns(problem, {turn: 1.0})["controls"]
+    np.testing.assert_allclose(held, np.broadcast_to([1.5 * G, 1, 1, 1], held.shape), rtol=0, atol=1e-9)
+    assert not unknowns(problem, Guess(controls="zero"))["controls"].any()
+    for guess, text in (({"rotor": 1.0}, "no actuator"), ({"lift": (1, 2)}, "must be a number"),
+                        ({"lift": [[1.0], [2.0], [np.nan]]}, "guess of lift")):
+        with pytest.raises(tf.InputError, match=text):
+            unknowns(problem, guess)
+    with pytest.raises(tf.InputError, match="bend belongs"):
+        Guess(np.zeros((2, 3)), bend=0.1)
+    with pytest.raises(tf.InputError, match="increase"):
+        Guess(times=(1, 0))
+
+
+def test_motions_of_other_problems_as_guesses():
+    problem = cart_and_pole()
+    best = tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False)
+    # an initial-value problem with the same bodies, other elements and length
+    start = {"cart": tf.Pose(velocity=(0.5, 0, 0)), "bob": tf.Pose((0, 0, -0.5), velocity=(0.5, 0, 0))}
+    free = tf.solve(tf.InitialValueProblem(problem.system, start, (0, 1)), tf.MixedGalerkin(3), 15, progress=False)
+    values = unknowns(problem, free)["state"]
+    np.testing.assert_allclose(values[-1, -1, :4], free(1.0)[:4], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(values[1:, 0, 4:8], 0.5 * free(np.array([0.25, 0.5, 0.75]))[:, 4:8], rtol=0, atol=1e-12)
+    table = Guess(best(np.linspace(0, 2, 21)), controls={"force": best.controls(np.linspace(0.05, 1.95, 20))},
+                  times=None)
+    for guess in (free, best, table, lambda t: best(t)):
+        sol = tf.solve(problem, tf.MixedGalerkin(2), 12, guess=guess, progress=False)
+        assert sol.success and abs(sol.objective - best.objective) < 1e-2 * best.objective
+    # one with fewer controls
+    fan = tf.ControlForce(problem.system["bob"], ((1, 0, 0),), name="fan")
+    more = tf.OptimalControl(problem.system, {"bob": tf.Pose((0, 0, -0.5))},
+                             {"bob": tf.EndState(position=(1, 0, -0.5), **REST)}, (0, 2),
+                             cost=[tf.Effort(problem.actuators[0]), tf.Effort(fan)])
+    values = unknowns(more, best)
+    assert np.abs(values["controls"][..., 0]).max() > 1 and np.abs(values["controls"][..., 1]).max() < 1e-9
+    stranger = tf.solve(tf.InitialValueProblem(tf.System([tf.PointMass(1.0, name="x")]), {}, (0, 1)),
+                        tf.MixedGalerkin(1), 2, progress=False)
+    with pytest.raises(tf.InputError, match="without any body"):
+        unknowns(problem, stranger)
+
+
+def test_bent_paths_keep_ends_and_joints():
+    problem = copter()
+    straight, bent = unknowns(problem, None)["state"], unknowns(problem, Guess(bend=0.3, seed=2))["state"]
+    np.testing.assert_allclose(bent[-1, -1, :10], straight[-1, -1, :10], rtol=0, atol=1e-9)
+    assert np.abs(bent - straight).max() > 0.1
+    assert np.abs(problem.system.constraints(0.0, bent.reshape(-1, problem.system.n_z)))[
+        ..., :problem.system.n_constraints].max() < 1e-3  # of a spline between closed configurations
+    other = unknowns(problem, Guess(bend=0.3, seed=3))["state"]
+    assert np.abs(bent - other).max() > 0.1
+
+
+def arm_across():
+    """A mass that a force of the body's axis pushes: from rest along it there is no first-order way across."""
+    body = tf.RigidBody(1.0, (0.1, 0.1, 0.1), name="body")
+    jet, wheel = tf.ControlForce(body, ((1, 0, 0),), frame="body", name="jet"), tf.ControlTorque(body, name="wheel")
+    end = {body: tf.EndState(position=(0, 0.2, 0), orientation=(1, 0, 0, 0), angular_velocity=(0, 0, 0), **REST)}
+    return tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, end, (0, 3), cost=[tf.Effort(jet), tf.Effort(wheel)])
+
+
+def test_what_second_order_effects_reach_is_not_refused():
+    with pytest.warns(Unreached, match="no actuator moves the"):
+        sol = tf.solve(arm_across(), tf.MixedGalerkin(2), 20, progress=False)
+    assert sol.success, sol.status.message
+    assert np.abs(sol.position("body", 3.0) - [0, 0.2, 0]).max() < 1e-8
+
+
+def test_targets_that_move():
+    problem = cart_and_pole()
+    half = shifted(problem, 0.5)
+    at_start = np.array(problem.conditions.function(problem.z0, [])).ravel()
+    assert np.abs(at_start).max() > 0.5 and half.conditions.names == problem.conditions.names
+    seen = []
+
+    class Bar:
+        def note(self, text):
+            seen.append(text)
+
+    class Status:
+        def __init__(self, success):
+            self.success = success
+
+    def solve(other, x):  # fails where steps are longer than 0.2
+        share = 1.0 if other is problem else 1 - np.linalg.norm(other.conditions._offset) / np.linalg.norm(
+            problem.conditions.combinations @ at_start)
+        return None, share, Status(share - x <= 0.2 + 1e-12)
+
+    _, share, status = towards_the_target(problem, solve, 0.0, Bar())
+    assert status.success and share == 1.0 and seen[0] == "target at 25 % of the way" and "100 %" in seen[-1]
+    assert towards_the_target(problem, lambda other, x: (None, x, Status(False)), 0.0, Bar()) is None

@@ -1,0 +1,118 @@
+"""Motions from the start to the end of an optimal control problem: straight or bent, with joints closed."""
+
+import numpy as np
+import scipy
+
+from ...errors import InputError
+from ...mechanics import CanonicalState, Pose
+from ...mechanics.bodies import rotations
+from ...mechanics.consistent_state import assemble
+
+SAMPLES = 17  # configurations that a path goes through, where joints have to be closed or it is bent
+
+
+def path(problem, times, bend=0.0, seed=0):
+    """States on a way from the start to the end, at times of shape (n_elements, n_shapes).
+
+    Parameters
+    ----------
+    bend : float
+        How far bodies go aside in the middle [m or rad], in directions that `seed` tells.
+    """
+    system = problem.system
+    joints = system.n_constraints > sum(len(b.constraint_names) for b in system.bodies if b.has_orientation)
+    if not (joints or bend):
+        return between(problem, times)
+    t = np.linspace(*problem.t_span, SAMPLES)
+    q = between(problem, t[None])[0, :, :system.n_q]
+    if bend:
+        q = _bent(system, q, bend, np.random.default_rng(seed))
+    if joints:
+        q = np.array([_closed(system, *x) for x in zip(t, q, strict=True)])
+    spline = scipy.interpolate.CubicSpline(t, q, bc_type="clamped")
+    flat = times.ravel()
+    z = np.concatenate([spline(flat), np.zeros((len(flat), system.n_q))], axis=1)
+    z[:, system.n_q:] = system.momentum(flat, z, spline(flat, 1))
+    return z.reshape(*times.shape, system.n_z)
+
+
+def _bent(system, q, bend, rng):
+    """Coordinates (n, n_q), moved aside between the ends."""
+    aside, out = bend * np.sin(np.pi * np.linspace(0, 1, len(q))), q.copy()
+    for body in system.bodies:
+        part = system.coordinates(body)
+        first = part.start + (3 if body.has_orientation else body.n_q)
+        direction = rng.normal(size=first - part.start)
+        out[:, part.start:first] += aside[:, None] * direction / np.linalg.norm(direction)
+        if body.has_orientation:
+            axis = rng.normal(size=3)
+            axis /= np.linalg.norm(axis)
+            for x, angle in zip(out[:, part], aside, strict=True):
+                quaternion = body.quaternion(x) if hasattr(body, "quaternion") else rotations.as_quaternion(
+                    body.rotation_matrix(x))
+                turned = _turned(quaternion, angle * axis)
+                x[3:] = body.state(Pose(orientation=turned))[0][3:]
+    return out
+
+
+def _closed(system, t, q):
+    """Coordinates that hold the constraints near given ones; these, where none are found."""
+    near = {b: CanonicalState(q[system.coordinates(b)], np.zeros(b.n_q)) for b in system.bodies}
+    try:
+        closed = np.concatenate([s.q for s in assemble(system, near, t).values()])
+    except InputError:
+        return q
+    for body in system.bodies:  # the sign of quaternions
+        part = system.coordinates(body)
+        if hasattr(body, "quaternion") and closed[part][3:] @ q[part][3:] < 0:
+            closed[part.start + 3:part.stop] *= -1
+    return closed
+
+
+def between(problem, times):
+    """States on a smooth way from the start to the end, at times of shape (n_elements, n_shapes)."""
+    system, z0, z1 = problem.system, problem.z0, problem.conditions.state
+    t0, t1 = problem.t_span
+    tau = (times.ravel() - t0) / (t1 - t0)
+    s, rate = tau**2 * (3 - 2 * tau), 6 * tau * (1 - tau) / (t1 - t0)
+    out = np.zeros((len(tau), system.n_z))
+    for body in system.bodies:
+        part = system.coordinates(body)
+        momenta = slice(system.n_q + part.start, system.n_q + part.stop)
+        a, b = z0[part], z1[part]
+        if body.has_orientation:
+            first, axis_angle = _turn(body, a, b)
+            for i in range(len(tau)):
+                pose = Pose(a[:3] + s[i] * (b[:3] - a[:3]), _turned(first, s[i] * axis_angle),
+                            rate[i] * (b[:3] - a[:3]), rate[i] * axis_angle, "space")
+                out[i, part], out[i, momenta] = body.state(pose)
+            continue
+        q, v = a + s[:, None] * (b - a), rate[:, None] * (b - a)
+        out[:, part] = q
+        if not body.has_position:
+            v = np.einsum("...ab,...b->...a", body.mass_matrix(q), v)
+        else:
+            v = v * body.mass_scale
+        out[:, momenta] = v
+    return out.reshape(*times.shape, system.n_z)
+
+
+def _turn(body, a, b):
+    """Quaternion at the start, and axis times angle (in space) of the rotation to the end."""
+    if hasattr(body, "quaternion"):
+        first, last = body.quaternion(a), body.quaternion(b)
+    else:
+        first, last = (rotations.as_quaternion(body.rotation_matrix(q)) for q in (a, b))
+        last = last if first @ last >= 0 else -last
+    vector, scalar = rotations.spatial_map(first) @ last, first @ last  # last = turn o first
+    size = np.linalg.norm(vector)
+    return first, (2 * np.arctan2(size, scalar) / size if size else 0.0) * vector
+
+
+def _turned(quaternion, axis_angle):
+    angle = np.linalg.norm(axis_angle)
+    if angle == 0:
+        return quaternion
+    half = np.sin(angle / 2) / angle * axis_angle
+    turned = np.cos(angle / 2) * quaternion + rotations.spatial_map(quaternion).T @ half
+    return turned / np.linalg.norm(turned)
