@@ -11,7 +11,7 @@ from timefem.elements.evaluation.plan import ElementPlan
 from timefem.problems.optimal.controllability import Unreached
 from timefem.problems.optimal.guess import Guess, first_guess
 from timefem.problems.optimal.mesh_sequence import optimality_element
-from timefem.problems.optimal.target_continuation import shifted, towards_the_target
+from timefem.problems.optimal.target_continuation import towards_the_target
 
 G = 9.81
 REST = dict(velocity=(0, 0, 0))
@@ -143,7 +143,7 @@ def test_what_second_order_effects_reach_is_not_refused():
 
 def test_targets_that_move():
     problem = cart_and_pole()
-    half = shifted(problem, 0.5)
+    half = problem.towards(0.5)
     at_start = np.array(problem.conditions.function(problem.z0, [])).ravel()
     assert np.abs(at_start).max() > 0.5 and half.conditions.names == problem.conditions.names
     seen = []
@@ -156,11 +156,12 @@ def test_targets_that_move():
         def __init__(self, success):
             self.success = success
 
-    def solve(other, x):  # fails where steps are longer than 0.2
-        share = 1.0 if other is problem else 1 - np.linalg.norm(other.conditions._offset) / np.linalg.norm(
-            problem.conditions.combinations @ at_start)
+    def solve(share, x):  # fails where steps are longer than 0.2
+        offset = 0 if share == 1 else problem.towards(share).conditions._offset
+        whole = problem.conditions.combinations @ at_start
+        np.testing.assert_allclose(offset, (1 - share) * whole if share < 1 else 0, rtol=0, atol=1e-12)
         return None, share, Status(share - x <= 0.2 + 1e-12)
 
-    _, share, status = towards_the_target(problem, solve, 0.0, Bar())
+    _, share, status = towards_the_target(solve, 0.0, Bar())
     assert status.success and share == 1.0 and seen[0] == "target at 25 % of the way" and "100 %" in seen[-1]
-    assert towards_the_target(problem, lambda other, x: (None, x, Status(False)), 0.0, Bar()) is None
+    assert towards_the_target(lambda share, x: (None, x, Status(False)), 0.0, Bar()) is None

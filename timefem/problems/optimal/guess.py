@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 
 from ... import validate
+from ...assembly import TimeMesh
 from ...errors import InputError
+from ...solvers.equations.transfer import transferred
 from .guess_balance import balance
-from .guess_paths import path
-from .guess_solutions import from_solution, is_warm, prolonged, sampled
+from .guess_paths import Way, path
+from .guess_solutions import is_warm, prolonged, sampled
 
 __all__ = ["Guess", "first_guess", "from_solution", "is_warm", "prolonged"]
 
@@ -71,10 +73,11 @@ class Guess:
     def states(self, problem, times):
         """States at times of shape (n_elements, n_shapes), and controls that come with them."""
         n_z, flat = problem.system.n_z, times.ravel()
+        way = Way(problem.system, problem.z0, problem.conditions.state, problem.t_span)
         if self.motion is None:
-            return path(problem, times, self.bend, self.seed), {}
+            return path(way, times, self.bend, self.seed), {}
         if hasattr(self.motion, "nodal_state"):
-            state, controls = sampled(problem, self.motion, flat, path(problem, times).reshape(-1, n_z))
+            state, controls = sampled(way, problem.actuators, self.motion, flat, path(way, times).reshape(-1, n_z))
             return state.reshape(*times.shape, n_z), controls
         if callable(self.motion):
             state = validate.array("guess(t)", self.motion(flat), (times.size, n_z))
@@ -147,7 +150,7 @@ def first_guess(problem, plan, mesh, guess):
         state[0, 0] = problem.z0
     flat = state.reshape(-1, problem.system.n_z)
     order = np.unique(times.ravel(), return_index=True)[1]
-    held = balance(problem, times.ravel()[order], flat[order])
+    held = balance(problem.system, problem.bounds, times.ravel()[order], flat[order])
     basis = element.multiplier.basis
     multipliers = np.zeros((mesh.n_elements, basis.n_shapes, plan.system.n_multipliers))
     m = problem.system.n_constraints
@@ -159,6 +162,19 @@ def first_guess(problem, plan, mesh, guess):
     if problem.unknown_names:
         values[names.index("constants")][:] = problem.guesses / problem.units
     return np.concatenate([plan.columns.pack(*values), np.zeros(len(problem.conditions.combinations))])
+
+
+def from_solution(problem, plan, mesh, solution):
+    """All unknowns from the solution of a problem of the same kind, stretched to the mesh."""
+    t, (t0, t1) = solution.t, problem.t_span
+    coarse = TimeMesh(t0 + (t - t[0]) * (t1 - t0) / (t[-1] - t[0]))
+    sizes = {name: field.shape[1] for name, field in zip(plan.element.trial, plan.columns.fields, strict=True)}
+    values = transferred({"state": solution.nodal_state, "multipliers": solution.nodal_multipliers, **solution.fields},
+                         solution.element, coarse, plan.element, sizes, mesh)
+    x = plan.columns.pack(*values.values())
+    if not problem.free_start:
+        x[plan.columns.first[0]] = problem.z0
+    return np.concatenate([x, np.zeros(len(problem.conditions.combinations))])
 
 
 def _controls(problem, given, held, times):

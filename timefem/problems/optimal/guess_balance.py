@@ -9,7 +9,7 @@ SAMPLES = 9  # along the path; between them balance is interpolated
 INSIDE = 0.1  # of the range between bounds, that controls keep from them
 
 
-def balance(problem, times, states):
+def balance(system, bounds, times, states):
     """Controls and configuration multipliers that leave the least acceleration at rest.
 
     `M a = Q + B u - G^T gamma` with |a| as small as the controls, within their bounds, can make it, and then as little
@@ -17,7 +17,9 @@ def balance(problem, times, states):
 
     Parameters
     ----------
-    problem : OptimalControl
+    system : System
+    bounds : ndarray, shape (2, n_controls)
+        Lower and upper ones; infinite where there are none.
     times : ndarray, shape (n,)
         Increasing [s].
     states : ndarray, shape (n, n_z)
@@ -27,7 +29,6 @@ def balance(problem, times, states):
     times, controls, multipliers : ndarray, shapes (k,), (k, n_controls), (k, n_constraints)
         At some of these times; as without loads where accelerations are not determined.
     """
-    system, bounds = problem.system, problem.bounds
     bounded = np.isfinite(bounds).all(axis=0)
     # controls that nothing asks for stand in the middle of their bounds, and none at a bound
     middle = np.where(bounded, bounds, 0.0).sum(axis=0) / 2

@@ -1,4 +1,6 @@
-"""Motions from the start to the end of an optimal control problem: straight or bent, with joints closed."""
+"""Motions from one state to another: straight or bent, with joints closed."""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -11,20 +13,30 @@ from ...mechanics.consistent_state import assemble
 SAMPLES = 17  # configurations that a path goes through, where joints have to be closed or it is bent
 
 
-def path(problem, times, bend=0.0, seed=0):
-    """States on a way from the start to the end, at times of shape (n_elements, n_shapes).
+class Way(NamedTuple):
+    """From where to where: states (n_z,) at both ends of a time span."""
+
+    system: Any
+    first: Any
+    last: Any
+    t_span: tuple
+
+
+def path(way, times, bend=0.0, seed=0):
+    """States on a way, at times of shape (n_elements, n_shapes).
 
     Parameters
     ----------
+    way : Way
     bend : float
         How far bodies go aside in the middle [m or rad], in directions that `seed` tells.
     """
-    system = problem.system
+    system = way.system
     joints = system.n_constraints > sum(len(b.constraint_names) for b in system.bodies if b.has_orientation)
     if not (joints or bend):
-        return between(problem, times)
-    t = np.linspace(*problem.t_span, SAMPLES)
-    q = between(problem, t[None])[0, :, :system.n_q]
+        return between(way, times)
+    t = np.linspace(*way.t_span, SAMPLES)
+    q = between(way, t[None])[0, :, :system.n_q]
     if bend:
         q = _bent(system, q, bend, np.random.default_rng(seed))
     if joints:
@@ -69,10 +81,9 @@ def _closed(system, t, q):
     return closed
 
 
-def between(problem, times):
+def between(way, times):
     """States on a smooth way from the start to the end, at times of shape (n_elements, n_shapes)."""
-    system, z0, z1 = problem.system, problem.z0, problem.conditions.state
-    t0, t1 = problem.t_span
+    system, z0, z1, (t0, t1) = way
     tau = (times.ravel() - t0) / (t1 - t0)
     s, rate = tau**2 * (3 - 2 * tau), 6 * tau * (1 - tau) / (t1 - t0)
     out = np.zeros((len(tau), system.n_z))

@@ -103,7 +103,7 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
             seconds[name] += value
         return equations, x, status
 
-    warm = is_warm(problem, plan, guess)
+    warm = is_warm(problem.system, plan, guess)
     at_once = warm or (problem.bounded and not (method.warm_starts and mesh.n_elements > MANY))
     for level in [mesh] if at_once else meshes(mesh):
         near = warm or x is not None
@@ -134,7 +134,7 @@ def _otherwise(problem, plan, level, solved, x, show):
     """The solution by targets that move, or from bent paths, where the first guess fails; None if these do, too."""
     with progress("optimal control, another way", 3, show) as bar:
         if len(problem.conditions.combinations) and not problem.free_start:
-            found = towards_the_target(problem, lambda other, x: solved(level, x, near=False, problem=other), x, bar)
+            found = towards_the_target(lambda share, x: solved(level, x, problem=problem.towards(share)), x, bar)
             if found and found[2].success:
                 return found
         for bend in BENDS:

@@ -1,6 +1,7 @@
 """Optimal control problems."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import KW_ONLY, InitVar, dataclass
 
 import casadi as ca
@@ -18,6 +19,7 @@ from .couplings import Coupling, periodic
 from .end_conditions import EndConditions
 from .limits import Complementary, Limit
 from .start import start_of
+from .target_continuation import Shifted
 
 
 @dataclass(eq=False, repr=False)
@@ -173,6 +175,19 @@ class OptimalControl(NamedArguments):
         end = End(self.system, t, z, numbers)
         end.parameters = unknowns
         return end
+
+    def towards(self, share):
+        """The problem with another target: conditions c at the end are `c(z(t1)) = (1 - share) c(z0)`.
+
+        That is the state at the start where `share` is 0, and the target itself where it is 1.
+        """
+        if share == 1:
+            return self
+        z, numbers = ca.SX.sym("z", len(self.z0)), ca.SX.sym("numbers", len(self.guesses))
+        function = ca.Function("conditions", [z, numbers], [ca.densify(self.conditions(z, numbers))])
+        other = copy(self)
+        other.conditions = Shifted(self.conditions, (1 - share) * np.array(function(self.z0, self.guesses)).ravel())
+        return other
 
     def terminal(self, z, numbers):
         """The end cost in CasADi symbols."""
