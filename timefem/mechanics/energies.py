@@ -1,4 +1,4 @@
-"""Energies of some of the parts of a system."""
+"""Energies and momenta of some of the parts of a system."""
 
 import numpy as np
 
@@ -19,3 +19,15 @@ def energies_of(system, parts, t, z, velocity):
         kinetic += evaluate(functions["kinetic"], motion, t, numbers).sum(axis=(1, 2))
         potential += evaluate(functions["potential"], local[:, own], t, numbers).sum(axis=(1, 2))
     return kinetic.reshape(shape), potential.reshape(shape)
+
+
+def with_own_momenta(system, t, z, velocity):
+    """States (n, n_z) with the momenta dT/dv that the kinetic energies of bodies alone give velocities (n, n_q)."""
+    z = z.copy()
+    for group, functions, _ in system.local_states(t, z):
+        if group.part.is_body:
+            index = group.state_index
+            q, p = np.split(index, 2, axis=1)
+            motion = np.concatenate([z[:, index], velocity[:, q]], axis=2)
+            z[:, p] = evaluate(functions["momentum"], motion, t, group.parameters)
+    return z

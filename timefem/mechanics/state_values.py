@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 
 from ..errors import InputError
+from .energies import with_own_momenta
 from .point_functions import evaluate, pointwise, sees_velocities
 from .redundancy.consistent_multipliers import multipliers_at
 from .solved_velocities import entries, sparse, velocity_derivatives
@@ -104,6 +105,22 @@ class StateValues:
     def couples_inertia(self):
         """Whether joints or forces state kinetic energies, so that velocities do not follow body by body."""
         return any(group.part.couples_inertia for group in self.groups)
+
+    @cached_property
+    def has_inverse_mass(self):
+        """Whether velocities follow from momenta, body by body."""
+        return not self.couples_inertia and all(body.has_inverse_mass for body in self.bodies)
+
+    def uncoupled(self, t, z):
+        """States whose momenta are those of the bodies alone, where parts couple inertia: shape (..., n_z).
+
+        Of a body without what others share, so that its velocities follow from them.
+        """
+        if not self.couples_inertia:
+            return z
+        t, z, shape = self.points(t, z)
+        velocity = np.array([self.consistent_velocity(*state) for state in zip(t, z, strict=True)])
+        return with_own_momenta(self, t, z, velocity).reshape(*shape, self.n_z)
 
     def mass_matrix(self, t, z):
         """Mass matrix of T(q, v) at one state, SciPy CSR array of shape (n_q, n_q); it may be singular."""
@@ -225,7 +242,7 @@ class StateValues:
 
     def constraints(self, t, z):
         """Constraints on both levels, Theta = (Phi, Psi), shape (..., n_z) -> (..., 2 m)."""
-        t, z, shape = self.points(t, z)
+        t, z, shape = self.points(t, self.uncoupled(t, z))
         out = np.zeros((len(z), self.n_multipliers))
         for group, functions, local in self.local_states(t, z):
             out[:, group.multiplier_index] = evaluate(functions["theta"], local, t, group.parameters)

@@ -10,6 +10,7 @@ from ..elements import TimeElement
 from ..errors import InputError
 from ..mechanics import System
 from ..mechanics.composites.beam.along import along
+from ..mechanics.energies import with_own_momenta
 from ..mechanics.redundancy.redundancy import minimum_norm_multipliers
 from ..parallel import rank
 from ..status import Status
@@ -207,7 +208,11 @@ class Solution(_SolvedElements, Invariants):
         body = self.system.find(body)
         if not hasattr(body, quantity):
             raise InputError(f"{self.system.label(body)} has no {quantity.replace('_', ' ')}: it is {body!r}")
-        return body, *self.system.local_state(body, self(t))
+        z = self(t)
+        if self.system.couples_inertia and quantity in ("velocity", "angular_velocity"):
+            t, flat = np.broadcast_to(t, z.shape[:-1]), z.reshape(-1, z.shape[-1])
+            z = with_own_momenta(self.system, t.ravel(), flat, self.rates(t).reshape(len(flat), -1)).reshape(z.shape)
+        return body, *self.system.local_state(body, z)
 
     def position(self, body, t):
         """Centre of mass [m], shape t.shape + (3,)."""
@@ -241,8 +246,10 @@ class Solution(_SolvedElements, Invariants):
     def rates(self, t):
         """Velocities qdot of all coordinates, shape t.shape + (n_q,): those of the momenta."""
         t, z = np.asarray(t, float), self(t)
-        if not self.system.couples_inertia and all(body.has_inverse_mass for body in self.system.bodies):
+        if not self.system.couples_inertia:
             return self.system.velocity(t, z)
+        if "velocity" in self.fields and len(self.t) > 1:
+            return self.field("velocity", t)
         pairs = zip(t.ravel(), z.reshape(-1, z.shape[-1]), strict=True)
         return np.array([self.system.consistent_velocity(*pair) for pair in pairs]).reshape(*t.shape, -1)
 

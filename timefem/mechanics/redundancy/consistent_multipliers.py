@@ -78,6 +78,8 @@ def multipliers_at(system, t, z, force=None):
     """
     if not system.n_multipliers + system.n_nonholonomic:
         return np.zeros(0)
+    if not system.has_inverse_mass and not system.n_nonholonomic and not _solved(system):
+        return _by_mass_matrix(system, t, z)
     grad, jac, rate = system.derivatives(t, z)
     if force is not None:
         grad[:system.n_q] -= force
@@ -102,3 +104,30 @@ def multipliers_at(system, t, z, force=None):
         raise InputError(f"the constraints are redundant at the initial state: {shown} can be left out, because "
                          "other constraints imply them; do so, or give System(..., redundant='drop')")
     return scale @ solve(-(scale @ (jac_j @ grad + rate)))
+
+
+def _by_mass_matrix(system, t, z):
+    """Of the mass matrix of T(q, v), which may be singular: `M a + G^T gamma = -V_q + Q`, `G a = -(G v)_q v`.
+
+    For mass matrices that do not depend on q, and forces at rest; others are near. mu is zero.
+    """
+    n, m, z = system.n_q, system.n_constraints, np.asarray(z, float)
+    q = np.concatenate([z[:n], np.zeros(n)])
+    v = system.consistent_velocity(t, z)
+    grad, jacobian, _ = system.derivatives(t, q)
+    gradient, step = jacobian[:m, :n], 1e-6 * max(1.0, np.abs(z[:n]).max()) / max(1e-300, np.abs(v).max())
+    ahead, behind = (system.derivatives(t, q + sign * step * np.append(v, 0 * v))[1][:m, :n] for sign in (1, -1))
+    matrix = scipy.sparse.block_array([[system.mass_matrix(t, z), gradient.T], [gradient, None]], format="csc")
+    try:
+        found = scipy.sparse.linalg.splu(matrix).solve(np.append(-grad[:n], -(ahead - behind) @ v / (2 * step)))
+    except RuntimeError:
+        found = np.full(n + m, np.nan)
+    if not np.isfinite(found).all():
+        raise InputError("the constraints are redundant at the initial state, or some motion has neither mass nor a "
+                         "constraint")
+    return np.append(found[n:], np.zeros(m))
+
+
+def _solved(system):
+    """Whether velocities follow from momenta by a solve in numbers, as of trees."""
+    return any(body.velocity_by_solve for body in system.bodies)

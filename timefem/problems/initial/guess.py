@@ -180,7 +180,7 @@ def _march_guess(system, z, times, multiplier_times, substeps):
 @lru_cache(maxsize=2)
 def _guess_plan(system, degree):
     """Plan of the guess; the windows of a solve share it."""
-    return ElementPlan(system, MixedGalerkin(degree, form="energy" if system.couples_inertia else "hamilton"))
+    return ElementPlan(system, MixedGalerkin(degree, form="hamilton" if system.has_inverse_mass else "energy"))
 
 
 def _relative_rate(system, t, z):

@@ -5,7 +5,7 @@ import numpy as np
 from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
-from ...mechanics import System
+from ...mechanics import Pose, System
 from ...mechanics.consistent_state import assemble as assembled
 from ...mechanics.given_states import canonical_states, given_states
 from ...mechanics.redundancy.redundancy import drop_redundant
@@ -52,8 +52,12 @@ class InitialValueProblem(NamedArguments):
         state = canonical_states(system, state, self.t_span[0])
         if validate.flag("assemble", assemble):
             state = assembled(system, state, self.t_span[0])
-        states = [canonical for _, canonical in given_states(system, state).values()]
-        self.z0 = np.concatenate([*(s.q for s in states), *(s.p for s in states)])
+        given = given_states(system, state)
+        self.z0 = np.concatenate([np.concatenate([s.q for _, s in given.values()]),
+                                  np.concatenate([s.p for _, s in given.values()])])
+        if system.couples_inertia and all(isinstance(value, Pose) for value, _ in given.values()):
+            velocity = system.velocity(self.t_span[0], self.z0)
+            self.z0[system.n_q:] = system.momentum(self.t_span[0], self.z0, velocity)
         self._check_constraints()
         self._check_nonholonomic()
         check_integrable(system, self.t_span, self.z0)

@@ -41,7 +41,7 @@ def RigidBody(mass, inertia, rotation="quaternion", inverse_mass="polynomial", n
     ------
     InputError
         For a mass that is not positive, or an inertia that is not symmetric, not positive, or violates the
-        triangle inequality; with directors also when the Euler tensor is singular.
+        triangle inequality.
     """
     validate.choice("rotation", rotation, ("quaternion", "directors"))
     if rotation == "quaternion":

@@ -3,7 +3,6 @@
 import casadi as ca
 import numpy as np
 
-from ....errors import InputError
 from ...declared import Name
 from .. import rotations
 from .base import RigidBodyBase, turn
@@ -19,36 +18,46 @@ class DirectorBody(RigidBodyBase):
     name = Name()
     size, shape = RigidBodyBase.size, RigidBodyBase.shape
 
+    no_inverse = ("has a singular Euler tensor (a plate or rod without thickness)", "use rotation='quaternion', or "
+                  "EML() or MixedGalerkin(k, form='energy'), which do without")
+
     def _complete(self):
         self.euler_tensor = np.trace(self.inertia) / 2 * np.eye(3) - self.inertia
-        smallest = np.linalg.eigvalsh(self.euler_tensor)[0]
-        if smallest <= 1e-12 * np.trace(self.inertia):
-            raise InputError("inertia gives a singular Euler tensor (a plate or rod without thickness), which the "
-                             "momenta of directors cannot take; use rotation='quaternion'")
+        self.has_inverse_mass = bool(np.linalg.eigvalsh(self.euler_tensor)[0] > 1e-12 * np.trace(self.inertia))
 
     def numbers(self):
-        inverse = np.linalg.inv(self.euler_tensor)
-        packed = np.diag(inverse) if self._diagonal else inverse[np.triu_indices(3)]
+        tensor = np.linalg.inv(self.euler_tensor) if self.has_inverse_mass else self.inertia
+        packed = np.diag(tensor) if self._diagonal else tensor[np.triu_indices(3)]
         return {"mass": 1 / self.mass, "inertia": packed}
 
     @property
     def kind(self):
-        return ("director body", self._diagonal)
+        return ("director body", self._diagonal, self.has_inverse_mass)
 
     @property
     def mass_scale(self):
         """Size of the mass matrix per coordinate, for scaling."""
-        return np.concatenate([[self.mass] * 3, np.repeat(np.diag(self.euler_tensor), 3)])
+        size = np.diag(self.euler_tensor)
+        return np.concatenate([[self.mass] * 3, np.repeat(np.maximum(size, 1e-3 * size.max()), 3)])
 
     def kinetic_energy(self, q, p, c):
-        """T = |p_phi|^2/(2m) + 1/2 E^-1_ij p_i.p_j, the Legendre transform of (62)."""
-        return self.kinetic_of_invariant_momentum(p, c)
+        """T = |p_phi|^2/(2m) + 1/2 E^-1_ij p_i.p_j, the Legendre transform of (62).
+
+        Of a singular E that of all velocities that keep the directors orthonormal, 1/2 L.J^-1 L with the spin
+        L = sum d_i x p_i in body axes.
+        """
+        if self.has_inverse_mass:
+            return self.kinetic_of_invariant_momentum(p, c)
+        d, momenta = ca.reshape(q[3:], 3, 3), ca.reshape(p[3:], 3, 3)
+        spin = d.T @ sum(ca.cross(d[:, i], momenta[:, i]) for i in range(3))
+        return (c[0] * ca.sumsqr(p[:3]) + ca.dot(spin, ca.inv(self._packed(c)) @ spin)) / 2
 
     def kinetic_of_invariant_momentum(self, w, c):
         d = ca.reshape(w[3:], 3, 3)
-        return (c[0] * ca.sumsqr(w[:3]) + ca.trace(self._inverse_euler(c) @ (d.T @ d))) / 2
+        return (c[0] * ca.sumsqr(w[:3]) + ca.trace(self._packed(c) @ (d.T @ d))) / 2
 
-    def _inverse_euler(self, c):
+    def _packed(self, c):
+        """The tensor of `numbers`: E^-1, or J where E is singular."""
         if self._diagonal:
             return ca.diag(c[1:4])
         return ca.vertcat(ca.horzcat(c[1], c[2], c[3]), ca.horzcat(c[2], c[4], c[5]), ca.horzcat(c[3], c[5], c[6]))
@@ -59,14 +68,18 @@ class DirectorBody(RigidBodyBase):
 
     def kinetic_of_invariants(self, w, c):
         d = ca.reshape(w[3:], 3, 3)
-        euler = ca.diag(1 / c[1:4]) if self._diagonal else ca.inv(self._inverse_euler(c))
+        packed = self._packed(c)
+        if self.has_inverse_mass:
+            euler = ca.diag(1 / c[1:4]) if self._diagonal else ca.inv(packed)
+        else:
+            euler = ca.trace(packed) / 2 * ca.SX.eye(3) - packed
         return (ca.sumsqr(w[:3]) / c[0] + ca.trace(euler @ (d.T @ d))) / 2
 
     def invariant_velocity(self, q, v):
         return v  # the mass matrix is constant
 
     def invariant_momentum(self, q, p):
-        return p
+        return p if self.has_inverse_mass else None
 
     def moved(self, q, u):
         """Directors turned by `turn(u_R)`."""

@@ -4,10 +4,12 @@ from functools import cached_property
 
 import numpy as np
 
+from ....errors import InputError
 from ....polynomials import gauss_legendre
 from ...bodies import rotations
 from ...bodies.rigid import RigidBody
 from ...declared import Choice, Integer
+from .inertia import ConsistentInertia
 from .mesh import CurveMesh, Marks, RestShape, ValueOf
 from .place import BeamPlace
 from .section import Section
@@ -19,7 +21,8 @@ class Beam(CurveMesh):
 
     `V = sum over elements of the integral of 1/2 C_G Gamma.Gamma + 1/2 C_K kappa.kappa`, by as many Gauss points per
     element as its degree (one more locks), Gauss-Lobatto nodes, mass and inertia lumped at the nodes by the Lobatto
-    rule. Order 2 p at the nodes. `at(s)` is the point at s in [j, j + 1] of the curve j.
+    rule, or consistent. Directors of thin sections have a singular mass matrix: forms without its inverse take them.
+    Order 2 p at the nodes. `at(s)` is the point at s in [j, j + 1] of the curve j.
 
     Raises
     ------
@@ -34,6 +37,8 @@ class Beam(CurveMesh):
     rotation = Choice("coordinates of the nodes' rotations", ("quaternion", "directors"), "quaternion")
     triads = Choice("axes of the nodes at rest: those of the section, or those of space", ("section", "space"),
                     "section")
+    mass = Choice("at the nodes, or coupled over each finite element (directors only), for time elements without the "
+                  "inverse of the mass matrix", ("lumped", "consistent"), "lumped")
     marks = Marks()
     place_class = BeamPlace
 
@@ -48,6 +53,12 @@ class Beam(CurveMesh):
             inertia[node] += weight * turn @ np.diag(self.section.inertia) @ turn.T
         return [RigidBody(m, _plain(j), self.rotation) for m, j in zip(mass, inertia, strict=True)]
 
+    def _complete(self):
+        if self.mass == "consistent" and self.rotation != "directors":
+            raise InputError(f"{self._title}: mass='consistent' needs rotation='directors', whose mass matrix is "
+                             "constant; in quaternions masses are lumped")
+        super()._complete()
+
     def make_elements(self):
         xi, w = gauss_legendre(self.degree)
         values, slopes, turned = self.basis.values(xi), self.basis.derivatives(xi), self._turned
@@ -59,6 +70,17 @@ class Beam(CurveMesh):
                                     None if turned is None else turned[j][span], self.section.damping)
                 point.rest([rest[i] for i in numbers])
                 yield point
+        if self.mass == "consistent":
+            yield from self._inertia_elements()
+
+    def _inertia_elements(self):
+        """Consistent less lumped inertia of each element."""
+        x, w = gauss_legendre(self.degree + 1)
+        values = self.basis.values(x)
+        masses = values.T @ (w[:, None] * values) - np.diag(self.lobatto)
+        for j, length, span, numbers in self.cells():
+            yield ConsistentInertia([self.nodes[i] for i in numbers], length * masses, self.section,
+                                    None if self._turned is None else self._turned[j][span])
 
     def place_axes(self, j, e, xi):
         turned, onto = self._turned, None
