@@ -141,7 +141,7 @@ class Part(Declared, ABC):
         """Contribution to the Hamiltonian, SX scalar, in the symbols `s`: of joints and forces the potential energy."""
         return self.stored_energy(s, self.strains(s))
 
-    def potential(self, s):
+    def potential_energy(self, s):
         """Potential energy V(q, t): of joints and forces their `energy`, of bodies none unless they state one."""
         return self.energy(s)
 
@@ -282,7 +282,7 @@ class Body(Part, abstract=True):
         raise NotImplementedError
 
     def energy(self, s):
-        return self.kinetic_energy(s.q[0], s.p[0], s.own) + self.potential(s)
+        return self.kinetic_energy(s.q[0], s.p[0], s.own) + self.potential_energy(s)
 
-    def potential(self, s):
+    def potential_energy(self, s):
         return 0

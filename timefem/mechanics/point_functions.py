@@ -50,7 +50,7 @@ def pointwise(part):
             s.velocity = velocities
         state, kinetic = ca.vertcat(z, velocity) if solved else z, ca.SX(part.kinetic(s, velocities))
         arguments, moving = [state, s.t, s.parameters], [ca.vertcat(z, velocity), s.t, s.parameters]
-        potential = ca.SX(part.potential(s))
+        potential = ca.SX(part.potential_energy(s))
         legendre = (ca.dot(s.p[0], velocity) if part.is_body else 0) - kinetic + potential
         energy = legendre if solved else ca.SX(part.energy(s))
         theta = ca.vertcat(part.constraints(s), part.velocity_constraints(s))

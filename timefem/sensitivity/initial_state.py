@@ -28,6 +28,9 @@ class Start:
     def __init__(self, plan, t, z):
         self.plan, self.system, self.t, self.z = plan, plan.system, t, z
         system, n, m = self.system, self.system.n_q, self.system.n_constraints
+        if system.couples_inertia or not all(b.has_inverse_mass or b.velocity_by_solve for b in system.bodies):
+            raise InputError("sensitivities are not offered for mass matrices that are singular or couple bodies; use "
+                             "rotation='quaternion' and lumped masses")
         self.places = NumberPlaces(system)
         names = {name for name, space in plan.element.trial.items() if space.continuous}
         if names - {"state", "multipliers", "velocity"}:

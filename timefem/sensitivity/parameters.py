@@ -9,10 +9,9 @@ from .. import validate
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
 from ..mechanics import Gravity, Part, System
-from ..mechanics.catalogue import made, stored
-from ..mechanics.declared import Real
 from ..problems.kinds import check_kind
 from .attribute_derivatives import derivative_of_own, differentiated
+from .composite_parameters import number_changes
 
 NUMBERS, KEPT, Q, V, Z = range(5)  # places in `Directions`
 
@@ -25,7 +24,7 @@ class Parameter(NamedTuple):
     part : Part, str or System
         The part itself, or its name. The system stands for the weight that `System(gravity=...)` makes.
     name : str or int
-        As the constructor calls it: "mass", "inertia", "stiffness", "point_a", "parameters", ...; "value", "time" or
+        As the constructor calls it, of a beam "section.EI" and the like: "mass", "inertia", "stiffness", "point_a", "parameters", ...; "value", "time" or
         "position" of loads and prescribed motions, with what is inside after a dot: "time.amplitude",
         "value[2].values". An int is a place among `own_parameters`.
     index : int or tuple, optional
@@ -167,7 +166,8 @@ def _of_numbers(system, places, parameter):
                 [x.replace("acceleration", "gravity") for x in names])
     composite = next((c for c in system.composites if part is c or part == system.label(c)), None)
     if composite is not None:
-        return _of_composite(system, places, composite, name, index)
+        changes, names = number_changes(system, composite, name, index)
+        return [(kind, places.start[part], change) for part, change in changes for kind in (NUMBERS, KEPT)], names
     part = find_part(system, part)
     label = system.label(part)
     own, names = derivative_of_own(getattr(part, "part", part), name, index, label)
@@ -176,31 +176,6 @@ def _of_numbers(system, places, parameter):
         changes += [(places.start[p], p.acceleration[:, None]) for p in system.parts
                     if isinstance(p, Gravity) and p.bodies[0] is part]
     return [(kind, *change) for change in changes for kind in (NUMBERS, KEPT)], [f"{label}.{x}" for x in names]
-
-
-def _of_composite(system, places, composite, name, index):
-    """An argument of a part with several nodes, through the numbers of all that it is made of, and its weight."""
-    label, fields = system.label(composite), composite.fields
-    known = [key for key, field in fields.items() if isinstance(field, Real)]
-    if name not in known or index is not None:
-        raise InputError(f"{label} has no parameter {name!r}{f', index {index}' * (index is not None)}; it has "
-                         f"{', '.join(known) or 'none'}")
-    weights = [p for p in system.parts if isinstance(p, Gravity) and p.bodies[0].owner is composite]
-    given = {key: getattr(composite, key) for key in stored(composite)}
-
-    def numbers(value):
-        other = made(type(composite), (), given | {name: value})
-        if [m.kind for m in other.members] != [m.kind for m in composite.members]:
-            raise InputError("its formulas change there")
-        new = dict(zip(composite.nodes, other.nodes, strict=True))
-        return np.concatenate([*(m.own_parameters for m in other.members),
-                               *(new[p.bodies[0]].mass * p.acceleration for p in weights)])
-
-    change, stop, blocks = differentiated(numbers, given[name]), 0, []
-    for part in (*composite.members, *weights):
-        start, stop = stop, stop + len(part.own_parameters)
-        blocks += [(kind, places.start[part], change[start:stop, None]) for kind in (NUMBERS, KEPT)]
-    return blocks, [f"{label}.{name}"]
 
 
 def _of_start(system, z, parameter):

@@ -182,7 +182,7 @@ class TurnRate(Part):
 
     has_velocity = True
 
-    def potential(self, s):
+    def potential_energy(self, s):
         return ca.SX(0)
 
     def energy(self, s):

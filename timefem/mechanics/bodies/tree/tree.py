@@ -151,7 +151,7 @@ class Tree(Body):
         """Centre of mass of the moving links in space, SX (3,)."""
         return mass_moment(self._bodies, q) / self.mass
 
-    def potential(self, s):
+    def potential_energy(self, s):
         """Energy of the springs of the joints."""
         return sum((b.joint.stiffness / 2 * (joint_values(b, s.q[0]) - b.joint.rest) ** 2
                     for b in self._bodies if b.joint.stiffness), ca.SX(0))
