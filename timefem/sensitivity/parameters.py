@@ -25,8 +25,8 @@ class Parameter(NamedTuple):
         The part itself, or its name. The system stands for the weight that `System(gravity=...)` makes.
     name : str or int
         As the constructor calls it: "mass", "inertia", "stiffness", "point_a", "parameters", ..., of a beam
-        "section.EI" and the like; "value", "time" or "position" of loads and prescribed motions, with what is inside after a dot: "time.amplitude",
-        "value[2].values". An int is a place among `own_parameters`.
+        "section.EI" and the like; "value", "time" or "position" of loads and prescribed motions, with what is inside
+        after a dot: "time.amplitude", "value[2].values". An int is a place among `own_parameters`.
     index : int or tuple, optional
         Entry of an attribute that is an array; without it all entries count as parameters, one after the other. The
         entries of an inertia are its principal values, or with a full matrix pairs such as (0, 1).
