@@ -9,7 +9,7 @@ from timefem.cases import CASES
 # which no file can hold
 FORMULAS = {"cart-pole", "cart-pole-limited", "container-crane", "elastic-arm", "mass-spring", "robot-arm-time",
             "rotation-i", "rotation-ii", "spring-pendulum",
-            "trolley-crane", "two-link-arm-time"}
+            "manutec", "trolley-crane", "two-link-arm-time"}
 
 
 @pytest.mark.parametrize("name", CASES)

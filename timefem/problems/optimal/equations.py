@@ -89,7 +89,8 @@ class _OptimalityRows:
 
     @cached_property
     def _functional(self):
-        plan = ElementPlan(self.plan.system, Functional(self.plan.element))
+        plan = self.plan.__dict__.get("functional") or ElementPlan(self.plan.system, Functional(self.plan.element))
+        self.plan.functional = plan  # as good for other meshes
         c, mesh = plan.columns, self.assembler.mesh
         everything = (np.ones(c.n_node, bool),) * 2
         return Assembler(plan, mesh, everything, (np.ones(plan.rows.n_node, bool),) * 2, self.assembler.scaling)

@@ -3,14 +3,13 @@
 import numpy as np
 
 from ...assembly import Scaling
-from ...elements.evaluation.plan import ElementPlan
 from ...polynomials import gauss_legendre
 from ...solvers.march.motion import size_of_motion
 from ..refinement.estimate import BETWEEN_NODES, ErrorEstimate, size_of_controls
 from ..refinement.grading import density_of, halved, size_of_components, surplus
 from .equations import OptimalityEquations
 from .guess import from_solution
-from .mesh_sequence import optimality_element, solve_optimal
+from .mesh_sequence import optimality_plan, solve_optimal
 
 COMPARED = "controls", "costate of state"  # between nodes
 REMAINING = 0.5  # of the error on a mesh is left on the halved mesh at most, also where a control jumps anywhere
@@ -31,8 +30,8 @@ class OptimalErrors(ErrorEstimate):
     rough_guess, trust = False, 0.5
 
     def prepare(self):
-        element, self.full_system = optimality_element(self.problem, self.better)
-        self.plan = ElementPlan(self.full_system, element)
+        self.plan = optimality_plan(self.problem, self.better)
+        self.full_system = self.plan.system
 
     def assembled(self, sol, mesh):
         scale = Scaling.of("full", self.full_system, self.plan.element, mesh.nodes[0], self.problem.z0)

@@ -3,6 +3,7 @@
 import time
 from dataclasses import replace
 from functools import partial
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -33,6 +34,7 @@ MANY = 256  # elements from which on a problem with inequalities is solved on co
 COARSE, RATIO = 64, 10  # elements of the coarsest mesh, and from one mesh to the next
 ITERATIONS = 200
 BENDS = 0.1, 0.4  # of paths that are tried where the straight one fails [m or rad]
+PLANS = WeakKeyDictionary()  # of problems: element -> plan
 
 
 def optimality_element(problem, element):
@@ -48,6 +50,14 @@ def optimality_element(problem, element):
         system, whole = System(parts, redundant=system.redundant), system
         system.complete, system.kept, system.dropped = whole.complete, whole.kept, whole.dropped
     return Optimality(element), system
+
+
+def optimality_plan(problem, element):
+    """The plan of the optimality system, kept as long as the problem lives: the numbers of its parts do not change."""
+    known = PLANS.setdefault(problem, {})
+    if element not in known:
+        known[element] = ElementPlan(*optimality_element(problem, element)[::-1])
+    return known[element]
 
 
 def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=None, method=None, show=False):
@@ -71,8 +81,8 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
     if problem.system.n_constraints and getattr(element, "multipliers", "") == "continuous":
         raise InputError("optimal control takes multipliers='discontinuous': continuous ones would have to be "
                          "prescribed at the start, where they depend on the controls")
-    element, system = optimality_element(problem, element)
-    plan = ElementPlan(system, element)
+    plan = optimality_plan(problem, element)
+    element, system = plan.element, plan.system
     scale = Scaling.of(driver.scaling, system, element, mesh.nodes[0], problem.z0)
     seconds, iterations, x = {"setup": time.perf_counter() - start, "assemble": 0.0, "solve": 0.0}, 0, None
     equations, comm = None, own_world() if driver.distributed else None
@@ -80,12 +90,12 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
         method = replace(method, max_iterations=settings.max_iterations)
     settings = settings or Newton(max_iterations=ITERATIONS)
 
-    def solved(level, x, hold=False, near=False, problem=problem):
+    def solved(level, x, hold=False, near=False, problem=problem, equations=None):
         nonlocal iterations
         fine = level.n_elements > COARSE
         if fine and comm is not None and comm.size <= level.n_elements:
             equations = DistributedOptimalityEquations(problem, plan, level, scale, driver.linear, comm=comm)
-        else:
+        elif equations is None:
             equations = OptimalityEquations(problem, plan, level, scale, driver.linear, hold)
         with progress(f"optimal control, {level.n_elements} elements", settings.max_iterations, show) as bar:
             if problem.bounded:
@@ -106,19 +116,21 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
     warm = is_warm(problem.system, plan, guess)
     at_once = warm or (problem.bounded and not (method.warm_starts and mesh.n_elements > MANY))
     for level in [mesh] if at_once else meshes(mesh):
-        near = warm or x is not None
+        near, made = warm or x is not None, None
         if x is not None:
             dofs = equations.dofs(x)
             x = np.concatenate([prolonged(plan, equations.mesh, level, plan.columns.unpack(dofs)), x[len(dofs):]])
         else:
             x = (from_solution if warm else first_guess)(problem, plan, level, guess)
             bent = partial(first_guess, problem, plan, level, Guess(bend=BENDS[0]))
-            if not check_reach(OptimalityEquations(problem, plan, level, scale), x, bent) and guess is None:
+            made = OptimalityEquations(problem, plan, level, scale, "chain" if driver.distributed else driver.linear)
+            if not check_reach(made, x, bent) and guess is None:
                 x = bent()
+            made = None if driver.distributed else made
             if problem.unknown_names and not problem.bounded and not warm:
                 _, x, status = solved(level, x, hold=True)
         start_x = x
-        equations, found, status = solved(level, x, near=near)
+        equations, found, status = solved(level, x, near=near, equations=made)
         if not status.success and guess is None and not near and comm is None:
             rescued = _otherwise(problem, plan, level, solved, start_x, show)
             equations, found, status = rescued or (equations, found, status)

@@ -5,7 +5,6 @@ import time
 import numpy as np
 
 from ...assembly import Scaling, TimeMesh
-from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
@@ -13,7 +12,7 @@ from ...solvers.nonlinear.methods import method_for_inequalities
 from ..optimal.controllability import check_reach
 from ..optimal.equations import OptimalityEquations
 from ..optimal.guess import first_guess, from_solution
-from ..optimal.mesh_sequence import optimality_element, softness, solve_in_turn
+from ..optimal.mesh_sequence import optimality_plan, softness, solve_in_turn
 from ..optimal.nonlinear_program import OptimalProgram
 from ..optimal.sequence_program import SequenceProgram
 from ..optimal.solve import solution_of
@@ -63,8 +62,8 @@ def solve_phases(task):
 def _made(phase, task, guess):
     """Element, system, equations and unknowns to start from of one phase."""
     task.element.check(phase.system)
-    element, system = optimality_element(phase, task.element)
-    plan, mesh = ElementPlan(system, element), TimeMesh.uniform(phase.t_span, task.n_elements)
+    plan, mesh = optimality_plan(phase, task.element), TimeMesh.uniform(phase.t_span, task.n_elements)
+    element, system = plan.element, plan.system
     scale = Scaling.of(task.driver.scaling, system, element, mesh.nodes[0], phase.z0)
     equations = OptimalityEquations(phase, plan, mesh, scale, task.driver.linear)
     warm = hasattr(guess, "nodal_state")
