@@ -1,6 +1,7 @@
 """Optimal control in several phases solved."""
 
 import time
+from functools import partial
 
 import numpy as np
 
@@ -11,8 +12,8 @@ from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.methods import method_for_inequalities
 from ..optimal.controllability import check_reach
 from ..optimal.equations import OptimalityEquations
-from ..optimal.guess import first_guess, from_solution
-from ..optimal.mesh_sequence import optimality_plan, softness, solve_in_turn
+from ..optimal.guess import Guess, first_guess, from_solution
+from ..optimal.mesh_sequence import BENDS, optimality_plan, softness, solve_in_turn
 from ..optimal.nonlinear_program import OptimalProgram
 from ..optimal.sequence_program import SequenceProgram
 from ..optimal.solve import solution_of
@@ -68,5 +69,7 @@ def _made(phase, task, guess):
     equations = OptimalityEquations(phase, plan, mesh, scale, task.driver.linear)
     warm = hasattr(guess, "nodal_state")
     x = (from_solution if warm else first_guess)(phase, plan, mesh, guess)
-    check_reach(equations, x)
+    bent = partial(first_guess, phase, plan, mesh, Guess(bend=BENDS[0]))
+    if not check_reach(equations, x, bent) and guess is None:
+        x = bent()
     return element, system, equations, x
