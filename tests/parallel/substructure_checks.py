@@ -10,7 +10,7 @@ from mpi4py import MPI
 import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum, spinning_box
 from tests.solvers.linear.test_time_chain import backward_error, bidiagonal, galerkin, many_delays
-from timefem.errors import InputError, SingularMatrix
+from timefem.errors import SingularMatrix
 from timefem.solvers.linear.petsc.solver import PETScSolver
 
 COMM = MPI.COMM_WORLD
@@ -88,27 +88,6 @@ def check_random_chains():
             solver.A.multTranspose(solver.x, product)
             np.testing.assert_allclose(gathered(product.array), matrix.T @ expected, rtol=0,
                                        atol=1e-12 * np.abs(expected).max(), err_msg=name)
-
-
-def check_interface_options():
-    if COMM.size == 1:
-        return
-    matrix, *starts = many_delays(10, np.random.default_rng(5))
-    pattern, data, own = distributed(matrix, *starts, (9, 9), 10)
-    b = np.random.default_rng(4).uniform(-1, 1, matrix.shape[0])
-    options = {"interface_pc_type": "redundant", "interface_redundant_pc_factor_mat_solver_type": "umfpack"}
-    solver = PETScSolver(pattern, {**CHAIN, **options}, COMM)
-    solver.factor(data)
-    assert backward_error(matrix, gathered(solver.solve_checked(b[own])[0]), b) < 1e-14
-    assert solver.slabs._interface.ksp.pc.getType() == "redundant"
-    solver = PETScSolver(pattern, {**CHAIN, "interface_pc_factor_mat_solver_type": "superlu_dist"}, COMM)
-    solver.factor(data)
-    try:
-        solver.solve_transposed(b[own])
-    except InputError as error:
-        assert "superlu_dist has no transposed solves" in str(error)
-    else:
-        raise AssertionError("not noticed")
 
 
 def check_singular():
@@ -208,7 +187,7 @@ def check_options():
                                    err_msg=str(options))
 
 
-CHECKS = check_random_chains, check_interface_options, check_singular, check_lag, check_motions, check_options
+CHECKS = check_random_chains, check_singular, check_lag, check_motions, check_options
 
 if __name__ == "__main__":
     for check in CHECKS:

@@ -46,6 +46,25 @@ def add_lanes(typing, y, i, a, x, j):
 
 
 @intrinsic
+def add_four_lanes(typing, y, i, factors, x, j, stride):
+    """y[i:i+8] += sum of factors[m] * x[k:k+8] with k = j + m * stride, m = 0, ..., 3; `factors` is a tuple."""
+
+    def emit(context, builder, signature, args):
+        ty, tx = signature.args[0], signature.args[3]
+        y, i, factors, x, j, stride = args
+        target = _pointer(context, builder, ty, y, i)
+        fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_VECTOR, [_VECTOR] * 3), "llvm.fma.v8f64")
+        sum_ = builder.load(target, align=8)
+        for factor in cgutils.unpack_tuple(builder, factors, 4):
+            sum_ = builder.call(fma, [_splat(builder, factor), _load(context, builder, tx, x, j), sum_])
+            j = builder.add(j, stride)
+        builder.store(sum_, target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(y, types.int64, types.UniTuple(types.float64, 4), x, types.int64, types.int64), emit
+
+
+@intrinsic
 def set_lanes(typing, y, i, a, x, j):
     """y[i:i+8] = a * x[j:j+8], offsets counted in doubles from the start of C-contiguous arrays."""
 

@@ -8,6 +8,8 @@ from timefem.cases import find_case
 from timefem.elements.evaluation.elements_in_lanes import evaluate_batch
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.elements.one_step import OneStep
+from timefem.solvers.linear.element import fronts
+from timefem.solvers.linear.element.tree import Front
 from timefem.solvers.march import march
 
 
@@ -70,9 +72,10 @@ def test_all_rows_hold_after_a_march(case, h, element):
     assert np.abs(residual).max() < 1e-12 * scaling.size(problem.z0)
 
 
-def test_sparse_and_dense_cores_agree(monkeypatch):
+def test_one_front_and_many_agree(monkeypatch):
     problem = find_case("four-bar").make(t_end=0.2)
-    dense = tf.solve(problem, tf.NullEML(), 20, progress=False)
-    monkeypatch.setattr(march, "SPARSE_FROM", 1)
-    sparse = tf.solve(problem, tf.NullEML(), 20, progress=False)
-    np.testing.assert_allclose(sparse.z, dense.z, rtol=0, atol=1e-11 * np.abs(dense.z).max())
+    many = tf.solve(problem, tf.NullEML(), 20, progress=False)
+    monkeypatch.setattr(fronts, "front_tree",
+                        lambda rows, columns, n: [Front(list(range(n)), [], list(range(n)), [], n)])
+    one = tf.solve(problem, tf.NullEML(), 20, progress=False)
+    np.testing.assert_allclose(many.z, one.z, rtol=0, atol=1e-11 * np.abs(one.z).max())

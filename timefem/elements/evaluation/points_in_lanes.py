@@ -10,14 +10,14 @@ from ...kernels.lanes import LANES, add_lanes, eight_dots, set_lanes
 from ...kernels.loops import compiled
 from ...kernels.record import Record, aligned
 from .arrays import Plan
-from .single_point import OnePoint, add_one, begin_one, evaluate_one, finish_one, one_point
+from .single_point import OnePoint, begin_one, evaluate_one, finish_one, one_point
 
 
 class Scratch(Record):
     """What the functions below work on: see `step_scratch`."""
 
     inputs: np.ndarray  # of the kernels
-    outputs: np.ndarray  # of the kernels of all parts, or of one
+    outputs: np.ndarray  # of the kernel of a part
     sums: np.ndarray
     known: np.ndarray  # inputs that are known before an element is solved
 
@@ -27,16 +27,16 @@ class StepPlan(Record):
 
     Rows of `plan` are counted anew: those of the core first, then those of the `explicit` dofs. `places` of all
     tangent products in a flat matrix (-1 for columns of the left node, which is known), per part in the order
-    section, test function, trial function, entry; `place_starts` per part; `n_outputs` of all parts and points
-    together; `n_sums` of the longest list of rows or entries that share their weights; `one` is what stands for all
-    of these with one point, None with more. The functions below take it beside the plan, as the compiler leaves out
-    what belongs to None.
+    section, test function, trial function, entry; `place_starts` per part; `row_kernels` of the parts, addresses, give
+    the rows alone; `n_sums` of the longest list of rows or entries that share their weights; `one` is what stands for
+    all of these with one point, None with more. The functions below take it beside the plan, as the compiler leaves
+    out what belongs to None.
     """
 
     plan: Plan
     places: np.ndarray
     place_starts: np.ndarray
-    n_outputs: int
+    row_kernels: np.ndarray
     n_sums: int
     explicit: np.ndarray  # with more points than one
     one: OnePoint
@@ -55,10 +55,13 @@ def step_plan(element_plan, targets):
     plan = element_plan.arrays
     targets = np.where(element_plan.tangent_columns >= element_plan.columns.n_node, targets, -1)
     places, starts, size = [np.zeros(0, np.int64)], np.zeros(len(plan.parts), np.int64), 0
+    one_only, row_kernels = len(plan.points) == 1, np.zeros(len(plan.parts), np.int64)
     # parts of one kind follow one another and share their sections
     found = []
-    for number in range(len(element_plan.point_kernels)):
+    for number, kernel in enumerate(element_plan.point_kernels):
         members = np.flatnonzero(plan.parts["group"] == number)
+        if not one_only and any(kernel.n_rows):
+            row_kernels[members] = kernel.shortened(range(sum(kernel.n_rows))).address_lanes
         section, n_sections = plan.parts[["section", "n_sections"]][members[0]].tolist()
         sections = plan.sections[section:section + n_sections]
         groups = [np.zeros((len(members), 0), np.int64)]
@@ -71,23 +74,21 @@ def step_plan(element_plan, targets):
         places.append(group.ravel())
         found.append((members, sections, group))
         size += group.size
-    n_outputs = plan.parts["n_out"].sum() * len(plan.points) + LANES**2  # blocks of 8 may run over the end
     n_sums = max(plan.n_tested.max(), plan.sections["n"].max(initial=0)) + LANES
     explicit, order = element_plan.explicit, np.arange(plan.n_rows)
     order[np.concatenate([explicit.core_rows, explicit.rows])] = np.arange(plan.n_rows)
     several = len(plan.points) > 1
     return StepPlan(plan.replaced(row_targets=order[plan.row_targets]) if several else plan, np.concatenate(places),
-                    starts, int(n_outputs), int(n_sums), explicit.columns[:len(order) * several].astype(np.int64),
+                    starts, row_kernels, int(n_sums), explicit.columns[:len(order) * several].astype(np.int64),
                     one_point(element_plan, found))
 
 
-def step_scratch(step, keep):
-    """The `Scratch` for a `StepPlan`; `keep` tells whether the outputs of all parts are to be kept."""
+def step_scratch(step):
+    """The `Scratch` for a `StepPlan`."""
     plan, one = step.plan, step.one
     if one is not None:
-        n_out = max(one.n_out, plan.n_out)
-        return Scratch(aligned(one.n_in), aligned(n_out), aligned(0), aligned(one.n_in))
-    n_out = step.n_outputs if keep else plan.n_out * len(plan.points) + LANES**2
+        return Scratch(aligned(one.n_in), aligned(max(one.n_out, plan.n_out)), aligned(0), aligned(one.n_in))
+    n_out = plan.n_out * len(plan.points) + LANES**2  # blocks of 8 may run over the end
     return Scratch(aligned(plan.n_in * LANES), aligned(n_out), aligned(step.n_sums), aligned(0))
 
 
@@ -110,12 +111,11 @@ def finish_step(step, one, x, scratch, residual):
 
 
 @compiled(error_model="numpy", _nrt=False)
-def evaluate_step(step, one, x, t, h, scratch, residual, tangent, keep):
-    """Kernel outputs of all parts at all points, and the residual of the element: with one point the rows that are not
-    explicit, else those first.
+def evaluate_step(step, one, x, t, h, scratch, residual, tangent, derived):
+    """Residual of the element, with one point the rows that are not explicit, else those first, and its tangent if it
+    is `derived`.
 
-    With a tangent at once, the outputs of a part are used while they are in the cache, and are lost thereafter: worth
-    a tangent too many in the last iteration when there are many parts.
+    Integrals carry the element length h, each rate divides by it: dt = h dxi, d/dt = d/dxi / h.
 
     Parameters
     ----------
@@ -124,26 +124,31 @@ def evaluate_step(step, one, x, t, h, scratch, residual, tangent, keep):
     t, h : float, start time and length
     scratch : from `step_scratch`
     residual : (n_rows,) result
-    tangent : flat matrix, result as from `add_tangent`, unless the outputs are kept
-    keep : bool, whether the outputs are kept for `add_tangent`
+    tangent : flat matrix, result without the columns of the left node; untouched unless it is asked for
+    derived : bool
     """
     if one is None:
-        _evaluate_points(step, x, t, h, scratch, residual, tangent, keep)
+        _evaluate_points(step, x, t, h, scratch, residual, tangent, derived)
     else:
-        evaluate_one(one, x, h, scratch, residual, tangent, keep)
+        evaluate_one(one, x, h, scratch, residual, tangent, derived)
 
 
 @compiled(error_model="numpy", _nrt=False)
-def _evaluate_points(step, x, t, h, scratch, residual, tangent, keep):
+def _evaluate_points(step, x, t, h, scratch, residual, tangent, derived):
     plan, inputs, outputs = step.plan, scratch.inputs, scratch.outputs
     stride, inverse_h = plan.points.shape[0], 1.0 / h
     residual[:] = 0.0
-    if not keep:
+    if derived:
         tangent[:] = 0.0
-    base = np.int64(0)  # not a literal, of which Numba would make a type of its own
     for p in range(plan.parts.shape[0]):
         part = plan.parts[p]
         n_out = part.n_out
+        if not derived:
+            n_out = 0
+            for i_test in range(plan.tests.shape[0]):
+                n_out += plan.n_tested[p, i_test]
+            if n_out == 0:
+                continue
         first = (part.n_in - part.n_parameters) * LANES
         for c in range(part.n_parameters):
             for lane in range(LANES):
@@ -164,43 +169,26 @@ def _evaluate_points(step, x, t, h, scratch, residual, tangent, keep):
                 inputs[place + lane] = t + plan.points[g + lane] * h
                 inputs[place + LANES + lane] = h
                 inputs[place + 2 * LANES + lane] = plan.points[g + lane]
-            call_kernel(part.address, inputs, 0, outputs, base + g * n_out)
+            call_kernel(part.address if derived else step.row_kernels[p], inputs, 0, outputs, g * n_out)
 
         row, local = 0, part.rows
         for i_test in range(plan.tests.shape[0]):
             test, n = plan.tests[i_test], plan.n_tested[p, i_test]
             factor = 1.0 if test.rate == 1 else h
             for i in range(test.n_shapes):
-                _sum_points(plan.test_tables, test.table + i * stride, stride, outputs, base + row * LANES, n_out, n,
+                _sum_points(plan.test_tables, test.table + i * stride, stride, outputs, row * LANES, n_out, n,
                             scratch.sums)
                 for r in range(n):
                     residual[plan.row_targets[local + r * test.n_shapes + i]] += factor * scratch.sums[r]
             row += n
             local += n * test.n_shapes
-        if keep:
-            base += n_out * stride
-        else:
-            _add_part(step, p, base, h, scratch, tangent)
+        if derived:
+            _add_part(step, p, h, scratch, tangent)
 
 
 @compiled(error_model="numpy", _nrt=False)
-def add_tangent(step, one, h, scratch, matrix):
-    """Add the tangent of the element, without the columns of the left node, to a flat matrix.
-
-    Integrals carry the element length h, each rate divides by it: dt = h dxi, d/dt = d/dxi / h.
-    """
-    if one is None:
-        base = np.int64(0)
-        for p in range(step.plan.parts.shape[0]):
-            _add_part(step, p, base, h, scratch, matrix)
-            base += step.plan.parts[p].n_out * step.plan.points.shape[0]
-    else:
-        add_one(one, h, scratch.outputs, matrix)
-
-
-@compiled(error_model="numpy", _nrt=False)
-def _add_part(step, p, base, h, scratch, matrix):
-    """Add the tangent of part p, whose outputs start at `base`."""
+def _add_part(step, p, h, scratch, matrix):
+    """Add the tangent of part p to a flat matrix."""
     plan = step.plan
     part, stride = plan.parts[p], plan.points.shape[0]
     at = step.place_starts[p]
@@ -213,7 +201,7 @@ def _add_part(step, p, base, h, scratch, matrix):
         for ij in range(test.n_shapes * slot.n_shapes):
             if step.places[at] >= 0:  # not the left node
                 _sum_points(plan.pair_tables, table + ij * stride, stride, scratch.outputs,
-                            base + section.first * LANES, part.n_out, n, scratch.sums)
+                            section.first * LANES, part.n_out, n, scratch.sums)
                 for k in range(n):
                     matrix[step.places[at + k]] += factor * scratch.sums[k]
             at += n

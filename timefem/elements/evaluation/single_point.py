@@ -11,9 +11,9 @@ from ...kernels.loops import compiled
 from ...kernels.record import Record
 from .arrays import dtype
 
-# Addresses of the core kernel and of the explicit kernel (0: nothing to compute), where the inputs and the outputs of
-# the part start
-CALL = dtype("core", "explicit", "inputs", "outputs")
+# Addresses of the core kernel, of its rows alone, and of the explicit kernel (0: nothing to compute); where the inputs
+# of the part start
+CALL = dtype("core", "rows", "explicit", "inputs")
 # `target += weight h^power source`, the power -1, 0 or 1
 TERM = np.dtype([("target", np.int64), ("source", np.int64), ("power", np.int64), ("weight", np.float64)])
 # First term, and the one after the last, of the lists of a part: known dofs to kernel inputs; unknown ones, the first
@@ -35,7 +35,7 @@ class OnePoint(Record):
     explicit : ndarray of int
         Dofs that are explicit.
     n_in, n_out : int
-        Inputs and outputs of all parts.
+        Inputs of all parts, and most outputs of one.
     """
 
     calls: np.ndarray
@@ -71,7 +71,7 @@ def one_point(element_plan, kinds):
     column_of_row = np.full(plan.n_rows, -1)
     column_of_row[explicit.rows] = explicit.columns
     unknown[columns.n_node:], unknown[explicit.columns] = 1, 2
-    slots, tests, n_out = plan.slots, plan.tests, 0
+    slots, tests = plan.slots, plan.tests
     for (members, sections, places), kernel in zip(kinds, element_plan.point_kernels, strict=True):
         n_seen, n_tested = plan.n_seen[members[0]], plan.n_tested[members[0]]
         gathered = [(slots[s], j) for s, n in enumerate(n_seen) for _ in range(n) for j in range(slots[s]["n_shapes"])]
@@ -97,8 +97,8 @@ def one_point(element_plan, kinds):
         used = np.unique([*outputs[in_core], *(d[3] for d, k in zip(derived, kept, strict=True) if k)]).astype(int)
         if len(used):
             calls["core"][members] = kernel.shortened(used).address
-        calls["outputs"][members] = n_out + len(used) * np.arange(len(members))
-        n_out += len(used) * len(members)
+        if in_core.any():
+            calls["rows"][members] = kernel.shortened(np.unique(outputs[in_core])).address
         place = {int(m): i for i, m in enumerate(used)}
         powers = np.array([1 - test["rate"] for test, _ in tested], int)
         weight = np.array([plan.test_tables[test["table"] + i] for test, i in tested])
@@ -113,8 +113,8 @@ def one_point(element_plan, kinds):
             calls["explicit"][members] = kernel.shortened(outputs[given], inputs[sort == 2]).address
         lists.add("to_explicit", members, column_of_row[rows[:, given]], np.arange(given.sum()), 0,
                   scale[rows[:, given]])
-    size = max(n_out, max(k.kernel.n_out for k in element_plan.point_kernels))
-    return OnePoint(calls, *lists.arrays(), explicit.columns.astype(np.int64), int(plan.parts["n_in"].sum()), size)
+    return OnePoint(calls, *lists.arrays(), explicit.columns.astype(np.int64), int(plan.parts["n_in"].sum()),
+                    plan.n_out)
 
 
 class _Lists:
@@ -156,11 +156,11 @@ def begin_one(plan, one, x, t, h, scratch):
 
 
 @compiled(error_model="numpy", _nrt=False)
-def evaluate_one(one, x, h, scratch, residual, tangent, keep):
+def evaluate_one(one, x, h, scratch, residual, tangent, derived):
     """As `evaluate_step`."""
     inputs, known, outputs, inverse_h = scratch.inputs, scratch.known, scratch.outputs, 1.0 / h
     residual[:] = 0.0
-    if not keep:
+    if derived:
         tangent[:] = 0.0
     for p in range(one.calls.shape[0]):
         call, ranges = one.calls[p], one.ranges[p]
@@ -172,32 +172,19 @@ def evaluate_one(one, x, h, scratch, residual, tangent, keep):
             term = one.terms[k]
             weight = term.weight if term.power == 0 else inverse_h * term.weight
             inputs[term.target] += weight * x[term.source]
-        if call.core == 0:
+        address = call.core if derived else call.rows
+        if address == 0:
             continue
-        base = call.outputs if keep else 0
-        call_kernel(call.core, inputs, call.inputs, outputs, base)
+        call_kernel(address, inputs, call.inputs, outputs, 0)
         for k in range(ranges.to_rows, ranges.to_rows_stop):
             term = one.terms[k]
             weight = term.weight if term.power == 0 else h * term.weight
-            residual[term.target] += weight * outputs[base + term.source]
-        if not keep:
-            _add_part(one, p, base, h, outputs, tangent)
-
-
-@compiled(error_model="numpy", _nrt=False)
-def add_one(one, h, outputs, matrix):
-    """As `add_tangent`."""
-    for p in range(one.calls.shape[0]):
-        _add_part(one, p, one.calls[p].outputs, h, outputs, matrix)
-
-
-@compiled(error_model="numpy", _nrt=False)
-def _add_part(one, p, base, h, outputs, matrix):
-    inverse_h = 1.0 / h
-    for k in range(one.ranges[p].to_tangent, one.ranges[p].to_tangent_stop):
-        term = one.terms[k]
-        weight = h if term.power == 1 else (1.0 if term.power == 0 else inverse_h)
-        matrix[term.target] += weight * term.weight * outputs[base + term.source]
+            residual[term.target] += weight * outputs[term.source]
+        if derived:
+            for k in range(ranges.to_tangent, ranges.to_tangent_stop):
+                term = one.terms[k]
+                weight = h if term.power == 1 else (1.0 if term.power == 0 else inverse_h)
+                tangent[term.target] += weight * term.weight * outputs[term.source]
 
 
 @compiled(error_model="numpy", _nrt=False)

@@ -4,7 +4,6 @@ import numpy as np
 
 from ...elements.evaluation.points_in_lanes import (
     StepPlan,
-    add_tangent,
     begin_step,
     evaluate_step,
     finish_step,
@@ -12,12 +11,16 @@ from ...elements.evaluation.points_in_lanes import (
 )
 from ...kernels.loops import compiled
 from ...kernels.record import Record, aligned
-from ..linear.element.code import DONE, FULL, NOT_CONVERGED, NOT_FINITE, SINGULAR
-from ..linear.element.dense import DenseOrder, dense_scratch, solve_ordered
-from ..linear.element.sparse import solve_sparse
+from ..linear.element.code import DONE, NOT_CONVERGED, NOT_FINITE, SINGULAR
+from ..linear.element.fronts import Fronts, factor, factors_for, solve
 from ..nonlinear.newton import PATIENCE, ROUNDING
 
 EXTRAPOLATION_DEGREE = 3  # at least: the higher, the fewer Newton iterations
+CLOSE = 0.01  # of the tolerance: with factors kept, the last residual is no square of the one before
+SLOW = 0.5  # least reduction of the residual
+CLEAR = 0.1  # reduction from which on the next one is known: if it fails, that is round-off
+MOST_ITERATIONS = 6  # with old factors: new ones, and two iterations, cost as much (4 to 10 make little difference)
+FORGET = 0.9  # of what is known of old factors, per element that is solved without them
 
 
 class Loop(Record):
@@ -28,7 +31,7 @@ class Loop(Record):
     """
 
     step: StepPlan
-    order: DenseOrder
+    fronts: Fronts
     sizes: np.ndarray  # of the core unknowns of an element of length 1
     size_powers: np.ndarray  # of its length
     weights: np.ndarray  # of the core rows likewise
@@ -46,8 +49,9 @@ class Loop(Record):
 class Work(Record):
     """What the loop works on: see `work`."""
 
-    matrix: np.ndarray
-    dense: Record
+    matrix: np.ndarray  # tangent, then its factors
+    factors: Record
+    kept: np.ndarray  # see `solve_element`
     dx: np.ndarray
     scratch: Record
     residual: np.ndarray
@@ -61,29 +65,29 @@ class Work(Record):
     times: np.ndarray
 
 
-def work(loop, lu):
-    """The `Work` for a `Loop` and a SparseLU, None when the tangent is dense."""
+def work(loop):
+    """The `Work` for a `Loop`."""
     n, degree = len(loop.core), len(loop.points) - 1
     most_back = (EXTRAPOLATION_DEGREE + degree - 1) // degree
     n_sources = most_back * degree + 1
-    matrix = aligned(loop.order.size if lu is None else len(lu.rows))
-    return Work(matrix, dense_scratch(loop.order), np.zeros(n), step_scratch(loop.step, lu is None),
-                np.zeros(n + len(loop.step.explicit)),
-                np.zeros(loop.step.plan.n_columns), np.zeros(n), np.zeros(n), np.zeros((2, n_sources), np.int64),
-                np.zeros((degree + 1, n_sources)), np.full(most_back + 1, -1.0), np.zeros(1, np.int64),
-                np.zeros(n_sources))
+    return Work(aligned(loop.fronts.size), factors_for(loop.fronts), np.array([-1.0, 0.0, 0.0]), np.zeros(n),
+                step_scratch(loop.step), np.zeros(n + len(loop.step.explicit)), np.zeros(loop.step.plan.n_columns),
+                np.zeros(n), np.zeros(n), np.zeros((2, n_sources), np.int64), np.zeros((degree + 1, n_sources)),
+                np.full(most_back + 1, -1.0), np.zeros(1, np.int64), np.zeros(n_sources))
 
 
 @compiled(error_model="numpy", _nrt=False)
-def march_elements(loop, one, lu, work, x, t, h, start, stop, tol_residual, tol_increment, max_iterations, line_search,
-                   iterations, history):
-    """Solve elements start, ..., stop - 1 in place in `x` (all dofs in time order); densely if `lu` is None.
+def march_elements(loop, one, work, x, t, h, start, stop, tol_residual, tol_increment, max_iterations, line_search,
+                   keep, iterations, history):
+    """Solve elements start, ..., stop - 1 in place in `x` (all dofs in time order).
 
-    `one` is that of the step.
+    `one` is that of the step; with `keep` factors are kept as long as they are of use, but for systems whose light
+    bodies converge apart from the others.
 
     The guess extrapolates a polynomial through the nodes of the elements before, at least cubic; where Newton fails
-    from there, the element is tried again from a constant state. Newton stops when the scaled residual and the last
-    scaled increment fall below their tolerances, or when round-off stops the residual from falling.
+    from there, the element is tried again without kept factors, and then from a constant state. Newton stops when the
+    scaled residual and the last scaled increment fall below their tolerances, or when round-off stops the residual
+    from falling.
 
     Returns
     -------
@@ -102,8 +106,8 @@ def march_elements(loop, one, lu, work, x, t, h, start, stop, tol_residual, tol_
             scaled_for = h[e]
             set_scales(loop, work, h[e])
         status, n_done = NOT_CONVERGED, 0
-        for attempt in range(2):
-            if attempt == 0 and e > 0:
+        for attempt in range(0 if keep and not loop.emphasis.shape[0] else 1, 3):
+            if attempt < 2 and e > 0:
                 back = min(e, most_back)
                 n_sources = back * degree + 1
                 same = back == last_back
@@ -130,7 +134,7 @@ def march_elements(loop, one, lu, work, x, t, h, start, stop, tol_residual, tol_
                 else:
                     for c in range(owned.shape[0]):
                         local[owned[c]] = x[(e - 1) * n + owned_last[c]]
-            elif e == 0 and attempt == 1:
+            elif e == 0 and attempt == 2:
                 break  # the first guess was constant already
             else:
                 for j in range(1, n_shapes):
@@ -139,10 +143,10 @@ def march_elements(loop, one, lu, work, x, t, h, start, stop, tol_residual, tol_
                 if e > 0:
                     for c in range(owned.shape[0]):
                         local[owned[c]] = x[(e - 1) * n + owned_last[c]]
-            status, n_done = solve_element(loop, one, lu, work, local, t[e], h[e], tol_residual, tol_increment,
-                                           max_iterations, line_search, history)
+            status, n_done = solve_element(loop, one, work, local, t[e], h[e], tol_residual, tol_increment,
+                                           max_iterations, line_search, attempt == 0, history)
             iterations[e] = n_done
-            if status == DONE or status == FULL:
+            if status == DONE:
                 break
         if status != DONE:
             return e, status
@@ -202,63 +206,105 @@ def _scaled_size(local, core, per_size):
 
 
 @compiled(error_model="numpy", _nrt=False)
-def solve_element(loop, one, lu, work, local, t, h, tol_residual, tol_increment, max_iterations, line_search, history):
+def _too_slow(norm, rate, target):
+    """Whether a residual that falls by `rate` takes so long from `norm` to `target` that new factors are cheaper."""
+    return rate >= SLOW or (rate > 0.0 and np.log(norm / target) > -np.log(rate) * MOST_ITERATIONS)
+
+
+@compiled(error_model="numpy", _nrt=False)
+def solve_element(loop, one, work, local, t, h, tol_residual, tol_increment, max_iterations, line_search, keep,
+                  history):
     """Newton's method on one element, in place in its dofs `local`; returns a status and the number of iterations.
 
+    With `keep` it takes the factors that are there, also those of elements before, as long as the residual falls fast
+    enough that new ones are not worth their cost, and goes on to a smaller residual. Without, each iterate is factored.
     The scales are those of `set_scales`. The number is negative where the state has settled and the residual is
     rounding, but other unknowns go on moving: near singular positions multipliers are not determined.
+
+    `work.kept` has the length of the element that was factored (-1: none), the elements since then, and by how much
+    more the residual is left, per iteration, with each element since then: factors of a smooth motion age evenly.
     """
     step, core, scratch, matrix, residual = loop.step, loop.core, work.scratch, work.matrix, work.residual
-    trial, dx, per_size, rs = work.trial, work.dx, work.per_size, work.rs
-    n, keep = core.shape[0], lu is None
-    increment, last, own, own_before, still = np.inf, np.inf, 0.0, np.inf, np.inf
+    trial, dx, per_size, rs, kept = work.trial, work.dx, work.per_size, work.rs, work.kept
+    n, rate, close, newton = core.shape[0], 0.0, CLOSE * tol_residual, False
+    size, length, norm, own = 0.0, 0.0, np.inf, 0.0
     history[:] = np.nan
     for c in range(trial.shape[0]):
         trial[c] = local[c]
     begin_step(step, one, local, t, h, scratch)
-    evaluate_step(step, one, local, t, h, scratch, residual, matrix, keep)
-    for it in range(max_iterations + 1):
-        norm = _scaled_norm(residual, rs)
-        history[it] = norm
-        if not np.isfinite(norm):
-            return NOT_FINITE, it
-        own_settled = own <= tol_increment or own >= 0.5 * own_before or it == max_iterations
-        if own_settled and (norm <= tol_residual or norm >= 0.5 * last) and (
-                increment <= tol_increment or (it > 0 and increment <= ROUNDING * _scaled_size(local, core, per_size))):
-            finish_step(step, one, local, scratch, residual)
-            return DONE, it
-        if it >= PATIENCE and norm <= tol_residual and still <= tol_increment:
-            finish_step(step, one, local, scratch, residual)
-            return DONE, -it
-        if it == max_iterations:
-            break
-        last = norm
-        if lu is None:  # the compiler leaves out the branch that is not taken
-            matrix[:] = 0.0
-            add_tangent(step, one, h, scratch, matrix)
-            if not solve_ordered(loop.order, matrix, residual, rs, work.dense, dx):
-                return SINGULAR, it
+    derived = not keep or kept[0] <= 0.0  # whether the tangent of the iterate is there
+    kept[1] += 1.0
+    it, moved = 0, False
+    while True:  # with one call of what takes long to compile
+        evaluate_step(step, one, trial, t, h, scratch, residual, matrix, derived)
+        new = _scaled_norm(residual, rs)
+        if moved:
+            if line_search and length > 2e-3 and new > max((1.0 - 1e-4 * length) * norm, tol_residual):
+                length *= 0.5
+                derived = not keep and length * size > tol_increment
+                _move(trial, local, core, length, dx)
+                continue
+            history[it] = new
+            increment = length * size
+            small = increment <= tol_increment or increment <= ROUNDING * _scaled_size(trial, core, per_size)
+            if not (newton or small or new <= norm):  # the factors are too old: from where it was, with new ones
+                derived, moved, rate = True, False, 1.0
+                _move(trial, local, core, 0.0, dx)
+                continue
+            for c in range(n):
+                local[core[c]] = trial[core[c]]
+            stalled = not new < 0.5 * norm
+            if newton:
+                done = new <= tol_residual or stalled
+            else:
+                done = new <= close or (stalled and (new <= tol_residual or 0.0 < rate <= CLEAR))
+            if loop.emphasis.shape[0]:
+                own, own_before = 0.0, own if it > 1 else np.inf
+                for c in range(n):
+                    own = max(own, length * abs(dx[c]) * per_size[c] * loop.emphasis[c])
+                done = done and (own <= tol_increment or own >= 0.5 * own_before or it == max_iterations)
+            if done and small and np.isfinite(new):
+                if kept[1] > 0.0:
+                    kept[2] = rate / kept[1]
+                finish_step(step, one, local, scratch, residual)
+                return DONE, it
+            if newton and it >= PATIENCE and new <= tol_residual:
+                still = 0.0
+                for c in range(n):
+                    still = max(still, length * abs(dx[c]) * per_size[c] * loop.state[c])
+                if still <= tol_increment:
+                    finish_step(step, one, local, scratch, residual)
+                    return DONE, -it
+            rate, norm = max(rate, new / norm), new
+            slow = not keep or _too_slow(norm, rate, close)
         else:
-            code = solve_sparse(lu, matrix, residual, rs, dx)
-            if code != DONE:
-                return code, it
-        length = 1.0
-        while True:
-            for c in range(n):
-                trial[core[c]] = local[core[c]] - length * dx[c]
-            evaluate_step(step, one, trial, t, h, scratch, residual, matrix, keep)
-            if not line_search or length <= 2e-3 or \
-                    _scaled_norm(residual, rs) <= max((1.0 - 1e-4 * length) * norm, tol_residual):
-                break
-            length *= 0.5
-        for c in range(n):
-            local[core[c]] = trial[core[c]]
-        increment, still = length * _scaled_norm(dx, per_size), 0.0
-        for c in range(n):
-            still = max(still, length * abs(dx[c]) * per_size[c] * loop.state[c])
-        if loop.emphasis.shape[0]:
-            own_before = own if it > 0 else np.inf
-            for c in range(n):
-                dx[c] *= loop.emphasis[c]
-            own = length * _scaled_norm(dx, per_size)
-    return NOT_CONVERGED, max_iterations
+            history[it] = norm = new
+            slow = not derived and _too_slow(norm, max(kept[1] * kept[2], abs(h / kept[0] - 1.0)), close)
+            if slow:
+                kept[2] *= FORGET
+        if not np.isfinite(norm):
+            kept[0] = -1.0
+            return NOT_FINITE, it
+        if it == max_iterations:
+            return NOT_CONVERGED, it
+        if slow and not derived:
+            derived, moved = True, False
+            continue
+        newton = derived
+        if derived:
+            if rate > 0.0 and kept[1] > 0.0:
+                kept[2] = rate / kept[1]
+            rate, kept[0], kept[1] = 0.0, -1.0, 0.0
+            if not factor(loop.fronts, matrix, rs, work.factors):
+                return SINGULAR, it
+            kept[0] = h
+        solve(loop.fronts, matrix, work.factors, residual, dx)
+        it, moved, length, size = it + 1, True, 1.0, _scaled_norm(dx, per_size)
+        derived = not keep and size > tol_increment  # then it is not likely the last
+        _move(trial, local, core, length, dx)
+
+
+@compiled(error_model="numpy", _nrt=False)
+def _move(trial, local, core, length, dx):
+    for c in range(core.shape[0]):
+        trial[core[c]] = local[core[c]] - length * dx[c]

@@ -1,4 +1,4 @@
-"""Driver `march`: one element at a time, in a compiled loop, with a dense or a sparse tangent."""
+"""Driver `march`: one element at a time, in a compiled loop."""
 
 import time
 from collections.abc import Callable
@@ -10,12 +10,9 @@ from ...assembly import Scaling
 from ...elements.evaluation.points_in_lanes import step_plan
 from ...status import Status
 from ..linear.element.code import Code
-from ..linear.element.dense import dense_order
-from ..linear.element.sparse import enlarged, sparse_lu
+from ..linear.element.fronts import fronts_of
 from .loop import Loop, march_elements, work
 
-SPARSE_FROM = 130  # unknowns of an element from which on a sparse tangent is faster: 90 to 150 were measured for chains
-NO_ORDER = dense_order(np.zeros(0, int), np.zeros(0, int), 0)[0]
 REASONS = {Code.NOT_CONVERGED: "not converged", Code.SINGULAR: "singular tangent", Code.NOT_FINITE: "not finite"}
 
 
@@ -37,7 +34,7 @@ class Run(NamedTuple):
         All dofs, to be filled in; those of elements 0, ..., start - 1 are known.
     start : int
         First element to be solved.
-    loop : LoopArrays, optional
+    loop : Loop, optional
         Of the plan and the scaling, where many marches share them.
     """
 
@@ -72,8 +69,8 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
         Of the elements solved here.
     """
     advance, most, x, start, loop = run
-    loop = LoopArrays.of(plan, scaling) if loop is None else loop
-    n_node, lu, own = loop.record.n_node, loop.lu, work(loop.record, loop.lu)
+    loop = loop_of(plan, scaling) if loop is None else loop
+    n_node, own = loop.n_node, work(loop)
     x = np.zeros(n_node + mesh.n_elements * plan.columns.step) if x is None else x
     if start == 0:
         x[:n_node + plan.columns.step] = plan.constant(mesh.part(0, 1), z0, multipliers)
@@ -84,14 +81,12 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
     while e < mesh.n_elements and not code and not stopped:
         stop, began = min(e + chunk, mesh.n_elements), time.monotonic()
         solved, code = march_elements(
-            loop.record, loop.record.step.one, lu, own, x, mesh.nodes[:-1], mesh.lengths, e, stop,
+            loop, loop.step.one, own, x, mesh.nodes[:-1], mesh.lengths, e, stop,
             settings.tol_residual * reference, settings.tol_increment * reference, settings.max_iterations,
-            settings.line_search, iterations, history)
+            settings.line_search, not settings.line_search, iterations, history)
         n_new, e = solved - e, solved
         stopped = advance(n_new)
         chunk = min(2 * chunk, most) if time.monotonic() - began < LONG_CHUNK / 2 else max(chunk // 2, 1)
-        if code == Code.FULL:  # the element is tried again, with more room for its factors
-            lu, code = enlarged(lu, 2 * len(lu.lower)), 0
     status = Status.with_free_forces(mesh.nodes[start + np.flatnonzero(iterations[start:e] < 0)])
     if code:
         status = Status.failure(REASONS[code], e, mesh.nodes[e], history[np.isfinite(history)])
@@ -100,45 +95,33 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
     return x, e, status, np.abs(iterations[start:e])
 
 
-class LoopArrays(NamedTuple):
-    """What the compiled loop takes besides the mesh and the dofs, for many marches; `lu` is None when it is dense."""
-
-    record: Loop
-    lu: object
-
-    @classmethod
-    def of(cls, plan, scaling):
-        n_node, (*_, core_rows, core) = plan.columns.n_node, plan.explicit
-        sizes, size_powers = (v[core] for v in scaling.local(plan.columns, scaling.multiplier_power))
-        weights, weight_powers = (v[core_rows] for v in scaling.local(plan.rows, scaling.constraint_power))
-        fields = list(zip(plan.columns.fields, plan.columns.spaces, strict=True))
-        continuous = np.concatenate([dofs for dofs, space in fields if space.continuous], axis=1)
-        owned = [dofs for dofs, space in fields if not space.continuous]
-        last = np.concatenate([np.tile(dofs[-1], len(dofs)) for dofs in owned])
-        owned = np.concatenate([dofs.ravel() for dofs in owned])
-        guessed = np.isin(continuous[-1], core), np.isin(owned, core)
-        lu, order, targets = _matrix(plan, len(core))
-        emphasis = scaling.emphasis_of(plan.columns)
-        emphasis = np.zeros(0) if emphasis is None else emphasis[core]
-        return cls(Loop(step_plan(plan, targets), order, sizes, size_powers, weights, weight_powers, emphasis,
-                        scaling.states_of(plan.columns)[core], n_node,
-                        core, plan.element.state.basis.points, continuous[:, guessed[0]], owned[guessed[1]],
-                        last[guessed[1]]), lu)
+def loop_of(plan, scaling):
+    """What the compiled loop takes besides the mesh and the dofs, for many marches."""
+    n_node, (*_, core_rows, core) = plan.columns.n_node, plan.explicit
+    sizes, size_powers = (v[core] for v in scaling.local(plan.columns, scaling.multiplier_power))
+    weights, weight_powers = (v[core_rows] for v in scaling.local(plan.rows, scaling.constraint_power))
+    fields = list(zip(plan.columns.fields, plan.columns.spaces, strict=True))
+    continuous = np.concatenate([dofs for dofs, space in fields if space.continuous], axis=1)
+    owned = [dofs for dofs, space in fields if not space.continuous]
+    last = np.concatenate([np.tile(dofs[-1], len(dofs)) for dofs in owned])
+    owned = np.concatenate([dofs.ravel() for dofs in owned])
+    guessed = np.isin(continuous[-1], core), np.isin(owned, core)
+    fronts, targets = _fronts(plan, len(core))
+    emphasis = scaling.emphasis_of(plan.columns)
+    emphasis = np.zeros(0) if emphasis is None else emphasis[core]
+    return Loop(step_plan(plan, targets), fronts, sizes, size_powers, weights, weight_powers, emphasis,
+                scaling.states_of(plan.columns)[core], n_node, core, plan.element.state.basis.points,
+                continuous[:, guessed[0]], owned[guessed[1]], last[guessed[1]])
 
 
-def _matrix(plan, n):
-    """Sparse LU of the tangent of the n core unknowns of an element (None when it is dense), order when it is dense,
-    and the place of each tangent entry."""
+def _fronts(plan, n):
+    """Fronts of the tangent of the n core unknowns of an element, and the place of each tangent entry."""
     explicit, places = plan.explicit, np.full((2, max(plan.rows.n_local, plan.columns.n_local)), -1)
     places[0, explicit.core_rows], places[1, explicit.core_columns] = np.arange(n), np.arange(n)
     rows, columns = places[0, plan.tangent_rows], places[1, plan.tangent_columns]
     unknown, targets = (rows >= 0) & (columns >= 0), np.full(len(rows), -1)
-    if n < SPARSE_FROM:
-        order, targets[unknown] = dense_order(rows[unknown], columns[unknown], n)
-        return None, order, targets
-
-    lu, targets[unknown] = sparse_lu(rows[unknown], columns[unknown], n)
-    return lu, NO_ORDER, targets
+    fronts, targets[unknown] = fronts_of(rows[unknown], columns[unknown], n)
+    return fronts, targets
 
 
 def march_problem(system, element_plan, mesh, t0, z0, settings, scaling_name="full", advance=lambda n: None):

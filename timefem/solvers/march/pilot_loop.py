@@ -4,7 +4,7 @@ import numpy as np
 
 from ...kernels.loops import compiled
 from ...kernels.record import Record
-from ..linear.element.code import DONE, FULL, PAUSE, ROOM, TOO_SMALL
+from ..linear.element.code import DONE, PAUSE, ROOM, TOO_SMALL
 from .loop import march_elements, set_scales, solve_element
 from .motion import enlarge, enough, relative_error, take
 
@@ -40,7 +40,7 @@ class PilotWork(Record):
 
 
 @compiled(error_model="numpy", _nrt=False)
-def adapt_elements(loop, one, lu, work, own, x, first, nodes, lengths, e, tol_residual, tol_increment, reference,
+def adapt_elements(loop, one, work, own, x, first, nodes, lengths, e, tol_residual, tol_increment, reference,
                    max_iterations, line_search, iterations, history, errors, estimate, motion, attempt, breaks, density,
                    least, most, control, counts, n_pairs):
     """Solve pairs of elements from element e on, in place in `x`, `nodes` and `lengths`, to the last of `breaks`.
@@ -62,7 +62,7 @@ def adapt_elements(loop, one, lu, work, own, x, first, nodes, lengths, e, tol_re
     Returns
     -------
     element, code : int
-        Elements solved, and DONE, PAUSE, ROOM (x is full), FULL, or TOO_SMALL (`least` is reached).
+        Elements solved, and DONE, PAUSE, ROOM (x is full), or TOO_SMALL (`least` is reached).
     """
     n, n_z = loop.step.plan.n_columns - loop.n_node, estimate.right.shape[0]
     double, error, before, after = own.double, own.error, own.before, own.after
@@ -95,10 +95,8 @@ def adapt_elements(loop, one, lu, work, own, x, first, nodes, lengths, e, tol_re
         small = max(tol_increment, enough(motion, limit, work.per_size, estimate.state, duration))
         work.known[0] = -1.0  # what was known belongs to other pairs
         _, code = march_elements(
-            loop, one, lu, work, x, nodes, lengths, e, e + 2, tol_residual if line_search else 1e300, small,
-            max_iterations, line_search, iterations, history)
-        if code == FULL:
-            return e, FULL
+            loop, one, work, x, nodes, lengths, e, e + 2, tol_residual if line_search else 1e300, small,
+            max_iterations, line_search, False, iterations, history)
         ratio = np.inf
         if code == DONE:
             local = x[e * n:]
@@ -112,10 +110,8 @@ def adapt_elements(loop, one, lu, work, own, x, first, nodes, lengths, e, tol_re
                 for k in range(estimate.targets.shape[0]):
                     double[estimate.targets[k]] += estimate.factors[k] * local[estimate.sources[k]]
                 set_scales(loop, work, h)
-                code, _ = solve_element(loop, one, lu, work, double, t, h, 1e300,
-                                        1e300 if estimate.good_guess else small, max_iterations, False, history)
-                if code == FULL:
-                    return e, FULL
+                code, _ = solve_element(loop, one, work, double, t, h, 1e300,
+                                        1e300 if estimate.good_guess else small, max_iterations, False, False, history)
                 for i in range(n_z):
                     error[i] = (after[i] - double[estimate.right[i]]) if code == DONE else np.inf
             take(attempt, motion)

@@ -10,11 +10,10 @@ class Code(IntEnum):
     NOT_CONVERGED = 1
     SINGULAR = 2
     NOT_FINITE = 3
-    FULL = 4  # no room for the factors: to be tried again with more
-    ROOM = 5  # no room for more elements
-    PAUSE = 6  # to let the caller hear signals and show progress
-    TOO_SMALL = 7  # the least step was reached
+    ROOM = 4  # no room for more elements
+    PAUSE = 5  # to let the caller hear signals and show progress
+    TOO_SMALL = 6  # the least step was reached
 
 
 # Compiled loops return them as plain integers
-DONE, NOT_CONVERGED, SINGULAR, NOT_FINITE, FULL, ROOM, PAUSE, TOO_SMALL = map(int, Code)
+DONE, NOT_CONVERGED, SINGULAR, NOT_FINITE, ROOM, PAUSE, TOO_SMALL = map(int, Code)

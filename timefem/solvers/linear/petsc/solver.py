@@ -86,7 +86,7 @@ class PETScSolver(LinearSolver):
             raise InputError(f"-{LAG} must be an integer: {_reason(error)}") from error
         if lag > 1 and self.ksp.getType() == "preonly":
             raise InputError(f"-{LAG} {lag} needs a Krylov method, for instance -{PREFIX}ksp_type gmres")
-        slabs = Substructure(pattern, self._comm, PREFIX, lag)
+        slabs = Substructure(pattern, self._comm, lag)
         self.ksp.pc.setPythonContext(slabs)
         return slabs
 
@@ -121,7 +121,7 @@ class PETScSolver(LinearSolver):
 
     @property
     def no_transpose(self):
-        package = self.slabs.interface_package if self.slabs else self._factored_by()
+        package = "" if self.slabs else self._factored_by()
         return f"PETSc's {package} has no transposed solves" if package in NO_TRANSPOSE else ""
 
     @property

@@ -1,4 +1,4 @@
-"""The sparse march against the dense one, its failures, and its growth with the number of bodies."""
+"""Tangents of an element in fronts against one front for all, failures, growth with the number of bodies."""
 
 import importlib.util
 from pathlib import Path
@@ -10,8 +10,9 @@ import scipy.sparse as sp
 import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum, spinning_box
 from timefem.elements.evaluation.plan import ElementPlan
-from timefem.solvers.linear.element.code import DONE, FULL, SINGULAR
-from timefem.solvers.linear.element.sparse import enlarged, solve_sparse, sparse_lu
+from timefem.kernels.record import aligned
+from timefem.solvers.linear.element import fronts as elimination
+from timefem.solvers.linear.element.tree import Front, front_tree
 from timefem.solvers.march import march
 
 path = Path(__file__).parents[3] / "benchmarks" / "bench_chain_of_bodies.py"
@@ -20,22 +21,37 @@ bench = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(bench)
 
 
+def one_front(rows, columns, n):
+    """All rows and columns in one front."""
+    return [Front(list(range(n)), [], list(range(n)), [], n)] if n else []
+
+
 @pytest.fixture
 def solve(monkeypatch):
-    """`tf.solve` with the tangent named first."""
+    """`tf.solve` with fronts ("sparse") or one front ("dense")."""
     def run(tangent, *arguments, **options):
-        monkeypatch.setattr(march, "SPARSE_FROM", {"sparse": 0, "dense": 10**9}[tangent])
+        monkeypatch.setattr(elimination, "front_tree", {"sparse": front_tree, "dense": one_front}[tangent])
         return tf.solve(*arguments, **options)
     return run
 
 
-def factors(lu):
-    """The factors as SciPy matrices."""
-    n = len(lu.order)
-    size = lu.lower_starts[n], lu.upper_starts[n]
-    lower = sp.csc_array((lu.lower[:size[0]], lu.steps[lu.lower_rows[:size[0]]], lu.lower_starts), shape=(n, n))
-    upper = sp.csc_array((lu.upper[:size[1]], lu.upper_steps[:size[1]], lu.upper_starts), shape=(n, n))
-    return lower, upper + sp.diags_array(lu.diagonal)
+class Element:
+    """Factors of matrices of one pattern."""
+
+    def __init__(self, rows, columns, n):
+        self.fronts, self.targets = elimination.fronts_of(rows, columns, n)
+        self.factors, self.n = elimination.factors_for(self.fronts), n
+
+    def factor(self, values, weights=None):
+        self.a = aligned(self.fronts.size)
+        there = self.targets >= 0
+        self.a[self.targets[there]] = values[there]
+        return elimination.factor(self.fronts, self.a, np.ones(self.n) if weights is None else weights, self.factors)
+
+    def solve(self, b):
+        x = np.zeros(self.n)
+        elimination.solve(self.fronts, self.a, self.factors, b, x)
+        return x
 
 
 def random_matrix(n, rng):
@@ -51,38 +67,48 @@ def random_matrix(n, rng):
 def test_lu_solves_matrix_after_matrix(n):
     rng = np.random.default_rng(n)
     rows, columns = random_matrix(n, rng) if n > 1 else (np.zeros(1, int), np.zeros(1, int))
-    lu, places = sparse_lu(rows, columns, n)
+    element = Element(rows, columns, n)
     weights, values = 10.0 ** rng.uniform(-2, 2, n), rng.standard_normal(len(rows))
     kept = 0
     for change in (0.0, 1e-6, 0.3, 1.0, 1e-6):  # pivots are kept, kept in part, and found anew
         values = (1 - change) * values + change * rng.standard_normal(len(rows))
-        data, b, x, before = np.zeros(len(rows)), rng.standard_normal(n), np.zeros(n), lu.pivots.copy()
-        data[places] = values
-        code = solve_sparse(lu, data, b.copy(), weights, x)
-        if code == FULL:
-            lu = enlarged(lu, 2 * n * n)
-            code = solve_sparse(lu, data, b.copy(), weights, x)
+        before = element.factors.pivots.copy()
+        assert element.factor(values, weights)
         matrix = sp.csc_array((values, (rows, columns)), shape=(n, n))
-        assert code == DONE
-        lower, upper = factors(lu)
-        size = np.abs(matrix.toarray()).max()
-        np.testing.assert_allclose((lower @ upper).toarray(), matrix.toarray()[lu.pivots][:, lu.order], rtol=0,
-                                   atol=1e-9 * size)
-        backward = np.abs(matrix @ x - b) / (abs(matrix) @ np.abs(x) + np.abs(b))
-        assert backward.max() < 1e-9
-        kept += np.array_equal(before, lu.pivots)
+        for _ in range(2):  # the factors serve as often as they are asked
+            b = rng.standard_normal(n)
+            x = element.solve(b)
+            backward = np.abs(matrix @ x - b) / (abs(matrix) @ np.abs(x) + np.abs(b)).max()
+            assert backward.max() < 1e-11
+        kept += np.array_equal(before, element.factors.pivots)
     assert kept >= 2
 
 
-def test_lu_says_why_it_fails():
+def test_pivots_need_not_be_large_on_the_diagonal():
+    """Multipliers without a diagonal, and unknowns that stand in their own equations with 1e-14 only."""
+    rng, n, m = np.random.default_rng(3), 40, 20
+    stiffness = np.diag(np.where(np.arange(n) % 2, 1.0, 1e-14)) + np.diag(np.ones(n - 2), 2) * 0.1
+    constraints = np.zeros((m, n))
+    for i in range(m):
+        constraints[i, 2 * i:2 * i + 4] = rng.standard_normal(min(4, n - 2 * i))
+    matrix = np.block([[stiffness, constraints.T], [constraints, np.zeros((m, m))]])
+    rows, columns = matrix.nonzero()
+    element = Element(rows, columns, n + m)
+    assert len(element.fronts.fronts) > 1 and element.factor(matrix[rows, columns])
+    b = rng.standard_normal(n + m)
+    exact = np.linalg.solve(matrix, b)
+    np.testing.assert_allclose(element.solve(b), exact, rtol=0, atol=1e-10 * np.abs(exact).max())
+
+
+def test_lu_says_that_it_fails():
     rows, columns = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
-    lu, places = sparse_lu(rows, columns, 2)
-    for values, code in (([1, 2, 2, 4], SINGULAR), ([1, np.nan, 2, 4], SINGULAR), ([1, 2, 2, 5], DONE)):
-        data, x = np.zeros(4), np.zeros(2)
-        data[places] = values
-        assert solve_sparse(lu, data, np.array([3.0, 7.0]), np.ones(2), x) == code
-    np.testing.assert_allclose(x, [1, 1], rtol=0, atol=1e-14)
-    assert solve_sparse(enlarged(lu, 3), data, np.ones(2), np.ones(2), x) == FULL
+    element = Element(rows, columns, 2)
+    for values, good in (([1, 2, 2, 4], False), ([1, np.nan, 2, 4], False), ([1, 2, 2, 5], True)):
+        assert element.factor(np.array(values, float)) == good
+    np.testing.assert_allclose(element.solve(np.array([3.0, 7.0])), [1, 1], rtol=0, atol=1e-14)
+    for pattern in (([0, 0, 1, 2], [0, 1, 0, 0]), ([0, 0, 1], [0, 1, 1]), ([0, 1, 2, 0, 1], [0, 0, 0, 1, 1])):
+        singular = Element(*map(np.array, pattern), 3)
+        assert not singular.factor(np.ones(len(pattern[0])))
 
 
 @pytest.mark.parametrize("rotation", ROTATIONS)
@@ -95,7 +121,8 @@ def test_sparse_and_dense_agree(solve, rotation, degree):
     np.testing.assert_allclose(sparse.z, dense.z, rtol=0, atol=1e-10)
     size = np.abs(dense.nodal_multipliers).max()
     np.testing.assert_allclose(sparse.nodal_multipliers, dense.nodal_multipliers, rtol=0, atol=1e-9 * size)
-    assert sparse.statistics["newton_iterations"] == dense.statistics["newton_iterations"]
+    iterations = [s.statistics["newton_iterations"]["mean"] for s in (sparse, dense)]
+    assert abs(iterations[0] - iterations[1]) < 0.5
 
 
 @pytest.mark.parametrize("problem", [spinning_box, pendulum])
@@ -105,28 +132,6 @@ def test_one_body_and_the_line_search(solve, problem):
     for search in (False, True):
         sparse = solve("sparse", p, tf.MixedGalerkin(1), 40, newton=tf.Newton(line_search=search))
         np.testing.assert_allclose(sparse.z, dense.z, rtol=0, atol=1e-9 * np.abs(dense.z).max())
-
-
-def test_systems_of_many_bodies_are_sparse_by_themselves(monkeypatch):
-    used = []
-    make = march._matrix
-    monkeypatch.setattr(march, "_matrix", lambda *a: used.append(make(*a)[0]) or make(*a))
-    for n in (2, 10):
-        assert tf.solve(bench.chain(n, t_end=0.02), tf.MixedGalerkin(1), 2).success
-    assert used[0] is None and len(used[1].order) == 220
-
-
-def test_factors_that_outgrow_their_room(solve, monkeypatch):
-    p, element = bench.chain(4, t_end=0.3), tf.MixedGalerkin(1)
-    expected = solve("sparse", p, element, 30)
-    make = march._matrix
-
-    def cramped(plan, n):
-        lu, *rest = make(plan, n)
-        return enlarged(lu, n + 10), *rest
-
-    monkeypatch.setattr(march, "_matrix", cramped)
-    np.testing.assert_array_equal(solve("sparse", p, element, 30).z, expected.z)
 
 
 def test_failures_are_the_same(solve):
@@ -155,23 +160,18 @@ def test_singular_tangent(solve, monkeypatch):
 
 
 @pytest.mark.parametrize("degree", [1, 2])
-def test_pattern_and_fill_grow_like_the_chain(solve, monkeypatch, degree):
-    used = []
-    make = march._matrix
-
-    def kept(plan, n):
-        used.append(make(plan, n))
-        return used[-1]
-
-    monkeypatch.setattr(march, "_matrix", kept)
-    pattern, fill = [], []
+def test_fronts_grow_like_the_chain(degree):
+    size, largest = [], []
     for n in (20, 40, 80):
-        assert solve("sparse", bench.chain(n, t_end=0.02), tf.MixedGalerkin(degree), 2).success
-        lu = used[-1][0]
-        pattern.append(len(lu.rows) / n)
-        fill.append((lu.lower_starts[-1] + lu.upper_starts[-1]) / n)
-    assert np.ptp(pattern) < 0.05 * pattern[0]
-    assert max(fill) < 1.3 * fill[0] and max(fill) < 3 * max(pattern)
+        fronts, _ = march._fronts(*plan_of(bench.chain(n), degree))
+        size.append(fronts.size / n)
+        largest.append(fronts.fronts["width"].max())
+    assert max(size) < 1.2 * size[0] and max(largest) <= 1.2 * largest[0]
+
+
+def plan_of(problem, degree):
+    plan = ElementPlan(problem.system, tf.MixedGalerkin(degree))
+    return plan, len(plan.explicit.core_rows)
 
 
 def test_tangent_entries_of_a_plan_are_without_repetition():
