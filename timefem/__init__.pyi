@@ -38,7 +38,7 @@ from .elements.schemes import (
     Zupan3,
     Zupan3Printed,
 )
-from .errors import IllConditioned, InputError, MissingBackend, RankError, SolveError
+from .errors import IllConditioned, InputError, MissingBackend, NotSolved, RankError, SolveError
 from .mechanics import (
     AngleOutput,
     CanonicalState,
@@ -156,7 +156,7 @@ __all__ = [
     "Complementary", "Coupling", "PhasedSolution", "Phases",
     "BoundaryValueProblem", "EndState", "continuation", "solve_all",
     "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "Fatrop", "FixedPoint", "Gravity",
-    "IllConditioned", "InitialValueProblem", "Ipopt", "InputError",
+    "IllConditioned", "NotSolved", "InitialValueProblem", "Ipopt", "InputError",
     "InteriorPoint", "LagrangeBasis", "Limit", "MassProperties", "MissingBackend",
     "MixedGalerkin", "Newton", "Planar", "PointMass", "Pose", "PrescribedAngle", "PrescribedPosition", "Prismatic",
     "RankError", "Revolute", "RigidBody", "RigidDistance", "Solution", "SolveError", "Spherical", "StepControl",

@@ -27,6 +27,10 @@ class IllConditioned(UserWarning):
     """A solve that may lose more digits than it should; the message says how many, where, and what would help."""
 
 
+class NotSolved(UserWarning):
+    """Numbers are read of a solve that failed."""
+
+
 class UnderResolved(UserWarning):
     """A mesh that is too coarse for the motion; the message names the body and how many elements would do."""
 

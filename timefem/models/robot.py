@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from ..mechanics import System, Tree
+import numpy as np
+
+from .. import validate
+from ..mechanics import GeneralizedControl, System, Tree
 from ..problems import InitialValueProblem
 
 GRAVITY = (0.0, 0.0, -9.81)
@@ -42,6 +45,17 @@ class Robot:
         """The `System` of the tree and its joints, of further parts, and of the weight."""
         return System([self.tree, *self.joints, *parts], gravity=self.gravity if gravity is None else gravity,
                       redundant="drop")
+
+    def motors(self, *joints):
+        """Actuators of joints, by name; of all that move on their own with one coordinate unless some are named.
+
+        Each is called as its joint, with the force or torque of the joint [N or N m] as its control.
+        """
+        names = joints or [name for name in self.tree.joint_names if self.tree.joint(name).n_q == 1]
+        for name in names:
+            validate.choice("joint", name, self.tree.joint_names)
+        return {name: GeneralizedControl(self.tree.joint(name), np.eye(self.tree.joint(name).n_q), name=f"{name} motor")
+                for name in names}
 
     def problem(self, state=None, t_span=(0.0, 1.0), gravity=None):
         """The `InitialValueProblem` of the robot.

@@ -1,5 +1,6 @@
 """The solution of a problem: fields in time, and what is written and drawn of them."""
 
+import warnings
 from dataclasses import InitVar, dataclass
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from .. import validate
 from ..assembly import TimeMesh
 from ..elements import TimeElement
-from ..errors import InputError
+from ..errors import InputError, NotSolved
 from ..mechanics import System
 from ..mechanics.composites.beam.along import along
 from ..mechanics.energies import with_own_momenta
@@ -84,7 +85,10 @@ class Solution(_SolvedElements, Invariants):
     @property
     def parameters(self):
         """Unknown numbers that the problem asked for, by name."""
-        return self.statistics.get("parameters", {})
+        found = self.statistics.get("parameters", {})
+        if found:
+            self._warn_if_failed()
+        return found
 
     @property
     def success(self):
@@ -187,10 +191,25 @@ class Solution(_SolvedElements, Invariants):
 
     @property
     def objective(self):
-        """Cost of an optimal control problem."""
+        """Cost of an optimal control problem.
+
+        Raises
+        ------
+        InputError
+            When there is none, or the solve failed.
+        """
         if "objective" not in self.statistics:
             raise InputError("the solution has no objective: it is not of an optimal control problem")
+        if not self.success:
+            raise InputError(f"the solve failed ({self.status.reason}), so that there is no objective; that of the "
+                             "last iterate is statistics['objective']")
         return self.statistics["objective"]
+
+    def _warn_if_failed(self):
+        """Warn where numbers are read that a solve of the whole time span did not find."""
+        if not self.success and ("objective" in self.statistics or self.statistics.get("parameters")):
+            warnings.warn(f"the solve failed ({self.status.reason}): these are numbers of its last iterate, no "
+                          "solution", NotSolved, stacklevel=4)
 
     def _interpolate(self, values, basis, t):
         try:
@@ -199,6 +218,7 @@ class Solution(_SolvedElements, Invariants):
             raise InputError(f"times must be numbers, not {t!r}") from None
         if len(self.t) == 1:
             raise InputError(f"no element was solved ({self.status.reason}); the solution holds the initial state only")
+        self._warn_if_failed()
         e, xi = TimeMesh(self.t).locate(t.ravel())
         out = np.einsum("pi,pia->pa", basis.values(xi), values[e])
         return out.reshape(*t.shape, values.shape[-1])

@@ -99,7 +99,10 @@ class WithConstants(Extended):
             rates = [v for (_, where), v in s.slots.items() if where == "rate"][:-1]
             old = [*rates, s.t, s.h]
             new = [*(r / stretch for r in rates), self.start + (s.t - self.start) * stretch, s.h * stretch]
-            rows = [stretch * r for r in ca.substitute([ca.SX(r) for r in rows], old, new)]
+            rows = ca.substitute([ca.SX(r) for r in rows], old, new)
+            # dt = stretch dtau in the integrals; tests by their rate, d/dt, divide by it
+            rows = [r if where == "rate" else stretch * r
+                    for r, (_, where) in zip(rows, self.element.test_slots, strict=True)]
         if s.part.unknown_numbers:
             old = [s.parameters[i] for i in s.part.unknown_numbers]
             new = ca.vertsplit(s.slots["constants", "value"])[int(self.free_time):]

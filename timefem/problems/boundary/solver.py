@@ -135,11 +135,11 @@ class BoundarySolver:
         own = self.element.nodal_values(self.problem.system, mesh.points(self.element.state.basis), full["state"], none)
         full |= {name: v for name, v in zip(self.element.trial, own, strict=True) if name not in values}
         if len(self.form.constants):
-            constants = self.form.constants.copy()
+            constants, known = self.form.constants.copy(), sol.statistics.get("parameters", {})
             for i, name in enumerate(self.problem.unknown_names):
-                if name in sol.parameters:
-                    constants[i] = sol.parameters[name] / (self.form.span if name == "duration" else 1)
-            if "duration" in self.problem.unknown_names and "duration" not in sol.parameters:
+                if name in known:
+                    constants[i] = known[name] / (self.form.span if name == "duration" else 1)
+            if "duration" in self.problem.unknown_names and "duration" not in known:
                 constants[0] = (sol.t[-1] - sol.t[0]) / self.form.span
             constants[self.form.n_unknown:] = sol.z[0][self.form.copied]
             full["constants"] = np.broadcast_to(constants, (mesh.n_elements, 2, len(constants)))

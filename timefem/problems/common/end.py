@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
-from ...mechanics.point_functions import pointwise
+from ...mechanics.point_functions import pointwise, sees_velocities
 from .end_state import body_velocity
 
 
@@ -28,12 +28,14 @@ class End:
 
     def p(self, body):
         """Momenta of a body, SX (n_q,)."""
-        s, n = self.system.coordinates(self.system.find(body)), self.system.n_q
-        return self.z[n + s.start:n + s.stop]
+        return self.z[self.system.n_q:][self.system.coordinates(self.system.find(body))]
 
     def rates(self, body):
         """Velocities qdot of the coordinates of a body, SX (n_q,)."""
-        return body_velocity(self.system.find(body), self.q(body), self.p(body))
+        found = self.system.find(body)
+        if found.carrier is not None:
+            return self.rates(found.carrier)[found.places.tolist()]
+        return body_velocity(found, self.q(body), self.p(body))
 
     def position(self, body):
         """Centre of mass in space, SX (3,)."""
@@ -93,4 +95,5 @@ class End:
                 numbers[i] = symbol
             function = pointwise(part).get(name)
             if function is not None:
-                yield function, (self.z[place], self.t, numbers)
+                rates = map(self.rates, part.bodies) if sees_velocities(part) else ()
+                yield function, (ca.vertcat(self.z[place], *rates), self.t, numbers)

@@ -35,6 +35,7 @@ COARSE, RATIO = 64, 10  # elements of the coarsest mesh, and from one mesh to th
 ITERATIONS = 200
 BENDS = 0.1, 0.4  # of paths that are tried where the straight one fails [m or rad]
 PLANS = WeakKeyDictionary()  # of problems: element -> plan
+FEW = 60  # of the steps for equations alone, after which the interior-point method has a try
 
 
 def optimality_element(problem, element):
@@ -104,10 +105,20 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
                 answer = solve_in_turn(method, whole, softness(problem.limits))
                 x, status, n = program.place(answer.v, answer.multipliers), answer.status, answer.iterations
             else:
-                find = solve_saddle if fine else solve_minimum
-                x, status = find(equations, equations.take(x), settings, bar.iteration)
-                x = equations.gather(x)
-                n = len(status.residual_history) - 1
+                find, guess = solve_saddle if fine else solve_minimum, x
+                few = replace(settings, max_iterations=min(FEW, settings.max_iterations))
+                x, status = find(equations, equations.take(x), settings if fine else few, bar.iteration)
+                x, n = equations.gather(x), len(status.residual_history) - 1
+                if status.reason == "not converged" and not (fine or hold) and few.max_iterations == FEW:
+                    program = OptimalProgram(equations, guess, bar.advance, near)  # which bends the Hessian as needed
+                    answer = method.solve(program)
+                    n += answer.iterations
+                    if answer.status.success:
+                        x, status = program.place(answer.v, answer.multipliers), answer.status
+                    elif settings.max_iterations > n:
+                        more = replace(settings, max_iterations=settings.max_iterations - n)
+                        x, status = find(equations, equations.take(x), more, bar.iteration)
+                        x, n = equations.gather(x), n + len(status.residual_history) - 1
         iterations += n
         for name, value in equations.seconds.items():
             seconds[name] += value

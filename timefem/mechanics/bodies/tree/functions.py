@@ -57,6 +57,12 @@ class TreeFunctions:
         return _function([q], ca.vec(ca.densify(ca.jacobian(ca.gradient(self.kinetic(q, v), v), v))))
 
     @cached_property
+    def symbolic_mass(self):
+        """M(q), sparse, casadi.Function."""
+        q, v = self._symbols("qv")
+        return ca.Function("mass", [q], [ca.sparsify(ca.jacobian(ca.gradient(self.kinetic(q, v), v), v))])
+
+    @cached_property
     def _in_space(self):
         q, v = self._symbols("qv")
         return _function([q, v], ca.vertcat(*momenta_in_space(self._bodies, q, v)))

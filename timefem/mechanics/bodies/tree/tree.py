@@ -14,7 +14,7 @@ from .carried import TreeJointCoordinate, TreeLink
 from .functions import TreeFunctions
 from .links import Link, TreeJoint
 from .motions import coordinates_of, told
-from .recursion import joint_values, mass_moment
+from .recursion import joint_values, mass_moment, solved_energy
 from .rows import Rows
 from .structure import moving_bodies
 
@@ -145,7 +145,7 @@ class Tree(Body):
         return self._functions.kinetic(q, v)
 
     def kinetic_energy(self, q, p, c):
-        raise InputError(f"{self._title} {self.no_inverse[0]}; {self.no_inverse[1]}")
+        return solved_energy(self._functions.symbolic_mass(q), p)
 
     def centre_of_mass(self, q):
         """Centre of mass of the moving links in space, SX (3,)."""
