@@ -101,7 +101,14 @@ from .mechanics import (
 from .mechanics.bodies.tree import Link, Tree, TreeJoint
 from .mechanics.composites.beam import Beam, Curve, Line, LineForce, LineTorque, Rope, RopeSection, Section
 from .mechanics.composites.mass_spring_chain import MassSpringChain as MassSpringChain
+from .mechanics.forces.actuators import JointControl, LengthControl, Thruster
+from .mechanics.forces.contacts import BoxContact, PlaneContact, Tyre
+from .mechanics.forces.controllers import Controller, PDControl
+from .mechanics.forces.formula_force import FormulaForce
+from .mechanics.forces.motor import Motor
 from .mechanics.forces.on_joints import EndStop, JointDamper, JointForce, JointFriction, JointSpring
+from .mechanics.forces.one_sided import Drag, SlackRope
+from .mechanics.inversion.outputs import JointOutput
 from .mechanics.joints.prescribed import PrescribedJoint
 from .mechanics.redundancy.redundancy import redundant_constraints
 from .models.mjcf import read_mjcf
@@ -170,7 +177,11 @@ __all__ = [
     "Constant", "Damper", "Force", "Formula", "NonlinearSpring", "Ramp", "RayleighDissipation", "RotationalSpring",
     "Sine", "Spring", "Step", "Table", "TimeFunction", "Torque", "TorsionalDamper", "TorsionalSpring", "TrianglePulse",
     # on coordinates of joints
-    "EndStop", "JointDamper", "JointForce", "JointFriction", "JointSpring", "PrescribedJoint",
+    "EndStop", "JointControl", "JointDamper", "JointForce", "JointFriction", "JointOutput", "JointSpring", "Motor",
+    "PDControl", "PrescribedJoint",
+    # drives, contacts, feedback
+    "BoxContact", "Controller", "Drag", "FormulaForce", "LengthControl", "PlaneContact", "SlackRope", "Thruster",
+    "Tyre",
     # one-step schemes
     "DLA", "EMH", "EML", "MPH", "MPL", "REML", "AlgoC1", "DirEM", "NewmarkSO3", "NonTwistingEM", "NullEMH", "NullEML",
     "QuatVI", "Zupan3", "Zupan3Printed",

@@ -117,9 +117,11 @@ class StepSymbols(ElementSymbols):
         force, u = self._terms("force", q, velocity, t), self.slots.get(("controls", "value"))
         if u is None or not self.part.n_controls:
             return force
-        control = ca.Function("control_force", [ca.vertcat(*self.at_point.q), u, self.at_point.t, self.parameters],
-                              [self.part.control_force(self.at_point, u)])
-        return force + control(q, u, self.t if t is None else t, self.parameters)
+        rates = [ca.SX.sym("v", b.n_q) for b in self.part.bodies]
+        at = self.at_point.at(self.at_point.q, self.at_point.p, rates)
+        control = ca.Function("control_force", [ca.vertcat(*at.q), ca.vertcat(*rates), u, at.t, self.parameters],
+                              [self.part.control_force(at, u)])
+        return force + control(q, velocity, u, self.t if t is None else t, self.parameters)
 
     def midpoint_force(self, q, velocity):
         """`-grad V - grad g^T gamma + Q` at `q`."""

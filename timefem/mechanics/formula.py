@@ -85,6 +85,17 @@ def with_time(function, q, c, t):
     return q, c
 
 
+def needs_two(function, *arguments):
+    """Whether a function given by the user takes two arguments, and not one alone."""
+    try:
+        signature(function).bind(arguments[0])
+    except TypeError:
+        return True
+    except ValueError:  # a builtin without a signature
+        pass
+    return False
+
+
 def call_vector(title, function, *arguments):
     """The values of a function given by the user, as many as it returns, as SX of shape (n, 1); see `call`."""
     if not callable(function):

@@ -8,7 +8,7 @@ from .part import Symbols
 _WRENCHES = {}
 
 
-def generalized_forces(part, t, z, gamma, rolling, controls):
+def generalized_forces(part, t, state, gamma, rolling, controls):
     """Generalized forces of a part on each of its bodies.
 
     `Q = -grad V + Q_applied + B u - Phi_q^T gamma - A^T gamma_n` with the multipliers of its constraints.
@@ -17,8 +17,8 @@ def generalized_forces(part, t, z, gamma, rolling, controls):
     ----------
     part : Part
     t : ndarray, shape (n,)
-    z : ndarray, shape (n, n_local)
-        Local (q, p).
+    state : tuple of ndarray, shapes (n, n_q_local)
+        Local coordinates, momenta and velocities.
     gamma, rolling, controls : ndarray, shapes (n, m), (n, n_nonholonomic), (n, n_controls)
 
     Returns
@@ -29,13 +29,13 @@ def generalized_forces(part, t, z, gamma, rolling, controls):
     name = ("force", part.kind)
     if name not in _WRENCHES:
         phi, q = part.constraints(s), ca.vertcat(*s.q)
-        force = part.force(s) - ca.gradient(ca.SX(part.energy(s)), q) - ca.jtimes(phi, q, w, True)
+        force = part.force(s) - ca.gradient(ca.SX(part.potential(s)), q) - ca.jtimes(phi, q, w, True)
         if form.numel():
             force -= part.pfaffian(s)[0].T @ form
         if part.n_controls:
             force += part.control_force(s, u)
         _WRENCHES[name] = _function(symbols, force)
-    return _values(_WRENCHES[name], part, t, z, gamma, rolling, controls)
+    return _values(_WRENCHES[name], part, t, state, gamma, rolling, controls)
 
 
 def wrench(part, t, q, force, i):
@@ -57,18 +57,20 @@ def wrench(part, t, q, force, i):
 
 def _symbols(part):
     s = Symbols(part)
+    s.velocity = [ca.SX.sym("v", b.n_q) for b in part.bodies]
     return s, ca.SX.sym("gamma", len(part.constraint_names)), ca.SX.sym("rolling", len(part.nonholonomic_names)), \
         ca.SX.sym("u", part.n_controls)
 
 
 def _function(symbols, value):
     s, *others = symbols
-    return ca.Function("force", [ca.vertcat(*s.q, *s.p), s.t, s.parameters, *others], [ca.densify(ca.SX(value))])
+    state = [ca.vertcat(*x) for x in (s.q, s.p, s.velocity)]
+    return ca.Function("force", [*state, s.t, s.parameters, *others], [ca.densify(ca.SX(value))])
 
 
-def _values(function, part, t, z, *others):
-    n = len(z)
+def _values(function, part, t, state, *others):
+    n = len(t)
     if not n:
         return np.zeros((0, function.size1_out(0)))
     parameters = np.tile(part.parameters[:, None], n)
-    return np.array(function.map(n)(z.T, t[None], parameters, *(x.T for x in others))).T
+    return np.array(function.map(n)(*(x.T for x in state), t[None], parameters, *(x.T for x in others))).T

@@ -158,13 +158,16 @@ class JointMotion:
         velocity = system.velocity(self._times(t), z)
         parts = [self.part, *(p for name in self.coordinates for p in self._drives(self._bound(name)))]
         total, values = np.zeros(z.shape[:-1]), {}
-        for part in parts:
-            places = np.concatenate([np.arange(s.start, s.stop) for s in map(system.coordinates, part.bodies)])
-            total += (self._generalized(part, t, values) * velocity[..., places]).sum(axis=-1)
+        every = np.arange(system.n_q)
+        places = np.concatenate([every[system.coordinates(body)] for body in self.joint.bodies])
+        for part in parts:  # without what a rotor takes
+            force = self._generalized(part, t, values)[..., :len(places)]
+            total += (force * velocity[..., places]).sum(axis=-1)
         return total
 
     def _drives(self, bound):
-        return [p for p in self.solution.system.parts if getattr(p, "bound", None) is bound and not p.helper]
+        return [p for p in self.solution.system.parts if getattr(p, "bound", None) is bound and not p.is_body
+                and (p.constraint_names or not p.helper)]
 
     def _gradient(self, bound, z, system):
         flat = z.reshape(-1, system.n_z)
@@ -208,12 +211,13 @@ class JointMotion:
         for p in system.parts:
             used[p] = slice(first, first := first + p.n_controls)
         part = getattr(part, "part", part)
-        places = [system.coordinates(body) for body in part.bodies]
-        flat = z.reshape(-1, system.n_z)
-        local = np.concatenate([*(flat[:, s] for s in places), *(flat[:, system.n_q:][:, s] for s in places)], axis=1)
+        flat, every = z.reshape(-1, system.n_z), np.arange(system.n_q)
+        places = np.concatenate([every[system.coordinates(body)] for body in part.bodies])
+        velocity = known.setdefault("velocity", system.velocity(t.ravel(), flat))
+        state = flat[:, places], flat[:, system.n_q + places], velocity[:, places]
         own = [x.reshape(len(flat), x.shape[-1])[:, where] for x, where in
                ((gamma, rows[part]), (rolling, others.get(part, slice(0, 0))), (controls, used.get(part, slice(0, 0))))]
-        return generalized_forces(part, t.ravel(), local, *own).reshape(*t.shape, -1)
+        return generalized_forces(part, t.ravel(), state, *own).reshape(*t.shape, -1)
 
     def _multipliers(self, t):
         """gamma of all constraints of the complete system, multipliers of nonholonomic ones, and controls."""

@@ -5,10 +5,11 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
-from ..declared import Choice, Field, On, Point, Rows
-from ..formula import Same, call
+from ..declared import Choice, Direction, Field, On, Point, Real, Rows
+from ..formula import Same, call, needs_two
+from ..joints.on_joint import JointPart
 from ..part import Body, Part
-from .between import ForcePart
+from .between import ForcePart, PointForce, force_at
 
 
 class Actuator(ForcePart, abstract=True):
@@ -26,7 +27,10 @@ class Actuator(ForcePart, abstract=True):
 
 
 class ControlForce(Actuator):
-    """Force at a point of a body, with components u along given directions [N]."""
+    """Force at a point of a body, with components u along given directions [N].
+
+    The opposite force acts on `reaction`, at the same place in space, so that both have no resultant.
+    """
 
     unit = "N"
     body = On()
@@ -34,6 +38,12 @@ class ControlForce(Actuator):
                       default=((1, 0, 0), (0, 1, 0), (0, 0, 1)))
     point = Point("where it acts, in body axes from the centre of mass", (0.0, 0.0, 0.0))
     frame = Choice("axes of the directions", ("space", "body"), "space")
+    reaction = On("which takes the opposite force", rotating=True, ground=True, key="reaction")
+
+    def _complete(self):
+        if self.reaction is not None and not self.reaction.has_orientation:
+            raise InputError(f"{self._title}: reaction must be a rigid body, not {self.reaction!r}; a LengthControl "
+                             "acts along the line of two points")
 
     @property
     def n_controls(self):
@@ -42,8 +52,48 @@ class ControlForce(Actuator):
     def control_force(self, s, u):
         (position, rotation), c = self.bodies[0].frame(s.q[0]), self.named(s.own)
         vector = ca.reshape(c.directions, 3, self.n_controls) @ u
+        vector = vector if self.frame == "space" else rotation @ vector
         place = position + rotation @ c.point
-        return ca.jtimes(place, s.q[0], vector if self.frame == "space" else rotation @ vector, True)
+        force = ca.jtimes(place, s.q[0], vector, True)
+        return force if len(self.bodies) == 1 else ca.vertcat(force, force_at(self.bodies[1], s.q[1], place, -vector))
+
+
+class LengthControl(PointForce, Actuator):
+    """A drive along the line of two points, such as a cylinder or a winch: the force u pushes them apart [N].
+
+    `Q = u dl/dq` with their distance l, which must not vanish; a rope pulls with u < 0.
+    """
+
+    unit, line, n_controls = "N", "rod", 1
+
+    def control_force(self, s, u):
+        return u * ca.gradient(ca.sqrt(self._square(s)), ca.vertcat(*s.q))
+
+
+class Thruster(Actuator):
+    """A rotor or nozzle fixed in a body: the thrust u [N] along a direction, and the torque `drag u` about it."""
+
+    unit, n_controls = "N", 1
+    body = On(rotating=True)
+    direction = Direction("of the thrust, in body axes", default=(0, 0, 1))
+    point = Point("where it is, in body axes from the centre of mass", (0.0, 0.0, 0.0))
+    drag = Real("torque on the body by thrust, of the sign opposite to that of the spin of the rotor", "m", 0.0)
+    needs_rotation = True
+
+    def control_force(self, s, u):
+        (position, rotation), c = self.bodies[0].frame(s.q[0]), self.named(s.own)
+        thrust = rotation @ c.direction * u
+        place = position + rotation @ c.point
+        return force_at(self.bodies[0], s.q[0], place, thrust, c.drag * thrust)
+
+
+class JointControl(JointPart, Actuator):
+    """An ideal drive along a coordinate of a joint: torque u about the axis [N m], or force along it [N]."""
+
+    n_controls = 1
+
+    def control_force(self, s, u):
+        return self.along(s, u)
 
 
 class ControlTorque(Actuator):
@@ -103,10 +153,10 @@ class Columns(Field):
 
 
 class GeneralizedControl(Actuator):
-    """Generalized force Q = B(q) u of a `GeneralizedBody` (or any body), by a constant matrix or a formula."""
+    """Generalized force Q = B(q, v) u of a `GeneralizedBody` (or any body), by a constant matrix or a formula."""
 
     body = On()
-    matrix = InputMatrix("B, or `B(q)` in CasADi symbols")
+    matrix = InputMatrix("B, or `B(q)` or `B(q, v)` in CasADi symbols, with the rates v")
     columns = Columns("n, when B is a formula")
 
     def _checked_bodies(self, bodies):
@@ -124,7 +174,8 @@ class GeneralizedControl(Actuator):
 
     def control_force(self, s, u):
         if callable(self.matrix):
-            return ca.SX(self.matrix(s.q[0])) @ u
+            takes_rates = needs_two(self.matrix, s.q[0], s.q[0])
+            return ca.SX(self.matrix(s.q[0], s.velocity[0]) if takes_rates else self.matrix(s.q[0])) @ u
         return ca.reshape(s.own, self.bodies[0].n_q, self.n_controls) @ u
 
 

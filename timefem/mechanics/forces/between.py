@@ -56,6 +56,16 @@ class PointForce(ForcePart, abstract=True):
         return ca.sumsqr(self._place(s, 0, s.own[:3]) - self._place(s, 1, s.own[3:6]))
 
 
+def force_at(body, q, place, force, torque=None):
+    """Generalized force of a force at a place in space, and of a torque, on a body with coordinates q."""
+    position, _ = body.frame(q)
+    pulled = ca.jtimes(position, q, force, True)
+    if not body.has_orientation:
+        return pulled
+    moment = ca.cross(place - position, force) + (0 if torque is None else torque)
+    return pulled + body.angular_velocity_map(q).T @ moment
+
+
 def relative_rotation(part, s, reference):
     """Rotation matrix of body a relative to body b or the ground, from the reference: `S^T R_b^T R_a`, (3, 3)."""
     turned = part.bodies[0].frame(s.q[0])[1]

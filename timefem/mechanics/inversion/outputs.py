@@ -140,6 +140,31 @@ class AngleOutput(Output):
         return ca.atan2(sine * c - cosine * s, cosine * c + sine * s)
 
 
+class JointOutput(Output):
+    """A coordinate of a joint [rad or m]; turns of an angle are not counted.
+
+    Parameters
+    ----------
+    joint : Joint
+    coordinate : str, optional
+        Which one, where it has several; the first unless given.
+    name : str, optional
+    """
+
+    def __init__(self, joint, coordinate=None, name=None):
+        if not getattr(joint, "coordinates", ()):
+            raise InputError(f"JointOutput: joint must be one with an angle or a displacement, not {joint!r}")
+        self.bound = joint.bound(coordinate or joint.coordinates[0].name)
+        self.bodies = self.bound.bodies
+        self.name = name or f"{joint.name or type(joint).__name__} {self.bound.coordinate.name}"
+
+    def value(self, *q):
+        return self.bound.value(q, ca.SX(self.bound.coordinate.numbers))
+
+    def deviation(self, target, *q):
+        return self.bound.deviation(q, ca.SX(self.bound.coordinate.numbers), target)
+
+
 class FormulaOutput(Output):
     """An output by a formula.
 

@@ -86,6 +86,10 @@ class BoundCoordinate:
         """dx/dq at coordinates, a list with an array (n, n_q) per body -> (n, n_q_local)."""
         return np.array(self._slope.map(len(q[0]))(*(x.T for x in q))).T if len(q[0]) else np.zeros((0, 0))
 
+    def local(self, states):
+        """x and dx/dt from the states of bodies, dict body -> (q, p): two floats."""
+        return map(float, self.at(*zip(*(_local(body, states) for body in self.bodies), strict=True)))
+
     def of(self, system, z):
         """As `at`, of states of a system, shape (..., n_z)."""
         return self.at(*zip(*(system.local_state(body, np.asarray(z, float)) for body in self.bodies), strict=True))
@@ -160,8 +164,8 @@ class TurnCounter(Follower):
         return (TurnCounter,)
 
     def start(self, states):
-        value, _ = self.bound.at(*zip(*(_local(body, states) for body in self.bound.bodies), strict=True))
-        return np.array([self.owner.first_angle(float(value))]), np.zeros(1)
+        value, _ = self.bound.local(states)
+        return np.array([self.owner.first_angle(value)]), np.zeros(1)
 
 
 class TurnRate(Part):

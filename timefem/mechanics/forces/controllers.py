@@ -1,0 +1,177 @@
+"""Feedback: forces of drives by a formula of what is measured."""
+
+from copy import copy
+
+import casadi as ca
+import numpy as np
+
+from ... import validate
+from ...errors import InputError
+from ..declared import Flag, Function, Real
+from ..formula import Same, call, check_symbols
+from ..inversion.outputs import Output
+from ..joints.on_joint import JointPart
+from ..part import Part, Symbols
+from .actuators import Actuator, JointControl
+from .on_joints import TURNS
+
+
+class PDControl(JointPart):
+    """Drive of a joint that follows a reference r(t): `k_p (r - x) + k_d (dr/dt - dx/dt) + f(t)`.
+
+    k_p and k_d are the gains, f is a force that is given, such as that of inverse dynamics. Angles go on over whole
+    turns. The rate of r is taken where it has one.
+    """
+
+    stiffness = Real("k_p", "N m/rad or N/m", least=0)
+    damping = Real("k_d", "N m s/rad or N s/m", least=0)
+    reference = Function("r", "rad or m", 0.0)
+    feedforward = Function("f", "N m or N", 0.0)
+    turns = Flag(TURNS, default=True)
+
+    @property
+    def counts_turns(self):
+        return self.turns
+
+    def force(self, s):
+        c = self.named(s.own)
+        (target,), (given,) = (self.values_at(name, s.t, c) for name in ("reference", "feedforward"))
+        rate = ca.jacobian(ca.SX(target), s.t)
+        return self.along(s, c.stiffness * (target - self.coordinate_of(s)) + c.damping * (rate - self.rate_of(s))
+                          + given)
+
+
+class Controller(Part):
+    """Feedback by any formula: PD with gravity compensation, computed torque, LQR.
+
+    Parameters
+    ----------
+    drives : sequence
+        What the controller moves: joints (or pairs of joint and name of a coordinate), and actuators, whose controls
+        it sets; these need not be in the system, but for a `Motor` with a rotor.
+    law : callable
+        `law(x, v, t, c)` -> one force per drive [N m or N], and per control of an actuator, in CasADi symbols. x are the
+        measured values, v their rates, t is the time [s], c the parameters. Controllers with the very same function
+        share a kernel.
+    inputs : sequence, optional
+        What is measured, in order: joints (or pairs of joint and name of a coordinate) and outputs, such as
+        `PositionOutput`. Default: the joints among the drives.
+    parameters : array_like, shape (n_parameters,), optional
+        Gains and other numbers.
+    turns : bool
+        Whether measured angles go on over whole turns (by one more coordinate each); else they are in (-pi, pi].
+    name : str, optional
+
+    Raises
+    ------
+    InputError
+        For other drives and inputs; for a law that fails, or returns another number of forces.
+
+    Examples
+    --------
+    >>> import timefem as tf
+    >>> arm = tf.RigidBody(1.0, (1, 1, 1))
+    >>> hinge = tf.Revolute(arm, point_a=(0, 0, 1), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0))
+    >>> hold = tf.Controller([hinge], lambda x, v, t, c: -c[0] * (x - 0.5) - c[1] * v, parameters=[40.0, 8.0])
+    """
+
+    def __init__(self, drives, law, inputs=None, parameters=(), turns=True, name=None):
+        self.name, self.law = name, law
+        self.drives = tuple(self._drive(drive) for drive in _listed(f"{self._title}: drives", drives))
+        given = [d.bound for d in self.drives if isinstance(d, JointControl)] if inputs is None else \
+            [self._input(x) for x in _listed(f"{self._title}: inputs", inputs)]
+        if not given:
+            raise InputError(f"{self._title}: inputs are needed, because no joint is among the drives")
+        self.inputs, self.turns = tuple(given), validate.flag(f"{self._title}: turns", turns)
+        self._counted = [x for x in self.inputs if self._counts(x)]
+        self.law_parameters = validate.array(f"{self._title}: parameters", parameters, (None,))
+        bodies = [b for part in (*self.drives, *self.inputs) for b in part.bodies]
+        self.bodies = tuple(dict.fromkeys([*bodies, *(x.counter for x in self._counted)]))
+        numbers = [x.coordinate.numbers for x in self.inputs if not _is_output(x)]
+        self.own_parameters = np.concatenate([self.law_parameters, *(d.own_parameters for d in self.drives), *numbers])
+        self._check()
+
+    def _drive(self, drive):
+        if isinstance(drive, Actuator) and drive.n_controls:
+            return drive
+        try:
+            return JointControl(drive[0], coordinate=drive[1]) if isinstance(drive, list | tuple) else \
+                JointControl(drive)
+        except InputError as error:
+            raise InputError(f"{self._title}: drives: {error}, and no actuator") from None
+
+    def _input(self, given):
+        if isinstance(given, Output):
+            return given
+        joint, name = given if isinstance(given, list | tuple) and len(given) == 2 else (given, None)
+        if not getattr(joint, "coordinates", ()):
+            raise InputError(f"{self._title}: inputs must be joints with coordinates, or outputs, not {given!r}")
+        return joint.bound(name or joint.coordinates[0].name)
+
+    def _counts(self, x):
+        return self.turns and not _is_output(x) and x.coordinate.turns
+
+    @property
+    def members(self):
+        return (*(part for x in self._counted for part in x.counting), self)
+
+    @property
+    def kind(self):
+        where = {body: i for i, body in enumerate(self.bodies)}
+        seen = tuple((Same(x) if _is_output(x) else x.form, self._counts(x), tuple(where[b] for b in x.bodies))
+                     for x in self.inputs)
+        moved = tuple((d.kind, tuple(where[b] for b in d.bodies)) for d in self.drives)
+        return (Controller, Same(self.law), len(self.law_parameters), seen, moved, *(b.kind for b in self.bodies))
+
+    def __repr__(self):
+        return f"{self._title} of {len(self.inputs)} inputs and {len(self.drives)} drives"
+
+    def force(self, s):
+        x, v, starts = [], [], np.cumsum([len(self.law_parameters), *(len(d.own_parameters) for d in self.drives)])
+        starts = starts.tolist()
+        first = starts[-1]
+        for given in self.inputs:
+            seen = self._of(s, given.bodies)
+            if _is_output(given):
+                x.append(given.value(*seen.q))
+                v.append(ca.jtimes(ca.SX(x[-1]), ca.vertcat(*seen.q), ca.vertcat(*seen.velocity)))
+                continue
+            numbers = s.own[first:first + len(given.coordinate.numbers)]
+            first += numbers.numel()
+            counter = [s.q[self.bodies.index(given.counter)]] if self._counts(given) else []
+            x.append(given.counted([*seen.q, *counter], numbers) if counter else given.value(seen.q, numbers))
+            v.append(given.rate(seen.q, seen.velocity, numbers))
+        n = [d.n_controls for d in self.drives]
+        u = call(f"{self._title}: law", self.law, sum(n), ca.vertcat(*x), ca.vertcat(*v), s.t,
+                 s.own[:len(self.law_parameters)])
+        total = {body: ca.SX(body.n_q, 1) for body in self.bodies}
+        for i, drive in enumerate(self.drives):
+            seen = self._of(s, drive.bodies)
+            seen.own = s.own[starts[i]:starts[i + 1]]
+            force, first = drive.control_force(seen, u[sum(n[:i]):sum(n[:i + 1])]), 0
+            for body in drive.bodies:
+                total[body] += force[first:first + body.n_q]
+                first += body.n_q
+        return ca.vertcat(*total.values())
+
+    def _of(self, s, bodies):
+        """The symbols that a drive or an input sees."""
+        places, seen = [self.bodies.index(body) for body in bodies], copy(s)
+        seen.q, seen.p, seen.bodies = ([x[i] for i in places] for x in (s.q, s.p, s.bodies))
+        seen.velocity = [s.velocity[i] for i in places]
+        return seen
+
+    def _check(self):
+        s = Symbols(self)
+        s.velocity = [ca.SX.sym("v", b.n_q) for b in self.bodies]
+        check_symbols(f"{self._title}: law", self.force(s), *s.q, *s.velocity, s.t, s.own, *s.bodies)
+
+
+def _is_output(x):
+    return isinstance(x, Output)
+
+
+def _listed(title, values):
+    if not isinstance(values, list | tuple) or not values:
+        raise InputError(f"{title} must be a list, not {values!r}")
+    return values

@@ -1,0 +1,59 @@
+"""Ropes that go slack, and the drag of the air."""
+
+import casadi as ca
+
+from ..declared import On, Point, Real, Vector
+from .between import ForcePart, PointForce
+
+STILL = 1e-12  # m/s, below which drag is smoothed: it has no direction there
+
+
+class SlackRope(PointForce):
+    """An elastic rope without mass between two points: it pulls where they are further apart than its length L.
+
+    With the strain delta = l - L >= 0 it pulls with `k delta (1 + a ddelta/dt)`, and never pushes. The points must not
+    coincide.
+    """
+
+    rest_length = Real("L", "m", None, above=0)
+    stiffness = Real("k", "N/m", None, above=0)
+    damping = Real("a", "s/m", 0.0, least=0)
+    line = "rod"
+
+    @property
+    def _form(self):
+        return (*super()._form, bool(self.damping))
+
+    def _stretch(self, s):
+        c, length = self.named(s.own), ca.sqrt(self._square(s))
+        return c, length, ca.fmax(length - c.rest_length, 0)
+
+    def energy(self, s):
+        c, _, stretch = self._stretch(s)
+        return c.stiffness / 2 * stretch**2
+
+    def force(self, s):
+        if not self.damping:
+            return super().force(s)
+        c, length, stretch = self._stretch(s)
+        along = ca.gradient(length, ca.vertcat(*s.q))
+        rate = ca.dot(along, ca.vertcat(*s.velocity))
+        return -c.stiffness * stretch * ca.fmax(c.damping * rate, -1) * along
+
+
+class Drag(ForcePart):
+    """Resistance of a fluid, quadratic in the velocity v of a point against it: force `-c |v| v`.
+
+    c is density times area times coefficient of drag, divided by two.
+    """
+
+    body = On()
+    coefficient = Real("c", "N s^2/m^2", None, least=0)
+    point = Point("where it acts, in body axes from the centre of mass", (0.0, 0.0, 0.0))
+    wind = Vector("velocity of the fluid, in space", "m/s", (0.0, 0.0, 0.0))
+
+    def force(self, s):
+        c, q = self.named(s.own), s.q[0]
+        place = self._place(s, 0, c.point)
+        v = ca.jtimes(place, q, s.velocity[0]) - c.wind
+        return ca.jtimes(place, q, -c.coefficient * ca.sqrt(ca.sumsqr(v) + STILL**2) * v, True)
