@@ -9,6 +9,7 @@ import typer
 from .. import validate
 from ..display import printable
 from ..solution import load
+from ..solution.drawing.joints import plot_joint
 from ..solution.output.atomic_write import check_writable, save_figure
 from .export import export
 from .report import draw
@@ -21,6 +22,8 @@ def plot(
                                                ".csv or .json the motion.")] = None,
     times: Annotated[str | None, typer.Option(help="Times of the snapshots, or of the motion [s], as in 0,0.5,1; "
                                               "default: six snapshots.")] = None,
+    joint: Annotated[str | None, typer.Option(help="Name of a joint: its coordinates, rates and forces in the place "
+                                              "of the figure of the whole motion.")] = None,
 ):
     """Draw energy, momentum, constraints, controls and snapshots of a saved solution, or write its motion."""
     import matplotlib
@@ -30,6 +33,9 @@ def plot(
     check_writable(output)
     times = None if times is None else np.array([validate.real("times", t) for t in times.split(",")])
     matplotlib.use("Agg")
+    if joint is not None:
+        save_figure(plot_joint(sol, joint, times), output, dpi=150)
+        return print(printable(output))
     if export(sol, output, times):
         return print(printable(output))
     figure = draw(sol, np.linspace(sol.t[0], sol.t[-1], 6) if times is None else times)

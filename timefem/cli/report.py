@@ -15,6 +15,7 @@ from rich.table import Table
 from ..display import printable
 from ..errors import MissingBackend
 from ..parallel import launched_ranks
+from ..solution.joint_tables import joint_names
 from ..solvers.linear import LINEAR_SOLVERS
 from .problem_report import kind_facts, kind_rows
 
@@ -27,7 +28,7 @@ def run_report(case, problem, sol):
     momentum = sol.momentum_drift(list(case.conserved_axes)) if case.conserved_axes else None
     t_end, z_end = sol.end
     final, joints = {}, {}
-    for body in problem.system.bodies:
+    for body in (body for body in problem.system.bodies if not body.helper):
         part = problem.system.coordinates(body)
         q, p = z_end[part], z_end[problem.system.n_q:][part]
         # point masses have no rotation, systems by formulas no position
@@ -44,6 +45,13 @@ def run_report(case, problem, sol):
                 state = {"position": base.position, "quaternion": base.quaternion, "velocity": base.velocity,
                          "angular_velocity": base.angular_velocity}
                 final["base"] = {name: value.tolist() for name, value in state.items()}
+    for name in joint_names(sol.system):
+        motion = sol.joint(name)
+        for coordinate in motion.coordinates:
+            own = name if len(motion.coordinates) == 1 else f"{name}.{coordinate}"
+            joints[own] = {"position": float(motion.coordinate(t_end, coordinate)),
+                           "rate": float(motion.rate(t_end, coordinate))} if len(sol.t) > 1 else {}
+    joints = {name: state for name, state in joints.items() if state}
     if joints:
         final["joints"] = joints
     rotations = sorted({body.rotation for body in problem.system.bodies if hasattr(body, "rotation")})

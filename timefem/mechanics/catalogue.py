@@ -36,7 +36,7 @@ def stored(part):
 
 def file_type(cls):
     """The `type` of a class in a model file: RigidDistance is "rigid_distance"."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<!^)(?=[A-Z][a-z])", "_", cls.__name__).lower()
 
 
 def file_types(table):

@@ -146,7 +146,7 @@ class JointMotion:
         total, system = np.zeros(z.shape[:-1]), self.solution.system
         values = {}
         for part in self._drives(bound):
-            force = self._generalized(part, t, values)[..., :sum(b.n_q for b in bound.bodies)]
+            force = self._on_bodies(part, t, values)
             along = self._gradient(bound, z, system)
             total += (force * along).sum(axis=-1) / (along * along).sum(axis=-1)
         return total
@@ -161,13 +161,19 @@ class JointMotion:
         every = np.arange(system.n_q)
         places = np.concatenate([every[system.coordinates(body)] for body in self.joint.bodies])
         for part in parts:  # without what a rotor takes
-            force = self._generalized(part, t, values)[..., :len(places)]
+            force = self._on_bodies(part, t, values)
             total += (force * velocity[..., places]).sum(axis=-1)
         return total
 
     def _drives(self, bound):
-        return [p for p in self.solution.system.parts if getattr(p, "bound", None) is bound and not p.is_body
-                and (p.constraint_names or not p.helper)]
+        return [share for p in self.solution.system.parts if not p.is_body and (p.constraint_names or not p.helper)
+                for share in getattr(p, "shares", (p,)) if getattr(share, "bound", None) is bound]
+
+    def _on_bodies(self, part, t, known):
+        """Generalized forces of a part on the bodies of the joint."""
+        stops = np.cumsum([0, *(body.n_q for body in part.bodies)])
+        columns = [np.arange(stops[i], stops[i + 1]) for i in map(part.bodies.index, self.joint.bodies)]
+        return self._generalized(part, t, known)[..., np.concatenate(columns)]
 
     def _gradient(self, bound, z, system):
         flat = z.reshape(-1, system.n_z)
@@ -200,23 +206,16 @@ class JointMotion:
         if "gamma" not in known:
             known["gamma"] = self._multipliers(t)
         gamma, rolling, controls = known["gamma"]
-        complete = system.complete or system
-        rows, first = {}, 0
-        for p in complete.parts:
-            rows[getattr(p, "part", p)] = slice(first, first := first + len(p.constraint_names))
-        others, first = {}, 0
-        for p in complete.parts:
-            others[p] = slice(first, first := first + len(p.nonholonomic_names))
-        used, first = {}, 0
-        for p in system.parts:
-            used[p] = slice(first, first := first + p.n_controls)
-        part = getattr(part, "part", part)
+        every_part, part = (system.complete or system).parts, getattr(part, "part", part)
+        rows = _place(part, every_part, lambda p: len(p.constraint_names))
+        others = _place(part, every_part, lambda p: len(p.nonholonomic_names))
+        used = _place(part, system.parts, lambda p: p.n_controls)
         flat, every = z.reshape(-1, system.n_z), np.arange(system.n_q)
         places = np.concatenate([every[system.coordinates(body)] for body in part.bodies])
         velocity = known.setdefault("velocity", system.velocity(t.ravel(), flat))
         state = flat[:, places], flat[:, system.n_q + places], velocity[:, places]
         own = [x.reshape(len(flat), x.shape[-1])[:, where] for x, where in
-               ((gamma, rows[part]), (rolling, others.get(part, slice(0, 0))), (controls, used.get(part, slice(0, 0))))]
+               ((gamma, rows), (rolling, others), (controls, used))]
         return generalized_forces(part, t.ravel(), state, *own).reshape(*t.shape, -1)
 
     def _multipliers(self, t):
@@ -249,6 +248,16 @@ class JointMotion:
             body = self.joint.bodies[i]
             return body.rotation_matrix(z[..., system.coordinates(body)])
         return np.broadcast_to(np.eye(3), (*z.shape[:-1], 3, 3))
+
+
+def _place(part, parts, size):
+    """Slice of what a part has among that of all parts."""
+    first = 0
+    for other in parts:
+        if getattr(other, "part", other) is part:
+            return slice(first, first + size(other))
+        first += size(other)
+    return slice(0, 0)
 
 
 class TreeJointMotion:

@@ -50,8 +50,8 @@ class Controller(Part):
         What the controller moves: joints (or pairs of joint and name of a coordinate), and actuators, whose controls
         it sets; these need not be in the system, but for a `Motor` with a rotor.
     law : callable
-        `law(x, v, t, c)` -> one force per drive [N m or N], and per control of an actuator, in CasADi symbols. x are the
-        measured values, v their rates, t is the time [s], c the parameters. Controllers with the very same function
+        `law(x, v, t, c)` -> one force per drive [N m or N], and per control of an actuator, in CasADi symbols; x are
+        the measured values, v their rates, t is the time [s], c the parameters. Controllers with the very same function
         share a kernel.
     inputs : sequence, optional
         What is measured, in order: joints (or pairs of joint and name of a coordinate) and outputs, such as
@@ -126,7 +126,12 @@ class Controller(Part):
     def __repr__(self):
         return f"{self._title} of {len(self.inputs)} inputs and {len(self.drives)} drives"
 
-    def force(self, s):
+    @property
+    def shares(self):
+        """What it does along the coordinates of joints, one part for each, for results."""
+        return [_Share(self, i) for i, drive in enumerate(self.drives) if isinstance(drive, JointControl)]
+
+    def force(self, s, only=None):
         x, v, starts = [], [], np.cumsum([len(self.law_parameters), *(len(d.own_parameters) for d in self.drives)])
         starts = starts.tolist()
         first = starts[-1]
@@ -146,6 +151,8 @@ class Controller(Part):
                  s.own[:len(self.law_parameters)])
         total = {body: ca.SX(body.n_q, 1) for body in self.bodies}
         for i, drive in enumerate(self.drives):
+            if only not in (None, i):
+                continue
             seen = self._of(s, drive.bodies)
             seen.own = s.own[starts[i]:starts[i + 1]]
             force, first = drive.control_force(seen, u[sum(n[:i]):sum(n[:i + 1])]), 0
@@ -165,6 +172,21 @@ class Controller(Part):
         s = Symbols(self)
         s.velocity = [ca.SX.sym("v", b.n_q) for b in self.bodies]
         check_symbols(f"{self._title}: law", self.force(s), *s.q, *s.velocity, s.t, s.own, *s.bodies)
+
+
+class _Share(Part):
+    """One drive of a controller."""
+
+    def __init__(self, controller, i):
+        self.controller, self.i, self.bound = controller, i, controller.drives[i].bound
+        self.bodies, self.own_parameters = controller.bodies, controller.own_parameters
+
+    @property
+    def kind(self):
+        return (_Share, self.i, self.controller.kind)
+
+    def force(self, s):
+        return self.controller.force(s, self.i)
 
 
 def _is_output(x):

@@ -7,6 +7,7 @@ from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.formula import call, call_vector, check_symbols
+from ...mechanics.inversion.outputs import JointOutput, Output
 
 PLACES = "path", "start", "end", "integral"
 
@@ -16,10 +17,11 @@ class Limit(NamedArguments):
 
     Parameters
     ----------
-    formula : callable
-        `formula(now, u)` -> expressions in CasADi symbols. `now` gives `t`, `z`, `q(body)`, `rates(body)`,
-        `position(body)`, `velocity(body)`, `rotation_matrix(body)`, `angular_velocity(body, frame)`, `energy()` and
-        `parameters`, a dict of the unknown numbers; u are the controls of all actuators, in the order of the system.
+    formula : callable, Joint or Output
+        Of a joint its first coordinate is limited, of an output its value. Else `formula(now, u)` -> expressions in
+        CasADi symbols. `now` gives `t`, `z`, `q(body)`, `rates(body)`, `position(body)`, `velocity(body)`,
+        `rotation_matrix(body)`, `angular_velocity(body, frame)`, `energy()` and `parameters`, a dict of the unknown
+        numbers; u are the controls of all actuators, in the order of the system.
     lower, upper : float, array_like or callable, optional
         One number for all expressions, one for each, or a function of the time `t -> numbers` in CasADi symbols; None
         where there is none, for one expression or for all. Where both are the same number it is an equation.
@@ -38,6 +40,9 @@ class Limit(NamedArguments):
     """
 
     def __init__(self, formula, lower=None, upper=None, *, at="path", points=0, name=None):
+        output = JointOutput(formula) if getattr(formula, "coordinates", ()) else formula
+        if isinstance(output, Output):
+            formula, name = (lambda now, u: output.value(*map(now.q, output.bodies))), name or output.name
         self.formula, self.name = formula, name or "limit"
         self.at = validate.choice(f"{self.name}: at", at, PLACES)
         self.points = validate.integer(f"{self.name}: points", points, minimum=0)

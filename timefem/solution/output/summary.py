@@ -4,6 +4,7 @@ import numpy as np
 
 from ...display import Card
 from ...errors import needed
+from ..joint_tables import joint_fields
 from .tables import COORDINATES, SYSTEM_UNITS, _fields
 
 ERRORS = {"energy": ("energy, work taken off", "J"),
@@ -42,9 +43,10 @@ def to_xarray(solution, times=None):
 
     Dimensions: `time` [s]; `body`, with the names of the bodies that have a position in space; `axis` (x, y, z); `row`
     and `column` of the rotation matrices; `constraint`, with the names of the constraints; per `GeneralizedBody` one of
-    its coordinates. Entries that a body does not have, such as the rotation of a point mass, are NaN. `multiplier` is
-    gamma of each constraint, for joints their forces and torques [N, N m]. Of problems that determine them also
-    `controls`, by actuator and number.
+    its coordinates. Of a joint `elbow` there are `elbow angle`, `elbow rate`, `elbow force` and `elbow torque`, the
+    latter on body a in axes of space. Entries that a body does not have, such as the rotation of a point mass, are NaN.
+    `multiplier` is gamma of each constraint, for joints their forces and torques [N, N m]. Of problems that determine
+    them also `controls`, by actuator and number.
 
     Parameters
     ----------
@@ -83,6 +85,9 @@ def to_xarray(solution, times=None):
                 data[f"{name} {quantity}"] = (("time", f"{name} coordinate"), fields[quantity], {"units": "SI"})
     for name, array in values.items():
         data[name] = (("time", *["axis"] * (array.ndim - 1)), array, {"units": SYSTEM_UNITS[name]})
+    for name, fields in joint_fields(solution, None if times is None else t).items():
+        for quantity, (array, unit) in fields.items():
+            data[f"{name} {quantity}"] = (("time", *["axis"] * (array.ndim - 1)), array, {"units": unit})
     coordinates = {"time": ("time", t, {"units": "s"})}
     coordinates |= {"body": placed} if placed else {}
     coordinates |= {"axis": list("xyz")} if any("axis" in entry[0] for entry in data.values()) else {}

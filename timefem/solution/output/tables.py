@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import validate
 from ...display import printable
+from ..joint_tables import joint_fields
 from .atomic_write import replacing
 
 # Name, unit, labels of the components, and the value from body, q and p. Bodies without a position in space have
@@ -32,8 +33,9 @@ def to_csv(solution, path, times=None):
 
     Columns: time; per body position, quaternion (if it has one), rotation matrix, velocity of the centre of mass
     and angular velocity in body axes; energy; linear and angular momentum; largest constraint residuals on
-    configuration and velocity level. Numbers are written so that they read back as they were. Names that a spreadsheet
-    would take for formulas, such as `=a`, have an apostrophe before them.
+    configuration and velocity level; per joint its coordinates and rates, force and torque on body a in space axes.
+    Numbers are written so that they read back as they were. Names that a spreadsheet would take for formulas, such as
+    `=a`, have an apostrophe before them.
 
     Parameters
     ----------
@@ -62,6 +64,10 @@ def to_csv(solution, path, times=None):
             columns[f"{name} [{SYSTEM_UNITS[name]}]"] = values
         else:
             columns |= {f"{name}.{a} [{SYSTEM_UNITS[name]}]": v for a, v in zip("xyz", values.T, strict=True)}
+    for label, fields in joint_fields(solution, None if times is None else t).items():
+        for name, (values, unit) in fields.items():
+            parts = {"": values} if values.ndim == 1 else dict(zip((" x", " y", " z"), values.T, strict=True))
+            columns |= {f"{label}.{name}{axis} [{unit}]": v for axis, v in parts.items()}
     with replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(map(_cell, columns))
@@ -74,12 +80,16 @@ def to_json(solution, path=None, times=None):
     Returns
     -------
     dict or None
-        `{"t", "bodies": {name: {"position", ...}}, "system": {"energy", ...}, "units", "status", "statistics"}` when
-        no path is given. Numbers that are not finite become None.
+        `{"t", "bodies": {name: {"position", ...}}, "joints": {name: {"angle", "rate", "force", ...}}, "system":
+        {"energy", ...}, "units", "status", "statistics"}` when no path is given. Numbers that are not finite become
+        None.
     """
     t, bodies, system = _fields(solution, times)
     units = {"t": "s", **{name: unit for name, unit, _, _ in BODY_FIELDS + COORDINATES}, **SYSTEM_UNITS}
-    data = _finite({"t": t, "bodies": bodies, "system": system, "units": units,
+    joints = joint_fields(solution, None if times is None else t)
+    units["joints"] = {label: {name: unit for name, (_, unit) in fields.items()} for label, fields in joints.items()}
+    joints = {label: {name: values for name, (values, _) in fields.items()} for label, fields in joints.items()}
+    data = _finite({"t": t, "bodies": bodies, "joints": joints, "system": system, "units": units,
                     "status": solution.status.as_dict(), "statistics": solution.statistics})
     if path is None:
         return data
@@ -104,7 +114,7 @@ def _fields(solution, times):
     model = solution.system
     q, p = z[:, :model.n_q], z[:, model.n_q:]
     bodies = {}
-    for body in model.bodies:
+    for body in (body for body in model.bodies if not body.helper):
         part = model.coordinates(body)
         fields = [f for f in BODY_FIELDS if hasattr(body, f[0])] if hasattr(body, "position") else COORDINATES
         bodies[model.label(body)] = {name: np.asarray(value(body, q[:, part], p[:, part]))
