@@ -29,7 +29,7 @@ def generalized_forces(part, t, state, gamma, rolling, controls):
     name = ("force", part.kind)
     if name not in _WRENCHES:
         phi, q = part.constraints(s), ca.vertcat(*s.q)
-        force = part.force(s) - ca.gradient(ca.SX(part.potential(s)), q) - ca.jtimes(phi, q, w, True)
+        force = part.force(s) - ca.gradient(ca.SX(part.potential_energy(s)), q) - ca.jtimes(phi, q, w, True)
         if form.numel():
             force -= part.pfaffian(s)[0].T @ form
         if part.n_controls:
