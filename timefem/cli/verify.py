@@ -32,12 +32,11 @@ def verify(
     if as_json:
         print_json({o.name: o.as_dict() for o in outcomes})
     else:
-        table = make_table("verification", "entry", "whose numbers", "numbers", "theirs", "ours", "difference",
-                           "within", "seconds", "agrees")
+        table = make_table("verification", "entry", "numbers", "difference", "within", "seconds", "agrees")
         table.columns[0].no_wrap = True
         for o in outcomes:
-            table.add_row(o.name, o.source, str(o.n_numbers), f"{o.theirs:.10g}", f"{o.ours:.10g}",
-                          f"{o.difference:.1e}", f"{o.tolerance:.0e}", f"{o.seconds:.1f}", "yes" if o.agrees else "NO")
+            table.add_row(o.name, str(o.n_numbers), f"{o.difference:.1e}", f"{o.tolerance:.0e}", f"{o.seconds:.1f}",
+                          "yes" if o.agrees else "NO")
         make_console().print(table)
     bad = [o.name for o in outcomes if not o.agrees]
     if bad:
