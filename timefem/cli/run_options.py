@@ -36,6 +36,7 @@ BASE = Annotated[str | None, typer.Option(help="Robots: fixed (default) or free,
 VERBOSE = Annotated[bool, typer.Option("-v", "--verbose", help="Details on standard error.")]
 TURNS = Annotated[int | None, typer.Option(help="Guesses turn up to twice that many full turns about the axis of the "
                                                 "way, and up to that many about each body axis; default 1.")]
+STARTS = Annotated[int | None, typer.Option(help="Of optimal control: how many starts are tried; default 8.")]
 OUTPUTS = Annotated[str | None, typer.Option("-o", "--output", help="File for the solutions: of a.h5 the first is in "
                                                                     "a-1.h5, and so on.")]
 OF = Annotated[list[str] | None, typer.Option(
@@ -100,11 +101,11 @@ def run(ctx, **_):
     return imported("run").run(options, ctx.obj or None)
 
 
-@with_parameters(parameter("case", CASE), parameter("turns", TURNS, None), *COMMON, parameter("output", OUTPUTS, None),
-                 parameter("as_json", JSON, False))
+@with_parameters(parameter("case", CASE), parameter("turns", TURNS, None), parameter("starts", STARTS, None), *COMMON,
+                 parameter("output", OUTPUTS, None), parameter("as_json", JSON, False))
 def solve_all(ctx, **_):
     """Several solutions of a boundary-value problem, from guesses that turn by different angles, by increasing
-    action."""
+    action; or of optimal control, from many starts, by increasing cost."""
     options = given_options(ctx)
     return imported("solve_all").solve_all(options)
 

@@ -1,4 +1,4 @@
-"""`timefem solve-all`: several solutions of a boundary-value problem."""
+"""`timefem solve-all`: several solutions of a boundary-value problem or of optimal control."""
 
 import os
 from contextlib import nullcontext
@@ -16,31 +16,44 @@ from .report import make_console, make_table, print_json
 def solve_all(options):
     """Do what `timefem solve-all` does; returns the exit status."""
     turns, output, as_json = options.pop("turns", None), options.pop("output", None), options.pop("as_json", False)
+    starts = options.pop("starts", None)
     found = chosen(options)
-    if found.kind.name != "boundary":
-        raise InputError(f"several solutions are looked for of boundary-value problems, and {found.name} is none")
+    if found.kind.name not in ("boundary", "optimal"):
+        raise InputError("several solutions are looked for of boundary-value problems and of optimal control, and "
+                         f"{found.name} is neither")
+    for kind, name, value in (("boundary", "turns", turns), ("optimal", "starts", starts)):
+        if value is not None and found.kind.name != kind:
+            raise InputError(f"--{name} is not used: {found.name} is {found.kind.title}; leave it out")
     stated = {} if found.model is None else found.model.document.data["problem"]
-    turns = stated.get("turns", 1) if turns is None else turns
+    if found.kind.name == "boundary":
+        turns = stated.get("turns", 1) if turns is None else turns
     if output is not None:
         check_output(output)
+    several = {"turns": turns} if found.kind.name == "boundary" else {"n_starts": starts}
     with stdout_to_stderr() if as_json else nullcontext():
-        solutions = solve_for_all(found.problem, found.element, found.n_elements, turns=turns, **found.arguments)
+        solutions = solve_for_all(found.problem, found.element, found.n_elements, **several, **found.arguments)
     if rank():
         return
     if not solutions:
-        raise SolveError(f"no solution was found from the guesses with --turns {turns}")
+        raise SolveError(f"no solution was found from the guesses with {several}")
     root, ending = os.path.splitext(output or "")
     facts = []
     for number, sol in enumerate(solutions, 1):
         path = f"{root}-{number}{ending}" if output else None
         if path:
             sol.save(path)
+        if found.kind.name == "optimal":
+            facts.append({"objective": sol.objective, "duration": float(sol.t[-1] - sol.t[0]), "file": path,
+                          **{key: sol.statistics[key] for key in ("starts", "failed_starts", "parameters")}})
+            continue
         energy = sol.energy()
         facts.append({"action": action(sol), "energy": float(energy[0]), "start": _velocities(sol),
                       **_facts(found.problem, sol), "file": path})
     if as_json:
         return print_json({"case": found.name, "element": found.element.name, "n_elements": found.n_elements,
-                           "turns": turns, "solutions": facts})
+                           **several, "solutions": facts})
+    if found.kind.name == "optimal":
+        return _minima(found, facts)
     table = make_table(f"{found.title} ({found.name}): {len(solutions)} solutions", "number", "action [J s]",
                        "energy [J]", "conditions met to", "found", "velocities at the start")
     for number, f in enumerate(facts, 1):
@@ -48,6 +61,16 @@ def solve_all(options):
                       ", ".join(f"{name} {value:.8g}" for name, value in f["parameters"].items()),
                       "\n".join(f"{name}: {', '.join(f'{v:.5g}' for v in _without_noise(values))}"
                                 for name, values in f["start"].items()))
+    make_console().print(table)
+
+
+def _minima(found, facts):
+    table = make_table(f"{found.title} ({found.name}): {len(facts)} minima", "number", "cost", "duration [s]", "found",
+                       "starts")
+    for number, f in enumerate(facts, 1):
+        table.add_row(str(number), f"{f['objective']:.8g}", f"{f['duration']:.8g}",
+                      ", ".join(f"{name} {value:.8g}" for name, value in f["parameters"].items()),
+                      ", ".join(map(str, f["starts"])))
     make_console().print(table)
 
 

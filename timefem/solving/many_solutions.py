@@ -5,37 +5,55 @@ import numpy as np
 from .. import validate
 from ..errors import InputError
 from ..problems.boundary.guess import interpolation
-from ..problems.kinds import check_kind
+from ..problems.kinds import check_kind, kind_of
 from ..progress import progress as progress_bar
 from ..solvers.nonlinear.homotopy import follow
 from ..status import Status
+from .many_starts import solve_from_starts
 from .solve import solve
 
+STARTS = 8  # of optimal control
 
-def solve_all(problem, element, n_elements=None, *, turns=1, guesses=(), mesh=None, same=1e-6, progress=None,
-              **arguments):
-    """Several solutions of a boundary-value problem, from several guesses.
+
+def solve_all(problem, element, n_elements=None, *, turns=1, guesses=(), n_starts=None, processes=None, same=1e-6,
+              progress=None, **arguments):
+    """Several solutions of a boundary-value problem, from several guesses, or of optimal control, from many starts.
 
     Parameters
     ----------
-    problem : BoundaryValueProblem
-        Both signs of the quaternions at the end are tried.
+    problem : BoundaryValueProblem or OptimalControl
+        Of a boundary-value problem both signs of the quaternions at the end are tried.
+    n_starts : int, optional
+        Of optimal control: how many guesses are tried, the default one and others beside it that are the same in each
+        call; 8 unless given. Under mpirun the ranks share them, else processes do.
+    processes : int, optional
+        Default: as many as there are cores.
     turns : int
-        Guesses turn besides, both ways: up to twice that many full turns about the axis of the way from one orientation
-        to the other, and up to that many about each body axis.
+        Of boundary-value problems: guesses turn besides, both ways: up to twice that many full turns about the axis of
+        the way from one orientation to the other, and up to that many about each body axis.
     guesses : sequence
         Further ones, as for `solve`.
     same : float
         Solutions that differ by less, relative to their size, count as one.
-    element, n_elements, mesh, progress, arguments
+    element, n_elements, progress, arguments
         As for `solve`.
 
     Returns
     -------
     list of Solution
-        That differ, by increasing action of the kinetic energy (the integral of twice the kinetic energy).
+        That differ, by increasing action of the kinetic energy (the integral of twice the kinetic energy); of optimal
+        control by increasing cost, with the numbers of the starts that led there in `statistics["starts"]`, and those
+        that led nowhere in `statistics["failed_starts"]`.
     """
+    arguments["n_elements"] = n_elements
+    if kind_of(problem).name == "optimal":
+        if guesses:
+            raise InputError("guesses belong to boundary-value problems; optimal control takes n_starts")
+        n_starts = validate.integer("n_starts", STARTS if n_starts is None else n_starts, minimum=1)
+        return solve_from_starts(problem, element, n_starts, same, processes, progress, arguments)
     check_kind(problem, "boundary")
+    if n_starts is not None or processes is not None:
+        raise InputError("n_starts and processes belong to optimal control; boundary-value problems take turns")
     validate.integer("turns", turns, minimum=0)
     found, trials = [], []
     for one in problem.windings():
@@ -44,7 +62,7 @@ def solve_all(problem, element, n_elements=None, *, turns=1, guesses=(), mesh=No
         trials += [(one, guess) for guess in (*along, *about, *guesses)]
     with progress_bar("guesses", len(trials), progress) as bar:
         for one, guess in trials:
-            sol = solve(one, element, n_elements, mesh=mesh, guess=guess, progress=progress, **arguments)
+            sol = solve(one, element, guess=guess, progress=progress, **arguments)
             if sol.success and not any(_alike(sol, other, same) for other in found):
                 found.append(sol)
             bar.advance()

@@ -10,7 +10,7 @@ from ...solvers.nonlinear.methods import method_for_inequalities
 from ..common.statistics import solve_statistics
 from ..refinement.loop import solve_refined
 from .errors import error_estimate
-from .mesh_sequence import solve_optimal
+from .mesh_sequence import optimality_plan, solve_optimal
 
 
 def solve_optimal_control(task):
@@ -52,9 +52,19 @@ def solution_of(problem, driver, backend, mesh, found):
     parameters = dict(zip(problem.unknown_names, map(float, numbers), strict=True))
     statistics = solve_statistics(driver, backend, mesh, outcome, objective=objective, parameters=parameters)
     if problem.parameters:
-        system = with_carrier(with_numbers(problem.system, problem.parameters, statistics["parameters"]), element)
+        system = _with_numbers(problem, element, parameters)
     t, (t0, t1) = mesh.nodes, problem.t_span
     if problem.free_time:
         t = t0 + (t - t0) * (numbers[0] / (t1 - t0))
     return Solution(system, element, t, outcome.state[0, 0], outcome.state, outcome.multipliers, outcome.status,
                     statistics, outcome.others)
+
+
+def solution_system(problem, element, parameters):
+    """Element and system of a `Solution` of a problem, with the numbers that were found."""
+    plan = optimality_plan(problem, element)
+    return plan.element, _with_numbers(problem, plan.element, parameters) if problem.parameters else plan.system
+
+
+def _with_numbers(problem, element, parameters):
+    return with_carrier(with_numbers(problem.system, problem.parameters, parameters), element)

@@ -27,6 +27,7 @@ SUFFICIENT, SLOWLY = 10.0, 0.2  # error over mu below which mu falls, and by whi
 ACCEPTABLE, ACCEPTED_AFTER = 1e-6, 15  # error that will do when it does not fall further, and after how many iterations
 LARGE = 100.0  # mean multiplier from which on errors are relative to it
 PUSHES, PUSHED = 5, 1e-2  # pushes away from saddle points, and how far, of the range
+NO_MINIMUM = "converged to a stationary point that is no minimum"
 FLAT = 1e-7  # curvature downwards, in scaled variables, that is none
 
 
@@ -159,7 +160,7 @@ class _Solve:
                 note = "converged" if outcome == "solved" else f"converged to {ACCEPTABLE:g} only"
                 break
             best = it if best is None or it.f < best.f else best
-            note = "converged to a stationary point that is no minimum"
+            note = NO_MINIMUM
             if attempt < self.settings.pushes:
                 it, _, outcome = self._run(self._pushed(it, rng), MU_PUSHED)
         return self._told(best or it, outcome if best is None else "solved", note)

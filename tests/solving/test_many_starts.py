@@ -1,0 +1,54 @@
+"""Optimal control from many starts: distinct minima, by cost, with processes and without."""
+
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.cases import CASES
+from timefem.errors import InputError
+
+ELEMENT = tf.MixedGalerkin(2, n_points=2)
+
+
+def around(side=None):
+    """From one side of a disc to the other: above and below it are minima, mirrored unless one way is longer."""
+    body = tf.PointMass(1.0, dimension=2, name="boat")
+    motor = tf.ControlForce(body, [(1, 0, 0), (0, 1, 0)], name="motor")
+    centre = np.array([1.0, side or 0.0])
+    away = tf.Limit(lambda now, u: (now.q(body)[0] - centre[0])**2 + (now.q(body)[1] - centre[1])**2, 0.25, name="disc")
+    end = tf.EndState(position=[2, 0, None], velocity=[0, 0, None])
+    return tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, {body: end}, (0, 2), tf.Effort(motor), limits=away,
+                             bounds={motor: (-8, 8)})
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_both_ways_around_a_disc(processes):
+    found = tf.solve_all(around(0.1), ELEMENT, 16, n_starts=6, processes=processes, progress=False)
+    assert len(found) == 2
+    below, above = found
+    assert below.objective < 0.95 * above.objective
+    assert below.position("boat", 1.0)[1] < 0 < above.position("boat", 1.0)[1]
+    assert sorted([*below.statistics["starts"], *above.statistics["starts"], *below.statistics["failed_starts"]]) == \
+        list(range(6))
+    best = tf.solve(around(0.1), ELEMENT, 16, guess=below, progress=False)
+    assert best.objective == pytest.approx(below.objective, rel=1e-7)
+
+
+def test_minima_of_equal_cost_are_told_apart():
+    found = tf.solve_all(around(), ELEMENT, 16, n_starts=6, processes=1, progress=False)
+    assert len(found) == 2 and found[0].objective == pytest.approx(found[1].objective, rel=1e-6)
+
+
+@pytest.mark.long
+def test_the_two_minima_of_the_two_link_arm():
+    """2.98228 and 3.20835, which DOP853 finds as well (see the cases)."""
+    found = tf.solve_all(CASES["two-link-arm-time"].make(), ELEMENT, 40, n_starts=10, processes=2, progress=False)
+    costs = np.array([sol.objective for sol in found])
+    assert costs[0] == pytest.approx(2.98228, rel=2e-4) and np.abs(costs - 3.20835).min() < 1e-3
+
+
+def test_bad_input():
+    with pytest.raises(InputError, match="n_starts"):
+        tf.solve_all(around(), ELEMENT, 8, n_starts=0)
+    with pytest.raises(InputError, match="guesses belong to boundary-value problems"):
+        tf.solve_all(around(), ELEMENT, 8, guesses=[1])

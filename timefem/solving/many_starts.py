@@ -1,0 +1,116 @@
+"""Optimal control from many starts: the distinct minima, with their costs."""
+
+import multiprocessing
+import os
+import warnings
+
+import numpy as np
+
+from ..parallel import own_world
+from ..problems.optimal.controllability import Unreached
+from ..problems.optimal.guess import Guess
+from ..problems.optimal.solve import solution_system
+from ..progress import progress as progress_bar
+from ..solution import Solution
+from ..solvers.nonlinear.interior_point import NO_MINIMUM
+from .solve import solve
+
+BENDS = 0.1, 0.3, 1.0  # how far motions go aside in the middle [m or rad], in turn
+WAVES = 3  # of the controls
+ILL_DETERMINED = 1 / 3  # power of the agreement of costs to which states of one minimum agree, where costs are flat
+task = None  # what the processes of a pool do, from before they part
+
+
+def starts(problem, n):
+    """The guesses number 0 to n - 1: the default one, then motions that go aside with waving controls in bounds."""
+    return [None, *(Guess(bend=BENDS[k % len(BENDS)], seed=k, controls=_waves(problem, k)) for k in range(1, n))]
+
+
+def _waves(problem, seed):
+    """Smooth functions of time between the bounds of controls that have two; others are left to the default."""
+    rng, found, first, (t0, t1) = np.random.default_rng(seed), {}, 0, problem.t_span
+    for actuator in problem.actuators:
+        lower, upper = problem.bounds[:, first:first + actuator.n_controls]
+        first += actuator.n_controls
+        weights = rng.uniform(-1, 1, (WAVES, actuator.n_controls))
+        phases = rng.uniform(0, 2 * np.pi, weights.shape)
+        if not (np.isfinite(lower) & np.isfinite(upper)).all():
+            continue
+
+        def waving(t, weights=weights, phases=phases, lower=lower, upper=upper):
+            angle = np.pi * (np.asarray(t)[:, None] - t0) / (t1 - t0)
+            waves = sum(w * np.sin((i + 1) * angle + p) for i, (w, p) in enumerate(zip(weights, phases, strict=True)))
+            return (lower + upper) / 2 + waves / WAVES * (upper - lower) / 2
+
+        found[actuator] = waving
+    return found or None
+
+
+def solve_from_starts(problem, element, n_starts, same, processes, progress, arguments):
+    """Distinct solutions by increasing cost, see `solve_all`."""
+    guesses, comm = starts(problem, n_starts), own_world()
+    shared = comm is not None and comm.size > 1
+
+    def solved(k):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Unreached)
+            sol = solve(problem, element, guess=guesses[k], progress=False, **arguments)
+        return k, (sol.t, sol.z[0], sol.nodal_state, sol.nodal_multipliers, sol.status, sol.statistics, sol.fields)
+
+    with progress_bar("starts", n_starts, progress) as bar:
+        if shared:
+            found = [one for part in comm.allgather([solved(k) for k in range(comm.rank, n_starts, comm.size)])
+                     for one in part]
+        else:
+            found = []
+            for one in _side_by_side(solved, n_starts, processes):
+                found.append(one)
+                bar.advance()
+    return _distinct(problem, element, sorted(found, key=lambda one: one[0]), same)
+
+
+def _side_by_side(solved, n, processes):
+    """Results in any order, by processes that share what was in memory before, as formulas cannot be sent."""
+    global task
+    processes = min(n, processes or os.cpu_count() or 1)
+    yield solved(0)  # compiles
+    if processes == 1 or n < 3 or "fork" not in multiprocessing.get_all_start_methods():
+        yield from map(solved, range(1, n))
+        return
+    task = solved
+    try:
+        with multiprocessing.get_context("fork").Pool(processes) as pool:
+            yield from pool.imap_unordered(_run, range(1, n))
+    finally:
+        task = None
+
+
+def _run(k):
+    return task(k)
+
+
+def _distinct(problem, element, found, same):
+    """Solutions that differ, with the numbers of the starts that led to each."""
+    kept, failed = [], []
+    for k, parts in found:
+        t, z0, state, multipliers, status, statistics, fields = parts
+        if not status.success or NO_MINIMUM in status.message:
+            failed.append(k)
+            continue
+        optimality, system = solution_system(problem, element, statistics["parameters"])
+        sol = Solution(system, optimality, t, z0, state, multipliers, status, statistics, fields)
+        twin = next((other for other in kept if _alike(sol, other, same)), None)
+        if twin is None:
+            sol.statistics["starts"] = [k]
+            kept.append(sol)
+        else:
+            twin.statistics["starts"].append(k)
+    for sol in kept:
+        sol.statistics["failed_starts"] = failed
+    return sorted(kept, key=lambda sol: sol.objective)
+
+
+def _alike(a, b, same):
+    size = np.abs(b.z).max(axis=0) + 1e-6 * np.abs(b.z).max()
+    return abs(a.objective - b.objective) <= same * max(abs(b.objective), 1e-9) and \
+        np.abs((a.z - b.z) / size).max() <= same**ILL_DETERMINED
