@@ -15,8 +15,8 @@ from .solve import solve
 STARTS = 8  # of optimal control
 
 
-def solve_all(problem, element, n_elements=None, *, turns=1, guesses=(), n_starts=None, processes=None, same=1e-6,
-              progress=None, **arguments):
+def solve_all(problem, element, n_elements=None, *, turns=1, guesses=(), n_starts=None, same=1e-6, progress=None,
+              **arguments):
     """Several solutions of a boundary-value problem, from several guesses, or of optimal control, from many starts.
 
     Parameters
@@ -26,8 +26,6 @@ def solve_all(problem, element, n_elements=None, *, turns=1, guesses=(), n_start
     n_starts : int, optional
         Of optimal control: how many guesses are tried, the default one and others beside it that are the same in each
         call; 8 unless given. Under mpirun the ranks share them, else processes do.
-    processes : int, optional
-        Default: as many as there are cores.
     turns : int
         Of boundary-value problems: guesses turn besides, both ways: up to twice that many full turns about the axis of
         the way from one orientation to the other, and up to that many about each body axis.
@@ -36,7 +34,7 @@ def solve_all(problem, element, n_elements=None, *, turns=1, guesses=(), n_start
     same : float
         Solutions that differ by less, relative to their size, count as one.
     element, n_elements, progress, arguments
-        As for `solve`.
+        As for `solve`; of optimal control also `processes`, as many as there are cores unless given.
 
     Returns
     -------
@@ -45,7 +43,7 @@ def solve_all(problem, element, n_elements=None, *, turns=1, guesses=(), n_start
         control by increasing cost, with the numbers of the starts that led there in `statistics["starts"]`, and those
         that led nowhere in `statistics["failed_starts"]`.
     """
-    arguments["n_elements"] = n_elements
+    arguments["n_elements"], processes = n_elements, arguments.pop("processes", None)
     if kind_of(problem).name == "optimal":
         if guesses:
             raise InputError("guesses belong to boundary-value problems; optimal control takes n_starts")
