@@ -65,6 +65,7 @@ from .mechanics import (
     NonholonomicConstraint,
     NonlinearSpring,
     NonTwisting,
+    OrientationOutput,
     Planar,
     PointMass,
     Polynomial,
@@ -97,6 +98,7 @@ from .mechanics import (
     Universal,
     Weld,
     from_sympy,
+    pose_outputs,
 )
 from .mechanics.bodies.tree import Link, Tree, TreeJoint
 from .mechanics.composites.beam import Beam, Curve, Line, LineForce, LineTorque, Rope, RopeSection, Section
@@ -200,7 +202,7 @@ __all__ = [
     "Coordinates", "GeneralizedBody", "GeneralizedSystem", "from_sympy",
     # inverse dynamics
     "AngleOutput", "ControlForce", "ControlTorque", "CoordinateOutput", "FormulaOutput", "GeneralizedControl",
-    "InverseDynamics", "Polynomial", "PositionOutput", "Spline", "Transfer",
+    "InverseDynamics", "OrientationOutput", "Polynomial", "PositionOutput", "Spline", "Transfer", "pose_outputs",
     # trees and robots
     "Link", "Robot", "Tree", "TreeJoint", "read_mjcf", "read_urdf",
     # optimal control

@@ -25,6 +25,7 @@ from .forces.actuators import Actuator, ControlForce, ControlTorque, Cost, Effor
 from .functions import Constant, Formula, Ramp, Sine, Step, Table, TimeFunction, TrianglePulse
 from .functions.trajectories import Polynomial, Spline, Transfer
 from .inversion.outputs import AngleOutput, CoordinateOutput, FormulaOutput, Output, PositionOutput
+from .inversion.pose import OrientationOutput, pose_outputs
 from .joints import (
     Constraint,
     Cylindrical,
@@ -60,7 +61,8 @@ __all__ = ["Body", "CanonicalState", "Composite", "Constraint", "Cylindrical", "
            # actuators
            "Actuator", "ControlForce", "ControlTorque", "Cost", "Effort", "GeneralizedControl",
            # outputs, and functions to prescribe them by
-           "AngleOutput", "CoordinateOutput", "FormulaOutput", "Output", "Polynomial", "PositionOutput", "Spline",
+           "AngleOutput", "CoordinateOutput", "FormulaOutput", "OrientationOutput", "Output", "Polynomial",
+           "PositionOutput", "Spline", "pose_outputs",
            "Transfer",
            # systems by formulas
            "Coordinates", "GeneralizedBody", "GeneralizedPotential", "GeneralizedSystem", "from_sympy",

@@ -53,6 +53,8 @@ class Inversion:
         When the controls do not determine the outputs; names control or output.
     """
 
+    direct = False
+
     def __init__(self, system, outputs, t, z, duration, both_ends):
         s = Structure(system, outputs, t, z, duration, both_ends)
         self.system, self.outputs, self.actuators = system, outputs, s.actuators

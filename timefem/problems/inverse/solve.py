@@ -4,6 +4,7 @@ from ...errors import InputError
 from ...solution import Solution
 from ..common.statistics import solve_statistics
 from ..refinement.loop import solve_refined
+from .direct import follow
 from .equations import solve_inverse
 from .errors import InverseErrors
 
@@ -17,6 +18,8 @@ def solve_inverse_dynamics(task):
         With the field "controls", and `statistics` "internal_eigenvalues" of the internal dynamics at the start.
     """
     problem, guess = task.problem, task.guess
+    if problem.inversion.direct:
+        return follow(task)
     if isinstance(guess, str | list) or not (guess is None or callable(guess)):
         raise InputError(f"guess must be a function t -> z or a Solution, not {guess!r}")
     if isinstance(guess, Solution) and not guess.success:

@@ -29,6 +29,10 @@ class TreeFunctions:
         """M(q), shape (..., n, n)."""
         return self._values(self._mass, q).reshape(*np.shape(q), self.n)
 
+    def momentum_rate(self, q, v, a):
+        """`d/dt T_v` of accelerations a, shape (..., n)."""
+        return self._values(self._momentum_rate, q, v, a)
+
     def in_space(self, q, v):
         """Linear and angular momentum in space, shape (..., 6)."""
         return self._values(self._in_space, q, v)
@@ -50,6 +54,11 @@ class TreeFunctions:
     def _momenta(self):
         q, v = self._symbols("qv")
         return _function([q, v], ca.gradient(self.kinetic(q, v), v))
+
+    @cached_property
+    def _momentum_rate(self):
+        q, v, a = self._symbols("qva")
+        return _function([q, v, a], ca.jtimes(ca.gradient(self.kinetic(q, v), v), ca.vertcat(q, v), ca.vertcat(v, a)))
 
     @cached_property
     def _mass(self):

@@ -210,6 +210,14 @@ class Tree(Body):
         """Rates of the coordinates, `qdot = M^-1 p`, shape (..., n)."""
         return np.linalg.solve(self.mass_matrix(q), np.asarray(p, float)[..., None])[..., 0]
 
+    def momenta(self, q, v):
+        """Momenta p = dT/dv, shape (..., n)."""
+        return self._functions.momenta(q, v)
+
+    def momentum_rate(self, q, v, a):
+        """Rates of the momenta of a motion with qddot = a, shape (..., n)."""
+        return self._functions.momentum_rate(q, v, a)
+
     def linear_momentum(self, q, p):
         """Of all links that move, in space, shape (..., 3) [kg m/s]."""
         return self._functions.in_space(q, self.velocity(q, p))[..., :3]

@@ -1,0 +1,66 @@
+"""Motions and controls of trees whose joints are all driven, time by time."""
+
+import time
+
+import numpy as np
+
+from ...elements.augmented.controlled import Controlled
+from ...errors import InputError
+from ...solution import Solution
+from ...solvers.equations.outcome import Outcome
+from ...status import Status
+from ..common.statistics import solve_statistics
+
+MOST_HALVED = 12  # times that a step from one time to the next is halved
+
+
+def follow(task):
+    """The `Solution` of a problem with a `DirectInversion`, with the field "controls"."""
+    problem, element, start = task.problem, Controlled(task.element), time.perf_counter()
+    task.element.check(problem.system)
+    if task.tolerance is not None:
+        raise InputError("tolerance is given, but the motion follows from the outputs at each time, without an error "
+                         "of a mesh; give n_elements")
+    if task.guess is not None:
+        raise InputError("guess is given, but the motion follows from the outputs and the start; leave it out")
+    inversion, n = problem.inversion, problem.system.n_q
+    mesh = task.mesh_through((*problem.system.kinks, *problem.kinks))
+    states, points = mesh.points(element.state.basis), mesh.points(element.trial["controls"].basis)
+    times, inverse = np.unique(np.concatenate([states.ravel(), points.ravel()]), return_inverse=True)
+    z, u = np.zeros((len(times), 2 * n)), np.zeros((len(times), sum(p.n_controls for p in problem.system.parts)))
+    before, status, done = (problem.t_span[0], inversion.start(problem.start[:n]), None), Status(True), len(times)
+    for i, t in enumerate(times):
+        try:
+            x = _reached(inversion, before, t)
+        except InputError as error:
+            e = max(int(np.searchsorted(mesh.nodes, t, "right")) - 1, 0)
+            status, done = Status.failure("not converged", e, t, [], detail=str(error)), i
+            break
+        before = t, x[0], x[1]
+        q, v, a = x[:, :n]
+        z[i], u[i] = np.concatenate([q, problem.system.bodies[0].momenta(q, v)]), inversion.controls(t, q, v, a)
+    solved = int((states[:, -1] <= times[done - 1]).sum()) if done else 0
+    place = inverse.ravel()
+    nodal = z[place[:states.size]].reshape(*states.shape, -1)[:solved]
+    controls = u[place[states.size:]].reshape(*points.shape, -1)[:solved]
+    none = np.zeros((solved, element.multiplier.basis.n_shapes, 0))
+    seconds = {"setup": 0.0, "assemble": 0.0, "solve": 0.0, "total": time.perf_counter() - start}
+    outcome = Outcome(nodal, none, {"controls": controls}, status, np.zeros(0, int), inversion.start(z[0, :n]).size,
+                      seconds)
+    statistics = solve_statistics(task.driver, None, mesh, outcome, internal_eigenvalues=[])
+    return Solution(problem.system, element, mesh.nodes[:solved + 1], problem.start, nodal, none, status, statistics,
+                    outcome.others)
+
+
+def _reached(inversion, before, t, depth=0):
+    """Unknowns and their derivatives at the time t from those before: (time, unknowns, rates or None)."""
+    t0, x, rate = before
+    try:
+        guess = x if rate is None else x + (t - t0) * rate
+        return inversion.at(t, guess)
+    except InputError:
+        if depth == MOST_HALVED or t == t0:
+            raise
+        middle = (t0 + t) / 2
+        half = _reached(inversion, before, middle, depth + 1)
+        return _reached(inversion, (middle, half[0], half[1]), t, depth + 1)
