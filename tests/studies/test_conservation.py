@@ -166,7 +166,7 @@ def test_command_shows_what_it_has_when_a_solve_fails(capsys):
 
 
 def test_command_under_mpirun_is_refused(capsys, monkeypatch):
-    monkeypatch.setattr("timefem.parallel.launched_ranks", lambda: 2)
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
     monkeypatch.setattr("timefem.parallel.world", lambda: None)
     assert main(COMMAND) == 2
     assert "without mpirun" in capsys.readouterr().err
