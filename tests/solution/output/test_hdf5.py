@@ -173,7 +173,7 @@ def test_a_full_disk_does_not_crash_the_process(limit, tmp_path):
     """HDF5 that sees a write fail ends the process with a segmentation fault when it is left."""
     assert hasattr(resource, "RLIMIT_FSIZE")
     run = subprocess.run([sys.executable, "-c", FULL, tmp_path / "a.h5", str(limit)], capture_output=True, text=True)
-    told = [line for line in run.stderr.splitlines() if not line.startswith("timefem: compiling")]
+    told = [line for line in run.stderr.splitlines() if not line.startswith("timefem: ")]  # progress on a busy machine
     assert (run.returncode, told) == (0, [])
     assert run.stdout == f"could not write {tmp_path / 'a.h5'}: File too large; no file of that name is left\n"
     assert os.listdir(tmp_path) == []
