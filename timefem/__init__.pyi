@@ -105,7 +105,7 @@ from .mechanics.composites.beam import Beam, Curve, Line, LineForce, LineTorque,
 from .mechanics.composites.mass_spring_chain import MassSpringChain as MassSpringChain
 from .mechanics.forces.actuators import JointControl, LengthControl, Thruster
 from .mechanics.forces.contacts import BoxContact, PlaneContact, Tyre
-from .mechanics.forces.controllers import Controller, PDControl
+from .mechanics.forces.controllers import Controller, PDControl, SampledController
 from .mechanics.forces.formula_force import FormulaForce
 from .mechanics.forces.motor import Motor
 from .mechanics.forces.on_joints import EndStop, JointDamper, JointForce, JointFriction, JointSpring
@@ -182,7 +182,8 @@ __all__ = [
     "EndStop", "JointControl", "JointDamper", "JointForce", "JointFriction", "JointOutput", "JointSpring", "Motor",
     "PDControl", "PrescribedJoint",
     # drives, contacts, feedback
-    "BoxContact", "Controller", "Drag", "FormulaForce", "LengthControl", "PlaneContact", "SlackRope", "Thruster",
+    "BoxContact", "Controller", "Drag", "FormulaForce", "LengthControl", "PlaneContact",
+    "SampledController", "SlackRope", "Thruster",
     "Tyre",
     # one-step schemes
     "DLA", "EMH", "EML", "MPH", "MPL", "REML", "AlgoC1", "DirEM", "NewmarkSO3", "NonTwistingEM", "NullEMH", "NullEML",

@@ -50,7 +50,7 @@ def audited(solution):
 def _lost_turns(solution):
     """Element, time, residuals and message where an angle that a force counts has left its counter by half a turn."""
     system = solution.system
-    for counter in (body for body in system.bodies if hasattr(body, "counts")):
+    for counter in (body for body in system.bodies if body.helper and body.counts_turns):
         angle = unwrapped(solution, counter.bound)
         counted = solution.z[:, system.coordinates(counter)][:, 0]
         wrong = np.flatnonzero(~(np.abs(angle - counted) < np.pi))

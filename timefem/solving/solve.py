@@ -81,6 +81,10 @@ def solve(problem, element, n_elements=None, *, driver=None, guess=None, newton=
     if not isinstance(element, TimeElement):
         raise InputError(f"element must be a time element such as MixedGalerkin(degree=2), not {element!r}")
     element.check(problem.system)
+    periodic = [part for part in problem.system.parts if part.period is not None]
+    if periodic and kind.name != "initial":
+        raise InputError(f"{problem.system.label(periodic[0])} is feedback in discrete time, which is for "
+                         f"initial-value problems; {kind.name} takes a Controller")
     mesh, tolerance = others.pop("mesh", None), others.pop("tolerance", None)
     default = kind.default_driver(element, tolerance is not None)
     if is_for_inequalities(others.get("method")) and not getattr(problem, "bounded", False):

@@ -132,9 +132,17 @@ class Controller(Part):
         return [_Share(self, i) for i, drive in enumerate(self.drives) if isinstance(drive, JointControl)]
 
     def force(self, s, only=None):
-        x, v, starts = [], [], np.cumsum([len(self.law_parameters), *(len(d.own_parameters) for d in self.drives)])
-        starts = starts.tolist()
-        first = starts[-1]
+        return self._applied(s, self._told(s), only)
+
+    @property
+    def _starts(self):
+        """Where the numbers of each drive begin, and those of inputs."""
+        sizes = [len(self.law_parameters), *(len(d.own_parameters) for d in self.drives)]
+        return np.cumsum(sizes).tolist()
+
+    def _told(self, s):
+        """What the law says, SX of one force per control of the drives."""
+        x, v, first = [], [], self._starts[-1]
         for given in self.inputs:
             seen = self._of(s, given.bodies)
             if _is_output(given):
@@ -146,16 +154,23 @@ class Controller(Part):
             counter = [s.q[self.bodies.index(given.counter)]] if self._counts(given) else []
             x.append(given.counted([*seen.q, *counter], numbers) if counter else given.value(seen.q, numbers))
             v.append(given.rate(seen.q, seen.velocity, numbers))
-        n = [d.n_controls for d in self.drives]
-        u = call(f"{self._title}: law", self.law, sum(n), ca.vertcat(*x), ca.vertcat(*v), s.t,
-                 s.own[:len(self.law_parameters)])
-        total = {body: ca.SX(body.n_q, 1) for body in self.bodies}
+        return call(f"{self._title}: law", self.law, self.n_forces, ca.vertcat(*x), ca.vertcat(*v), s.t,
+                    s.own[:len(self.law_parameters)])
+
+    @property
+    def n_forces(self):
+        return sum(d.n_controls for d in self.drives)
+
+    def _applied(self, s, u, only=None):
+        """Generalized force of all drives, or of one."""
+        total, place = {body: ca.SX(body.n_q, 1) for body in self.bodies}, 0
         for i, drive in enumerate(self.drives):
+            own, place = u[place:place + drive.n_controls], place + drive.n_controls
             if only not in (None, i):
                 continue
             seen = self._of(s, drive.bodies)
-            seen.own = s.own[starts[i]:starts[i + 1]]
-            force, first = drive.control_force(seen, u[sum(n[:i]):sum(n[:i + 1])]), 0
+            seen.own = s.own[self._starts[i]:self._starts[i + 1]]
+            force, first = drive.control_force(seen, own), 0
             for body in drive.bodies:
                 total[body] += force[first:first + body.n_q]
                 first += body.n_q
@@ -172,6 +187,70 @@ class Controller(Part):
         s = Symbols(self)
         s.velocity = [ca.SX.sym("v", b.n_q) for b in self.bodies]
         check_symbols(f"{self._title}: law", self.force(s), *s.q, *s.velocity, s.t, s.own, *s.bodies)
+
+
+class SampledController(Controller):
+    """A `Controller` in discrete time: the law is told at t_k = t_0 + k period, and held from t_k + delay on.
+
+    Before the first one the forces are zero. It is for initial-value problems that are marched; nodes of the mesh stand
+    where forces change.
+
+    Parameters
+    ----------
+    drives, law, inputs, parameters, turns, name
+        As for `Controller`.
+    period, delay : float
+        [s].
+
+    Raises
+    ------
+    InputError
+        As `Controller`; for a period that is not positive, and a negative delay.
+    """
+
+    def __init__(self, drives, law, period, delay=0.0, inputs=None, parameters=(), turns=True, name=None):
+        self.name = name
+        self.period = validate.real(f"{self._title}: period", period, positive=True)
+        self.delay = validate.real(f"{self._title}: delay", delay)
+        if self.delay < 0:
+            raise InputError(f"{self._title}: delay must not be negative, but is {self.delay:g}")
+        self.n_held = 1
+        super().__init__(drives, law, inputs, parameters, turns, name)
+        self._law_numbers = self.own_parameters
+        self.own_parameters = np.concatenate([self._law_numbers, np.zeros(1 + self.n_forces)])
+
+    @property
+    def kind(self):
+        return (SampledController, self.n_held, super().kind)
+
+    def holding(self, times, values):
+        """The same with forces held from some times on, shapes (n,), (n, n_forces)."""
+        other = copy(self)
+        other.n_held = len(times)
+        other.own_parameters = np.concatenate([self._law_numbers, times, np.ravel(values)])
+        return other
+
+    def force(self, s, only=None):
+        if not hasattr(self, "_law_numbers"):  # while it is made
+            return super().force(s, only)
+        first, n = len(self._law_numbers), self.n_forces
+        times = ca.vertsplit(s.own[first:first + self.n_held])
+        values = ca.vertsplit(s.own[first + self.n_held:], n)
+        u = values[0]
+        for t, before, after in zip(times[1:], values[:-1], values[1:], strict=True):
+            u = u + (s.t >= t) * (after - before)
+        return self._applied(s, u, only)
+
+    def told(self, system, t, z):
+        """What the law says at a state, shape (n_forces,)."""
+        s = Symbols(self)
+        velocity = [ca.SX.sym("v", b.n_q) for b in self.bodies]
+        s.velocity = velocity
+        every, v = np.arange(system.n_q), system.velocity(t, z)
+        places = [every[system.coordinates(body)] for body in self.bodies]
+        function = ca.Function("law", [*s.q, *velocity, s.t, s.own, *s.bodies], [ca.densify(self._told(s))])
+        return np.array(function(*(z[p] for p in places), *(v[p] for p in places), t, self.own_parameters,
+                                 *(b.own_parameters for b in self.bodies))).ravel()
 
 
 class _Share(Part):

@@ -91,9 +91,10 @@ class TorsionalSpring(ForcePart):
     def members(self):
         return (*self.bound.counting, self) if self.turns else (self,)
 
-    def first_angle(self, value):
-        """The angle at the start, for one in (-pi, pi]."""
-        return nearest(value, nearest(self.rest_angle, 0.0))
+    @property
+    def first_turn(self):
+        """Within half a turn of which the angle starts [rad]."""
+        return nearest(self.rest_angle, 0.0)
 
     def energy(self, s):
         c = self.named(s.own)

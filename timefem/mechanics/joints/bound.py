@@ -88,7 +88,7 @@ class BoundCoordinate:
 
     def local(self, states):
         """x and dx/dt from the states of bodies, dict body -> (q, p): two floats."""
-        return map(float, self.at(*zip(*(_local(body, states) for body in self.bodies), strict=True)))
+        return tuple(float(x) for x in self.at(*zip(*(_local(body, states) for body in self.bodies), strict=True)))
 
     def of(self, system, z):
         """As `at`, of states of a system, shape (..., n_z)."""
@@ -99,6 +99,7 @@ class Follower(Body, abstract=True):
     """A body with one coordinate that starts where the bodies of a `BoundCoordinate` put it."""
 
     n_q, helper, n_increments = 1, True, 1
+    counts_turns = False
     dimension = 0
 
     def __init__(self, bound, place):
@@ -123,6 +124,10 @@ class Follower(Body, abstract=True):
 
     def null_space(self, q):
         return ca.SX.eye(1)
+
+    def mass_matrix(self, q):
+        """Shape (..., 1) -> (..., 1, 1)."""
+        return np.broadcast_to(np.diag(self.mass_scale), (*np.shape(q), 1))
 
     def velocity(self, q, p):
         """Rate of the coordinate by its own momentum, shape (..., 1)."""
@@ -151,8 +156,6 @@ class TurnCounter(Follower):
     One-step schemes let it rest; the audit of a solution finds angles that leave it by half a turn.
     """
 
-    counts = True
-
     def __init__(self, bound):
         super().__init__(bound, f"turns of {bound.coordinate.name}")
 
@@ -163,9 +166,18 @@ class TurnCounter(Follower):
     def kind(self):
         return (TurnCounter,)
 
+    counts_turns = True
+
     def start(self, states):
-        value, _ = self.bound.local(states)
-        return np.array([self.owner.first_angle(value)]), np.zeros(1)
+        return np.array([float(self._first(self.bound.local(states)[0]))]), np.zeros(1)
+
+    def conditions_at_start(self, q, p, of):
+        """What vanishes at the start of a motion, SX (2,), from the own coordinate and momentum and those of others."""
+        value = self.bound.value([of(body) for body in self.bound.bodies], ca.SX(self.bound.coordinate.numbers))
+        return ca.vertcat(q - self._first(value), p)
+
+    def _first(self, value):
+        return value + 2 * np.pi * ca.floor((self.owner.first_turn - value) / (2 * np.pi) + 0.5)
 
 
 class TurnRate(Part):

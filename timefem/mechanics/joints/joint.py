@@ -97,9 +97,7 @@ class Joint(Part, abstract=True):
     def _bound(self):
         return {c.name: BoundCoordinate(self, self.bodies, c) for c in self.coordinates}
 
-    def first_angle(self, value):
-        """The angle at the start, for one in (-pi, pi]."""
-        return value
+    first_turn = 0.0  # an angle starts within half a turn of it
 
     def constraints(self, s):
         return ca.vertcat(*self.formula(*frames_of(self.bodies, s.q), s.t, self.named(s.own)))

@@ -60,6 +60,10 @@ class BoundaryConditions:
         for end, which, targets in zip(self.ends, ENDS, (problem.start, problem.end), strict=True):
             for body, target in targets.items():
                 rows += self._asked(end, which, body, target)
+        for body in (body for body in system.bodies if body.helper and body.counts_turns):
+            start = self.ends[0]
+            rows.append(body.conditions_at_start(start.q(body), start.p(body), start.q))
+            self.names += [f"{system.label(body)} at the start"] * 2
         if problem.periodic:
             rows.append(self.symbols[1] - self.symbols[0])
             self.names += ["periodicity"] * n

@@ -19,12 +19,17 @@ from ..common.statistics import solve_statistics
 from ..refinement.loop import solve_refined
 from .drivers import run_driver
 from .errors import InitialErrors
+from .sampled import run_sampled, sampled
 
 
 def solve_initial(task):
     """Solve an initial-value problem: a `Task` of `timefem.solve`."""
     if task.tolerance is not None:
+        if sampled(task.problem.system):
+            raise InputError("a system with a sampled controller is not marched to a tolerance; give n_elements")
         return _solve_to_tolerance(task)
+    if sampled(task.problem.system):
+        return _solve_sampled(task)
     if task.mesh is None:
         task = dataclasses.replace(task, mesh=_mesh_through_kinks(task.problem, task.n_elements), n_elements=None)
     driver, mesh, system, z0 = task.driver, task.mesh, task.problem.system, task.problem.z0
@@ -47,6 +52,15 @@ def solve_initial(task):
     elif not solution.success:
         solution.status.message += _not_finite(solution, mesh)
     return audited(solution)
+
+
+def _solve_sampled(task):
+    """A march from one change of the forces of a sampled controller to the next."""
+    problem = task.problem
+    outcome, system, mesh = run_sampled(task)
+    statistics = solve_statistics(task.driver, _backend(task.driver), mesh, outcome)
+    return audited(Solution(system, task.element, mesh.nodes[:len(outcome.state) + 1], problem.z0, outcome.state,
+                            outcome.multipliers, outcome.status, statistics, outcome.others))
 
 
 def _solve_to_tolerance(task):

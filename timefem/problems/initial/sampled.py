@@ -1,0 +1,82 @@
+"""Marches of systems with controllers in discrete time: from one change of their forces to the next."""
+
+import dataclasses
+from copy import copy
+from itertools import pairwise
+
+import numpy as np
+
+from ...assembly import TimeMesh
+from ...errors import InputError
+from ...mechanics import System
+from ...solvers.equations.outcome import Outcome
+from .drivers import run_driver
+
+
+def sampled(system):
+    """Parts whose forces are told at times and held."""
+    return [part for part in system.parts if part.period is not None]
+
+
+def run_sampled(task):
+    """As `run_driver`, with the system whose controllers hold what they were told: `Outcome`, `System`.
+
+    Raises
+    ------
+    InputError
+        For drivers other than march, checkpoints, and too few elements for all changes of the forces.
+    """
+    problem, controllers = task.problem, sampled(task.problem.system)
+    if task.driver.name != "march" or task.checkpoint is not None:
+        raise InputError(f"{problem.system.label(controllers[0])} is sampled in time, which is for driver='march' "
+                         "without a checkpoint")
+    start, end = problem.t_span
+    tells = {c: start + c.period * np.arange(int((end - start) / c.period * (1 + 1e-12)) + 1) for c in controllers}
+    events = np.unique(np.concatenate([*tells.values(), *(tells[c] + c.delay for c in controllers)]))
+    if task.mesh is None:
+        kinks = problem.system.kinks
+        mesh = TimeMesh.uniform(problem.t_span, task.n_elements, through=np.concatenate([events, kinks]))
+    else:
+        mesh = task.mesh
+    close = 1e-9 * (end - start)
+    ends = [int(np.argmin(np.abs(mesh.nodes - t))) for t in events if start + close < t < end - close]
+    missing = [t for t in events if start + close < t < end - close and np.abs(mesh.nodes - t).min() > close]
+    if missing:
+        raise InputError(f"the mesh has no node at t = {missing[0]:g}, where the forces of a sampled controller change")
+    ends = np.unique([0, *ends, mesh.n_elements])
+    held = {c: [(start, np.zeros(c.n_forces))] for c in controllers}  # what applies, from when on
+    waiting = {c: [] for c in controllers}
+    z, outcomes, system = problem.z0, [], problem.system
+    for first, last in pairwise(ends):
+        t = mesh.nodes[first]
+        for c in controllers:
+            if np.abs(tells[c] - t).min() <= close:
+                waiting[c].append((t + c.delay, c.told(system, t, z)))
+            while waiting[c] and waiting[c][0][0] <= t + close:
+                held[c].append((t, waiting[c].pop(0)[1]))
+        now = {c: c.holding(np.array([t]), held[c][-1][1][None]) for c in controllers}
+        piece = copy(problem)
+        piece.system, piece.z0, piece.t_span = _with(system, now), z, (float(t), float(mesh.nodes[last]))
+        outcome = run_driver(dataclasses.replace(task, problem=piece, mesh=mesh.part(first, last), n_elements=None))
+        outcomes.append(outcome)
+        if not outcome.status.success:
+            outcome.status.element += int(first)
+            break
+        z = outcome.state[-1, -1]
+    whole = {c: c.holding(*map(np.array, zip(*held[c], strict=True))) for c in controllers}
+    return _joined(outcomes), _with(system, whole), mesh
+
+
+def _with(system, parts):
+    """The system with other parts in the place of some."""
+    return System([parts.get(part, part) for part in system.parts], redundant=system.redundant)
+
+
+def _joined(outcomes):
+    """One outcome of pieces that follow each other."""
+    last = outcomes[-1]
+    state, multipliers = (np.concatenate([getattr(o, name) for o in outcomes]) for name in ("state", "multipliers"))
+    others = {name: np.concatenate([o.others[name] for o in outcomes]) for name in last.others}
+    seconds = {name: sum(o.seconds.get(name, 0.0) for o in outcomes) for name in last.seconds}
+    return Outcome(state, multipliers, others, last.status, np.concatenate([o.iterations for o in outcomes]),
+                   last.n_unknowns, seconds)
