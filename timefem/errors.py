@@ -35,6 +35,10 @@ class UnderResolved(UserWarning):
     """A mesh that is too coarse for the motion; the message names the body and how many elements would do."""
 
 
+class SuspectUnits(UserWarning):
+    """Numbers that fit each other but for a factor of 1000; the message says which."""
+
+
 class WriteError(OSError):
     """A file that could not be written, for instance to a full disk; the message says why and what is kept."""
 

@@ -96,6 +96,8 @@ def initial_guess(guess, plan, mesh, z0, start, stop):
     ------
     SolveError
         When the march fails.
+    InputError
+        When the guess raises, or returns something else.
     """
     system, element = plan.system, plan.element
     if isinstance(guess, str):
@@ -118,12 +120,22 @@ def initial_guess(guess, plan, mesh, z0, start, stop):
         if isinstance(guess, str):
             state = np.broadcast_to(z0, (*times.shape, system.n_z))
         elif callable(guess):
-            state = np.asarray(guess(times.ravel()), float).reshape(*times.shape, system.n_z)
+            state = _called(guess, times.ravel(), system.n_z).reshape(*times.shape, system.n_z)
         else:
             state = guess[element.degree * np.arange(e, e + part.n_elements)[:, None] + np.arange(element.degree + 1)]
         if not np.all(np.isfinite(state)):
             raise InputError("guess must be finite")
         yield e, state, np.broadcast_to(multipliers, (*multiplier_times.shape, system.n_multipliers))
+
+
+def _called(guess, times, n_z):
+    """States of a user's function at times, shape (n, n_z)."""
+    try:
+        state = guess(times)
+    except Exception as error:
+        raise InputError(f"guess raised {type(error).__name__} ({error}); it must take an array of times, shape (n,), "
+                         f"and return states, shape (n, {n_z})") from error
+    return validate.array("guess(t)", state, (len(times), n_z))
 
 
 def _steps(system, mesh, z0, basis, relative, most):

@@ -14,6 +14,7 @@ from ...solution.slab_solution import SlabSolution
 from ...solvers.march.step_control import StepControl
 from ...solvers.march.to_tolerance import solve_adaptively
 from ...solvers.nonlinear.newton import Newton
+from ...validate.memory import check_memory
 from ...validate.options import said
 from ..common.statistics import solve_statistics
 from ..refinement.loop import solve_refined
@@ -31,6 +32,9 @@ def solve_initial(task):
     if sampled(task.problem.system):
         return _solve_sampled(task)
     if task.mesh is None:
+        if not task.driver.distributed:  # before a mesh of that size is made
+            n_bytes = 2 * 8 * task.n_elements * task.problem.system.n_z
+            check_memory(f"the solution on {task.n_elements} elements", n_bytes)
         task = dataclasses.replace(task, mesh=_mesh_through_kinks(task.problem, task.n_elements), n_elements=None)
     driver, mesh, system, z0 = task.driver, task.mesh, task.problem.system, task.problem.z0
     driver.check(task.element, task.guess)

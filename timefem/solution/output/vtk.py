@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ..drawing.curves import sides
 from ..drawing.scene import make_scene
-from .atomic_write import check_writable, replacing
+from .atomic_write import check_writable, real_path, replacing
 
 VERTEX, LINE, POLYLINE, POLYGON, QUAD, HEXAHEDRON = 1, 3, 4, 7, 9, 12
 ORDER = [0, 4, 6, 2, 1, 5, 7, 3]  # corners of a box in the order of VTK's hexahedron
@@ -40,7 +40,7 @@ def to_vtk(solution, path, times=None):
     InputError
         When the path cannot be written; see also `make_scene`.
     """
-    path = Path(path)
+    path = Path(real_path(path)) if not isinstance(path, str | os.PathLike) else Path(path)
     if path.suffix != ".pvd":
         raise InputError(f"cannot write {path}: the name of a collection for ParaView must end in .pvd")
     check_writable(path)

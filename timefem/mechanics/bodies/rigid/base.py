@@ -1,15 +1,18 @@
 """What rigid bodies in any coordinates of the rotation share."""
 
+import warnings
 from abc import abstractmethod
 
 import casadi as ca
 import numpy as np
 
 from .... import validate
-from ....errors import InputError
+from ....errors import InputError, SuspectUnits
 from ...declared import Choice, Field, Real, Vector
 from ...part import Body
 from ...shapes import SHAPES, Piece
+
+SAME = 0.3  # of decimal logarithms: boxes, ellipsoids, cylinders and frames of one size are as near
 
 
 class Inertia(Field):
@@ -60,6 +63,19 @@ class RigidBodyBase(Body, abstract=True):
                  tuple(SHAPES), "box")
     has_position = has_orientation = True
     n_increments = 6
+
+    def _complete(self):
+        if self.size is not None:
+            self._warn_of_units()
+
+    def _warn_of_units(self):
+        """Warn when the inertia is 1000^k times that of a box of this mass and size: of lengths in mm, masses in g."""
+        square = self.size**2
+        ratio = np.log10(np.diag(self.inertia) / (self.mass / 12 * (square.sum() - square)))
+        power = 3 * round(float(ratio.mean()) / 3)
+        if power and np.abs(ratio - power).max() < SAME:
+            warnings.warn(f"{self._title}: the inertia is 1e{power:+d} times that of a box of its mass and size; are "
+                          "all three in SI units (kg m^2, kg, m)?", SuspectUnits, stacklevel=6)
 
     def null_space(self, q):
         """Velocities that keep the body rigid: of the centre of mass, and angular, in space axes."""

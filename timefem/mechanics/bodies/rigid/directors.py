@@ -22,6 +22,7 @@ class DirectorBody(RigidBodyBase):
                   "EML() or MixedGalerkin(k, form='energy'), which do without")
 
     def _complete(self):
+        super()._complete()
         self.euler_tensor = np.trace(self.inertia) / 2 * np.eye(3) - self.inertia
         self.has_inverse_mass = bool(np.linalg.eigvalsh(self.euler_tensor)[0] > 1e-12 * np.trace(self.inertia))
 
