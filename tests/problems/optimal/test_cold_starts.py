@@ -1,0 +1,122 @@
+"""Thirty optimal control problems from scratch, without a word about guesses: prints which are solved."""
+
+import itertools
+import time
+import warnings
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import timefem as tf
+
+G = 9.81
+STILL = dict(velocity=(0, 0, 0))
+ELEMENT = tf.MixedGalerkin(2)
+
+
+def copter(x, y, z):
+    """Quadcopter with a load on a rope, from hover to hover."""
+    body, load = tf.RigidBody(1.2, (0.02, 0.025, 0.04), name="body"), tf.PointMass(0.3, name="load")
+    lift = tf.ControlForce(body, ((0, 0, 1),), frame="body", name="lift")
+    turn = tf.ControlTorque(body, name="turn")
+    system = tf.System([body, load, tf.RigidDistance(body, load, length=0.8)], gravity=(0, 0, -G))
+    end = {body: tf.EndState(position=(x, y, z), orientation=(1, 0, 0, 0), angular_velocity=(0, 0, 0), **STILL),
+           load: tf.EndState(position=(x, y, z - 0.8), **STILL)}
+    return tf.OptimalControl(system, {body: tf.Pose(), load: tf.Pose((0, 0, -0.8))}, end, (0, 2.5),
+                             cost=[tf.Effort(lift), tf.Effort(turn)]), 24
+
+
+def about_y(angle):
+    return np.cos(angle / 2), 0, np.sin(angle / 2), 0
+
+
+def arm(one, two):
+    """Two links with motors at both joints, under weight, from hanging to rest at angles."""
+    a, b = tf.RigidBody(2.0, (0.1, 0.1, 0.01), name="upper"), tf.RigidBody(1.0, (0.05, 0.05, 0.01), name="lower")
+    axis = dict(axis_a=(0, 1, 0), axis_b=(0, 1, 0))
+    joints = [tf.Revolute(a, None, point_a=(0, 0, 0.4), point_b=(0, 0, 0), **axis),
+              tf.Revolute(b, a, point_a=(0, 0, 0.3), point_b=(0, 0, -0.4), **axis)]
+    motors = [tf.ControlTorque(a, ((0, 1, 0),), name="shoulder"),
+              tf.ControlTorque(b, ((0, 1, 0),), reaction=a, name="elbow")]
+    still = dict(angular_velocity=(0, 0, 0))
+    end = {a: tf.EndState(orientation=about_y(one), **still), b: tf.EndState(orientation=about_y(two), **still)}
+    return tf.OptimalControl(tf.System([a, b, *joints], gravity=(0, 0, -G)),
+                             {a: tf.Pose((0, 0, -0.4)), b: tf.Pose((0, 0, -1.1))}, end, (0, 1.5),
+                             cost=[tf.Effort(m) for m in motors]), 20
+
+
+def crane(x, z, length=1.0):
+    """A trolley and a hoist, given by formulas: a load on a rope whose length is driven."""
+    def kinetic(q, v, c):
+        vx = v[0] + v[1] * ca.sin(q[2]) + q[1] * v[2] * ca.cos(q[2])
+        vz = -v[1] * ca.cos(q[2]) + q[1] * v[2] * ca.sin(q[2])
+        return 2.0 * v[0]**2 / 2 + 1.0 * (vx**2 + vz**2) / 2
+
+    system = tf.GeneralizedSystem(3, kinetic, lambda q, c: -G * q[1] * ca.cos(q[2]))
+    drive = tf.GeneralizedControl(system.bodies[0], np.eye(3)[:, :2], name="drive")
+    return tf.OptimalControl(system, tf.Coordinates([0, length, 0]), {system.bodies[0]: tf.Coordinates(
+        [x, length - z, 0], [0, 0, 0])}, (0, 3), cost=tf.Effort(drive), bounds={drive: (-40, 40)}), 30
+
+
+def satellite(axis, angle):
+    """Rest to rest with bounded torques, in least time."""
+    body = tf.RigidBody(12, (5, 26, 29), name="body")
+    wheels = tf.ControlTorque(body, name="wheels")
+    axis = np.array(axis) / np.linalg.norm(axis)
+    end = {body: tf.EndState(orientation=[np.cos(angle / 2), *(np.sin(angle / 2) * axis)], angular_velocity=(0, 0, 0))}
+    return tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, end, (0, 4), cost=tf.Effort(wheels, 1e-4),
+                             free_time=True, end_cost=lambda end, parameters: parameters["duration"],
+                             bounds={wheels: (-20, 20), "duration": (0.2, 40)}), 20
+
+
+def cart_and_pole(distance, turn):
+    """A cart with a pole, from hanging to hanging elsewhere, or to upright."""
+    def kinetic(q, v, c):
+        return (1.3 * v[0]**2 + 0.3 * 0.25 * v[1]**2) / 2 + 0.3 * 0.5 * v[0] * v[1] * ca.cos(q[1])
+
+    system = tf.GeneralizedSystem(2, kinetic, lambda q, c: -0.3 * G * 0.5 * ca.cos(q[1]))
+    force = tf.GeneralizedControl(system.bodies[0], [[1], [0]], name="force")
+    return tf.OptimalControl(system, tf.Coordinates([0, 0]), {system.bodies[0]: tf.Coordinates(
+        [distance, turn], [0, 0])}, (0, 2), cost=tf.Effort(force)), 40
+
+
+def chain(x, y):
+    """Three masses on springs, pulled at the first one only, in a plane."""
+    masses = [tf.PointMass(0.5, dimension=2, name=f"mass {i}") for i in range(3)]
+    springs = [tf.Spring(a, b, stiffness=200.0, rest_length=0.5) for a, b in itertools.pairwise(masses)]
+    pull = tf.ControlForce(masses[0], ((1, 0, 0), (0, 1, 0)), name="pull")
+    hang = np.cumsum([0, 0.5 + G / 200, 0.5 + 0.5 * G / 200])
+    start = {m: tf.Pose((0, -h, 0)) for m, h in zip(masses, hang, strict=True)}
+    end = {m: tf.EndState(position=(x, y - h, 0), **STILL) for m, h in zip(masses, hang, strict=True)}
+    return tf.OptimalControl(tf.System([*masses, *springs], gravity=(0, -G, 0)), start, end, (0, 3),
+                             cost=tf.Effort(pull)), 30
+
+
+PROBLEMS = {
+    copter: [(1, 0, 0), (0, 0, 1), (2, 1, 0), (0.5, -1, 1), (3, 0, -1)],
+    arm: [(1.0, 0.5), (-1.5, -1.5), (2.5, 2.5), (0.5, -1.0), (1.5, 3.0)],
+    crane: [(2, 0), (4, 0.3), (1, -0.5), (-3, 0.2), (3, -0.4)],
+    satellite: [((1, 0, 0), 1.0), ((0, 1, 0), 2.0), ((1, 2, 2), 2.5), ((0, 0, 1), 3.0), ((1, -1, 0.5), 2.0)],
+    cart_and_pole: [(1, 0), (-2, 0), (0, np.pi), (1, np.pi), (-1, -np.pi)],
+    chain: [(1, 0), (0, 1), (2, 1), (-1, -0.5), (0.5, 2)],
+}
+
+
+@pytest.mark.slow
+def test_cold_starts():
+    rows = []
+    for make, targets in PROBLEMS.items():
+        for target in targets:
+            problem, n = make(*target)
+            start = time.perf_counter()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                sol = tf.solve(problem, ELEMENT, n, progress=False)
+            iterations = sol.statistics["newton_iterations"]["max"]
+            rows.append((make.__name__, target, sol.success, iterations, time.perf_counter() - start,
+                         sol.objective if sol.success else np.nan))
+            print("{:14s} {!s:22s} {!s:6s} {:5d} iterations {:7.1f} s  cost {:.6g}".format(*rows[-1]), flush=True)
+    solved = sum(row[2] for row in rows)
+    print(f"{solved} of {len(rows)} solved")
+    assert len(rows) == 30 and solved >= 28
