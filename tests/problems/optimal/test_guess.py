@@ -7,6 +7,7 @@ import pytest
 
 import timefem as tf
 from timefem.assembly import TimeMesh
+from timefem.cases import CASES
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.problems.optimal.controllability import Unreached
 from timefem.problems.optimal.guess import Guess, first_guess
@@ -165,3 +166,27 @@ def test_targets_that_move():
     _, share, status = towards_the_target(solve, 0.0, Bar())
     assert status.success and share == 1.0 and seen[0] == "target at 25 % of the way" and "100 %" in seen[-1]
     assert towards_the_target(lambda share, x: (None, x, Status(False)), 0.0, Bar()) is None
+
+
+def test_an_arm_in_joint_coordinates():
+    links = [tf.Link("base"), tf.Link("a", 2.0, (0, 0, -0.5), (0.1, 0.1, 0.01)),
+             tf.Link("b", 1.0, (0, 0, -0.4), (0.05, 0.05, 0.01))]
+    joints = [tf.TreeJoint("one", "base", "a", axis=(0, 1, 0)),
+              tf.TreeJoint("two", "a", "b", position=(0, 0, -1), axis=(0, 1, 0))]
+    arm = tf.Tree(links, joints, name="arm")
+    drive = tf.GeneralizedControl(arm, np.eye(2), name="drive")
+    system = tf.System([arm, drive], gravity=(0, 0, -G))
+    problem = tf.OptimalControl(system, {arm: {"one": 0.0}}, {arm: tf.Coordinates([1.5, -0.5], [0.0, 0.3])}, (0, 1.5),
+                                cost=tf.Effort(drive))
+    sol = tf.solve(problem, tf.MixedGalerkin(2, form="lagrange"), 20, progress=False)
+    assert sol.success
+    np.testing.assert_allclose(sol.coordinates(arm, 1.5), [1.5, -0.5], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(sol.velocity(arm, 1.5), [0.0, 0.3], rtol=0, atol=1e-9)
+    with pytest.raises(tf.InputError, match="all together"):
+        tf.OptimalControl(system, {arm: {"one": 0.0}}, {arm: tf.EndState(v=[None, 0.0])}, (0, 1), cost=tf.Effort(drive))
+
+
+def test_a_bent_path_leaves_the_symmetric_reorientation():
+    """34.3112 s about one axis is a saddle point; 28.6304 s is the best known time (Betts 2010)."""
+    sol = tf.solve(CASES["reorientation-time"].make(), tf.MixedGalerkin(2), 40, guess=Guess(bend=0.3), progress=False)
+    assert sol.success and 28.6304 < sol.objective < 28.65

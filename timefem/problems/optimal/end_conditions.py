@@ -116,7 +116,8 @@ class EndConditions:
         """Rows of a body; its part of `z` is set to the target where that is plain."""
         label, n, s = self.system.label(body), self.system.n_q, self.system.coordinates(body)
         q, p = z_symbol[s], z_symbol[n + s.start:n + s.stop]
-        v = body_velocity(body, q, p)
+        # without an inverse mass matrix velocities are asked for by their momenta, p = dT/dv
+        v = body_velocity(body, q, p) if body.has_inverse_mass else None
         rows = []
 
         def ask(what, values, wanted):
@@ -133,6 +134,14 @@ class EndConditions:
         for what, value, of in (("position", target.position, q), ("velocity", target.velocity, v),
                                 ("coordinates", target.q, q), ("velocities", target.v, v)):
             if value is None:
+                continue
+            if of is None:
+                if not np.isfinite(value).all():
+                    raise InputError(f"{self._which} of {label}: velocities must be given all together, or none, not "
+                                     f"{np.asarray(value).tolist()}")
+                rate = ca.SX.sym("v", body.n_q)
+                momenta = ca.gradient(body.kinetic_of_velocity(q, rate, body.own_parameters), rate)
+                ask(what, p - ca.substitute(momenta, rate, ca.DM(value)), np.zeros(body.n_q))
                 continue
             value = value[:body.dimension] if what in ("position", "velocity") else value
             ask(what, of, value)
