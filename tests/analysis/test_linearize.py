@@ -188,6 +188,10 @@ def test_inputs_and_outputs():
     # load by torque about y: x'' = g theta in all, and the load swings at sqrt(g (1 + m/M) / l)
     swing = np.sqrt(G / 0.8 * 1.5 / 1.2)
     assert np.abs(np.abs(model.eigenvalues.imag) - swing).min() < 1e-10
+    turns = tf.linearize(system, hover, outputs="body.rotation")
+    angle = tf.linearize(system, hover, outputs=tf.AngleOutput(body, "x", (0, 1, 0)))
+    assert turns.output_names == [f"body.rotation[{i}]" for i in range(3)]
+    np.testing.assert_allclose(turns.C[0], angle.C[0], rtol=0, atol=1e-14)
     with pytest.raises(tf.InputError, match="no actuator"):
         tf.linearize(system, hover, inputs=["rotor"])
     with pytest.raises(tf.InputError, match="no quantity"):

@@ -16,6 +16,7 @@ from ..problems.static.equilibrium import Equilibrium
 from ..sensitivity.functionals import View
 from ..sensitivity.names import functionals_of
 from ..solution import Solution
+from .chart import components
 from .linear_model import LinearModel
 from .reduction import Reduction
 
@@ -42,7 +43,8 @@ def linearize(system, state=None, t=None, *, inputs=None, outputs=(), controls=N
         Parts with controls, or their names; default: all of the system.
     outputs : sequence, optional
         Names such as "BODY.position[0]", "BODY.velocity", "BODY.angular_velocity[2]", "BODY.acceleration[1]",
-        "BODY.q[0]"; outputs as of inverse dynamics (`AngleOutput`, ...); or formulas `formula(bodies, t)` of a list of
+        "BODY.q[0]", "BODY.rotation[2]" (a small turn about an axis of space), joints of trees as "ARM.JOINT"; outputs
+        as of inverse dynamics (`AngleOutput`, ...); or formulas `formula(bodies, t)` of a list of
         bodies with `position`, `rotation`, `velocity`, `angular_velocity`, `q`, `v`.
     controls : array_like, shape (n_controls,), or "balance", optional
         Controls of all actuators at the state; default zero, of a `Solution` its own. "balance": the smallest ones that
@@ -136,7 +138,14 @@ def _outputs(system, at, reduction, outputs):
     """Names, C and D with all controls."""
     outputs = outputs if isinstance(outputs, list | tuple) else [outputs]
     names, rows, straight = [], [], []
+    displacements = components(system)
     for given in outputs:
+        small = [i for i, name in enumerate(displacements) if given in (name, name.rpartition("[")[0])]
+        if small and not _is_position(displacements[small[0]]):
+            rows.append(reduction.displacements[small])
+            straight.append(np.zeros((len(small), len(at.u))))
+            names += [displacements[i] for i in small]
+            continue
         for name, bodies, formula, rate in _formulas(system, given):
             c, by_acceleration = _derivatives(at, bodies, formula, rate)
             q = np.concatenate([np.arange(system.n_q)[system.coordinates(b)] for b in bodies])
@@ -146,6 +155,10 @@ def _outputs(system, at, reduction, outputs):
             names += [name] if len(c) == 1 else [f"{name}[{i}]" for i in range(len(c))]
     n, m = len(reduction.a), len(at.u)
     return names, np.concatenate([np.zeros((0, n)), *rows]), np.concatenate([np.zeros((0, m)), *straight])
+
+
+def _is_position(name):
+    return name.rpartition("[")[0].endswith(".position") or ".q[" in name
 
 
 def _formulas(system, given):
