@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import timefem as tf
 from tests.example_robots import ARM
+from timefem.solution.drawing.scene import make_scene
 
 ROD = """<robot name="rod">
 <link name="base"/>
@@ -154,6 +155,32 @@ def test_mimic_of_what_does_not_move(tmp_path):
     assert robot.tree.joint_names == ("d",)
     turn, c, s = robot.tree.link_pose("b", [0.0])[1], np.cos(0.5), np.sin(0.5)
     np.testing.assert_allclose(turn, [[1, 0, 0], [0, c, -s], [0, s, c]], rtol=0, atol=1e-15)
+
+
+VISUAL = """<visual><origin xyz="0 0 1" rpy="0 1.5707963267948966 0"/><geometry><SOLID/></geometry></visual>"""
+
+
+def test_pictures(tmp_path):
+    """Visual shapes stand where the file has them, and move with their links; so do springs on links."""
+    text = ROD.replace('<link name="rod">', '<link name="rod">' + VISUAL.replace("SOLID", 'box size="1 2 3"'))
+    robot = tf.read_urdf(written(tmp_path, text))
+    spring = tf.Spring(robot.tree.link("rod", (0.5, 0, 0)), None, stiffness=1.0)
+    sol = tf.solve(tf.InitialValueProblem(robot.system(parts=[spring]), {}, (0, 0.1)),
+                   tf.MixedGalerkin(1, form="lagrange"), 2, progress=False)
+    scene = make_scene(sol, [0.0, 0.1])
+    rod = next(body for body in scene.bodies if body.name.endswith(".rod"))
+    corners = rod.position[0] + rod.points @ rod.rotation[0].T
+    place, turn = robot.tree.link_pose("rod", sol.z[0][:1])
+    local = (corners - place) @ turn
+    np.testing.assert_allclose(np.ptp(local, axis=0), (3, 2, 1), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(local.mean(axis=0), (0, 0, 1), rtol=0, atol=1e-12)
+    assert any(link.kind == "spring" for link in scene.links)
+    for solid, message in (('box size="1 -2 3"', "positive lengths"), ('sphere radius="wide"', "needs a number")):
+        bad = ROD.replace('<link name="rod">', '<link name="rod">' + VISUAL.replace("SOLID", solid))
+        with pytest.raises(tf.InputError, match=message):
+            tf.read_urdf(written(tmp_path, bad))
+    with pytest.raises(tf.InputError, match="shape must be one of 'box'"):
+        tf.Link("a", shapes=[{"shape": "cone", "size": (1, 1, 1)}])
 
 
 def test_transmissions(tmp_path):

@@ -20,8 +20,8 @@ def read_urdf(path, friction_width=None, base="fixed"):
     """Read a robot from a URDF file.
 
     Links with inertias in their frames, joints of all types, their damping and friction, and mimic joints count. Limits
-    are kept as data. Transmissions of one joint become actuators. Shapes, meshes and elements of simulators are passed
-    over.
+    are kept as data. Transmissions of one joint become actuators. Visual boxes, cylinders and spheres are drawn; meshes
+    and elements of simulators are passed over.
 
     Parameters
     ----------
@@ -111,15 +111,34 @@ class _Reader(XmlFile):
 
     def link(self, element):
         name, inertial = self.text(element, "name"), element.find("inertial")
+        shapes = [shape for visual in element.iterfind("visual") if (shape := self.shape(visual))]
         if inertial is None:
-            return Link(name)
+            return self.made(element, Link, name=name, shapes=shapes)
         centre, orientation = self.frame(inertial)
         inertia = self.child(inertial, "inertia")
         xx, xy, xz, yy, yz, zz = (self.number(inertia, key, 0.0 if key in ("ixy", "ixz", "iyz") else None)
                                   for key in MOMENTS)
         mass = self.number(self.child(inertial, "mass"), "value")
         return self.made(element, Link, name=name, mass=mass, centre=centre, orientation=orientation, physical=False,
-                         inertia=[[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+                         shapes=shapes, inertia=[[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+    def shape(self, visual):
+        """A box, cylinder or sphere of pictures; None of meshes, which are other files."""
+        for solid in visual.iterfind("geometry/*"):
+            place, turn = self.frame(visual)
+            if solid.tag == "box":
+                kind, size = "box", self.numbers(solid, "size", 3)
+            elif solid.tag in ("cylinder", "capsule"):
+                width = 2 * self.number(solid, "radius")
+                kind, size = "cylinder", np.array([width, width, self.number(solid, "length")])
+            elif solid.tag == "sphere":
+                kind, size = "ellipsoid", np.full(3, 2 * self.number(solid, "radius"))
+            else:
+                continue
+            if not np.all(size > 0):
+                raise self.error(solid, f"needs positive lengths, not {size.tolist()}")
+            return {"shape": kind, "size": size, "position": place, "orientation": turn}
+        return None
 
     def joint(self, element, others):
         kind = self.text(element, "type")

@@ -117,10 +117,9 @@ def make_scene(solution, times=None, view=None, up=None):
         raise InputError("times must increase")
     z, system = solution(times), solution.system
     n, pieces = system.n_q, {}
-    places = dict.fromkeys(b for part in system.parts for b in part.bodies if isinstance(b, Place))
+    places = dict.fromkeys(b for part in system.parts for b in part.bodies if isinstance(b, Place) or b.carrier)
     for body in (*system.bodies, *places):
-        part = system.coordinates(body)
-        pieces[body] = body.drawn_pieces(z[:, part], z[:, n:][:, part])
+        pieces[body] = body.drawn_pieces(*system.local_state(body, z))
     lines = _lines(system)
     hidden = {member for part in system.composites if part.drawn_lines() for member in part.members} | set(places)
     curves = curves_of(system, (times, z[:, :n], solution.rates(times)))

@@ -9,6 +9,7 @@ import numpy as np
 from .... import validate
 from ...part import Body
 from ...point_functions import evaluate
+from ...shapes import Piece
 from .recursion import path, placements, twists
 
 
@@ -140,6 +141,14 @@ class TreeLink(Carried):
     def velocity(self, q, rate):
         """Velocity of the origin [m/s], of coordinates and their rates, shape (..., 3)."""
         return np.einsum("...ab,...b->...a", self._at("speed", q), rate)
+
+    def motion(self, q, rate):
+        """Position, velocity, rotation matrix and angular velocity in space, of coordinates and their rates."""
+        return (self.position(q), self.velocity(q, rate), self.rotation_matrix(q),
+                self.angular_velocity(q, rate, "space"))
+
+    def drawn_pieces(self, q, rate):
+        return [Piece("", None, np.zeros(3), *self.motion(q, rate))]
 
     def angular_velocity(self, q, rate, frame="body"):
         """Angular velocity [rad/s] in the axes of the link or of space, of coordinates and their rates, (..., 3)."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from .... import validate
 from ....errors import InputError
+from ...shapes import SHAPES, joined
 from .. import rotations
 from .motions import KINDS, MOTIONS
 
@@ -17,6 +18,19 @@ def _orientation(name, value):
         return rotations.matrix_from_quaternion(rotations.as_quaternion(value))
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
+
+
+def _shape(title, given):
+    """A shape with all its entries, checked."""
+    if not isinstance(given, dict) or not {"shape", "size"} <= given.keys() <= {"shape", "size", "position",
+                                                                                 "orientation"}:
+        raise InputError(f"{title} are dicts with shape, size, position and orientation, not {given!r}")
+    size = validate.array(f"{title}: size", given["size"], (3,))
+    if not np.all(size > 0):
+        raise InputError(f"{title}: edge lengths must be positive, not {size.tolist()}")
+    return {"shape": validate.choice(f"{title}: shape", given["shape"], tuple(SHAPES)), "size": size,
+            "position": validate.array(f"{title}: position", given.get("position", (0, 0, 0)), (3,)),
+            "orientation": _orientation(f"{title}: orientation", given.get("orientation", (1, 0, 0, 0)))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +48,9 @@ class Link:
         About the centre of mass, or its diagonal [kg m^2].
     orientation : array_like, shape (4,) or (3, 3)
         Of the axes of `inertia` in the frame of the link: unit quaternion (scalar first) or rotation matrix.
+    shapes : sequence of dict
+        What pictures show, in the frame of the link: {"shape": "box", "cylinder" or "ellipsoid", "size": edge lengths
+        [m], "position": ..., "orientation": ...}; the last two may be left out.
     physical : bool
         Whether to refuse an inertia that no body has, with a negative principal moment. Files have such by mistake;
         as an attribute: whether it is one that bodies have.
@@ -50,6 +67,7 @@ class Link:
     inertia: Any = (0.0, 0.0, 0.0)
     orientation: Any = (1.0, 0.0, 0.0, 0.0)
     physical: bool = True
+    shapes: Any = ()
 
     def __post_init__(self):
         title = f"Link {self.name!r}"
@@ -65,12 +83,28 @@ class Link:
         faulty = least < -1e-12 * (size + mass)  # of a point mass 1 um from its centre: files have digits of round-off
         if validate.flag(f"{title}: physical", self.physical) and faulty:
             raise InputError(f"{title}: inertia must be positive semidefinite, but has the principal moment {least:g}")
+        object.__setattr__(self, "shapes", tuple(_shape(f"{title}: shapes", given) for given in self.shapes))
         turn = _orientation(f"{title}: orientation", self.orientation)
         object.__setattr__(self, "physical", not faulty)
         object.__setattr__(self, "mass", mass)
         object.__setattr__(self, "centre", validate.array(f"{title}: centre", self.centre, (3,)))
         object.__setattr__(self, "inertia", turn @ inertia @ turn.T)
         object.__setattr__(self, "orientation", np.eye(3))  # the inertia has been turned
+
+    @property
+    def drawn(self):
+        """The `Shape` of pictures in the frame of the link; None where none is stated."""
+        if not self.shapes:
+            return None
+        return joined([SHAPES[s["shape"]](s["size"]).placed(s["position"], s["orientation"]) for s in self.shapes])
+
+    @property
+    def drawn_size(self):
+        """Edge lengths of the cuboid with the inertia of the link [m], shape (3,); zero without mass."""
+        if not self.mass:
+            return np.zeros(3)
+        size = np.sqrt(12 * np.maximum(np.trace(self.inertia) / 2 - np.diag(self.inertia), 0) / self.mass)
+        return np.maximum(size, 0.01 * size.max())
 
 
 @dataclass(frozen=True, eq=False)

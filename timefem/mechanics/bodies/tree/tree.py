@@ -9,6 +9,7 @@ from .... import validate
 from ....errors import InputError
 from ...declared import Choice, Name, Real
 from ...part import Body
+from ...shapes import Piece
 from ..states import CanonicalState, Coordinates, Pose
 from .carried import TreeJointCoordinate, TreeLink
 from .functions import TreeFunctions
@@ -236,6 +237,17 @@ class Tree(Body):
         """`Pose` of the link of a free base at one state: of the frame of that link, not of its centre of mass."""
         (place, rate) = self.joint_states(q, p)[self.base_joint]
         return Pose(place[:3], place[3:], rate[:3], rate[3:])
+
+    def drawn_pieces(self, q, p):
+        rates, found = self.velocity(q, p), []
+        for link in self.links:
+            shape = link.drawn
+            if shape is None and not link.mass:
+                continue
+            body = self.link(link.name, (0, 0, 0) if shape else link.centre)
+            own = q[:, body.places], rates[:, body.places]
+            found.append(Piece(link.name, shape, link.drawn_size, *body.motion(*own)))
+        return found
 
     def link_pose(self, link, q):
         """Place (3,) [m] and rotation matrix (3, 3) in space of the frame of a link, by name, at coordinates (n,)."""
