@@ -10,6 +10,7 @@ from ..refinement.grading import density_of, halved, size_of_components, surplus
 from .equations import OptimalityEquations
 from .guess import from_solution
 from .mesh_sequence import optimality_plan, solve_optimal
+from .switches import settled
 
 COMPARED = "controls", "costate of state"  # between nodes
 REMAINING = 0.5  # of the error on a mesh is left on the halved mesh at most, also where a control jumps anywhere
@@ -90,6 +91,10 @@ class BoundedErrors(OptimalErrors):
 
     def prepare(self):
         pass
+
+    def settled(self, mesh, sol, solve_on):
+        """Nodes on the switches of controls, see `switches`."""
+        return settled(self.problem.bounds, mesh, sol, solve_on)
 
     def compared(self, sol, mesh):
         _, _, outcome, numbers, objective = solve_optimal(self.problem, self.element, halved(mesh), guess=sol)

@@ -82,6 +82,11 @@ class ErrorEstimate(ABC):
         n = mesh.n_elements * (error * alike**self.trust / goal) ** (1 / order)
         return Estimated(error, density, n, errors)
 
+    def settled(self, mesh, sol, solve_on):
+        """The mesh and the solution to go on with, and times through which further meshes go; `solve_on(mesh, guess)`
+        solves again."""
+        return mesh, sol, ()
+
     def compared(self, sol, mesh):
         """Errors by quantity, and the density of elements, from one Newton step of mG(k + 1)."""
         equations, x = self.assembled(sol, mesh)

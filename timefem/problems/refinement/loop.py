@@ -70,6 +70,8 @@ def _refined(task, solve_on, estimates, bar):
         if not sol.success:
             mesh, guess, n_failures = halved(mesh), None, n_failures + 1
             continue
+        mesh, sol, through = estimate.settled(mesh, sol, lambda mesh, guess: solve_on(element, mesh, guess))
+        kinks = sorted({*estimate.kinks, *through})
         guess, n_failures = sol, 0
         error, density, n, errors = estimate(sol, mesh, SAFETY * tolerance)
         n_stuck = n_stuck + 1 if ROUGH > error > best / 2 and n > mesh.n_elements else 0
