@@ -105,6 +105,7 @@ class Part(Declared, ABC):
     has_orientation = False  # whether that frame turns, with an `angular_velocity_map`
     owner, place = None, ""  # the part that made it, and what it is called there
     helper = False  # whether a force brings it along, such as a counter of turns; not one of a composite part
+    settled = ()  # arguments that enter other parts as well, so that nothing varies them alone
     period = None  # [s], of feedback in discrete time
     has_velocity = False  # whether its energy, not being that of a body, contains momenta
     n_controls = 0

@@ -33,6 +33,8 @@ def number_of(part, name):
     title = type(part).__name__ + (f" {part.name!r}" if part.name else "")
     if part.is_body:
         raise InputError(f"{title} is a body, whose numbers cannot be unknown; name one of a joint or force")
+    if str(name) in part.settled:
+        raise InputError(f"{title}: {name} enters other parts as well, and cannot be unknown")
     if isinstance(name, int) and not isinstance(name, bool):
         if not 0 <= name < len(own):
             raise InputError(f"{title} has {len(own)} numbers; there is no number {name}")

@@ -170,12 +170,22 @@ def _of_numbers(system, places, parameter):
         return [(kind, places.start[part], change) for part, change in changes for kind in (NUMBERS, KEPT)], names
     part = find_part(system, part)
     label = system.label(part)
+    _check_alone(system, getattr(part, "part", part), str(name).partition("[")[0], label)
     own, names = derivative_of_own(getattr(part, "part", part), name, index, label)
     changes = [(places.start[part], own)]
     if name == "mass":
         changes += [(places.start[p], p.acceleration[:, None]) for p in system.parts
                     if isinstance(p, Gravity) and p.bodies[0] is part]
     return [(kind, *change) for change in changes for kind in (NUMBERS, KEPT)], [f"{label}.{x}" for x in names]
+
+
+def _check_alone(system, part, name, label):
+    """Refuse arguments that enter other parts of the system as well."""
+    on = [p for p in system.parts if getattr(getattr(p, "bound", None), "owner", None) is part and not p.is_body
+          and p is not part and not p.helper] if getattr(part, "coordinates", ()) and name in part.fields else []
+    if name in part.settled or on:
+        other = system.label(on[0]) if on else "its helpers"
+        raise InputError(f"{label}: {name} enters {other} as well, and has no derivative; take differences")
 
 
 def _of_start(system, z, parameter):

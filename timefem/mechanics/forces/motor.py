@@ -94,6 +94,10 @@ class Motor(JointPart, Actuator):
             self._helpers = rotor, Gear(self)
 
     @property
+    def settled(self):
+        return ("gear", "rotor_inertia") if self.rotor_inertia else ()
+
+    @property
     def members(self):
         return (*self._helpers, self)
 
