@@ -20,7 +20,7 @@ def test_motion(path, tmp_path, capsys):
     for name in ("swing.html", "swing.gif", "swing.pvd", "swing.csv", "swing.json"):
         assert main(["plot", str(path), "-o", str(tmp_path / name), "--times", "0,0.25,0.5"]) == 0
         assert capsys.readouterr().out == f"{tmp_path / name}\n"
-    assert "const scene" in (tmp_path / "swing.html").read_text()
+    assert "let scene" in (tmp_path / "swing.html").read_text()
     assert (tmp_path / "swing.gif").read_bytes().startswith(b"GIF8")
     assert len(list((tmp_path / "swing").glob("*.vtu"))) == 3
     assert len((tmp_path / "swing.csv").read_text().splitlines()) == 4

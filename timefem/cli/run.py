@@ -15,6 +15,7 @@ from .continuation import follower
 from .output import check_output, stdout_to_stderr
 from .ranks import note, rank, world
 from .report import print_details, print_json, print_report, run_report
+from .watch import watched
 
 
 def run(options, petsc_options=None):
@@ -23,7 +24,7 @@ def run(options, petsc_options=None):
     Parameters
     ----------
     options : dict
-        Those given, see `chosen`; besides "output", "follow", "as_json" and "verbose".
+        Those given, see `chosen`; besides "output", "follow", "watch", "as_json" and "verbose".
     petsc_options : dict, optional
 
     Returns
@@ -32,6 +33,7 @@ def run(options, petsc_options=None):
         Exit status.
     """
     own = {name: options.pop(name, None) for name in ("output", "follow", "as_json", "verbose")}
+    watch = options.pop("watch", False) and rank() == 0
     if petsc_options:
         if options.get("backend") != "petsc" and not options["case"].endswith(".toml"):
             raise InputError(f"{PETSC_PREFIX}{next(iter(petsc_options))} needs --backend petsc")
@@ -42,9 +44,11 @@ def run(options, petsc_options=None):
         check_output(own["output"])
         check_savable(found.problem.system)
     _note_on_ranks(found)
-    with stdout_to_stderr() if own["as_json"] else nullcontext():
+    with (stdout_to_stderr() if own["as_json"] else nullcontext(), watched() if watch else nullcontext() as watcher):
         sol = solver(found.problem, found.element, found.n_elements, **found.arguments,
                      progress=None if rank() == 0 else False)
+        if watcher is not None:
+            watcher.take(sol)
     return _tell(found, sol, **own)
 
 

@@ -34,6 +34,8 @@ BASE = Annotated[str | None, typer.Option(help="Robots: fixed (default) or free,
                                                "joint base: x,y,z and a quaternion w,x,y,z are its position, its rate "
                                                "the velocity and the angular velocity in its own axes.")]
 VERBOSE = Annotated[bool, typer.Option("-v", "--verbose", help="Details on standard error.")]
+WATCH = Annotated[bool, typer.Option("--watch", help="Serve a page to this machine, at the address that is printed, "
+                                                     "which follows the motion while it is solved.")]
 TURNS = Annotated[int | None, typer.Option(help="Guesses turn up to twice that many full turns about the axis of the "
                                                 "way, and up to that many about each body axis; default 1.")]
 STARTS = Annotated[int | None, typer.Option(help="Of optimal control: how many starts are tried; default 8.")]
@@ -90,7 +92,8 @@ def repeat_values(arguments):
     *map(declared, ("driver", "window", "backend", "method", "guess", "scaling", "tol_residual", "tol_increment",
                     "max_iterations", "line_search")),
     parameter("output", OUTPUT, None), *map(declared, ("checkpoint", "checkpoint_every", "restart")),
-    parameter("follow", FOLLOW, None), parameter("as_json", JSON, False), parameter("verbose", VERBOSE, False))
+    parameter("follow", FOLLOW, None), parameter("watch", WATCH, False),
+    parameter("as_json", JSON, False), parameter("verbose", VERBOSE, False))
 def run(ctx, **_):
     """Solve a case, a model file, or a robot (.urdf, .xml); options given here override the settings in the file.
 

@@ -150,7 +150,7 @@ def test_page(sol, tmp_path):
     page = path.read_text()
     assert "<title>A &amp; B</title>" in page and "@" not in re.sub(r"@media", "", page)
     assert not re.search(r"https?:|src=|href=|import\(|fetch\(", page)  # works without a network
-    data = json.loads(re.search(r"const scene = (\{.*\});", page).group(1))
+    data = json.loads(re.search(r"let scene = (\{.*\});", page).group(1))
     assert "<wheel>" not in page and data["bodies"][1]["name"] == "<wheel>"
     np.testing.assert_allclose(np.reshape(data["bodies"][2]["x"], (-1, 3)), sol.position("bob", TIMES), rtol=1e-5,
                                atol=1e-12)

@@ -10,6 +10,7 @@ from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...solvers.equations.outcome import first_elements
 from ...solvers.nonlinear.newton import Newton
+from ..common import watching
 
 
 @dataclass
@@ -62,6 +63,7 @@ class DriverInput:
 
     def visit(self, steps, what):
         """Write a checkpoint if one is due; whether to stop. `what()` gives the arguments of `Recorder.write`."""
+        watching.show(self, what)
         if self.recorder is not None:
             return self.recorder.visit(steps, what)
         stop = interrupts.asked() is not None

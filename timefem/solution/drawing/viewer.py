@@ -47,10 +47,14 @@ def viewer_page(solution, times=None, title=None, view=None, up=None):
     scene = make_scene(solution, times, view, up)
     names = [drawn.name for drawn in (*scene.bodies, *scene.curves)]
     title = ", ".join(names[:4]) + ", ..." * (len(names) > 4) if title is None else str(title)
-    # "</script>" in a name would end the script
-    data = json.dumps(_plain(scene), separators=(",", ":")).replace("<", "\\u003c")
+    data = scene_data(scene)
     page = TEMPLATE.read_text(encoding="utf-8").replace("@TITLE@", html.escape(title))
     return page.replace("@SCENE@", data)
+
+
+def scene_data(scene):
+    """What the page shows, as JSON that may stand in a script: "</script>" in a name would end it."""
+    return json.dumps(_plain(scene), separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _plain(scene):

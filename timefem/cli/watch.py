@@ -1,0 +1,90 @@
+"""`timefem run --watch`: a page that follows a solve, served to this machine only."""
+
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from ..errors import InputError
+from ..problems.common.watching import watching
+from ..solution.drawing.scene import make_scene
+from ..solution.drawing.viewer import scene_data, viewer_page
+
+EVERY = 0.5  # seconds between two looks
+LAST_LOOK = 3.0  # seconds after the end in which a page can fetch the whole motion
+FOLLOW = """<script>
+let known = "";
+setInterval(async () => {
+  const text = await (await fetch("scene")).text();
+  if (text && text !== known) { known = text; follow(JSON.parse(text)); }
+}, 700);
+</script>"""
+WAITING = """<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="1"><title>timefem</title>
+<p>The first elements are not solved yet.</p>"""
+
+
+class Watcher:
+    """What was solved last, and the server that shows it on http://127.0.0.1:PORT/."""
+
+    def __init__(self):
+        self.page = self.scene = ""
+        self.looked = 0.0
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self.server.daemon_threads = True
+        self.address = f"http://127.0.0.1:{self.server.server_port}/"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def __call__(self, look):
+        if time.monotonic() - self.looked >= EVERY:
+            self.take(look())
+
+    def take(self, solution):
+        """Show a solution from now on."""
+        if solution is None or len(solution.t) < 2:
+            return
+        try:
+            self.scene = scene_data(make_scene(solution))
+            self.page = self.page or viewer_page(solution).replace("</body>", FOLLOW + "</body>")
+        except InputError:  # nothing that has a place in space
+            self.page = WAITING.replace("The first elements are not solved yet.", "There is nothing to draw.")
+        self.looked = time.monotonic()
+
+    def _handler(watcher):
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                host = self.headers.get("Host", "")
+                if host.partition(":")[0] not in ("127.0.0.1", "localhost"):  # a page of elsewhere under another name
+                    return self.send_error(403)
+                if self.path not in ("/", "/scene"):
+                    return self.send_error(404)
+                data = (watcher.scene if self.path == "/scene" else watcher.page or WAITING).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", ("application/json" if self.path == "/scene" else "text/html")
+                                 + "; charset=utf-8")
+                self.send_header("Content-Length", str(len(data)))
+                self.send_header("Cache-Control", "no-store")
+                self.end_headers()
+                self.wfile.write(data)
+                watcher.asked = time.monotonic()
+
+            def log_message(self, *arguments):
+                pass
+        watcher.asked = 0.0
+        return Handler
+
+
+@contextmanager
+def watched():
+    """Context whose solves can be watched; `take` of its `Watcher` shows the result."""
+    watcher = Watcher()
+    print(f"timefem: watch the solve at {watcher.address}", file=sys.stderr, flush=True)
+    try:
+        with watching(watcher):
+            yield watcher
+        end = time.monotonic()
+        while end - watcher.asked < LAST_LOOK and watcher.asked < end and time.monotonic() - end < LAST_LOOK:
+            time.sleep(0.05)  # a page is open and has not seen the end
+    finally:
+        watcher.server.shutdown()
+        watcher.server.server_close()
