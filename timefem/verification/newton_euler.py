@@ -16,6 +16,8 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 TOLERANCE = 1e-11
+DEPENDENT = 1e-5  # singular values, relative to the largest, of constraints that repeat others but for drift
+FARTHEST = 1e6  # m, m/s, rad/s
 
 
 @dataclass
@@ -119,6 +121,8 @@ class Mechanism:
         return s.point(*stated[1]) - s.point(*stated[2])
 
     def rate(self, _, y):
+        if not np.abs(y).max() < FARTHEST:  # a stage of a step that is much too long, which is not taken
+            return np.full(len(y), np.nan)
         s = State(y)
         mass = np.concatenate([np.append(np.full(3, m), i) for m, i in zip(self.masses, self.inertias, strict=True)])
         force = np.zeros(6 * s.n)
@@ -135,7 +139,7 @@ class Mechanism:
         root = np.sqrt(mass)  # with a scaled by it, the least motion away from the free one
         scaled = jacobian / root
         free = force / root
-        acceleration = (free + np.linalg.lstsq(scaled, -bias - scaled @ free, rcond=1e-10)[0]) / root \
+        acceleration = (free + np.linalg.lstsq(scaled, -bias - scaled @ free, rcond=DEPENDENT)[0]) / root \
             if len(bias) else force / mass
         out = np.empty_like(s.y)
         for i, row in enumerate(s.y):
