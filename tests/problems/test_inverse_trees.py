@@ -108,6 +108,49 @@ def test_signs_and_turns_of_quaternions():
     np.testing.assert_allclose(sol.z[-1][:3], (8, 0, 0), rtol=0, atol=1e-10)
 
 
+def angle_of(axis, a, b):
+    """Angle of body a against b about an axis of both, whose frames coincide at zero."""
+    u = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
+    u, w = u / np.linalg.norm(u), np.cross(axis, u) / np.linalg.norm(u)
+
+    def formula(*q):
+        other = b.frame(q[1])[1] if b is not None else ca.SX.eye(3)
+        d = a.frame(q[0])[1] @ u
+        return ca.atan2(ca.dot(d, other @ w), ca.dot(d, other @ u))
+
+    return tf.FormulaOutput(formula, [a] if b is None else [a, b], name=f"angle of {a.name}")
+
+
+def test_redundant_coordinates():
+    """Six rigid bodies and hinges, along joint angles: torques and constraint forces as in joint coordinates."""
+    rng, goal = np.random.default_rng(2), np.array([0.9, -0.8, 0.7, -0.5, 0.6, 0.4])
+    links, joints, bodies, parts, motors = [tf.Link("0")], [], [None], [], []
+    outputs, state, place = {}, {}, np.zeros(3)
+    for i in range(1, 7):
+        axis, arm = np.eye(3)[(i + 1) % 3], np.array([0, 0.1, 0.3]) * (i > 1)
+        centre, inertia = rng.uniform(-0.1, 0.1, 3), rng.uniform(0.02, 0.03, 3)
+        links.append(tf.Link(str(i), mass=i, centre=centre, inertia=inertia))
+        joints.append(tf.TreeJoint(f"j{i}", str(i - 1), str(i), position=arm, axis=axis))
+        body, other, place = tf.RigidBody(i, inertia, name=str(i)), bodies[-1], place + arm
+        state[body] = tf.Pose(place + centre)
+        at = place if other is None else place - state[other].position
+        parts.append(tf.Revolute(body, other, point_a=-centre, point_b=at, axis_a=axis, axis_b=axis))
+        motors.append(tf.ControlTorque(body, [axis], reaction=other))
+        outputs[angle_of(axis, body, other)] = tf.Transfer(0, 1, 0, goal[i - 1], 3)
+        bodies.append(body)
+    system = tf.System([*bodies[1:], *parts, *motors], gravity=GRAVITY)
+    problem = tf.InverseDynamics(system, outputs, state, t_span=(0, 1))
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 4, progress=False)
+    t = 0.25
+    x = [np.polyval(np.polyder(np.poly1d([-20, 70, -84, 35, 0, 0, 0, 0]), n), t) for n in range(3)]
+    expected = tf.Tree(links, joints).inverse_dynamics(x[0] * goal, x[1] * goal, x[2] * goal, GRAVITY)
+    np.testing.assert_allclose(problem.controls([t], [sol(t)])[0], expected, rtol=0, atol=1e-10)
+    assert np.abs(sol.constraints()[0]).max() < 1e-13
+    first = next(i for i, name in enumerate(system.constraint_names) if name.startswith("Revolute 1: gap, x"))
+    carried = sol.multipliers(0.0)[first:first + 3]  # by the first hinge, at rest: all of the weight
+    np.testing.assert_allclose(carried, (0, 0, 21 * 9.81), rtol=0, atol=1e-8)
+
+
 def test_redundant_arm(ur5):
     """Three outputs of six joints: the arm stays as near to its posture as they allow; controls fit the motion."""
     robot, system = ur5

@@ -1,9 +1,11 @@
-"""Inverse dynamics of trees whose joints are all driven: coordinates follow from the outputs, controls from these.
+"""Inverse dynamics where outputs and constraints settle the coordinates: controls follow from these.
 
-At each time `F(x, t) = 0` with x = q and F the deviations of the outputs; where these are fewer than the joints, x is
-(q, mu) and `F = (q - q_s + W^-1 J^T mu, deviations)`, so that q is as near to the posture q_s as the outputs allow, in
-the metric W of the mass matrix's diagonal. Its derivatives along the motion follow exactly, `F_x x' = -F_t` and so on,
-and the controls from `B u = d/dt T_v - dL/dq - Q`: the least ones where they are more than joints.
+So it is for trees whose joints are all driven, and for robots in redundant coordinates with as many outputs as
+degrees of freedom. At each time `F(x, t) = 0` with x = q and F the deviations of the outputs; where these are fewer
+than the joints, x is (q, mu) and `F = (q - q_s + W^-1 J^T mu, deviations)`, so that q is as near to the posture q_s
+as the outputs allow, in the metric W of the mass matrix's diagonal. Its derivatives along the motion follow exactly,
+`F_x x' = -F_t` and so on, and the controls from `B u = d/dt T_v - dL/dq - Q + G^T gamma`: the least ones where they
+are more than joints. With constraints F has them, too.
 """
 
 import casadi as ca
@@ -11,7 +13,10 @@ import numpy as np
 
 from ...errors import InputError
 from ..functions.trajectories import derivatives
+from ..part import Symbols
+from ..point_functions import evaluate, pointwise
 
+MANY = 9  # constraints from which on these are not combined in symbols
 SINGULAR = 1e-9  # smallest singular value, relative to the largest, of rows of unit length
 ITERATIONS = 50
 
@@ -27,6 +32,48 @@ def is_direct(system, outputs):
     return np.linalg.matrix_rank(input_matrix(system, 0.0, np.zeros(system.n_z))) == tree.n_q
 
 
+def is_settled(system, outputs):
+    """Whether constraints, many of them, and outputs are as many as coordinates, and controls as many as outputs."""
+    n = sum(part.n_controls for part in system.parts)
+    return MANY <= system.n_constraints == system.n_q - len(outputs) and n == len(outputs)
+
+
+def constraints_of(system, q, t):
+    """Constraints Phi(q, t) in CasADi symbols."""
+    rows = [ca.SX(0, 1)]
+    for part in system.parts:
+        if part.constraint_names:
+            s = Symbols(part)
+            phi = ca.Function("phi", [*s.q, s.t, s.parameters], [part.constraints(s)])
+            rows.append(phi(*(q[place(system, body)] for body in part.bodies), t, part.parameters))
+    return ca.vertcat(*rows)
+
+
+def place(system, body):
+    """Numbers of the coordinates of a body, as CasADi takes them."""
+    return np.arange(system.n_q)[system.coordinates(body)].tolist()
+
+
+def momentum_rate(system, t, z, v, a):
+    """`d/dt T_v(q, v)` at one state, shape (n_q,)."""
+    out = np.zeros(system.n_q)
+    for group in system.groups:
+        function = pointwise(group.part)["momentum"]
+        if group.part.kind not in _RATES:
+            x, *others = function.sx_in()
+            way = ca.SX.sym("way", x.numel())
+            rate = ca.densify(ca.jtimes(function(x, *others), x, way))
+            _RATES[group.part.kind] = ca.Function("rate", [ca.vertcat(x, way), *others], [rate])
+        index = group.state_index
+        q = index[:, :index.shape[1] // 2]
+        both = np.concatenate([z[index], v[q], v[q], np.zeros(q.shape), a[q]], axis=1)
+        np.add.at(out, q, evaluate(_RATES[group.part.kind], both[None], np.array([t]), group.parameters)[0])
+    return out
+
+
+_RATES = {}  # by kind of part
+
+
 def input_matrix(system, t, z):
     """B of the forces B u of the controls at a state, shape (n_q, n_controls)."""
     n = sum(part.n_controls for part in system.parts)
@@ -34,7 +81,7 @@ def input_matrix(system, t, z):
 
 
 class DirectInversion:
-    """Prescribed outputs of a tree that is driven in all joints.
+    """Prescribed outputs that settle the coordinates.
 
     Parameters
     ----------
@@ -51,18 +98,18 @@ class DirectInversion:
     direct = True
 
     def __init__(self, system, outputs, posture):
-        self.system, self.outputs, self.tree = system, outputs, system.bodies[0]
-        self.n, m = self.tree.n_q, len(outputs)
-        self.relative_degrees = [2] * m
-        q, t, mu = ca.SX.sym("q", self.n), ca.SX.sym("t"), ca.SX.sym("mu", m if m < self.n else 0)
+        self.system, self.outputs, self.n, m = system, outputs, system.n_q, len(outputs)
+        self.n_forces, self.relative_degrees = system.n_constraints, [2] * m
+        open_ = m + self.n_forces < self.n
+        q, t, mu = ca.SX.sym("q", self.n), ca.SX.sym("t"), ca.SX.sym("mu", m if open_ else 0)
         deviations = []
         for output, trajectory in outputs:
             symbol, (target,) = derivatives(trajectory, 0)
-            own = [q[(body.places.tolist() if body.carrier else slice(0, self.n))] for body in output.bodies]
+            own = [q[place(system, body)] for body in output.bodies]
             deviations.append(output.deviation(ca.substitute(target, symbol, t), *own))
-        rows = ca.vertcat(*deviations)
-        if m < self.n:
-            pull = ca.jtimes(rows, q, mu, True) / ca.DM(self.tree.mass_scale)
+        rows = ca.vertcat(constraints_of(system, q, t), *deviations)
+        if open_:
+            pull = ca.jtimes(rows, q, mu, True) / ca.DM(system.mass_scale)
             rows = ca.vertcat(q - ca.DM(posture) + pull, rows)
         x, xd = ca.vertcat(q, mu), ca.SX.sym("xd", self.n + mu.numel())
         first = ca.jtimes(rows, x, xd) + ca.jacobian(rows, t)
@@ -105,7 +152,7 @@ class DirectInversion:
         """The function b -> matrix^-1 b; refuses singular positions."""
         u, s, v = np.linalg.svd(matrix)
         if not s[-1] > SINGULAR * s[0]:
-            m, names = len(self.outputs), self.tree.coordinate_names
+            m, names = len(self.outputs), self._names
             row = int(np.argmax(np.abs(u[-m:, -1])))
             way = v[-1, :self.n] / np.abs(v[-1, :self.n]).max(initial=1e-300)
             moved = ", ".join(f"{way[i]:+.2g} {names[i]}" for i in np.argsort(-np.abs(way))[:4] if abs(way[i]) > 0.05)
@@ -114,8 +161,24 @@ class DirectInversion:
                              "it, or prescribe other outputs")
         return lambda b: v.T @ ((u.T @ b) / s)
 
-    def controls(self, t, q, v, a):
-        """Controls at one time, of coordinates and their derivatives; the least ones where there are too many."""
-        z = np.concatenate([q, self.tree.momenta(q, v)])
-        force = self.tree.momentum_rate(q, v, a) + self.system.derivatives(t, z)[0][:self.n]
-        return np.linalg.lstsq(input_matrix(self.system, t, z), force, rcond=None)[0]
+    @property
+    def _names(self):
+        bodies = self.system.bodies
+        return [name for body in bodies for name in getattr(body, "coordinate_names", ()) or
+                [f"{self.system.label(body)} q[{i}]" for i in range(body.n_q)]]
+
+    def state(self, t, q, v):
+        """Coordinates and momenta, shape (2 n,)."""
+        return np.concatenate([q, self.system.momentum(t, np.concatenate([q, np.zeros(self.n)]), v)])
+
+    def forces(self, t, q, v, a):
+        """Forces of constraints gamma, and controls, of coordinates and their derivatives at one time."""
+        z = self.state(t, q, v)
+        gradient, jacobian, _ = self.system.derivatives(t, z)
+        force = momentum_rate(self.system, t, z, v, a) + gradient[:self.n]
+        held = jacobian[:self.n_forces, :self.n].toarray().T
+        matrix = np.hstack([-held, input_matrix(self.system, t, z)])
+        size = np.maximum(np.linalg.norm(matrix[:, :self.n_forces], axis=0), 1e-300)
+        matrix[:, :self.n_forces] /= size  # the least controls, whatever the constraints are measured in
+        found = np.linalg.lstsq(matrix, force, rcond=1e-13)[0]
+        return np.append(found[:self.n_forces] / size, found[self.n_forces:])

@@ -1,4 +1,4 @@
-"""Motions and controls of trees whose joints are all driven, time by time."""
+"""Motions and controls where outputs settle the coordinates, time by time."""
 
 import time
 
@@ -27,7 +27,8 @@ def follow(task):
     mesh = task.mesh_through((*problem.system.kinks, *problem.kinks))
     states, points = mesh.points(element.state.basis), mesh.points(element.trial["controls"].basis)
     times, inverse = np.unique(np.concatenate([states.ravel(), points.ravel()]), return_inverse=True)
-    z, u = np.zeros((len(times), 2 * n)), np.zeros((len(times), sum(p.n_controls for p in problem.system.parts)))
+    m = inversion.n_forces
+    z, u = np.zeros((len(times), 2 * n)), np.zeros((len(times), m + sum(p.n_controls for p in problem.system.parts)))
     before, status, done = (problem.t_span[0], inversion.start(problem.start[:n]), None), Status(True), len(times)
     for i, t in enumerate(times):
         try:
@@ -38,18 +39,18 @@ def follow(task):
             break
         before = t, x[0], x[1]
         q, v, a = x[:, :n]
-        z[i], u[i] = np.concatenate([q, problem.system.bodies[0].momenta(q, v)]), inversion.controls(t, q, v, a)
+        z[i], u[i] = inversion.state(t, q, v), inversion.forces(t, q, v, a)
     solved = int((states[:, -1] <= times[done - 1]).sum()) if done else 0
     place = inverse.ravel()
     nodal = z[place[:states.size]].reshape(*states.shape, -1)[:solved]
-    controls = u[place[states.size:]].reshape(*points.shape, -1)[:solved]
-    none = np.zeros((solved, element.multiplier.basis.n_shapes, 0))
+    forces, controls = np.split(u[place[states.size:]].reshape(*points.shape, -1)[:solved], [m], axis=2)
+    multipliers = np.concatenate([forces, np.zeros_like(forces)], axis=2)
     seconds = {"setup": 0.0, "assemble": 0.0, "solve": 0.0, "total": time.perf_counter() - start}
-    outcome = Outcome(nodal, none, {"controls": controls}, status, np.zeros(0, int), inversion.start(z[0, :n]).size,
-                      seconds)
+    n_unknowns = inversion.start(z[0, :n]).size
+    outcome = Outcome(nodal, multipliers, {"controls": controls}, status, np.zeros(0, int), n_unknowns, seconds)
     statistics = solve_statistics(task.driver, None, mesh, outcome, internal_eigenvalues=[])
-    return Solution(problem.system, element, mesh.nodes[:solved + 1], problem.start, nodal, none, status, statistics,
-                    outcome.others)
+    return Solution(problem.system, element, mesh.nodes[:solved + 1], problem.start, nodal, multipliers, status,
+                    statistics, outcome.others)
 
 
 def _reached(inversion, before, t, depth=0):

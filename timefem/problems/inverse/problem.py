@@ -8,7 +8,7 @@ from ...errors import InputError
 from ...mechanics import Actuator, System
 from ...mechanics.functions import Table, as_time_function
 from ...mechanics.functions.trajectories import Spline, first_jump, ordinal
-from ...mechanics.inversion.direct import DirectInversion, is_direct
+from ...mechanics.inversion.direct import DirectInversion, is_direct, is_settled
 from ...mechanics.inversion.inversion import Inversion
 from ...mechanics.inversion.outputs import Output
 from ..initial.problem import InitialValueProblem, uncovered
@@ -25,7 +25,8 @@ class InverseDynamics(NamedArguments):
     unstable part at the end (the system is not minimum phase then), so that the motion stays bounded in between, which
     no march can do.
 
-    Of a `Tree` without quaternions and loops whose joints are all driven, the coordinates follow from the outputs at
+    Of a `Tree` without quaternions and loops whose joints are all driven, and of systems with many constraints that
+    have as many outputs and controls as degrees of freedom, and no `end`, the coordinates follow from the outputs at
     each time, and the controls from these, exactly and without a mesh. Outputs may be fewer than joints: then the
     coordinates are as near as possible to those of `start`, by the mass. Controls may be more: then they are the least
     ones.
@@ -78,7 +79,7 @@ class InverseDynamics(NamedArguments):
         first = InitialValueProblem(system, start, t_span)
         self.system, self.t_span = first.system, first.t_span
         self.outputs = self._checked_outputs(outputs)
-        if is_direct(self.system, self.outputs):
+        if is_direct(self.system, self.outputs) or (end is None and is_settled(self.system, self.outputs)):
             self._follow(first.z0, end)
             return
         n_controls = sum(p.n_controls for p in self.system.parts)
@@ -97,7 +98,7 @@ class InverseDynamics(NamedArguments):
         self._split()
 
     def _follow(self, z, end):
-        """Where all joints of a tree are driven nothing is left open: no conditions at the ends, and no mesh."""
+        """Where outputs settle the coordinates nothing is left open: no conditions at the ends, and no mesh."""
         if end is not None:
             raise InputError("end is given, but all joints are driven, so that the outputs settle the motion; leave it "
                              "out")
@@ -105,8 +106,7 @@ class InverseDynamics(NamedArguments):
         self.inversion = DirectInversion(self.system, self.outputs, z[:n])
         self._check_smoothness()
         x, v, _ = self.inversion.at(self.t_span[0], self.inversion.start(z[:n]))
-        q = x[:n]
-        self.start = self.end = np.concatenate([q, self.system.bodies[0].momenta(q, v[:n])])
+        self.start = self.end = self.inversion.state(self.t_span[0], x[:n], v[:n])
         self.has_end, self.internal, self.unstable, self.internal_eigenvalues = False, 0, 0, np.zeros(0)
 
     @property
@@ -127,7 +127,7 @@ class InverseDynamics(NamedArguments):
             found, n = [], self.system.n_q
             for time, state in zip(np.atleast_1d(t), np.atleast_2d(z), strict=True):
                 x, v, a = self.inversion.at(time, self.inversion.start(state[:n]))[:, :n]
-                found.append(self.inversion.controls(time, x, v, a))
+                found.append(self.inversion.forces(time, x, v, a)[self.inversion.n_forces:])
             return np.array(found)
         m = self.inversion.n_forces
         pairs = zip(np.atleast_1d(t), np.atleast_2d(z), strict=True)
