@@ -54,7 +54,7 @@ def solve_phases(task):
                           equations.n_unknowns, seconds)
         found = element, system, outcome, equations.numbers(x), equations.objective(x)
         solutions.append(solution_of(phase, task.driver, method.name, equations.mesh, found))
-    total = sum(sol.objective for sol in solutions)
+    total = sum(sol.statistics["objective"] for sol in solutions)
     return PhasedSolution(solutions, total, answer.status, solutions[0].statistics | {
         "objective": total, "n_elements": sum(sol.statistics["n_elements"] for sol in solutions),
         "n_unknowns": whole.n})

@@ -179,7 +179,8 @@ class _Solve:
             status = Status(True, message=note, residual_history=self.loop.history)
         else:
             reason = "not converged" if outcome in ("not converged", "stuck") else outcome
-            status = failed(self.program, v, reason, self.loop.history, "interior point")
+            status = failed(self.program, v, reason, self.loop.history, "interior point",
+                            it.y if reason == "infeasible" else None)
         return Answer(v, y, z[:self.scaled.n] / scale, status, self.loop.count)
 
     def _start(self):

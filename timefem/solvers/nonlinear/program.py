@@ -105,11 +105,24 @@ class Answer:
     iterations: int
 
 
-def failed(program, v, reason, history, detail):
-    """The status of a solve that ended at v: which row stays violated, by how much, and when."""
+OPPOSED = 1e-3  # multiplier of a limit, over the largest, from which on it stands against a solution
+
+
+def failed(program, v, reason, history, detail, multipliers=None):
+    """The status of a solve that ended at v: which row stays violated, by how much, and when.
+
+    With the multipliers of rows where the violation is least: also the limit that stands against it most.
+    """
     missing = program.violation(program.rows(v))
     missing = np.where(np.isfinite(missing), missing, np.inf)
     row = program.describe(int(np.argmax(missing)))
     if missing.max(initial=0.0) > 1e-6:
         detail += f"; {row.name} at t = {row.time:.6g} stays violated by {missing.max():.3g} of its size"
+    if multipliers is not None:
+        lower, upper = program.row_bounds
+        size = np.where(lower < upper, np.abs(multipliers), 0.0)
+        against = int(np.argmax(size))
+        if size[against] > OPPOSED * np.abs(multipliers).max(initial=0.0):
+            limit = program.describe(against)
+            detail += f"; most against it stands {limit.name}, at t = {limit.time:.6g}"
     return Status.failure(reason, row.element, row.time, history, detail)

@@ -12,6 +12,7 @@ from .filter_search import Iterate, longest
 from .search_direction import SearchDirection
 
 RHO, LEFT = 1000.0, 0.9  # weight of the violation, and how much of it may be left
+VIOLATED = 1e-4  # from which violation on a point at which the restoration gets stuck is infeasible
 LARGEST_MULTIPLIER = 1e3  # of rows and bounds afterwards
 
 
@@ -53,7 +54,9 @@ class Restoration:
         found, _, outcome = self.loop.run(barrier, direction, start, mu_start, leave=leave)
         if outcome == "left":
             return self._back(it, found.w[:n], mu), "left"
-        now = Iterate(found.w[:n], it.y, it.z_low, it.z_high, *main.values(found.w[:n]))
+        now = Iterate(found.w[:n], found.y / RHO, it.z_low, it.z_high, *main.values(found.w[:n]))
+        if outcome == "stuck" and np.abs(now.c).max(initial=0.0) > VIOLATED:  # no step leaves less violation
+            outcome = "solved"
         return now, "not converged" if outcome in ("not converged", "stuck") else "infeasible"
 
     @staticmethod
