@@ -17,11 +17,11 @@ def chain(n=100):
     parts, parameters = [*bodies], []
     for i, body in enumerate(bodies):
         to = {"body_b": bodies[i - 1], "point_b": (0.1, 0, 0)} if i else {"point_b": (-0.9, 0, 0)}
-        spring = tf.Spring(body, point_a=(-0.1, 0, 0), stiffness=100, rest_length=0.7, **to)
+        spring = tf.Spring(body, point_a=(-0.1, 0, 0), stiffness=100, length=0.7, **to)
         damper = tf.Damper(body, point_a=(-0.1, 0, 0), damping=0.5, **to)
         parts += [spring, damper]
         parameters += [tf.Parameter(body, "mass"), tf.Parameter(body, "inertia"), tf.Parameter(spring, "stiffness"),
-                       tf.Parameter(spring, "rest_length"), tf.Parameter(spring, "point_a"),
+                       tf.Parameter(spring, "length"), tf.Parameter(spring, "point_a"),
                        tf.Parameter(damper, "damping")]
     system = tf.System(parts, gravity=(0, 0, -9.81))
     state = {body: tf.Pose((i, 0, 0)) for i, body in enumerate(bodies)}

@@ -25,9 +25,9 @@ def main():
             return (side, 0, ca.if_else(ca.logic_and(x > 0, x < LONG), BUMP * ca.sin(np.pi * x / LONG) ** 4, 0))
 
         parts += [axle, foot, tf.PrescribedPosition(foot, position=road),
-                  tf.Spring(body, axle, (side, 0, 0), stiffness=SPRING, rest_length=0.5),
+                  tf.Spring(body, axle, (side, 0, 0), stiffness=SPRING, length=0.5),
                   tf.Damper(body, axle, (side, 0, 0), damping=DAMPER),
-                  tf.Spring(axle, foot, stiffness=TYRE, rest_length=0.3)]
+                  tf.Spring(axle, foot, stiffness=TYRE, length=0.3)]
         state |= {axle: tf.Pose((side, 0, 0.3)), foot: tf.Pose((side, 0, 0))}
     sol = tf.solve(tf.InitialValueProblem(tf.System(parts), state, (0, 1.5)), tf.MixedGalerkin(2), 600)
     height = sol.position(body, sol.t)[:, 2] - 0.8

@@ -57,7 +57,7 @@ def shimmy(speed):
     parts = [wheel, tf.Planar(wheel, None, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1)),
              tf.Constraint(wheel, on_the_line, 1, parameters=pin),
              tf.NonholonomicConstraint(wheel, rolling, 1, parameters=(back, speed)),
-             tf.Spring(wheel, None, pin, (0, 10, 0), stiffness=SHIMMY["k"], rest_length=10.0),
+             tf.Spring(wheel, None, pin, (0, 10, 0), stiffness=SHIMMY["k"], length=10.0),
              tf.Damper(wheel, None, pin, (0, 10, 0), damping=SHIMMY["c"])]
     return tf.linearize(tf.System(parts), {wheel: tf.Pose(position=(-SHIMMY["s"], 0, 0))})
 

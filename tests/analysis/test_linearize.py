@@ -110,7 +110,7 @@ def test_four_bar_with_a_diagonal_spring(rotation):
              tf.Revolute(coupler, crank, point_a=ends[1]["a"], point_b=ends[0]["b"], **axis),
              tf.Revolute(rocker, None, point_a=ends[2]["a"], point_b=(span, 0, 0), **axis),
              tf.Revolute(rocker, coupler, point_a=ends[2]["b"], point_b=ends[1]["b"], **axis),
-             tf.Spring(crank, None, ends[0]["b"], (span, 0, 0), stiffness=k, rest_length=rest)]
+             tf.Spring(crank, None, ends[0]["b"], (span, 0, 0), stiffness=k, length=rest)]
     system = tf.System(parts, gravity=(0, -G, 0))  # three constraints repeat others
     poses = {b: tf.Pose((x, y, 0), (np.cos(a / 2), 0, 0, np.sin(a / 2)))
              for b, x, y, a in zip(bars, places[::3], places[1::3], places[2::3], strict=True)}

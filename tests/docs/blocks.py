@@ -38,7 +38,7 @@ import numpy as np
 import timefem as tf
 crate = tf.RigidBody(2.0, [0.3, 0.4, 0.5], name="crate")
 joint = tf.Spherical(crate, point_a=(0, 0, 0.5), point_b=(0, 0, 0), name="joint")
-spring = tf.Spring(crate, point_a=(0, 0, -0.5), point_b=(1, 0, -1), stiffness=20, rest_length=0.5, name="spring")
+spring = tf.Spring(crate, point_a=(0, 0, -0.5), point_b=(1, 0, -1), stiffness=20, length=0.5, name="spring")
 force = tf.Force(crate, (0, 1, 0), time=tf.Sine(2.0, 1.0), name="force")
 system = tf.System([crate, joint, spring, force], gravity=(0, 0, -9.81))
 start = {crate: tf.Pose(position=(0, 0, -0.5))}

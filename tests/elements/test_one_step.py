@@ -21,7 +21,7 @@ def machine(element, rotation):
     a joint and a generalized body with a mass matrix that varies."""
     a, b = (tf.RigidBody(m, np.multiply(m, [0.3, 0.4, 0.5]), rotation, name=n) for m, n in ((2, "a"), (1, "b")))
     spin = (0.4, -0.3, 0.7)
-    parts = [a, b, tf.Spring(a, b, point_a=(0.1, 0, 0.2), point_b=(0, 0.3, 0), stiffness=20, rest_length=0.7),
+    parts = [a, b, tf.Spring(a, b, point_a=(0.1, 0, 0.2), point_b=(0, 0.3, 0), stiffness=20, length=0.7),
              tf.Damper(a, b, point_a=(0, 0.1, 0), point_b=(0.2, 0, 0), damping=0.3),
              tf.Force(b, (1, 2, -1), point=(0.1, 0.2, 0), time=tf.Sine(2.0, 3.0))]
     state = {a: tf.Pose(angular_velocity=spin),

@@ -80,7 +80,7 @@ def test_tangent_and_drivers(form):
 
 def test_parts_without_strains_are_as_they_were():
     masses = [tf.PointMass(1.0, name=name) for name in "ab"]
-    system = tf.System([*masses, tf.Spring(*masses, stiffness=3.0, rest_length=0.5)], gravity=[0, 0, -9.81])
+    system = tf.System([*masses, tf.Spring(*masses, stiffness=3.0, length=0.5)], gravity=[0, 0, -9.81])
     problem = tf.InitialValueProblem(system, {"a": tf.Pose(position=[1, 0, 0], velocity=[0, 1, 0])}, (0, 1))
     z = [tf.solve(problem, tf.MixedGalerkin(2, 2, strains=strains), 10, progress=False).z
          for strains in ("energy", "rate")]

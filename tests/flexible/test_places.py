@@ -225,7 +225,7 @@ def test_elements_take_points_of_beams(element):
 def test_two_points_of_one_element():
     """A spring between points that share nodes: tangent against differences, drivers against each other."""
     beam = tf.Beam(1.0, THICK, 1, 3, name="beam")
-    spring = tf.Spring(beam.at(0.2), beam.at(0.9), stiffness=40.0, rest_length=0.5)
+    spring = tf.Spring(beam.at(0.2), beam.at(0.9), stiffness=40.0, length=0.5)
     problem = tf.InitialValueProblem(tf.System([beam, clamp(beam.start), spring]), {}, (0, 0.05))
     sol = tf.solve(problem, tf.MixedGalerkin(2), 10, progress=False)
     assert sol.success and sol.errors()["energy"] <= 1e-12

@@ -13,7 +13,7 @@ from timefem.mechanics.unknown_numbers import with_number
 
 def parts():
     body = tf.RigidBody(2.0, [1.0, 2.0, 2.5], name="arm")
-    return body, tf.Spring(body, point_a=[0, 0, 1], stiffness=3.0, rest_length=0.5, name="coil")
+    return body, tf.Spring(body, point_a=[0, 0, 1], stiffness=3.0, length=0.5, name="coil")
 
 
 def test_attributes_of_parts_in_a_system():

@@ -82,7 +82,7 @@ def forced_system():
     """A body and a point mass on a spring with a damper, gravity and a torque in body axes."""
     body = tf.RigidBody(2, (5, 4, 2), name="body")
     mass = tf.PointMass(1, name="mass")
-    spring = tf.Spring(body, mass, stiffness=30, rest_length=0.8, point_a=(0.1, 0.2, 0.3))
+    spring = tf.Spring(body, mass, stiffness=30, length=0.8, point_a=(0.1, 0.2, 0.3))
     damper = tf.Damper(body, mass, damping=0.5, point_a=(0.1, 0.2, 0.3))
     torque = tf.Torque(body, (1, tf.Sine(2, 0.5), 0), frame="body")
     system = tf.System([body, mass, spring, damper, torque], gravity=(0, 0, -1))

@@ -15,7 +15,7 @@ def hinged():
     """A crate on a spherical joint and a spring, pushed aside."""
     crate = tf.RigidBody(2.0, [0.3, 0.4, 0.5], name="crate")
     parts = [crate, tf.Spherical(crate, point_a=(0, 0, 0.5), point_b=(0, 0, 0)),
-             tf.Spring(crate, point_a=(0, 0, -0.5), point_b=(1, 0, -1), stiffness=20, rest_length=0.5, name="spring"),
+             tf.Spring(crate, point_a=(0, 0, -0.5), point_b=(1, 0, -1), stiffness=20, length=0.5, name="spring"),
              tf.Force(crate, (0.3, 1, 0), time=tf.Sine(2.0, 1.0), name="force")]
     return tf.InitialValueProblem(tf.System(parts, gravity=(0, 0, -9.81)), {crate: tf.Pose(position=(0, 0, -0.5))},
                                   (0, 0.6))

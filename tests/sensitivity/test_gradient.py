@@ -56,7 +56,7 @@ def free(rotation):
               angular=0.3, amplitude=2.0, frequency=0.5, factor=1.5, component=0.7, twist=4.0, weight=-1.0, x=0.1,
               v=0.2, w=0.8, turn=ANGLE, law=2.0):
         a = tf.RigidBody(mass, [j0, 20, j2], rotation, name="a")
-        spring = tf.Spring(a, point_a=(point, 0, 0.2), point_b=(0, ground, 1), stiffness=stiffness, rest_length=rest)
+        spring = tf.Spring(a, point_a=(point, 0, 0.2), point_b=(0, ground, 1), stiffness=stiffness, length=rest)
         damper = tf.Damper(a, point_a=(0.1, 0, 0.2), point_b=(0, 1, 1), damping=damping)
         air = tf.RayleighDissipation(a, linear, angular)
         force = tf.Force(a, (0, 1, component), point=(0, 0.1, 0), time=tf.Sine(amplitude, frequency), frame="body")
@@ -67,7 +67,7 @@ def free(rotation):
         pose = tf.Pose([x, 0, 0], turned(turn), [0, v, 0], [0.1, w, 0.3])
         parameters = {
             "mass": tf.Parameter(a, "mass"), "j0": tf.Parameter("a", "inertia", 0), "j2": tf.Parameter(a, "inertia", 2),
-            "stiffness": tf.Parameter(spring, "stiffness"), "rest": tf.Parameter(spring, "rest_length"),
+            "stiffness": tf.Parameter(spring, "stiffness"), "rest": tf.Parameter(spring, "length"),
             "point": tf.Parameter(spring, "point_a", 0), "ground": tf.Parameter(spring, "point_b", 1),
             "damping": tf.Parameter(damper, "damping"), "linear": tf.Parameter(air, "linear"),
             "angular": tf.Parameter(air, "angular"), "amplitude": tf.Parameter(force, "time.amplitude"),

@@ -201,7 +201,7 @@ def test_what_cannot_be_used_is_said_in_one_line():
     end = tf.EndValue(look)
     cases = [
         (end, tf.Parameter(body, "stiffness"), "a has no parameter 'stiffness'; it has mass, inertia"),
-        (end, tf.Parameter(spring, "mass"), "it has point_a, point_b, stiffness, rest_length"),
+        (end, tf.Parameter(spring, "mass"), "it has point_a, point_b, stiffness, length"),
         (end, tf.Parameter(spring, "point_a", 3), "no entry 3; it has 0, 1, 2"),
         (end, tf.Parameter(spring, "stiffness", 0), "being a single number"),
         (end, tf.Parameter(body, "inertia", (0, 1)), "no entry"),

@@ -17,7 +17,7 @@ def problem(name, swinging=False):
     """A light mass on a spring, and a heavy one beside it that flies, or swings on a spring of its own."""
     mass, heavy_mass, speed = CASES[name]
     light, heavy = tf.PointMass(mass, name="light"), tf.PointMass(heavy_mass, name="heavy")
-    parts = [light, heavy, tf.Spring(light, stiffness=10 * mass, rest_length=0.5)]
+    parts = [light, heavy, tf.Spring(light, stiffness=10 * mass, length=0.5)]
     if swinging:
         parts.append(tf.Spring(heavy, stiffness=heavy_mass))
     states = {light: tf.Pose(position=[1, 0, 0], velocity=[0, 1, 0]),

@@ -66,7 +66,7 @@ def test_linear_momentum_along_which_axes():
     a, b = tf.PointMass(1, name="a"), tf.RigidBody(2, [1, 1, 1], "directors", name="b")
     state = {a: tf.Pose(position=(1, 0, 0), velocity=(0, 1, 0.5)), b: tf.Pose(angular_velocity=(0, 1, 0))}
     for gravity, axes in ((None, ((0, 1, 2), (0, 1, 2))), ((0, -3, 0), ((0, 2), (1,)))):
-        system = tf.System([a, b, tf.Spring(a, b, stiffness=3, rest_length=0.5)], gravity=gravity)
+        system = tf.System([a, b, tf.Spring(a, b, stiffness=3, length=0.5)], gravity=gravity)
         sol = tf.solve(tf.InitialValueProblem(system, state, (0, 1)), tf.MixedGalerkin(2), 50)
         assert conserved_axes(system, sol.t, sol.z) == axes
         names = {f"{kind} momentum {'xyz'[i]}" for kind, chosen in zip(("linear", "angular"), axes, strict=True)
@@ -85,7 +85,7 @@ def test_eml_keeps_the_generalized_energy_and_not_the_energy():
 
 def test_energy_balance_of_a_damped_system():
     a, b = (tf.PointMass(1, name=n) for n in "ab")
-    parts = [a, b, tf.Spring(a, b, stiffness=30, rest_length=1), tf.Damper(a, b, damping=0.4)]
+    parts = [a, b, tf.Spring(a, b, stiffness=30, length=1), tf.Damper(a, b, damping=0.4)]
     problem = tf.InitialValueProblem(tf.System(parts), {a: tf.Pose(position=(1.5, 0, 0))}, (0, 3))
     sol = tf.solve(problem, tf.MixedGalerkin(3), 100)
     study = conservation(sol)

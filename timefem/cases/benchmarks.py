@@ -52,7 +52,7 @@ def andrews_squeezer(**rotation):
               hinge(2, 3, (-link, 0, 0), end3), hinge(4, 3, zero, end3), hinge(6, 3, zero, end3),
               hinge(5, 0, zero, a), hinge(4, 5, (0, 0.02, 0), (0.04, 0, 0)), hinge(7, 0, zero, a),
               hinge(6, 7, (-0.02, 0, 0), (0, -0.04, 0))]
-    loads = [Spring(bodies[2], point_a=point(3, (0.02, -0.018, 0)), point_b=c, stiffness=4530, rest_length=0.07785),
+    loads = [Spring(bodies[2], point_a=point(3, (0.02, -0.018, 0)), point_b=c, stiffness=4530, length=0.07785),
              Torque(bodies[0], (0, 0, 0.033))]
     return System([*bodies, *hinges, *loads], redundant="drop"), state
 

@@ -29,7 +29,7 @@ def number_of(part, name):
     InputError
         When there is no such number, or it does not enter the formulas as it is.
     """
-    own = part.own_parameters
+    own, name = part.own_parameters, part.current_name(name)
     title = type(part).__name__ + (f" {part.name!r}" if part.name else "")
     if part.is_body:
         raise InputError(f"{title} is a body, whose numbers cannot be unknown; name one of a joint or force")

@@ -7,6 +7,7 @@ import re
 from functools import cache, cached_property
 
 from ..errors import InputError
+from .parts import ACTUATORS, COMPOSITES, FORCES, JOINTS
 from .schema import schema
 
 try:
@@ -14,6 +15,7 @@ try:
 except ModuleNotFoundError:  # Python 3.10
     import tomli as tomllib
 
+PARTS = {"bodies": COMPOSITES, "joints": JOINTS, "forces": FORCES, "actuators": ACTUATORS}
 LARGEST = 1e100  # products of larger numbers overflow
 
 
@@ -55,12 +57,22 @@ class Document:
         except ValueError as error:
             line = re.search(r"\(at line (\d+)", str(error))
             raise self._failure(line and line[1], f"is not a TOML file: {error}") from None
+        self._use_current_names()
         self._validate()
         for key, value in (changes or {}).items():
             place, last = self._place(key)
             place[last] = value
         if changes:
             self._validate()
+
+    def _use_current_names(self):
+        """Rename keys of parts that had another name before."""
+        for table, types in PARTS.items():
+            entries = self.data.get(table)
+            for entry in entries.values() if isinstance(entries, dict) else ():
+                cls = types.get(entry.get("type")) if isinstance(entry, dict) else None
+                for key in [key for key in entry if key in cls.earlier] if cls is not None else ():
+                    entry[cls.current_name(key)] = entry.pop(key)
 
     def number(self, key):
         """The number at a key; InputError when there is none."""

@@ -112,7 +112,7 @@ class Draft:
         rest = self.rng.uniform(0.3, 1.0) * np.linalg.norm(p - q)
         ends = (i, self.local(i, p)), (j, self.local(j, q))
         points = dict(point_a=ends[0][1], point_b=ends[1][1])
-        self.parts += [Spring(self.body(i), self.body(j), stiffness=stiffness, rest_length=rest, **points),
+        self.parts += [Spring(self.body(i), self.body(j), stiffness=stiffness, length=rest, **points),
                        Damper(self.body(i), self.body(j), damping=damping, **points)]
         self.springs.append((*ends, stiffness, rest, damping))
 

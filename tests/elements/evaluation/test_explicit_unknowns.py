@@ -42,7 +42,7 @@ class Euler(OneStep):
 def test_parts_of_a_kind_agree():
     """A mass on its own and one on a spring are of one kind: what is not explicit for one is not for the other."""
     free, hung = tf.PointMass(1.0, name="free"), tf.PointMass(2.0, name="hung")
-    spring = tf.Spring(hung, stiffness=10.0, rest_length=1.0)
+    spring = tf.Spring(hung, stiffness=10.0, length=1.0)
     states = {free: tf.Pose(velocity=(1, 2, 3)), hung: tf.Pose(position=(2, 0, 0), velocity=(0, 1, 0))}
     alone, both = tf.System([free]), tf.System([free, hung, spring])
     assert names(ElementPlan(alone, Euler()), ElementPlan(alone, Euler()).explicit.columns) == {"state": 3}

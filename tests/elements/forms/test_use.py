@@ -72,7 +72,7 @@ def test_optimal_control(form):
 def test_gradient(form):
     def solve(length):
         mass = tf.PointMass(1.5, dimension=2, name="mass")
-        spring = tf.Spring(mass, None, stiffness=40.0, rest_length=length)
+        spring = tf.Spring(mass, None, stiffness=40.0, length=length)
         rod = tf.RigidDistance(mass, None, point_b=(0.5, 0, 0), length=np.hypot(0.5, 1.0))
         system = tf.System([mass, spring, rod])
         problem = tf.InitialValueProblem(system, {mass: tf.Pose([0, -1, 0], velocity=[1, -0.5, 0])}, (0, 0.5))
@@ -80,7 +80,7 @@ def test_gradient(form):
 
     spring, sol = solve(0.7)
     functional = tf.EndValue(lambda views, t: views[0].position[0])
-    gradient = tf.gradient(tf.Linearization(sol), functional, [tf.Parameter(spring, "rest_length")])
+    gradient = tf.gradient(tf.Linearization(sol), functional, [tf.Parameter(spring, "length")])
     ends = [solve(0.7 + h)[1].z[-1, 0] for h in (1e-4, -1e-4)]
     assert gradient[0] == pytest.approx((ends[0] - ends[1]) / 2e-4, rel=1e-6)
 

@@ -25,7 +25,7 @@ def arm():
 def forces(on, point):
     """Forces on bodies `on(name)` at places `point(name, place)` of links."""
     a, b, c = map(on, "abc")
-    return [tf.Spring(c, None, point("c", (0, 0, 0.2)), (0.3, 0.2, 1.5), stiffness=80, rest_length=0.2),
+    return [tf.Spring(c, None, point("c", (0, 0, 0.2)), (0.3, 0.2, 1.5), stiffness=80, length=0.2),
             tf.Damper(c, a, point("c", (0, 0, 0.2)), point("a", (0.1, 0, 0.2)), damping=3.0),
             tf.Force(b, (1, 2, 3), point=point("b", (0, 0.1, 0.2)), frame="body"), tf.Torque(a, (0.3, 0.1, -1)),
             tf.TorsionalSpring(b, a, (0, 1, 0), 2.0, turns=False)]

@@ -54,10 +54,10 @@ def test_motion_is_that_of_the_modes():
 
 def test_it_is_its_parts():
     """The same numbers, to the last bit, as point masses and springs given one by one."""
-    rope = chain(rest_length=0.2, damping=0.3)
+    rope = chain(length=0.2, damping=0.3)
     single = [tf.PointMass(MASS / N) for _ in range(N)]
     pairs = list(pairwise(single))
-    parts = [*single, *(tf.Spring(a, b, stiffness=STIFFNESS, rest_length=0.2) for a, b in pairs),
+    parts = [*single, *(tf.Spring(a, b, stiffness=STIFFNESS, length=0.2) for a, b in pairs),
              *(tf.Damper(a, b, damping=0.3) for a, b in pairs),
              tf.Spherical(single[0], point_a=(0, 0, 0), point_b=(0, 0, 0))]
     state = {body: tf.Pose((i / (N - 1), 0, 0)) for i, body in enumerate(single)}
@@ -107,7 +107,7 @@ def test_states():
 
 def test_nodes_stand_for_bodies(tmp_path):
     """Joints to other bodies, loads, controls and outputs, drawings; files and loaded solutions."""
-    rope, box = chain(rest_length=0.2), tf.RigidBody(1.0, [1, 1, 1], name="box")
+    rope, box = chain(length=0.2), tf.RigidBody(1.0, [1, 1, 1], name="box")
     tied = tf.Spherical(box, rope.node(-1), point_a=(-0.5, 0, 0), point_b=(0, 0, 0), name="tied")
     push = tf.Force(rope.at(0.5), (0, 3, 0), name="push")
     system = tf.System([rope, box, tied, push], gravity=G)
@@ -169,8 +169,8 @@ def test_model_file(tmp_path):
 def test_sensitivity_to_its_arguments():
     """Derivatives of the last place by numbers of the whole rope, against differences of solutions."""
     def end(**changes):
-        rope = chain(rest_length=0.2, **changes) if "mass" not in changes else tf.MassSpringChain(
-            N, changes["mass"], STIFFNESS, END, rest_length=0.2, name="rope")
+        rope = chain(length=0.2, **changes) if "mass" not in changes else tf.MassSpringChain(
+            N, changes["mass"], STIFFNESS, END, length=0.2, name="rope")
         return solved(hung(rope)), rope
 
     sol, rope = end()

@@ -100,7 +100,7 @@ def test_a_tyre_brakes_and_steers():
 def test_a_rope_goes_slack():
     """A mass thrown up on an elastic rope: free flight, then a spring; against DOP853."""
     mass = tf.PointMass(1.0, name="mass")
-    rope = tf.SlackRope(mass, rest_length=1.0, stiffness=400, damping=0.05)
+    rope = tf.SlackRope(mass, length=1.0, stiffness=400, damping=0.05)
     sol = solved([mass, rope], {mass: tf.Pose((0, 0, -1), velocity=(0, 0, 3))}, 1.5, 1500)
 
     def rates(t, y):

@@ -240,7 +240,7 @@ def test_mass_on_a_spring(rotation):
 def test_damped_oscillator(make):
     body = make()
     k, m, c, l0 = 18.0, 2.0, 3.0, 1.5
-    sol = run([body, tf.Spring(body, None, stiffness=k, rest_length=l0), tf.Damper(body, None, damping=c)],
+    sol = run([body, tf.Spring(body, None, stiffness=k, length=l0), tf.Damper(body, None, damping=c)],
               {body: tf.Pose([2, 0, 0])}, 2)
     d, w = c / (2 * m), np.sqrt(k / m - (c / (2 * m))**2)
     exact = l0 + 0.5 * np.exp(-d * TIMES) * (np.cos(w * TIMES) + d / w * np.sin(w * TIMES))
@@ -453,7 +453,7 @@ BODY, OTHER, POINT = tf.RigidBody(1, [1, 1, 1], name="b"), tf.RigidBody(1, [1, 1
     (lambda: tf.Spring(BODY), "stiffness must be a number"),
     (lambda: tf.Spring(BODY, stiffness=-1), "stiffness must be positive"),
     (lambda: tf.Spring(BODY, stiffness=np.nan), "stiffness must be finite"),
-    (lambda: tf.Spring(BODY, stiffness=1, rest_length=-1), "rest_length must not be negative"),
+    (lambda: tf.Spring(BODY, stiffness=1, length=-1), "length must not be negative"),
     (lambda: tf.Spring(BODY, None, [1, 2], stiffness=1), "point_a must have shape"),
     (lambda: tf.Spring(BODY, None, point_b=[1, 2, np.inf], stiffness=1, name="s"), "'s': point_b must be finite"),
     (lambda: tf.NonlinearSpring(BODY), "potential must be a function"),

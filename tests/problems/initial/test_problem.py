@@ -63,7 +63,7 @@ def test_parts_that_are_not_finite_are_named(driver):
 def test_points_that_coincide():
     a, b = tf.PointMass(1, name="a"), tf.PointMass(1, name="b")
     with pytest.raises(tf.InputError, match=r"Spring 1 is not finite at the initial state.*set points apart"):
-        tf.InitialValueProblem(tf.System([a, b, tf.Spring(a, b, stiffness=1, rest_length=1)]), {}, (0, 1))
+        tf.InitialValueProblem(tf.System([a, b, tf.Spring(a, b, stiffness=1, length=1)]), {}, (0, 1))
     system = tf.System([a, b, tf.RigidDistance(a, b, length=1, name="rod")])
     for assemble in (False, True):
         with pytest.raises(tf.InputError, match=r"'rod: distance' has no direction.*set them apart"):

@@ -86,7 +86,7 @@ def cart_and_pole(distance, turn):
 def chain(x, y):
     """Three masses on springs, pulled at the first one only, in a plane."""
     masses = [tf.PointMass(0.5, dimension=2, name=f"mass {i}") for i in range(3)]
-    springs = [tf.Spring(a, b, stiffness=200.0, rest_length=0.5) for a, b in itertools.pairwise(masses)]
+    springs = [tf.Spring(a, b, stiffness=200.0, length=0.5) for a, b in itertools.pairwise(masses)]
     pull = tf.ControlForce(masses[0], ((1, 0, 0), (0, 1, 0)), name="pull")
     hang = np.cumsum([0, 0.5 + G / 200, 0.5 + 0.5 * G / 200])
     start = {m: tf.Pose((0, -h, 0)) for m, h in zip(masses, hang, strict=True)}

@@ -27,7 +27,7 @@ class MassSpringChain(Composite):
     stiffness = Real("k of each spring", "N/m", above=0)
     end = Vector("place of the last mass where no state is given", "m")
     start = Vector("place of the first mass where no state is given", "m", (0.0, 0.0, 0.0))
-    rest_length = Real("l0 of each spring", "m", 0.0, least=0)
+    length = Real("l0 of each spring", "m", 0.0, least=0).was("rest_length")
     damping = Real("c of a damper beside each spring; none where zero", "N s/m", 0.0, least=0)
 
     def make_nodes(self):
@@ -35,7 +35,7 @@ class MassSpringChain(Composite):
 
     def make_elements(self):
         pairs = list(pairwise(self.nodes))
-        springs = [Spring(a, b, stiffness=self.stiffness, rest_length=self.rest_length) for a, b in pairs]
+        springs = [Spring(a, b, stiffness=self.stiffness, length=self.length) for a, b in pairs]
         return springs + [Damper(a, b, damping=self.damping) for a, b in pairs if self.damping]
 
     def reference(self, i):

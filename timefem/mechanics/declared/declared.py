@@ -1,5 +1,6 @@
 """Base of what declares its arguments: the constructor, and what follows from the arguments."""
 
+import warnings
 from functools import cached_property
 from types import SimpleNamespace
 
@@ -25,6 +26,7 @@ class Declared:
     """
 
     fields = {}  # noqa: RUF012  each class has its own
+    earlier = {}  # noqa: RUF012  earlier names of arguments -> names
     keyword_only = refuses_arms = False
     name = None
     _made = _in_system = False  # whether arguments, and all else, stay as they are
@@ -33,6 +35,7 @@ class Declared:
         super().__init_subclass__(**options)
         cls.abstract = abstract
         cls.fields = declared(cls)
+        cls.earlier = {field.earlier: name for name, field in cls.fields.items() if field.earlier}
         if "__init__" in vars(cls):
             cls.__signature__ = None
         elif cls.fields:
@@ -43,6 +46,8 @@ class Declared:
     def __init__(self, *arguments, **named):
         if not self.fields and not arguments and not named:
             return
+        for earlier in [argument for argument in named if argument in self.earlier]:
+            named[self.current_name(earlier)] = named.pop(earlier)
         try:
             values = self.__signature__.bind(*arguments, **named)
         except TypeError as error:
@@ -61,6 +66,20 @@ class Declared:
         self.own_parameters = self.declared_numbers()
         self._fix_arrays(self.fields)
         vars(self)["_made"] = True
+
+    @classmethod
+    def current_name(cls, name):
+        """The name of an argument, told in a line when an earlier one is given."""
+        if name not in cls.earlier:
+            return name
+        new = cls.earlier[name]
+        warnings.warn(f"{cls.__name__}: {name} is now called {new}", FutureWarning, stacklevel=3)
+        return new
+
+    def __getattr__(self, name):
+        if name in type(self).earlier:
+            return getattr(self, self.current_name(name))
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # ---- numbers enter kernels, files and results once: whoever changes one later would solve with the old one
 

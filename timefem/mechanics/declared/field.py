@@ -27,11 +27,17 @@ class Field:
     is_body = is_function = is_joint = False
     in_files = True  # whether a file can state it
     kind_of_value = "object"  # for the documentation
+    earlier = None  # its earlier name, which still works
     argument = None  # its name in the constructor, if other than that of the attribute
     schema_type = None  # name of a definition in the schema of model files
 
     def __init__(self, help="", unit="", default=REQUIRED, *, optional=False):
         self.help, self.unit, self.default, self.optional = help, unit, default, optional
+
+    def was(self, earlier):
+        """The field itself, which had another name: files and code with that one still work, and are told."""
+        self.earlier = earlier
+        return self
 
     def __set_name__(self, owner, name):
         self.name = name

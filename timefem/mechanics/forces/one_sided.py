@@ -15,7 +15,7 @@ class SlackRope(PointForce):
     coincide.
     """
 
-    rest_length = Real("L", "m", None, above=0)
+    length = Real("L", "m", None, above=0)
     stiffness = Real("k", "N/m", None, above=0)
     damping = Real("a", "s/m", 0.0, least=0)
     line = "rod"
@@ -26,7 +26,7 @@ class SlackRope(PointForce):
 
     def _stretch(self, s):
         c, length = self.named(s.own), ca.sqrt(self._square(s))
-        return c, length, ca.fmax(length - c.rest_length, 0)
+        return c, length, ca.fmax(length - c.length, 0)
 
     def energy(self, s):
         c, _, stretch = self._stretch(s)

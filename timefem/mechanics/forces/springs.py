@@ -13,7 +13,7 @@ from .between import ForcePart, PointForce, relative_rotation
 class Spring(PointForce):
     """Linear spring, V = 1/2 k (l - l0)^2 with the distance l of two points.
 
-    With `rest_length=0` the potential is 1/2 k |r|^2, which is smooth everywhere; otherwise the direction of the force
+    With `length=0` the potential is 1/2 k |r|^2, which is smooth everywhere; otherwise the direction of the force
     is not defined where the points coincide.
 
     Raises
@@ -23,15 +23,15 @@ class Spring(PointForce):
     """
 
     stiffness = Real("k", "N/m", None, above=0)
-    rest_length = Real("l0", "m", 0.0, least=0)
+    length = Real("l0", "m", 0.0, least=0).was("rest_length")
 
     @property
     def _form(self):
-        return (*super()._form, self.rest_length == 0)  # no square root then
+        return (*super()._form, self.length == 0)  # no square root then
 
     def energy(self, s):
         c, square = self.named(s.own), self._square(s)
-        return c.stiffness / 2 * (square if self.rest_length == 0 else (ca.sqrt(square) - c.rest_length) ** 2)
+        return c.stiffness / 2 * (square if self.length == 0 else (ca.sqrt(square) - c.length) ** 2)
 
 
 class NonlinearSpring(PointForce):

@@ -16,7 +16,7 @@ __all__ = ["Frame", "Joint", "across", "frames_of", "gap", "products"]
 
 
 class Joint(Part, abstract=True):
-    """Joint of body `a` with body `b`, or with the ground (`b=None`, whose frame is the origin with space axes).
+    """Joint of body a with body b, or with the ground (`body_b=None`, whose frame is the origin with space axes).
 
     Points are given from the centre of mass in the axes of their body, and in space for the ground. Every gap is
     point b minus point a, so that its multiplier is the force that b exerts on a. All constraints are products of
@@ -27,8 +27,8 @@ class Joint(Part, abstract=True):
     A subclass declares its arguments, sets `constraint_names` and implements `formula`.
     """
 
-    a = On()
-    b = On(ground=True)
+    body_a = On().was("a")
+    body_b = On(ground=True).was("b")
     keyword_only = refuses_arms = True
     table = "joints"
     # smallest dimension of a point mass that the joint takes; None: rigid bodies only
@@ -42,8 +42,8 @@ class Joint(Part, abstract=True):
     def _checked_bodies(self, bodies):
         a, b = (*bodies, None)[:2]
         if b is a:
-            raise InputError(f"{self._title}: a body cannot be joined to itself; give two bodies, or b=None for the "
-                             f"ground")
+            raise InputError(f"{self._title}: a body cannot be joined to itself; give two bodies, or body_b=None "
+                             f"for the ground")
         for letter, body in zip("ab", (a,) if b is None else (a, b)):
             self._check_body(letter, body)
         return (a,) if b is None else (a, b)
@@ -53,7 +53,7 @@ class Joint(Part, abstract=True):
             return
         if not getattr(body, "has_position", False):
             raise InputError(f"{self._title}: {letter} must be a RigidBody or PointMass, not {body!r}; the ground is "
-                             f"b=None")
+                             f"body_b=None")
         if self.point_mass_dimension is None:
             raise InputError(f"{self._title}: {letter} must be a RigidBody, because a point mass has no axes")
         if body.dimension < self.point_mass_dimension:

@@ -36,7 +36,7 @@ class PrescribedPosition(_Prescribed):
     """
 
     body = On()
-    a = b = None
+    body_a = body_b = None
     position = VectorFunction("place in space: three numbers or functions of time (see `time_functions`), or one "
                               "function of the CasADi symbol t [s] that returns three, for instance `lambda t: "
                               "(casadi.sin(t), 0, 0)`; each new callable is compiled", "m", prescribes=True)
