@@ -3,11 +3,13 @@
 import json
 from pathlib import Path
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import timefem as tf
 from tests.example_systems import slope
+from timefem.mechanics import Part
 from timefem.mechanics.composites.beam import Beam, Curve, Line, Rope, RopeSection, Section
 from timefem.problems.static import equilibrium, equilibrium_path
 
@@ -27,9 +29,9 @@ def ramp(value):
     return tf.Ramp(0, 1, 0, value)
 
 
-def roll_up(n_elements, degree):
+def roll_up(n_elements, degree, kind=Beam):
     """Error of the tip of a beam that a moment bends to a circle."""
-    beam = Beam(1.0, section(1e4, 1.0), n_elements, degree)
+    beam = kind(1.0, section(1e4, 1.0), n_elements, degree)
     moment = tf.Torque(beam.end, (0, 0, 1), time=ramp(2 * np.pi))
     found = equilibrium(tf.System([beam, clamp(beam.start), moment]), t=1.0, n_steps=10)
     assert found.success
@@ -43,6 +45,61 @@ def test_roll_up_orders(degree, errors):
     measured = [roll_up(i, degree) for i in n]
     assert np.all(np.array(measured) <= 1.05 * np.array(errors))
     assert slope(1 / np.array(n), measured) == pytest.approx(2 * degree, abs=0.15)
+
+
+class Locking(Beam):
+    """A beam with one Gauss point too many."""
+
+    @property
+    def n_strain_points(self):
+        return self.degree + 1
+
+
+@pytest.mark.parametrize("degree, n_elements, factor", [(1, 16, 10), (2, 8, 10), (3, 8, 10)])
+def test_one_more_point_locks(degree, n_elements, factor):
+    assert roll_up(n_elements, degree, Locking) >= factor * roll_up(n_elements, degree)
+
+
+def test_geradin_cantilever():
+    """Geradin & Cardona: EA = 4.8e8 N, GA = 3.231e8 N, EI = 9.346e6 N m^2, 5 m, 600 kN across its tip."""
+    beam = Beam(5.0, section(4.8e8, 9.346e6, GA=3.231e8), 8, 3)
+    force = tf.Force(beam.end, (0, 0, -1), time=ramp(6e5))
+    found = equilibrium(tf.System([beam, clamp(beam.start), force]), t=1.0, n_steps=4)
+    known = REFERENCE["geradin"]
+    assert np.allclose(found.position(beam.end) - (5, 0, 0), known["tip_u"], rtol=0, atol=1e-7)
+    r = found.rotation_matrix(beam.end)
+    assert np.arctan2(-r[2, 0], r[0, 0]) == pytest.approx(known["angle"], abs=1e-8)
+
+
+class Centrifugal(Part):
+    """Potential of the mass of an element of a beam that turns about z, `-w/2 rho A Omega^2 |x|^2` at a point."""
+
+    def __init__(self, place, weight):
+        self.bodies, self.own_parameters = (place,), np.array([weight])
+
+    @property
+    def kind(self):
+        return Centrifugal, self.bodies[0].kind
+
+    def energy(self, s):
+        return -s.own[0] / 2 * ca.sumsqr(self.bodies[0].frame(s.q[0])[0])
+
+
+@pytest.mark.parametrize("rotation", ["quaternion", "directors"])
+def test_extension_of_a_spinning_beam(rotation):
+    """`tan(k L)/k - L` with k^2 = rho A Omega^2 / EA, by axial stretch at the points of the consistent mass."""
+    length, n, degree, speed = 10.0, 4, 3, 6.0
+    beam = Beam(length, Section(EA=2.8e7, GA=1e7, GJ=1.4e4, EI=1.4e4, mass=1.2, inertia=(12e-4, 7e-4, 6e-4)), n, degree,
+                rotation)
+    x, w = np.polynomial.legendre.leggauss(degree + 1)
+    points = [Centrifugal(beam.at(float(e + (1 + xi) / 2) / n), 1.2 * speed**2 * wi / 2 * length / n)
+              for e in range(n) for xi, wi in zip(x, w, strict=True)]
+    found = equilibrium(tf.System([beam, clamp(beam.start), *points]))
+    assert found.success
+    extension = found.position(beam.end)[0] - length
+    k = np.sqrt(1.2 * speed**2 / 2.8e7)
+    assert extension == pytest.approx(np.tan(k * length) / k - length, abs=1e-12)
+    assert extension == pytest.approx(REFERENCE["spin_extension"], abs=1e-12)
 
 
 def test_bend_of_45_degrees():

@@ -59,12 +59,17 @@ class Beam(CurveMesh):
                              "constant; in quaternions masses are lumped")
         super()._complete()
 
+    @property
+    def n_strain_points(self):
+        """Gauss points of an element for its strains: one more locks."""
+        return self.degree
+
     def make_elements(self):
-        xi, w = gauss_legendre(self.degree)
+        xi, w = gauss_legendre(self.n_strain_points)
         values, slopes, turned = self.basis.values(xi), self.basis.derivatives(xi), self._turned
         rest = [node.state(self.reference(i))[0] for i, node in enumerate(self.nodes)]
         for j, length, span, numbers in self.cells():
-            for g in range(self.degree):
+            for g in range(self.n_strain_points):
                 point = StrainPoint([self.nodes[i] for i in numbers], values[g], slopes[g] / length,
                                     w[g] * length * self.section.stiffness,
                                     None if turned is None else turned[j][span], self.section.damping)
