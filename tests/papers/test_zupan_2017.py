@@ -147,3 +147,32 @@ def test_systems_that_cannot_be_taken(name):
         tf.solve(find_case("heavy-top").make(), SCHEMES[name](), 10)
     with pytest.raises(tf.InputError, match="rotation='quaternion'"):
         tf.solve(find_case("free-body").make("directors"), SCHEMES[name](), 10)
+
+
+@pytest.mark.parametrize("name, order", [("zupan3", 3), ("newmark-so3", 2)])
+def test_joints_on_the_level_of_accelerations(name, order):
+    """Two bodies in a row: order of the motion, and of the drift of the joints."""
+    upper, lower = tf.RigidBody(2, [0.3, 0.4, 0.5], name="upper"), tf.RigidBody(1, [0.1, 0.2, 0.15], name="lower")
+    system = tf.System([upper, lower, tf.Spherical(upper, point_a=(0, 0, 0.5), point_b=(0, 0, 0)),
+                        tf.Spherical(upper, lower, point_a=(0, 0, -0.5), point_b=(0, 0, 0.4))], gravity=(0, 0, -9.81))
+    start = {upper: tf.Pose((0, 0, -0.5), angular_velocity=(0.5, 1, 2)),
+             lower: tf.Pose((0, 0, -1.4), angular_velocity=(1, 0, 1))}
+    problem = tf.InitialValueProblem(system, start, (0, 0.5), assemble=True)
+    exact = tf.solve(problem, tf.MixedGalerkin(4), 100, progress=False).position("lower", 0.5)
+    found = [tf.solve(problem, SCHEMES[name](), n, progress=False) for n in (50, 100, 200)]
+    errors = [np.abs(sol.position("lower", 0.5) - exact).max() for sol in found]
+    drifts = [sol.errors()["configuration"] for sol in found]
+    assert np.log2(errors[0] / errors[2]) / 2 == pytest.approx(order, abs=0.1)
+    assert np.log2(drifts[0] / drifts[2]) / 2 == pytest.approx(order, abs=0.3)
+
+
+@pytest.mark.slow
+def test_newmark_on_the_right_angle_cantilever():
+    """Order 2 to the motion of the same elements; the clamp stays where it is."""
+    known = json.loads((DATA / "beams" / "right_angle_quaternion_lumped.json").read_text())
+    errors = []
+    for n in (50, 100):
+        sol = tf.solve(find_case("right-angle-cantilever").make(t_end=1.0), tf.NewmarkSO3(), n, progress=False)
+        errors.append(np.abs(sol.position("tip", 1.0) - (10, 10, 0) - known["tip_u"][1]).max())
+        assert sol.errors()["configuration"] <= 1e-14
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2, abs=0.1)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import casadi as ca
 
 from ...errors import InputError
-from ...mechanics import Body
 from ...mechanics.bodies.quaternions import exponential, product
 from ...mechanics.bodies.rigid import QuaternionBody
 from ..one_step import OneStep, StepSymbols
@@ -52,17 +51,29 @@ class BodyAxesSymbols(StepSymbols):
             return momentum
         return ca.vertcat(momentum[:3], 2 * product(q[3:], ca.vertcat(0, momentum[3:])))
 
-    def balance(self, q, w, a, t):
-        """m v' - F and J Omega' + Omega x J Omega - M, (21); a part gives its share."""
+    def balance(self, q, w, a, t, pull):
+        """m v' - F and J Omega' + Omega x J Omega - M, (21), with -G^T pull of joints in F; a part gives its share."""
         if self.is_body:
             mass = self._mass()
             gyroscopic = ca.vertcat(ca.SX(3, 1), ca.cross(w[3:], (mass @ w)[3:])) if _turns(self.body) else 0
             return mass @ a + gyroscopic
         x = ca.SX.sym("q", q.numel())
-        potential = ca.gradient(ca.SX(self._terms("energy", x, t=t)), x)
-        force = self._applied(q, self.rate(q, w), t) - ca.substitute(potential, x, q)
+        potential = ca.SX(self._terms("energy", x, t=t))
+        if pull.numel():
+            potential += ca.dot(pull, self._terms("constraints", x, t=t))
+        force = self._applied(q, self.rate(q, w), t) - ca.substitute(ca.gradient(potential, x), x, q)
         return -ca.vertcat(*(ca.vertcat(f[:3], b.invariant_momentum(x, f)[4:] / 2) if _turns(b) else f
                              for b, x, f in self._of_bodies(self.split(q), self.split(force))))
+
+    def acceleration(self, q, w, a, t):
+        """Second time derivative of the constraints of a joint."""
+        if not self.multipliers.numel():
+            return ca.SX(0, 1)
+        x, u, time = ca.SX.sym("q", q.numel()), ca.SX.sym("w", w.numel()), ca.SX.sym("t")
+        phi, rate = self._terms("constraints", x, t=time), self.rate(x, u)
+        velocity = ca.jtimes(phi, x, rate) + ca.jacobian(phi, time)
+        value = ca.jtimes(velocity, x, rate) + ca.jacobian(velocity, u) @ a + ca.jacobian(velocity, time)
+        return ca.substitute([value], [x, u, time], [q, w, ca.SX(t)])[0]
 
     def _mass(self):
         """Mass matrix in body axes, constant."""
@@ -72,7 +83,11 @@ class BodyAxesSymbols(StepSymbols):
 
 @dataclass(frozen=True)
 class BodyAxesScheme(OneStep):
-    """Base of the schemes that turn quaternions by exponentials, so that |q| = 1 holds without a multiplier."""
+    """Base of the schemes that turn quaternions by exponentials, so that |q| = 1 holds without a multiplier.
+
+    Joints hold on the level of accelerations, at each stage: what they keep from moving stays exactly where it is, and
+    the others drift by the error of the method.
+    """
 
     symbols = BodyAxesSymbols
     constraints_of = "joints"
@@ -82,10 +97,6 @@ class BodyAxesScheme(OneStep):
             if not isinstance(body, QuaternionBody) and body.n_increments != body.n_q:
                 raise InputError(f"{self.name} takes rigid bodies in quaternions and point masses, not "
                                  f"{system.label(body)}; use rotation='quaternion', or another element")
-        for part in system.parts:
-            if part.constraint_names and not isinstance(part, Body):
-                raise InputError(f"{self.name} cannot take constraints between bodies: {system.label(part)}; use "
-                                 "MixedGalerkin, or a scheme with multipliers such as EML")
 
 
 def _turns(body):

@@ -23,7 +23,8 @@ class Zupan3(BodyAxesScheme):
     name = "zupan3"
     order = 3
     embedded_order = 2
-    extra = (("start", "increments"), ("stage", "increments"), ("end", "increments"), ("error", "state"))
+    extra = (("start", "increments"), ("stage", "increments"), ("end", "increments"), ("error", "state"),
+             ("start pull", "joints"), ("stage pull", "joints"))
     correction = 1 / 24
     updates_velocity = True
 
@@ -34,15 +35,17 @@ class Zupan3(BodyAxesScheme):
         q_tau = s.turned(q0, TAU * h / 2 * (w0 + w_tau))
         w1 = w0 + h * (W * (a0 + a_tau) + TAU / 2 * a1)
         q1 = s.turned(q0, h * (W * (w0 + w_tau) + TAU / 2 * w1))
-        balances = (s.balance(q0, w0, a0, s.t0), s.balance(q_tau, w_tau, a_tau, s.t0 + TAU * h),
-                    s.balance(q1, w1, a1, s.t1))
+        pulls = s.slots["start pull", "value"], s.slots["stage pull", "value"], s.multipliers
+        stages = (q0, w0, a0, s.t0), (q_tau, w_tau, a_tau, s.t0 + TAU * h), (q1, w1, a1, s.t1)
+        balances = [s.balance(*stage, pull) for stage, pull in zip(stages, pulls, strict=True)]
+        held = [s.acceleration(*stage) for stage in stages]
 
         turning = s.commutator(w0, TAU**2 * w1 - w_tau) * (2 * h**2 * self.correction / (TAU * (TAU - 1)))
         q3 = s.turned(q0, h * combined(w0, w_tau, w1) + turning)
         w3 = w0 + h * combined(a0, a_tau, a1) if self.updates_velocity else w1
         third, second = (ca.vertcat(q, s.momentum(q, w)) for q, w in ((q3, w3), (q1, w1)))
         state = s.inertia(ca.vertcat(s.q1, s.p1) - third)
-        return state, ca.SX(0, 1), *balances, s.inertia(s.slots["error", "value"] - (third - second))
+        return state, held[2], *balances, s.inertia(s.slots["error", "value"] - (third - second)), *held[:2]
 
 
 def combined(*values):
