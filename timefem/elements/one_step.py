@@ -103,10 +103,28 @@ class StepSymbols(ElementSymbols):
         """`-DV - Dg^T gamma + Q`: discrete gradients D between q0 and q1, applied forces Q in the middle."""
         force = self._applied((q0 + q1) / 2, velocity)
         if not self.is_body:
-            force -= discrete_gradient(self.potential, q0, q1)
+            elastic = self._elastic(q0, q1)
+            force -= discrete_gradient(self.potential, q0, q1) if elastic is None else elastic
         for k in range(self.multipliers.numel()):
             force -= discrete_gradient(lambda q, k=k: self.constraints(q)[k], q0, q1) * self.multipliers[k]
         return force
+
+    def _elastic(self, q0, q1):
+        """`B((q0 + q1)/2)^T dW/de((e0 + e1)/2)`, B = de/dq, where W is quadratic in strains e and e in q.
+
+        A discrete gradient that keeps the momenta too; None for parts without strains.
+        """
+        x = ca.SX.sym("q", q0.numel())
+        at = self.at_point.at(self.split(x), self.at_point.p)
+        e = ca.SX(self.part.strains(at))
+        if not e.numel():
+            return None
+        strains, y = ca.Function("strains", [x, self.parameters], [e]), ca.SX.sym("e", e.numel())
+        mean = (strains(q0, self.parameters) + strains(q1, self.parameters)) / 2
+        stress = ca.substitute(ca.gradient(ca.SX(self.part.stored_energy(at, y)), y), y, mean)
+        w = ca.SX.sym("w", e.numel())
+        force = ca.Function("force", [x, w, self.parameters], [ca.jtimes(e, x, w, True)])
+        return force((q0 + q1) / 2, stress, self.parameters)
 
     def load(self, q, velocity):
         """`-grad V + Q` at `q`."""
