@@ -157,7 +157,7 @@ from .solvers.nonlinear.fatrop import Fatrop
 from .solvers.nonlinear.interior_point import InteriorPoint
 from .solvers.nonlinear.ipopt import Ipopt
 from .solvers.nonlinear.newton import Newton
-from .solving import continuation, restart, solve, solve_all
+from .solving import continuation, prepare, restart, solve, solve_all
 
 __version__: str
 
@@ -169,7 +169,7 @@ __all__ = [
     "InteriorPoint", "LagrangeBasis", "Limit", "MassProperties", "MissingBackend",
     "MixedGalerkin", "Newton", "Planar", "PointMass", "Pose", "PrescribedAngle", "PrescribedPosition", "Prismatic",
     "RankError", "Revolute", "RigidBody", "RigidDistance", "Solution", "SolveError", "Spherical", "StepControl",
-    "System", "TimeElement", "TimeMesh", "Universal", "Weld", "assemble", "gauss_legendre", "load",
+    "System", "TimeElement", "TimeMesh", "Universal", "Weld", "assemble", "gauss_legendre", "load", "prepare",
     "redundant_constraints", "restart", "solve", "studies",
     # drivers
     "Checkpoint", "Global", "March", "Windows",

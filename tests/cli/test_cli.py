@@ -204,7 +204,8 @@ def test_table(timefem):
 def test_failed_march_says_where_and_keeps_what_was_solved(timefem, tmp_path):
     path = tmp_path / "part.h5"
     # six iterations suffice for the first elements, over a radian each, but not for all
-    arguments = ("run", "spinning-box", "--n-elements", 16, "--max-iterations", 6, "-o", path)
+    arguments = ("run", "spinning-box", "--n-elements", 16, "--max-iterations", 6, "--keep-mesh",
+                 "-o", path)
     r = run_json(timefem, *arguments, status=1)
     failure = r["failure"]
     assert r["status"] == "failed" and r["reason"] == failure["reason"] == "not converged"

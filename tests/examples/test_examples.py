@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -55,6 +56,17 @@ def test_physical_pendulum(tmp_path):
     assert result["force"][-1] == pytest.approx([0, -1073.1964000910773, 1593.254259333553], rel=1e-4, abs=1e-6)
     module.plot(result, tmp_path / "pendulum.png")
     assert (tmp_path / "pendulum.png").stat().st_size > 10000
+
+
+def test_double_pendulum_basins(tmp_path):
+    module = example("double_pendulum_basins")
+    result = module.main(n=9, t_end=2.0, n_elements=80)
+    flip, c = result["flip"], np.cos(result["angles"])
+    assert result["failed"] == 0 and np.isfinite(flip).sum() >= 8
+    assert np.all(np.isnan(flip[2 * c[:, None] + c[None] > 1]))  # too little energy
+    np.testing.assert_array_equal(flip, flip[::-1, ::-1])  # mirrored starts
+    module.plot(result, tmp_path / "basins.png")
+    assert (tmp_path / "basins.png").stat().st_size > 10000
 
 
 def test_as_a_script(tmp_path):

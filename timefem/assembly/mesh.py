@@ -74,7 +74,11 @@ class TimeMesh:
 
     def part(self, start, stop):
         """The mesh of elements start, ..., stop - 1."""
-        return TimeMesh(self.nodes[start:stop + 1])
+        if start >= stop:
+            return TimeMesh(self.nodes[start:stop + 1])  # refuses it
+        part = object.__new__(TimeMesh)  # increasing as this one is
+        part.nodes, part.lengths, part.n_elements = self.nodes[start:stop + 1], self.lengths[start:stop], stop - start
+        return part
 
     def points(self, basis):
         """Times of the nodes of a basis in all elements, shape (n_elements, n_shapes)."""

@@ -6,11 +6,12 @@ constraints are differentiated). "full": also coordinates and momenta weighted w
 unit gradient.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .. import validate
+from ..mechanics.dense_derivatives import dense_derivatives, is_small
 
 SCALINGS = ("full", "weights", "reference", "none")
 ALIKE = 30.0  # ratio of the motions of two bodies, weighted by the masses, up to which errors of both have one measure
@@ -54,6 +55,7 @@ class Scaling:
     multiplier_power: int
     constraint_power: int
     emphasis: np.ndarray | None = None
+    unit: float = 1.0  # size of what has none of its own
 
     @classmethod
     def of(cls, name, system, element, t, z):
@@ -63,7 +65,11 @@ class Scaling:
         nonholonomic = np.ones(2 * system.n_nonholonomic)
         if name == "full":
             state = system.state_scale
-            multipliers = _unit_gradient(system.derivatives(t, z)[1], state)
+            if is_small(system):
+                jacobian = dense_derivatives(system, np.full(1, float(t)), np.asarray(z, float)[None])[1][0]
+                multipliers = _reciprocal((np.abs(jacobian) * state).max(axis=1, initial=0.0))
+            else:
+                multipliers = _unit_gradient(system.derivatives(t, z)[1], state)
             if system.n_nonholonomic:
                 matrix, jacobian, _, _ = system.nonholonomic_derivatives(t, z)
                 nonholonomic = np.concatenate([_unit_gradient(matrix, state), _unit_gradient(jacobian, state)])
@@ -71,6 +77,17 @@ class Scaling:
         factors = emphasis(system, np.abs(z / system.state_scale).reshape(2, -1).max(axis=0), ALIKE_IN_STEPS)
         return cls(name, state, multipliers, nonholonomic, *powers,
                    np.tile(factors, 2) if factors.max() > 1.0 else None)
+
+    def values(self):
+        """All sizes one after the other, and a one first."""
+        return np.concatenate([[1.0], self.state, self.multipliers, self.nonholonomic])
+
+    def places(self):
+        """The scaling with places in `values` for sizes."""
+        sizes = self.state, self.multipliers, self.nonholonomic
+        ends = np.cumsum([1, *map(len, sizes)])
+        return replace(self, unit=0.0, **dict(zip(("state", "multipliers", "nonholonomic"),
+                                        [np.arange(*ends[i:i + 2]) for i in range(3)], strict=True)))
 
     def size(self, z):
         """Size of a scaled state, by which tolerances are multiplied; 1 for a zero state."""
@@ -106,14 +123,14 @@ class Scaling:
 
         `dual_power` is for fields of costates, which belong to rows, and for rows that belong to unknowns.
         """
-        size, exponent = np.ones(numbering.n_local), np.zeros(numbering.n_local, int)
+        size, exponent = np.full(numbering.n_local, self.unit), np.zeros(numbering.n_local, int)
         n, m = len(self.state) // 2, len(self.multipliers) // 2
         sizes = {"state": self.state, "coordinates": self.state[:n], "multipliers": self.multipliers,
                  "constraints": self.multipliers[:m], "impulses": self.multipliers[:m],
                  "nonholonomic pairs": self.nonholonomic,
                  "nonholonomic": self.nonholonomic[:len(self.nonholonomic) // 2]}
         for field, space in zip(numbering.fields, numbering.spaces, strict=True):
-            size[field] = sizes.get(space.components, 1.0)
+            size[field] = sizes.get(space.components, self.unit)
             if space.components in ("multipliers", "constraints", "joints", "nonholonomic", "nonholonomic pairs"):
                 exponent[field] = dual_power if space.dual else power
         return size, exponent
@@ -150,7 +167,11 @@ def _unit_gradient(jacobian, state):
     jacobian = jacobian.tocoo()
     gradient = np.zeros(jacobian.shape[0])
     np.maximum.at(gradient, jacobian.row, np.abs(jacobian.data) * state[jacobian.col])
-    return 1 / np.where(gradient > 0, gradient, 1.0)
+    return _reciprocal(gradient)
+
+
+def _reciprocal(sizes):
+    return 1 / np.where(sizes > 0, sizes, 1.0)
 
 
 def _along(numbering, lengths, size, exponent):

@@ -10,6 +10,7 @@ COMMANDS = {  # name -> (module, function or group in it, what it does)
     "run": ("run_options", "run", "Solve a case, or a model file."),
     "check": ("model_files", "check", "Tell what a model file states."),
     "schema": ("model_files", "schema", "Print the JSON schema of model files."),
+    "sweep": ("run_options", "sweep", "Solve for many values of numbers."),
     "solve-all": ("run_options", "solve_all", "Several solutions of a boundary-value problem."),
     "sensitivity": ("run_options", "sensitivity", "Derivatives of functionals of a motion."),
     "modes": ("run_options", "modes", "Natural modes around a state."),

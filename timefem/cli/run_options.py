@@ -63,6 +63,12 @@ OF_STATE = (parameter("case", CASE), parameter("rotation", ROTATION, None),
             parameter("elements_space", ELEMENTS_SPACE, None), parameter("degree_space", DEGREE_SPACE, None),
             parameter("joint", JOINT, None), parameter("gravity", GRAVITY, None),
             parameter("equilibrium", AT_REST, False))
+PARAMETER = Annotated[list[str] | None, typer.Option(
+    metavar="NAME=FIRST:LAST:NUMBER", help="A number and its values, also as NAME=A,B,C: rod.mass, spring.stiffness, "
+                                           "load.time.amplitude, gravity[2]; of several all combinations.")]
+CSV = Annotated[str | None, typer.Option("--csv", help="File for a table with one row per run.")]
+WORKERS = Annotated[int | None, typer.Option(min=1, help="Threads or processes; default: all processors, one for each "
+                                                         "rank under mpirun.")]
 COMMON = (parameter("rotation", ROTATION, None), parameter("element", ELEMENT, "mg"), declared("degree"),
           declared("n_points"), declared("n_elements"), parameter("t_end", T_END, None))
 
@@ -89,8 +95,8 @@ def repeat_values(arguments):
                     "n_elements", "tolerance")),
     parameter("t_end", T_END, None), parameter("joint", JOINT, None), parameter("gravity", GRAVITY, None),
     parameter("friction_width", FRICTION_WIDTH, None), parameter("base", BASE, None),
-    *map(declared, ("driver", "window", "backend", "method", "guess", "scaling", "tol_residual", "tol_increment",
-                    "max_iterations", "line_search")),
+    *map(declared, ("driver", "window", "backend", "method", "guess", "scaling", "keep_mesh", "tol_residual",
+                    "tol_increment", "max_iterations", "line_search")),
     parameter("output", OUTPUT, None), *map(declared, ("checkpoint", "checkpoint_every", "restart")),
     parameter("follow", FOLLOW, None), parameter("watch", WATCH, False),
     parameter("as_json", JSON, False), parameter("verbose", VERBOSE, False))
@@ -115,6 +121,7 @@ def solve_all(ctx, **_):
 
 @with_parameters(parameter("case", CASE), parameter("of", OF, None), parameter("parameters", PARAMETERS, None),
                  parameter("forward", FORWARD, False), parameter("adjoint", ADJOINT, False), *COMMON,
+                 declared("keep_mesh"),
                  parameter("as_json", JSON, False))
 def sensitivity(ctx, **_):
     """Derivatives of functionals of a motion by numbers of the parts and by the initial state.
@@ -141,3 +148,15 @@ def linearize(ctx, **_):
     Both --inputs and --outputs take several values, after CASE.
     """
     return imported("linear").linearize_command(given_options(ctx))
+
+
+@with_parameters(parameter("case", CASE), parameter("parameter", PARAMETER, None), parameter("csv", CSV, None),
+                 parameter("workers", WORKERS, None), *COMMON, declared("keep_mesh"),
+                 parameter("as_json", JSON, False))
+def sweep(ctx, **_):
+    """Solve a case or a model file for many values of its numbers, on all cores, and under mpirun on all ranks.
+
+    A run that fails is told, and ends no other; the exit status is 1 then.
+    """
+    options = given_options(ctx)
+    return imported("sweep").sweep(options)

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -102,12 +103,12 @@ class TimeElement(NamedArguments, ABC):
     def density_key(self):
         return type(self)
 
-    @property
+    @cached_property
     def state(self):
         """Trial space of the state `z = (q, p)`."""
         return self.trial["state"]
 
-    @property
+    @cached_property
     def multiplier(self):
         """Trial space of the multipliers."""
         return self.trial["multipliers"]

@@ -1,11 +1,15 @@
 """Values of parts at given states, evaluated by CasADi's VM: for initial states and post-processing."""
 
+import threading
+
 import casadi as ca
 import numpy as np
 
 from .part import Symbols
 
 PIECE = 256  # points that are evaluated at once
+MOST_BUFFERS = 500  # kept by a thread
+
 
 def evaluate(function, z, t, c):
     """Evaluate `function(z, t, c)` for all parts of a group at many points.
@@ -18,20 +22,32 @@ def evaluate(function, z, t, c):
         return np.zeros((n, n_parts, n_out))
     # through buffers and in pieces: CasADi's own matrices and long maps take ten times as long as the evaluation
     arguments = [np.ascontiguousarray(x, dtype=float)
-                 for x in (z.reshape(n * n_parts, n_local), np.repeat(t, n_parts), np.tile(c, (n, 1)))]
+                 for x in (z.reshape(n * n_parts, n_local), t if n_parts == 1 else np.repeat(t, n_parts),
+                           c if n == 1 else np.tile(c, (n, 1)))]
     out = np.zeros((n * n_parts, n_out))
-    for size in {min(PIECE, len(out)), len(out) % PIECE} - {0}:
-        buffer, run = function.map(size).buffer()
-        first, stop = (0, len(out) // PIECE * PIECE) if size == PIECE else (len(out) - size, len(out))
-        for start in range(first, stop, size):
-            for i, x in enumerate(arguments):
-                if x.size:
-                    buffer.set_arg(i, memoryview(x[start:start + size]))
-            buffer.set_res(0, memoryview(out[start:start + size]))
-            run()
+    for start in range(0, len(out), PIECE):
+        stop = min(start + PIECE, len(out))
+        buffer, run, _ = _buffer(function, stop - start)
+        for i, x in enumerate(arguments):
+            if x.size:
+                buffer.set_arg(i, memoryview(x[start:stop]))
+        buffer.set_res(0, memoryview(out[start:stop]))
+        run()
     return out.reshape(n, n_parts, n_out)
 
 
+def _buffer(function, size):
+    """The buffer of a function at so many points, and what evaluates it; of this thread, as it is no place for two."""
+    buffers = _kept.__dict__.setdefault("buffers", {})
+    key = function.__hash__(), size  # that of the address
+    if key not in buffers:
+        if len(buffers) == MOST_BUFFERS:
+            buffers.clear()
+        buffers[key] = *(function.map(size) if size > 1 else function).buffer(), function
+    return buffers[key]
+
+
+_kept = threading.local()
 _POINTWISE = {}
 
 
@@ -58,7 +74,7 @@ def pointwise(part):
         force = ca.vertcat(generalized, ca.SX(n, 1))
         rate, w = ca.SX.sym("rate", n), ca.SX.sym("w", theta.numel())
         power = ca.dot(generalized, rate) + ca.jacobian(energy, s.t) + ca.dot(w, ca.jacobian(theta, s.t))
-        derivatives = [ca.gradient(energy, z) - force, ca.jacobian(theta, z), ca.jacobian(theta, s.t)]
+        derivatives = [ca.gradient(energy, z) - force, ca.jacobian(theta, z), ca.jacobian(theta, s.t), theta]
         functions = _POINTWISE[part.kind] = {
             "depends on time": any(ca.depends_on(ca.SX(d), s.t) for d in derivatives),
             "hamiltonian": ca.Function("hamiltonian", arguments, [ca.densify(energy)]),

@@ -30,13 +30,13 @@ class StateValues:
         return np.broadcast_to(np.asarray(t, float), shape).reshape(-1), z, shape
 
     @cached_property
-    def _solved(self):
+    def velocities_solved(self):
         return [sees_velocities(group.part) for group in self.groups]
 
     def local_states(self, t, z):
         """Per group, what its functions take of states (n_points, n_z)."""
-        v = self.velocity(t, z) if any(self._solved) else None
-        for group, functions, solved in zip(self.groups, self._functions, self._solved, strict=True):
+        v = self.velocity(t, z) if any(self.velocities_solved) else None
+        for group, functions, solved in zip(self.groups, self._functions, self.velocities_solved, strict=True):
             index = group.state_index
             rates = [v[:, index[:, :index.shape[1] // 2]]] if solved else []
             yield group, functions, np.concatenate([z[:, index], *rates], axis=2)
@@ -260,12 +260,13 @@ class StateValues:
         for group, functions, local in self.local_states(t, z):
             index, w = group.state_index, group.multiplier_index
             values = evaluate(functions["derivatives"], local, t, group.parameters)[0]
-            g, b, r = np.split(values, [index.shape[1], values.shape[1] - w.shape[1]], axis=1)
+            n, m = index.shape[1], w.shape[1]
+            g, b, r, _ = np.split(values, [n, n + n * m, n + n * m + m], axis=1)
             np.add.at(grad, index, g)
             rate[w] = r
             found.append(entries(b, w, index))
         jac = sparse(found, (self.n_multipliers, self.n_z))
-        if self.n_multipliers and any(self._solved):
+        if self.n_multipliers and any(self.velocities_solved):
             jac = jac + velocity_derivatives(self, t, z, self.n_multipliers)
         jac.eliminate_zeros()
         return grad, jac, rate

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 
@@ -49,9 +50,13 @@ class System(StateValues):
     complete, kept, dropped : System, ndarray of int, list of str
         Of a system without its redundant constraints: the system with them, the numbers of the kept constraints in it,
         and the names of the others. Else None, None and ().
+    stands_for : dict
+        Of a system with other numbers (`with_other_numbers`): the parts of the first one -> those here.
     """
 
     complete, kept, dropped = None, None, ()
+    stands_for = MappingProxyType({})
+    _original = None
 
     def __init__(self, parts, gravity=None, *, redundant="refuse"):
         self.redundant = validate.choice("redundant", redundant, ("refuse", "drop"))
@@ -176,6 +181,28 @@ class System(StateValues):
         """States of all bodies from the coordinates of joints; see `timefem.mechanics.joint_state.state_of_joints`."""
         return state_of_joints(self, given, base, t)
 
+    @property
+    def structure(self):
+        """The same object for systems that differ in numbers only, as far as that is known."""
+        return self._original or self
+
+    def own(self, part):
+        """The part itself, or what stands for it here.
+
+        Raises
+        ------
+        InputError
+            When the system has neither.
+        """
+        part = self.stands_for.get(part, part)
+        if part not in self._present:
+            raise InputError(f"{part!r} is not in the system")
+        return part
+
+    @cached_property
+    def _present(self):
+        return frozenset(self.parts)
+
     def find(self, body):
         """The body itself, or the body of that name.
 
@@ -184,8 +211,10 @@ class System(StateValues):
         InputError
             When the system has no such body; names those it has.
         """
-        if self.has(body):
-            return body
+        if isinstance(body, Body):
+            body = self.stands_for.get(body, body)
+            if self.has(body):
+                return body
         if isinstance(body, str) and body in self._names:
             return self._names[body]
         if isinstance(body, str):
@@ -210,17 +239,21 @@ class System(StateValues):
     def coordinates(self, body):
         """Where the body's coordinates are in `q` (and its momenta in `p`): a slice; numbers of links of trees and of
         points of beams."""
+        body = self.stands_for.get(body, body) if isinstance(body, Body) else body
         if not self.has(body):
             raise InputError(f"{body!r} is not in the system")
         if body in self._coordinates:
             return self._coordinates[body]
         if body.carrier is not None:
             return self._coordinates[body.carrier].start + body.places
-        return np.concatenate([np.arange(c.start, c.stop) for c in map(self._coordinates.get, body.carriers)])
+        return np.concatenate([np.arange(c.start, c.stop) for c in map(self._coordinates.get, self._carriers(body))])
 
     def has(self, body):
         """Whether a body has its coordinates here; a link of a tree and a point of a beam those of what carries it."""
-        return isinstance(body, Body) and all((b.carrier or b) in self._coordinates for b in body.carriers)
+        return isinstance(body, Body) and all((b.carrier or b) in self._coordinates for b in self._carriers(body))
+
+    def _carriers(self, body):
+        return [self.stands_for.get(carrier, carrier) for carrier in body.carriers]
 
     def local_state(self, body, z):
         """Coordinates and momenta of a body, of states (..., n_z); of links and joints of a tree coordinates and rates.

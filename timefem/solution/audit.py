@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 
 from ..errors import UnderResolved
+from ..mechanics.dense_derivatives import constraint_sizes
 from ..status import Status
 from .turns import unwrapped
 
@@ -65,44 +66,68 @@ def _lost_turns(solution):
 
 def _violated(solution):
     """Element, time, name, residual and reason of the first constraint at the nodes that does not hold; or None."""
-    system = solution.system.complete or solution.system
+    return first_violated(solution.system, solution.t, solution.z)
+
+
+def first_violated(system, t, z):
+    """The same for states at times, shapes (n,), (n, n_z)."""
+    kept, system = system.kept, system.complete or system
     m = system.n_constraints
     if not m:
         return None
-    t, z = solution.t, solution.z
-    jacobian = abs(system.derivatives(t[0], z[0])[1][:m])
-    size, bound, dropped = np.maximum(1.0, jacobian @ np.abs(z[0])), np.full(m, LARGEST), np.zeros(m, bool)
-    if solution.system.complete is not None:
-        dropped[np.setdiff1d(np.arange(m), solution.system.kept)] = True
+    size, bound, dropped = constraint_sizes(system, t[0], z[0])[:m], np.full(m, LARGEST), np.zeros(m, bool)
+    if kept is not None:
+        dropped[np.setdiff1d(np.arange(m), kept)] = True
     for first in range(0, len(t), PIECE):
         rows = slice(first, first + PIECE)
         residuals = np.abs(system.constraints(t[rows], z[rows])[:, :m])
-        # elements that hold the constraints in the mean only leave as much of those that repeat each other
-        left = (residuals / size)[:, ~dropped].max(initial=0.0)
-        bound[dropped] = min(LARGEST, max(HELD, MORE * left))
-        wrong = np.argwhere(~(residuals <= bound * size))
-        if len(wrong):
-            node, i = wrong[0]
+        if dropped.any():
+            # elements that hold the constraints in the mean only leave as much of those that repeat each other
+            left = (residuals / size)[:, ~dropped].max(initial=0.0)
+            bound[dropped] = min(LARGEST, max(HELD, MORE * left))
+        fine = residuals <= bound * size
+        if not fine.all():
+            node, i = np.argwhere(~fine)[0]
             what = "constraints not redundant" if dropped[i] else "constraints violated"
             return max(first + node - 1, 0), t[first + node], system.constraint_names[i], residuals[node, i], what
     return None
 
 
+def constraint_faults(system, t, states):
+    """For each of many motions, shape (n, n_nodes, n_z), the reason of the first constraint that does not hold, or
+    None; motions that ended early have NaN for the rest."""
+    whole = system.complete or system
+    if not whole.n_constraints:
+        return [None] * len(states)
+    residuals = np.abs(whole.constraints(t, states)[..., :whole.n_constraints])
+    found = []
+    for own, z in zip(residuals, states, strict=True):
+        if np.all(~(own > HELD)):  # small even against terms of size one
+            found.append(None)
+            continue
+        n = len(t) if np.isfinite(z[-1]).all() else int(np.argmax(~np.isfinite(z).all(axis=1)))
+        fault = first_violated(system, t[:n], z[:n]) if n > 1 else None
+        found.append(None if fault is None else fault[4])
+    return found
+
+
 def _warn_of_turns(solution):
     """Warn of the body that turns furthest in an element, when that is too far."""
     system, lengths, worst = solution.system, np.diff(solution.t), (0.0, None)
+    most, longest = TURN * max(solution.element.degree, 1), lengths.max()
     for body in system.bodies:
         if not hasattr(body, "angular_velocity"):
             continue
         place = system.coordinates(body)
         q, p = solution.z[:, place], solution.z[:, system.n_q:][:, place]
+        if body.largest_rate(p) * longest <= most:
+            continue
         rate = np.linalg.norm(body.angular_velocity(q, p), axis=-1)
         turn = float((np.maximum(rate[1:], rate[:-1]) * lengths).max())
         if turn > worst[0]:
             worst = turn, body
-    most = TURN * max(solution.element.degree, 1)
     if worst[0] > most:
         n = int(np.ceil(len(lengths) * worst[0] / most))
         warnings.warn(f"{system.label(worst[1])} turns by up to {worst[0]:.2g} rad in an element, which "
                       f"{solution.element!r} does not resolve: the solution may be far off; take {n} elements or more, "
-                      "or a higher degree", UnderResolved, stacklevel=5)
+                      "or a higher degree", UnderResolved, stacklevel=7)

@@ -2,6 +2,6 @@
 
 from .many_solutions import continuation, solve_all
 from .restart import restart
-from .solve import solve
+from .solve import prepare, solve
 
-__all__ = ["continuation", "restart", "solve", "solve_all"]
+__all__ = ["continuation", "prepare", "restart", "solve", "solve_all"]

@@ -1,13 +1,19 @@
-"""`solve`: a problem, a time element and options, handed to the kind of the problem."""
+"""`solve`, and `prepare` for many solves: problem, element and options, handed to the kind of the problem."""
+
+import dataclasses
+import difflib
 
 from ..elements import TimeElement
 from ..errors import InputError
+from ..mechanics.other_numbers import with_other_numbers
+from ..problems.common.kept import Kept
 from ..problems.common.task import Task
 from ..problems.kinds import kind_of
 from ..progress import showing
 from ..solvers.nonlinear.methods import is_for_inequalities
 from .agreement import agree_on
 from .earlier_keywords import translated
+from .many_runs import Cases, solve_many
 
 
 def solve(problem, element, n_elements=None, *, driver=None, guess=None, newton=None, checkpoint=None, progress=None,
@@ -77,6 +83,42 @@ def solve(problem, element, n_elements=None, *, driver=None, guess=None, newton=
     RankError
         On all ranks, when one rank of a distributed solve has an error that is no failed solve.
     """
+    task = task_of(problem, element, n_elements, driver, newton, progress, others | {"checkpoint": checkpoint})
+    return Solver(task, once=True).solve(guess=guess)
+
+
+def prepare(problem, element, n_elements=None, *, driver=None, newton=None, progress=None, **others):
+    """A solver of a problem, for many solves with other numbers.
+
+    Everything that does not depend on numbers is made once: kernels, index maps, patterns, loops, conditions, memory of
+    factors. Solves then change states, masses, loads, targets, bounds, weights, or the time span.
+
+    Parameters
+    ----------
+    problem, element, n_elements, driver, newton, progress, others
+        As for `solve`; a checkpoint belongs to a single solve.
+
+    Returns
+    -------
+    Solver
+
+    Examples
+    --------
+    >>> import timefem as tf
+    >>> body = tf.RigidBody(12, (5, 26, 29), name="box")
+    >>> problem = tf.InitialValueProblem(tf.System([body]), {body: tf.Pose(angular_velocity=(0, 5, 1))}, (0, 1))
+    >>> solver = tf.prepare(problem, tf.MixedGalerkin(2), 100)
+    >>> heavier = solver.solve(parameters={"box.mass": 24})
+    >>> faster = solver.solve(start={body: tf.Pose(angular_velocity=(0, 9, 1))})
+    """
+    for name in ("checkpoint", "checkpoint_every", "restart"):
+        if others.get(name) is not None:
+            raise InputError(f"{name} is given to prepare, but a checkpoint belongs to one solve: use timefem.solve")
+    return Solver(task_of(problem, element, n_elements, driver, newton, progress, others), once=False)
+
+
+def task_of(problem, element, n_elements, driver, newton, progress, others):
+    """The checked `Task` of arguments of `solve`."""
     kind = kind_of(problem)
     if not isinstance(element, TimeElement):
         raise InputError(f"element must be a time element such as MixedGalerkin(degree=2), not {element!r}")
@@ -85,13 +127,168 @@ def solve(problem, element, n_elements=None, *, driver=None, guess=None, newton=
     if periodic and kind.name != "initial":
         raise InputError(f"{problem.system.label(periodic[0])} is feedback in discrete time, which is for "
                          f"initial-value problems; {kind.name} takes a Controller")
+    others = dict(others)
     mesh, tolerance = others.pop("mesh", None), others.pop("tolerance", None)
     default = kind.default_driver(element, tolerance is not None)
     if is_for_inequalities(others.get("method")) and not getattr(problem, "bounded", False):
         raise InputError(f"method={others['method']!r} is for inequalities, and the problem has none; leave it out")
     method = others.pop("method", None) if getattr(problem, "bounded", False) else None
-    driver, checkpoint = translated(kind, default, driver, checkpoint, others)
-    task = Task(problem, element, n_elements, mesh, tolerance, driver, guess, newton, checkpoint, progress, method)
-    agree_on(task)
-    with showing(progress):
-        return kind.solve(task)
+    driver, checkpoint = translated(kind, default, driver, others.pop("checkpoint", None), others)
+    return Task(problem, element, n_elements, mesh, tolerance, driver, None, newton, checkpoint, progress, method)
+
+
+class Solver:
+    """Solves one problem with many different numbers; made by `prepare`.
+
+    Attributes
+    ----------
+    problem, element
+        As prepared.
+    task : Task
+    kind : Kind
+    """
+
+    def __init__(self, task, once=False):
+        self.task = dataclasses.replace(task, kept=Kept(once))
+        self.kind = kind_of(task.problem)
+
+    problem = property(lambda self: self.task.problem)
+    element = property(lambda self: self.task.element)
+    system = property(lambda self: self.task.problem.system)
+
+    def __repr__(self):
+        task = self.task
+        return f"Solver({task.problem!r}, {task.element!r}, {task.driver!r})"
+
+    def solve(self, *, parameters=None, guess=None, mesh=None, warm=True, **changes):
+        """Solve with other numbers.
+
+        All changes count from the problem as it was prepared, not from the last solve.
+
+        Parameters
+        ----------
+        parameters : dict, optional
+            Numbers of parts: name -> value. "PART.NAME" by the name of the part and of the argument of its
+            constructor, with `[i]` for an entry and with what is inside of a function of time after a dot: "box.mass",
+            "spring.point_a[2]", "load.time.amplitude", "effort.weights"; "gravity" or "gravity[2]"; or pairs
+            (part, "mass"). Where bodies change, states that are given by velocities keep these.
+        guess : optional
+            As for `solve`.
+        mesh : TimeMesh or array_like, optional
+            Of the time span, instead of the one that was prepared; with as many elements nothing is made anew.
+        warm : bool
+            Without a guess, start from the last solution where all elements are solved at once, and from a guess of
+            its own where that fails. Where a problem has several solutions, the one found may depend on the last one.
+        **changes
+            What the kind of problem can change, by the names of its arguments: `start` (of an initial-value problem
+            that of `state`), `t_span`; `end` of the others; `bounds` of optimal control. Bodies that are not named
+            keep what was asked of them.
+
+        Returns
+        -------
+        Solution
+            Which later solves leave alone.
+
+        Raises
+        ------
+        InputError
+            As for the problem itself; for names that are unknown, with the nearest one.
+        """
+        task = self.task
+        problem = self._changed(parameters, changes)
+        if problem is not task.problem or guess is not None or mesh is not None:
+            task = dataclasses.replace(task, problem=problem, guess=guess, mesh=task.mesh if mesh is None else mesh,
+                                       n_elements=task.n_elements if mesh is None else None)
+        with showing(task.progress):
+            return self._solved(task, warm)
+
+    def _solved(self, task, warm):
+        kept, sol, guess = task.kept, None, task.guess
+        agree_on(task)
+        if kept.last is not None and warm and guess is None and self.kind.warms(task, kept.last):
+            sol = self.kind.solve(dataclasses.replace(task, guess=kept.last))
+        if sol is None or (not sol.success and sol.status.reason != "stopped"):
+            sol = self.kind.solve(task)
+        if sol.success and not kept.once and self.kind.warms(task, sol):
+            kept.last = sol
+        return sol
+
+    def _changed(self, parameters, changes):
+        problem = self.problem
+        changes = {name: value for name, value in changes.items() if value is not None}
+        for name in changes:
+            self._check_change(name)
+        if (parameters or changes) and not hasattr(problem, "changed"):
+            raise InputError(f"a prepared solver of {self.kind.title} has no numbers to change; make the problem anew")
+        if parameters:
+            changes["system"] = with_other_numbers(problem.system, parameters)
+        return problem.changed(**changes) if changes else problem
+
+    def _check_change(self, name):
+        kind = self.kind
+        if name not in kind.changes:
+            known = (*kind.changes, "parameters", "guess", "mesh", "warm")
+            near = difflib.get_close_matches(name, known, 1)
+            raise InputError(f"{kind.title} has no {name!r} that a prepared solver could change; "
+                             + (f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"))
+
+    def solve_many(self, starts=None, parameters=None, *, ends=None, n_workers=None, every=None, progress=None):
+        """Solve for many states and numbers, on all cores, and under mpirun on all ranks.
+
+        Marches run in compiled loops in threads; other problems in processes. A run that fails does not end the
+        others. Runs do not depend on each other: nothing starts from the solution of another run.
+
+        Parameters
+        ----------
+        starts : sequence, optional
+            Of what `solve` takes as `start`, or of states `(q, p)`, shape (n_runs, n_z), which is fastest.
+        parameters : dict or sequence of dict, optional
+            Name -> values, one for each run; or the `parameters` of each run.
+        ends : sequence, optional
+            Of what `solve` takes as `end`.
+        n_workers : int, optional
+            Threads or processes of each rank; default: the processors that this process may use, 1 under mpirun.
+        every : int, optional
+            Keep the states at each so many-th node; default: at the start and at the end only.
+        progress : bool, optional
+            Show a progress bar; default: when standard error is a terminal.
+
+        Returns
+        -------
+        Ensemble
+            On every rank, of all runs.
+
+        Raises
+        ------
+        InputError
+            When sequences differ in length, or a name is unknown. Numbers that cannot be used are data of their run.
+        """
+        cases = Cases(starts, ends, parameters)
+        if cases.parameters:
+            with_other_numbers(self.problem.system, {name: values[0] for name, values in cases.parameters.items()},
+                               names_only=True)
+        for name, given in (("start", cases.starts), ("end", cases.ends)):
+            if given is not None:
+                self._check_change(name)
+        return solve_many(self, cases, n_workers=n_workers, every=every, progress=progress)
+
+    def try_changed(self, case):
+        """The problem of a case, or what is wrong with its numbers."""
+        try:
+            return self._changed(case.get("parameters"), {k: v for k, v in case.items() if k != "parameters"})
+        except InputError as error:
+            return str(error)
+
+    def system_of(self, case):
+        """The system of a case; None where its numbers cannot be used."""
+        try:
+            return with_other_numbers(self.problem.system, case["parameters"])
+        except InputError:
+            return None
+
+    def fixed_mesh(self):
+        """The mesh of all solves, None where each finds its own."""
+        task = self.task
+        if task.tolerance is not None or task.mesh is not None:
+            return None if task.mesh is None or task.tolerance is not None else task.mesh
+        return self.kind.mesh(task)

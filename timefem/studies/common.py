@@ -4,7 +4,9 @@ import dataclasses
 
 from ..elements import TimeElement
 from ..errors import InputError
+from ..problems.initial.march_driver import March
 from ..problems.kinds import check_kind
+from ..solving import solve
 
 
 def initial_value_problem(problem):
@@ -12,6 +14,15 @@ def initial_value_problem(problem):
     problem = problem.make() if hasattr(problem, "make") else problem
     check_kind(problem, "initial", besides=" or a Case")
     return problem
+
+
+def solve_on(problem, element, n_elements=None, *, driver=None, **arguments):
+    """`timefem.solve` on the mesh that is asked for: a march does not halve elements, which would be another mesh."""
+    if (driver is None and element.can_march) or driver == "march":
+        driver = March(keep_mesh=True)
+    elif isinstance(driver, March):
+        driver = dataclasses.replace(driver, keep_mesh=True)
+    return solve(problem, element, n_elements, driver=driver, **arguments)
 
 
 def element_list(elements):

@@ -154,7 +154,7 @@ def _nodal_values(problem, element, mesh, trajectory, linear):
     if trajectory is not None:
         return (trajectory(mesh.points(element.state.basis)),
                 trajectory.multipliers(mesh.points(element.multiplier.basis), kind="element"))
-    driver = March() if element.can_march else Global(linear, gather=True if linear.distributed else None)
+    driver = March(keep_mesh=True) if element.can_march else Global(linear, gather=True if linear.distributed else None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IllConditioned)  # the study says it better
         solution = solve(problem, element, mesh=mesh, driver=driver, progress=False)

@@ -10,8 +10,7 @@ from ..elements import TimeElement
 from ..errors import InputError, SolveError
 from ..polynomials import gauss_legendre
 from ..solution import Solution
-from ..solving import solve
-from .common import element_label, initial_value_problem
+from .common import element_label, initial_value_problem, solve_on
 from .drift import Drift, drift
 from .symmetry import conserved_axes
 
@@ -121,7 +120,7 @@ def conservation(problem, element=None, n_elements=None, *, axes=None, **argumen
             n_elements = getattr(problem, "n_elements", None)
         axes = getattr(problem, "conserved_axes", None) if axes is None else axes
         problem = initial_value_problem(problem)
-        solution = solve(problem, element, n_elements, **({"progress": False} | arguments))
+        solution = solve_on(problem, element, n_elements, **({"progress": False} | arguments))
         seconds = solution.statistics["seconds"]["solve"]
         if not solution.success:
             raise SolveError(f"{element_label(element)}: {solution.status.message}")

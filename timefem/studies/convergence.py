@@ -10,9 +10,8 @@ import numpy as np
 from .. import validate
 from ..elements import TimeElement
 from ..errors import IllConditioned, InputError
-from ..solving import solve
 from ..version import __version__
-from .common import element_label, element_list, initial_value_problem
+from .common import element_label, element_list, initial_value_problem, solve_on
 from .reference import UNITS, Reference, check_quantity, distance, fine_solution, given_reference, measured
 from .run import Cache, problem_key, run_jobs
 
@@ -214,10 +213,10 @@ def _point(problem, element, n, repeats, arguments):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IllConditioned)  # the error says it better
         try:
-            solve(problem, element, min(n, 10), progress=False, **arguments)
+            solve_on(problem, element, min(n, 10), progress=False, **arguments)
         except InputError:  # so few do not reach all kinks of the loads
             pass
-        solutions = [solve(problem, element, n, progress=False, **arguments) for _ in range(repeats)]
+        solutions = [solve_on(problem, element, n, progress=False, **arguments) for _ in range(repeats)]
     solution, seconds = solutions[0], [s.statistics["seconds"] for s in solutions]
     return {"z": solution.z[-1].tolist() if solution.success else None, "h": float(np.diff(solution.t).max(initial=0)),
             "message": "" if solution.success else solution.status.message,

@@ -9,8 +9,7 @@ from .. import validate
 from ..assembly import TimeMesh
 from ..elements import TimeElement
 from ..errors import InputError, SolveError
-from ..solving import solve
-from .common import initial_value_problem
+from .common import initial_value_problem, solve_on
 
 QUANTITIES = ("coordinates", "state")
 
@@ -112,7 +111,7 @@ def quotient_of_precision(problem, element, n_elements, *, quantity="coordinates
 
 
 def _solved(problem, element, arguments, **mesh):
-    solution = solve(problem, element, **mesh, **arguments)
+    solution = solve_on(problem, element, **mesh, **arguments)
     if not solution.success:
         n = mesh["n_elements"] if "n_elements" in mesh else mesh["mesh"].n_elements
         raise SolveError(f"with {n} elements: {solution.status.message}")

@@ -7,6 +7,7 @@ try:
 except ImportError:  # not on Windows
     resource = None
 UNKNOWN = 2**32
+LITTLE = 2**22  # bytes that are not worth the question
 
 
 def free_memory():
@@ -24,6 +25,8 @@ def free_memory():
 
 def check_memory(what, n_bytes):
     """Raise InputError when so many bytes are more than can be had; `what` needs them, in words."""
+    if n_bytes < LITTLE:
+        return
     free = free_memory()
     if n_bytes > free:
         raise InputError(f"{what} needs {n_bytes / 2**30:.3g} GiB of memory, and {free / 2**30:.3g} GiB are free; take "

@@ -146,6 +146,8 @@ OPTIONS = {option.name: option for option in (
            least=1, words=("auto",)),
     Option("scaling", str, "full, weights, reference or none.", ("march", "windows", "global"), "full",
            choices=("full", "weights", "reference", "none")),
+    Option("keep_mesh", bool, "march: fail where Newton's method fails, instead of halving the element.", ("march",),
+           False),
     Option("backend", str, "chain (default), superlu, petsc or sksparse.", ("windows", "global"),
            choices=("chain", "superlu", "petsc", "sksparse")),
     Option("method", str, "With --backend petsc: mumps (default) or chain, time-chain substructuring. Optimal control "

@@ -96,7 +96,8 @@ def test_line_search_in_the_march():
 def test_a_march_that_fails_keeps_what_it_has():
     p = spinning_box(t_end=40)
     mesh = np.concatenate([np.linspace(0, 1, 41), [3, 40]])  # the last elements are far too long
-    solution = tf.solve(p, tf.MixedGalerkin(1), mesh=mesh, newton=tf.Newton(max_iterations=6))
+    solution = tf.solve(p, tf.MixedGalerkin(1), mesh=mesh, newton=tf.Newton(max_iterations=6),
+                        driver=tf.March(keep_mesh=True))
     assert not solution.success
     status = solution.status
     assert status.element in (40, 41) and status.time == mesh[status.element]

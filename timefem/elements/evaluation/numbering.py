@@ -30,7 +30,9 @@ class Numbering(NamedTuple):
     def unpack(self, x):
         """Nodal values per field, shape (n_elements, n_shapes, n_components), of all dofs of a chain of elements."""
         n_elements = (len(x) - self.n_node) // self.step
-        return tuple(x[self.step * np.arange(n_elements)[:, None, None] + field] for field in self.fields)
+        x = np.ascontiguousarray(x)
+        elements = np.lib.stride_tricks.as_strided(x, (n_elements, self.n_local), (8 * self.step, 8), writeable=False)
+        return tuple(elements[:, field] for field in self.fields)
 
     def pack(self, *values):
         """All dofs of a chain of elements from nodal values per field; where elements meet, the later one counts.

@@ -148,6 +148,15 @@ class ElementPlan:
         """`Explicit` unknowns."""
         return explicit_unknowns(self)
 
+    def take(self, system):
+        """Take the numbers of another system; False where its structure is another one, and nothing is taken."""
+        if system is not self.system and system.structure is not self.system.structure and \
+                not _alike(system, self.system):
+            return False
+        self.system = system
+        self.arrays.parameters[:] = np.concatenate([group.parameters.ravel() for group in system.groups])
+        return True
+
     # ---- nodal values of all fields
 
     def pack(self, mesh, state, multipliers):
@@ -170,11 +179,21 @@ class ElementPlan:
     def unpack(self, x):
         """Nodal values of the state and of the multipliers `(gamma, mu)`, and a dict of those of all other fields, as
         far as the system has components of them."""
-        state, multipliers, *others = self.columns.unpack(x)
-        every = np.zeros((*multipliers.shape[:2], self.system.n_multipliers))
-        every[..., self.element.kept_multipliers(self.system)] = multipliers
-        names = list(self.element.trial)[2:]
+        state, every, *others = self.columns.unpack(x)
+        if every.shape[2] < self.system.n_multipliers:
+            every, multipliers = np.zeros((*every.shape[:2], self.system.n_multipliers)), every
+            every[..., self.element.kept_multipliers(self.system)] = multipliers
+        names = list(self.element.trial)[2:] if others else ()
         return state, every, {name: v for name, v in zip(names, others, strict=True) if v.shape[2]}
+
+
+def _alike(a, b):
+    """Whether two systems have parts of the same kinds in the same places."""
+    if len(a.parts) != len(b.parts) or any(p.kind != q.kind for p, q in zip(a.parts, b.parts, strict=True)):
+        return False
+    indices = "state_index", "multiplier_index", "nonholonomic_index"
+    return all(np.array_equal(getattr(g, i), getattr(h, i)) for g, h in zip(a.groups, b.groups, strict=True)
+               for i in indices)
 
 
 def _shape_sets(slots, numbering):

@@ -37,6 +37,7 @@ class GeneralizedBody(Body):
     def __init__(self, n, kinetic, constraints=None, parameters=(), names=None, mass_scale=None, regularize=False,
                  name=None):
         self.name = name
+        self._arguments = n, kinetic, constraints, names, mass_scale, regularize
         self.n_q = validate.integer(f"{self._title}: n", n, minimum=1)
         self.formula_parameters = validate.array(f"{self._title}: parameters", parameters, (None,))
         self._formulas = Same(kinetic), Same(constraints)
@@ -212,6 +213,19 @@ class GeneralizedBody(Body):
             raise InputError(f"{self._title}: the mass matrix {fault} even with the rates of the constraints: some "
                              f"motion has no mass and no constraint; give it one or the other")
         raise InputError(f"{self._title}: the mass matrix {fault}{which}, and {ALTERNATIVES}")
+
+    # ---- other numbers
+
+    changeable = {"parameters": "formula_parameters"}  # noqa: RUF012
+
+    def with_entry(self, attribute, index, entry):
+        numbers = self.formula_parameters.copy()
+        numbers[index] = entry
+        return numbers
+
+    def changed(self, values):
+        n, kinetic, constraints, *others = self._arguments
+        return type(self)(n, kinetic, constraints, values["formula_parameters"], *others, self.name)
 
     # ---- what a body offers
 

@@ -1,6 +1,7 @@
 """Base of what declares its arguments: the constructor, and what follows from the arguments."""
 
 import warnings
+from copy import copy
 from functools import cached_property
 from types import SimpleNamespace
 
@@ -149,6 +150,38 @@ class Declared:
         sizes = {name: np.size(value) for name, value in self.numbers().items()}
         starts = np.cumsum([0, *sizes.values()]).tolist()
         return SimpleNamespace(**dict(zip(sizes, ca.vertsplit(own, starts), strict=True)))
+
+    @property
+    def changeable(self):
+        """What `changed` takes: attributes by their names in the constructor."""
+        return {field.argument or name: name for name, field in self.fields.items()
+                if name != "name" and not field.is_body and field.in_files}
+
+    def with_entry(self, attribute, index, entry):
+        """The value of an attribute with another entry."""
+        return self.fields[attribute].with_entry(getattr(self, attribute), index, entry)
+
+    def changed(self, values):
+        """The same part with other values of attributes, checked as by its constructor."""
+        other = copy(self)
+        for name in [name for name in other.__dict__ if isinstance(getattr(type(self), name, None), cached_property)]:
+            del other.__dict__[name]
+        vars(other)["_made"] = False
+        for name, value in values.items():
+            setattr(other, name, self.fields[name].checked(other, value))
+        other._complete()
+        other.own_parameters = other.declared_numbers()
+        other._fix_arrays(other.fields)
+        vars(other)["_made"] = True
+        return other
+
+    def moved_to(self, stand_in):
+        """The same part on other bodies of the same kinds; `stand_in(part)` is what stands for a part."""
+        other, follows = copy(self), self.fields and np.array_equal(self.own_parameters, self.declared_numbers())
+        other.bodies = tuple(map(stand_in, self.bodies))
+        if follows:  # numbers of its bodies may be among them
+            other.own_parameters = other.declared_numbers()
+        return other
 
     @property
     def functions(self):

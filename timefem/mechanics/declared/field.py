@@ -65,6 +65,12 @@ class Field:
         """What enters the formulas, ndarray."""
         return np.zeros(0)
 
+    def with_entry(self, value, index, entry):
+        """The value with another entry; raises IndexError or TypeError where it has none of that index."""
+        entries = np.array(value, object if isinstance(value, list | tuple) else None)
+        entries[index] = entry
+        return tuple(entries) if isinstance(value, list | tuple) else entries
+
     def form(self, value):
         """What tells formulas apart, hashable."""
         return None

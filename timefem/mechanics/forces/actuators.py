@@ -1,5 +1,7 @@
 """Actuators, whose forces are to be found, and costs of their use."""
 
+from copy import copy
+
 import casadi as ca
 import numpy as np
 
@@ -202,6 +204,11 @@ class Cost(Part):
     def kind(self):
         return (Cost, Same(self.formula), tuple(a.n_controls for a in self.controls), *(b.kind for b in self.bodies))
 
+    def moved_to(self, stand_in):
+        other = super().moved_to(stand_in)
+        other.controls = tuple(map(stand_in, self.controls))
+        return other
+
     def cost(self, s, u):
         velocity = ca.vertcat(*s.velocity) if self.bodies else ca.SX(0, 1)
         return call("Cost", self.formula, 1, u, ca.vertcat(*s.q) if self.bodies else ca.SX(0, 1), velocity, s.t)
@@ -218,10 +225,30 @@ class Effort(Cost):
 
     def __init__(self, actuator, weights=1.0, name=None):
         super().__init__(None, (actuator,), (), name)
-        weights = np.full(actuator.n_controls, weights) if np.ndim(weights) == 0 else weights
-        self.own_parameters = validate.array("Effort: weights", weights, (actuator.n_controls,))
+        self._weigh(weights)
+
+    def _weigh(self, weights):
+        n = self.controls[0].n_controls
+        weights = np.full(n, weights) if np.ndim(weights) == 0 else weights
+        self.own_parameters = validate.array("Effort: weights", weights, (n,))
         if np.any(self.own_parameters <= 0):
             raise InputError(f"Effort: weights must be positive, not {self.own_parameters.tolist()}")
+
+    @property
+    def weights(self):
+        return self.own_parameters
+
+    changeable = {"weights": "weights"}  # noqa: RUF012
+
+    def with_entry(self, attribute, index, entry):
+        weights = self.weights.copy()
+        weights[index] = entry
+        return weights
+
+    def changed(self, values):
+        other = copy(self)
+        other._weigh(values["weights"])
+        return other
 
     @property
     def kind(self):

@@ -1,6 +1,7 @@
 """Outputs of a system that a trajectory can prescribe: scalar functions of the coordinates of its bodies."""
 
 from abc import ABC, abstractmethod
+from copy import copy
 
 import casadi as ca
 import numpy as np
@@ -36,6 +37,15 @@ class Output(ABC):
     def deviation(self, target, *q):
         """y - target."""
         return self.value(*q) - target
+
+    def on(self, system):
+        """The same output of the bodies of a system with other numbers."""
+        bodies = tuple(map(system.own, self.bodies))
+        if bodies == self.bodies:
+            return self
+        other = copy(self)
+        other.bodies = bodies
+        return other
 
     def evaluate(self, system, z):
         """y at states of shape (..., n_z) -> (...)."""

@@ -1,5 +1,7 @@
 """What constraints given by a formula share, holonomic or not."""
 
+from copy import copy
+
 from ... import validate
 from ...errors import InputError
 from ..formula import Same
@@ -20,8 +22,22 @@ class FormulaPart(Part):
         if len({id(b) for b in self.bodies}) < len(self.bodies):
             raise InputError(f"{self._title}: a body is given twice in bodies; give each one once")
         self.n, self.formula = validate.integer(f"{self._title}: n", n, minimum=1), formula
-        self.own_parameters = validate.array(f"{self._title}: parameters", () if parameters is None else parameters,
-                                             (None,))
+        self.own_parameters = self._checked(() if parameters is None else parameters)
+
+    def _checked(self, parameters):
+        return validate.array(f"{self._title}: parameters", parameters, (None,))
+
+    changeable = {"parameters": "own_parameters"}  # noqa: RUF012
+
+    def with_entry(self, attribute, index, entry):
+        numbers = self.own_parameters.copy()
+        numbers[index] = entry
+        return numbers
+
+    def changed(self, values):
+        other = copy(self)
+        other.own_parameters = self._checked(values["own_parameters"])
+        return other
 
     @property
     def _formula_title(self):

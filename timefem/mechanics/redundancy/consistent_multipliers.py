@@ -1,13 +1,14 @@
 """Multipliers that keep the constraints at a state."""
 
+import contextlib
+
 import numpy as np
 import scipy
 
 from ...errors import InputError
-from ..point_functions import evaluate
+from ..dense_derivatives import dense_derivatives, is_small
 from .redundant_rows import factored, redundant_constraints
 
-DENSE = 300  # multipliers up to which many states are solved for together, by dense matrices
 PIECE = 64  # states at once
 SINGULAR = 1e12  # condition number from which on the constraints count as redundant
 
@@ -24,51 +25,15 @@ def multipliers_along(system, t, z, force=None):
     InputError
         Where the constraints are redundant; names the time.
     """
-    m = system.n_multipliers + 2 * system.n_nonholonomic
-    force = np.zeros((len(z), system.n_q)) if force is None else force
-    if not m or not len(z):
-        return np.zeros((len(z), m))
-    if m > DENSE or system.n_nonholonomic:
-        return np.array([multipliers_at(system, *state) for state in zip(t, z, force, strict=True)])
-    out = np.empty((len(z), m))
+    out = np.empty((len(z), system.n_multipliers + 2 * system.n_nonholonomic))
     for start in range(0, len(z), PIECE):
         piece = slice(start, start + PIECE)
-        out[piece] = _dense(system, t[piece], z[piece], force[piece])
+        out[piece], fine = _independent(system, t[piece], z[piece], None if force is None else force[piece])
+        if not fine.all():
+            raise InputError(f"the constraints are redundant, or nearly so, at t = {t[piece][np.argmin(fine)]:g}: "
+                             "consistent multipliers are not determined there; the element's own are "
+                             "sol.multipliers(t, kind='element')")
     return out
-
-
-def _derivatives(system, t, z):
-    """`System.derivatives` of many states, shapes (n,), (n, n_z) -> (n, n_z), (n, 2 m, n_z), (n, 2 m)."""
-    n, m = len(z), system.n_multipliers
-    grad, jac, rate = np.zeros((n, system.n_z)), np.zeros((n, m, system.n_z)), np.zeros((n, m))
-    for group, functions in zip(system.groups, system._functions, strict=True):
-        index, w = group.state_index, group.multiplier_index
-        values = evaluate(functions["derivatives"], z[:, index], t, group.parameters)
-        g, b, r = np.split(values, [index.shape[1], values.shape[2] - w.shape[1]], axis=2)
-        np.add.at(grad, (slice(None), index), g)
-        rate[:, w] = r
-        jac[:, w[:, None], index[:, :, None]] = b.reshape(n, *index.shape, w.shape[1])  # column by column
-    return grad, jac, rate
-
-
-def _dense(system, t, z, force):
-    n, (grad, jac, rate) = system.n_q, _derivatives(system, t, z)
-    grad[:, :n] -= force
-    jac_j = np.concatenate([-jac[:, :, n:], jac[:, :, :n]], axis=2)
-    size = np.linalg.norm(jac, axis=2)
-    scale = 1 / np.where(size > 0, size, 1.0)
-    matrix = scale[:, :, None] * (jac_j @ jac.swapaxes(1, 2)) * scale[:, None]
-    try:
-        inverse = np.linalg.inv(matrix)
-        condition = abs(matrix).sum(axis=1).max(axis=1) * abs(inverse).sum(axis=1).max(axis=1)
-    except np.linalg.LinAlgError:
-        condition = np.linalg.cond(matrix)
-    worst = int(np.argmax(np.where(np.isfinite(condition), condition, np.inf)))
-    if not condition[worst] < SINGULAR:
-        raise InputError(f"the constraints are redundant, or nearly so, at t = {t[worst]:g}: consistent multipliers "
-                         "are not determined there; the element's own are sol.multipliers(t, kind='element')")
-    right = -scale * ((jac_j @ grad[:, :, None])[..., 0] + rate)
-    return scale * np.linalg.solve(matrix, right[..., None])[..., 0]
 
 
 def multipliers_at(system, t, z, force=None):
@@ -76,10 +41,80 @@ def multipliers_at(system, t, z, force=None):
 
     For which d/dt Theta = 0; see `System.consistent_multipliers`.
     """
-    if not system.n_multipliers + system.n_nonholonomic:
-        return np.zeros(0)
-    if not system.has_inverse_mass and not system.n_nonholonomic and not _solved(system):
+    force = None if force is None else np.asarray(force, float)[None]
+    if _by_mass(system):
         return _by_mass_matrix(system, t, z)
+    values, fine = _independent(system, np.full(1, float(t)), np.asarray(z, float)[None], force)
+    if not fine[0]:
+        names = redundant_constraints(system, t, z)
+        if not names:
+            raise InputError("the constraints are nearly redundant at the initial state: move the mechanism away "
+                             "from the singular position" +
+                             ", or remove nonholonomic constraints that repeat others" * bool(system.n_nonholonomic))
+        shown = ", ".join(f"'{name}'" for name in names[:6]) + f" and {len(names) - 6} more" * (len(names) > 6)
+        raise InputError(f"the constraints are redundant at the initial state: {shown} can be left out, because "
+                         "other constraints imply them; do so, or give System(..., redundant='drop')")
+    return values[0]
+
+
+def multipliers_of(system, t, z):
+    """The same at many states, shapes (n,), (n, n_z).
+
+    Returns
+    -------
+    values : ndarray, shape (n, n_multipliers + 2 n_nonholonomic)
+    fine : ndarray of bool, shape (n,)
+        Whether the constraints are independent there; the values mean nothing where they are not.
+    """
+    if not _by_mass(system):
+        return _independent(system, t, z)
+    values, fine = np.full((len(z), system.n_multipliers), np.nan), np.zeros(len(z), bool)
+    for i, state in enumerate(zip(t, z, strict=True)):
+        with contextlib.suppress(InputError):
+            values[i], fine[i] = _by_mass_matrix(system, *state), True
+    return values, fine
+
+
+def _by_mass(system):
+    return bool(system.n_constraints) and not (system.has_inverse_mass or system.n_nonholonomic or _solved(system))
+
+
+def _independent(system, t, z, force=None):
+    """The same by the inverse of the mass, with forces of controls (n, n_q)."""
+    m, n = system.n_multipliers + 2 * system.n_nonholonomic, system.n_q
+    if not m:
+        return np.zeros((len(z), 0)), np.ones(len(z), bool)
+    if system.n_nonholonomic or not is_small(system):
+        forces = [None] * len(z) if force is None else force
+        found = [_sparse(system, *state) for state in zip(t, z, forces, strict=True)]
+        return np.array([values for values, _ in found]), np.array([fine for _, fine in found])
+    gradient, jacobian, rate, _ = dense_derivatives(system, t, z)
+    if force is not None:
+        gradient = gradient - np.concatenate([force, np.zeros_like(force)], axis=1)
+    turned = np.concatenate([-jacobian[:, :, n:], jacobian[:, :, :n]], axis=2)  # grad Theta J
+    size = np.sqrt((jacobian**2).sum(axis=2))
+    scale = 1 / np.where(size > 0, size, 1.0)
+    matrix = (turned @ jacobian.swapaxes(1, 2)) * (scale[:, :, None] * scale[:, None, :])
+    try:
+        inverse = np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        inverse = np.array([_inverse(a) for a in matrix])
+    condition = np.abs(matrix).sum(axis=1).max(axis=1) * np.abs(inverse).sum(axis=1).max(axis=1)
+    right = scale * ((turned @ gradient[:, :, None])[:, :, 0] + rate)
+    values = -(inverse @ right[:, :, None])[:, :, 0]
+    values -= (inverse @ ((matrix @ values[:, :, None])[:, :, 0] + right)[:, :, None])[:, :, 0]
+    return scale * values, condition < SINGULAR
+
+
+def _inverse(matrix):
+    try:
+        return np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        return np.full(matrix.shape, np.nan)
+
+
+def _sparse(system, t, z, force):
+    """Values, and whether they are determined, at one state."""
     grad, jac, rate = system.derivatives(t, z)
     if force is not None:
         grad[:system.n_q] -= force
@@ -95,15 +130,8 @@ def multipliers_at(system, t, z, force=None):
     matrix = scipy.sparse.csc_matrix(scale @ jac_j @ jac.T @ scale)
     solve, inverse = factored(matrix)
     if not abs(matrix).sum(axis=0).max() * inverse < SINGULAR:
-        names = redundant_constraints(system, t, z)
-        if not names:
-            raise InputError("the constraints are nearly redundant at the initial state: move the mechanism away "
-                             "from the singular position" +
-                             ", or remove nonholonomic constraints that repeat others" * bool(system.n_nonholonomic))
-        shown = ", ".join(f"'{name}'" for name in names[:6]) + f" and {len(names) - 6} more" * (len(names) > 6)
-        raise InputError(f"the constraints are redundant at the initial state: {shown} can be left out, because "
-                         "other constraints imply them; do so, or give System(..., redundant='drop')")
-    return scale @ solve(-(scale @ (jac_j @ grad + rate)))
+        return np.full(len(rate), np.nan), False
+    return scale @ solve(-(scale @ (jac_j @ grad + rate))), True
 
 
 def _by_mass_matrix(system, t, z):

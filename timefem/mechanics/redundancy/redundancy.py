@@ -32,6 +32,9 @@ class Selected(Part):
     def __repr__(self):
         return f"Selected({self.part!r}, {self.rows})"
 
+    def moved_to(self, stand_in):
+        return Selected(self.part.moved_to(stand_in), self.rows, self.name)
+
     @property
     def kinks(self):
         return self.part.kinks

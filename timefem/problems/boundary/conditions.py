@@ -1,5 +1,7 @@
 """Conditions at both ends of a time span: collected, counted, and reduced to what the constraints leave open."""
 
+from typing import NamedTuple
+
 import casadi as ca
 import numpy as np
 import scipy
@@ -13,6 +15,20 @@ from ..common.end_state import INDEPENDENT, EndState
 from ..common.parameters import by_part
 
 ENDS = ("start", "end")
+QUANTITIES = {  # name -> expressions of an `End`, of a body, in the axes of a frame
+    "coordinates": lambda end, body, _: end.q(body), "momenta": lambda end, body, _: end.p(body),
+    "velocities": lambda end, body, _: end.rates(body), "position": lambda end, body, _: end.q(body),
+    "orientation": lambda end, body, _: end.q(body)[3:], "velocity": lambda end, body, _: end.rates(body),
+    "angular velocity": lambda end, body, frame: end.angular_velocity(body, frame)}
+
+
+class Reduction(NamedTuple):
+    """Combinations `matrix @ (rows - wanted)` of conditions, by their numbers."""
+
+    rows: np.ndarray
+    matrix: np.ndarray
+    wanted: np.ndarray
+
 
 
 class BoundaryConditions:
@@ -27,6 +43,8 @@ class BoundaryConditions:
     problem : BoundaryValueProblem
     z0, z1, c : ndarray
         Where the search for such states starts from.
+    like : BoundaryConditions, optional
+        Whose formulas are taken, where they are the same.
 
     Attributes
     ----------
@@ -36,8 +54,13 @@ class BoundaryConditions:
         What each condition asks for.
     constraints : SX
         Of the system at the start, on both levels.
-    start, end, coupled : SX
-        Conditions that are kept, by what they depend on.
+    rows : SX
+        What the conditions are about; `rows - wanted` is zero.
+    wanted : ndarray
+    reductions : list of Reduction
+        Conditions that are kept, by what they depend on: of the start, of the end, of both.
+    structure : object
+        The same of conditions that share their formulas.
     z0, z1, c : ndarray
         The states and numbers found.
 
@@ -47,19 +70,40 @@ class BoundaryConditions:
         When conditions contradict each other or the constraints, or their number does not fit.
     """
 
-    def __init__(self, problem, z0, z1, c):
-        self.problem, system = problem, problem.system
-        n = system.n_z
-        self.symbols = ca.SX.sym("start", n), ca.SX.sym("end", n), ca.SX.sym("c", len(c))
-        unknowns = dict(zip(problem.unknown_names, ca.vertsplit(self.symbols[2]) if len(c) else [], strict=True))
+    def __init__(self, problem, z0, z1, c, like=None):
+        self.problem, n = problem, problem.system.n_z
+        asked = [one for which, targets in zip(ENDS, (problem.start, problem.end), strict=True)
+                 for body, target in targets.items() for one in _asked(which, body, target)]
+        self._form = problem.form, tuple(key for *key, _ in asked)
+        wanted = [values for *_, values in asked]
+        if like is not None and like.problem.system is problem.system and like._form == self._form:
+            for name in ("structure", "symbols", "ends", "names", "rows", "constraints", "_function", "_depends"):
+                setattr(self, name, getattr(like, name))
+        else:
+            self.structure = object()
+            self._state(asked, len(c))
+        self.wanted = np.concatenate([np.zeros(0), *wanted])
+        self.wanted = np.append(self.wanted, np.zeros(len(self.names) - len(self.wanted)))
+        scale = problem.system.state_scale
+        self._size = np.concatenate([scale, scale, np.where(c == 0, 1.0, np.abs(c))])
+        found = self._search(np.concatenate([z0, z1, c]))
+        self.z0, self.z1, self.c = np.split(found, [n, 2 * n])
+        self._reduce(found)
+
+    def _state(self, asked, n_numbers):
+        """The conditions in symbols, before what they ask for is taken off."""
+        problem, system, n = self.problem, self.problem.system, self.problem.system.n_z
+        self.symbols = ca.SX.sym("start", n), ca.SX.sym("end", n), ca.SX.sym("c", n_numbers)
+        unknowns = dict(zip(problem.unknown_names, ca.vertsplit(self.symbols[2]) if n_numbers else [], strict=True))
         t0, t1 = problem.t_span
         times = t0, t0 + unknowns["duration"] if problem.free_time else t1
         numbers = by_part(problem.numbers, (unknowns[name] for name in problem.numbers))
         self.ends = [End(system, t, z, numbers) for t, z in zip(times, self.symbols, strict=False)]
         self.names, rows = [], []
-        for end, which, targets in zip(self.ends, ENDS, (problem.start, problem.end), strict=True):
-            for body, target in targets.items():
-                rows += self._asked(end, which, body, target)
+        for which, body, what, frame, given, _ in asked:
+            values = QUANTITIES[what](self.ends[ENDS.index(which)], body, frame)
+            rows.append(ca.vertcat(ca.SX(0, 1), *(values[i] for i in given)))
+            self.names += [f"{what} of {system.label(body)} at the {which}"] * len(given)
         for body in (body for body in system.bodies if body.helper and body.counts_turns):
             start = self.ends[0]
             rows.append(body.conditions_at_start(start.q(body), start.p(body), start.q))
@@ -72,51 +116,21 @@ class BoundaryConditions:
             check_symbols("conditions", values, *self.symbols)
             rows.append(values)
             self.names += [f"conditions[{i}]" for i in range(values.numel())]
-        self._rows = ca.densify(ca.vertcat(ca.SX(0, 1), *rows))
+        self.rows = ca.densify(ca.vertcat(ca.SX(0, 1), *rows))
         self.constraints = self.ends[0].constraints()
-        every = ca.vertcat(self.constraints, self.ends[1].constraints(), self._rows)
+        every = ca.vertcat(self.constraints, self.ends[1].constraints(), self.rows)
         y = ca.vertcat(*self.symbols)
         self._function = ca.Function("conditions", [y], [ca.densify(every), ca.densify(ca.jacobian(every, y))])
-        self._size = np.concatenate([system.state_scale, system.state_scale, np.where(c == 0, 1.0, np.abs(c))])
-        self._depends = [np.array(ca.DM(ca.jacobian(self._rows, z).sparsity(), 1)).reshape(len(self.names), n).any(
+        self._depends = [np.array(ca.DM(ca.jacobian(self.rows, z).sparsity(), 1)).reshape(len(self.names), n).any(
             axis=1) for z in self.symbols[:2]]
-        found = self._search(np.concatenate([z0, z1, c]))
-        self.z0, self.z1, self.c = np.split(found, [n, 2 * n])
-        self._reduce(found)
-
-    def _asked(self, end, which, body, target):
-        """Rows of what is asked of a body."""
-        label, rows = self.problem.system.label(body), []
-
-        def ask(what, values, wanted):
-            wanted = np.asarray(wanted, float)
-            given = [int(i) for i in np.flatnonzero(np.isfinite(wanted))]
-            rows.append(ca.vertcat(ca.SX(0, 1), *(values[i] - wanted[i] for i in given)))
-            self.names.extend(f"{what} of {label} at the {which}" for _ in given)
-
-        if isinstance(target, CanonicalState):
-            ask("coordinates", end.q(body), target.q)
-            ask("momenta", end.p(body), target.p)
-        for what, value, of in (("coordinates", "q", end.q), ("velocities", "v", end.rates)):
-            if getattr(target, value, None) is not None and not isinstance(target, CanonicalState):
-                ask(what, of(body), getattr(target, value))
-        if isinstance(target, EndState):
-            n = body.dimension
-            if target.position is not None:
-                ask("position", end.q(body), target.position[:n])
-            if target.orientation is not None:
-                ask("orientation", end.q(body)[3:], body.state(Pose(orientation=target.orientation))[0][3:])
-            if target.velocity is not None:
-                ask("velocity", end.rates(body), target.velocity[:n])
-            if target.angular_velocity is not None:
-                ask("angular velocity", end.angular_velocity(body, target.frame), target.angular_velocity)
-        return rows
 
     # ---- states that satisfy conditions and constraints
 
     def _values(self, y):
         values, jacobian = self._function(y)
-        return np.array(values).ravel(), np.array(jacobian) * self._size
+        values = np.array(values).ravel()
+        values[len(values) - len(self.wanted):] -= self.wanted
+        return values, np.array(jacobian) * self._size
 
     def residual(self, z0, z1, c):
         """Values of all conditions, before reduction, relative to the size of their terms; shape (n_conditions,)."""
@@ -149,7 +163,7 @@ class BoundaryConditions:
         free = own @ self._tangent(jacobian[:2 * m])
         at_start, at_end = self._depends
         groups = [np.flatnonzero(~at_end), np.flatnonzero(at_end & ~at_start), np.flatnonzero(at_start & at_end)]
-        kept, ranks = [], []
+        self.reductions, ranks = [], []
         for i, rows in enumerate(groups):
             block = free[rows]
             if i == 2:  # what the conditions at one end do not settle already
@@ -158,10 +172,18 @@ class BoundaryConditions:
             chosen = independent_combinations(block)
             ranks.append(len(chosen))
             weight = 1 / np.maximum(np.linalg.norm(jacobian[2 * m + rows], axis=1), 1e-300)
-            chosen = ca.sparsify(ca.DM(chosen * weight))
-            kept.append(chosen @ self._rows[rows.tolist()] if len(rows) and ranks[-1] else ca.SX(0, 1))
-        self.start, self.end, self.coupled = kept
+            chosen = chosen * weight if len(rows) else np.zeros((0, 0))
+            self.reductions.append(Reduction(rows, chosen, self.wanted[rows]))
         self._check_count(groups, free, ranks)
+
+    def coupled(self):
+        """Conditions that are kept which couple the ends, SX."""
+        rows, matrix, wanted = self.reductions[2]
+        return ca.sparsify(ca.DM(matrix)) @ (self.rows[rows.tolist()] - wanted) if len(matrix) else ca.SX(0, 1)
+
+    def coupling(self):
+        """Components of the state at the start that these see, increasing."""
+        return sorted(set(ca.jacobian(self.coupled(), self.symbols[0]).sparsity().get_triplet()[1]))
 
     def _tangent(self, jacobian):
         """Directions that the constraints at both ends allow, columns: of z(t0), z(t1), c."""
@@ -201,6 +223,35 @@ class BoundaryConditions:
             rank = np.linalg.matrix_rank(free[done], INDEPENDENT)
             counts[name], total = rank - total, rank
         return counts
+
+
+def _asked(which, body, target):
+    """What is asked of a body: end, body, quantity, frame, components that are given, and their values."""
+    found = []
+
+    def ask(what, wanted, frame=None):
+        wanted = np.asarray(wanted, float)
+        given = tuple(np.flatnonzero(np.isfinite(wanted)).tolist())
+        found.append((which, body, what, frame, given, wanted[list(given)]))
+
+    if isinstance(target, CanonicalState):
+        ask("coordinates", target.q)
+        ask("momenta", target.p)
+        return found
+    for what, value in (("coordinates", "q"), ("velocities", "v")):
+        if getattr(target, value, None) is not None:
+            ask(what, getattr(target, value))
+    if isinstance(target, EndState):
+        n = body.dimension
+        if target.position is not None:
+            ask("position", target.position[:n])
+        if target.orientation is not None:
+            ask("orientation", body.state(Pose(orientation=target.orientation))[0][3:])
+        if target.velocity is not None:
+            ask("velocity", target.velocity[:n])
+        if target.angular_velocity is not None:
+            ask("angular velocity", target.angular_velocity, target.frame)
+    return found
 
 
 def _rows_of(matrix):

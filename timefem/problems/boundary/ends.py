@@ -41,12 +41,22 @@ def end_blocks(form):
     if form.symmetric:
         return Ends(free, kept, _stationary(form, nodes[1], free, kept))
     kept[0][:] = False
-    first = [at_start(conditions.constraints), at_start(conditions.start)]
+    start, end = (conditions.rows[r.rows.tolist()] if len(r.rows) else none for r in conditions.reductions[:2])
+    first = [at_start(start), at_start(conditions.constraints)]
     if form.copied:
         first.append(own[0][form.n_unknown:] - nodes[0][[state[i] for i in form.copied]])
     first += _consistent(form, nodes[0], at_start)
-    last = ca.vertcat(at_end(conditions.end), at_end(conditions.coupled))
+    last = ca.vertcat(at_end(end), at_end(conditions.coupled()))
     return Ends(free, kept, (EndBlock(nodes[0], none, ca.vertcat(*first)), EndBlock(nodes[1], none, last)))
+
+
+def reduced_ends(form, ends):
+    """The ends with the reductions of the conditions of the form, which have the numbers."""
+    if form.symmetric:
+        return ends
+    blocks = tuple(block.reduced(r.matrix, r.wanted)
+                   for block, r in zip(ends.blocks, form.conditions.reductions[:2], strict=True))
+    return Ends(ends.free, ends.kept, blocks)
 
 
 def _consistent(form, node, at_start):

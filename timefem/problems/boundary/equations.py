@@ -1,17 +1,16 @@
 """From a boundary-value problem and a time element to square equations on any mesh."""
 
-import casadi as ca
 import numpy as np
 
 from ...assembly import Scaling
 from ...elements.augmented.constants import WithConstants
-from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...mechanics import System
 from ...mechanics.unknown_numbers import with_numbers
 from ...solvers.equations.make import make_equations
+from ..common.kept import Kept
 from ..common.parameters import parts_with_unknowns
-from .ends import end_blocks, node_places
+from .ends import end_blocks, node_places, reduced_ends
 
 KNOWN_AT_ENDS = "state", "multipliers", "velocity"
 
@@ -41,6 +40,8 @@ class BoundaryForm:
     element : TimeElement
     variational : bool, optional
         Whether the discrete action is to be stationary; default: where it can be.
+    kept : Kept, optional
+        Of earlier solves.
 
     Attributes
     ----------
@@ -49,16 +50,15 @@ class BoundaryForm:
         Unknown numbers of the problem, and guesses of all constants, lengths of time over that of the mesh.
     """
 
-    def __init__(self, conditions, element, variational=None):
-        problem = conditions.problem
+    def __init__(self, conditions, element, variational=None, kept=None):
+        problem, self._kept = conditions.problem, kept or Kept()
         check_known_at_ends(element)
         self.conditions, self.problem, self.element = conditions, problem, element
         self.symmetric = variational is not False and element.is_variational \
             and (element.multipliers == "discontinuous" or not problem.system.n_constraints) \
             and problem.prescribes_configurations and not problem.system.n_nonholonomic \
             and self._fixed_constraints()
-        coupled = ca.jacobian(conditions.coupled, conditions.symbols[0])
-        self.copied = sorted(set(coupled.sparsity().get_triplet()[1])) if conditions.coupled.numel() else []
+        self.copied = conditions.coupling()
         self.span = problem.t_span[1] - problem.t_span[0]
         self.n_unknown = len(conditions.c)
         unknown = conditions.c.copy()
@@ -72,8 +72,12 @@ class BoundaryForm:
         if n:
             self.system = System(parts_with_unknowns(self.system, problem.numbers, n, problem.free_time))
         self.full_element = WithConstants(element, n, problem.free_time, problem.t_span[0]) if n else element
-        self.plan = ElementPlan(self.system, self.full_element)
-        self.ends = end_blocks(self)
+        self.plan = self._kept.plan(self.system, self.full_element)
+        key = "ends", element, self.symmetric, tuple(self.copied), tuple(len(r.rows) for r in conditions.reductions)
+        # numbers of conditions that couple the ends, and of configurations prescribed at both, are in their formulas
+        fixed = not self.symmetric and not len(conditions.reductions[2].rows)
+        self.ends = reduced_ends(self, self._kept.thing(key, conditions.structure, lambda: end_blocks(self),
+                                                        lambda ends: fixed))
 
     def _fixed_constraints(self):
         """Whether the constraints do not depend on time, as far as can be seen."""
@@ -87,7 +91,9 @@ class BoundaryForm:
         """The `ElementEquations` on a mesh, shared among the ranks of `comm`; sizes are taken at the dofs `x`."""
         state = self.plan.columns.unpack(x[self.n_before:len(x) - self.n_after])[0]
         scale = Scaling.of(scaling, self.system, self.full_element, self.problem.t_span[0], state[0, 0])
-        equations = make_equations(self.plan, mesh, scale, self.ends, linear, comm)
+        equations = self._kept.thing(("equations", self.element, mesh.n_elements), self.plan,
+                                     lambda: make_equations(self.plan, mesh, scale, self.ends, linear, comm),
+                                     lambda equations: equations.renew(mesh, scale, self.ends))
         if len(self.constants) and scaling == "full":
             self._scale_constants(equations.assembler)
         return equations

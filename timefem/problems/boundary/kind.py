@@ -51,6 +51,7 @@ def file_facts(problem):
 BOUNDARY = Kind(
     "boundary", BoundaryValueProblem, "a boundary-value problem", drivers=(Global,), solve=solve_boundary,
     estimate=BoundaryErrors, guesses=GUESSES, newton={"line_search": True}, facts=report_facts,
+    changes=("start", "end", "t_span"),
     in_files=FileFormat(make_from_file, keys=("start", "end", "periodic", "free_time", "parameters", "turns"),
                         tables=("continuation",), check=check_file, facts=file_facts,
                         state=lambda model: model.problem.conditions_at_ends.z0),

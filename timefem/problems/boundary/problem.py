@@ -13,9 +13,9 @@ from ...mechanics import CanonicalState, Pose, System
 from ...mechanics.consistent_state import assemble
 from ...mechanics.redundancy.redundancy import drop_redundant
 from ..common.end_state import EndState
-from ..common.parameters import checked_parameters
+from ..common.parameters import checked_parameters, own_parts
 from ..common.targets import checked_targets
-from ..initial.problem import checked_span
+from ..initial.problem import checked_span, merged
 from .conditions import BoundaryConditions
 
 
@@ -81,10 +81,11 @@ class BoundaryValueProblem(NamedArguments):
     free_time: bool = False
     near: InitVar[dict | None] = None
     assemble: InitVar[bool] = False
+    like: InitVar[BoundaryConditions | None] = None
 
     tolerance: ClassVar[float] = 1e-9
 
-    def __post_init__(self, near, assemble):
+    def __post_init__(self, near, assemble, like):
         system = self.system
         if not isinstance(system, System):
             raise InputError(f"system must be a System, not {system!r}")
@@ -108,7 +109,12 @@ class BoundaryValueProblem(NamedArguments):
             self.start, self.end = (self._moved(targets, x) for targets, x in zip((self.start, self.end), q,
                                                                                  strict=True))
         c = [self.t_span[1] - self.t_span[0]] * self.free_time + values
-        self.conditions_at_ends = BoundaryConditions(self, *self._states(q), np.array(c))
+        self.conditions_at_ends = BoundaryConditions(self, *self._states(q), np.array(c), like)
+
+    @property
+    def form(self):
+        """What the formulas of its conditions depend on besides the system and what is asked of bodies."""
+        return self.t_span, self.conditions, self.periodic, self.free_time, tuple(self.numbers.items())
 
     @property
     def unknown_names(self):
@@ -122,10 +128,15 @@ class BoundaryValueProblem(NamedArguments):
         return all(body in targets and _is_configuration(body, targets[body])
                    for targets in (self.start, self.end) for body in self.system.bodies)
 
-    def changed(self, **arguments):
-        """The same problem with other arguments."""
-        arguments = {"system": self.system, "t_span": self.t_span, **self._arguments, **arguments}
-        return BoundaryValueProblem(arguments.pop("system"), arguments.pop("t_span"), **arguments)
+    def changed(self, system=None, start=None, end=None, **arguments):
+        """The same problem with other arguments; bodies left out of `start` and `end` keep what was asked of them."""
+        system = self.system if system is None else system
+        own = {"system": system, "t_span": self.t_span, **self._arguments, **arguments}
+        for name, targets in (("start", start), ("end", end)):
+            if targets is not None:
+                own[name] = merged(system, own[name] or {}, targets)
+        own["parameters"] = own_parts(system, own["parameters"])
+        return BoundaryValueProblem(**own, like=self.conditions_at_ends)
 
     def windings(self):
         """The same problem, and those with the sign of the quaternions at the end changed: lists all choices.

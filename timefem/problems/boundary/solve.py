@@ -10,7 +10,7 @@ def solve_boundary(task):
     problem = task.problem
 
     def solve_on(element, mesh, last):
-        solver = BoundarySolver(problem, element, task.driver, task.newton, task.progress)
+        solver = BoundarySolver(problem, element, task.driver, task.newton, task.progress, task.kept)
         return solver.solve(mesh, task.guess if last is None else last)
 
     if task.tolerance is not None:

@@ -35,12 +35,12 @@ GUESSES = ("interpolation", "march")
 class BoundarySolver:
     """What the solves of one problem on several meshes share; arguments as for `solve`."""
 
-    def __init__(self, problem, element, driver=None, newton=None, show=False):
-        self.begin = time.perf_counter()
+    def __init__(self, problem, element, driver=None, newton=None, show=False, kept=None):
+        self.begin, self.kept = time.perf_counter(), kept
         self.problem, self.element, self.driver = problem, element, driver or Global()
         self.settings, self.show = newton or Newton(), show
         self.comm = own_world() if self.driver.distributed else None
-        self.form = BoundaryForm(problem.conditions_at_ends, element)
+        self.form = BoundaryForm(problem.conditions_at_ends, element, kept=kept)
         self.iterations, self.seconds, self.backward_error = 0, {"assemble": 0.0, "solve": 0.0}, 0.0
 
     def solve(self, mesh, guess=None):
@@ -154,7 +154,7 @@ class BoundarySolver:
         """The solution by mG(2) on a coarse mesh; the guess itself where there is none."""
         stride = -(-mesh.n_elements // COARSE)
         coarse = TimeMesh(mesh.nodes[np.unique(np.append(np.arange(0, mesh.n_elements, stride), mesh.n_elements))])
-        rough = BoundarySolver(self.problem, COARSE_ELEMENT, self.driver, self.settings, self.show)
+        rough = BoundarySolver(self.problem, COARSE_ELEMENT, self.driver, self.settings, self.show, self.kept)
         sol = rough.solve(coarse, self._states(guess, coarse, COARSE_ELEMENT))
         self.iterations += rough.iterations
         if not sol.success:

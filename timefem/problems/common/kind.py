@@ -43,6 +43,12 @@ class Kind:
         Whether its solves can be stopped and gone on with.
     in_files : object
         What model files say of it, see `FileFormat`.
+    changes : tuple of str
+        Arguments of the problem that its `changed` takes besides `system`, for prepared solvers.
+    warms : callable
+        `warms(task, solution)` -> whether the solution of another task is a guess for this one.
+    mesh : callable
+        `mesh(task)` -> the mesh that a number of elements stands for.
     """
 
     name: str
@@ -58,6 +64,9 @@ class Kind:
     elements: tuple = ()
     checkpoints: bool = False
     in_files: object = None
+    changes: tuple = ()
+    warms: Callable = lambda task, solution: True
+    mesh: Callable = lambda task: task.mesh_through(task.problem.system.kinks)
 
     def default_driver(self, element, to_tolerance=False):
         """Class of the driver that is taken for an element unless one is given."""

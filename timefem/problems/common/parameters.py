@@ -45,6 +45,11 @@ def checked_parameters(system, parameters, refused=()):
     return numbers, values
 
 
+def own_parts(system, parameters):
+    """Unknown numbers of the parts that stand for those given, in a system with other numbers."""
+    return {name: (system.own(part), number) for name, (part, number) in (parameters or {}).items()}
+
+
 def by_part(numbers, values):
     """Values of unknown numbers, in their order, as a dict from part to a dict from place to value."""
     found = {}

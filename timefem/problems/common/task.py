@@ -9,6 +9,7 @@ from ...elements import TimeElement
 from ...errors import InputError
 from ...solvers.nonlinear.newton import Newton
 from .checks import checked_mesh
+from .kept import Kept
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,6 +24,8 @@ class Task:
     driver : March, Windows or Global
     method : optional
         For inequalities, see `timefem.solvers.nonlinear.methods`.
+    kept : Kept
+        Of earlier solves.
     """
 
     problem: Any
@@ -36,6 +39,7 @@ class Task:
     checkpoint: Any = None
     progress: bool | None = None
     method: Any = None
+    kept: Kept = dataclasses.field(default_factory=Kept)
 
     def __post_init__(self):
         if self.newton is not None and not isinstance(self.newton, Newton):

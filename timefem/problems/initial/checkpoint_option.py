@@ -3,7 +3,10 @@
 import os
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...argument_names import NamedArguments
+from ...assembly import TimeMesh
 from ...errors import InputError
 from ...solution.output.atomic_write import check_writable
 from .checkpoint import EVERY, Identity, Recorder, parse_every
@@ -41,14 +44,21 @@ class Checkpoint(NamedArguments):
             check_writable(self.path)
 
     def open(self, plan, mesh, z0, settings, comm=None):
-        """The checkpoint to go on from, and the recorder of a solve; each may be None."""
-        identity, saved, recorder = Identity(plan, mesh, z0, settings), None, None
+        """The checkpoint to go on from, the recorder of a solve, each of which may be None, and the mesh.
+
+        That is the one of the checkpoint where a march has halved elements of the given one.
+        """
+        saved, recorder = None, None
         if self.restart is not None:
             saved = CheckpointFile(self.restart)
+            if settings["driver"] == "march" and np.isin(mesh.nodes, saved.arrays["t"]).all():
+                mesh = TimeMesh(saved.arrays["t"])
+        identity = Identity(plan, mesh, z0, settings)
+        if saved is not None:
             saved.check(identity)
         if self.path is not None:
             recorder = Recorder(self.path, self.every, identity, comm)
-        return saved, recorder
+        return saved, recorder, mesh
 
 
 def checkpoint_of(choice):

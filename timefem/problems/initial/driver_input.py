@@ -11,6 +11,9 @@ from ...elements.evaluation.plan import ElementPlan
 from ...solvers.equations.outcome import first_elements
 from ...solvers.nonlinear.newton import Newton
 from ..common import watching
+from ..common.kept import Kept
+
+DEFAULT = Newton()
 
 
 @dataclass
@@ -36,6 +39,8 @@ class DriverInput:
         To go on from.
     where : str
         What this rank works on, in words, for messages.
+    kept : Kept
+        Of earlier solves.
     """
 
     plan: ElementPlan
@@ -43,13 +48,14 @@ class DriverInput:
     z0: np.ndarray
     driver: object
     guess: object = "mg1"
-    settings: Newton = field(default_factory=Newton)
+    settings: Newton = DEFAULT
     show: bool | None = None
     comm: object = None
     gather: bool = True
     recorder: object = None
     saved: object = None
     where: str = ""
+    kept: Kept = field(default_factory=Kept)
 
     @cached_property
     def scale(self):

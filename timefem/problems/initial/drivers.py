@@ -3,7 +3,6 @@
 import time
 
 from ... import validate
-from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...parallel import end_together, own_world
 from ...validate.memory import check_memory
@@ -29,11 +28,11 @@ def is_driver(value):
     return isinstance(value, Driver)
 
 
-def run_driver(task):
-    """Solve an initial-value problem on the mesh of a `Task`, by its driver; returns an `Outcome`."""
+def run_driver(task, mesh):
+    """Solve the initial-value problem of a `Task` on a mesh, by its driver; returns an `Outcome`."""
     start = time.perf_counter()
-    driver, mesh, z0 = task.driver, task.mesh, task.problem.z0
-    plan = ElementPlan(task.problem.system, task.element)
+    driver, z0 = task.driver, task.problem.z0
+    plan = task.kept.plan(task.problem.system, task.element)
     comm = own_world() if driver.distributed else None
     n_ranks = 1 if comm is None else comm.size
     # dofs, and the nodal values made of them
@@ -44,9 +43,10 @@ def run_driver(task):
         gather = 8 * mesh.n_elements * plan.columns.n_local <= GATHER_BELOW
     settings = {} if task.newton is None else {"settings": task.newton}
     guess = "mg1" if task.guess is None else task.guess
-    job = DriverInput(plan, mesh, z0, driver, guess, show=task.progress, comm=comm, gather=gather, **settings)
+    job = DriverInput(plan, mesh, z0, driver, guess, show=task.progress, comm=comm, gather=gather,
+                      kept=task.kept, **settings)
     if task.checkpoint is not None:
-        job.saved, job.recorder = task.checkpoint.open(plan, mesh, z0, driver.identity(), comm)
+        job.saved, job.recorder, job.mesh = task.checkpoint.open(plan, mesh, z0, driver.identity(), comm)
     try:
         outcome = driver.solve(job)
     except Exception as error:

@@ -81,4 +81,6 @@ def equations_on(job, mesh):
 
 def local_equations(job, mesh):
     """The system of a mesh on this rank alone."""
-    return ElementEquations(job.plan, mesh, job.scale, linear=job.driver.linear)
+    return job.kept.thing(("equations", mesh.n_elements), job.plan,
+                          lambda: ElementEquations(job.plan, mesh, job.scale, linear=job.driver.linear),
+                          lambda equations: equations.renew(mesh, job.scale))

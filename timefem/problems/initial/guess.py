@@ -121,6 +121,11 @@ def initial_guess(guess, plan, mesh, z0, start, stop):
             state = np.broadcast_to(z0, (*times.shape, system.n_z))
         elif callable(guess):
             state = _called(guess, times.ravel(), system.n_z).reshape(*times.shape, system.n_z)
+            if hasattr(guess, "multipliers"):  # a solution
+                values = guess.multipliers(multiplier_times)
+                if values.shape[-1] == system.n_multipliers and np.all(np.isfinite(state)):
+                    yield e, state, values
+                    continue
         else:
             state = guess[element.degree * np.arange(e, e + part.n_elements)[:, None] + np.arange(element.degree + 1)]
         if not np.all(np.isfinite(state)):

@@ -4,11 +4,19 @@ from ..common.kind import FileFormat, Kind
 from .drivers import DRIVERS
 from .errors import InitialErrors
 from .problem import InitialValueProblem
-from .solve import solve_initial
+from .solve import mesh_of, solve_initial
+
+
+def warms(task, solution):
+    """Where all elements are solved at once, over the same time."""
+    return task.driver.name == "global" and task.tolerance is None and \
+        tuple(solution.t[[0, -1]]) == tuple(task.problem.t_span)
+
 
 INITIAL = Kind(
     "initial", InitialValueProblem, "an initial-value problem",
     drivers=(DRIVERS["march"], DRIVERS["global"], DRIVERS["windows"]), solve=solve_initial, estimate=InitialErrors,
-    guesses=("mg1", "constant"), checkpoints=True,
+    guesses=("mg1", "constant"), checkpoints=True, changes=("start", "t_span"),
+    mesh=mesh_of, warms=warms,
     in_files=FileFormat(make=lambda model: model.start, tables=("sensitivity",)),
 )

@@ -9,7 +9,8 @@ import numpy as np
 from ...errors import InputError
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome, first_elements
-from ...solvers.march.march import CHUNK, Run, march
+from ...solvers.march.halving import march_halving
+from ...solvers.march.march import CHUNK, LoopArrays, Run, march
 from ...validate.options import field, said
 from ..common.driver import Driver
 
@@ -22,9 +23,13 @@ class March(Driver):
     ----------
     scaling : {"full", "weights", "reference", "none"}
         Of unknowns and rows (see `timefem.assembly.scaling`).
+    keep_mesh : bool
+        Fail where Newton's method fails. Otherwise the element is halved and tried again, as often as it takes (see
+        `timefem.solvers.march.halving`), and the status says so.
     """
 
     scaling: str = field("scaling")
+    keep_mesh: bool = field("keep_mesh")
 
     name: ClassVar[str] = "march"
 
@@ -46,6 +51,13 @@ class March(Driver):
         x = np.zeros(n_node + mesh.n_elements * step)
         if n_solved:
             x[:n_node + n_solved * step] = job.saved.dofs(0, n_solved, n_node)
+
+        def on_mesh(mesh, longer):
+            nonlocal x
+            x = longer
+            if job.recorder:
+                job.recorder.identity.take(mesh)
+
         with progress("march", mesh.n_elements, job.show) as bar:
             def advance(n):
                 nonlocal n_solved
@@ -57,7 +69,12 @@ class March(Driver):
             start = time.perf_counter()
             chunk = job.recorder.within(CHUNK) if job.recorder else CHUNK
             multipliers = system.consistent_multipliers(mesh.nodes[0], job.z0)
-            x, n_solved, status, iterations = march(plan, mesh, job.z0, multipliers, job.scale, job.settings,
-                                                    Run(advance, chunk, x, n_solved))
+            loop = job.kept.thing(("march", plan.element), plan, lambda: LoopArrays(plan, job.scale),
+                                  lambda loop: loop.rescale(job.scale))
+            how = plan, mesh, job.z0, multipliers, job.scale, job.settings, Run(advance, chunk, x, n_solved, loop)
+            if self.keep_mesh:
+                x, n_solved, status, iterations = march(*how)
+            else:
+                mesh, x, n_solved, status, iterations = march_halving(*how, on_mesh)
         return Outcome(*first_elements(plan.unpack(x), n_solved), status, iterations, plan.rows.n_interior,
-                       {"solve": time.perf_counter() - start})
+                       {"solve": time.perf_counter() - start}, mesh=mesh)

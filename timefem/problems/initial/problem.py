@@ -1,5 +1,7 @@
 """Initial-value problems."""
 
+from copy import copy
+
 import numpy as np
 
 from ... import validate
@@ -10,6 +12,7 @@ from ...mechanics.consistent_state import assemble as assembled
 from ...mechanics.given_states import canonical_states, given_states
 from ...mechanics.redundancy.redundancy import drop_redundant
 from ...mechanics.singular_in_time import check_integrable
+from .faults import TOLERANCE, faults
 
 
 class InitialValueProblem(NamedArguments):
@@ -42,62 +45,63 @@ class InitialValueProblem(NamedArguments):
         at a time, or `t_span` does not go forward.
     """
 
-    tolerance = 1e-9
+    tolerance = TOLERANCE
 
     def __init__(self, system, state, t_span, *, assemble=False):
         if not isinstance(system, System):
             raise InputError(f"system must be a System, not {system!r}")
-        self.system = system
-        self.t_span = checked_span(system, t_span)
-        state = canonical_states(system, state, self.t_span[0])
-        if validate.flag("assemble", assemble):
-            state = assembled(system, state, self.t_span[0])
-        given = given_states(system, state)
-        self.z0 = np.concatenate([np.concatenate([s.q for _, s in given.values()]),
-                                  np.concatenate([s.p for _, s in given.values()])])
-        if system.couples_inertia and all(isinstance(value, Pose) for value, _ in given.values()):
-            velocity = system.velocity(self.t_span[0], self.z0)
-            self.z0[system.n_q:] = system.momentum(self.t_span[0], self.z0, velocity)
-        self._check_constraints()
-        self._check_nonholonomic()
+        self._assemble = validate.flag("assemble", assemble)
+        self._take(system, state, checked_span(system, t_span))
         check_integrable(system, self.t_span, self.z0)
         if system.redundant == "drop":
             self.system = drop_redundant(system, self.t_span[0], self.z0)
 
-    def _check_constraints(self):
-        for part in self.system.not_finite(self.t_span[0], self.z0):
-            raise InputError(f"{self.system.label(part)} is not finite at the initial state, t = {self.t_span[0]:g}: "
-                             "set points apart that coincide, or mend its formula")
-        theta = self.system.constraints(self.t_span[0], self.z0)
-        _, jacobian, _ = self.system.derivatives(self.t_span[0], self.z0)
-        # a violation counts against the size of the terms that make up the constraint
-        size = np.maximum(1.0, abs(jacobian) @ np.abs(self.z0))
-        worst = np.argmax(np.abs(theta) / size) if len(theta) else None
-        if worst is None or abs(theta[worst]) <= self.tolerance * size[worst]:
-            return
-        names, m = self.system.constraint_names, self.system.n_constraints
-        if not abs(jacobian[[worst % m], :self.system.n_q]).sum():
-            raise InputError(f"the constraint '{names[worst % m]}' has no direction at the initial state, where its "
-                             "points coincide; set them apart, or use a Spherical joint")
-        level = "configuration" if worst < len(names) else "velocity"
-        what = "position and orientation" if level == "configuration" else "velocities (momenta)"
-        raise InputError(f"the initial state violates the constraint '{names[worst % len(names)]}' on {level} level "
-                         f"by {abs(theta[worst]):.3g}; give {what} that satisfy it, or assemble=True")
+    def _take(self, system, state, t_span):
+        self.system, self._state, self.t_span = system, state, t_span
+        if isinstance(state, np.ndarray):
+            self.z0 = validate.array("start", state, (system.n_z,))
+        else:
+            state = canonical_states(system, state, t_span[0])
+            if self._assemble:
+                state = assembled(system, state, t_span[0])
+            given = given_states(system, state)
+            self.z0 = np.concatenate([*(s.q for _, s in given.values()), *(s.p for _, s in given.values())])
+            if system.couples_inertia and all(isinstance(value, Pose) for value, _ in given.values()):
+                velocity = system.velocity(t_span[0], self.z0)
+                self.z0[system.n_q:] = system.momentum(t_span[0], self.z0, velocity)
+        fault = faults(system.complete or system, t_span[:1], self.z0[None], self.tolerance)[0]
+        if fault is not None:
+            raise InputError(fault)
 
-    def _check_nonholonomic(self):
-        if not self.system.n_nonholonomic:
-            return
-        form = self.system.nonholonomic(self.t_span[0], self.z0)
-        _, jacobian, _, _ = self.system.nonholonomic_derivatives(self.t_span[0], self.z0)
-        size = np.maximum(1.0, abs(jacobian) @ np.abs(self.z0))
-        worst = np.argmax(np.abs(form) / size)
-        if not abs(form[worst]) <= self.tolerance * size[worst]:
-            raise InputError(f"the initial state violates the nonholonomic constraint "
-                             f"'{self.system.nonholonomic_names[worst]}' by {abs(form[worst]):.3g}; give velocities "
-                             "(momenta) that satisfy it, or assemble=True")
+    def changed(self, system=None, start=None, t_span=None):
+        """The same problem with other numbers: constraints that were dropped as redundant stay so.
+
+        Parameters
+        ----------
+        system : System, optional
+            By `with_other_numbers`.
+        start : dict or ndarray, optional
+            As `state`, of the bodies that change; or the whole state `(q, p)`, shape (n_z,).
+        t_span : (float, float), optional
+        """
+        other, system = copy(self), self.system if system is None else system
+        state = self._state if start is None else merged(system, self._state, start)
+        other._take(system, state, self.t_span if t_span is None and system is self.system else
+                    checked_span(system, self.t_span if t_span is None else t_span))
+        if t_span is not None or system is not self.system:
+            check_integrable(system, other.t_span, other.z0)
+        return other
 
     def __repr__(self):
         return f"InitialValueProblem({self.system!r}, t_span={self.t_span})"
+
+
+def merged(system, state, other):
+    """States of some bodies in the place of those given before."""
+    if not (isinstance(state, dict) and isinstance(other, dict)) or any(map(system.is_joint, (*state, *other))):
+        return other
+    given = [{system.find(body): value for body, value in system.spread(s).items()} for s in (state, other)]
+    return given[0] | given[1]
 
 
 def checked_span(system, t_span):

@@ -47,6 +47,7 @@ def run_sampled(task):
     held = {c: [(start, np.zeros(c.n_forces))] for c in controllers}  # what applies, from when on
     waiting = {c: [] for c in controllers}
     z, outcomes, system = problem.z0, [], problem.system
+    driver = dataclasses.replace(task.driver, keep_mesh=True)  # pieces are joined on the mesh that is asked for
     for first, last in pairwise(ends):
         t = mesh.nodes[first]
         for c in controllers:
@@ -57,7 +58,8 @@ def run_sampled(task):
         now = {c: c.holding(np.array([t]), held[c][-1][1][None]) for c in controllers}
         piece = copy(problem)
         piece.system, piece.z0, piece.t_span = _with(system, now), z, (float(t), float(mesh.nodes[last]))
-        outcome = run_driver(dataclasses.replace(task, problem=piece, mesh=mesh.part(first, last), n_elements=None))
+        part = mesh.part(first, last)
+        outcome = run_driver(dataclasses.replace(task, problem=piece, mesh=part, n_elements=None, driver=driver), part)
         outcomes.append(outcome)
         if not outcome.status.success:
             outcome.status.element += int(first)

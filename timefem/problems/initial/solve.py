@@ -1,6 +1,5 @@
 """Initial-value problems solved: marched, in windows, all at once, or marched to a tolerance."""
 
-import dataclasses
 
 import numpy as np
 
@@ -31,16 +30,16 @@ def solve_initial(task):
         return _solve_to_tolerance(task)
     if sampled(task.problem.system):
         return _solve_sampled(task)
-    if task.mesh is None:
-        if not task.driver.distributed:  # before a mesh of that size is made
-            n_bytes = 2 * 8 * task.n_elements * task.problem.system.n_z
-            check_memory(f"the solution on {task.n_elements} elements", n_bytes)
-        task = dataclasses.replace(task, mesh=_mesh_through_kinks(task.problem, task.n_elements), n_elements=None)
-    driver, mesh, system, z0 = task.driver, task.mesh, task.problem.system, task.problem.z0
+    if task.mesh is None and not task.driver.distributed:  # before a mesh of that size is made
+        n_bytes = 2 * 8 * task.n_elements * task.problem.system.n_z
+        check_memory(f"the solution on {task.n_elements} elements", n_bytes)
+    mesh = mesh_of(task)
+    driver, system, z0 = task.driver, task.problem.system, task.problem.z0
     driver.check(task.element, task.guess)
     if task.checkpoint is not None:
         task.checkpoint.check()
-    outcome = run_driver(task)
+    outcome = run_driver(task, mesh)
+    mesh = outcome.mesh or mesh
     statistics = solve_statistics(driver, _backend(driver), mesh, outcome)
     values, first = (outcome.state, outcome.multipliers, outcome.status, statistics), outcome.first or 0
     t = mesh.nodes[first:first + len(outcome.state) + 1]
@@ -65,6 +64,13 @@ def _solve_sampled(task):
     statistics = solve_statistics(task.driver, _backend(task.driver), mesh, outcome)
     return audited(Solution(system, task.element, mesh.nodes[:len(outcome.state) + 1], problem.z0, outcome.state,
                             outcome.multipliers, outcome.status, statistics, outcome.others))
+
+
+def mesh_of(task):
+    """The mesh of a `Task` without a tolerance."""
+    if task.mesh is not None:
+        return task.mesh
+    return task.kept.mesh(task.problem.t_span, task.n_elements, task.problem.system.kinks, _mesh_through_kinks)
 
 
 def _solve_to_tolerance(task):
@@ -109,11 +115,13 @@ def _backend(driver):
     return None if driver.linear is None else driver.linear.name
 
 
-def _mesh_through_kinks(problem, n_elements):
+def _mesh_through_kinks(t_span, n_elements, kinks):
     """Nearly uniform, with nodes at the kinks of the system; uniform when that would need far longer elements."""
-    uniform = TimeMesh.uniform(problem.t_span, n_elements)
+    uniform = TimeMesh.uniform(t_span, n_elements)
+    if not len(kinks):
+        return uniform
     try:
-        mesh = TimeMesh.uniform(problem.t_span, n_elements, through=problem.system.kinks)
+        mesh = TimeMesh.uniform(t_span, n_elements, through=kinks)
     except InputError:  # more kinks than elements
         return uniform
     return mesh if mesh.lengths.max() <= 2 * uniform.lengths.max() else uniform

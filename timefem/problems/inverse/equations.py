@@ -8,7 +8,6 @@ import scipy
 
 from ...assembly import Scaling
 from ...elements.augmented.prescribed_outputs import Servo, ServoPart
-from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...mechanics import System
 from ...parallel import own_world
@@ -17,12 +16,13 @@ from ...solvers.equations.ends import EndBlock, Ends
 from ...solvers.equations.make import make_equations
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.newton import Newton, newton
+from ..common.kept import Kept
 
 MOST = 200  # elements on which the guess is made
 
 
-def solve_inverse(problem, element, mesh, driver, *, guess=None, settings=None, show=False):
-    """Solve an `InverseDynamics` problem with a time element on a mesh; see `timefem.solve`.
+def solve_inverse(task, mesh):
+    """Solve the `InverseDynamics` problem of a `Task` on a mesh.
 
     Returns
     -------
@@ -30,21 +30,21 @@ def solve_inverse(problem, element, mesh, driver, *, guess=None, settings=None, 
         With controls, whose fields the outcome has.
     outcome : Outcome
     """
-    start = time.perf_counter()
+    start, problem, element, driver = time.perf_counter(), task.problem, task.element, task.driver
     if not element.takes_outputs:
         raise InputError(f"inverse dynamics takes MixedGalerkin elements, not {element!r}")
     if element.form != "hamilton":
         raise InputError(f"inverse dynamics takes MixedGalerkin with form='hamilton', for its rows are stated with "
                          f"Hamilton's equations; leave form={element.form!r} out")
     element.check(problem.system)
-    plan = inverse_plan(problem, element)
-    servo, values = plan.element, first_guess(problem, plan, mesh, guess)
+    plan = inverse_plan(problem, element, task.kept)
+    servo, values = plan.element, first_guess(problem, plan, mesh, task.guess)
     comm = own_world() if driver.distributed else None
-    equations = inverse_equations(problem, plan, mesh, driver.scaling, driver.linear, comm)
+    equations = inverse_equations(problem, plan, mesh, driver, comm, task.kept)
     x, reference = plan.columns.pack(*values), equations.assembler.scaling.size(values[0])
     setup = time.perf_counter() - start
-    settings = settings or Newton(line_search=True)
-    with progress("inverse dynamics", settings.max_iterations, show) as bar:
+    settings = task.newton or Newton(line_search=True)
+    with progress("inverse dynamics", settings.max_iterations, task.progress) as bar:
         x, status = newton(equations, equations.take(x), settings, reference, bar.iteration)
     x = equations.gather(x)
     state, multipliers, others = plan.unpack(x)
@@ -56,15 +56,18 @@ def solve_inverse(problem, element, mesh, driver, *, guess=None, settings=None, 
                           n_ranks=equations.comm.size if equations.comm else 1, backward_error=equations.backward_error)
 
 
-def inverse_plan(problem, element):
+def inverse_plan(problem, element, kept):
     """Plan of the element with controls, of the system with the rows that determine them."""
-    return ElementPlan(System([*problem.system.parts, ServoPart(problem.inversion, problem.kinks)]), Servo(element))
+    return kept.plan(System([*problem.system.parts, ServoPart(problem.inversion, problem.kinks)]), Servo(element))
 
 
-def inverse_equations(problem, plan, mesh, scaling="full", linear=None, comm=None):
+def inverse_equations(problem, plan, mesh, driver, comm=None, kept=None):
     """The equations of a problem, for a plan by `inverse_plan`, on a mesh, shared among the ranks of `comm`."""
-    scale = Scaling.of(scaling, plan.system, plan.element, mesh.nodes[0], problem.start)
-    return make_equations(plan, mesh, scale, Ends.unrestricted(plan, end_blocks(problem, plan)), linear, comm)
+    scale = Scaling.of(driver.scaling, plan.system, plan.element, mesh.nodes[0], problem.start)
+    ends = Ends.unrestricted(plan, end_blocks(problem, plan))
+    return (kept or Kept()).thing(("equations", mesh.n_elements), plan,
+                                  lambda: make_equations(plan, mesh, scale, ends, driver.linear, comm),
+                                  lambda equations: equations.renew(mesh, scale, ends))
 
 
 def end_blocks(problem, plan):

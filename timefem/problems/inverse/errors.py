@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ..common.kept import Kept
+from ..initial.global_driver import Global
 from ..refinement.estimate import ErrorEstimate, size_of_controls
 from .equations import inverse_equations, inverse_plan
 
@@ -13,11 +15,11 @@ class InverseErrors(ErrorEstimate):
 
     def prepare(self):
         self.kinks = (*self.kinks, *self.problem.kinks)
-        self.plan = inverse_plan(self.problem, self.better)
+        self.plan = inverse_plan(self.problem, self.better, Kept())
 
     def assembled(self, sol, mesh):
         x = self.plan.columns.pack(*self.transferred(sol, mesh).values())
-        return inverse_equations(self.problem, self.plan, mesh), x
+        return inverse_equations(self.problem, self.plan, mesh, Global()), x
 
     def errors(self, sol, mesh, before, after):
         u, better = (self.problem.controls(mesh.nodes, np.concatenate([v["state"][:1, 0], v["state"][:, -1]]))

@@ -64,6 +64,7 @@ def file_facts(problem):
 INVERSE = Kind(
     "inverse", InverseDynamics, "inverse dynamics", drivers=(Global,), solve=solve_inverse_dynamics,
     estimate=InverseErrors, newton={"line_search": True}, facts=report_facts, elements=("mg",),
+    changes=("start", "end", "t_span", "outputs"),
     in_files=FileFormat(make_from_file, keys=("end",), tables=("actuators", "outputs"), needed=("actuators", "outputs"),
                         facts=file_facts),
 )

@@ -11,7 +11,7 @@ from ...mechanics.functions.trajectories import Spline, first_jump, ordinal
 from ...mechanics.inversion.direct import DirectInversion, is_direct, is_settled
 from ...mechanics.inversion.inversion import Inversion
 from ...mechanics.inversion.outputs import Output
-from ..initial.problem import InitialValueProblem, uncovered
+from ..initial.problem import InitialValueProblem, merged, uncovered
 
 NEUTRAL = 1e-6  # real parts up to this, of eigenvalues relative to the largest one, count as stable
 
@@ -72,6 +72,7 @@ class InverseDynamics(NamedArguments):
     def __init__(self, system, outputs, start, end=None, t_span=(0.0, 1.0), *, actuators=()):
         if not isinstance(system, System):
             raise InputError(f"system must be a System, not {system!r}")
+        self._given = outputs, start, end
         system = _joined(system, actuators)
         if system.n_nonholonomic:
             raise InputError("InverseDynamics does not take nonholonomic constraints "
@@ -108,6 +109,18 @@ class InverseDynamics(NamedArguments):
         x, v, _ = self.inversion.at(self.t_span[0], self.inversion.start(z[:n]))
         self.start = self.end = self.inversion.state(self.t_span[0], x[:n], v[:n])
         self.has_end, self.internal, self.unstable, self.internal_eigenvalues = False, 0, 0, np.zeros(0)
+
+    def changed(self, system=None, start=None, end=None, t_span=None, outputs=None):
+        """The same problem with other numbers; `start`, `end` and `outputs` of what they name."""
+        system = self.system if system is None else system
+        for output in outputs or {}:
+            if output not in self._given[0]:
+                raise InputError(f"outputs: {output!r} is not among those prescribed, which are "
+                                 f"{', '.join(map(repr, self._given[0]))}")
+        given = [merged(system, own, new) if own and new else new or own
+                 for own, new in zip(self._given[1:], (start, end), strict=True)]
+        asked = {output.on(system): trajectory for output, trajectory in (self._given[0] | (outputs or {})).items()}
+        return type(self)(system, asked, *given, self.t_span if t_span is None else t_span)
 
     @property
     def relative_degrees(self):

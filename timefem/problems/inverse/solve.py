@@ -31,8 +31,7 @@ def solve_inverse_dynamics(task):
 
 def _solve_on(task):
     problem, mesh = task.problem, task.mesh
-    servo, outcome = solve_inverse(problem, task.element, mesh, task.driver, guess=task.guess, settings=task.newton,
-                                   show=task.progress)
+    servo, outcome = solve_inverse(task, mesh)
     n = len(outcome.state)
     eigenvalues = [[float(v.real), float(v.imag)] for v in problem.internal_eigenvalues]
     statistics = solve_statistics(task.driver, task.driver.linear.name, mesh, outcome,

@@ -32,7 +32,7 @@ class _OptimalityRows:
     """
 
     def __init__(self, problem, plan, mesh, scaling, linear=None, hold=False, **shared):
-        self.problem = problem
+        self.problem, self._hold = problem, hold
         super().__init__(plan, mesh, scaling, _ends(problem, plan, hold), linear, **shared)
         c, n_elements = self.plan.columns, self.last - self.first
         self._dual = np.zeros(c.n_node + n_elements * c.step, bool)
@@ -43,6 +43,19 @@ class _OptimalityRows:
         dual = np.concatenate([self._dual[self.assembler.pattern.column_index],
                                np.ones(self.blocks[1].n_unknowns, bool)])
         self.dual = dual[self._own_columns]
+
+    def renew_for(self, problem, mesh, scaling):
+        """`renew`, for a problem that differs in numbers."""
+        if not self.renew(mesh, scaling, _ends(problem, self.plan, self._hold)):
+            return False
+        self.problem = problem
+        self.__dict__.pop("_end_cost", None)
+        functional = self.__dict__.get("_functional")
+        if functional is not None:
+            functional.plan.take(self.plan.system)
+            functional.scaling = scaling
+            functional.place(mesh)
+        return True
 
     def columns_of(self, name):
         """Numbers of the unknowns of a field, -1 where they do not take part: (n_elements, n_shapes, n_components)."""

@@ -5,6 +5,7 @@ import numpy as np
 from ...assembly import Scaling
 from ...polynomials import gauss_legendre
 from ...solvers.march.motion import size_of_motion
+from ..common.task import Task
 from ..refinement.estimate import BETWEEN_NODES, ErrorEstimate, size_of_controls
 from ..refinement.grading import density_of, halved, size_of_components, surplus
 from .equations import OptimalityEquations
@@ -97,7 +98,8 @@ class BoundedErrors(OptimalErrors):
         return settled(self.problem.bounds, mesh, sol, solve_on)
 
     def compared(self, sol, mesh):
-        _, _, outcome, numbers, objective = solve_optimal(self.problem, self.element, halved(mesh), guess=sol)
+        task = Task(self.problem, self.element, mesh=mesh, guess=sol)
+        _, _, outcome, numbers, objective = solve_optimal(task, halved(mesh))
         if not outcome.status.success:
             return {"state": np.nan}, 1 / mesh.lengths
         sizes, (xi, weights) = self.sizes(sol), gauss_legendre(self.better.degree)

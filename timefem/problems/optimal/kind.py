@@ -83,6 +83,7 @@ OPTIMAL = Kind(
     estimate=error_estimate, newton={"line_search": True, "max_iterations": ITERATIONS}, facts=report_facts,
     unused=lambda problem: (NOT_BOUNDED * problem.bounded,
                             "where controls have bounds, with which an interior-point method deals"),
+    changes=("start", "end", "t_span", "bounds"),
     in_files=FileFormat(
         make_from_file, keys=("start", "end", "periodic", "free_time", "time_weight", "duration", "parameters"),
         tables=("actuators", "limits"), needed=("actuators",), check=check_file, facts=file_facts),

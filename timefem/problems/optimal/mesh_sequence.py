@@ -33,8 +33,8 @@ from .target_continuation import towards_the_target
 MANY = 256  # elements from which on a problem with inequalities is solved on coarser meshes first
 COARSE, RATIO = 64, 10  # elements of the coarsest mesh, and from one mesh to the next
 ITERATIONS = 200
-BENDS = 0.1, 0.4  # of paths that are tried where the straight one fails [m or rad]
 PLANS = WeakKeyDictionary()  # of problems: element -> plan
+BENDS = 0.1, 0.4  # of paths that are tried where the straight one fails [m or rad]
 FEW = 60  # of the steps for equations alone, after which the interior-point method has a try
 
 
@@ -61,8 +61,8 @@ def optimality_plan(problem, element):
     return known[element]
 
 
-def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=None, method=None, show=False):
-    """Solve an `OptimalControl` problem with a time element on a mesh; see `timefem.solve`.
+def solve_optimal(task, mesh):
+    """Solve the `OptimalControl` problem of a `Task` on a mesh.
 
     Without inequalities the coarsest of a sequence of meshes is solved from the guess, with unknown numbers held at
     their guesses first, and each finer one from the one before, which takes one or two Newton steps. So are problems
@@ -78,11 +78,12 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
         Unknown numbers of the problem, with free time the duration first.
     objective : float
     """
-    start, method, driver = time.perf_counter(), method_for_inequalities(method), driver or Global()
+    start, problem, element, guess, kept = time.perf_counter(), task.problem, task.element, task.guess, task.kept
+    method, driver, settings = method_for_inequalities(task.method), task.driver or Global(), task.newton
     if problem.system.n_constraints and getattr(element, "multipliers", "") == "continuous":
         raise InputError("optimal control takes multipliers='discontinuous': continuous ones would have to be "
                          "prescribed at the start, where they depend on the controls")
-    plan = optimality_plan(problem, element)
+    plan = optimality_plan(problem, element) if kept.once else kept.plan(*optimality_element(problem, element)[::-1])
     element, system = plan.element, plan.system
     scale = Scaling.of(driver.scaling, system, element, mesh.nodes[0], problem.z0)
     seconds, iterations, x = {"setup": time.perf_counter() - start, "assemble": 0.0, "solve": 0.0}, 0, None
@@ -97,8 +98,10 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
         if fine and comm is not None and comm.size <= level.n_elements:
             equations = DistributedOptimalityEquations(problem, plan, level, scale, driver.linear, comm=comm)
         elif equations is None:
-            equations = OptimalityEquations(problem, plan, level, scale, driver.linear, hold)
-        with progress(f"optimal control, {level.n_elements} elements", settings.max_iterations, show) as bar:
+            equations = kept.thing(("equations", level.n_elements, hold), plan,
+                                   lambda: OptimalityEquations(problem, plan, level, scale, driver.linear, hold),
+                                   lambda equations: equations.renew_for(problem, level, scale))
+        with progress(f"optimal control, {level.n_elements} elements", settings.max_iterations, task.progress) as bar:
             if problem.bounded:
                 program = OptimalProgram(equations, x, bar.advance, near)
                 whole = SequenceProgram([program], (), problem.couplings, bar.advance) if problem.couplings else program
@@ -134,16 +137,19 @@ def solve_optimal(problem, element, mesh, driver=None, *, guess=None, settings=N
         else:
             x = (from_solution if warm else first_guess)(problem, plan, level, guess)
             bent = partial(first_guess, problem, plan, level, Guess(bend=BENDS[0]))
-            made = OptimalityEquations(problem, plan, level, scale, "chain" if driver.distributed else driver.linear)
-            if not check_reach(made, x, bent) and guess is None:
-                x = bent()
+            made = None
+            if not warm:  # what the last solution reached can be reached
+                made = OptimalityEquations(problem, plan, level, scale,
+                                           "chain" if driver.distributed else driver.linear)
+                if not check_reach(made, x, bent) and guess is None:
+                    x = bent()
             made = None if driver.distributed else made
             if problem.unknown_names and not problem.bounded and not warm:
                 _, x, status = solved(level, x, hold=True)
         start_x = x
         equations, found, status = solved(level, x, near=near, equations=made)
         if not status.success and guess is None and not near and comm is None:
-            rescued = _otherwise(problem, plan, level, solved, start_x, show)
+            rescued = _otherwise(problem, plan, level, solved, start_x, task.progress)
             equations, found, status = rescued or (equations, found, status)
         x = found if status.success or level is mesh else None  # a finer mesh may do
     seconds["total"] = time.perf_counter() - start

@@ -14,7 +14,8 @@ from ...mechanics import Actuator, Cost, System
 from ...mechanics.forces.actuators import control_name
 from ...mechanics.formula import call, check_symbols
 from ..common.end import End
-from ..common.parameters import by_part, checked_parameters
+from ..common.parameters import by_part, checked_parameters, own_parts
+from ..initial.problem import merged
 from .couplings import Coupling, periodic
 from .end_conditions import EndConditions
 from .limits import Complementary, Limit
@@ -112,6 +113,8 @@ class OptimalControl(NamedArguments):
     def __post_init__(self, start, end, cost, end_conditions, path):
         if not isinstance(self.system, System):
             raise InputError(f"system must be a System, not {self.system!r}")
+        self._given = {"start": start, "end": end, "end_conditions": end_conditions, "bounds": self.bounds,
+                       "rates": self.rates, "couplings": self.couplings, "periodic": self.periodic}
         self.system, self.z0, self.t_span, self.start_conditions = start_of(
             _joined(self.system, cost, self.actuators), start, self.t_span)
         self.free_time = validate.flag("free_time", self.free_time)
@@ -135,6 +138,21 @@ class OptimalControl(NamedArguments):
         for coupling in self.couplings:
             coupling.check(self.symbols_at(0), self.symbols_at(1))
         self._check_costs_of_controls()
+
+    def changed(self, system=None, start=None, end=None, t_span=None, bounds=None):
+        """The same problem with other numbers; `start`, `end` and `bounds` of what they name.
+
+        A system is one by `with_other_numbers`, with actuators and costs.
+        """
+        system, given = self.system if system is None else system, dict(self._given)
+        for name, states in (("start", start), ("end", end)):
+            if states is not None:
+                given[name] = merged(system, given[name] or {}, states)
+        for name, pairs in (("bounds", (given["bounds"] or {}) | (bounds or {})), ("rates", given["rates"] or {})):
+            given[name] = {key if isinstance(key, str) else system.own(key): pair for key, pair in pairs.items()}
+        return type(self)(system, t_span=self.t_span if t_span is None else t_span, end_cost=self.end_cost,
+                          parameters=own_parts(system, self.parameters), free_time=self.free_time, limits=self.limits,
+                          **given)
 
     @property
     def unknown_names(self):

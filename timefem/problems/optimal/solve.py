@@ -41,8 +41,7 @@ def solve_optimal_control(task):
 
 def _solve_on(task):
     problem, driver = task.problem, task.driver
-    found = solve_optimal(problem, task.element, task.mesh, driver, guess=task.guess, settings=task.newton,
-                          method=task.method, show=task.progress)
+    found = solve_optimal(task, task.mesh)
     return solution_of(problem, driver, task.method.name if problem.bounded else driver.linear.name, task.mesh, found)
 
 

@@ -18,7 +18,7 @@ def summarize(solution):
     """A `Card` with element, mesh, statistics of the solve, and errors of the invariants."""
     statistics, system = solution.statistics, solution.system
     n = len(solution.t) - 1
-    facts = {"status": solution.status.reason if solution.success else solution.status.message,
+    facts = {"status": solution.status.message,
              "element": repr(solution.element),
              "time": f"{solution.t[0]:g} to {solution.t[-1]:g} s in {n} elements",
              "system": f"{len(system.bodies)} bodies, {system.n_q} coordinates, {system.n_constraints} constraints"}

@@ -85,6 +85,22 @@ class ElementEquations(NonlinearEquations):
             raise ValueError(f"{self.pattern.n_rows} equations for {self.pattern.n_columns} unknowns")
         return linear.make(self.pattern)
 
+    def renew(self, mesh, scaling, ends=None):
+        """Begin another solve, with other numbers in the plan; False where the ends have another structure.
+
+        Pattern, memory and symbolic work of the linear solver are kept.
+        """
+        ends = ends or Ends.initial_value(self.plan)
+        same = all(np.array_equal(a, b) for own, others in ((self.free, ends.free), (self.kept, ends.kept))
+                   for a, b in zip(own, others, strict=True))
+        if self.comm is not None or not same or any(a.shape != b.shape for a, b in zip(self.blocks, ends.blocks,
+                                                                                    strict=True)):
+            return False
+        self.blocks, self._weights, self.assembler.scaling = ends.blocks, None, scaling
+        self.place(mesh)
+        self.seconds, self.backward_error = defaultdict(float, assemble=0.0, solve=0.0), 0.0
+        return True
+
     @property
     def where(self):
         """This rank's share, in words, for messages."""

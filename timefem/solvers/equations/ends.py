@@ -1,5 +1,6 @@
 """What takes part, and what is added, at both ends of the time span."""
 
+from copy import copy
 from dataclasses import dataclass
 
 import casadi as ca
@@ -24,7 +25,7 @@ class EndBlock:
     """
 
     def __init__(self, node, unknowns, rows, node_rows=None, sizes=None, weights=None):
-        self.n_unknowns, self.n_rows = unknowns.numel(), rows.numel()
+        self.n_unknowns, self.n_rows, self._reduction = unknowns.numel(), rows.numel(), None
         node_rows = ca.SX(0, 1) if node_rows is None else node_rows
         self.n_node_rows = node_rows.numel()
         x, values = ca.vertcat(node, unknowns), ca.densify(ca.vertcat(node_rows, rows))
@@ -37,6 +38,21 @@ class EndBlock:
         """A block that adds nothing."""
         return cls(ca.SX.sym("node", n_node), ca.SX(0, 1), ca.SX(0, 1))
 
+    def reduced(self, matrix, wanted):
+        """The block with combinations `matrix @ (rows - wanted)` in the place of its first conditions."""
+        other, m = copy(self), len(wanted)
+        other._reduction, other.n_rows = (matrix, wanted), self._n_rows - m + len(matrix)
+        return other
+
+    @property
+    def _n_rows(self):
+        return self._function.size1_out(0) - self.n_node_rows
+
+    @property
+    def shape(self):
+        """Unknowns, conditions and rows of the node."""
+        return self.n_unknowns, self.n_rows, self.n_node_rows
+
     def __bool__(self):
         return bool(self.n_rows or self.n_unknowns or self.n_node_rows)
 
@@ -45,7 +61,13 @@ class EndBlock:
         if not self.n_node_rows and not self.n_rows:
             return np.zeros(0), np.zeros((0, len(x)))
         values, jacobian = self._function(x)
-        return np.array(values).ravel(), np.array(jacobian)
+        values, jacobian = np.array(values).ravel(), np.array(jacobian)
+        if self._reduction is not None:
+            matrix, wanted = self._reduction
+            k, m = self.n_node_rows, self.n_node_rows + len(wanted)
+            values = np.concatenate([values[:k], matrix @ (values[k:m] - wanted), values[m:]])
+            jacobian = np.concatenate([jacobian[:k], matrix @ jacobian[k:m], jacobian[m:]])
+        return values, jacobian
 
 
 @dataclass(frozen=True, eq=False)

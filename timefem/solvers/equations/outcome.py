@@ -29,6 +29,8 @@ class Outcome:
         Largest of all linear solves; NaN where it is not looked at (march).
     first : int or None
         First of the elements that this rank has the values of; None: it has all.
+    mesh : TimeMesh or None
+        Where it is another one than was given.
     """
 
     state: np.ndarray
@@ -41,6 +43,7 @@ class Outcome:
     n_ranks: int = 1
     backward_error: float = float("nan")
     first: int | None = None
+    mesh: object = None
 
 
 def first_elements(values, n):

@@ -19,6 +19,7 @@ EXTRAPOLATION_DEGREE = 3  # at least: the higher, the fewer Newton iterations
 CLOSE = 0.01  # of the tolerance: with factors kept, the last residual is no square of the one before
 SLOW = 0.5  # least reduction of the residual
 CLEAR = 0.1  # reduction from which on the next one is known: if it fails, that is round-off
+NOTHING_KEPT = -1.0, 0.0, 0.0  # see `solve_element`
 MOST_ITERATIONS = 6  # with old factors: new ones, and two iterations, cost as much (4 to 10 make little difference)
 FORGET = 0.9  # of what is known of old factors, per element that is solved without them
 
@@ -70,13 +71,13 @@ def work(loop):
     n, degree = len(loop.core), len(loop.points) - 1
     most_back = (EXTRAPOLATION_DEGREE + degree - 1) // degree
     n_sources = most_back * degree + 1
-    return Work(aligned(loop.fronts.size), factors_for(loop.fronts), np.array([-1.0, 0.0, 0.0]), np.zeros(n),
+    return Work(aligned(loop.fronts.size), factors_for(loop.fronts), np.array(NOTHING_KEPT), np.zeros(n),
                 step_scratch(loop.step), np.zeros(n + len(loop.step.explicit)), np.zeros(loop.step.plan.n_columns),
                 np.zeros(n), np.zeros(n), np.zeros((2, n_sources), np.int64), np.zeros((degree + 1, n_sources)),
                 np.full(most_back + 1, -1.0), np.zeros(1, np.int64), np.zeros(n_sources))
 
 
-@compiled(error_model="numpy", _nrt=False)
+@compiled(error_model="numpy", _nrt=False, nogil=True)
 def march_elements(loop, one, work, x, t, h, start, stop, tol_residual, tol_increment, max_iterations, line_search,
                    keep, iterations, history):
     """Solve elements start, ..., stop - 1 in place in `x` (all dofs in time order).

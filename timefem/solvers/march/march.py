@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from ...elements.evaluation.points_in_lanes import step_plan
 from ...status import Status
 from ..linear.element.code import Code
 from ..linear.element.fronts import fronts_of
-from .loop import Loop, march_elements, work
+from .loop import NOTHING_KEPT, Loop, march_elements, work
 
 REASONS = {Code.NOT_CONVERGED: "not converged", Code.SINGULAR: "singular tangent", Code.NOT_FINITE: "not finite"}
 
@@ -69,24 +70,25 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
         Of the elements solved here.
     """
     advance, most, x, start, loop = run
-    loop = loop_of(plan, scaling) if loop is None else loop
-    n_node, own = loop.n_node, work(loop)
+    loop = LoopArrays(plan, scaling) if loop is None else loop
+    n_node, own = loop.record.n_node, loop.begin()
     x = np.zeros(n_node + mesh.n_elements * plan.columns.step) if x is None else x
     if start == 0:
         x[:n_node + plan.columns.step] = plan.constant(mesh.part(0, 1), z0, multipliers)
     reference = scaling.size(z0)
     iterations, history = np.zeros(mesh.n_elements, int), np.full(settings.max_iterations + 1, np.nan)
     e, code, stopped = start, 0, False
-    chunk = min(most, FIRST_CHUNK)
+    chunk = min(most, loop.chunk)
     while e < mesh.n_elements and not code and not stopped:
         stop, began = min(e + chunk, mesh.n_elements), time.monotonic()
         solved, code = march_elements(
-            loop, loop.step.one, own, x, mesh.nodes[:-1], mesh.lengths, e, stop,
+            loop.record, loop.record.step.one, own, x, mesh.nodes[:-1], mesh.lengths, e, stop,
             settings.tol_residual * reference, settings.tol_increment * reference, settings.max_iterations,
             settings.line_search, not settings.line_search, iterations, history)
         n_new, e = solved - e, solved
         stopped = advance(n_new)
         chunk = min(2 * chunk, most) if time.monotonic() - began < LONG_CHUNK / 2 else max(chunk // 2, 1)
+    loop.chunk = chunk
     status = Status.with_free_forces(mesh.nodes[start + np.flatnonzero(iterations[start:e] < 0)])
     if code:
         status = Status.failure(REASONS[code], e, mesh.nodes[e], history[np.isfinite(history)])
@@ -95,23 +97,59 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
     return x, e, status, np.abs(iterations[start:e])
 
 
-def loop_of(plan, scaling):
-    """What the compiled loop takes besides the mesh and the dofs, for many marches."""
-    n_node, (*_, core_rows, core) = plan.columns.n_node, plan.explicit
-    sizes, size_powers = (v[core] for v in scaling.local(plan.columns, scaling.multiplier_power))
-    weights, weight_powers = (v[core_rows] for v in scaling.local(plan.rows, scaling.constraint_power))
-    fields = list(zip(plan.columns.fields, plan.columns.spaces, strict=True))
-    continuous = np.concatenate([dofs for dofs, space in fields if space.continuous], axis=1)
-    owned = [dofs for dofs, space in fields if not space.continuous]
-    last = np.concatenate([np.tile(dofs[-1], len(dofs)) for dofs in owned])
-    owned = np.concatenate([dofs.ravel() for dofs in owned])
-    guessed = np.isin(continuous[-1], core), np.isin(owned, core)
-    fronts, targets = _fronts(plan, len(core))
-    emphasis = scaling.emphasis_of(plan.columns)
-    emphasis = np.zeros(0) if emphasis is None else emphasis[core]
-    return Loop(step_plan(plan, targets), fronts, sizes, size_powers, weights, weight_powers, emphasis,
-                scaling.states_of(plan.columns)[core], n_node, core, plan.element.state.basis.points,
-                continuous[:, guessed[0]], owned[guessed[1]], last[guessed[1]])
+class LoopArrays:
+    """What the compiled loop takes besides the mesh and the dofs, for many marches one after the other.
+
+    Attributes
+    ----------
+    record : Loop
+    work : Work
+    chunk : int
+        Elements that were solved at once, last.
+    """
+
+    chunk = FIRST_CHUNK
+
+    def __init__(self, plan, scaling):
+        n_node, (*_, core_rows, core) = plan.columns.n_node, plan.explicit
+        sizes, size_powers = (v[core] for v in scaling.local(plan.columns, scaling.multiplier_power))
+        weights, weight_powers = (v[core_rows] for v in scaling.local(plan.rows, scaling.constraint_power))
+        self._columns, places = plan.columns, scaling.places()
+        self._places = [places.local(numbering, 0)[0][chosen].astype(int) for numbering, chosen in
+                        ((plan.columns, core), (plan.rows, core_rows))]
+        fields = list(zip(plan.columns.fields, plan.columns.spaces, strict=True))
+        continuous = np.concatenate([dofs for dofs, space in fields if space.continuous], axis=1)
+        owned = [dofs for dofs, space in fields if not space.continuous]
+        last = np.concatenate([np.tile(dofs[-1], len(dofs)) for dofs in owned])
+        owned = np.concatenate([dofs.ravel() for dofs in owned])
+        guessed = np.isin(continuous[-1], core), np.isin(owned, core)
+        fronts, targets = _fronts(plan, len(core))
+        self._emphasis = scaling.emphasis_of(plan.columns)
+        emphasis = np.zeros(0) if self._emphasis is None else self._emphasis[core]
+        self.record = Loop(step_plan(plan, targets), fronts, sizes, size_powers, weights, weight_powers, emphasis,
+                           scaling.states_of(plan.columns)[core], n_node, core, plan.element.state.basis.points,
+                           continuous[:, guessed[0]], owned[guessed[1]], last[guessed[1]])
+
+    def rescale(self, scaling):
+        """Take another scaling of the same name; False where bodies count alike in one and not in the other."""
+        values = scaling.values()
+        for own, places in zip((self.record.sizes, self.record.weights), self._places, strict=True):
+            own[:] = values[places]
+        emphasis = scaling.emphasis_of(self._columns)
+        if (emphasis is None) != (self._emphasis is None):
+            return False
+        if emphasis is not None:
+            self.record.emphasis[:] = emphasis[self.record.core]
+        return True
+
+    @cached_property
+    def work(self):
+        return work(self.record)
+
+    def begin(self):
+        """The memory of the loop, for a march that knows nothing of others."""
+        self.work.back[0], self.work.kept[:] = 0, NOTHING_KEPT
+        return self.work
 
 
 def _fronts(plan, n):

@@ -9,8 +9,7 @@ from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...status import Status
 from ..linear.element.code import PAUSE, ROOM, TOO_SMALL
-from .loop import work
-from .march import Run, loop_of, march
+from .march import LoopArrays, Run, march
 from .motion import Motion, enough, relative_errors
 from .pilot_loop import Estimate, PilotWork, adapt_elements
 
@@ -38,8 +37,8 @@ class Pilot:
         self.system, self.element, self.t_span, self.z0, self.settings = system, element, t_span, z0, settings
         self.plan = ElementPlan(system, element)
         self.scaling = Scaling.of(scaling, system, element, t_span[0], z0)
-        self.loop = loop_of(self.plan, self.scaling)
-        self.estimate = _estimate(self.plan, self.loop.core)
+        self.loop = LoopArrays(self.plan, self.scaling)
+        self.estimate = _estimate(self.plan, self.loop.record.core)
         self.multipliers = system.consistent_multipliers(t_span[0], z0)
         span = t_span[1] - t_span[0]
         kinks = system.kinks
@@ -51,7 +50,7 @@ class Pilot:
 
     def march(self, density):
         """March by pairs, with a density of the local error in time [1/s]."""
-        plan, loop, settings = self.plan, self.loop, self.settings
+        plan, loop, settings = self.plan, self.loop.record, self.settings
         step, n_node = plan.columns.step, loop.n_node
         first = plan.constant(TimeMesh(self.t_span), self.z0, self.multipliers)
         room = 2 * CHUNK
@@ -61,7 +60,7 @@ class Pilot:
         history = np.full(settings.max_iterations + 1, np.nan)
         control = np.array([min(self.most, max(self.least, FIRST_PAIR * (self.t_span[1] - self.t_span[0]))), 1.0])
         counts, e, code, reference = np.zeros(2, int), 0, PAUSE, self.scaling.size(self.z0)
-        own, n_z = work(loop), len(self.estimate.right)
+        own, n_z = self.loop.begin(), len(self.estimate.right)
         pair = PilotWork(np.zeros(plan.columns.n_local), *np.zeros((3, n_z)))
         attempt = self.motion.replaced(speed=self.motion.speed.copy(), rate=self.motion.rate.copy())
         while code in (PAUSE, ROOM):
@@ -85,7 +84,7 @@ class Pilot:
         """Largest error of a pilot march at its nodes, from a march with its pairs joined; inf if that fails."""
         settings, duration, n = self.settings, self.t_span[1] - self.t_span[0], len(coarse.errors)
         if not settings.line_search:
-            sizes, powers = self.loop.sizes, self.loop.size_powers
+            sizes, powers = self.loop.record.sizes, self.loop.record.size_powers
             small = enough(self.motion, density * duration / n, 1 / (sizes * (duration / n) ** powers),
                            self.estimate.state, duration) / self.scaling.size(self.z0)
             settings = replace(settings, tol_residual=1e300, tol_increment=max(settings.tol_increment, small))

@@ -2,6 +2,7 @@
 
 import warnings
 from abc import abstractmethod
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -22,6 +23,13 @@ class Inertia(Field):
 
     def check(self, title, value):
         return _inertia_matrix(value)
+
+    def with_entry(self, value, index, entry):
+        """A principal value by its number, or an entry of the matrix and the one that mirrors it."""
+        value = value.copy()
+        i, j = (index, index) if isinstance(index, int) else index
+        value[i, j] = value[j, i] = entry
+        return value
 
 
 class Lengths(Vector):
@@ -63,6 +71,7 @@ class RigidBodyBase(Body, abstract=True):
                  tuple(SHAPES), "box")
     has_position = has_orientation = True
     n_increments = 6
+    spin_per_momentum = 1.0  # largest angular momentum over the size of the momenta of the rotation
 
     def _complete(self):
         if self.size is not None:
@@ -163,6 +172,15 @@ class RigidBodyBase(Body, abstract=True):
     def angular_momentum(self, q, p):
         """Angular momentum about the origin in space axes, shape (..., 3) [kg m^2/s]."""
         return np.cross(self.position(q), self.linear_momentum(q, p)) + self.spin(q, p)
+
+    def largest_rate(self, p):
+        """A bound of the angular velocity [rad/s] at momenta of shape (n, n_q), whatever the orientation."""
+        p = p[:, 3:]
+        return self.spin_per_momentum * np.sqrt(np.einsum("ij,ij->i", p, p).max()) / self._least_inertia
+
+    @cached_property
+    def _least_inertia(self):
+        return np.linalg.eigvalsh(self.inertia)[0]
 
     def angular_velocity(self, q, p, frame="body"):
         """Angular velocity [rad/s] in body (convective) or space axes, shape (..., 3)."""

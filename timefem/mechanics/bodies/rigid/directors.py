@@ -13,6 +13,7 @@ class DirectorBody(RigidBodyBase):
 
     rotation = "directors"
     n_q = 12
+    spin_per_momentum = 3**0.5
     constraint_names = ("length of d1", "length of d2", "length of d3", "d1.d2 = 0", "d1.d3 = 0", "d2.d3 = 0")
 
     name = Name()

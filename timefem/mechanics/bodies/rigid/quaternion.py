@@ -13,6 +13,7 @@ class QuaternionBody(RigidBodyBase):
 
     rotation = "quaternion"
     n_q = 7
+    spin_per_momentum = 0.5
     constraint_names = ("unit length of the quaternion",)
 
     name = Name()

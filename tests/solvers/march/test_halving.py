@@ -1,0 +1,50 @@
+"""Elements for which Newton's method fails are halved and tried again."""
+
+import casadi
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.cases import find_case
+
+
+@pytest.mark.filterwarnings("ignore::timefem.errors.UnderResolved")
+@pytest.mark.parametrize("degree, n, most", [(2, 16, 1.0), (2, 32, 1.0), (3, 16, 0.02), (3, 24, 0.1), (3, 32, 0.02)])
+def test_the_heavy_top_with_few_elements(degree, n, most):
+    """23 turns in a second: too many for Newton's method in 16 to 32 elements."""
+    top, element = find_case("heavy-top").make(), tf.MixedGalerkin(degree)
+    assert not tf.solve(top, element, n, driver=tf.March(keep_mesh=True)).success
+    found = tf.solve(top, element, n)
+    assert found.success and f"of {n} elements were halved" in found.status.message
+    assert set(np.linspace(0, 1, n + 1)) <= set(found.t) and found.statistics["n_elements"] == len(found.t) - 1 > n
+    fine = tf.solve(top, tf.MixedGalerkin(3), 2000)
+    assert np.abs(found.z[-1] - fine.z[-1]).max() < most
+    same = tf.solve(top, element, mesh=found.t)  # the same elements from the outset
+    np.testing.assert_allclose(found.z, same.z, rtol=0, atol=1e-9)
+
+
+def test_nothing_changes_where_none_fails():
+    top = find_case("heavy-top").make()
+    a, b = (tf.solve(top, tf.MixedGalerkin(2), 200, driver=tf.March(keep_mesh=keep)) for keep in (False, True))
+    np.testing.assert_array_equal(a.nodal_state, b.nodal_state)
+    assert a.status.message == "converged"
+
+
+def test_what_no_halving_mends():
+    """The load is not real after t = 0.5, where nothing helps: the march ends before that element, as without."""
+    bead = tf.PointMass(1.0, name="bead")
+    push = tf.Force(bead, lambda t: (casadi.sqrt(0.5 - t), 0, 0), name="push")
+    problem = tf.InitialValueProblem(tf.System([bead, push]), {}, (0, 1))
+    a, b = (tf.solve(problem, tf.MixedGalerkin(1), 7, driver=tf.March(keep_mesh=keep)) for keep in (False, True))
+    assert not a.success and a.status.element == b.status.element == 3 and len(a.t) == len(b.t) == 4
+    assert "its halves fail as well" in a.status.message
+    np.testing.assert_array_equal(a.z, b.z)
+
+
+def test_a_checkpoint_of_a_halved_march(tmp_path):
+    top, element = find_case("heavy-top").make(), tf.MixedGalerkin(3)
+    path = tmp_path / "top.h5"
+    whole = tf.solve(top, element, 16, checkpoint=tf.Checkpoint(path, every=5))
+    assert whole.success and path.exists()
+    again = tf.solve(top, element, 16, checkpoint=tf.Checkpoint(restart=path))
+    np.testing.assert_allclose(again.z[-1], whole.z[-1], rtol=0, atol=1e-8)

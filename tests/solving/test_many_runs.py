@@ -1,0 +1,139 @@
+"""Ensembles: every run as if it were alone."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import timefem as tf
+
+
+def box(speed=(0, 5, 1)):
+    body = tf.RigidBody(12, (5, 26, 29), name="box")
+    return tf.InitialValueProblem(tf.System([body]), {body: tf.Pose(angular_velocity=speed)}, (0, 0.5))
+
+
+def states(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.array([box(rng.uniform(-4, 4, 3)).z0 for _ in range(n)])
+
+
+@pytest.mark.parametrize("n_workers", [1, 3])
+@pytest.mark.parametrize("element", [tf.MixedGalerkin(2), tf.EML()], ids=lambda e: e.name)
+def test_states(element, n_workers):
+    z = states(40)
+    solver = tf.prepare(box(), element, 20)
+    found = solver.solve_many(z, n_workers=n_workers, every=5)
+    assert found.success.all() and found.z.shape == (40, 5, 14) and found.times[3].tolist() == [0, 0.125, 0.25, 0.375,
+                                                                                               0.5]
+    for i in (0, 17, 39):
+        alone = solver.solve(start=z[i])
+        np.testing.assert_allclose(found.z[i], alone.z[::5], rtol=0, atol=1e-11)
+    np.testing.assert_array_equal(found.solution(17).z, solver.solve(start=z[17]).z)
+
+
+def test_parameters():
+    solver = tf.prepare(box(), tf.MixedGalerkin(2), 10)
+    found = solver.solve_many(parameters={"box.mass": [1.0, 2.0, -1.0], "box.inertia[0]": [4.0, 5.0, 6.0]})
+    assert found.success.tolist() == [True, True, False]
+    assert found.reasons[2].startswith("input: ") and "positive" in found.reasons[2] and np.isnan(found.z[2]).all()
+    for i, (mass, inertia) in enumerate(((1.0, 4.0), (2.0, 5.0))):
+        body = tf.RigidBody(mass, (inertia, 26, 29), name="box")
+        problem = tf.InitialValueProblem(tf.System([body]), {body: tf.Pose(angular_velocity=(0, 5, 1))}, (0, 0.5))
+        np.testing.assert_allclose(found.z[i, -1], tf.solve(problem, tf.MixedGalerkin(2), 10).z[-1], rtol=0, atol=1e-11)
+    omega = found.quantity("box", "angular_velocity")
+    np.testing.assert_allclose(omega[:2, 0], [(0, 5, 1)] * 2, rtol=0, atol=1e-12)
+    same = solver.solve_many(parameters=[{"box.mass": 1.0, "box.inertia[0]": 4.0}])
+    np.testing.assert_array_equal(same.z[0], found.z[0])
+
+
+def test_failures_belong_to_their_run():
+    z = states(6)
+    z[2, 3] = 1.2  # no unit quaternion
+    z[4, 7:] *= 400  # turns far too fast for the mesh
+    found = tf.prepare(box(), tf.MixedGalerkin(2), 5, driver=tf.March(keep_mesh=True)).solve_many(z)
+    assert found.success[[0, 1, 3, 5]].all() and not found.success[[2, 4]].any()
+    assert "unit length" in found.messages[2] and found.reasons[4] in ("not converged", "constraints violated")
+    assert np.isfinite(found.z[[0, 1, 3, 5]]).all() and np.isnan(found.z[[2, 4], -1]).all()
+    assert "4" in str(found.summary().facts["converged"])
+
+
+def test_runs_that_fail_are_halved():
+    z = states(4)
+    z[1, 7:] *= 25
+    solver = tf.prepare(box(), tf.MixedGalerkin(2), 5)
+    found, alone = solver.solve_many(z), solver.solve(start=z[1])
+    assert found.success.all() and "halved" in alone.status.message and found.messages == {1: alone.status.message}
+    np.testing.assert_allclose(found.z[1, -1], alone.z[-1], rtol=0, atol=1e-6)  # momenta are thousands
+
+
+def test_other_problems_in_processes():
+    def problem(x):
+        body = tf.PointMass(1.0, dimension=1, name="bead")
+        system = tf.System([body, tf.Spring(body, None, stiffness=2.0)])
+        return tf.BoundaryValueProblem(system, (0, 1), {body: tf.EndState(position=(0, None, None))},
+                                       {body: tf.EndState(position=(x, None, None))})
+
+    ends = [{"bead": tf.EndState(position=(x, None, None))} for x in np.linspace(0.5, 2, 12)]
+    found = tf.prepare(problem(1.0), tf.MixedGalerkin(2), 6).solve_many(ends=ends, n_workers=2)
+    assert found.success.all()
+    # x = c sin(w t)
+    w = np.sqrt(2)
+    np.testing.assert_allclose(found.z[:, 0, 1], np.linspace(0.5, 2, 12) * w / np.sin(w), rtol=1e-4, atol=0)
+    np.testing.assert_allclose(found.z[:, -1, 0], np.linspace(0.5, 2, 12), rtol=0, atol=1e-12)
+
+
+def test_xarray_and_csv(tmp_path):
+    pytest.importorskip("xarray")
+    found = tf.prepare(box(), tf.MixedGalerkin(1), 4).solve_many(parameters={"box.mass": [1.0, -2.0, 3.0]})
+    data = found.to_xarray()
+    assert data.sizes["run"] == 3 and data["box position"].attrs["units"] == "m"
+    assert data["success"].values.tolist() == [True, False, True] and data["box.mass"].values.tolist() == [1, -2, 3]
+    found.to_csv(tmp_path / "a.csv")
+    with open(tmp_path / "a.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["success"] for row in rows] == ["1", "0", "1"] and rows[1]["box.x [m]"] == ""
+    np.testing.assert_array_equal(float(rows[2]["box.Omega2 [rad/s]"]),
+                                  found.quantity("box", "angular_velocity")[2, -1, 1])
+
+
+@pytest.mark.parametrize("arguments, words", [
+    ({}, "no runs"),
+    ({"parameters": {"box.mass": []}}, "is empty"),
+    ({"starts": np.zeros((2, 3))}, r"must have shape \(n_runs, 14\)"),
+    ({"starts": states(2), "parameters": {"box.mass": [1, 2, 3]}}, "2 starts, 3 parameters"),
+    ({"parameters": {"box.mas": [1, 2]}}, "did you mean 'mass'"),
+    ({"parameters": [{"box.mass": 1}, {}]}, "missing in some"),
+    ({"starts": 3}, "must be a sequence"),
+    ({"ends": [{}]}, "could change"),
+    ({"starts": states(2), "n_workers": 0}, "n_workers"),
+    ({"starts": states(2), "every": 0}, "every"),
+])
+def test_wrong_input_is_refused(arguments, words):
+    with pytest.raises(tf.InputError, match=words):
+        tf.prepare(box(), tf.MixedGalerkin(1), 4).solve_many(**arguments)
+
+
+def test_sweep(timefem, tmp_path):
+    status, out, _ = timefem("sweep", "spinning-box", "--n-elements", 5, "--t-end", 0.1, "--parameter",
+                             "box.mass=1:2:3", "--parameter", "box.inertia[0]=5,6", "--csv", tmp_path / "a.csv",
+                             "--json")
+    assert status == 0
+    facts = json.loads(out)
+    assert facts["runs"] == 6 and facts["converged"] == 6
+    with open(tmp_path / "a.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(float(r["box.mass"]), float(r["box.inertia[0]"])) for r in rows] == [
+        (m, i) for m in (1, 1.5, 2) for i in (5, 6)]
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (("--parameter", "box.mas=1:2:3"), "did you mean 'mass'"),
+    (("--parameter", "box.mass"), "NAME=FIRST:LAST:NUMBER"),
+    (("--parameter", "box.mass=1:2:x"), "NAME=FIRST:LAST:NUMBER"),
+    ((), "--parameter"),
+])
+def test_sweep_refuses(timefem, arguments, words):
+    status, _, err = timefem("sweep", "spinning-box", *arguments)
+    assert status == 2 and words in err

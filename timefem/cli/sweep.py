@@ -1,0 +1,63 @@
+"""`timefem sweep`: a case or model file solved for many values of its numbers."""
+
+from contextlib import nullcontext
+from itertools import product
+
+import numpy as np
+
+from ..errors import InputError
+from ..solving import prepare
+from .chosen import chosen
+from .output import check_output, stdout_to_stderr
+from .ranks import rank
+from .report import make_console, make_table, print_json
+
+FORM = "NAME=FIRST:LAST:NUMBER, or NAME=A,B,C"
+
+
+def sweep(options):
+    """Do what `timefem sweep` does; returns the exit status."""
+    texts, path, workers, as_json = (options.pop(name, None) for name in ("parameter", "csv", "workers", "as_json"))
+    if not texts:
+        raise InputError(f"there is nothing to vary: give --parameter {FORM}, once or several times")
+    axes = dict(_values(text) for text in texts)
+    if path is not None:
+        check_output(path)
+    found = chosen(options)
+    if found.arguments.pop("checkpoint", None) is not None:
+        raise InputError("--checkpoint belongs to a single run")
+    runs = np.array(list(product(*axes.values())))
+    solver = prepare(found.problem, found.element, found.n_elements, **found.arguments)
+    with stdout_to_stderr() if as_json else nullcontext():
+        ensemble = solver.solve_many(parameters=dict(zip(axes, runs.T, strict=True)), n_workers=workers)
+    if rank():
+        return 0 if ensemble.success.all() else 1
+    if path is not None:
+        ensemble.to_csv(path)
+    facts = {"case": found.name, "runs": len(ensemble), "converged": int(ensemble.success.sum()),
+             "failed": {str(i): ensemble.messages.get(i, reason) for i, reason in enumerate(ensemble.reasons)
+                        if reason != "converged"}, "seconds": ensemble.statistics["seconds"], "csv": path}
+    if as_json:
+        print_json(facts)
+    else:
+        table = make_table(f"{found.title} ({found.name}): {len(ensemble)} runs", *axes, "how it ended")
+        for values, reason in zip(runs, ensemble.reasons, strict=True):
+            table.add_row(*(f"{v:g}" for v in values), reason)
+        make_console().print(table)
+    return 0 if ensemble.success.all() else 1
+
+
+def _values(text):
+    """Name and values of `name=1:2:50` or `name=1,2,5`."""
+    name, _, rest = text.partition("=")
+    try:
+        if rest.count(":") == 2:
+            first, last, n = rest.split(":")
+            values = np.linspace(float(first), float(last), int(n))
+        else:
+            values = np.array([float(x) for x in rest.split(",")])
+        if not name or not values.size or not np.all(np.isfinite(values)):
+            raise ValueError
+    except ValueError:
+        raise InputError(f"--parameter {text!r} must be {FORM}, as box.mass=1:2:50") from None
+    return name, values

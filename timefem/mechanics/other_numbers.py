@@ -1,0 +1,193 @@
+"""The same system with other numbers of its parts: masses, stiffnesses, loads, weights of costs, gravity."""
+
+import dataclasses
+import difflib
+import re
+
+import numpy as np
+
+from ..errors import InputError
+from .catalogue import made, stored
+from .forces import Gravity
+from .redundancy.redundancy import keep_constraints
+from .system import System
+
+GRAVITY = "gravity"
+_STEP = re.compile(r"\.?(\w+)|\[(\d+)(?:,\s*(\d+))?\]")
+
+
+def with_other_numbers(system, changes, names_only=False):
+    """The system with other numbers; names, structure and formulas stay.
+
+    Parameters
+    ----------
+    system : System
+    changes : dict
+        Name -> value. "PART.NAME" by the label of the part and as its constructor calls the number, with an entry
+        `[i]` where it has several and with what is inside of a function of time after a dot: "rod.mass",
+        "spring.point_a[2]", "load.time.amplitude"; "gravity" or "gravity[i]"; or a pair (part, "NAME[i]").
+    names_only : bool
+        Look at the names, and leave the system as it is.
+
+    Returns
+    -------
+    System
+        Whose `stands_for` tells which of its parts stands for which of the given system. Functions that take a part
+        take those of the given system, too.
+
+    Raises
+    ------
+    InputError
+        For unknown names, with the nearest one; for values that a part cannot have, or that change its formulas.
+    """
+    if not isinstance(changes, dict):
+        raise InputError(f"parameters must be a dict from names such as 'rod.mass' to values, not {changes!r}")
+    if system.complete is not None:
+        other = with_other_numbers(system.complete, changes, names_only)
+        if names_only:
+            return system
+        reduced = keep_constraints(other, system.kept)
+        reduced.stands_for = dict(other.stands_for) | dict(zip(system.parts, reduced.parts, strict=True))
+        reduced._original = system.structure
+        return reduced
+    values = {}  # part -> attribute -> value
+    for name, value in changes.items():
+        for part, path in _targets(system, name):
+            attribute, *inner = _steps(system, part, path, name)
+            own = values.setdefault(part, {})
+            own[attribute] = _replaced(part, attribute, inner, own.get(attribute), value, name)
+    return system if names_only else _rebuilt(system, _changed_parts(system, values))
+
+
+def names_of_numbers(system):
+    """Names that `with_other_numbers` takes, without entries, in the order of the parts."""
+    names = [f"{system.label(part)}.{name}" for part in (*system.parts, *system.composites) if part.owner is None
+             for name in _changeable(part)]
+    return names + [GRAVITY] * any(isinstance(part, Gravity) for part in system.parts)
+
+
+# ---- names
+
+def _changeable(part):
+    return getattr(part, "part", part).changeable
+
+
+def _targets(system, name):
+    """Parts, and what of them, that a name means: one, but for gravity."""
+    if isinstance(name, tuple) and len(name) == 2:
+        part = system.own(name[0]) if name[0] not in system.composites else name[0]
+        return [(part, str(name[1]))]
+    if not isinstance(name, str):
+        raise InputError(f"parameters: {name!r} is no name such as 'rod.mass', nor a pair (part, 'mass')")
+    weights = [part for part in system.parts if isinstance(part, Gravity)]
+    if re.fullmatch(r"gravity(\[\d+\])?", name) and weights:
+        return [(part, name.replace(GRAVITY, "acceleration")) for part in weights]
+    parts = {system.label(part): part for part in (*system.parts, *system.composites)}
+    label = max((label for label in parts if name.startswith(label + ".")), key=len, default=None)
+    if label is None:
+        head = name.partition(".")[0].partition("[")[0]
+        near = difflib.get_close_matches(name, names_of_numbers(system), 1) or \
+            difflib.get_close_matches(head, parts, 1)
+        raise InputError(f"parameters: {name!r} names no part and what of it is meant, as in PART.NAME; "
+                         + (f"did you mean {near[0]!r}?" if near else f"there are {', '.join(list(parts)[:12])}"))
+    return [(parts[label], name[len(label) + 1:])]
+
+
+def _steps(system, part, path, name):
+    """An attribute, and the steps into it: names of fields of functions of time, and indices."""
+    steps, at = [], 0
+    for match in _STEP.finditer(path):
+        if match.start() != at:
+            break
+        word, first, second = match.groups()
+        steps.append(word if word else int(first) if second is None else (int(first), int(second)))
+        at = match.end()
+    known = _changeable(part)
+    if at != len(path) or not steps or steps[0] not in known:
+        near = difflib.get_close_matches(str(steps[0] if steps else path), known, 1)
+        raise InputError(f"parameters: {system.label(part)} has no number {path!r}"
+                         + (f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(known) or 'none'}"))
+    return known[steps[0]], *steps[1:]
+
+
+def _replaced(part, attribute, steps, present, value, name):
+    """The value of an attribute with what the steps lead to replaced; `present` is one that was changed before."""
+    part = getattr(part, "part", part)
+    present = getattr(part, attribute) if present is None else present
+    if not steps:
+        return value
+    try:
+        if isinstance(steps[0], int | tuple) and len(steps) == 1:
+            return _with(part, attribute, present, steps[0], value)
+        if isinstance(steps[0], int):
+            return _with(part, attribute, present, steps[0], _inside(present[steps[0]], steps[1:], value))
+        return _inside(present, steps, value)
+    except (IndexError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"parameters: there is no entry {name!r}: {attribute} is {present!r}") from None
+
+
+def _with(part, attribute, present, index, value):
+    if present is getattr(part, attribute):
+        return part.with_entry(attribute, index, value)
+    return part.fields[attribute].with_entry(np.asarray(present) if np.ndim(present) else present, index, value)
+
+
+def _inside(function, steps, value):
+    """A function of time with another number inside."""
+    leaf, *index = steps
+    fields = [f.name for f in dataclasses.fields(function)]
+    if leaf not in fields:
+        near = difflib.get_close_matches(str(leaf), fields, 1)
+        raise InputError(f"parameters: a {type(function).__name__} has no number {leaf!r}"
+                         + (f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(fields)}"))
+    if index:
+        entries = np.array(getattr(function, leaf), float)
+        entries[index[0]] = value
+        value = tuple(entries.tolist()) if isinstance(getattr(function, leaf), tuple) else entries
+    return dataclasses.replace(function, **{leaf: value})
+
+
+# ---- parts
+
+def _changed_parts(system, values):
+    """Part -> the one that stands for it, of those whose own numbers change."""
+    found = {}
+    for part, own in values.items():
+        if part in system.composites:
+            other = made(type(part), (), {name: getattr(part, name) for name in stored(part)} | own)
+            for member in other.members:
+                member.owner = other
+            pairs = zip(part.members, other.members, strict=False)
+            alike = len(part.members) == len(other.members)
+        else:
+            other = part.changed(own)
+            pairs, alike = [(part, other)], True
+        for before, after in pairs:
+            if not alike or before.kind != after.kind:
+                raise InputError(f"parameters: {', '.join(own)} of {system.label(part)} cannot become "
+                                 f"{', '.join(map(repr, own.values()))}: its formulas would change; prepare a solver "
+                                 "of that system")
+            found[before] = after
+    return found
+
+
+def _rebuilt(system, changed):
+    """The system with parts that stand for others, and those on bodies that changed moved to what stands for them."""
+    def stand_in(part):
+        return changed.get(part, part)
+
+    for part in system.parts:
+        for body in part.bodies:
+            if body is not part and body not in changed and any(b in changed for b in body.carriers):
+                raise InputError(f"parameters: {system.label(part)} acts on a point of what would change; prepare a "
+                                 "solver of the changed system")
+        on_changed = [b for b in (*part.bodies, *part.controls) if b in changed and b is not part]
+        if on_changed:
+            changed[part] = stand_in(part).moved_to(stand_in)
+    other = object.__new__(type(system))
+    System.__init__(other, [stand_in(part) for part in system.parts], redundant=system.redundant)
+    other._original = system.structure
+    other.stands_for = {old: stand_in(part) for old, part in system.stands_for.items()} | changed
+    return other

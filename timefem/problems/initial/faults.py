@@ -1,0 +1,73 @@
+"""What is wrong with states at the start."""
+
+import numpy as np
+
+from ...mechanics.dense_derivatives import dense_derivatives, is_small
+
+TOLERANCE = 1e-9  # of constraints, relative to the size of the terms that make them up
+
+
+def faults(system, t, z, tolerance=TOLERANCE):
+    """For each of many states what is wrong with it, in words, or None.
+
+    That a part is not finite there, that a constraint has no direction, or that one is violated, on configuration or
+    velocity level.
+
+    Parameters
+    ----------
+    system : System
+    t, z : array_like, shapes (n,), (n, n_z)
+    tolerance : float
+
+    Returns
+    -------
+    list of str or None
+    """
+    t, z = np.asarray(t, float), np.asarray(z, float)
+    if not is_small(system):
+        return [_fault(system, *state, tolerance) for state in zip(t, z, strict=True)]
+    gradient, jacobian, rate, theta = dense_derivatives(system, t, z)
+    size = np.maximum(1.0, np.einsum("nij,nj->ni", np.abs(jacobian), np.abs(z)))
+    # sums of what is finite are finite
+    fine = (np.abs(theta) <= tolerance * size).all(axis=1) & np.isfinite(gradient.sum(axis=1) + rate.sum(axis=1))
+    if fine.all() and not system.n_nonholonomic:
+        return [None] * len(z)
+    return [_fault(system, *state, tolerance) for state in zip(t, z, strict=True)]
+
+
+def _fault(system, t, z, tolerance):
+    for part in system.not_finite(t, z):
+        return (f"{system.label(part)} is not finite at the initial state, t = {t:g}: "
+                "set points apart that coincide, or mend its formula")
+    return _of_constraints(system, t, z, tolerance) or _of_nonholonomic(system, t, z, tolerance)
+
+
+def _of_constraints(system, t, z, tolerance):
+    theta = system.constraints(t, z)
+    _, jacobian, _ = system.derivatives(t, z)
+    # a violation counts against the size of the terms that make up the constraint
+    size = np.maximum(1.0, abs(jacobian) @ np.abs(z))
+    worst = np.argmax(np.abs(theta) / size) if len(theta) else None
+    if worst is None or abs(theta[worst]) <= tolerance * size[worst]:
+        return None
+    names, m = system.constraint_names, system.n_constraints
+    if not abs(jacobian[[worst % m], :system.n_q]).sum():
+        return (f"the constraint '{names[worst % m]}' has no direction at the initial state, where its "
+                "points coincide; set them apart, or use a Spherical joint")
+    level = "configuration" if worst < len(names) else "velocity"
+    what = "position and orientation" if level == "configuration" else "velocities (momenta)"
+    return (f"the initial state violates the constraint '{names[worst % len(names)]}' on {level} level "
+            f"by {abs(theta[worst]):.3g}; give {what} that satisfy it, or assemble=True")
+
+
+def _of_nonholonomic(system, t, z, tolerance):
+    if not system.n_nonholonomic:
+        return None
+    form = system.nonholonomic(t, z)
+    _, jacobian, _, _ = system.nonholonomic_derivatives(t, z)
+    size = np.maximum(1.0, abs(jacobian) @ np.abs(z))
+    worst = np.argmax(np.abs(form) / size)
+    if abs(form[worst]) <= tolerance * size[worst]:
+        return None
+    return (f"the initial state violates the nonholonomic constraint '{system.nonholonomic_names[worst]}' by "
+            f"{abs(form[worst]):.3g}; give velocities (momenta) that satisfy it, or assemble=True")

@@ -1,0 +1,164 @@
+"""Many motions of one model with different numbers: their states as arrays, and what failed as data."""
+
+import csv
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..display import Card
+from ..errors import InputError, MissingBackend
+from ..mechanics import System
+from .output.atomic_write import replacing
+from .output.tables import BODY_FIELDS, COORDINATES, _cell
+
+
+@dataclass(eq=False, repr=False)
+class Ensemble:
+    """Solutions of many runs, made by `Solver.solve_many`.
+
+    Attributes
+    ----------
+    system : System
+        As it was prepared.
+    times : ndarray, shape (n_runs, n_times)
+        Times that are kept [s]: the start and the end, or nodes in between; NaN behind a failure.
+    z : ndarray, shape (n_runs, n_times, n_z)
+        States there; NaN behind a failure.
+    reasons : list of str
+        "converged"; "input: ..." where numbers could not be used; else the `reason` of the status of that run.
+    messages : dict
+        Run -> more words, of runs that failed or whose elements were halved.
+    parameters : dict
+        Name -> values, shape (n_runs, ...), that were asked for.
+    values : dict
+        Name -> (n_runs,): "iterations" of Newton's method, and what the kind of problem tells of a solution: the
+        objective, numbers that were found.
+    statistics : dict
+        "seconds", "n_workers", "n_ranks".
+    """
+
+    system: System
+    times: np.ndarray
+    z: np.ndarray
+    reasons: list
+    messages: dict
+    parameters: dict
+    values: dict
+    statistics: dict
+    _again: Any = field(default=None)  # run -> Solution
+    _system_of: Any = field(default=None)  # run -> System, where numbers of parts differ
+
+    def __len__(self):
+        return len(self.z)
+
+    def __repr__(self):
+        return f"Ensemble({len(self)} runs, {self.success.sum()} converged, {self.times.shape[1]} times each)"
+
+    @property
+    def success(self):
+        """Whether each run did what was asked, ndarray of bool, shape (n_runs,)."""
+        return np.array([reason == "converged" for reason in self.reasons], bool)
+
+    def solution(self, run):
+        """The whole `Solution` of a run, solved once more."""
+        if not -len(self) <= run < len(self):
+            raise InputError(f"there are the runs 0 to {len(self) - 1}, and no run {run!r}")
+        return self._again(run % len(self))
+
+    def summary(self):
+        """Numbers of runs by how they ended, as a table."""
+        counts = Counter(reason.partition(":")[0] for reason in self.reasons)
+        facts = {"runs": len(self), **dict(counts.most_common()),
+                 "time taken": f"{self.statistics['seconds']:.3g} s on {self.statistics['n_workers']} threads or "
+                               f"processes of {self.statistics['n_ranks']} rank(s)"}
+        return Card("Ensemble", facts, {})
+
+    def _repr_html_(self):
+        return self.summary()._repr_html_()
+
+    # ---- quantities of bodies
+
+    def position(self, body):
+        """Centre of mass [m], shape (n_runs, n_times, 3)."""
+        return self.quantity(body, "position")
+
+    def quantity(self, body, name):
+        """A quantity of a body: "position", "quaternion", "rotation_matrix", "velocity", "angular_velocity" (body
+        axes), or "coordinates" and "rates" of a body without a position, shape (n_runs, n_times, ...)."""
+        known = {f[0]: f[3] for f in (*BODY_FIELDS, *COORDINATES)}
+        found = self.system.find(body)
+        names = [f for f in known if f in self._names(found)]
+        if name not in names:
+            raise InputError(f"{self.system.label(found)} has no {name!r}; it has {', '.join(names)}")
+        s, n = self.system.coordinates(found), self.system.n_q
+        q, p = self.z[..., :n][..., s], self.z[..., n:][..., s]
+        if self._system_of is None:
+            return np.asarray(known[name](found, q, p))
+        values = [known[name](self._body(i, found), q[i], p[i]) for i in range(len(self))]
+        return np.array(values)
+
+    @staticmethod
+    def _names(body):
+        if not body.has_position:
+            return [f[0] for f in COORDINATES]
+        return [f[0] for f in BODY_FIELDS if hasattr(body, f[0])]
+
+    def _body(self, run, body):
+        system = self._system_of(run)
+        return body if system is None else system.find(body)
+
+    # ---- for other programs
+
+    def to_xarray(self):
+        """The data as an xarray Dataset with the dimensions `run`, `time` (numbers), and those of each quantity.
+
+        Raises
+        ------
+        MissingBackend
+            When xarray is not installed.
+        """
+        try:
+            import xarray
+        except ImportError:
+            raise MissingBackend("to_xarray needs xarray, which is not installed: pip install xarray") from None
+        units = {name: unit for name, unit, _, _ in (*BODY_FIELDS, *COORDINATES)}
+        data = {"t": (("run", "time"), self.times, {"units": "s"}), "success": ("run", self.success),
+                "reason": ("run", np.array(self.reasons, object))}
+        for body in self.system.bodies:
+            label = self.system.label(body)
+            for name in self._names(body):
+                values = self.quantity(body, name)
+                own = [f"{label} {name} {k + 1}" for k in range(values.ndim - 2)]
+                data[f"{label} {name}"] = (("run", "time", *own), values, {"units": units[name]})
+        data |= {name: ("run", values) for name, values in self.values.items()}
+        coordinates = {"run": np.arange(len(self))}
+        for name, values in self.parameters.items():
+            coordinates[name] = (("run", *(f"{name} {k + 1}" for k in range(values.ndim - 1))), values)
+        return xarray.Dataset(data, coordinates)
+
+    def to_csv(self, path):
+        """Write a table with one row per run: parameters, how it ended, and states of the bodies at the end."""
+        columns = {"run": range(len(self))}
+        for name, values in self.parameters.items():
+            flat = values.reshape(len(self), -1)
+            columns |= {name if values.ndim == 1 else f"{name}[{k}]": flat[:, k].tolist() for k in range(flat.shape[1])}
+        columns |= {"success": self.success.astype(int).tolist(), "reason": self.reasons,
+                    "t [s]": self.times[:, -1].tolist()}
+        columns |= {name: np.asarray(values).tolist() for name, values in self.values.items()}
+        for body in self.system.bodies:
+            label = self.system.label(body)
+            for name, unit, components, _ in BODY_FIELDS:
+                if name in self._names(body):
+                    flat = self.quantity(body, name)[:, -1].reshape(len(self), -1)
+                    columns |= {f"{label}.{c} [{unit}]": v.tolist() for c, v in zip(components, flat.T, strict=True)}
+            for name, unit, symbol, _ in COORDINATES:
+                if name in self._names(body):
+                    for k, v in enumerate(self.quantity(body, name)[:, -1].T):
+                        columns[f"{label}.{symbol}{k + 1} [{unit}]"] = v.tolist()
+        with replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(map(_cell, columns))
+            for row in zip(*columns.values(), strict=True):
+                writer.writerow(["" if isinstance(v, float) and np.isnan(v) else v for v in row])

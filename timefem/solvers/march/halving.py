@@ -1,0 +1,59 @@
+"""A march whose failing elements are halved and tried again."""
+
+import numpy as np
+
+from ...assembly import TimeMesh
+from ...status import Status
+from .march import Run, march
+
+MOST = 12  # times that an element of the given mesh is halved, one half after the other
+HALVED = "not converged", "singular tangent", "not finite"  # reasons of failures that shorter elements may mend
+
+
+def march_halving(plan, mesh, z0, multipliers, scaling, settings, run=Run(), on_mesh=lambda mesh, x: None):
+    """`march`, where Newton's method fails with halves of the element, as often as it takes.
+
+    Nothing changes as long as no element fails. Where even an element of 2^-12 of its length fails, the march ends
+    before the element of the given mesh, for which Newton's method failed first.
+
+    Parameters
+    ----------
+    plan, mesh, z0, multipliers, scaling, settings, run
+        As for `march`.
+    on_mesh : callable
+        `on_mesh(mesh, x)` is told each new mesh, and the array of all dofs on it.
+
+    Returns
+    -------
+    mesh : TimeMesh
+    x, n_solved, status, iterations
+        As from `march`, on this mesh.
+    """
+    x, n, status, iterations = march(plan, mesh, z0, multipliers, scaling, settings, run)
+    if status.success or status.reason not in HALVED:
+        return mesh, x, n, status, iterations
+    step, levels, counts = plan.columns.step, np.zeros(mesh.n_elements, int), [iterations]
+    given, failed, halved = mesh, None, set()  # numbers of given elements
+    while not status.success and status.reason in HALVED:
+        original = int(np.searchsorted(given.nodes, mesh.nodes[n], side="right")) - 1
+        if failed is None or failed[0] != original:
+            failed = original, mesh, n, levels, status
+        if levels[n] == MOST:
+            shortest = mesh.lengths[n]
+            _, mesh, n, levels, status = failed
+            status.message += f"; its halves fail as well, down to {shortest:.3g} s"
+            on_mesh(mesh, x)
+            break
+        halved.add(original)
+        levels = np.insert(levels, n, levels[n])
+        levels[n:n + 2] += 1
+        mesh = TimeMesh(np.insert(mesh.nodes, n + 1, mesh.nodes[n] + mesh.lengths[n] / 2))
+        x = np.append(x, np.zeros(step))
+        on_mesh(mesh, x)
+        x, n, status, iterations = march(plan, mesh, z0, multipliers, scaling, settings, run._replace(x=x, start=n))
+        counts.append(iterations)
+    iterations = np.concatenate(counts)[:n - run.start]
+    if status.success:
+        status = Status(True, message=f"{status.message}; {len(halved)} of {given.n_elements} elements were halved "
+                                      f"where Newton's method failed, down to {mesh.lengths.min():.3g} s")
+    return mesh, x, n, status, iterations

@@ -1,0 +1,215 @@
+"""`Solver.solve_many`: many runs of a prepared problem, over threads, processes and ranks."""
+
+import multiprocessing
+import time
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+
+from .. import interrupts, validate
+from ..errors import InputError
+from ..parallel import world
+from ..problems.initial.sampled import sampled
+from ..progress import progress as progress_bar
+from ..solution.ensemble import Ensemble
+from ..solvers.nonlinear.newton import Newton
+from ..validate.memory import check_memory
+from .runs import Model, cores, march_runs
+
+TOGETHER = 8  # runs that a process takes at once
+
+
+class Cases:
+    """What each run changes.
+
+    Parameters
+    ----------
+    starts, ends : sequence, optional
+        Of what `solve` takes as `start` and `end`; starts also an array of states, shape (n_runs, n_z).
+    parameters : dict or sequence of dict, optional
+        Name -> sequence of values; or the `parameters` of each run.
+    """
+
+    def __init__(self, starts, ends, parameters):
+        if isinstance(parameters, dict):
+            self.parameters = {name: np.asarray(_sequence(f"parameters[{name!r}]", values), float)
+                               for name, values in parameters.items()}
+        else:
+            sets = _sequence("parameters", parameters) if parameters is not None else []
+            names = dict.fromkeys(name for one in sets for name in one)
+            missing = [name for name in names if any(name not in one for one in sets)]
+            if missing:
+                raise InputError(f"parameters: {missing[0]!r} is missing in some of the runs")
+            self.parameters = {name: np.array([one[name] for one in sets], float) for name in names}
+        self.starts, self.ends = (None if x is None else _sequence(what, x)
+                                  for what, x in (("starts", starts), ("ends", ends)))
+        sizes = {what: len(x) for what, x in (("starts", self.starts), ("ends", self.ends), *(
+            (f"parameters[{name!r}]", values) for name, values in self.parameters.items())) if x is not None}
+        if not sizes:
+            raise InputError("there are no runs: give starts, ends or parameters, with one entry for each run")
+        if len(set(sizes.values())) > 1:
+            raise InputError("all runs need all numbers, but there are "
+                             + ", ".join(f"{n} {what}" for what, n in sizes.items()))
+        self.n = next(iter(sizes.values()))
+        if not self.n:
+            raise InputError(f"{next(iter(sizes))} is empty: there are no runs")
+
+    def __getitem__(self, i):
+        """Arguments of `Solver.solve` of run i."""
+        own = {}
+        if self.parameters:
+            own["parameters"] = {name: values[i] for name, values in self.parameters.items()}
+        own |= {name: x[i] for name, x in (("start", self.starts), ("end", self.ends)) if x is not None}
+        return own
+
+    @property
+    def states(self):
+        """States at the start, where nothing else differs; else None."""
+        plain = isinstance(self.starts, np.ndarray) and not self.parameters and self.ends is None
+        return self.starts if plain else None
+
+
+def _sequence(what, values):
+    if isinstance(values, np.ndarray) or (hasattr(values, "__len__") and hasattr(values, "__getitem__")
+                                          and not isinstance(values, dict | str)):
+        return values
+    raise InputError(f"{what} must be a sequence with one entry for each run, not {values!r}")
+
+
+def solve_many(solver, cases, *, n_workers=None, every=None, progress=None):
+    """Solve all cases with a `Solver`; see `Solver.solve_many`."""
+    begin, comm = time.perf_counter(), world()
+    n_ranks = 1 if comm is None else comm.size
+    n_workers = validate.integer("n_workers", n_workers, minimum=1) if n_workers is not None else (
+        cores() if comm is None else 1)
+    task, mesh = solver.task, solver.fixed_mesh()
+    if every is not None:
+        validate.integer("every", every, minimum=1)
+        if mesh is None:
+            raise InputError("every is given, but the runs find their meshes themselves: only start and end are kept")
+    kept = np.array([0, -1]) if mesh is None or every is None else np.unique(np.append(
+        np.arange(0, mesh.n_elements + 1, every), mesh.n_elements))
+    n_z = solver.system.n_z
+    check_memory(f"the states of {cases.n} runs", 8 * cases.n * len(kept) * (n_z + 1))
+    share = np.array_split(np.arange(cases.n), n_ranks)[0 if comm is None else comm.rank]
+    found = _Found(len(share), len(kept), n_z)
+    with progress_bar("runs", len(share), progress if comm is None or not comm.rank else False) as bar:
+        if task.driver.name == "march" and task.tolerance is None and not sampled(solver.system):
+            _march(solver, cases, share, mesh, kept, found, n_workers, bar.advance)
+        else:
+            _in_turn(solver, cases, share, kept, found, n_workers, bar.advance)
+    found = found if comm is None else _Found.joined(comm.allgather(found))
+    statistics = {"seconds": time.perf_counter() - begin, "n_workers": n_workers, "n_ranks": n_ranks}
+    system_of = (lambda i: solver.system_of(cases[i])) if cases.parameters else None
+    return Ensemble(solver.system, found.times, found.z, found.reasons, found.messages, cases.parameters,
+                    found.columns(), statistics, lambda i: solver.solve(**cases[i], warm=False), system_of)
+
+
+class _Found:
+    """Results of some runs."""
+
+    def __init__(self, n, n_times, n_z):
+        self.times, self.z = np.full((n, n_times), np.nan), np.full((n, n_times, n_z), np.nan)
+        self.reasons, self.messages, self.values = ["stopped"] * n, {}, [{} for _ in range(n)]
+
+    @classmethod
+    def joined(cls, pieces):
+        """Those of all ranks, in order."""
+        whole = cls(0, *pieces[0].z.shape[1:])
+        for piece in pieces:
+            first = len(whole.reasons)
+            whole.times, whole.z = (np.concatenate(x) for x in ((whole.times, piece.times), (whole.z, piece.z)))
+            whole.reasons += piece.reasons
+            whole.values += piece.values
+            whole.messages |= {first + i: text for i, text in piece.messages.items()}
+        return whole
+
+    def columns(self):
+        names = dict.fromkeys(name for values in self.values for name in values)
+        return {name: np.array([values.get(name, np.nan) for values in self.values], float) for name in names}
+
+    def take(self, i, times, z, reason, message, values):
+        self.times[i, :len(times)], self.z[i, :len(z)], self.reasons[i] = times, z, reason
+        self.values[i] = values
+        if message:
+            self.messages[i] = message
+
+
+def _march(solver, cases, share, mesh, kept, found, n_workers, advance):
+    """In threads: compiled loops hold no lock. Runs that fail are solved once more, with their elements halved."""
+    n_z, states = solver.system.n_z, cases.states
+    if states is not None:
+        if states.ndim != 2 or states.shape[1] != n_z:
+            raise InputError(f"starts must have shape (n_runs, {n_z}), not {states.shape}")
+        problems = np.ascontiguousarray(states[share], float)
+    else:
+        problems = [solver.try_changed(cases[i]) for i in share]
+    nodes = mesh.nodes[kept]
+
+    def store(i, z):
+        z = z[kept]
+        found.times[i], found.z[i] = np.where(np.isnan(z[:, 0]), np.nan, nodes), z
+
+    task = solver.task
+    model = Model(solver.system, task.element, task.newton or Newton(), task.driver.scaling, mesh)
+    reasons, iterations = march_runs(model, problems, n_workers, store, advance)
+    for i, (reason, count) in enumerate(zip(reasons, iterations, strict=True)):
+        found.reasons[i], found.values[i] = reason, {"iterations": int(count)}
+        if reason == "converged" or reason == "stopped":
+            continue
+        found.messages[i] = reason
+        if not reason.startswith("input"):
+            sol = solver.solve(**cases[share[i]])
+            found.reasons[i], found.messages[i] = sol.status.reason, sol.status.message
+            z = np.full((mesh.n_elements + 1, n_z), np.nan)
+            there = np.isin(mesh.nodes, sol.t)
+            z[there] = sol.z[np.searchsorted(sol.t, mesh.nodes[there])]
+            store(i, z)
+
+
+def _in_turn(solver, cases, share, kept, found, n_workers, advance):
+    """One after the other, in processes where there are some to be had."""
+    pieces = [range(k, min(k + TOGETHER, len(share))) for k in range(0, len(share), TOGETHER)]
+    n_workers = min(n_workers, len(pieces)) if "fork" in multiprocessing.get_all_start_methods() else 1
+    global _at_work
+    _at_work = solver, cases, share, kept
+    if n_workers == 1:
+        results = map(_piece, pieces)
+        pool = None
+    else:
+        pool = ProcessPoolExecutor(n_workers, multiprocessing.get_context("fork"))
+        results = pool.map(_piece, pieces)
+    try:
+        for piece, result in zip(pieces, results, strict=True):
+            for i, one in zip(piece, result, strict=True):
+                found.take(i, *one)
+            advance(len(piece))
+            if interrupts.asked():
+                interrupts.answer()
+                break
+    finally:
+        _at_work = None
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
+
+
+_at_work = None  # what processes that are forked find
+
+
+def _piece(piece):
+    solver, cases, share, kept = _at_work
+    return [_one(solver, cases[share[i]], kept) for i in piece]
+
+
+def _one(solver, case, kept):
+    try:
+        sol = solver.solve(**case, warm=False)
+    except InputError as error:
+        return [], [], f"input: {error}", f"input: {error}", {}
+    values = {"iterations": sol.statistics["newton_iterations"]["max"], **sol.parameters}
+    if "objective" in sol.statistics:
+        values["objective"] = sol.objective
+    if not sol.success:
+        return sol.t[:1], sol.z[:1], sol.status.reason, sol.status.message, values
+    message = "" if sol.status.message == "converged" else sol.status.message
+    return sol.t[kept], sol.z[kept], "converged", message, values
