@@ -3,7 +3,7 @@
     python benchmarks/scaling_model.py [--output docs/images/scaling.png] [--json]
 
 Measured here: time per element of assembly, of elimination and recovery of the whole chain, of the first, an inner
-and the last slab; of a block of the interface system; per step of the march. Assumed: a network.
+and the last slab; of a step of the tree of ranks; per step of the march. Assumed: a network.
 """
 
 import argparse
@@ -11,16 +11,16 @@ import json
 import statistics
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
-import scipy.sparse as sp
-import scipy.sparse.linalg as spla
 
 import timefem as tf
 from timefem.assembly import Assembler, Scaling
 from timefem.cases import find_case
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.solvers.equations.elements import ElementEquations
+from timefem.solvers.linear.petsc.rank_tree import RankTree, Rest
 from timefem.solvers.linear.time_chain.slab_lu import SlabLU
 
 LATENCY, BANDWIDTH = 2e-6, 1e10  # s, bytes per s: assumed, of a common cluster
@@ -67,30 +67,26 @@ def slab_times(n=5000, repeats=5):
     return {name: statistics.median(values) / n for name, values in taken.items()}, n_node
 
 
-def interface_time(n_node, n_blocks=1000, repeats=3):
-    """Seconds per block of a block-tridiagonal system of nodes between slabs, by SuperLU."""
-    rng = np.random.default_rng(0)
-    band = [sp.block_diag([rng.normal(size=(n_node, n_node)) for _ in range(n_blocks)], format="lil")]
-    n = n_node * n_blocks
-    matrix = band[0].tocsc() + sp.diags_array(10 * np.ones(n), format="csc")
-    off = sp.block_diag([rng.normal(size=(n_node, n_node)) for _ in range(n_blocks - 1)], format="csc")
-    padded = sp.block_array([[None, off], [sp.csc_array((n_node, n_node)), None]], format="csc")
-    matrix = sp.csc_matrix(matrix + padded + padded.T)
-    times = []
+def pair_time(n_node, repeats=200):
+    """Seconds of one step of the tree of ranks: what is left of two slabs put together, eliminated and recovered."""
+    rng, ends = np.random.default_rng(0), SimpleNamespace(left=(n_node, n_node), right=(n_node, n_node))
+    tree = RankTree(ends, SimpleNamespace(rank=0, size=2))
+    rest = Rest(rng.uniform(-1, 1, (2 * n_node, 2 * n_node)), ends.left, ends.right)
+    b, times = rng.uniform(-1, 1, 3 * n_node), []
     for _ in range(repeats):
         start = time.perf_counter()
-        spla.splu(matrix, permc_spec="NATURAL").solve(np.ones(n))
+        part = tree._joined(0, rest, rest)
+        part.recover(part.eliminate(b, False), False)
         times.append(time.perf_counter() - start)
-    return statistics.median(times) / n_blocks
+    return statistics.median(times)
 
 
-def iteration(p, e, c, block, n_node):
-    """Model of one Newton iteration on p ranks with e elements [s]: slabs of equal work, interface on one rank."""
+def iteration(p, e, c, pair, n_node):
+    """Model of one Newton iteration on p ranks with e elements [s]: slabs of equal work, then a tree of ranks."""
     share = np.where(p == 1, e, e / p)
     work = np.where(p == 1, c["assembly"] + c["all"], c["assembly"] + np.where(p == 2, c["first"], c["inner"]))
-    bytes_per_node = 8 * (2 * n_node) ** 2
-    gather = np.log2(np.maximum(p, 2)) * LATENCY * 4 + p * bytes_per_node / BANDWIDTH
-    return share * work + np.where(p > 1, p * block + gather, 0.0)
+    message = LATENCY + 8 * (2 * n_node) ** 2 / BANDWIDTH
+    return share * work + np.ceil(np.log2(p)) * (pair + 2 * message + 4 * LATENCY)
 
 
 def main():
@@ -99,18 +95,19 @@ def main():
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     c, n_node = slab_times()
-    block = interface_time(n_node)
+    pair = pair_time(n_node)
     ranks = np.unique(np.round(np.logspace(0, 4, 81)).astype(int))
     speed, break_even = {}, {}
     for e in (10**5, 10**6, 10**7, 10**8):
-        total = iteration(ranks, e, c, block, n_node)
+        total = iteration(ranks, e, c, pair, n_node)
         speed[e] = total[0] / total
         faster = ranks[N_NEWTON * total < e * c["march"]]
         break_even[e] = int(faster[0]) if len(faster) else None
     result = {"microseconds per element": {k: 1e6 * v for k, v in c.items()},
-              "microseconds per interface block": 1e6 * block, "unknowns per node": n_node,
+              "microseconds per step of the tree": 1e6 * pair, "unknowns per node": n_node,
               "best ranks": {e: int(ranks[np.argmax(s)]) for e, s in speed.items()},
               "largest speed-up": {e: float(s.max()) for e, s in speed.items()},
+              "speed-up on 10^4 ranks": {e: float(s[-1]) for e, s in speed.items()},
               "ranks from which 3 global iterations beat the march": break_even}
     print(json.dumps(result, indent=1) if args.json else "\n".join(f"{k}: {v}" for k, v in result.items()))
     draw(ranks, speed, args.output)

@@ -66,7 +66,8 @@ class Solution(_SolvedElements, Invariants):
         Nodal values of `(gamma, mu)`.
     status : Status
     statistics : dict
-        Numbers of the solve: driver, backend, n_ranks, newton_iterations, seconds, n_unknowns, backward_error.
+        Numbers of the solve: driver, backend, n_ranks, newton_iterations, seconds, n_unknowns, backward_error,
+        ordering.
     fields : dict, optional
         Nodal values of the further fields of the element by name, shape (n_elements, n_shapes, n_components).
 

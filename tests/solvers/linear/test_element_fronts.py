@@ -163,7 +163,7 @@ def test_singular_tangent(solve, monkeypatch):
 def test_fronts_grow_like_the_chain(degree):
     size, largest = [], []
     for n in (20, 40, 80):
-        fronts, _ = march._fronts(*plan_of(bench.chain(n), degree))
+        fronts, _ = march._find_fronts(*plan_of(bench.chain(n), degree))
         size.append(fronts.size / n)
         largest.append(fronts.fronts["width"].max())
     assert max(size) < 1.2 * size[0] and max(largest) <= 1.2 * largest[0]

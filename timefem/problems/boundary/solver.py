@@ -178,7 +178,8 @@ class BoundarySolver:
         seconds = {"setup": total - sum(self.seconds.values()), **self.seconds, "total": total}
         outcome = Outcome(state[:n], every[:n], {name: v[:n] for name, v in values.items()}, status,
                           np.array([self.iterations]), equations.n_unknowns, seconds,
-                          n_ranks=equations.comm.size if equations.comm else 1, backward_error=self.backward_error)
+                          n_ranks=equations.comm.size if equations.comm else 1, backward_error=self.backward_error,
+                          ordering=equations.linear.ordering)
         statistics = solve_statistics(self.driver, self.driver.linear.name, mesh, outcome, parameters=numbers)
         return Solution(system, self.element, nodes[:n + 1], state[0, 0], outcome.state, outcome.multipliers, status,
                         statistics, outcome.others)

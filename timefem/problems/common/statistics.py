@@ -23,4 +23,5 @@ def solve_statistics(driver, backend, mesh, outcome, **further):
             "newton_iterations": {"max": int(iterations.max(initial=0)),
                                   "mean": float(iterations.mean()) if len(iterations) else 0.0},
             "n_elements": mesh.n_elements, "n_unknowns": outcome.n_unknowns, "seconds": outcome.seconds,
-            "backward_error": outcome.backward_error, **further}
+            "backward_error": outcome.backward_error, **({"ordering": outcome.ordering} if outcome.ordering else {}),
+            **further}

@@ -61,6 +61,7 @@ class Global(Driver):
             if status is None:
                 x, status = newton(equations, x, job.settings, job.reference, on_iteration)
         seconds, backward_error = dict(equations.seconds), equations.backward_error
+        ordering = equations.linear.ordering
         iterations = np.array([len(status.residual_history) - 1] if status.residual_history else [], int)
         if not status.success:  # no element of a global solve is good before all are
             return Outcome(*job.nothing(), status, iterations, n_unknowns, seconds, backward_error=backward_error)
@@ -68,7 +69,8 @@ class Global(Driver):
         x = equations.gather(x) if first is None else equations.own_part(x)
         equations = None  # its factors, before more memory is asked for
         values = plan.unpack(x)
-        return Outcome(*values, status, iterations, n_unknowns, seconds, backward_error=backward_error, first=first)
+        return Outcome(*values, status, iterations, n_unknowns, seconds, backward_error=backward_error,
+                       ordering=ordering, first=first)
 
 
 def equations_on(job, mesh):

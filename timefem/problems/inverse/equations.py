@@ -53,7 +53,8 @@ def solve_inverse(task, mesh):
     seconds = {"setup": setup, **equations.seconds, "total": time.perf_counter() - start}
     iterations = np.array([len(status.residual_history) - 1])
     return servo, Outcome(state, multipliers, others, status, iterations, equations.n_unknowns, seconds,
-                          n_ranks=equations.comm.size if equations.comm else 1, backward_error=equations.backward_error)
+                          n_ranks=equations.comm.size if equations.comm else 1, backward_error=equations.backward_error,
+                          ordering=equations.linear.ordering)
 
 
 def inverse_plan(problem, element, kept):

@@ -154,7 +154,8 @@ def solve_optimal(task, mesh):
         x = found if status.success or level is mesh else None  # a finer mesh may do
     seconds["total"] = time.perf_counter() - start
     outcome = Outcome(*plan.unpack(equations.dofs(x)), status, np.array([iterations]), equations.n_unknowns, seconds,
-                      n_ranks=equations.comm.size if equations.comm else 1, backward_error=equations.backward_error)
+                      n_ranks=equations.comm.size if equations.comm else 1, backward_error=equations.backward_error,
+                      ordering=equations.linear.ordering)
     x = equations.take(x)
     return element, system, outcome, equations.numbers(x), equations.objective(x)
 

@@ -16,7 +16,8 @@ from .save import check_audit
 
 TEXTS = ("system", "element", "status", "statistics")
 STATISTICS = {"driver": str, "backend": str | None, "n_ranks": int, "n_elements": int, "n_unknowns": int,
-              "newton_iterations": dict, "seconds": dict, "backward_error": int | float | None, "parameters": dict}
+              "newton_iterations": dict, "seconds": dict, "backward_error": int | float | None, "ordering": str,
+              "parameters": dict}
 NEEDED = ("driver", "backend", "n_ranks", "newton_iterations", "seconds", "n_unknowns")  # where there are any
 
 

@@ -24,6 +24,7 @@ def summarize(solution):
              "system": f"{len(system.bodies)} bodies, {system.n_q} coordinates, {system.n_constraints} constraints"}
     if statistics:
         backend = f", backend {statistics['backend']}" if statistics["backend"] else ""
+        backend += f" in order of {statistics['ordering']}" if statistics.get("ordering") else ""
         newton, seconds = statistics["newton_iterations"], statistics["seconds"]
         facts |= {"solved by": f"driver {statistics['driver']}{backend}, {statistics['n_ranks']} rank(s)",
                   "time taken": ", ".join(f"{name} {value:.2g} s" for name, value in seconds.items()),

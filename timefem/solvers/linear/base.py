@@ -80,6 +80,8 @@ class LinearSolver(ABC):
     name : str
     comm : mpi4py communicator or None
         Of the ranks that share the matrix.
+    ordering : str
+        In which order it eliminates, where it has a choice.
     direct : bool
         Whether a solve costs little beside the factorisation.
     no_transpose : str
@@ -88,6 +90,7 @@ class LinearSolver(ABC):
 
     name: ClassVar[str]
     comm = None
+    ordering = ""
     direct = True
     no_transpose = ""
 

@@ -1,6 +1,7 @@
 """Driver `march`: one element at a time, in a compiled loop."""
 
 import time
+import weakref
 from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
@@ -152,8 +153,17 @@ class LoopArrays:
         return self.work
 
 
+_known_fronts = weakref.WeakKeyDictionary()  # by plan: many marches share one
+
+
 def _fronts(plan, n):
     """Fronts of the tangent of the n core unknowns of an element, and the place of each tangent entry."""
+    if plan not in _known_fronts:
+        _known_fronts[plan] = _find_fronts(plan, n)
+    return _known_fronts[plan]
+
+
+def _find_fronts(plan, n):
     explicit, places = plan.explicit, np.full((2, max(plan.rows.n_local, plan.columns.n_local)), -1)
     places[0, explicit.core_rows], places[1, explicit.core_columns] = np.arange(n), np.arange(n)
     rows, columns = places[0, plan.tangent_rows], places[1, plan.tangent_columns]

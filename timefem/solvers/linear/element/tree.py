@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 LANES = 8
+TRY_BOTH = 300  # unknowns up to which both orders are tried; beyond, the search would cost more than it saves
 OVERHEAD, PER_VECTOR, PER_COPY = 150.0, 0.35, 0.6  # nanoseconds: of a front, of a product of 8, of a number that moves
 
 
@@ -48,7 +49,8 @@ def front_tree(rows, columns, n):
         return []
     (row_group, rows_of), (column_group, columns_of) = _groups(rows, columns, n), _groups(columns, rows, n)
     pairs = np.unique(np.stack([row_group[rows], column_group[columns]]), axis=1).T.tolist()
-    found = [_eliminate(pairs, rows_of, columns_of, by_width) for by_width in (False, True)]
+    choices = (True, False) if n <= TRY_BOTH else (True,)
+    found = [_eliminate(pairs, rows_of, columns_of, by_width) for by_width in choices]
     if None in found:
         return None
     return min(map(_joined, found), key=tree_cost)

@@ -36,6 +36,8 @@ class ChainLU:
     n, n_blocks : int
     backwards : bool
         Whether it is eliminated from the last block to the first, which is chosen where it takes less work.
+    work : float
+        Estimated multiplications of a factorisation.
     fill : int
         Numbers stored for the factors, 0 before `factor`.
 
@@ -193,7 +195,8 @@ class ChainLU:
         shifted = [_shifted(starts, is_open) for starts, is_open in zip((self._column_starts, self._row_starts), opens,
                                                                         strict=True)]
         choices = [c for c in (forwards, self._analyse(True, *shifted)) if c is not None]
-        _, self.backwards, self._pointers, self._starts, self._orders = min(choices, key=lambda choice: choice[0])
+        best = min(choices, key=lambda choice: choice[0])
+        self.work, self.backwards, self._pointers, self._starts, self._orders = best
         self._held = self._orders[-2:]
         del self._open
 

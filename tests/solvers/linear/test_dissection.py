@@ -1,0 +1,106 @@
+"""Nested dissection of space and time against SuperLU and the time chain, its growth, and the choice between them."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import timefem as tf
+from tests.solvers.linear.test_time_chain import galerkin
+from timefem.cases import find_case
+from timefem.errors import InputError, SingularMatrix
+from timefem.solvers.linear.dissection.order import dissect
+from timefem.solvers.linear.dissection.solver import DissectionSolver
+
+
+def grid(n_space, n_time, size, rng):
+    """A matrix on a grid: rows touch both neighbours in space, and in time."""
+    line = [sp.diags_array([np.ones(n - 1), np.ones(n), np.ones(n - 1)], offsets=(-1, 0, 1)) for n in (n_time, n_space)]
+    pattern = sp.kron(line[0], sp.eye_array(n_space)) + sp.kron(sp.eye_array(n_time), line[1])
+    matrix = sp.csr_array(sp.kron(pattern, np.ones((size, size))))
+    matrix.data = rng.uniform(-1, 1, matrix.nnz)
+    matrix.sort_indices()
+    return matrix, np.arange(n_time + 1) * n_space * size
+
+
+def pattern_of(matrix, starts):
+    return SimpleNamespace(indptr=matrix.indptr, indices=matrix.indices, column_starts=starts, row_starts=starts)
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 2), (4, 9, 3), (12, 20, 3), (30, 8, 4), (3, 60, 5)])
+def test_solves_and_transposed_solves(shape):
+    rng = np.random.default_rng(sum(shape))
+    matrix, starts = grid(*shape, rng)
+    pattern = pattern_of(matrix, starts)
+    fronts = dissect(pattern)
+    solver = DissectionSolver(pattern, fronts)
+    assert sorted(np.concatenate([f.columns for f in fronts])) == list(range(matrix.shape[0]))
+    for _ in range(2):  # a second matrix of the same pattern
+        data = rng.uniform(-1, 1, matrix.nnz)
+        solver.factor(data)
+        b = rng.uniform(-1, 1, matrix.shape[0])
+        for transposed in (False, True):
+            _, error = solver.solve_checked(b, transposed)
+            assert error < 1e-14
+    assert solver.factor_size >= matrix.nnz / 2
+
+
+def test_tangents_without_a_diagonal():
+    """Elements whose interior unknowns have no equations of their own: pivots stand elsewhere."""
+    matrix, column_starts, row_starts = galerkin(9, 3, 4, np.random.default_rng(1))
+    dense = matrix.toarray()
+    for r, c in zip(row_starts[1:-1], column_starts[1:-1], strict=True):
+        dense[r:r + 3, c:c + 3] = 0
+    matrix = sp.csr_array(dense)
+    pattern = pattern_of(matrix, column_starts)
+    solver = DissectionSolver(pattern, dissect(pattern))
+    solver.factor(matrix.data)
+    assert solver.solve_checked(np.ones(matrix.shape[0]))[1] < 1e-14
+
+
+def test_singular_matrices():
+    rng = np.random.default_rng(2)
+    matrix, starts = grid(8, 12, 3, rng)
+    pattern = pattern_of(matrix, starts)
+    solver, dense = DissectionSolver(pattern, dissect(pattern)), matrix.toarray()
+    dense[:, 52] = dense[:, 51]
+    with pytest.raises(SingularMatrix, match="singular matrix"):
+        solver.factor(dense[matrix.nonzero()])
+    empty = sp.csr_array(dense * (np.arange(dense.shape[0]) != 7)[:, None])
+    assert dissect(pattern_of(empty, starts)) is None
+
+
+def test_work_and_fill_of_a_square_grid():
+    """By the theory of n x n points the work grows with n^3, the fill with n^2 log n; in time order with n^4, n^3."""
+    rng, work, fill = np.random.default_rng(3), [], []
+    for n in (20, 40, 80):
+        fronts = dissect(pattern_of(*grid(n, n, 2, rng)))
+        work.append(sum(f.work for f in fronts))
+        fill.append(sum(f.size for f in fronts))
+    assert 2.5 < np.log2(work[2] / work[1]) < 3.5 and 1.9 < np.log2(fill[2] / fill[1]) < 2.6
+
+
+def test_the_order_is_chosen_and_told():
+    wide = find_case("flying-beam").make(t_end=0.4, elements_space=20, degree_space=1)
+    narrow = find_case("flying-beam").make(t_end=0.4, elements_space=2, degree_space=1)
+
+    def run(problem, order):
+        return tf.solve(problem, tf.MixedGalerkin(1), 20, driver=tf.Global(linear=tf.TimeChain(order)), progress=False)
+
+    solutions = {order: run(wide, order) for order in ("time", "dissection")}
+    assert solutions["time"].statistics["ordering"] == "time"
+    assert solutions["dissection"].statistics["ordering"] == "space and time"
+    np.testing.assert_allclose(solutions["dissection"].z, solutions["time"].z, rtol=0,
+                               atol=1e-9 * np.abs(solutions["time"].z).max())
+    assert run(narrow, "auto").statistics["ordering"] == "time"
+    with pytest.raises(InputError, match="order must be one of"):
+        tf.TimeChain("space")
+
+
+def test_wide_patterns_are_dissected():
+    matrix, starts = grid(60, 60, 6, np.random.default_rng(4))
+    solver = tf.TimeChain().make(pattern_of(matrix, starts))
+    assert solver.ordering == "space and time"
+    solver.factor(matrix.data)
+    assert solver.solve_checked(np.ones(matrix.shape[0]))[1] < 1e-13
