@@ -132,6 +132,10 @@ def test_json(timefem, name, rotation):
     case = CASES[name]
     if not case.has_rotation:
         pytest.skip("a case without rigid bodies")
+    if (name, rotation) == ("right-angle-cantilever", "directors"):
+        status, _, error = timefem("run", name, "--rotation", rotation)
+        assert status == 2 and "singular Euler tensor" in error and "rotation=" in error
+        return
     r = run_json(timefem, "run", name, "--rotation", rotation, "--n-elements", 20, "--t-end", case.t_end / 100)
     assert r["case"] == name and r["rotation"] == rotation and r["element"] == "mg"
     assert (r["degree"], r["n_points"], r["n_elements"]) == (2, 4, 20)
