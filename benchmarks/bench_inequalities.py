@@ -4,7 +4,8 @@ Two comparisons, candidates in turns and ratios of medians:
 
 - one nonlinear program, that of timefem, and three methods: its own, IPOPT and fatrop, through the same entries;
 - CasADi's usual way, multiple shooting by RK4 with controls constant over each step, and IPOPT or fatrop, on as many
-  intervals. Building that program is not counted; `solve` of timefem counts from the problem to the solution.
+  intervals. Building that program is not counted; `solve` of timefem counts from the problem to the solution, on a
+  problem that was solved before. The first solve has a column of its own.
 
     python benchmarks/bench_inequalities.py [--json] [--repeats 3] [--large 1000]
 """
@@ -25,9 +26,9 @@ METHODS = "interior-point", "ipopt", "fatrop"
 SAME = 1e-7  # objectives of one program
 
 
-def by_timefem(name, n, method):
+def by_timefem(problem, n, method):
     start = time.perf_counter()
-    sol = tf.solve(CASES[name].make(), ELEMENT, n, method=method, progress=False)
+    sol = tf.solve(problem, ELEMENT, n, method=method, progress=False)
     seconds = time.perf_counter() - start
     assert sol.success, sol.status.message
     return sol.objective, seconds, sol.statistics["newton_iterations"]["max"]
@@ -129,7 +130,8 @@ class Shooting:
 
 
 def compare(name, n, repeats, shooting=True):
-    candidates = {method: lambda method=method: by_timefem(name, n, method) for method in METHODS}
+    problem = CASES[name].make()
+    candidates = {method: lambda method=method: by_timefem(problem, n, method) for method in METHODS}
     if shooting:
         candidates |= {f"RK4 shooting, {solver}": Shooting(name, n, solver) for solver in ("ipopt", "fatrop")}
     first = time.perf_counter()
