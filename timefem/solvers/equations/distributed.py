@@ -7,6 +7,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...parallel import agree
+from ..linear.petsc.library import petsc
 from .elements import ElementEquations
 
 # Work per element, assembly included, of the first slab, those in between and the last one, when slabs are eliminated
@@ -84,8 +85,7 @@ class DistributedEquations(ElementEquations):
         return mesh.part(self.first - before, self.last + after), before, after
 
     def _make_linear(self, linear):
-        from petsc4py import PETSc
-
+        PETSc = petsc()
         pattern, first_column = self.pattern, self._first_column
         indptr = pattern.indptr[self.local_rows.start:self.local_rows.stop + 1]
         self.entries = slice(int(indptr[0]), int(indptr[-1]))

@@ -12,6 +12,7 @@ from .... import validate
 from ....errors import InputError, SolveError
 from ..base import LinearOptions, LinearSolver
 from ..norms import infinity_norm
+from .library import check_numpy, petsc
 from .matrix import AssembledMatrix, RowMatrix
 from .substructure import Substructure
 
@@ -45,8 +46,7 @@ class PETScSolver(LinearSolver):
     name = "petsc"
 
     def __init__(self, pattern, options, comm=None):
-        from petsc4py import PETSc
-
+        PETSc = petsc()
         self.PETSc, self.pattern, self.comm = PETSc, pattern, comm if comm is not None and comm.size > 1 else None
         self._comm = PETSc.COMM_SELF if comm is None else PETSc.Comm(comm)
         if not _alive:
@@ -237,6 +237,11 @@ class PETSc(LinearOptions):
 
     options: dict = field(default_factory=dict, hash=False)
     method: str | None = None
+
+    @classmethod
+    def check(cls):
+        super().check()
+        check_numpy()
 
     def __post_init__(self):
         if self.options is not None and not isinstance(self.options, Mapping):
