@@ -9,6 +9,7 @@ import pytest
 import timefem as tf
 
 FOLDER = Path(__file__).parents[1] / "data" / "robots"
+MARKS = {"panda": "long", "kinova": "long", "double_pendulum": "long", "go2": "slow", "g1": "slow"}
 ROBOTS = sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
@@ -79,16 +80,17 @@ def test_inverse_dynamics(truths, name):
         np.testing.assert_allclose(p.T @ force, sample["torque"], rtol=0, atol=(1e-7 if truth.free else 1e-12) * size)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=getattr(pytest.mark, MARKS[name])) if name in MARKS else name
+                                  for name in ROBOTS])
 def test_motion(truths, name):
     """Over one second, to 1e-9 of equations of motion by Pinocchio and DOP853."""
     truth = truths[name]
-    motion, n = truth.data["motion"], {"g1": 400, "go2": 200}.get(name, 200)
+    motion, n = truth.data["motion"], {"ur5": 200, "kinova": 4800}.get(name, 1200)
     q0 = truth.coordinates(motion["q0"])
     problem = tf.InitialValueProblem(tf.System([truth.tree], gravity=(0, 0, -9.81)),
                                      {truth.tree: tf.Coordinates(q0, truth.rates(motion["q0"]) @ motion["v0"])},
                                      (0, motion["t_end"]))
-    sol = tf.solve(problem, tf.MixedGalerkin(4, form="lagrange"), n, progress=False)
+    sol = tf.solve(problem, tf.MixedGalerkin(3, form="lagrange"), n, progress=False)
     q = sol.z[-1][:truth.tree.n_q]
     if truth.free:
         q[3:7] /= np.linalg.norm(q[3:7])

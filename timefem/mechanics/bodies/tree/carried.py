@@ -57,9 +57,6 @@ class TreeJointCoordinate(Carried):
     def kind(self):
         return "joint of a tree", self.n_q
 
-    def coordinates(self, q):
-        return np.asarray(q)
-
 
 class TreeLink(Carried):
     """Frame of a link of a tree, with its origin at a point of the link; made by `Tree.link`.
