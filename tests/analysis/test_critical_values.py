@@ -3,6 +3,7 @@
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.special import mathieu_a, mathieu_b
 
 import timefem as tf
@@ -121,3 +122,32 @@ def test_root_locus():
         tf.root_locus(lambda speed: None, [2, 1])
     with pytest.raises(tf.InputError, match="LinearModel or a Floquet"):
         tf.root_locus(lambda speed: speed, [1, 2])
+
+
+def test_follower_load_on_two_rods():
+    """Ziegler's column: frequencies meet where the discriminant of `det(K(P) - w M)` is zero."""
+    m, j, length, k = (2.0, 1.0), (0.05, 0.03), 0.5, 10.0
+    rods = [tf.RigidBody(mass, (inertia, inertia, 1e-2), name=name)
+            for mass, inertia, name in zip(m, j, "ab", strict=True)]
+    a, b = rods
+    hinge = dict(axis_a=(0, 1, 0), axis_b=(0, 1, 0))
+    joints = [tf.Revolute(a, None, point_a=(0, 0, -length), point_b=(0, 0, 0), **hinge),
+              tf.Revolute(b, a, point_a=(0, 0, -length), point_b=(0, 0, 0), **hinge)]
+    springs = [tf.TorsionalSpring(a, None, axis=(0, 1, 0), stiffness=k),
+               tf.TorsionalSpring(b, a, axis=(0, 1, 0), stiffness=k)]
+
+    def loaded(load):
+        push = tf.Force(b, (0, 0, -load), frame="body")
+        return tf.linearize(tf.System([*rods, *joints, *springs, push]),
+                            {a: tf.Pose((0, 0, length)), b: tf.Pose((0, 0, 2 * length))})
+
+    mass = np.array([[sum(m) * length**2 + j[0], m[1] * length**2], [m[1] * length**2, m[1] * length**2 + j[1]]])
+
+    def discriminant(load):
+        stiffness = np.array([[2 * k - load * length, -k + load * length], [-k, k]])
+        trace = np.trace(np.linalg.solve(mass, stiffness))
+        return trace**2 - 4 * np.linalg.det(stiffness) / np.linalg.det(mass)
+
+    exact = brentq(discriminant, 1.0, 60.0, xtol=1e-14)
+    (critical,) = tf.critical_values(loaded, (1.0, 60.0), 12)
+    assert abs(critical.value - exact) < 1e-9 * exact and critical.kind == "oscillation"

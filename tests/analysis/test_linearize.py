@@ -8,6 +8,7 @@ import scipy
 
 import timefem as tf
 from timefem.analysis.floquet import monodromy_ends, of_ends
+from timefem.analysis.settle import settle
 from timefem.cases.bicycle import bicycle
 
 G = 9.81
@@ -241,3 +242,21 @@ def test_refusals():
     with pytest.raises(tf.InputError, match="outputs must be"):
         tf.linearize(free, outputs=[3])
     assert tf.modes(free).n_neutral == 6
+
+
+def test_counters_of_turns_do_not_count():
+    """A torsional spring counts turns of its angle, which is no motion."""
+    arm = tf.RigidBody(2.0, (0.3, 0.3, 0.01), name="arm")
+    hinge = tf.Revolute(arm, None, point_a=(0, 0, 0.5), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0))
+    spring = tf.TorsionalSpring(arm, None, axis=(0, 1, 0), stiffness=5.0)
+    system = tf.System([arm, hinge, spring], gravity=(0, 0, -G))
+    model = tf.linearize(system, {arm: tf.Pose(position=(0, 0, -0.5))})
+    assert model.state_names == ["arm.rotation[1]", "rate of arm.rotation[1]"]
+    assert abs(oscillation(model) - 1j * np.sqrt((2 * G * 0.5 + 5.0) / (0.3 + 2 * 0.25))) < 1e-11
+    assert model.modes()[0].motion(0.2).success
+    c, s = np.cos(0.2), np.sin(0.2)
+    start = tf.Pose((-0.5 * s, 0, -0.5 * c), (np.cos(0.1), 0, np.sin(0.1), 0))
+    found = tf.periodic(system, {arm: start}, 2 * np.pi / oscillation(model).imag, tf.MixedGalerkin(2), 30)
+    assert found.success and abs(found.period * oscillation(model).imag / (2 * np.pi) - 1) < 0.01
+    at_rest = settle(model.system, {arm: tf.CanonicalState(*arm.state(start))})
+    assert np.abs(at_rest[arm].q[:3] - [0, 0, -0.5]).max() < 1e-9

@@ -28,10 +28,15 @@ def _maps(body):
     return _MAPS[body.kind]
 
 
+def moving(system):
+    """Bodies without counters of turns, which act on nothing."""
+    return [body for body in system.bodies if not body.helper]
+
+
 def components(system):
     """Names of the displacements of all bodies, list of str."""
     names = []
-    for body in system.bodies:
+    for body in moving(system):
         label = system.label(body)
         if body.has_orientation:
             names += [f"{label}.{what}[{i}]" for what in ("position", "rotation") for i in range(3)]
@@ -73,6 +78,8 @@ class Chart:
                 own = [w.reshape(s, order="F") for w, s in zip(np.split(values, 6 * n * np.arange(1, 4)),
                                                                [(6, n)] * 3 + [(n, 6)], strict=True)]
                 self.vectors += [(start, 3), (start + 3, 3)]
+            elif body.helper:
+                own = [np.zeros((0, 1))] * 3 + [np.zeros((1, 0))]
             else:
                 n = body.n_q
                 own = [np.eye(n), np.zeros((n, n)), np.zeros((n, n)), np.eye(n)]

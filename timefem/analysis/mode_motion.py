@@ -6,6 +6,7 @@ from .. import validate
 from ..elements import MixedGalerkin
 from ..solution import Solution
 from ..status import Status
+from .chart import moving
 from .nearby import assembled, displaced
 
 FRAMES = 48  # of a period
@@ -39,10 +40,13 @@ def mode_motion(mode, size, periods):
 
 def _state(model, move):
     system, states, first = model.system, {}, 0
-    for body in system.bodies:
+    for body in moving(system):
         n = 6 if body.has_orientation else body.n_q
         own, first = move[first:first + n], first + n
         still = np.zeros(3 if body.has_orientation else n)
         states[body] = displaced(body, model.z[system.coordinates(body)], own, still)
     states = assembled(system, states, model.t)
-    return np.concatenate([*(s.q for s in states.values()), np.zeros(system.n_q)])
+    z = np.concatenate([model.z[:system.n_q], np.zeros(system.n_q)])
+    for body in moving(system):
+        z[system.coordinates(body)] = states[body].q
+    return z

@@ -5,6 +5,7 @@ import numpy as np
 from ..mechanics import CanonicalState, Coordinates, Pose
 from ..mechanics.bodies import rotations
 from ..mechanics.consistent_state import assemble
+from .chart import moving
 
 
 def state_gap(last, first):
@@ -14,7 +15,7 @@ def state_gap(last, first):
     """
     system, rate = first.at.system, last.chart.velocity - first.chart.velocity
     gap, start, speed = np.zeros(len(rate)), 0, first.chart.velocity
-    for body in system.bodies:
+    for body in moving(system):
         q0, q1 = (r.at.q[system.coordinates(body)] for r in (first, last))
         n = 6 if body.has_orientation else body.n_q
         if body.has_orientation:
@@ -36,7 +37,7 @@ def moved(reduction, x):
     move = reduction.displacements @ x
     speed = chart.velocity + (chart.y @ reduction.dv + chart.first @ reduction.dq) @ x
     states, start = {}, 0
-    for body in system.bodies:
+    for body in moving(system):
         n = 6 if body.has_orientation else body.n_q
         own = slice(start, start + n)
         if body.has_orientation:

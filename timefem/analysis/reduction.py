@@ -55,11 +55,12 @@ class Reduction:
         y, s = self.chosen
         # displacements: G dq = 0, Y_y dq = y
         eye, chart = np.eye(len(y) + len(s)), self.chart
-        rows = np.concatenate([gradient[:at.m], chart.y[y]])
-        right = np.concatenate([np.zeros((at.m, len(eye))), eye[:len(y)]])
+        none = np.zeros((len(at.helpers), len(eye)))
+        rows = np.concatenate([gradient[:at.m], chart.y[y], at.helpers])
+        right = np.concatenate([np.zeros((at.m, len(eye))), eye[:len(y)], none])
         self.dq = self._solved(rows, right)
-        rows = np.concatenate([gradient, chart.y[s]])
-        right = np.concatenate([-(by_q @ self.dq), eye[len(y):] - first[s] @ self.dq])
+        rows = np.concatenate([gradient, chart.y[s], at.helpers])
+        right = np.concatenate([-(by_q @ self.dq), eye[len(y):] - first[s] @ self.dq, none])
         self.dv = self._solved(rows, right)
         (self.da, size), self.by_controls = at.tangent(self.dq, self.dv), at.by_controls()
         rows = (chart.y[y], self.dv, 1), (first[y], self.dq, 1), (chart.y[s], self.da, 1), (first[s], self.dv, 2), \

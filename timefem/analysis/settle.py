@@ -5,6 +5,7 @@ import numpy as np
 from ..errors import SolveError
 from ..mechanics import CanonicalState
 from ..mechanics.first_variation import FirstVariation
+from .chart import moving
 from .nearby import moved
 from .reduction import Reduction
 
@@ -39,7 +40,8 @@ def settle(system, state, t=0.0):
     SolveError
         When it does not come to rest.
     """
-    q = np.concatenate([state[b].q for b in system.bodies])
+    q = np.zeros(system.n_q)
+    _put(system, q, state)
     at, step = _rest(system, t, q), None
     for _ in range(ITERATIONS):
         reduction = Reduction(at, turning=False)
@@ -48,7 +50,7 @@ def settle(system, state, t=0.0):
         acceleration = rows @ at.acceleration
         norm = np.linalg.norm(np.sqrt(np.abs(np.diag(reduction.mass))) * (reduction.chart.y @ at.acceleration))
         if norm <= AT_REST * at.size or not norm:
-            return {b: CanonicalState(at.q[system.coordinates(b)], np.zeros(b.n_q)) for b in system.bodies}
+            return {b: CanonicalState(at.q[system.coordinates(b)], np.zeros(b.n_q)) for b in moving(system)}
         stiffness = -(rows @ at.tangent(reduction.dq[:, :len(y)], np.zeros_like(reduction.dq[:, :len(y)]))[0])
         if step is None:
             step, last = 1 / max(np.linalg.norm(stiffness, 2), 1e-12), norm
@@ -59,9 +61,16 @@ def settle(system, state, t=0.0):
         x = np.concatenate([change, np.zeros(len(s))])
         size = np.abs(reduction.displacements @ x).max()
         moved_to = moved(reduction, x * min(1.0, FURTHEST / size))
-        at = _rest(system, t, np.concatenate([moved_to[b].q for b in system.bodies]))
+        q = at.q.copy()
+        _put(system, q, moved_to)
+        at = _rest(system, t, q)
     raise SolveError(f"the system does not come to rest near this state: after {ITERATIONS} iterations its "
                      f"acceleration is {norm / at.size:.1e} of those of single forces; give a state nearer to rest")
+
+
+def _put(system, q, states):
+    for body in moving(system):
+        q[system.coordinates(body)] = states[body].q
 
 
 def _rest(system, t, q):

@@ -3,6 +3,7 @@
 from contextlib import nullcontext
 
 from ..analysis import linearize
+from ..analysis.chart import moving
 from ..analysis.modes import eigenvalue_text
 from ..analysis.settle import settle
 from ..errors import InputError
@@ -23,7 +24,7 @@ def _linear(options, inputs=None, outputs=()):
         raise InputError(f"{found.name} is a problem without an initial state; linearize one with a start")
     system, t, z = problem.system, problem.t_span[0], problem.z0
     state = {}
-    for body in system.bodies:
+    for body in moving(system):
         part = system.coordinates(body)
         state[body] = CanonicalState(z[part], z[system.n_q:][part])
     if rest:

@@ -204,13 +204,14 @@ def _projected(system, t, q, p, moves):
 
 def _inverse_mass(system, t, q):
     """Inverse mass matrix at `q`, sparse (n_q, n_q), one block per body: velocities are linear in momenta."""
-    places = [system.coordinates(b) for b in system.bodies]
+    places = [system.coordinates(b) for b in system.bodies if not b.helper]  # momenta of helpers would move others
     z = np.zeros((max(b.n_q for b in system.bodies), system.n_z))
     z[:, :system.n_q] = q
     for i in range(len(z)):
         z[i, [system.n_q + s.start + i for s in places if s.start + i < s.stop]] = 1.0
     columns = system.velocity(t, z)
-    return scipy.sparse.block_diag([columns[:s.stop - s.start, s].T for s in places], format="csr")
+    blocks = [np.eye(b.n_q) if b.helper else columns[:b.n_q, system.coordinates(b)].T for b in system.bodies]
+    return scipy.sparse.block_diag(blocks, format="csr")
 
 
 def _unit_diagonal(gram):

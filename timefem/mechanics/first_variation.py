@@ -96,7 +96,11 @@ class FirstVariation:
         """At a state `z = (q, p)`, without controls unless they are given."""
         v = system.consistent_velocity(t, z) if system.couples_inertia else system.velocity(t, z)
         u = np.zeros(sum(p.n_controls for p in system.parts)) if u is None else u
-        return cls(system, t, np.array(z[:system.n_q]), np.array(v), u)
+        v = np.array(v)
+        for body in system.bodies:
+            if body.helper:
+                v[system.coordinates(body)] = 0
+        return cls(system, t, np.array(z[:system.n_q]), v, u)
 
     def __post_init__(self):
         system = self.system
@@ -117,9 +121,20 @@ class FirstVariation:
         stops = np.cumsum([p.n_controls for p in actuators]).tolist()
         return {p: np.arange(stop - p.n_controls, stop) for p, stop in zip(actuators, stops, strict=True)}
 
+    @property
+    def _groups(self):
+        """Without what drives counters of turns, which act on nothing."""
+        return [group for group in self.system.groups if group.part.is_body or not group.part.helper]
+
+    @cached_property
+    def helpers(self):
+        """Rows (n, n_q) of the coordinates that count turns, which stay as they are."""
+        places = [self.system.coordinates(b).start for b in self.system.bodies if b.helper]
+        return np.eye(self.n)[places]
+
     @cached_property
     def timed(self):
-        return any(_blocks(group.part)[1] for group in self.system.groups)
+        return any(_blocks(group.part)[1] for group in self._groups)
 
     def _assembled(self, a, multipliers):
         n, m = self.n, self.m
@@ -130,7 +145,7 @@ class FirstVariation:
         out |= {f"{name}_{letter}": np.zeros((rows[name], columns[letter])) for name, letters in DERIVATIVES.items()
                 for letter in letters}
         self._absolute = np.zeros(n)
-        for group in self.system.groups:
+        for group in self._groups:
             shapes, _, function = _blocks(group.part)
             q = group.state_index[:, :group.state_index.shape[1] // 2]
             gamma = group.multiplier_index[:, :group.multiplier_index.shape[1] // 2]
