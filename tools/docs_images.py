@@ -1,6 +1,6 @@
 """The pictures of the guide, small PNG files and one GIF in docs/images, and the page of the papers' figures.
 
-python tools/docs_images.py [double_pendulum] [snapshots] [reproduction]
+python tools/docs_images.py [double_pendulum] [snapshots] [machines] [reproduction]
 """
 
 import shutil
@@ -101,7 +101,17 @@ def reproduction():
     write_page(results, IMAGES.parent / "reproduction.md", "images/reproduction")
 
 
-PICTURES = {"double_pendulum": double_pendulum, "snapshots": snapshots, "reproduction": reproduction}
+def machines():
+    """Pictures of the gallery's machines, in docs/images/gallery; those that are not as expected are told."""
+    from timefem.reproduction.gallery import find_machines, run_machines
+
+    folder = IMAGES / "gallery"
+    for name, facts in run_machines(find_machines(), folder).items():
+        shrink(Path(facts["figure"]), 48)
+        print(name, facts["number"], "" if facts["agrees"] else "DOES NOT AGREE")
+
+
+PICTURES = {"machines": machines, "double_pendulum": double_pendulum, "snapshots": snapshots, "reproduction": reproduction}
 
 if __name__ == "__main__":
     IMAGES.mkdir(parents=True, exist_ok=True)
