@@ -111,7 +111,8 @@ def machines():
         print(name, facts["number"], "" if facts["agrees"] else "DOES NOT AGREE")
 
 
-PICTURES = {"machines": machines, "double_pendulum": double_pendulum, "snapshots": snapshots, "reproduction": reproduction}
+PICTURES = {"double_pendulum": double_pendulum, "snapshots": snapshots, "machines": machines,
+            "reproduction": reproduction}
 
 if __name__ == "__main__":
     IMAGES.mkdir(parents=True, exist_ok=True)
