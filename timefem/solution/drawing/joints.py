@@ -32,6 +32,7 @@ def plot_joint(solution, joint, times=None):
     t = solution.t if times is None else np.asarray(times, float)
     figure, axes = plt.subplots(len(by_unit), 1, figsize=(7, 2.4 * len(by_unit)), layout="constrained", squeeze=False)
     for ax, (unit, lines) in zip(axes[:, 0], by_unit.items(), strict=True):
-        _lines(ax, t, lines, f"[{unit}]")
+        name_of = next(iter(lines)) if len(lines) == 1 else next(iter(lines)).rpartition(" ")[0]
+        _lines(ax, t, lines, f"{name_of} [{unit}]")
     axes[0, 0].set_title(name)
     return figure
