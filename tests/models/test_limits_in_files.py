@@ -31,7 +31,7 @@ def test_a_limit_of_a_position(tmp_path, method):
 
 
 def test_methods_of_the_command_line_agree_on_a_quadrotor():
-    model = load_model(MODELS / "quadrotor.toml")
+    model = load_model(MODELS.parent / "quadrotor.toml")
     own, ipopt = (model.solve(method=method, progress=False) for method in ("interior-point", "ipopt"))
     assert own.success and ipopt.success and own.objective == pytest.approx(ipopt.objective, rel=1e-7)
     away = np.linalg.norm(own.position("frame", own.t) - [1.5, 0.05, -0.1], axis=1)
