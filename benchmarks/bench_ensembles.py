@@ -1,0 +1,141 @@
+"""Prepared solvers and ensembles against bare marches and bare Newton iterations.
+
+    python benchmarks/bench_ensembles.py [--quick] [--json]
+
+Seconds of the wall clock. A bare march is the compiled loop alone, called with all that it takes at hand; a second
+solve is `solver.solve(start=...)`, which checks the start, marches, and audits the motion. Of an ensemble the bare
+marches are those of all its runs, one after the other, over the number of threads. Medians of several turns.
+"""
+
+import time
+
+import numpy as np
+from _common import interleaved, quick_or_json
+
+import timefem as tf
+from timefem.solvers.march import many, march
+from timefem.solving.runs import cores
+
+GOALS = {"second solve": 1.2, "ensemble": 1.3, "boundary": 1.1, "optimal": 1.1}
+
+
+class Clock:
+    """Seconds spent in the compiled loop of marches, by threads in all."""
+
+    def __init__(self):
+        self.seconds, self.own = 0.0, march.march_elements
+
+    def __call__(self, *arguments):
+        start = time.perf_counter()
+        found = self.own(*arguments)
+        self.seconds += time.perf_counter() - start
+        return found
+
+
+def clocked(solve):
+    """Seconds of a solve, and of the compiled loop in it."""
+    clock = Clock()
+    march.march_elements = many.march_elements = clock
+    try:
+        start = time.perf_counter()
+        solve()
+        return time.perf_counter() - start, clock.seconds
+    finally:
+        march.march_elements = many.march_elements = clock.own
+
+
+def free_body():
+    body = tf.RigidBody(12, (5, 26, 29), name="box")
+    return tf.InitialValueProblem(tf.System([body]), {body: tf.Pose(angular_velocity=(0, 5, 1))}, (0, 1))
+
+
+def starts(n):
+    problem, rng = free_body(), np.random.default_rng(0)
+    body = problem.system.bodies[0]
+    return np.array([np.concatenate(body.state(tf.Pose(angular_velocity=rng.uniform(-5, 5, 3)))) for _ in range(n)])
+
+
+def second_solves(degree, n_elements, repeats):
+    """Medians of a second solve and of its march; and of a fresh solve."""
+    problem = free_body()
+    solver, z = tf.prepare(problem, tf.MixedGalerkin(degree), n_elements, progress=False), starts(repeats + 1)
+    solver.solve(start=z[-1])
+    whole, bare = np.array([clocked(lambda i=i: solver.solve(start=z[i])) for i in range(repeats)]).T
+    fresh, = interleaved(lambda: tf.solve(problem, tf.MixedGalerkin(degree), n_elements, progress=False),
+                         repeats=max(3, repeats // 10))
+    return {"what": f"second solve, mG({degree}), {n_elements} elements", "seconds": float(np.median(whole)),
+            "bare": float(np.median(bare)), "ratio": float(np.median(whole / bare)), "fresh": fresh,
+            "goal": GOALS["second solve"]}
+
+
+def ensemble(degree, n_runs, n_elements, repeats):
+    solver, z, n = tf.prepare(free_body(), tf.MixedGalerkin(degree), n_elements), starts(n_runs), cores()
+    solver.solve_many(z[:64], progress=False)
+    whole, bare = [], []
+    for _ in range(repeats):
+        whole.append(clocked(lambda: solver.solve_many(z, n_workers=n, progress=False))[0])
+        bare.append(clocked(lambda: solver.solve_many(z, n_workers=1, progress=False))[1] / n)
+    whole, bare = np.array(whole), np.array(bare)
+    return {"what": f"ensemble, {n_runs} free bodies, mG({degree}), {n_elements} elements, {n} threads",
+            "seconds": float(np.median(whole)), "bare": float(np.median(bare)),
+            "ratio": float(np.median(whole / bare)), "goal": GOALS["ensemble"]}
+
+
+def turned(angle):
+    return np.cos(angle / 2), 0, np.sin(angle / 2), 0
+
+
+def boundary(n_elements, repeats):
+    body = tf.RigidBody(1, (1, 2, 3), name="box")
+    problem = tf.BoundaryValueProblem(tf.System([body]), (0, 1), {body: tf.Pose()},
+                                      {body: tf.Pose((1, 0, 0.5), turned(1.2))})
+    solver = tf.prepare(problem, tf.MixedGalerkin(2), n_elements, progress=False)
+    return _global(solver, lambda i: {body: tf.Pose((1, 0, 0.5), turned(1.2 + 0.01 * i))}, n_elements, repeats,
+                   "boundary")
+
+
+def optimal(n_elements, repeats):
+    body = tf.RigidBody(1, (1, 2, 3), name="box")
+    wheels = tf.ControlTorque(body, name="wheels")
+
+    def end(angle):
+        return {body: tf.EndState(orientation=turned(angle), angular_velocity=(0, 0, 0))}
+
+    problem = tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, end(1.2), (0, 2), tf.Effort(wheels))
+    solver = tf.prepare(problem, tf.MixedGalerkin(2), n_elements, progress=False)
+    return _global(solver, lambda i: end(1.2 + 0.01 * i), n_elements, repeats, "optimal")
+
+
+def _global(solver, end, n_elements, repeats, kind):
+    """A second solve over the assembly and the linear solves in it."""
+    solver.solve(end=end(0))
+    whole, bare = [], []
+    for i in range(repeats):
+        start = time.perf_counter()
+        sol = solver.solve(end=end(i % 5))
+        whole.append(time.perf_counter() - start)
+        bare.append(sol.statistics["seconds"]["assemble"] + sol.statistics["seconds"]["solve"])
+    whole, bare = np.array(whole), np.array(bare)
+    return {"what": f"second solve, {kind} values" * (kind == "boundary") + "second solve, optimal control" * (
+        kind == "optimal") + f", {n_elements} elements", "seconds": float(np.median(whole)),
+        "bare": float(np.median(bare)), "ratio": float(np.median(whole / bare)), "goal": GOALS[kind]}
+
+
+def main(quick):
+    n = 15 if quick else 60
+    found = [second_solves(degree, elements, n) for degree, elements in ((1, 100), (2, 100), (3, 100), (2, 1000))]
+    found += [ensemble(2, 1000 if quick else 10_000, 100, 1 if quick else 3)]
+    found += [boundary(elements, 5 if quick else 15) for elements in (200, 2000)]
+    return found + [optimal(elements, 5 if quick else 15) for elements in (200, 2000)]
+
+
+def show(results):
+    for r in results:
+        verdict = "holds" if r["ratio"] <= r["goal"] else "missed"
+        fresh = f", fresh {r['fresh']:.4f} s" if "fresh" in r else ""
+        print(f"{r['what']}: {r['seconds']:.4f} s over {r['bare']:.4f} s: {r['ratio']:.2f} "
+              f"(goal {r['goal']}: {verdict}){fresh}")
+
+
+if __name__ == "__main__":
+    quick_or_json(__doc__, main, show)
