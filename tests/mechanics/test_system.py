@@ -4,6 +4,7 @@ import pytest
 import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum
 from timefem.kernels import compile_count
+from timefem.mechanics import point_functions
 
 
 def bodies(n, rotation="quaternion"):
@@ -67,3 +68,14 @@ def test_redundant_constraints_are_refused():
     problem = tf.InitialValueProblem(system, {}, (0, 1))
     with pytest.raises(tf.InputError, match="redundant"):
         tf.solve(problem, tf.MixedGalerkin(1), 10)
+
+
+def test_formulas_are_not_kept_for_ever(monkeypatch):
+    monkeypatch.setattr(point_functions, "MOST_KINDS", 5)
+    monkeypatch.setattr(point_functions, "_POINTWISE", {})
+    for i in range(20):
+        body = tf.PointMass(1.0)
+        system = tf.System([body, tf.Force(body, [1, 0, 0], time=tf.Formula(lambda t, i=i: i * t))])
+        gradient, *_ = system.derivatives(2.0, np.zeros(6))
+        assert gradient[0] == -2.0 * i
+    assert len(point_functions._POINTWISE) == 5

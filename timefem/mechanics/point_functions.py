@@ -48,7 +48,8 @@ def _buffer(function, size):
 
 
 _kept = threading.local()
-_POINTWISE = {}
+_POINTWISE = {}  # by kind of part; systems keep what they use
+MOST_KINDS = 200  # kept: formulas make a kind each, and loops over formulas would fill the memory
 
 
 def pointwise(part):
@@ -58,6 +59,8 @@ def pointwise(part):
     velocities, of H by Legendre's transformation, and "by velocity" has the others.
     """
     if part.kind not in _POINTWISE:
+        if len(_POINTWISE) >= MOST_KINDS:
+            del _POINTWISE[next(iter(_POINTWISE))]
         s, solved = Symbols(part), sees_velocities(part)
         z, n = ca.vertcat(*s.q, *s.p), sum(b.n_q for b in part.bodies)
         velocity = ca.SX.sym("v", n)
