@@ -50,7 +50,7 @@ bench: env  ## every script in benchmarks/
 	done
 
 docs: env   ## the guide as a site, in the folder site (docs/images by tools/docs_images.py)
-	@$(PYTHON) -c 'import latex2mathml, material, mkdocstrings' 2>/dev/null || \
+	@$(PYTHON) -c 'import latex2mathml, material' 2>/dev/null || \
 	    $(PYTHON) -m pip install -q --disable-pip-version-check -e '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict
 
