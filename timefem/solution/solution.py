@@ -44,9 +44,11 @@ class _SolvedElements:
     fields: dict | None = None
 
     def __post_init__(self, z0, state, multipliers):
-        self.nodal_state, self.nodal_multipliers = state, multipliers
-        self.fields = {name: values for name, values in (self.fields or {}).items() if values.shape[-1]}
-        self.z = np.concatenate([[z0], state[:, -1]])
+        # in rows, as in files: sums over other layouts would differ by rounding
+        self.nodal_state, self.nodal_multipliers = map(np.ascontiguousarray, (state, multipliers))
+        self.fields = {name: np.ascontiguousarray(values) for name, values in (self.fields or {}).items()
+                       if values.shape[-1]}
+        self.z = np.concatenate([[z0], self.nodal_state[:, -1]])
 
 
 class Solution(_SolvedElements, Invariants):
