@@ -15,16 +15,9 @@ from ..mechanics.energies import with_own_momenta
 from ..mechanics.redundancy.redundancy import minimum_norm_multipliers
 from ..parallel import rank
 from ..status import Status
-from .drawing.animation import animate
-from .drawing.plots import plot_constraints, plot_controls, plot_energy, plot_momentum
-from .drawing.snapshots import plot_snapshots
-from .drawing.viewer import save_html
 from .invariants import Invariants
 from .joint_motion import consistent_multipliers, joint_motion
-from .output.save import save
-from .output.summary import summarize, to_xarray
-from .output.tables import to_csv, to_json
-from .output.vtk import to_vtk
+from .shown import Shown
 
 MULTIPLIERS = "consistent", "element"
 
@@ -51,7 +44,7 @@ class _SolvedElements:
         self.z = np.concatenate([[z0], self.nodal_state[:, -1]])
 
 
-class Solution(_SolvedElements, Invariants):
+class Solution(_SolvedElements, Invariants, Shown):
     """Motion of a system over the solved elements.
 
     Parameters
@@ -294,60 +287,3 @@ class Solution(_SolvedElements, Invariants):
         """
         t = self.t if t is None else np.asarray(t, float)
         return along(self.system, beam, s, (t, self(t)[..., :self.system.n_q], self.rates(t)))
-
-    # ---- files, tables and plots
-
-    def save(self, path):
-        """Write to an HDF5 file, to be read with `timefem.load(path)`; see `timefem.solution.output.save.save`."""
-        save(self, path)
-
-    def to_csv(self, path, times=None):
-        """Write a table with one row per time; see `timefem.solution.output.tables.to_csv`."""
-        to_csv(self, path, times)
-
-    def to_json(self, path=None, times=None):
-        """Write the same data as JSON, or return it as a dict; see `timefem.solution.output.tables.to_json`."""
-        return to_json(self, path, times)
-
-    def to_vtk(self, path, times=None):
-        """Write the motion for ParaView; see `timefem.solution.output.vtk.to_vtk`."""
-        to_vtk(self, path, times)
-
-    def to_xarray(self, times=None):
-        """The same data as an xarray Dataset; see `timefem.solution.output.summary.to_xarray`."""
-        return to_xarray(self, times)
-
-    def summary(self):
-        """Element, solver, errors and bodies as a table: text where it is printed, HTML in a notebook."""
-        return summarize(self)
-
-    def _repr_html_(self):
-        return self.summary()._repr_html_()
-
-    def save_html(self, path, times=None, title=None, view=None, up=None):
-        """Write a page that plays the motion in a browser; see `timefem.solution.drawing.viewer.save_html`."""
-        save_html(self, path, times, title, view, up)
-
-    def animate(self, path=None, times=None, fps=25, traces=True, view=None, up=None):
-        """A film of the motion, .gif or .mp4; see `timefem.solution.drawing.animation.animate`."""
-        return animate(self, path, times, fps, traces, view, up)
-
-    def plot_energy(self, ax=None, by_part=False):
-        """Energy over time; see `timefem.solution.drawing.plots.plot_energy`."""
-        return plot_energy(self, ax, by_part)
-
-    def plot_momentum(self, ax=None, kind="angular"):
-        """Angular or linear momentum over time; see `timefem.solution.drawing.plots.plot_momentum`."""
-        return plot_momentum(self, ax, kind)
-
-    def plot_constraints(self, ax=None):
-        """Largest constraint residuals over time; see `timefem.solution.drawing.plots.plot_constraints`."""
-        return plot_constraints(self, ax)
-
-    def plot_controls(self, ax=None):
-        """Controls over time; see `timefem.solution.drawing.plots.plot_controls`."""
-        return plot_controls(self, ax)
-
-    def plot_snapshots(self, times, body=None, ax=None, **options):
-        """Everything in space at chosen times; see `timefem.solution.drawing.snapshots.plot_snapshots`."""
-        return plot_snapshots(self, times, body, ax, **options)
