@@ -43,7 +43,7 @@ def test_numbers_that_are_fine():
 
 @pytest.mark.parametrize("n", [10**12, 10**10])
 def test_more_elements_than_memory(n):
-    with pytest.raises(tf.InputError, match=rf"a mesh of {n} elements needs .* GiB of memory"):
+    with pytest.raises(tf.InputError, match=rf"(a mesh of|the solution on) {n} elements needs .* GiB of memory"):
         tf.solve(spinning_box(), tf.MixedGalerkin(1), n)
 
 

@@ -12,7 +12,7 @@ from timefem.assembly import Scaling
 from timefem.cases import find_case
 from timefem.elements.evaluation.batch import ElementBatch
 from timefem.elements.evaluation.plan import ElementPlan
-from timefem.solvers.march.march import loop_of
+from timefem.solvers.march.march import LoopArrays
 
 
 def driven(t_end=0.5):
@@ -46,7 +46,7 @@ def test_lagrange_form_marches_with_the_coordinates_alone():
     problem, k = double_pendulum(), 3
     element = tf.MixedGalerkin(k, form="lagrange")
     scaling = Scaling.of("full", problem.system, element, 0.0, problem.z0)
-    fronts = loop_of(ElementPlan(problem.system, element), scaling).fronts
+    fronts = LoopArrays(ElementPlan(problem.system, element), scaling).record.fronts
     assert fronts.fronts["n_own"].sum() == k * problem.system.n_q
 
 
@@ -148,6 +148,6 @@ def test_what_is_refused():
     rolling = find_case("rolling-disc").make()
     with pytest.raises(tf.InputError, match=r"form='impulse' does not take nonholonomic constraints .*form='hamilton'"):
         tf.solve(rolling, tf.MixedGalerkin(2, form="impulse"), 5)
-    crane = find_case("crane-inverse").make()
+    crane = find_case("trolley-crane").make()
     with pytest.raises(tf.InputError, match="inverse dynamics takes MixedGalerkin with form='hamilton'"):
         tf.solve(crane, tf.MixedGalerkin(2, form="energy"), 5)

@@ -12,7 +12,7 @@ from .actuators import Actuator
 from .between import force_at
 
 
-class FormulaForce(Actuator):
+class FormulaForce(FormulaPart, Actuator):
     """Forces and torques on one or more bodies, by a formula of places, velocities, time and controls.
 
     Parameters
@@ -44,8 +44,7 @@ class FormulaForce(Actuator):
     """
 
     def __init__(self, bodies, formula, parameters=None, n_controls=0, name=None):
-        self.name = name
-        FormulaPart.__init__(self, bodies, formula, 1, parameters, name)
+        super().__init__(bodies, formula, 1, parameters, name)
         self.n_controls = validate.integer(f"{self._title}: n_controls", n_controls, minimum=0)
         self.table = "actuators" if self.n_controls else "forces"
         self._check()
@@ -53,8 +52,6 @@ class FormulaForce(Actuator):
     @property
     def controls(self):
         return (self,) if self.n_controls else ()
-
-    _formula_title = FormulaPart._formula_title
 
     @property
     def kind(self):

@@ -16,7 +16,7 @@ from ..linear.element.fronts import Fronts, factor, factors_for, solve
 from ..nonlinear.newton import PATIENCE, ROUNDING
 
 EXTRAPOLATION_DEGREE = 3  # at least: the higher, the fewer Newton iterations
-CLOSE = 0.01  # of the tolerance: with factors kept, the last residual is no square of the one before
+CLOSE = 1e-4  # of the tolerance: with factors kept, the last residual is no square of the one before
 SLOW = 0.5  # least reduction of the residual
 CLEAR = 0.1  # reduction from which on the next one is known: if it fails, that is round-off
 NOTHING_KEPT = -1.0, 0.0, 0.0  # see `solve_element`
