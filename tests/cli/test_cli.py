@@ -68,7 +68,7 @@ def test_bad_input_is_one_line_and_status_2(timefem, name):
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (["run", "spinning-bx"], "not 'spinning-bx'; did you mean 'spinning-box'?"),
+    (["run", "spinning-bx"], "there is no 'spinning-bx'; did you mean 'spinning-box'?"),
     (["run", "spinning-box", "--method", "chain"], "add --backend petsc"),
     (["run"], "CASE"),
     (["solve"], "solve"),
@@ -142,6 +142,8 @@ def test_json(timefem, name, rotation):
     assert (r["driver"], r["backend"], r["n_ranks"], r["t_end"]) == ("march", None, 1, case.t_end / 100)
     assert r["status"] == "converged" and r["failure"] is None
     assert 1 <= r["newton_iterations"]["mean"] <= r["newton_iterations"]["max"] <= 10
+    joints = r["final"].pop("joints", {})
+    assert all({"position", "rate"} <= set(joint) for joint in joints.values())
     for state in r["final"].values():
         assert set(state) == {"position", "velocity", "rotation_matrix", "angular_velocity"} | (
             {"quaternion"} if rotation == "quaternion" else set())

@@ -33,7 +33,7 @@ def test_aliases_and_directors(capsys):
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (("free-body", "--element", "em"), "element must be one of 'mg', 'bg', 'eml'"),
+    (("free-body", "--element", "em"), "element: there is no 'em'; did you mean 'eml'?"),
     (("free-body", "--element", "eml", "--degree", "2"), "--degree belongs to --element mg and bg"),
     (("free-body", "--element", "emh", "--drop", "end"), "--drop belongs to --element bg"),
     (("free-body", "--element", "dir-em"), "dir-em takes directors, and body is in quaternions; use EMH()"),

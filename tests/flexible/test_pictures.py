@@ -48,7 +48,7 @@ def test_pictures_films_and_pages(swinging, tmp_path):
     swinging.animate(tmp_path / "film.gif", np.linspace(0, 0.2, 3))
     assert (tmp_path / "film.gif").stat().st_size > 1000
     swinging.save_html(tmp_path / "page.html", np.linspace(0, 0.2, 3))
-    scene = json.loads(re.search(r"const scene = (.*);\n", (tmp_path / "page.html").read_text())[1])
+    scene = json.loads(re.search(r"let scene = (.*);\n", (tmp_path / "page.html").read_text())[1])
     assert [len(c["q"]) for c in scene["curves"]] == [60, 60]
 
 

@@ -76,7 +76,8 @@ def test_forces(truth):
     tree, s = truth.tree, Symbols(truth.tree)
     v = ca.SX.sym("v", tree.n_q)
     s.velocity = [v]
-    passive = ca.Function("passive", [s.q[0], v], [tree.force(s) - ca.gradient(ca.SX(tree.potential(s)), s.q[0])])
+    held = ca.gradient(ca.SX(tree.potential_energy(s)), s.q[0])
+    passive = ca.Function("passive", [s.q[0], v], [tree.force(s) - held])
     for sample in truth.data["samples"]:
         q, step = truth.coordinates(sample["q"]), 1e-6
         p = truth.rates(q)

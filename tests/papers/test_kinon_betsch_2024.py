@@ -52,7 +52,7 @@ def test_invariants(element, options, coarse, fine, top_size):
             assert drift(solution.energy()) > 1e-8
 
 
-@pytest.mark.parametrize("make", [free_body, top, lambda: find_case("four-bar").make(t_end=1.0),
+@pytest.mark.parametrize("make", [free_body, top, lambda: find_case("four-bar").make(t_end=1.5),
                                   lambda: find_case("physical-pendulum").make("directors", t_end=0.5)],
                          ids=["free body", "top", "four-bar", "pendulum in directors"])
 def test_the_reductions_are_the_same_scheme(make):

@@ -146,6 +146,8 @@ def hanging(rotation):
     problem, _ = make()
     n, poses = problem.system.n_q, []
     for body in problem.system.bodies:
+        if not body.has_position:  # a counter of turns
+            continue
         part = problem.system.coordinates(body)
         q, p = problem.z0[:n][part], problem.z0[n:][part]
         poses.append((body.position(q), rotations.as_quaternion(body.rotation_matrix(q)), body.velocity(q, p),

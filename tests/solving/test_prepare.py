@@ -155,7 +155,7 @@ def test_formulas_and_composites():
     ({"parameters": {"load.time.amplitud": 1}}, "did you mean 'amplitude'"),
     ({"parameters": {"rod.inertia[7]": 1}}, "no entry 'rod.inertia"),
     ({"parameters": {"rod.mass": -1}}, "mass must be positive"),
-    ({"parameters": {"spring.rest_length": 0.0}}, "formulas would change"),
+    ({"parameters": {"spring.length": 0.0}}, "formulas would change"),
     ({"parameters": [1]}, "must be a dict"),
     ({"strt": {}}, "did you mean 'start'"),
     ({"end": {}}, "could change"),

@@ -27,7 +27,7 @@ def test_guesses_that_raise():
         raise KeyError("speed")
 
     for guess, message in ((raises, r"guess raised KeyError \('speed'\); it must take an array of times"),
-                           (lambda t: t, r"guess\(t\) must have shape \(9, 14\)"),
+                           (lambda t: t, r"guess\(t\) must have shape \(12, 14\)"),
                            (lambda t: "z", r"guess\(t\) must be an array of numbers"), (5, "guess must have shape")):
         with pytest.raises(tf.InputError, match=message):
             tf.solve(problem(), tf.MixedGalerkin(2), 4, driver=tf.Global(), guess=guess, progress=False)

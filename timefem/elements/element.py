@@ -113,6 +113,8 @@ class TimeElement(NamedArguments, ABC):
         """Trial space of the multipliers."""
         return self.trial["multipliers"]
 
+    keeps_factors = False  # whether Newton may take those of the element before: not where unknowns are explicit
+
     @property
     def can_march(self):
         """Whether each element can be solved on its own, given its left node: no tests are shared."""

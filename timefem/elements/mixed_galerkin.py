@@ -118,6 +118,10 @@ class MixedGalerkin(TimeElement):
     def explicit(self):
         return self._form.explicit(self)
 
+    @property
+    def keeps_factors(self):
+        return self.form in ("hamilton", "lagrange")
+
     def check(self, system):
         self._form.check(self, system)
         super().check(system)

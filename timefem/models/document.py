@@ -70,7 +70,8 @@ class Document:
         for table, types in PARTS.items():
             entries = self.data.get(table)
             for entry in entries.values() if isinstance(entries, dict) else ():
-                cls = types.get(entry.get("type")) if isinstance(entry, dict) else None
+                kind = entry.get("type") if isinstance(entry, dict) else None
+                cls = types.get(kind) if isinstance(kind, str) else None
                 for key in [key for key in entry if key in cls.earlier] if cls is not None else ():
                     entry[cls.current_name(key)] = entry.pop(key)
 

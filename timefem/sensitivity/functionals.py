@@ -200,7 +200,8 @@ class Evaluated:
             raise InputError(f"functional must be an EndValue, Values, Integral or Peak, not {functional!r}")
 
         self.functional, system = functional, plan.system
-        chosen = system.bodies if functional.bodies is None else tuple(map(system.find, functional.bodies))
+        own = tuple(b for b in system.bodies if not b.helper)
+        chosen = own if functional.bodies is None else tuple(map(system.find, functional.bodies))
         s = Symbols(_Probe(chosen))
         title, z = functional._title, ca.vertcat(*s.q, *s.p)
         views = [View(body, *of) for body, *of in zip(chosen, s.q, s.p, s.velocity, strict=True)]

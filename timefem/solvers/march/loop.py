@@ -16,7 +16,7 @@ from ..linear.element.fronts import Fronts, factor, factors_for, solve
 from ..nonlinear.newton import PATIENCE, ROUNDING
 
 EXTRAPOLATION_DEGREE = 3  # at least: the higher, the fewer Newton iterations
-CLOSE = 1e-4  # of the tolerance: with factors kept, the last residual is no square of the one before
+CLOSE = 1e-4  # of the tolerances: with factors kept, the last error is no square of the one before
 SLOW = 0.5  # least reduction of the residual
 CLEAR = 0.1  # reduction from which on the next one is known: if it fails, that is round-off
 NOTHING_KEPT = -1.0, 0.0, 0.0  # see `solve_element`
@@ -247,8 +247,9 @@ def solve_element(loop, one, work, local, t, h, tol_residual, tol_increment, max
                 continue
             history[it] = new
             increment = length * size
-            small = increment <= tol_increment or increment <= ROUNDING * _scaled_size(trial, core, per_size)
-            if not (newton or small or new <= norm):  # the factors are too old: from where it was, with new ones
+            enough = tol_increment if newton else CLOSE * tol_increment
+            small = increment <= enough or increment <= ROUNDING * _scaled_size(trial, core, per_size)
+            if not (newton or increment <= tol_increment or new <= norm):  # too old factors: back, with new ones
                 derived, moved, rate = True, False, 1.0
                 _move(trial, local, core, 0.0, dx)
                 continue

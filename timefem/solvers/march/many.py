@@ -75,7 +75,7 @@ class Marcher:
         e, code = march_elements(
             loop.record, loop.record.step.one, own, self.x, *self._nodes, 0, n, settings.tol_residual * reference,
             settings.tol_increment * reference, settings.max_iterations, settings.line_search,
-            not settings.line_search, iterations, history)
+            self.plan.element.keeps_factors and not settings.line_search, iterations, history)
         states[0] = self.x[self._left]
         states[1:] = self._elements[:, self._right]
         if code:

@@ -85,7 +85,7 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
         solved, code = march_elements(
             loop.record, loop.record.step.one, own, x, mesh.nodes[:-1], mesh.lengths, e, stop,
             settings.tol_residual * reference, settings.tol_increment * reference, settings.max_iterations,
-            settings.line_search, not settings.line_search, iterations, history)
+            settings.line_search, plan.element.keeps_factors and not settings.line_search, iterations, history)
         n_new, e = solved - e, solved
         stopped = advance(n_new)
         chunk = min(2 * chunk, most) if time.monotonic() - began < LONG_CHUNK / 2 else max(chunk // 2, 1)

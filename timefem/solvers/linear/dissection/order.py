@@ -61,7 +61,7 @@ def dissect(pattern):
     time = np.repeat(np.arange(len(pattern.column_starts) - 1), np.diff(pattern.column_starts))
     cell_of, cells, touching = _cells(incidence, time, _levels(incidence, pattern.column_starts, time))
     members = np.split(np.argsort(cell_of, kind="stable"), np.cumsum(np.bincount(cell_of))[:-1])
-    sets, parents = _cut(np.arange(len(cells)), cells, np.bincount(cell_of), touching)
+    sets, parents = _not_empty(*_cut(np.arange(len(cells)), cells, np.bincount(cell_of), touching))
     number = np.empty(len(cells), int)
     for i, chosen in enumerate(sets):
         number[chosen] = i
@@ -189,3 +189,16 @@ def _separate(part, cells, weights, touching):
         return part, ()
     _, separator, upper = best
     return part[separator], (part[upper & ~separator], part[~upper & ~separator])
+
+
+def _not_empty(sets, parents):
+    """The same sets without those that are empty, as between parts that do not touch; their children go to their
+    parents."""
+    def upwards(i):
+        while i >= 0 and not len(sets[i]):
+            i = parents[i]
+        return i
+
+    kept = [i for i, chosen in enumerate(sets) if len(chosen)]
+    number = {i: n for n, i in enumerate(kept)} | {-1: -1}
+    return [sets[i] for i in kept], [number[upwards(parents[i])] for i in kept]
