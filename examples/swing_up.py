@@ -12,7 +12,7 @@ import numpy as np
 
 import timefem as tf
 
-MASS, LENGTH, BOUND = 1.0, 1.0, 2.5
+MASS, LENGTH, BOUND = 1.0, 1.0, 1.6
 
 
 def make(t_end, bound=None, rotation="quaternion"):
