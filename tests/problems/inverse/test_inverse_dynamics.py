@@ -1,6 +1,5 @@
 """Inverse dynamics: controls against analytic ones, independent solves and forward simulation; refusals."""
 
-import re
 
 import casadi as ca
 import numpy as np
@@ -99,14 +98,14 @@ def test_load_moved_by_a_four_bar():
         assert sol.errors()["configuration"] < 1e-12
         errors.append(np.abs(problem.controls(sol.t, sol.z)[:, 0] - u[::20 // n]).max())
         assert np.abs(height[0].evaluate(problem.system, sol.z) - height[1](sol.t)).max() < 1e-4
-    assert max(errors) < 1e-11  # outputs and constraints settle the motion at each time, whatever the mesh
+    assert order(errors) > 3.5 and errors[-1] < 1e-2
     # the work of the torque is what the energy gained: dW = u d(angle of the crank)
     sol = tf.solve(problem, tf.MixedGalerkin(3), 80)
     turning = sol.angular_velocity(bars[0], sol.t, "space")[:, 0]
     power = CubicSpline(sol.t, problem.controls(sol.t, sol.z)[:, 0] * turning)
     assert power.integrate(0, 1) == pytest.approx(sol.energy()[-1] - sol.energy()[0], rel=1e-5)
     assert sol.work()[-1] == pytest.approx(power.integrate(0, 1), rel=1e-6)
-    assert sol.errors()["energy"] < 1e-7 * sol.work()[-1]  # between nodes controls are polynomials
+    assert sol.errors()["energy"] < 1e-8 * sol.work()[-1]
 
 
 def test_work_of_the_controls():
@@ -306,10 +305,8 @@ def test_trajectories_that_are_not_smooth(trajectory, derivative):
 
 def test_a_motion_out_of_reach():
     problem, _ = four_bar_lift(rise=0.6)
-    sol = tf.solve(problem, tf.MixedGalerkin(2), 20)
-    assert not sol.success and 0.5 < sol.status.time < 1
-    words = r"no position near fits the trajectory of load height at t = 0.70.*out of reach"
-    assert re.search(words, sol.status.message)
+    with pytest.raises(tf.InputError, match=r"no motion near fits the trajectory of load height.*out of reach"):
+        tf.solve(problem, tf.MixedGalerkin(2), 20)
 
 
 def test_other_input():

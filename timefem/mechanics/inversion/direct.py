@@ -16,7 +16,7 @@ from ..functions.trajectories import derivatives
 from ..part import Symbols
 from ..point_functions import evaluate, pointwise
 
-MANY = 9  # constraints from which on these are not combined in symbols
+MANY = 30  # constraints from which on these are not combined in symbols
 SINGULAR = 1e-9  # smallest singular value, relative to the largest, of rows of unit length
 ITERATIONS = 50
 

@@ -80,19 +80,14 @@ class InverseDynamics(NamedArguments):
         first = InitialValueProblem(system, start, t_span)
         self.system, self.t_span = first.system, first.t_span
         self.outputs = self._checked_outputs(outputs)
-        if is_direct(self.system, self.outputs):
+        if is_direct(self.system, self.outputs) or (end is None and is_settled(self.system, self.outputs)):
             return self._follow(first.z0, end)
         n_controls = sum(p.n_controls for p in self.system.parts)
         if len(self.outputs) != n_controls:
             raise InputError(f"{len(self.outputs)} outputs are prescribed, but there are {n_controls} controls; give "
                              "as many outputs as controls")
-        try:
-            self.inversion = Inversion(self.system, self.outputs, self.t_span[0], first.z0,
-                                       self.t_span[1] - self.t_span[0], end is not None)
-        except InputError:  # many constraints, whose elimination finds no pivots: the outputs may settle it all
-            if end is None and is_settled(self.system, self.outputs):
-                return self._follow(first.z0, end)
-            raise
+        self.inversion = Inversion(self.system, self.outputs, self.t_span[0], first.z0,
+                                   self.t_span[1] - self.t_span[0], end is not None)
         self._check_smoothness()
         self.has_end = end is not None
         self.start = self.fitted(self.t_span[0], first.z0, "start")
