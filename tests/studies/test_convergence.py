@@ -41,7 +41,7 @@ def test_against_an_analytic_motion(quantity):
     z = tf.solve(problem, tf.MixedGalerkin(2), 20).z[-1]
     if quantity == "rotation":
         cosine = (np.trace(body.rotation_matrix(z[:7]).T @ body.rotation_matrix(exact(2)[:7])) - 1) / 2
-        assert study.errors[1] == pytest.approx(np.arccos(cosine), rel=1e-3)
+        assert study.errors[1] == pytest.approx(np.arccos(cosine), rel=3e-3)  # the cosine is 1 but for 2e-13
     else:
         part = slice(7) if quantity == "coordinates" else slice(7, None)
         assert study.errors[1] == pytest.approx(np.linalg.norm((z - exact(2))[part]), rel=1e-12)
