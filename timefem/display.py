@@ -45,6 +45,16 @@ class Card:
         return "<div>" + "".join(parts) + "</div>"
 
 
+class Summarized:
+    """Base of what has a `summary()`, a `Card`: that is what is printed of it, and shown in notebooks."""
+
+    def __repr__(self):
+        return repr(self.summary())
+
+    def _repr_html_(self):
+        return self.summary()._repr_html_()
+
+
 def _aligned(rows):
     """Lines with columns of equal width."""
     rows = [[printable(value) for value in row] for row in rows]

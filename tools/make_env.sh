@@ -74,14 +74,16 @@ if on_debian; then
     extras=parallel,sparse,test
     # Debian 12's petsc4py is compiled against NumPy 1
     if [[ $(dpkg-query -W -f '${Version}' python3-numpy) == *:1.* ]]; then limits=('numpy<2'); fi
-    # what is installed by hand later keeps to the same limits
-    printf '%s\n' ${limits[@]+"${limits[@]}"} > .venv/constraints.txt
-    .venv/bin/python -m pip config --site --quiet set install.constraint "$PWD/.venv/constraints.txt" >/dev/null
+    : > .venv/constraints.txt       # no limits yet: pip would put them on what builds scikit-sparse, too
 else
     say "no apt here: an environment without PETSc (see README.md)"
 fi
 say "installing Python packages"
 .venv/bin/python -m pip install -q --disable-pip-version-check -e ".[$extras]" ${limits[@]+"${limits[@]}"}
+if on_debian; then                  # what is installed by hand later keeps to the same limits
+    printf '%s\n' ${limits[@]+"${limits[@]}"} > .venv/constraints.txt
+    .venv/bin/python -m pip config --site --quiet set install.constraint "$PWD/.venv/constraints.txt" >/dev/null
+fi
 
 # 4. do launcher and library agree? (mpich's mpirun starts separate single processes)
 if on_debian; then

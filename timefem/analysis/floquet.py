@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..display import Card
+from ..display import Card, Summarized
 from ..errors import InputError
 from ..mechanics.first_variation import FirstVariation
 from .figures import axes
@@ -17,8 +17,8 @@ NEUTRAL = 1e-6  # of log |multiplier|: rounding, which multipliers that meet on 
 CLOSES = 1e-6  # largest gap between both ends, relative to the size of the motion
 
 
-@dataclass(eq=False)
-class Floquet:
+@dataclass(eq=False, repr=False)
+class Floquet(Summarized):
     """Stability of a periodic motion.
 
     The monodromy matrix is the exact derivative of the discrete motion over one period, in minimal coordinates: of a
@@ -79,12 +79,6 @@ class Floquet:
                  for m, e in zip(self.multipliers, self.exponents, strict=True)]
         facts = {"period": f"{self.period:g} s", "states": ", ".join(self.state_names), "unstable": self.n_unstable}
         return Card("Floquet multipliers", facts, {"multipliers": rows})
-
-    def __repr__(self):
-        return repr(self.summary())
-
-    def _repr_html_(self):
-        return self.summary()._repr_html_()
 
     def plot(self, ax=None):
         """Multipliers in the complex plane, with the unit circle."""

@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 
 from .. import validate
-from ..display import Card
+from ..display import Card, Summarized
 from .chart import components
 from .figures import axes
 from .modes import Modes
@@ -19,7 +19,7 @@ LISTED = 24
 
 
 @dataclass(eq=False, repr=False)
-class LinearModel:
+class LinearModel(Summarized):
     """`xdot = A x + B u`, `y = C x + D u` for small x, u, y around a state.
 
     x are independent displacements of bodies, then their rates; of displacements of rigid bodies `position` [m] is
@@ -159,6 +159,3 @@ class LinearModel:
                  "inputs": ", ".join(self.input_names) or "none", "outputs": ", ".join(self.output_names) or "none",
                  "steady": "yes" if self.steady else "no: frozen at this instant", "unstable": self.n_unstable}
         return Card(f"linear model at t = {self.t:g} s", facts)
-
-    def _repr_html_(self):
-        return self.summary()._repr_html_()

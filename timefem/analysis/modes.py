@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Card
+from ..display import Card, Summarized
 from ..errors import InputError
 from .mode_motion import mode_motion
 
@@ -80,7 +80,7 @@ def eigenvalue_text(value):
     return f"{real:.6g}" + (f" +- {abs(imaginary):.6g}i" if imaginary else "")
 
 
-class Modes(Sequence):
+class Modes(Summarized, Sequence):
     """The modes of a `LinearModel`, one for each pair of eigenvalues, by the size of the eigenvalue.
 
     Attributes
@@ -136,12 +136,6 @@ class Modes(Sequence):
         if not self.model.steady:
             facts["note"] = "the motion is not steady: these are eigenvalues of one instant, not of a motion"
         return Card(f"modes at t = {self.model.t:g} s", facts, {"modes": rows})
-
-    def __repr__(self):
-        return repr(self.summary())
-
-    def _repr_html_(self):
-        return self.summary()._repr_html_()
 
     def as_dict(self):
         """For JSON."""

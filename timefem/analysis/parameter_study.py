@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from .. import validate
-from ..display import Card
+from ..display import Card, Summarized
 from ..errors import InputError
 from ..progress import progress
 from .figures import axes
@@ -50,8 +50,8 @@ class CriticalValue:
         return self.value
 
 
-@dataclass(eq=False)
-class RootLocus:
+@dataclass(eq=False, repr=False)
+class RootLocus(Summarized):
     """Roots along a parameter.
 
     Attributes
@@ -85,12 +85,6 @@ class RootLocus:
             texts = [f"{r.real:.4g}" + (f" +- {r.imag:.4g}i" if r.imag else "") for r in self.roots[i] if r.imag >= 0]
             rows.append((f"{self.values[i]:.6g}", int(self.n_unstable[i]), "; ".join(texts[:LISTED])))
         return Card("roots along a parameter", {"values": len(self.values)}, {"roots": rows})
-
-    def __repr__(self):
-        return repr(self.summary())
-
-    def _repr_html_(self):
-        return self.summary()._repr_html_()
 
     def plot(self, ax=None):
         """Real parts over the parameter in full lines, imaginary parts dashed; of multipliers the absolute value."""

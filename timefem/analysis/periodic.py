@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import validate
-from ..display import Card
+from ..display import Card, Summarized
 from ..elements import MixedGalerkin
 from ..errors import InputError, SolveError
 from ..problems.initial.problem import InitialValueProblem
@@ -25,7 +25,7 @@ FURTHEST = 0.5  # change in one iteration, relative to the size of the motion
 
 
 @dataclass(eq=False, repr=False)
-class Periodic:
+class Periodic(Summarized):
     """A motion that ends as it begins.
 
     Attributes
@@ -87,12 +87,6 @@ class Periodic:
         """As a table."""
         return Card("periodic motion", {"period": f"{self.period:.10g} s", "status": self.status.message,
                                         "gap": f"{self.gap:.1e}", "iterations": self.iterations})
-
-    def __repr__(self):
-        return repr(self.summary())
-
-    def _repr_html_(self):
-        return self.summary()._repr_html_()
 
 
 def periodic(system, state, period, element=None, n_elements=100, *, free_period=None, t=0.0):

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from ..argument_names import NamedArguments
-from ..display import Card
+from ..display import Card, Summarized
 from ..errors import InputError
 from ..polynomials import LagrangeBasis
 from ..validate.options import check_fields
@@ -35,7 +35,7 @@ class Space:
     dual: bool = False
 
 
-class TimeElement(NamedArguments, ABC):
+class TimeElement(NamedArguments, Summarized, ABC):
     """A time finite element.
 
     A subclass is a frozen dataclass that declares its spaces and one method, `density`, which reads like the weak form.
@@ -172,9 +172,6 @@ class TimeElement(NamedArguments, ABC):
         rows += [(name, s.basis.n_shapes - 1, s.basis.n_shapes, "at the ends" if s.continuous else "no",
                   str(s.components)) for name, s in self.trial.items()]
         return Card(repr(self), facts, {"spaces": rows})
-
-    def _repr_html_(self):
-        return self.summary()._repr_html_()
 
     def _validate(self, minimum_points):
         """Checks common to the Galerkin elements; called when the value object is made."""

@@ -1,11 +1,11 @@
 """The same system with other numbers of its parts: masses, stiffnesses, loads, weights of costs, gravity."""
 
 import dataclasses
-import difflib
 import re
 
 import numpy as np
 
+from ..argument_names import did_you_mean
 from ..errors import InputError
 from .catalogue import made, stored
 from .forces import Gravity
@@ -86,10 +86,9 @@ def _targets(system, name):
     label = max((label for label in parts if name.startswith(label + ".")), key=len, default=None)
     if label is None:
         head = name.partition(".")[0].partition("[")[0]
-        near = difflib.get_close_matches(name, names_of_numbers(system), 1) or \
-            difflib.get_close_matches(head, parts, 1)
-        raise InputError(f"parameters: {name!r} names no part and what of it is meant, as in PART.NAME; "
-                         + (f"did you mean {near[0]!r}?" if near else f"there are {', '.join(list(parts)[:12])}"))
+        near = did_you_mean(name, names_of_numbers(system)) or did_you_mean(head, parts)
+        raise InputError(f"parameters: {name!r} names no part and what of it is meant, as in PART.NAME"
+                         + (near or f"; there are {', '.join(list(parts)[:12])}"))
     return [(parts[label], name[len(label) + 1:])]
 
 
@@ -104,9 +103,9 @@ def _steps(system, part, path, name):
         at = match.end()
     known = _changeable(part)
     if at != len(path) or not steps or steps[0] not in known:
-        near = difflib.get_close_matches(str(steps[0] if steps else path), known, 1)
+        near = did_you_mean(str(steps[0] if steps else path), known)
         raise InputError(f"parameters: {system.label(part)} has no number {path!r}"
-                         + (f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(known) or 'none'}"))
+                         + (near or f"; it has {', '.join(known) or 'none'}"))
     return known[steps[0]], *steps[1:]
 
 
@@ -118,9 +117,9 @@ def _replaced(part, attribute, steps, present, value, name):
         return value
     try:
         if isinstance(steps[0], int | tuple) and len(steps) == 1:
-            return _with(part, attribute, present, steps[0], value)
+            return part.with_entry(attribute, present, steps[0], value)
         if isinstance(steps[0], int):
-            return _with(part, attribute, present, steps[0], _inside(present[steps[0]], steps[1:], value))
+            return part.with_entry(attribute, present, steps[0], _inside(present[steps[0]], steps[1:], value))
         return _inside(present, steps, value)
     except (IndexError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, InputError):
@@ -128,20 +127,13 @@ def _replaced(part, attribute, steps, present, value, name):
         raise InputError(f"parameters: there is no entry {name!r}: {attribute} is {present!r}") from None
 
 
-def _with(part, attribute, present, index, value):
-    if present is getattr(part, attribute):
-        return part.with_entry(attribute, index, value)
-    return part.fields[attribute].with_entry(np.asarray(present) if np.ndim(present) else present, index, value)
-
-
 def _inside(function, steps, value):
     """A function of time with another number inside."""
     leaf, *index = steps
     fields = [f.name for f in dataclasses.fields(function)]
     if leaf not in fields:
-        near = difflib.get_close_matches(str(leaf), fields, 1)
         raise InputError(f"parameters: a {type(function).__name__} has no number {leaf!r}"
-                         + (f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(fields)}"))
+                         + (did_you_mean(str(leaf), fields) or f"; it has {', '.join(fields)}"))
     if index:
         entries = np.array(getattr(function, leaf), float)
         entries[index[0]] = value

@@ -7,6 +7,7 @@ from types import MappingProxyType
 import numpy as np
 
 from .. import validate
+from ..display import Summarized
 from ..errors import InputError
 from .composites.beam.place import place_named
 from .declared.declared import Declared
@@ -19,7 +20,7 @@ from .state_values import StateValues
 from .summary import summarize
 
 
-class System(StateValues):
+class System(StateValues, Summarized):
     """Bodies, joints and forces, which stay as they are from here on; they may belong to several systems.
 
     Parameters
@@ -99,9 +100,6 @@ class System(StateValues):
     def summary(self):
         """Bodies, joints and forces as a table: text where it is printed, HTML in a notebook."""
         return summarize(self)
-
-    def _repr_html_(self):
-        return self.summary()._repr_html_()
 
     # ---- parts by name
 

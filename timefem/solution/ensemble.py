@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Card
+from ..display import Card, Summarized
 from ..errors import InputError, MissingBackend
 from ..mechanics import System
 from .output.atomic_write import replacing
@@ -15,7 +15,7 @@ from .output.tables import BODY_FIELDS, COORDINATES, _cell
 
 
 @dataclass(eq=False, repr=False)
-class Ensemble:
+class Ensemble(Summarized):
     """Solutions of many runs, made by `Solver.solve_many`.
 
     Attributes
@@ -74,9 +74,6 @@ class Ensemble:
                  "time taken": f"{self.statistics['seconds']:.3g} s on {self.statistics['n_workers']} threads or "
                                f"processes of {self.statistics['n_ranks']} rank(s)"}
         return Card("Ensemble", facts, {})
-
-    def _repr_html_(self):
-        return self.summary()._repr_html_()
 
     # ---- quantities of bodies
 

@@ -1,5 +1,6 @@
 """How a solution is written, printed and drawn; each of it is in a file of its own."""
 
+from ..display import Summarized
 from .drawing.animation import animate
 from .drawing.plots import plot_constraints, plot_controls, plot_energy, plot_momentum
 from .drawing.snapshots import plot_snapshots
@@ -10,7 +11,7 @@ from .output.tables import to_csv, to_json
 from .output.vtk import to_vtk
 
 
-class Shown:
+class Shown(Summarized):
     """Base of `Solution`: files, tables, plots, films and pages."""
 
     def save(self, path):
@@ -36,9 +37,6 @@ class Shown:
     def summary(self):
         """Element, solver, errors and bodies as a table: text where it is printed, HTML in a notebook."""
         return summarize(self)
-
-    def _repr_html_(self):
-        return self.summary()._repr_html_()
 
     def save_html(self, path, times=None, title=None, view=None, up=None):
         """Write a page that plays the motion in a browser; see `timefem.solution.drawing.viewer.save_html`."""

@@ -1,8 +1,8 @@
 """`solve`, and `prepare` for many solves: problem, element and options, handed to the kind of the problem."""
 
 import dataclasses
-import difflib
 
+from ..argument_names import did_you_mean
 from ..elements import TimeElement
 from ..errors import InputError
 from ..mechanics.other_numbers import with_other_numbers
@@ -228,9 +228,8 @@ class Solver:
         kind = self.kind
         if name not in kind.changes:
             known = (*kind.changes, "parameters", "guess", "mesh", "warm")
-            near = difflib.get_close_matches(name, known, 1)
-            raise InputError(f"{kind.title} has no {name!r} that a prepared solver could change; "
-                             + (f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"))
+            raise InputError(f"{kind.title} has no {name!r} that a prepared solver could change"
+                             + (did_you_mean(name, known) or f"; it has {', '.join(known)}"))
 
     def solve_many(self, starts=None, parameters=None, *, ends=None, n_workers=None, every=None, progress=None):
         """Solve for many states and numbers, on all cores, and under mpirun on all ranks.

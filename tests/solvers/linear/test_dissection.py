@@ -10,8 +10,9 @@ import timefem as tf
 from tests.solvers.linear.test_time_chain import galerkin
 from timefem.cases import find_case
 from timefem.errors import InputError, SingularMatrix
+from timefem.solvers.linear.dissection.lu import DissectionLU
 from timefem.solvers.linear.dissection.order import dissect
-from timefem.solvers.linear.dissection.solver import DissectionSolver
+from timefem.solvers.linear.embedded import EmbeddedSolver
 
 
 def grid(n_space, n_time, size, rng):
@@ -28,13 +29,17 @@ def pattern_of(matrix, starts):
     return SimpleNamespace(indptr=matrix.indptr, indices=matrix.indices, column_starts=starts, row_starts=starts)
 
 
+def solver_of(pattern, fronts):
+    return EmbeddedSolver(pattern, DissectionLU(pattern, fronts), "space and time")
+
+
 @pytest.mark.parametrize("shape", [(1, 3, 2), (4, 9, 3), (12, 20, 3), (30, 8, 4), (3, 60, 5)])
 def test_solves_and_transposed_solves(shape):
     rng = np.random.default_rng(sum(shape))
     matrix, starts = grid(*shape, rng)
     pattern = pattern_of(matrix, starts)
     fronts = dissect(pattern)
-    solver = DissectionSolver(pattern, fronts)
+    solver = solver_of(pattern, fronts)
     assert sorted(np.concatenate([f.columns for f in fronts])) == list(range(matrix.shape[0]))
     for _ in range(2):  # a second matrix of the same pattern
         data = rng.uniform(-1, 1, matrix.nnz)
@@ -54,7 +59,7 @@ def test_tangents_without_a_diagonal():
         dense[r:r + 3, c:c + 3] = 0
     matrix = sp.csr_array(dense)
     pattern = pattern_of(matrix, column_starts)
-    solver = DissectionSolver(pattern, dissect(pattern))
+    solver = solver_of(pattern, dissect(pattern))
     solver.factor(matrix.data)
     assert solver.solve_checked(np.ones(matrix.shape[0]))[1] < 1e-14
 
@@ -63,7 +68,7 @@ def test_singular_matrices():
     rng = np.random.default_rng(2)
     matrix, starts = grid(8, 12, 3, rng)
     pattern = pattern_of(matrix, starts)
-    solver, dense = DissectionSolver(pattern, dissect(pattern)), matrix.toarray()
+    solver, dense = solver_of(pattern, dissect(pattern)), matrix.toarray()
     dense[:, 52] = dense[:, 51]
     with pytest.raises(SingularMatrix, match="singular matrix"):
         solver.factor(dense[matrix.nonzero()])

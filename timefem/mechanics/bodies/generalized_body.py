@@ -218,11 +218,6 @@ class GeneralizedBody(Body):
 
     changeable = {"parameters": "formula_parameters"}  # noqa: RUF012
 
-    def with_entry(self, attribute, index, entry):
-        numbers = self.formula_parameters.copy()
-        numbers[index] = entry
-        return numbers
-
     def changed(self, values):
         n, kinetic, constraints, *others = self._arguments
         return type(self)(n, kinetic, constraints, values["formula_parameters"], *others, self.name)

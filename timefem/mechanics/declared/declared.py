@@ -11,6 +11,7 @@ import numpy as np
 from ...argument_names import refuse_unknown
 from ...errors import InputError
 from .constructor import declared, documented, signature
+from .field import Field
 
 
 class Declared:
@@ -157,9 +158,9 @@ class Declared:
         return {field.argument or name: name for name, field in self.fields.items()
                 if name != "name" and not field.is_body and field.in_files}
 
-    def with_entry(self, attribute, index, entry):
-        """The value of an attribute with another entry."""
-        return self.fields[attribute].with_entry(getattr(self, attribute), index, entry)
+    def with_entry(self, attribute, value, index, entry):
+        """A value of an attribute with another entry."""
+        return self.fields.get(attribute, Field()).with_entry(value, index, entry)
 
     def changed(self, values):
         """The same part with other values of attributes, checked as by its constructor."""

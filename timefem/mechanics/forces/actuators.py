@@ -240,11 +240,6 @@ class Effort(Cost):
 
     changeable = {"weights": "weights"}  # noqa: RUF012
 
-    def with_entry(self, attribute, index, entry):
-        weights = self.weights.copy()
-        weights[index] = entry
-        return weights
-
     def changed(self, values):
         other = copy(self)
         other._weigh(values["weights"])

@@ -29,11 +29,6 @@ class FormulaPart(Part):
 
     changeable = {"parameters": "own_parameters"}  # noqa: RUF012
 
-    def with_entry(self, attribute, index, entry):
-        numbers = self.own_parameters.copy()
-        numbers[index] = entry
-        return numbers
-
     def changed(self, values):
         other = copy(self)
         other.own_parameters = self._checked(values["own_parameters"])

@@ -26,7 +26,7 @@ class Inertia(Field):
 
     def with_entry(self, value, index, entry):
         """A principal value by its number, or an entry of the matrix and the one that mirrors it."""
-        value = value.copy()
+        value = np.array(value)
         i, j = (index, index) if isinstance(index, int) else index
         value[i, j] = value[j, i] = entry
         return value

@@ -1,45 +1,18 @@
-"""The embedded time-chain LU as a linear solver."""
+"""Options of the embedded solver, and which of its LUs is taken."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from .... import validate
-from ..base import LinearOptions, LinearSolver
+from ..base import LinearOptions
+from ..dissection.lu import DissectionLU
 from ..dissection.order import dissect
-from ..dissection.solver import DissectionSolver
+from ..embedded import EmbeddedSolver
 from .lu import ChainLU
 
 WIDE = 128  # unknowns of a block: below, dissection has not been faster
 SLOWER = 1.5  # a multiplication by dissection, in those of the time chain; 1.3 to 2.2 were measured
-
-
-class TimeChainSolver(LinearSolver):
-    """Block by block in time, with pivots from neighbouring blocks where needed."""
-
-    name, ordering = "chain", "time"
-
-    def __init__(self, pattern):
-        super().__init__(pattern)
-        self._lu = ChainLU(pattern.indptr, pattern.indices, pattern.column_starts, pattern.row_starts)
-
-    def _factor(self, matrix):
-        self._lu.factor(matrix.data)
-
-    def solve(self, b):
-        return self._lu.solve(b)
-
-    def solve_transposed(self, b):
-        return self._lu.solve_transposed(b)
-
-    @property
-    def factor_size(self):
-        return self._lu.fill
-
-    @property
-    def work(self):
-        """Estimated multiplications of a factorisation."""
-        return self._lu.work
 
 
 @dataclass(frozen=True)
@@ -68,12 +41,11 @@ class TimeChain(LinearOptions):
         validate.choice("order", self.order, ("auto", "time", "dissection"))
 
     def make(self, pattern):
-        if self.order == "time" or (self.order == "auto" and np.diff(pattern.column_starts).max() < WIDE):
-            return TimeChainSolver(pattern)
-        fronts = dissect(pattern)
-        if self.order == "dissection" and fronts is not None:
-            return DissectionSolver(pattern, fronts)
-        chain = TimeChainSolver(pattern)  # tells more about a singular pattern
-        if fronts is None or SLOWER * sum(f.work for f in fronts) >= chain.work:
-            return chain
-        return DissectionSolver(pattern, fronts)
+        narrow = np.diff(pattern.column_starts).max() < WIDE
+        fronts = None if self.order == "time" or (self.order == "auto" and narrow) else dissect(pattern)
+        chain = None
+        if self.order != "dissection" or fronts is None:  # tells more about a singular pattern
+            chain = ChainLU(pattern.indptr, pattern.indices, pattern.column_starts, pattern.row_starts)
+        if fronts is None or (chain and SLOWER * sum(f.work for f in fronts) >= chain.work):
+            return EmbeddedSolver(pattern, chain, "time")
+        return EmbeddedSolver(pattern, DissectionLU(pattern, fronts), "space and time")

@@ -1,25 +1,25 @@
-"""Nested dissection of space and time as a linear solver."""
+"""The embedded LUs as linear solvers."""
 
-from ..base import LinearSolver
-from .lu import DissectionLU
+from .base import LinearSolver
 
 
-class DissectionSolver(LinearSolver):
-    """Front by front, children first.
+class EmbeddedSolver(LinearSolver):
+    """A sparse LU of timefem.
 
     Parameters
     ----------
     pattern
         As in `LinearOptions.make`.
-    fronts : list of Front
-        From `dissect`.
+    lu : ChainLU or DissectionLU
+    ordering : str
+        In which order it eliminates.
     """
 
-    name, ordering = "chain", "space and time"
+    name = "chain"
 
-    def __init__(self, pattern, fronts):
+    def __init__(self, pattern, lu, ordering):
         super().__init__(pattern)
-        self._lu = DissectionLU(pattern, fronts)
+        self._lu, self.ordering = lu, ordering
 
     def _factor(self, matrix):
         self._lu.factor(matrix.data)
