@@ -15,7 +15,7 @@ FLOORS = (  # each imports from those before it, and from its own
     {"argument_names", "errors", "status", "version", "validate", "display", "progress", "parallel", "interrupts"},
     {"polynomials"}, {"kernels"}, {"mechanics"}, {"elements"}, {"assembly"}, {"solvers"}, {"solution"}, {"problems"},
     {"solving"}, {"sensitivity"}, {"analysis"}, {"studies"}, {"cases"}, {"models"}, {"reproduction"},
-    {"verification"}, {"cli"},
+    {"verification"}, {"cli"}, {"__main__"},
 )
 MOST_INNER_IMPORTS = 60  # MPI, PETSc, matplotlib and other packages that need not be there
 

@@ -31,7 +31,7 @@ def page(text):
 
 def help_of(match):
     """What a command says of itself."""
-    command = [sys.executable, "-m", "timefem.cli", *match.group(1).split(), "--help"]
+    command = [sys.executable, "-m", "timefem", *match.group(1).split(), "--help"]
     run = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | {"COLUMNS": "100"})
     return f"```text\n{run.stdout.strip()}\n```"
 

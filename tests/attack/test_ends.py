@@ -32,7 +32,7 @@ def start(*arguments, n_ranks=1, limit=None):
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     launcher = [] if n_ranks == 1 else ["mpirun", "-n", str(n_ranks)]
-    return subprocess.Popen([*launcher, sys.executable, "-m", "timefem.cli", *map(str, arguments)], cwd=ROOT, text=True,
+    return subprocess.Popen([*launcher, sys.executable, "-m", "timefem", *map(str, arguments)], cwd=ROOT, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **SETTINGS},
                             start_new_session=True, preexec_fn=limited)
 

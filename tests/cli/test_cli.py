@@ -292,11 +292,11 @@ def test_split_petsc_options():
 
 def test_as_a_command():
     environment = {**os.environ, "COLUMNS": "100"}
-    run = subprocess.run([sys.executable, "-m", "timefem.cli", "run", "spinning-box", *SHORT, "--json"],
+    run = subprocess.run([sys.executable, "-m", "timefem", "run", "spinning-box", *SHORT, "--json"],
                          capture_output=True, text=True, env=environment, timeout=120)
     assert run.returncode == 0 and run.stderr == ""
     assert json.loads(run.stdout)["status"] == "converged"
-    run = subprocess.run([sys.executable, "-m", "timefem.cli", "run", "box"], capture_output=True, text=True,
+    run = subprocess.run([sys.executable, "-m", "timefem", "run", "box"], capture_output=True, text=True,
                          env=environment, timeout=120)
     assert (run.returncode, run.stdout) == (2, "") and run.stderr.count("\n") == 1
 

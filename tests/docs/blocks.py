@@ -130,7 +130,7 @@ def run_command(page, line):
 
 def run_parallel(page, words):
     place = words.index("timefem") if "timefem" in words else words.index("python")
-    program = [sys.executable, "-m", "timefem.cli"] if words[place] == "timefem" else [sys.executable]
+    program = [sys.executable, "-m", "timefem"] if words[place] == "timefem" else [sys.executable]
     env = os.environ | {"OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                         "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_plm": "isolated",
                         "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}

@@ -29,4 +29,4 @@ def mpirun(n_ranks, *arguments):
 
 def timefem(n_ranks, *arguments):
     """The command `timefem` under mpirun."""
-    return mpirun(n_ranks, "-m", "timefem.cli", *arguments)
+    return mpirun(n_ranks, "-m", "timefem", *arguments)

@@ -55,7 +55,7 @@ def test_a_library_that_does_not_load(tmp_path):
     package.mkdir()
     (package / "__init__.py").write_text("")
     (package / "PETSc.py").write_text("raise ValueError('numpy.dtype size changed, Expected 96 from C header')")
-    run = subprocess.run([sys.executable, "-m", "timefem.cli", "run", "spinning-box", "--n-elements", "4", "--driver",
+    run = subprocess.run([sys.executable, "-m", "timefem", "run", "spinning-box", "--n-elements", "4", "--driver",
                           "global", "--backend", "petsc"], text=True, capture_output=True, cwd=ROOT,
                          env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}, timeout=120)
     assert run.returncode == 2
