@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import timefem
+from timefem.kernels import loops
 
 PACKAGE = Path(timefem.__file__).parent
 FLOORS = (  # each imports from those before it, and from its own
@@ -105,6 +106,15 @@ def test_import_is_light():
     code = f"import sys, timefem; print([m for m in {heavy!r} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_loops_are_compiled_in_one_way():
+    """By `kernels.loops`, which needs no place to keep them, and knows the sources of all of them."""
+    assert [name for name in modules() if name.split(".")[0] != "kernels" for node in imports(name)
+            if (getattr(node, "module", None) or node.names[0].name).split(".")[0] == "numba"] == []
+    known = {place.removesuffix(".py").replace("/", ".") for place in loops._SOURCES}
+    users = [name for name in modules() if "kernels.loops" in targets(name)]
+    assert users and [name for name in users if not any(f"{name}.".startswith(f"{k}.") for k in known)] == []
 
 
 @pytest.mark.parametrize("name", timefem.__all__)

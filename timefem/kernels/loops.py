@@ -20,7 +20,8 @@ __all__ = ["compiled"]
 # where loops are, and what they take constants from: a change there makes all of them anew, as they call each other
 _SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "assembly/scaling.py",
             "solvers/march", "solvers/linear/element",
-            "solvers/linear/time_chain", "solvers/linear/norms.py", "solvers/nonlinear/newton.py")
+            "solvers/linear/time_chain", "solvers/linear/norms.py", "solvers/nonlinear/newton.py",
+            "solvers/nonlinear/products.py", "solvers/nonlinear/block_ldl_loops.py")
 
 
 def compiled(**options):
@@ -84,7 +85,9 @@ class _LoopCache(_Cache):
 
     def __init__(self, function, options):
         self._name = f"{function.__module__}.{function.__qualname__}"
-        self._title, self._options = function.__name__, repr(sorted(options.items()))
+        self._title = function.__name__
+        # sets have another order in each process
+        self._options = repr(sorted((key, sorted(v) if isinstance(v, set) else v) for key, v in options.items()))
         self._impl = CompileResultCacheImpl.__new__(CompileResultCacheImpl)  # its place on disk is not used
 
     @property

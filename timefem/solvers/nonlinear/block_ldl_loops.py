@@ -6,12 +6,13 @@ unknowns of block e - 1, column by column. S is factored in place as P S P^T = L
 """
 
 import numpy as np
-from numba import njit
+
+from ...kernels.loops import compiled
 
 ALPHA = (1 + 17**0.5) / 8  # bounds the growth of entries least
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _swap(a, n, at, k, first, second, two):
     """Interchange rows and columns `first` < `second` of what is left from column k on, and rows of L before."""
     row, other = at + first * n, at + second * n
@@ -28,7 +29,7 @@ def _swap(a, n, at, k, first, second, two):
         a[row + k], a[other + k] = a[other + k], a[row + k]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def bunch_kaufman(a, at, n, order, d, off, u, v):
     """Factor the block at `at` in place; return the number of negative eigenvalues, -1 where it is singular.
 
@@ -91,7 +92,7 @@ def bunch_kaufman(a, at, n, order, d, off, u, v):
     return negative
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _divide(d, off, n, x, at, stride, count):
     """Rows of x, `stride` apart, each of `count` numbers, divided by D."""
     k = 0
@@ -110,7 +111,7 @@ def _divide(d, off, n, x, at, stride, count):
         k += 2
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def factor(starts, held, own, coupled, values, blocks, couplings, inverses, order, d, off):
     """Factor all blocks; return the number of negative eigenvalues and the first singular block, -1 without one.
 
@@ -179,7 +180,7 @@ def factor(starts, held, own, coupled, values, blocks, couplings, inverses, orde
     return negative, -1
 
 
-@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@compiled(error_model="numpy", fastmath={"reassoc", "contract"})
 def solve(starts, held, blocks, couplings, inverses, order, d, off, x):
     """Solve in place for the right-hand side x, in the order of the blocks."""
     n_blocks = len(held)

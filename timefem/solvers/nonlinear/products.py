@@ -1,10 +1,11 @@
 """Compiled products of sparse matrices in rows (CSR) with vectors."""
 
 import numpy as np
-from numba import njit
+
+from ...kernels.loops import compiled
 
 
-@njit(cache=True)
+@compiled()
 def rows(starts, columns, data, x):
     """A x."""
     out = np.zeros(len(starts) - 1)
@@ -14,7 +15,7 @@ def rows(starts, columns, data, x):
     return out
 
 
-@njit(cache=True)
+@compiled()
 def columns(starts, columns, data, y, n):
     """A^T y, shape (n,)."""
     out = np.zeros(n)
@@ -24,7 +25,7 @@ def columns(starts, columns, data, y, n):
     return out
 
 
-@njit(cache=True)
+@compiled()
 def symmetric(starts, columns, data, x):
     """A x of a symmetric matrix of which the upper triangle is given."""
     out = np.zeros(len(x))
