@@ -5,6 +5,7 @@ import datetime
 import inspect as signatures
 import json
 import math
+import os
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +23,8 @@ from timefem.mechanics.catalogue import catalogue
 from timefem.mechanics.describe import TIME_FUNCTIONS, describe
 from timefem.models import inspect, load_model, read_model
 from timefem.models.build import ACTUATORS, COMPOSITES, FORCES, JOINTS
-from timefem.models.document import key_lines
 from timefem.models.entries import FUNCTIONS
+from timefem.models.key_lines import key_lines
 from timefem.models.problem import OPTIMAL
 from timefem.models.schema import schema
 
@@ -363,6 +364,33 @@ x = 1'''
     assert lines["bodies", "top", "a", "b", "c"] == 13
     assert lines["joints", "odd ]name", "x"] == 15
     assert ("bodies", "a") not in lines
+
+
+def test_lines_of_long_tables_take_one_pass(monkeypatch):
+    parsed = []
+    monkeypatch.setattr("timefem.models.key_lines.tomllib.loads", lambda text: parsed.append(text) or {"k": 0})
+    rows = "".join(f"[{i}, {i}],\n" for i in range(2000))
+    assert key_lines(f"k = [\n{rows}]\nk.k = 1")["k",] == 1
+    assert sum(map(len, parsed)) < 100  # the keys only: whoever misspells one does not wait for the table
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_byte_order_marks(encoding, tmp_path):
+    path = tmp_path / "m.toml"
+    path.write_bytes((EXAMPLES / "heavy_top.toml").read_text(encoding="utf-8").encode(encoding))
+    assert load_model(path).title == load_model(EXAMPLES / "heavy_top.toml").title
+
+
+@pytest.mark.parametrize("name, make, message", [
+    ("m.toml", lambda path: path.write_bytes(b'#\ntitle = "\xe4"'), "no text in UTF-8, in line 2"),
+    ("m.toml", os.mkfifo, "no regular file"), ("m.urdf", os.mkfifo, "no regular file"),
+    ("m.xml", os.mkfifo, "no regular file"), ("m.toml", Path.mkdir, "directory"),
+    ("m.toml", lambda path: os.truncate(path.touch() or path, 10**9), "larger")])
+def test_what_is_no_text(name, make, message, tmp_path):
+    read = {".toml": load_model, ".urdf": tf.read_urdf, ".xml": tf.read_mjcf}[Path(name).suffix]
+    make(tmp_path / name)
+    with pytest.raises(InputError, match=f"{name}:? cannot be read: .*{message}"):
+        read(tmp_path / name)
 
 
 def test_the_line_is_that_of_the_key(tmp_path):

@@ -1,13 +1,15 @@
 """A TOML file that satisfies the schema, and errors that name its file, line and key."""
 
+import codecs
 import difflib
 import json
-import os
 import re
 from functools import cache, cached_property
 
 from ..errors import InputError
+from .key_lines import key_lines
 from .parts import ACTUATORS, COMPOSITES, FORCES, JOINTS
+from .read_file import read_file
 from .schema import schema
 
 try:
@@ -16,6 +18,7 @@ except ModuleNotFoundError:  # Python 3.10
     import tomli as tomllib
 
 PARTS = {"bodies": COMPOSITES, "joints": JOINTS, "forces": FORCES, "actuators": ACTUATORS}
+LARGEST_FILE = 10**8  # bytes
 LARGEST = 1e100  # products of larger numbers overflow
 
 
@@ -40,16 +43,11 @@ class Document:
     """
 
     def __init__(self, path, changes=None):
-        self.path = os.fspath(path)
-        if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # a pipe would be waited for
-            raise self._failure(None, "cannot be read: it is no regular file")
+        self.path = str(path)
         try:
-            with open(path, "rb") as file:
-                self.text = file.read().decode("utf-8-sig")  # some editors begin with a byte order mark
-        except OSError as error:
-            raise self._failure(None, f"cannot be read: {error.strerror or error}") from None
-        except (UnicodeDecodeError, ValueError) as error:  # ValueError: a path that cannot be one
-            raise self._failure(None, f"cannot be read as UTF-8 text: {error}") from None
+            self.text = _decoded(read_file(path, LARGEST_FILE))
+        except InputError as error:
+            raise self._failure(None, f"cannot be read: {error}") from None
         try:
             self.data = tomllib.loads(self.text)
         except RecursionError:
@@ -122,6 +120,16 @@ class Document:
             raise self.error(keys, message)
 
 
+def _decoded(data):
+    """Text in UTF-8, or in UTF-16 as some editors write it; these begin with a byte order mark."""
+    encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"it is no text in UTF-8, in line {line} ({error.reason}); save it in that encoding") from None
+
+
 @cache
 def validator():
     """Validator of the schema with strict numbers: finite, and integers without a decimal point."""
@@ -176,50 +184,3 @@ def spell(keys):
         else:
             text += "." * bool(text) + (key if re.fullmatch(r"[\w-]+", key) else repr(key))
     return text
-
-
-def key_lines(text):
-    """Line numbers of the tables and keys of a valid TOML file: dict from tuples of keys.
-
-    The parser gives no positions, so that statements are found one by one: a statement is as many lines as it takes
-    to be TOML by itself. Keys inside of inline tables and arrays have no entry.
-    """
-    found, table, statement, start = {}, (), "", 1
-    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
-        start = start if statement else number
-        statement += line + "\n"
-        # only these can end a statement of several lines; a long table of numbers is not parsed line by line
-        if start < number and not any(mark in line for mark in ("]", '"""', "'''")):
-            continue
-        try:
-            tomllib.loads(statement)
-        except ValueError:
-            continue
-        keys = statement_keys(statement)
-        if statement.lstrip().startswith("["):
-            table = keys
-        else:
-            keys = table + keys
-        for n in range(1, len(keys) + 1):
-            found.setdefault(keys[:n], start)
-        statement = ""
-    return found
-
-
-def statement_keys(statement):
-    """Keys of a statement `[a.b]` or `a.b = value`; none of an empty line."""
-    data = {}
-    if statement.lstrip().startswith("["):
-        data = tomllib.loads(statement)
-    for sign in re.finditer("=", statement):
-        if data:
-            break
-        try:
-            data = tomllib.loads(statement[:sign.start()] + "= 0")
-        except ValueError:  # an equals sign inside of a quoted key
-            continue
-    keys = ()
-    while isinstance(data, dict) and data:
-        key, data = next(iter(data.items()))
-        keys += (key,)
-    return keys

@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import validate
 from ..errors import InputError
+from .read_file import read_file
 
 LARGEST = 10**7  # bytes of a file
 DEEPEST = 500  # elements in each other
@@ -18,12 +19,9 @@ class XmlFile:
     def __init__(self, path):
         self.path, self._lines = path, {}
         try:
-            with open(path, "rb") as file:
-                data = file.read(LARGEST + 1)
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-        if len(data) > LARGEST:
-            raise InputError(f"{path} is larger than {LARGEST} bytes, which no such file is")
+            data = read_file(path, LARGEST)
+        except InputError as error:
+            raise InputError(f"{path} cannot be read: {error}") from None
         self.root = self._parsed(data)
 
     def _parsed(self, data):
