@@ -13,7 +13,8 @@ from timefem.kernels import loops
 
 PACKAGE = Path(timefem.__file__).parent
 FLOORS = (  # each imports from those before it, and from its own
-    {"argument_names", "errors", "status", "version", "validate", "display", "progress", "parallel", "interrupts"},
+    {"argument_names", "errors", "status", "version", "validate", "display", "progress", "parallel", "interrupts",
+     "types"},
     {"polynomials"}, {"kernels"}, {"mechanics"}, {"elements"}, {"assembly"}, {"solvers"}, {"solution"}, {"problems"},
     {"solving"}, {"sensitivity"}, {"analysis"}, {"studies"}, {"cases"}, {"models"}, {"reproduction"},
     {"verification"}, {"cli"}, {"__main__"},
@@ -31,18 +32,22 @@ def modules():
     return found
 
 
-def imports(name):
-    """Nodes of the relative and absolute imports of a module, at any depth."""
-    return [node for node in ast.walk(modules()[name][1]) if isinstance(node, ast.Import | ast.ImportFrom)]
+def imports(name, for_types=False):
+    """Nodes of the relative and absolute imports of a module, at any depth: those that run, or those for types only."""
+    tree = modules()[name][1]
+    unseen = {inner for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+              for inner in ast.walk(node)}
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)
+            and (node in unseen) == for_types]
 
 
 @cache
-def targets(name):
+def targets(name, for_types=False):
     """Modules of timefem that a module imports, at any depth."""
     path, _ = modules()[name]
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     found = set()
-    for node in imports(name):
+    for node in imports(name, for_types):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = package[:len(package) - node.level + 1] + (node.module or "").split(".")
         elif isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "timefem":
@@ -86,7 +91,7 @@ def test_no_circles():
 
 def test_imports_run_one_way():
     floor = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-    climbing = [(name, target) for name in modules() if name for target in targets(name)
+    climbing = [(name, target) for name in modules() if name for target in (*targets(name), *targets(name, True))
                 if floor[target.split(".")[0]] > floor[name.split(".")[0]]]
     assert climbing == []
 

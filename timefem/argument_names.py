@@ -1,13 +1,18 @@
 """Names that are not known: what is nearest."""
 
+from __future__ import annotations
+
 import difflib
 import functools
 import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 FEW = 8  # names that a message lists
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def did_you_mean(name, names):
+def did_you_mean(name: Any, names: Iterable[str]) -> str:
     """End of a message: the nearest of some names, if any is near."""
     close = difflib.get_close_matches(name, list(names), 1) if isinstance(name, str) else ()
     return "".join(f"; did you mean {c!r}?" for c in close)
@@ -31,7 +36,7 @@ class NamedArguments:
         return super().__new__(cls)
 
 
-def named_arguments(function):
+def named_arguments(function: Function) -> Function:
     """The same for a function, as a decorator."""
     known = list(inspect.signature(function).parameters)
 

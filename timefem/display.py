@@ -1,7 +1,10 @@
 """Short tables about an object, as text and as HTML for notebooks."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from html import escape
+from typing import Any
 
 
 def printable(text):
@@ -25,8 +28,8 @@ class Card:
     """
 
     title: str
-    facts: dict
-    tables: dict = field(default_factory=dict)
+    facts: dict[str, Any]
+    tables: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self):
         lines = [printable(self.title), *_aligned([(f"  {what}", value) for what, value in self.facts.items()])]

@@ -1,8 +1,12 @@
 """How a solve ended, as data."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import isfinite
 from types import NoneType
+from typing import Any
 
 from .errors import InputError
 from .validate.options import in_words
@@ -60,14 +64,14 @@ class Status:
     message: str = "converged"
     element: int | None = None
     time: float | None = None
-    residual_history: list = field(default_factory=list)
+    residual_history: list[float] = field(default_factory=list)
     rank: int | None = None
-    slab: list | None = None
+    slab: list[Any] | None = None
 
     as_dict = asdict
 
     @classmethod
-    def from_dict(cls, data):
+    def from_dict(cls, data: Mapping[str, Any]) -> Status:
         """The status of `as_dict`, from a file.
 
         Raises
@@ -89,7 +93,7 @@ class Status:
         return cls(**data)
 
     @classmethod
-    def with_free_forces(cls, times, **values):
+    def with_free_forces(cls, times: Sequence[float], **values: Any) -> Status:
         """Success, with the times [s] of elements where singular positions leave forces of constraints open, if any.
 
         None stands for a time that is not known.
@@ -102,7 +106,8 @@ class Status:
                    **values)
 
     @classmethod
-    def failure(cls, reason, element, time, history, detail="", rank=None, slab=None):
+    def failure(cls, reason: str, element: int | None, time: float | None, history: Sequence[float], detail: str = "",
+                rank: int | None = None, slab: Any = None) -> Status:
         """A failed solve, with the remedy that fits the reason.
 
         A singular tangent, or a residual that is not finite, after residuals that grew is no fault of the model:

@@ -1,7 +1,11 @@
 """Floquet multipliers: what becomes of small changes of a periodic motion after one period."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +16,12 @@ from .figures import axes
 from .nearby import state_gap
 from .reduction import Reduction
 from .tangent_motion import carried, minimal_changes, state_changes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..solution.solution import Solution
+    from ..solvers.linear.base import LinearOptions
 
 NEUTRAL = 1e-6  # of log |multiplier|: rounding, which multipliers that meet on the unit circle feel by its root
 CLOSES = 1e-6  # largest gap between both ends, relative to the size of the motion
@@ -33,30 +43,30 @@ class Floquet(Summarized):
         [s]
     """
 
-    solution: object
+    solution: Solution
     monodromy: np.ndarray
-    state_names: list
+    state_names: list[str]
     period: float
 
     @cached_property
-    def multipliers(self):
+    def multipliers(self) -> np.ndarray:
         """Eigenvalues of the monodromy matrix, shape (n,), the largest first."""
         values = np.linalg.eigvals(self.monodromy).astype(complex)
         return values[np.lexsort((-values.imag, -np.round(np.abs(values), 12)))]
 
     @property
-    def exponents(self):
+    def exponents(self) -> np.ndarray:
         """log(multiplier) / period [1/s], shape (n,)."""
         with np.errstate(divide="ignore"):
             return np.log(self.multipliers) / self.period
 
     @property
-    def n_unstable(self):
+    def n_unstable(self) -> int:
         """Multipliers outside of the unit circle."""
         return int((self.growth() > self.neutral).sum())
 
     @property
-    def stable(self):
+    def stable(self) -> bool:
         return not self.n_unstable
 
     # ---- what root loci ask of a family
@@ -64,15 +74,15 @@ class Floquet(Summarized):
     kernels = ()
     neutral = NEUTRAL
 
-    def roots(self, kernels=()):
+    def roots(self, kernels: Sequence[int] = ()) -> np.ndarray:
         """The multipliers."""
         return self.multipliers
 
-    def growth(self, kernels=()):
+    def growth(self, kernels: Sequence[int] = ()) -> np.ndarray:
         """log |multiplier|, shape (n,)."""
         return np.log(np.maximum(np.abs(self.multipliers), 1e-300))
 
-    def summary(self):
+    def summary(self) -> Card:
         """As a table."""
         rows = [("multiplier", "absolute value", "exponent [1/s]")]
         rows += [(f"{m.real:.8g}" + (f" {m.imag:+.8g}i" if m.imag else ""), f"{abs(m):.8g}", f"{e.real:.6g}")
@@ -80,7 +90,7 @@ class Floquet(Summarized):
         facts = {"period": f"{self.period:g} s", "states": ", ".join(self.state_names), "unstable": self.n_unstable}
         return Card("Floquet multipliers", facts, {"multipliers": rows})
 
-    def plot(self, ax=None):
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Multipliers in the complex plane, with the unit circle."""
         ax = axes(ax)
         angle = np.linspace(0, 2 * np.pi, 200)
@@ -90,7 +100,7 @@ class Floquet(Summarized):
         return ax
 
 
-def floquet(solution, *, linear=None):
+def floquet(solution: Solution, *, linear: LinearOptions | str | None = None) -> Floquet:
     """Floquet multipliers of a solution over one period.
 
     Parameters

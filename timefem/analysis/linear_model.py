@@ -1,18 +1,26 @@
 """A system linearised at one state: matrices with named states, inputs and outputs."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
 
 from .. import validate
 from ..display import Card, Summarized
+from ..types import Vector
 from .chart import components
 from .figures import axes
 from .modes import Modes
 from .reduction import Reduction
 from .spectrum import balanced, spectrum, split_zeros
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 NEUTRAL = 1e-10  # growth of a mode, relative to the norm of the matrix
 LISTED = 24
@@ -50,8 +58,8 @@ class LinearModel(Summarized):
     B: np.ndarray
     C: np.ndarray
     D: np.ndarray
-    input_names: list
-    output_names: list
+    input_names: list[str]
+    output_names: list[str]
 
     def __post_init__(self):
         at = self.reduction.at
@@ -66,14 +74,14 @@ class LinearModel(Summarized):
                 f"{'steady' if self.steady else 'not steady'})")
 
     @cached_property
-    def steady(self):
+    def steady(self) -> bool:
         """Whether the state is at rest, or moves so that the matrices stay as they are: straight, about axes of
         symmetry, or in a frame that turns. Only then eigenvalues are those of a motion.
         """
         return self.reduction.steady and self.reduction.stays()
 
     @property
-    def mass(self):
+    def mass(self) -> np.ndarray:
         """Mass matrix in the displacements of all bodies."""
         return self.reduction.mass
 
@@ -82,39 +90,39 @@ class LinearModel(Summarized):
         return spectrum(self.A)
 
     @property
-    def eigenvalues(self):
+    def eigenvalues(self) -> np.ndarray:
         """Of A [1/s], shape (n,), by size; those that are zero by structure last, as exact zeros."""
         return self._spectrum[0]
 
     @property
-    def n_unstable(self):
+    def n_unstable(self) -> int:
         """Eigenvalues with a positive real part, relative to the size of A."""
         return int((self.eigenvalues.real > self.neutral).sum())
 
     @property
-    def kernels(self):
+    def kernels(self) -> Sequence[int]:
         """Dimensions of the kernels that make up the eigenvalue zero, see `split_zeros`."""
         return split_zeros(balanced(self.A)[0])[1]
 
-    def roots(self, kernels=None):
+    def roots(self, kernels: Sequence[int] | None = None) -> np.ndarray:
         """Eigenvalues without those that are zero by structure, of a structure that is given or found."""
         rest = split_zeros(balanced(self.A)[0], kernels)[0]
         return np.linalg.eigvals(rest).astype(complex)
 
-    def growth(self, kernels=None):
+    def growth(self, kernels: Sequence[int] | None = None) -> np.ndarray:
         """Real parts of `roots`."""
         return self.roots(kernels).real
 
     @property
-    def neutral(self):
+    def neutral(self) -> float:
         """Growth that is none [1/s]: rounding."""
         return NEUTRAL * np.linalg.norm(balanced(self.A)[0], 2)
 
-    def modes(self):
+    def modes(self) -> Modes:
         """Natural modes, as a `Modes`: a sequence that prints as a table."""
         return Modes(self, *self._spectrum)
 
-    def frequency_response(self, frequencies):
+    def frequency_response(self, frequencies: Vector) -> np.ndarray:
         """`G(i w) = C (i w - A)^-1 B + D` at frequencies w [rad/s], shape (n_frequencies, l, m), complex.
 
         Raises
@@ -134,7 +142,8 @@ class LinearModel(Summarized):
                              if np.abs(1j * x - np.diag(t)).min(initial=np.inf) else np.full(self.D.shape, np.inf)
                              for x in w])
 
-    def plot_frequency_response(self, frequencies, output=0, input=0, ax=None):
+    def plot_frequency_response(self, frequencies: Vector, output: int = 0, input: int = 0,
+                                ax: Sequence[Axes] | None = None) -> tuple[Axes, Axes]:
         """Magnitude and phase [deg] over frequency [Hz]; returns the two axes."""
         values = self.frequency_response(frequencies)[:, output, input]
         above, below = axes(ax, 2)
@@ -146,14 +155,14 @@ class LinearModel(Summarized):
         below.set(xlabel="frequency [Hz]", ylabel="phase [deg]")
         return above, below
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, Any]:
         """Matrices and names, for JSON."""
         return {"A": self.A.tolist(), "B": self.B.tolist(), "C": self.C.tolist(), "D": self.D.tolist(),
                 "states": self.state_names, "inputs": self.input_names, "outputs": self.output_names, "t": self.t,
                 "steady": self.steady, "frame": self.frame.tolist(),
                 "eigenvalues": [[float(x.real), float(x.imag)] for x in self.eigenvalues]}
 
-    def summary(self):
+    def summary(self) -> Card:
         """What there is, as a table."""
         facts = {"states": ", ".join(self.state_names[:LISTED]) + ", ..." * (len(self.state_names) > LISTED),
                  "inputs": ", ".join(self.input_names) or "none", "outputs": ", ".join(self.output_names) or "none",

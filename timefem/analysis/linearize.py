@@ -1,5 +1,10 @@
 """`linearize`: a system around a state, or around a motion."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import casadi as ca
 import numpy as np
 
@@ -16,6 +21,7 @@ from ..problems.static.equilibrium import Equilibrium
 from ..sensitivity.functionals import View
 from ..sensitivity.names import functionals_of
 from ..solution import Solution
+from ..types import Floats, States, UserFunction
 from .chart import components
 from .linear_model import LinearModel
 from .reduction import Reduction
@@ -23,7 +29,9 @@ from .reduction import Reduction
 RATES = {"acceleration": "velocity", "angular_acceleration": "angular_velocity"}
 
 
-def linearize(system, state=None, t=None, *, inputs=None, outputs=(), controls=None):
+def linearize(system: System, state: States | Equilibrium | Solution | None = None, t: float | None = None, *,
+              inputs: Sequence[Any] | None = None, outputs: Sequence[Any] | Output | UserFunction = (),
+              controls: Floats | Mapping[Any, Any] | None = None) -> LinearModel:
     """Linear equations `xdot = A x + B u`, `y = C x + D u` around a state, in minimal coordinates on the constraints.
 
     The exact first derivatives of the equations of motion, `M(q) vdot = Q(q, v, t) + B(q) u - G^T gamma - A^T nu` with

@@ -1,6 +1,9 @@
 """Lyapunov exponents: how fast neighbouring motions part, by the tangents of the elements."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +15,11 @@ from ..solution import Solution
 from .figures import axes
 from .floquet import monodromy_ends
 from .tangent_motion import carried, piece, state_changes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..solvers.linear.base import LinearOptions
 
 PIECE = 50  # elements between two orthogonalisations
 
@@ -37,7 +45,7 @@ class Lyapunov:
         rows += [(i + 1, f"{x:.6g}") for i, x in enumerate(self.exponents)]
         return repr(Card(f"Lyapunov exponents up to t = {self.t[-1]:g} s", {}, {"exponents": rows}))
 
-    def plot(self, ax=None):
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Exponents over the time up to which they are taken."""
         ax = axes(ax)
         ax.plot(self.t, self.history)
@@ -45,7 +53,8 @@ class Lyapunov:
         return ax
 
 
-def lyapunov(solution, n=None, *, every=PIECE, linear=None):
+def lyapunov(solution: Solution, n: int | None = None, *, every: int = PIECE,
+             linear: LinearOptions | str | None = None) -> Lyapunov:
     """Lyapunov exponents of a motion, by marching tangents along it and making them orthogonal again and again.
 
     Benettin's method, with the exact derivatives of the elements of the solution, on the motions that the constraints

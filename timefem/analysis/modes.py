@@ -1,14 +1,20 @@
 """Natural modes: frequency, damping, and what moves."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..display import Card, Summarized
 from ..errors import InputError
 from .mode_motion import mode_motion
+
+if TYPE_CHECKING:
+    from ..solution.solution import Solution
+    from .linear_model import LinearModel
 
 NAMED, LEAST = 3, 0.05  # displacements that are named, and their least share of the kinetic energy
 
@@ -31,28 +37,28 @@ class Mode:
     """
 
     eigenvalue: complex
-    shape: dict
-    shares: dict
+    shape: dict[str, complex]
+    shares: dict[str, float]
     state: np.ndarray
-    model: Any
+    model: LinearModel
 
     @property
-    def frequency(self):
+    def frequency(self) -> float:
         """Of the oscillation [Hz]; zero without one."""
         return abs(self.eigenvalue.imag) / (2 * np.pi)
 
     @property
-    def natural_frequency(self):
+    def natural_frequency(self) -> float:
         """|eigenvalue| / 2 pi [Hz]."""
         return abs(self.eigenvalue) / (2 * np.pi)
 
     @property
-    def damping(self):
+    def damping(self) -> float:
         """Damping ratio -Re(eigenvalue) / |eigenvalue|; NaN of an eigenvalue that is zero."""
         return -self.eigenvalue.real / abs(self.eigenvalue) if self.eigenvalue else float("nan")
 
     @property
-    def moves(self):
+    def moves(self) -> str:
         """What moves most, in words."""
         named = sorted(self.shares.items(), key=lambda x: -x[1])[:NAMED]
         return ", ".join(f"{name} {100 * share:.0f} %" for name, share in named if share >= min(LEAST, named[0][1]))
@@ -60,7 +66,7 @@ class Mode:
     def __repr__(self):
         return f"Mode({self.eigenvalue:.6g}: {self.moves})"
 
-    def motion(self, size=0.1, periods=1.0):
+    def motion(self, size: float = 0.1, periods: float = 1.0) -> Solution:
         """The mode as a `Solution`, without its growth, for pictures and films: `animate`, `save_html`.
 
         Parameters
@@ -89,7 +95,7 @@ class Modes(Summarized, Sequence):
         Eigenvalues that are zero by structure: motions that nothing opposes. Those with a shape are the last modes.
     """
 
-    def __init__(self, model, eigenvalues, vectors):
+    def __init__(self, model: LinearModel, eigenvalues: np.ndarray, vectors: np.ndarray) -> None:
         self.model = model
         root = model.mass
         self._modes = []
@@ -109,24 +115,24 @@ class Modes(Summarized, Sequence):
                                     dict(zip(names, (np.abs(energy) / total).tolist(), strict=True)), phase * x, model))
         self.n_neutral = int((eigenvalues == 0).sum())
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._modes)
 
-    def __getitem__(self, i):
+    def __getitem__(self, i: Any) -> Any:
         return self._modes[i]
 
     @property
-    def frequencies(self):
+    def frequencies(self) -> np.ndarray:
         """[Hz], shape (n,), of the modes that oscillate."""
         return np.array([m.frequency for m in self._modes if m.frequency])
 
-    def find(self, name):
+    def find(self, name: str) -> Mode:
         """The mode in which a displacement has its largest share of the kinetic energy."""
         if name not in self.model.displacement_names:
             raise InputError(f"no displacement {name!r}; there are {', '.join(self.model.displacement_names[:24])}")
         return max(self._modes, key=lambda m: m.shares[name])
 
-    def summary(self):
+    def summary(self) -> Card:
         """As a table: text where it is printed, HTML in a notebook."""
         rows = [("eigenvalue [1/s]", "frequency [Hz]", "damping ratio", "what moves")]
         rows += [(eigenvalue_text(m.eigenvalue), f"{m.frequency:.6g}", f"{m.damping:.4g}", m.moves)
@@ -137,7 +143,7 @@ class Modes(Summarized, Sequence):
             facts["note"] = "the motion is not steady: these are eigenvalues of one instant, not of a motion"
         return Card(f"modes at t = {self.model.t:g} s", facts, {"modes": rows})
 
-    def as_dict(self):
+    def as_dict(self) -> list[dict[str, Any]]:
         """For JSON."""
         return [{"eigenvalue": [m.eigenvalue.real, m.eigenvalue.imag], "frequency": m.frequency,
                  "damping": None if not m.eigenvalue else m.damping,

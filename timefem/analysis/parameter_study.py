@@ -1,9 +1,11 @@
 """Eigenvalues, or Floquet multipliers, along a parameter: root loci and critical values."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -12,7 +14,11 @@ from .. import validate
 from ..display import Card, Summarized
 from ..errors import InputError
 from ..progress import progress
+from ..types import Vector
 from .figures import axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 WIDTH = 0.03  # of the interval, from which on the growth is followed to its zero
 LAST = 3e-15  # of the range: as far as halving goes
@@ -39,7 +45,7 @@ class CriticalValue:
     after: int
 
     @property
-    def kind(self):
+    def kind(self) -> str:
         """"divergence" of a real root, "oscillation" of a pair (Hopf bifurcation); "period doubling" of a Floquet
         multiplier -1."""
         if abs(self.root.imag) > 1e-6 * max(1e-3, abs(self.root)):
@@ -70,14 +76,14 @@ class RootLocus(Summarized):
     family: Callable
     kernels: Any = None
 
-    def critical_values(self):
+    def critical_values(self) -> list[CriticalValue]:
         """The values between the samples where the number of unstable roots changes: list of `CriticalValue`."""
         found = []
         for i in np.flatnonzero(np.diff(self.n_unstable)):
             found.append(_refined(self.family, self.kernels, *self.values[[i, i + 1]], *self.n_unstable[[i, i + 1]]))
         return found
 
-    def summary(self):
+    def summary(self) -> Card:
         """As a table."""
         rows = [("value", "unstable", "roots")]
         shown = np.unique(np.linspace(0, len(self.values) - 1, LISTED).astype(int))
@@ -86,7 +92,7 @@ class RootLocus(Summarized):
             rows.append((f"{self.values[i]:.6g}", int(self.n_unstable[i]), "; ".join(texts[:LISTED])))
         return Card("roots along a parameter", {"values": len(self.values)}, {"roots": rows})
 
-    def plot(self, ax=None):
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Real parts over the parameter in full lines, imaginary parts dashed; of multipliers the absolute value."""
         ax = axes(ax)
         maps = _of_map(self.family(self.values[0]))
@@ -99,7 +105,7 @@ class RootLocus(Summarized):
         return ax
 
 
-def root_locus(family, values):
+def root_locus(family: Callable[[float], Any], values: Vector) -> RootLocus:
     """Roots of a family of linear models or periodic motions at values of its parameter.
 
     Parameters
@@ -139,7 +145,8 @@ def root_locus(family, values):
                      kernels)
 
 
-def critical_values(family, span, n_samples=33):
+def critical_values(family: Callable[[float], Any], span: tuple[float, float],
+                    n_samples: int = 33) -> list[CriticalValue]:
     """Values of a parameter at which stability changes: where an eigenvalue crosses the imaginary axis, or a Floquet
     multiplier the unit circle.
 

@@ -1,8 +1,11 @@
 """`periodic`: motions that repeat themselves, by Newton's method on their start."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,8 +18,15 @@ from ..progress import progress
 from ..solution import Solution
 from ..solving import solve
 from ..status import Status
-from .floquet import floquet, monodromy_ends, of_ends
+from ..types import States
+from .floquet import Floquet, floquet, monodromy_ends, of_ends
 from .nearby import moved, state_gap
+
+if TYPE_CHECKING:
+    from ..elements.element import TimeElement
+    from ..mechanics.bodies.states import CanonicalState
+    from ..mechanics.part import Body
+    from ..mechanics.system import System
 
 ITERATIONS = 30
 TOLERANCE = 1e-11  # of the gap between the ends, relative to the size of the motion
@@ -44,19 +54,19 @@ class Periodic(Summarized):
     status: Status
     gap: float
     iterations: int
-    element: Any = None
+    element: TimeElement | None = None
 
     @property
-    def success(self):
+    def success(self) -> bool:
         return self.status.success
 
     @property
-    def state(self):
+    def state(self) -> dict[Body, CanonicalState]:
         """State at the start: dict body -> `CanonicalState`, for another problem."""
         return self._state
 
     @cached_property
-    def floquet(self):
+    def floquet(self) -> Floquet:
         """`Floquet` multipliers and stability."""
         if not self.success:
             raise InputError(f"there is no periodic motion: {self.status.message}")
@@ -67,29 +77,30 @@ class Periodic(Summarized):
     kernels = ()
 
     @property
-    def multipliers(self):
+    def multipliers(self) -> np.ndarray:
         """Floquet multipliers, shape (n,)."""
         return self.floquet.multipliers
 
     @property
-    def neutral(self):
+    def neutral(self) -> float:
         return self.floquet.neutral
 
-    def roots(self, kernels=()):
+    def roots(self, kernels: Sequence[int] = ()) -> np.ndarray:
         """The multipliers."""
         return self.floquet.roots()
 
-    def growth(self, kernels=()):
+    def growth(self, kernels: Sequence[int] = ()) -> np.ndarray:
         """log |multiplier|."""
         return self.floquet.growth()
 
-    def summary(self):
+    def summary(self) -> Card:
         """As a table."""
         return Card("periodic motion", {"period": f"{self.period:.10g} s", "status": self.status.message,
                                         "gap": f"{self.gap:.1e}", "iterations": self.iterations})
 
 
-def periodic(system, state, period, element=None, n_elements=100, *, free_period=None, t=0.0):
+def periodic(system: System, state: States, period: float, element: TimeElement | None = None, n_elements: int = 100, *,
+             free_period: bool | None = None, t: float = 0.0) -> Periodic:
     """A periodic motion near one that is given by its start and its length.
 
     Newton's method on the start x0, in minimal coordinates, and on the period T where no drive settles it:

@@ -1,10 +1,18 @@
 """The mesh of time elements."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from .. import validate
 from ..errors import InputError
+from ..types import Vector
 from ..validate.memory import check_memory
+
+if TYPE_CHECKING:
+    from ..polynomials.basis import LagrangeBasis
 
 
 class TimeMesh:
@@ -21,7 +29,7 @@ class TimeMesh:
     n_elements : int
     """
 
-    def __init__(self, nodes):
+    def __init__(self, nodes: Vector) -> None:
         self.nodes = validate.array("mesh nodes", nodes, (None,))
         self.lengths = np.diff(self.nodes)
         self.n_elements = len(self.lengths)
@@ -33,7 +41,7 @@ class TimeMesh:
                              f"does not come after {self.nodes[worst]:g}")
 
     @classmethod
-    def uniform(cls, t_span, n_elements, through=()):
+    def uniform(cls, t_span: tuple[float, float] | Vector, n_elements: int, through: Vector = ()) -> TimeMesh:
         """Elements of equal length over `t_span = (start, end)`, or nearly so, with nodes at given times.
 
         Parameters
@@ -72,7 +80,7 @@ class TimeMesh:
         parts = [np.linspace(a, b, k + 1)[:-1] for a, b, k in zip(ends, ends[1:], counts)]
         return cls(np.append(np.concatenate(parts), ends[-1]))
 
-    def part(self, start, stop):
+    def part(self, start: int, stop: int) -> TimeMesh:
         """The mesh of elements start, ..., stop - 1."""
         if start >= stop:
             return TimeMesh(self.nodes[start:stop + 1])  # refuses it
@@ -80,11 +88,11 @@ class TimeMesh:
         part.nodes, part.lengths, part.n_elements = self.nodes[start:stop + 1], self.lengths[start:stop], stop - start
         return part
 
-    def points(self, basis):
+    def points(self, basis: LagrangeBasis) -> np.ndarray:
         """Times of the nodes of a basis in all elements, shape (n_elements, n_shapes)."""
         return self.nodes[:-1, None] + self.lengths[:, None] * basis.points
 
-    def locate(self, t):
+    def locate(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Element index and reference coordinate of times inside the mesh, arrays like `t`.
 
         Raises

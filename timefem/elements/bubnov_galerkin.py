@@ -1,6 +1,12 @@
 """The global Bubnov-Galerkin method: test and trial functions from the same spaces."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..errors import InputError
 from ..polynomials import LagrangeBasis
@@ -9,6 +15,11 @@ from .element import Space, TimeElement
 from .forms import BubnovImpulseForm
 from .nonholonomic_terms import nonholonomic_values
 from .symbols import PointSymbols
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from ..mechanics.system import System
 
 
 @dataclass(frozen=True)
@@ -65,7 +76,7 @@ class BubnovGalerkin(TimeElement):
             raise InputError("form='impulse' of BubnovGalerkin needs multipliers='discontinuous' and drop='start'")
 
     @property
-    def order(self):
+    def order(self) -> int:
         """Order of convergence at the nodes (measured for k = 1, 2, 3)."""
         return 2 * ((self.degree + 1) // 2)
 
@@ -75,31 +86,31 @@ class BubnovGalerkin(TimeElement):
         return None if self.form == "hamilton" else BubnovImpulseForm()
 
     @property
-    def density_key(self):
+    def density_key(self) -> Hashable:
         return type(self), self.form, () if self._livens is None else (self.degree, self.nodes)
 
     @property
-    def symbols(self):
+    def symbols(self) -> type:
         return PointSymbols if self._livens is None else self._livens.symbols
 
     @property
-    def needs_inverse_mass(self):
+    def needs_inverse_mass(self) -> bool:
         return self._livens is None
 
     @property
-    def takes_coupled_inertia(self):
+    def takes_coupled_inertia(self) -> bool:
         return self._livens is not None
 
     @property
-    def is_variational(self):
+    def is_variational(self) -> bool:
         return self._livens is None
 
     @property
-    def constraint_row_power(self):
+    def constraint_row_power(self) -> int:
         return -1 if self._livens is None else 0
 
     @property
-    def trial(self):
+    def trial(self) -> dict[str, Space]:
         state = {"state": Space(LagrangeBasis(self.degree, self.nodes), continuous=True)}
         if self._livens is not None:
             return state | self._livens.trial(self)
@@ -109,29 +120,30 @@ class BubnovGalerkin(TimeElement):
                         "nonholonomic": Space(LagrangeBasis(self.degree - 1, self.nodes), False, "nonholonomic")}
 
     @property
-    def test(self):
+    def test(self) -> dict[str, Space]:
         return self.trial if self._livens is None else self._livens.test(self)
 
     @property
-    def slots(self):
+    def slots(self) -> tuple[tuple[str, Any], ...]:
         if self._livens is not None:
             return self._livens.slots(self)
         return (*TimeElement.slots, ("nonholonomic", "value"))
 
-    def check(self, system):
+    def check(self, system: System) -> None:
         if self._livens is not None:
             self._livens.check(self, system)
         super().check(system)
 
-    def kept_multipliers(self, system):
+    def kept_multipliers(self, system: System) -> np.ndarray:
         return super().kept_multipliers(system) if self._livens is None else self._livens.kept_multipliers(system)
 
-    def nodal_values(self, system, times, state, multipliers):
+    def nodal_values(self, system: System, times: np.ndarray, state: np.ndarray,
+                     multipliers: np.ndarray) -> list[np.ndarray]:
         if self._livens is not None:
             return self._livens.nodal_values(self, system, times, state, multipliers)
         return [state, multipliers, nonholonomic_values(self, system, times, state)]
 
-    def density(self, s):
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
         if self._livens is not None:
             return self._livens.density(self, s)
         return s.motion, -s.constraints, -s.form  # the sign makes the tangent symmetric

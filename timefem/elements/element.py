@@ -1,8 +1,12 @@
 """The time element: trial and test spaces, quadrature, and the residual density."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +16,11 @@ from ..errors import InputError
 from ..polynomials import LagrangeBasis
 from ..validate.options import check_fields
 from .symbols import PointSymbols
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from ..mechanics.system import System
 
 
 @dataclass(frozen=True)
@@ -87,40 +96,40 @@ class TimeElement(NamedArguments, Summarized, ABC):
 
     @property
     @abstractmethod
-    def trial(self):
+    def trial(self) -> dict[str, Space]:
         """Trial spaces by field."""
 
     @property
     @abstractmethod
-    def test(self):
+    def test(self) -> dict[str, Space]:
         """Test spaces by field."""
 
     @property
-    def test_slots(self):
+    def test_slots(self) -> tuple[tuple[str, Any], ...]:
         return tuple((name, "value") for name in self.test)
 
     @property
-    def density_key(self):
+    def density_key(self) -> Hashable:
         return type(self)
 
     @cached_property
-    def state(self):
+    def state(self) -> Space:
         """Trial space of the state `z = (q, p)`."""
         return self.trial["state"]
 
     @cached_property
-    def multiplier(self):
+    def multiplier(self) -> Space:
         """Trial space of the multipliers."""
         return self.trial["multipliers"]
 
     keeps_factors = False  # whether Newton may take those of the element before: not where unknowns are explicit
 
     @property
-    def can_march(self):
+    def can_march(self) -> bool:
         """Whether each element can be solved on its own, given its left node: no tests are shared."""
         return not any(space.continuous for space in self.test.values())
 
-    def check(self, system):
+    def check(self, system: System) -> None:
         """Whether the element can take a system; called before work starts.
 
         Raises
@@ -141,11 +150,12 @@ class TimeElement(NamedArguments, Summarized, ABC):
             raise InputError(f"{self.name} does not take nonholonomic constraints ('{system.nonholonomic_names[0]}'); "
                              "use MixedGalerkin, BubnovGalerkin, NonTwistingEM or DLA")
 
-    def kept_multipliers(self, system):
+    def kept_multipliers(self, system: System) -> np.ndarray:
         """Which of the multipliers `(gamma, mu)` of a system the element has, bool (n_multipliers,)."""
         return np.ones(system.n_multipliers, bool)
 
-    def nodal_values(self, system, times, state, multipliers):
+    def nodal_values(self, system: System, times: np.ndarray, state: np.ndarray,
+                     multipliers: np.ndarray) -> list[np.ndarray]:
         """Nodal values of all trial fields that belong to given states and multipliers, for guesses and initial values.
 
         Parameters
@@ -162,7 +172,7 @@ class TimeElement(NamedArguments, Summarized, ABC):
         """
         return [state, multipliers]
 
-    def summary(self):
+    def summary(self) -> Card:
         """Degree, order and spaces as a table: text where it is printed, HTML in a notebook."""
         facts = {"what it is": (type(self).__doc__ or "").strip().splitlines()[0], "degree of the state": self.degree}
         facts |= {"order": self.order} if hasattr(self, "order") else {}
@@ -184,7 +194,7 @@ class TimeElement(NamedArguments, Summarized, ABC):
                 f"singular; at least {minimum_points} are needed")
 
     @abstractmethod
-    def density(self, s):
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
         """Residual density of one part in the symbols `s`: rows per test slot.
 
         Returns

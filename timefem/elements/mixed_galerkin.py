@@ -1,12 +1,23 @@
 """The mixed Galerkin method mG(k): a Petrov-Galerkin time element that can be marched."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..errors import InputError
 from ..polynomials import LagrangeBasis
 from ..validate.options import check_fields, field
 from .element import Space, TimeElement
 from .forms import FORMS
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from ..mechanics.system import System
 
 
 @dataclass(frozen=True)
@@ -76,61 +87,62 @@ class MixedGalerkin(TimeElement):
         return FORMS[self.form]
 
     @property
-    def order(self):
+    def order(self) -> int:
         """Order of convergence at the nodes."""
         return 2 * self.degree
 
     @property
-    def density_key(self):
+    def density_key(self) -> Hashable:
         by_degree = self.form != "hamilton" or self.strains == "rate"  # the density sees the nodes
         return type(self), self.form, self.constraints, self.strains, (self.degree, self.nodes) if by_degree else ()
 
     @property
-    def symbols(self):
+    def symbols(self) -> type:
         return self._form.symbols
 
     @property
-    def needs_inverse_mass(self):
+    def needs_inverse_mass(self) -> bool:
         return self._form.needs_inverse_mass
 
     @property
-    def takes_coupled_inertia(self):
+    def takes_coupled_inertia(self) -> bool:
         return self._form.takes_coupled_inertia
 
     @property
-    def trial(self):
+    def trial(self) -> dict[str, Space]:
         return {"state": Space(LagrangeBasis(self.degree, self.nodes), continuous=True)} | self._form.trial(self)
 
     @property
-    def test(self):
+    def test(self) -> dict[str, Space]:
         return self._form.test(self)
 
     @property
-    def slots(self):
+    def slots(self) -> tuple[tuple[str, Any], ...]:
         nodes = [("state", i) for i in range(self.degree + 1)] if self.strains == "rate" else []
         return tuple(dict.fromkeys((*self._form.slots(self), *nodes)))
 
     @property
-    def test_slots(self):
+    def test_slots(self) -> tuple[tuple[str, Any], ...]:
         return self._form.test_slots(self)
 
     @property
-    def explicit(self):
+    def explicit(self) -> tuple[tuple[str, int, str, int], ...]:
         return self._form.explicit(self)
 
     @property
-    def keeps_factors(self):
+    def keeps_factors(self) -> bool:
         return self.form in ("hamilton", "lagrange")
 
-    def check(self, system):
+    def check(self, system: System) -> None:
         self._form.check(self, system)
         super().check(system)
 
-    def kept_multipliers(self, system):
+    def kept_multipliers(self, system: System) -> np.ndarray:
         return self._form.kept_multipliers(system)
 
-    def nodal_values(self, system, times, state, multipliers):
+    def nodal_values(self, system: System, times: np.ndarray, state: np.ndarray,
+                     multipliers: np.ndarray) -> list[np.ndarray]:
         return self._form.nodal_values(self, system, times, state, multipliers)
 
-    def density(self, s):
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
         return self._form.density(self, s)

@@ -1,7 +1,10 @@
 """One-step schemes as time elements: two nodes, one residual per step."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -12,6 +15,9 @@ from .components import components
 from .discrete_gradient import discrete_gradient, gradient_at, transposed_product
 from .element import Space, TimeElement
 from .symbols import ElementSymbols
+
+if TYPE_CHECKING:
+    from ..mechanics.system import System
 
 
 class StepSymbols(ElementSymbols):
@@ -166,7 +172,7 @@ class OneStep(TimeElement):
     constraints_of = "constraints"
 
     @property
-    def trial(self):
+    def trial(self) -> dict[str, Space]:
         linear, constant = LagrangeBasis(1), LagrangeBasis(0)
         trial = {"state": Space(linear, True), "multipliers": Space(constant, False, self.constraints_of)}
         if self.has_velocity:
@@ -174,7 +180,7 @@ class OneStep(TimeElement):
         return trial | {name: Space(constant, False, components) for name, components in self.extra}
 
     @property
-    def test(self):
+    def test(self) -> dict[str, Space]:
         constant = LagrangeBasis(0)
         test = {"state": "state", "multipliers": self.constraints_of}
         if self.has_velocity:
@@ -182,22 +188,23 @@ class OneStep(TimeElement):
         return {name: Space(constant, False, components) for name, components in (test | dict(self.extra)).items()}
 
     @property
-    def slots(self):
+    def slots(self) -> tuple[tuple[str, Any], ...]:
         ends = ("state", "velocity") if self.has_velocity else ("state",)
         return (*((name, end) for name in ends for end in ("left", "right")),
                 *((name, "value") for name in ("multipliers", *dict(self.extra))))
 
     @property
-    def test_slots(self):
+    def test_slots(self) -> tuple[tuple[str, Any], ...]:
         return tuple((name, "value") for name in self.test)
 
-    def kept_multipliers(self, system):
+    def kept_multipliers(self, system: System) -> np.ndarray:
         """Those on configuration level; with `constraints_of = "joints"` those of joints only."""
         own = [self.constraints_of == "joints" and part.is_body for part in system.parts
                for _ in part.constraint_names]
         return np.append(np.logical_not(own), np.zeros(system.n_constraints)).astype(bool)
 
-    def nodal_values(self, system, times, state, multipliers):
+    def nodal_values(self, system: System, times: np.ndarray, state: np.ndarray,
+                     multipliers: np.ndarray) -> list[np.ndarray]:
         """As `TimeElement.nodal_values`: velocities qdot(q, p), further fields zero."""
         values = [state, multipliers[..., self.kept_multipliers(system)]]
         if self.has_velocity:
@@ -213,6 +220,6 @@ class OneStep(TimeElement):
                                  f"{self.name.removeprefix('null-').upper()}()")
 
     @abstractmethod
-    def density(self, s):
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
         """Rows of one part in the symbols `s` (`StepSymbols`)."""
 

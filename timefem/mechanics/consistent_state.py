@@ -1,20 +1,30 @@
 """Consistent initial states: assembly of a mechanism from approximate positions, and projection of its velocities."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import scipy
 
 from .. import validate
 from ..errors import InputError
+from ..types import States
 from .bodies.states import CanonicalState, Pose
 from .given_states import canonical_states, given_states, with_followers
 from .state_values import StateValues
+
+if TYPE_CHECKING:
+    from .part import Body
+    from .system import System
 
 TOLERANCE = 1e-12  # of constraints, relative to the terms that make them up
 ITERATIONS = 200
 FLOOR = 1e-12  # added to matrices of unit diagonal, so that redundant constraints leave them positive definite
 
 
-def assemble(system, state, t=0.0, *, fix=()):
+def assemble(system: System, state: States, t: float = 0.0, *, fix: Sequence[Any] = ()) -> dict[Body, CanonicalState]:
     """A state that holds the constraints, near a given one.
 
     Positions: Gauss-Newton on `Phi(q, t) = 0`; each step is the smallest one in the metric of the mass,

@@ -1,28 +1,35 @@
 """What a system is worth at states and velocities given apart: T(q, v), momenta, the mass matrix."""
 
+from __future__ import annotations
+
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
 
 from ..errors import InputError
+from ..types import Floats
 from .energies import with_own_momenta
 from .point_functions import evaluate
 from .solved_velocities import entries, sparse
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 class ValuesOfMotion:
     """Base of `StateValues`, which has the functions of the parts."""
 
-    def generalized_energy(self, t, z, velocity):
+    def generalized_energy(self, t: Floats, z: np.ndarray, velocity: np.ndarray) -> np.ndarray:
         """Generalized energy p.v - T(q, v) + V(q, t), shapes (..., n_z), (..., n_q) -> (...) [J]; H where v = dH/dp."""
         return self._of_motion("generalized energy", t, z, velocity)
 
-    def kinetic_energy(self, t, z, velocity):
+    def kinetic_energy(self, t: Floats, z: np.ndarray, velocity: np.ndarray) -> np.ndarray:
         """Kinetic energy T(q, v) of given velocities, shapes (..., n_z), (..., n_q) -> (...) [J]."""
         return self._of_motion("kinetic", t, z, velocity)
 
-    def momentum(self, t, z, velocity):
+    def momentum(self, t: Floats, z: np.ndarray, velocity: np.ndarray) -> np.ndarray:
         """Momenta p = dT/dv of given velocities, shapes (..., n_z), (..., n_q) -> (..., n_q)."""
         t, z, shape = self.points(t, z)
         velocity, out = np.reshape(np.asarray(velocity, float), (len(z), self.n_q)), np.zeros((len(z), self.n_q))
@@ -35,16 +42,16 @@ class ValuesOfMotion:
         return out.reshape(*shape, self.n_q)
 
     @cached_property
-    def couples_inertia(self):
+    def couples_inertia(self) -> bool:
         """Whether joints or forces state kinetic energies, so that velocities do not follow body by body."""
         return any(group.part.couples_inertia for group in self.groups)
 
     @cached_property
-    def has_inverse_mass(self):
+    def has_inverse_mass(self) -> bool:
         """Whether velocities follow from momenta, body by body."""
         return not self.couples_inertia and all(body.has_inverse_mass for body in self.bodies)
 
-    def uncoupled(self, t, z):
+    def uncoupled(self, t: Floats, z: np.ndarray) -> np.ndarray:
         """States whose momenta are those of the bodies alone, where parts couple inertia: shape (..., n_z).
 
         Of a body without what others share, so that its velocities follow from them.
@@ -55,7 +62,7 @@ class ValuesOfMotion:
         velocity = np.array([self.consistent_velocity(*state) for state in zip(t, z, strict=True)])
         return with_own_momenta(self, t, z, velocity).reshape(*shape, self.n_z)
 
-    def mass_matrix(self, t, z):
+    def mass_matrix(self, t: float, z: np.ndarray) -> csr_array:
         """Mass matrix of T(q, v) at one state, SciPy CSR array of shape (n_q, n_q); it may be singular."""
         t, z, _ = self.points(t, z)
         found = [(np.zeros(0), np.zeros(0, int), np.zeros(0, int))]
@@ -69,7 +76,7 @@ class ValuesOfMotion:
             found.append(entries(values.swapaxes(0, 1).reshape(len(places), -1), places, places))
         return sparse(found, (self.n_q, self.n_q))
 
-    def consistent_velocity(self, t, z):
+    def consistent_velocity(self, t: float, z: np.ndarray) -> np.ndarray:
         """Velocities at one state that belong to its momenta and hold the constraints, shape (n_q,).
 
         Solves `M v - G^T mu = p`, `G v + dPhi/dt = 0` with the mass matrix of `T(q, v)` and `G = dPhi/dq`.

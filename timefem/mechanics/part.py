@@ -1,13 +1,21 @@
 """What a mechanical part offers: energies and constraints in CasADi symbols."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from copy import copy
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
+from ..types import Expression
 from .bodies.states import Pose
 from .declared.declared import Declared
+
+if TYPE_CHECKING:
+    from .shapes import Piece, Stroke
 
 
 class Symbols:
@@ -121,44 +129,44 @@ class Part(Declared, ABC):
     t_span = (-np.inf, np.inf)
 
     @property
-    def members(self):
+    def members(self) -> tuple[Part, ...]:
         """What a system takes: itself, or what a composite part is made of."""
         return (self,)
 
     @property
-    def carriers(self):
+    def carriers(self) -> tuple[Body, ...]:
         """The bodies whose coordinates it sees: the nodes in the place of a point of a beam."""
         return tuple(carrier for body in self.bodies for carrier in body.carriers)
 
     @property
-    def parameters(self):
+    def parameters(self) -> np.ndarray:
         """All parameters of the local formulas: the part's own, then those of its bodies."""
         return np.concatenate([self.own_parameters, *(b.own_parameters for b in self.bodies)])
 
-    def drawn_line(self):
+    def drawn_line(self) -> Stroke | None:
         """The `Stroke` that pictures show of it, or None."""
         return None
 
-    def energy(self, s):
+    def energy(self, s: Symbols) -> Expression:
         """Contribution to the Hamiltonian, SX scalar, in the symbols `s`: of joints and forces the potential energy."""
         return self.stored_energy(s, self.strains(s))
 
-    def potential_energy(self, s):
+    def potential_energy(self, s: Symbols) -> Expression:
         """Potential energy V(q, t): of joints and forces their `energy`, of bodies none unless they state one."""
         return self.energy(s)
 
-    def strains(self, s):
+    def strains(self, s: Symbols) -> ca.SX:
         """Strains e(q), at most quadratic in q, of parts whose whole energy is `stored_energy(s, strains(s))`.
 
         Elements with `strains="rate"` integrate them by their rate.
         """
         return ca.SX(0, 1)
 
-    def stored_energy(self, s, e):
+    def stored_energy(self, s: Symbols, e: ca.SX) -> Expression:
         """Energy of strains `e`, SX scalar, quadratic in e."""
         return 0
 
-    def kinetic(self, s, v):
+    def kinetic(self, s: Symbols, v: Sequence[ca.SX]) -> Expression:
         """Contribution to the kinetic energy T(q, v), SX scalar, at the velocities `v`: list of SX, one per body.
 
         Quadratic in v; its mass matrix may be singular and may depend on q. Bodies give their `kinetic_of_velocity`. A
@@ -168,33 +176,33 @@ class Part(Declared, ABC):
         """
         return 0
 
-    def force(self, s):
+    def force(self, s: Symbols) -> ca.SX:
         """Generalized force Q(q, p, t) that does not derive from an energy, SX of the length of the local q."""
         return ca.SX(sum(b.n_q for b in self.bodies), 1)
 
-    def control_force(self, s, u):
+    def control_force(self, s: Symbols, u: ca.SX) -> ca.SX:
         """Generalized force of the controls `u`, linear in them, SX of the length of the local q."""
         return ca.SX(sum(b.n_q for b in self.bodies), 1)
 
-    def cost(self, s, u):
+    def cost(self, s: Symbols, u: ca.SX) -> Expression:
         """Contribution to the integrand of the cost of an optimal control problem, SX scalar."""
         return 0
 
-    def constraints(self, s):
+    def constraints(self, s: Symbols) -> ca.SX:
         """Constraints Phi(q, t) on configuration level, SX of length n_constraints."""
         return ca.SX(0, 1)
 
-    def velocity_constraints(self, s):
+    def velocity_constraints(self, s: Symbols) -> ca.SX:
         """Constraints Psi(q, p, t) on velocity level: the time derivative of Phi."""
         phi = self.constraints(s)
         rate = ca.jtimes(phi, ca.vertcat(*s.q), ca.vertcat(*s.velocity))
         return rate + ca.jacobian(phi, s.t)
 
-    def velocity_form(self, s):
+    def velocity_form(self, s: Symbols) -> ca.SX:
         """Nonholonomic constraints A(q, t) qdot + a(q, t) = 0, affine in `s.velocity`, SX of length n_nonholonomic."""
         return ca.SX(0, 1)
 
-    def pfaffian(self, s):
+    def pfaffian(self, s: Symbols) -> tuple[ca.SX, ca.SX]:
         """A and a of the `velocity_form`, SX of shapes (n_nonholonomic, n_q) and (n_nonholonomic,)."""
         velocities = [ca.SX.sym("v", b.n_q) for b in self.bodies]
         form, v = self.velocity_form(s.at(s.q, s.p, velocities)), ca.vertcat(*velocities)
@@ -223,11 +231,11 @@ class Body(Part, abstract=True):
                   "regularize=True")  # why, where it is not, and what to do
 
     @property
-    def bodies(self):
+    def bodies(self) -> tuple[Body, ...]:
         return (self,)
 
     @property
-    def carriers(self):
+    def carriers(self) -> tuple[Body, ...]:
         """Itself; of a point of a beam the nodes."""
         return (self,)
 
@@ -235,56 +243,56 @@ class Body(Part, abstract=True):
         return name  # messages of bodies start with the argument
 
     @property
-    def parameters(self):
+    def parameters(self) -> np.ndarray:
         return self.own_parameters
 
     @abstractmethod
-    def kinetic_energy(self, q, p, c):
+    def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
         """Kinetic energy T(q, p), SX scalar, with parameters `c`."""
 
     @abstractmethod
-    def kinetic_of_velocity(self, q, v, c):
+    def kinetic_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> Expression:
         """Kinetic energy T(q, v) of velocities v = qdot, SX scalar; its mass matrix may be singular."""
 
-    def kinetic(self, s, v):
+    def kinetic(self, s: Symbols, v: Sequence[ca.SX]) -> Expression:
         return self.kinetic_of_velocity(s.q[0], v[0], s.own)
 
-    def centre_of_mass(self, q):
+    def centre_of_mass(self, q: ca.SX) -> ca.SX:
         """Centre of mass, SX (3,), or of as many components as the body moves in: what leads the coordinates."""
         return q[:min(3, self.n_q)]
 
-    def drawn_pieces(self, q, p):
+    def drawn_pieces(self, q: np.ndarray, p: np.ndarray) -> list[Piece]:
         """What pictures show of it at coordinates and momenta, shape (n, n_q): list of `Piece`."""
         return []
 
     # ---- what structure-preserving schemes need; None where a body does not offer it
 
-    def invariant_velocity(self, q, v):
+    def invariant_velocity(self, q: ca.SX, v: ca.SX) -> ca.SX | None:
         """What T(q, v) depends on, bilinear in q and v and unchanged by rigid motions of space; None if unknown."""
         return None
 
-    def invariant_momentum(self, q, p):
+    def invariant_momentum(self, q: ca.SX, p: ca.SX) -> ca.SX | None:
         """What T(q, p) depends on, bilinear in q and p and unchanged by rigid motions of space; None if unknown."""
         return None
 
-    def kinetic_of_invariants(self, w, c):
+    def kinetic_of_invariants(self, w: ca.SX, c: Any) -> Expression:
         """Kinetic energy of the invariant velocities `w`, quadratic."""
         raise NotImplementedError
 
-    def kinetic_of_invariant_momentum(self, w, c):
+    def kinetic_of_invariant_momentum(self, w: ca.SX, c: Any) -> Expression:
         """Kinetic energy of the invariant momenta `w`, quadratic."""
         raise NotImplementedError
 
-    def moved(self, q, u):
+    def moved(self, q: ca.SX, u: ca.SX) -> ca.SX:
         """Coordinates after an increment u (n_increments,) that keeps the body's own constraints."""
         raise NotImplementedError
 
-    def null_space(self, q):
+    def null_space(self, q: ca.SX) -> ca.SX:
         """Velocities qdot = P(q) udot that the body's own constraints allow, SX (n_q, n_increments)."""
         raise NotImplementedError
 
-    def energy(self, s):
+    def energy(self, s: Symbols) -> Expression:
         return self.kinetic_energy(s.q[0], s.p[0], s.own) + self.potential_energy(s)
 
-    def potential_energy(self, s):
+    def potential_energy(self, s: Symbols) -> Expression:
         return 0

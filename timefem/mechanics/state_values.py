@@ -3,14 +3,24 @@
 Evaluated by CasADi's virtual machine, for initial states and results; solvers have compiled kernels.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..types import Floats
 from .motion_values import ValuesOfMotion
 from .point_functions import evaluate, pointwise, sees_velocities
 from .redundancy.consistent_multipliers import multipliers_at
 from .solved_velocities import entries, sparse, velocity_derivatives
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from .part import Part
 
 
 class StateValues(ValuesOfMotion):
@@ -20,7 +30,7 @@ class StateValues(ValuesOfMotion):
     def _functions(self):
         return [pointwise(g.part) for g in self.groups]
 
-    def points(self, t, z):
+    def points(self, t: Floats, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
         """Flatten leading axes: `(n_points,)`, `(n_points, n_z)` and the shape to restore."""
         z = np.asarray(z, float)
         shape = z.shape[:-1]
@@ -28,10 +38,10 @@ class StateValues(ValuesOfMotion):
         return np.broadcast_to(np.asarray(t, float), shape).reshape(-1), z, shape
 
     @cached_property
-    def velocities_solved(self):
+    def velocities_solved(self) -> list[bool]:
         return [sees_velocities(group.part) for group in self.groups]
 
-    def local_states(self, t, z):
+    def local_states(self, t: np.ndarray, z: np.ndarray) -> Iterator[tuple[Any, Any, np.ndarray]]:
         """Per group, what its functions take of states (n_points, n_z)."""
         v = self.velocity(t, z) if any(self.velocities_solved) else None
         for group, functions, solved in zip(self.groups, self._functions, self.velocities_solved, strict=True):
@@ -39,15 +49,15 @@ class StateValues(ValuesOfMotion):
             rates = [v[:, index[:, :index.shape[1] // 2]]] if solved else []
             yield group, functions, np.concatenate([z[:, index], *rates], axis=2)
 
-    def hamiltonian(self, t, z):
+    def hamiltonian(self, t: Floats, z: np.ndarray) -> np.ndarray:
         """Total energy H(z, t), shape (..., n_z) -> (...) [J]."""
         return self._energy("hamiltonian", t, z)
 
-    def potential(self, t, z):
+    def potential(self, t: Floats, z: np.ndarray) -> np.ndarray:
         """Potential energy V(q, t), shape (..., n_z) -> (...) [J]."""
         return self._energy("potential", t, z)
 
-    def energy_by_part(self, t, z):
+    def energy_by_part(self, t: Floats, z: np.ndarray) -> dict[str, np.ndarray]:
         """What each part adds to H: kinetic energy of bodies, potential of the others; dict name -> (...) [J].
 
         Weight is one entry, "gravity"; parts without energy are left out.
@@ -63,7 +73,7 @@ class StateValues(ValuesOfMotion):
                     energies[names[part]] = energies.get(names[part], 0.0) + value
         return {name: value.reshape(shape) for name, value in energies.items()}
 
-    def velocity(self, t, z):
+    def velocity(self, t: Floats, z: np.ndarray) -> np.ndarray:
         """Velocities qdot = dH/dp, shape (..., n_z) -> (..., n_q)."""
         t, z, shape = self.points(t, z)
         out = np.zeros((len(z), self.n_q))
@@ -80,11 +90,12 @@ class StateValues(ValuesOfMotion):
         return out.reshape(*shape, self.n_q)
 
     @cached_property
-    def has_power(self):
+    def has_power(self) -> bool:
         """Whether anything but a potential does work: forces, and what depends on time explicitly."""
         return any(f["power"] is not None or f.get("drifts") is not None for f in self._functions)
 
-    def power(self, t, z, rate=None, multipliers=None, nonholonomic=None):
+    def power(self, t: Floats, z: np.ndarray, rate: np.ndarray | None = None, multipliers: np.ndarray | None = None,
+              nonholonomic: np.ndarray | None = None) -> np.ndarray:
         """Power of all that is not in H, shape (..., n_z) -> (...) [W].
 
         `Q.qdot + dH/dt + lambda.dTheta/dt` with the partial time derivatives: forces without a potential, potentials
@@ -124,7 +135,7 @@ class StateValues(ValuesOfMotion):
                 total += (values[:, index] * drifts[:, :, :index.shape[1]]).sum(axis=(1, 2))
         return total.reshape(shape)
 
-    def control_force(self, t, z, controls):
+    def control_force(self, t: Floats, z: np.ndarray, controls: np.ndarray) -> np.ndarray:
         """Generalized forces of the controls, shapes (...), (..., n_z), (..., n_controls) -> (..., n_q).
 
         Controls of all actuators, in the order of the parts.
@@ -150,7 +161,7 @@ class StateValues(ValuesOfMotion):
             total += evaluate(functions[name], local, t, group.parameters).sum(axis=(1, 2))
         return total.reshape(shape)
 
-    def constraints(self, t, z):
+    def constraints(self, t: Floats, z: np.ndarray) -> np.ndarray:
         """Constraints on both levels, Theta = (Phi, Psi), shape (..., n_z) -> (..., 2 m)."""
         t, z, shape = self.points(t, self.uncoupled(t, z))
         out = np.zeros((len(z), self.n_multipliers))
@@ -158,7 +169,7 @@ class StateValues(ValuesOfMotion):
             out[:, group.multiplier_index] = evaluate(functions["theta"], local, t, group.parameters)
         return out.reshape(*shape, self.n_multipliers)
 
-    def derivatives(self, t, z):
+    def derivatives(self, t: float, z: np.ndarray) -> tuple[np.ndarray, csr_array, np.ndarray]:
         """At one state: grad H - (Q, 0) (n_z,), Jacobian of Theta (2 m, n_z), its partial time derivative (2 m,).
 
         The Jacobian is a SciPy CSR array. Without constraints the motion is zdot = J (grad H - (Q, 0)), Q the forces
@@ -182,11 +193,11 @@ class StateValues(ValuesOfMotion):
         return grad, jac, rate
 
     @cached_property
-    def rates_follow(self):
+    def rates_follow(self) -> bool:
         """Whether velocities follow from momenta body by body, by an inverse of the mass matrix."""
         return not self.couples_inertia and all(body.has_inverse_mass for body in self.bodies)
 
-    def nonholonomic(self, t, z):
+    def nonholonomic(self, t: Floats, z: np.ndarray) -> np.ndarray:
         """Nonholonomic constraints A qdot + a with qdot = dH/dp, shape (..., n_z) -> (..., n_nonholonomic)."""
         t, z, shape = self.points(t, z)
         out = np.zeros((len(z), self.n_nonholonomic))
@@ -195,7 +206,7 @@ class StateValues(ValuesOfMotion):
                 out[:, group.nonholonomic_index] = evaluate(functions["velocity form"], local, t, group.parameters)
         return out.reshape(*shape, self.n_nonholonomic)
 
-    def nonholonomic_derivatives(self, t, z):
+    def nonholonomic_derivatives(self, t: float, z: np.ndarray) -> tuple[Any, ...]:
         """At one state: A (n, n_q), Jacobian of `nonholonomic` (n, n_z), a (n,), its partial time derivative (n,).
 
         The first two are SciPy CSR arrays.
@@ -216,7 +227,7 @@ class StateValues(ValuesOfMotion):
         matrices = [sparse(list_, (n, columns)) for list_, columns in zip(found, (self.n_q, self.n_z), strict=True)]
         return *matrices, *rates
 
-    def not_finite(self, t, z):
+    def not_finite(self, t: Floats, z: np.ndarray) -> dict[Part, float]:
         """Parts whose force or constraint is NaN or infinite at a state, or at one of many: dict to the first t."""
         t, z, _ = self.points(t, z)
         found = {}
@@ -227,7 +238,7 @@ class StateValues(ValuesOfMotion):
                     found[part] = float(t[np.argmin(fine)])
         return found
 
-    def consistent_multipliers(self, t, z):
+    def consistent_multipliers(self, t: float, z: np.ndarray) -> np.ndarray:
         """Multipliers for which d/dt Theta = 0 at a consistent state, shape (2 m,).
 
         Solves `grad Theta J grad Theta^T lambda = -(grad Theta J grad H + dTheta/dt)`, from May & Betsch (13), together
@@ -240,7 +251,7 @@ class StateValues(ValuesOfMotion):
         """
         return multipliers_at(self, t, z)[:self.n_multipliers]
 
-    def consistent_nonholonomic(self, t, z):
+    def consistent_nonholonomic(self, t: float, z: np.ndarray) -> np.ndarray:
         """Multipliers of the nonholonomic constraints at a consistent state, shape (n_nonholonomic,).
 
         Those of A qdot + a, whose force on the coordinates is -A^T gamma. Errors as `consistent_multipliers`.

@@ -1,7 +1,11 @@
 """From SymPy models (`sympy.physics.mechanics`) to systems by formulas: expressions are rewritten in CasADi."""
 
+from __future__ import annotations
+
 import operator
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, reduce
+from typing import Any
 
 import casadi as ca
 
@@ -16,7 +20,9 @@ OTHER = {"Abs": "fabs", "ceiling": "ceil", "Max": "fmax", "Min": "fmin"}
 FUNCTIONS = {name: name for name in SAME} | OTHER
 
 
-def from_sympy(coordinates, speeds, kinetic, potential=0, constraints=(), parameters=None, **options):
+def from_sympy(coordinates: Sequence[Any], speeds: Sequence[Any], kinetic: Any, potential: Any = 0,
+               constraints: Sequence[Any] = (), parameters: Mapping[Any, float] | None = None,
+               **options: Any) -> GeneralizedSystem:
     """A `GeneralizedSystem` of SymPy expressions.
 
     Energies of SymPy's own bodies serve as they are: `kinetic_energy(frame, *bodies)`, `potential_energy(*bodies)` of

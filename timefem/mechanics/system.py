@@ -1,14 +1,19 @@
 """A mechanical system: bodies, joints and forces, and where each has its place in the state."""
 
+from __future__ import annotations
+
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import validate
 from ..display import Summarized
 from ..errors import InputError
+from ..types import Floats, States, Vector
 from .composites.beam.place import place_named
 from .declared.declared import Declared
 from .forces import Gravity
@@ -18,6 +23,12 @@ from .part_groups import grouped, with_helpers
 from .part_names import Names, find_part
 from .state_values import StateValues
 from .summary import summarize
+
+if TYPE_CHECKING:
+    from ..display import Card
+    from .bodies.states import CanonicalState, Pose
+    from .composites.composite import Composite
+    from .part_groups import PartGroup
 
 
 class System(StateValues, Summarized):
@@ -59,7 +70,8 @@ class System(StateValues, Summarized):
     stands_for = MappingProxyType({})
     _original = None
 
-    def __init__(self, parts, gravity=None, *, redundant="refuse"):
+    def __init__(self, parts: Declared | Sequence[Declared], gravity: Vector | None = None, *,
+                 redundant: str = "refuse") -> None:
         self.redundant = validate.choice("redundant", redundant, ("refuse", "drop"))
         parts = list(parts) if isinstance(parts, list | tuple) else [parts]
         for part in parts:
@@ -97,13 +109,13 @@ class System(StateValues, Summarized):
         return (f"System({len(self.bodies)} bodies, {len(self.parts) - len(self.bodies)} joints and forces, "
                 f"{self.n_q} coordinates, {self.n_constraints} constraints)")
 
-    def summary(self):
+    def summary(self) -> Card:
         """Bodies, joints and forces as a table: text where it is printed, HTML in a notebook."""
         return summarize(self)
 
     # ---- parts by name
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Any:
         """The body, joint or force of that name (see `label`)."""
         return find_part([(self.label(p), p) for p in (*self.parts, *self.composites)], name)
 
@@ -120,21 +132,21 @@ class System(StateValues, Summarized):
         return [p for p in self.parts if not p.is_body and p not in joints]
 
     @property
-    def body(self):
+    def body(self) -> Names:
         """Bodies as attributes: `system.body.crank`."""
         return Names("body", self._names)
 
     @property
-    def joint(self):
+    def joint(self) -> Names:
         """Joints, and other parts with constraints, as attributes."""
         return Names("joint", {self.label(p): p for p in self._joints})
 
     @property
-    def force(self):
+    def force(self) -> Names:
         """Springs, dampers and loads as attributes."""
         return Names("force", {self.label(p): p for p in self._forces})
 
-    def label(self, part):
+    def label(self, part: Declared) -> str:
         """Name of a part for messages and files: its own, or its class and number."""
         if part.is_body and part.carrier is not None:
             return f"{self.label(part.carrier)}.{part.called[1]}"
@@ -143,7 +155,7 @@ class System(StateValues, Summarized):
         return f"{self.label(part.owner)}.{part.place}"
 
     @cached_property
-    def composites(self):
+    def composites(self) -> tuple[Composite, ...]:
         return tuple(dict.fromkeys(part.owner for part in self.parts if part.owner is not None and not part.helper))
 
     @cached_property
@@ -165,26 +177,27 @@ class System(StateValues, Summarized):
         stops = np.cumsum([b.n_q for b in self.bodies]).tolist()
         return {b: slice(stop - b.n_q, stop) for b, stop in zip(self.bodies, stops, strict=True)}
 
-    def is_joint(self, part):
+    def is_joint(self, part: Any) -> bool:
         """Whether that is a joint or its name, and not a body."""
         if isinstance(part, str):
             return part not in self._names and part in map(self.label, self._joints)
         return isinstance(part, Part) and not part.is_body
 
-    def extended(self, parts):
+    def extended(self, parts: Iterable[Declared]) -> System:
         """The system with more parts."""
         return System([*self.parts, *parts])
 
-    def state(self, given, base=None, t=0.0):
+    def state(self, given: States, base: Pose | Mapping[Any, Pose] | None = None,
+              t: float = 0.0) -> dict[Body, CanonicalState]:
         """States of all bodies from the coordinates of joints; see `timefem.mechanics.joint_state.state_of_joints`."""
         return state_of_joints(self, given, base, t)
 
     @property
-    def structure(self):
+    def structure(self) -> System:
         """The same object for systems that differ in numbers only, as far as that is known."""
         return self._original or self
 
-    def own(self, part):
+    def own(self, part: Any) -> Any:
         """The part itself, or what stands for it here.
 
         Raises
@@ -201,7 +214,7 @@ class System(StateValues, Summarized):
     def _present(self):
         return frozenset(self.parts)
 
-    def find(self, body):
+    def find(self, body: Body | str) -> Body:
         """The body itself, or the body of that name.
 
         Raises
@@ -226,7 +239,7 @@ class System(StateValues, Summarized):
                 return place
         raise InputError(f"no body {body!r} in the system; it has {', '.join(map(self.label, self.bodies))}")
 
-    def spread(self, states):
+    def spread(self, states: States) -> States:
         """States by body, from those by body or composite part: of the latter a list, or a function of the place."""
         if not isinstance(states, dict):
             return states
@@ -234,7 +247,7 @@ class System(StateValues, Summarized):
         return {body: value for key, given in states.items()
                 for body, value in (composites[key].states(given) if key in composites else {key: given}).items()}
 
-    def coordinates(self, body):
+    def coordinates(self, body: Body) -> Any:
         """Where the body's coordinates are in `q` (and its momenta in `p`): a slice; numbers of links of trees and of
         points of beams."""
         body = self.stands_for.get(body, body) if isinstance(body, Body) else body
@@ -246,14 +259,14 @@ class System(StateValues, Summarized):
             return self._coordinates[body.carrier].start + body.places
         return np.concatenate([np.arange(c.start, c.stop) for c in map(self._coordinates.get, self._carriers(body))])
 
-    def has(self, body):
+    def has(self, body: Any) -> bool:
         """Whether a body has its coordinates here; a link of a tree and a point of a beam those of what carries it."""
         return isinstance(body, Body) and all((b.carrier or b) in self._coordinates for b in self._carriers(body))
 
     def _carriers(self, body):
         return [self.stands_for.get(carrier, carrier) for carrier in body.carriers]
 
-    def local_state(self, body, z):
+    def local_state(self, body: Body, z: Floats) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates and momenta of a body, of states (..., n_z); of links and joints of a tree coordinates and rates.
         """
         place, z = self.coordinates(body), np.asarray(z)
@@ -263,28 +276,28 @@ class System(StateValues, Summarized):
         return q, body.carrier.velocity(*self.local_state(body.carrier, z))[..., body.places]
 
     @property
-    def constraint_names(self):
+    def constraint_names(self) -> list[str]:
         return [f"{self.label(p)}: {name}" for p in self.parts for name in p.constraint_names]
 
     @property
-    def nonholonomic_names(self):
+    def nonholonomic_names(self) -> list[str]:
         return [f"{self.label(p)}: {name}" for p in self.parts for name in p.nonholonomic_names]
 
     @property
-    def kinks(self):
+    def kinks(self) -> np.ndarray:
         return np.unique(np.array([t for part in self.parts for t in part.kinks], dtype=float))
 
     @cached_property
-    def mass_scale(self):
+    def mass_scale(self) -> np.ndarray:
         """Size of the mass matrix per coordinate, shape (n_q,)."""
         return np.concatenate([b.mass_scale for b in self.bodies])
 
     @cached_property
-    def state_scale(self):
+    def state_scale(self) -> np.ndarray:
         """Size of the coordinates and momenta that belong to a kinetic energy of one, by the mass, shape (n_z,)."""
         root = np.sqrt(self.mass_scale)
         return np.concatenate([1 / root, root])
 
     @cached_property
-    def groups(self):
+    def groups(self) -> Sequence[PartGroup]:
         return grouped(self)

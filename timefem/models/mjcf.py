@@ -1,11 +1,14 @@
 """Robots from MJCF files, the format of MuJoCo. Files they include are read where they are in the same folder."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import InputError
 from ..mechanics import GeneralizedControl, Link, Spherical, Tree, TreeJoint, Weld
+from ..types import FilePath
 from .mjcf_body import WORLD, BodyReader
 from .mjcf_settings import Defaults, checked_settings, included
 from .robot import Robot
@@ -17,7 +20,7 @@ PASSED_OVER = ("size", "statistic", "visual", "asset", "custom", "sensor", "keyf
 REFUSED = "deformable", "extension"
 
 
-def read_mjcf(path, friction_width=None):
+def read_mjcf(path: FilePath, friction_width: float | None = None) -> Robot:
     """Read a robot from an MJCF file.
 
     Bodies, joints of type hinge, slide, ball and free, inertias as given or of shapes, defaults and their classes;

@@ -1,12 +1,20 @@
 """A robot as a file states it."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import validate
 from ..mechanics import GeneralizedControl, System, Tree
 from ..problems import InitialValueProblem
+from ..types import Vector
+
+if TYPE_CHECKING:
+    from ..mechanics.declared.declared import Declared
 
 GRAVITY = (0.0, 0.0, -9.81)
 
@@ -35,18 +43,18 @@ class Robot:
     path: str
     name: str
     tree: Tree
-    notes: tuple
-    gravity: tuple = GRAVITY
-    start: dict = field(default_factory=dict)
-    joints: tuple = ()
-    actuators: dict = field(default_factory=dict)
+    notes: tuple[str, ...]
+    gravity: tuple[float, ...] = GRAVITY
+    start: dict[str, Any] = field(default_factory=dict)
+    joints: tuple[Any, ...] = ()
+    actuators: dict[str, Any] = field(default_factory=dict)
 
-    def system(self, gravity=None, parts=()):
+    def system(self, gravity: Vector | None = None, parts: Sequence[Declared] = ()) -> System:
         """The `System` of the tree and its joints, of further parts, and of the weight."""
         return System([self.tree, *self.joints, *parts], gravity=self.gravity if gravity is None else gravity,
                       redundant="drop")
 
-    def motors(self, *joints):
+    def motors(self, *joints: str) -> dict[str, GeneralizedControl]:
         """Actuators of joints, by name; of all that move on their own with one coordinate unless some are named.
 
         Each is called as its joint, with the force or torque of the joint [N or N m] as its control.
@@ -57,7 +65,8 @@ class Robot:
         return {name: GeneralizedControl(self.tree.joint(name), np.eye(self.tree.joint(name).n_q), name=f"{name} motor")
                 for name in names}
 
-    def problem(self, state=None, t_span=(0.0, 1.0), gravity=None):
+    def problem(self, state: Mapping[str, Any] | None = None, t_span: tuple[float, float] = (0.0, 1.0),
+                gravity: Vector | None = None) -> InitialValueProblem:
         """The `InitialValueProblem` of the robot.
 
         Parameters

@@ -1,5 +1,7 @@
 """Robots from URDF files. Only the file itself is read: no meshes, no other files, no entities."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +9,7 @@ import numpy as np
 from .. import validate
 from ..errors import InputError
 from ..mechanics import GeneralizedControl, Link, Tree, TreeJoint
+from ..types import FilePath
 from .robot import Robot
 from .shapes import about
 from .xml_file import XmlFile
@@ -16,7 +19,7 @@ KINDS = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismat
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
-def read_urdf(path, friction_width=None, base="fixed"):
+def read_urdf(path: FilePath, friction_width: float | None = None, base: str = "fixed") -> Robot:
     """Read a robot from a URDF file.
 
     Links with inertias in their frames, joints of all types, their damping and friction, and mimic joints count. Limits

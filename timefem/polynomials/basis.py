@@ -1,5 +1,7 @@
 """Lagrange shape functions on the reference element [0, 1], May & Betsch (20)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -32,11 +34,11 @@ class LagrangeBasis:
         validate.choice("nodes", self.nodes, (*NODES, "gauss"))
 
     @property
-    def n_shapes(self):
+    def n_shapes(self) -> int:
         return self.degree + 1
 
     @cached_property
-    def points(self):
+    def points(self) -> np.ndarray:
         """Nodes xi_I in [0, 1], shape (n_shapes,)."""
         return self._exact_points.astype(float)
 
@@ -52,7 +54,7 @@ class LagrangeBasis:
         inner = np.polynomial.legendre.Legendre.basis(self.degree).deriv().roots().real
         return (np.concatenate([[-1.0], np.sort(inner), [1.0]]).astype(np.longdouble) + 1) / 2
 
-    def values(self, xi):
+    def values(self, xi: np.ndarray) -> np.ndarray:
         """Shape functions N_I(xi), shape (n,) -> (n, n_shapes)."""
         return self._exact_values(xi).astype(float)
 
@@ -63,12 +65,12 @@ class LagrangeBasis:
         keep = ~np.eye(self.n_shapes, dtype=bool)
         return np.stack([np.prod(d[:, keep[i]] / gaps[i, keep[i]], axis=1) for i in range(self.n_shapes)], axis=1)
 
-    def derivatives(self, xi):
+    def derivatives(self, xi: np.ndarray) -> np.ndarray:
         """dN_I/dxi, shape (n,) -> (n, n_shapes)."""
         return (self._exact_values(xi) @ self.differentiation).astype(float)
 
     @cached_property
-    def differentiation(self):
+    def differentiation(self) -> np.ndarray:
         """D[J, I] = N_I'(xi_J), by the barycentric formula, shape (n_shapes, n_shapes)."""
         gaps = self._exact_points[:, None] - self._exact_points + np.eye(self.n_shapes)
         weights = 1 / np.prod(gaps, axis=1)

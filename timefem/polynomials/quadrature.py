@@ -1,6 +1,9 @@
 """Gauss-Legendre quadrature on the reference element [0, 1]."""
 
+from __future__ import annotations
+
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -8,7 +11,7 @@ from .. import validate
 
 
 @lru_cache
-def gauss_legendre(n_points, dtype=float):
+def gauss_legendre(n_points: int, dtype: Any = float) -> tuple[np.ndarray, np.ndarray]:
     """Points and weights, shape (n_points,) each; exact for polynomials of degree `2 n_points - 1`.
 
     `dtype=numpy.longdouble` keeps the digits beyond double precision. The tables of the elements are made with them:

@@ -1,6 +1,10 @@
 """What is differentiated: numbers that a motion gives, by formulas of coordinates, velocities and time."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -11,6 +15,11 @@ from ..mechanics import Body, Part, Symbols
 from ..mechanics.formula import call_vector, check_symbols
 from ..mechanics.point_functions import evaluate
 from ..polynomials import gauss_legendre
+from ..types import Floats, UserFunction
+
+if TYPE_CHECKING:
+    from ..assembly.mesh import TimeMesh
+    from ..elements.element import TimeElement
 
 
 class View:
@@ -65,41 +74,41 @@ class Functional(ABC):
         When it is used: for unknown bodies, and for formulas that fail or contain other symbols.
     """
 
-    def __init__(self, formula, bodies=None):
+    def __init__(self, formula: UserFunction, bodies: Body | str | Sequence[Body | str] | None = None) -> None:
         self.formula = formula
         self.bodies = (bodies,) if isinstance(bodies, str | Body) else bodies
         self._title = f"{type(self).__name__}: the formula"
 
     @abstractmethod
-    def points(self, mesh, element):
+    def points(self, mesh: TimeMesh, element: TimeElement) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Elements, reference coordinates and weights of the points in time, each of shape (n_points,)."""
 
     @abstractmethod
-    def values(self, f, weights):
+    def values(self, f: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The numbers, shape (m,), from the values of the formula at the points, shape (n_points, n)."""
 
     @abstractmethod
-    def forward(self, f, weights, change):
+    def forward(self, f: np.ndarray, weights: np.ndarray, change: np.ndarray) -> np.ndarray:
         """Their change, shape (m,), with a change of the values of the formula."""
 
     @abstractmethod
-    def backward(self, f, weights, gradient):
+    def backward(self, f: np.ndarray, weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Gradient by the values of the formula, shape (n_points, n), from that by the numbers, shape (m,)."""
 
 
 class EndValue(Functional):
     """The formula at the end of the solution."""
 
-    def points(self, mesh, element):
+    def points(self, mesh: TimeMesh, element: TimeElement) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return np.array([mesh.n_elements - 1]), np.ones(1), np.ones(1)
 
-    def values(self, f, weights):
+    def values(self, f: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return f[0]
 
-    def forward(self, f, weights, change):
+    def forward(self, f: np.ndarray, weights: np.ndarray, change: np.ndarray) -> np.ndarray:
         return change[0]
 
-    def backward(self, f, weights, gradient):
+    def backward(self, f: np.ndarray, weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         return gradient[None]
 
 
@@ -114,38 +123,39 @@ class Values(EndValue):
         [s]
     """
 
-    def __init__(self, formula, times, bodies=None):
+    def __init__(self, formula: UserFunction, times: Floats,
+                 bodies: Body | str | Sequence[Body | str] | None = None) -> None:
         super().__init__(formula, bodies)
         self.times = validate.array("times", np.atleast_1d(times), (None,))
 
-    def points(self, mesh, element):
+    def points(self, mesh: TimeMesh, element: TimeElement) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return *mesh.locate(self.times), np.ones(len(self.times))
 
-    def values(self, f, weights):
+    def values(self, f: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return f.ravel()
 
-    def forward(self, f, weights, change):
+    def forward(self, f: np.ndarray, weights: np.ndarray, change: np.ndarray) -> np.ndarray:
         return change.ravel()
 
-    def backward(self, f, weights, gradient):
+    def backward(self, f: np.ndarray, weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         return gradient.reshape(f.shape)
 
 
 class Integral(Functional):
     """The integral of the formula over time, by Gauss quadrature with at least k + 2 points in an element."""
 
-    def points(self, mesh, element):
+    def points(self, mesh: TimeMesh, element: TimeElement) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         x, w = gauss_legendre(max(element.n_points, element.degree + 2))
         e = np.repeat(np.arange(mesh.n_elements), len(x))
         return e, np.tile(x, mesh.n_elements), np.tile(w, mesh.n_elements) * mesh.lengths[e]
 
-    def values(self, f, weights):
+    def values(self, f: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return weights @ f
 
-    def forward(self, f, weights, change):
+    def forward(self, f: np.ndarray, weights: np.ndarray, change: np.ndarray) -> np.ndarray:
         return weights @ change
 
-    def backward(self, f, weights, gradient):
+    def backward(self, f: np.ndarray, weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         return np.outer(weights, gradient)
 
 
@@ -163,7 +173,8 @@ class Peak(Integral):
         In units of 1/f: several times the inverse of differences that matter.
     """
 
-    def __init__(self, formula, sharpness, bodies=None):
+    def __init__(self, formula: UserFunction, sharpness: float,
+                 bodies: Body | str | Sequence[Body | str] | None = None) -> None:
         super().__init__(formula, bodies)
         self.sharpness = validate.real("Peak: sharpness", sharpness)
         if not self.sharpness:
@@ -174,15 +185,15 @@ class Peak(Integral):
         shares = weights[:, None] * np.exp(self.sharpness * f - best)
         return shares, best
 
-    def values(self, f, weights):
+    def values(self, f: np.ndarray, weights: np.ndarray) -> np.ndarray:
         shares, best = self._shares(f, weights)
         return (np.log(shares.sum(axis=0) / weights.sum()) + best) / self.sharpness
 
-    def forward(self, f, weights, change):
+    def forward(self, f: np.ndarray, weights: np.ndarray, change: np.ndarray) -> np.ndarray:
         shares, _ = self._shares(f, weights)
         return (shares * change).sum(axis=0) / shares.sum(axis=0)
 
-    def backward(self, f, weights, gradient):
+    def backward(self, f: np.ndarray, weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         shares, _ = self._shares(f, weights)
         return shares / shares.sum(axis=0) * gradient
 

@@ -1,10 +1,23 @@
 """Gradients and sensitivities of solutions."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
 from ..errors import InputError
 from .linearization import Linearization
 
+if TYPE_CHECKING:
+    from ..solution.solution import Solution
+    from ..solvers.linear.base import LinearOptions
+    from .functionals import Functional
 
-def gradient(solution, functional, parameters, *, linear=None):
+
+def gradient(solution: Solution | Linearization, functional: Functional, parameters: Any, *,
+             linear: LinearOptions | str | None = None) -> np.ndarray:
     """Gradient of a functional of a solution, by one transposed solve (adjoint method).
 
     The exact derivative of the discrete solution: `dJ/dc - w . dR/dc` with `A^T w = dJ/dx`, R the residual and A its
@@ -41,7 +54,8 @@ def gradient(solution, functional, parameters, *, linear=None):
     return _linearized(solution, linear).gradient(functional, parameters)
 
 
-def sensitivities(solution, functional, parameters, *, linear=None):
+def sensitivities(solution: Solution | Linearization, functional: Functional | Sequence[Functional], parameters: Any, *,
+                  linear: LinearOptions | str | None = None) -> np.ndarray:
     """Derivatives of all values of a functional, by one solve per parameter (forward method).
 
     Parameters

@@ -1,6 +1,10 @@
 """Parameters identified from measured trajectories."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -9,9 +13,14 @@ from .. import validate
 from ..errors import InputError, SolveError
 from ..solution import Solution
 from ..solving import solve
+from ..types import Floats, Matrix, UserFunction, Vector
 from .functionals import Values
 from .linearization import Linearization
 from .parameters import Family
+
+if TYPE_CHECKING:
+    from ..elements.element import TimeElement
+    from ..problems.initial.problem import InitialValueProblem
 
 
 class Measurement:
@@ -30,7 +39,8 @@ class Measurement:
         Names of the bodies that the formula sees; default: all.
     """
 
-    def __init__(self, formula, times, values, deviation, bodies=None):
+    def __init__(self, formula: UserFunction, times: Vector, values: Vector | Matrix, deviation: Floats,
+                 bodies: str | Sequence[str] | None = None) -> None:
         self.functional = Values(formula, times, bodies)
         n = len(self.functional.times)
         values = np.asarray(values)
@@ -44,7 +54,7 @@ class Measurement:
             raise InputError(f"Measurement: deviation must be one number, or one per column of values "
                              f"{self.values.shape}, not of shape {self.deviation.shape}") from None
 
-    def residual(self, at):
+    def residual(self, at: Linearization) -> np.ndarray:
         """(model - measured) / deviation at a `Linearization`, shape (n_values,)."""
         model = at.value(self.functional)
         if model.size != self.values.size:
@@ -74,7 +84,7 @@ class Identification:
     values: np.ndarray
     deviations: np.ndarray
     covariance: np.ndarray
-    labels: list
+    labels: list[str]
     misfit: float
     solution: Solution
     success: bool
@@ -88,7 +98,9 @@ class Identification:
         return "\n".join([*rows, f"misfit {self.misfit:.3g}, {self.n_solves} solves: {self.message}"])
 
 
-def identify(build, guess, element, n_elements, measurements, *, names=None, bounds=None, max_solves=50, **options):
+def identify(build: Callable[[Any], InitialValueProblem], guess: Vector, element: TimeElement, n_elements: int | None,
+             measurements: Measurement | Sequence[Measurement], *, names: Sequence[str] | None = None,
+             bounds: tuple[Floats, Floats] | None = None, max_solves: int = 50, **options: Any) -> Identification:
     """Find parameters with which a model moves as measured: least squares, weighted with the noise.
 
     Gauss-Newton steps in a trust region (`scipy.optimize.least_squares`) with exact Jacobians of the discrete

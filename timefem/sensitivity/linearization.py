@@ -1,5 +1,10 @@
 """The discrete equations of a solution, linearised there: one factorisation for all gradients."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import scipy
 
@@ -19,6 +24,11 @@ from ..solvers.linear import linear_options
 from .functionals import Evaluated
 from .initial_state import Start
 from .parameters import directions
+
+if TYPE_CHECKING:
+    from ..solvers.linear.base import LinearOptions
+    from .functionals import Functional
+    from .parameters import Directions
 
 BATCH = 512  # elements whose derivatives by numbers are in memory at once
 LARGEST_RESIDUAL = 1e-6  # scaled, relative to the state: what a solution has at most
@@ -45,7 +55,7 @@ class Linearization:
         without transposed solves, which gradients need, when one is asked for.
     """
 
-    def __init__(self, solution, linear=None):
+    def __init__(self, solution: Solution, linear: LinearOptions | str | None = None) -> None:
         _check(solution)
         linear = linear_options(linear)
         self.system, self.element = solution.system, solution.element
@@ -71,11 +81,11 @@ class Linearization:
 
     # ---- what users ask for
 
-    def value(self, functional):
+    def value(self, functional: Functional) -> np.ndarray:
         """Values of a functional, shape (m,)."""
         return self._evaluated(functional).values
 
-    def gradient(self, functional, parameters):
+    def gradient(self, functional: Functional, parameters: Any) -> np.ndarray:
         """Gradient of a scalar functional by one transposed solve; see `timefem.gradient`."""
         given = self._directions(parameters)
         at = self._evaluated(functional)
@@ -89,7 +99,7 @@ class Linearization:
         first = by_x[:self.plan.columns.n_node] - self.residual_by_first_node(costates)
         return given.numbers.T @ by_numbers + self._start_changes(first[None], given)[0]
 
-    def sensitivities(self, functional, parameters):
+    def sensitivities(self, functional: Functional | Sequence[Functional], parameters: Any) -> np.ndarray:
         """Derivatives of all values of a functional by one solve per parameter; see `timefem.sensitivities`."""
         given = self._directions(parameters)
         functionals = functional if isinstance(functional, list | tuple) else [functional]
@@ -97,20 +107,20 @@ class Linearization:
         tangents = self.tangents(given)
         return np.concatenate([at.forward(tangents, numbers) for at in every])
 
-    def labels(self, parameters):
+    def labels(self, parameters: Any) -> list[str]:
         """Names of the parameters, one per entry, list of str."""
         return self._directions(parameters).labels
 
     # ---- the equations
 
-    def transposed_solve(self, gradient):
+    def transposed_solve(self, gradient: np.ndarray) -> np.ndarray:
         """Costates w of all rows, `A^T w = gradient`, shape (n_rows_full,); zero for rows that are left out."""
         (columns, sizes), (rows, weights) = self._scales
         out = np.zeros(len(weights))
         out[rows] = self.equations.solve_whole(gradient[columns] * sizes[columns], transposed=True) * weights[rows]
         return out
 
-    def tangents(self, given):
+    def tangents(self, given: Directions) -> np.ndarray:
         """Changes of all dofs with parameters, given as `Directions`, shape (n_dofs, n_parameters)."""
         (columns, sizes), (rows, weights) = self._scales
         n_node = self.plan.columns.n_node
@@ -123,7 +133,7 @@ class Linearization:
             column[columns] += self.equations.solve_whole(-change[rows] * weights[rows]) * sizes[columns]
         return out
 
-    def residual_by_numbers(self, costates, wanted):
+    def residual_by_numbers(self, costates: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Gradient of `costates . residual` by the numbers of the parts `wanted`, shape (n_numbers,)."""
         out = np.zeros(self.places.size)
         if len(wanted):
@@ -179,7 +189,7 @@ class Linearization:
         pairs = ((by_numbers, given.numbers), (by_z, given.z), (by_kept, given.kept), (by_q, given.q), (by_v, given.v))
         return sum((change.T @ by.T).T for by, change in pairs)
 
-    def residual_by_first_node(self, costates):
+    def residual_by_first_node(self, costates: np.ndarray) -> np.ndarray:
         """Gradient of `costates . residual` by the dofs of the first node, shape (n_node,)."""
         return costates[:self.plan.rows.n_local] @ self._first_tangent
 

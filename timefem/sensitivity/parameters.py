@@ -1,6 +1,8 @@
 """What is varied: attributes of parts, and states at the start."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -12,6 +14,10 @@ from ..mechanics import Gravity, Part, System
 from ..problems.kinds import check_kind
 from .attribute_derivatives import derivative_of_own, differentiated
 from .composite_parameters import number_changes
+
+if TYPE_CHECKING:
+    from ..mechanics.composites.composite import Composite
+    from ..mechanics.part import Body
 
 NUMBERS, KEPT, Q, V, Z = range(5)  # places in `Directions`
 
@@ -32,9 +38,9 @@ class Parameter(NamedTuple):
         entries of an inertia are its principal values, or with a full matrix pairs such as (0, 1).
     """
 
-    part: Any
-    name: Any
-    index: Any = None
+    part: Part | Composite | System | str
+    name: str | int
+    index: int | tuple[int, ...] | None = None
 
 
 class Initial(NamedTuple):
@@ -53,9 +59,9 @@ class Initial(NamedTuple):
         Component; without it all of them.
     """
 
-    body: Any
+    body: Body | str
     name: str
-    index: Any = None
+    index: int | None = None
 
 
 class Family(NamedTuple):

@@ -1,17 +1,24 @@
 """Many motions of one model with different numbers: their states as arrays, and what failed as data."""
 
+from __future__ import annotations
+
 import csv
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..display import Card, Summarized
 from ..errors import InputError, MissingBackend
 from ..mechanics import System
+from ..types import FilePath
 from .output.atomic_write import replacing
 from .output.tables import BODY_FIELDS, COORDINATES, _cell
+
+if TYPE_CHECKING:
+    from ..mechanics.part import Body
+    from .solution import Solution
 
 
 @dataclass(eq=False, repr=False)
@@ -42,32 +49,32 @@ class Ensemble(Summarized):
     system: System
     times: np.ndarray
     z: np.ndarray
-    reasons: list
-    messages: dict
-    parameters: dict
-    values: dict
-    statistics: dict
+    reasons: list[str]
+    messages: dict[int, str]
+    parameters: dict[str, np.ndarray]
+    values: dict[str, np.ndarray]
+    statistics: dict[str, Any]
     _again: Any = field(default=None)  # run -> Solution
     _system_of: Any = field(default=None)  # run -> System, where numbers of parts differ
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.z)
 
     def __repr__(self):
         return f"Ensemble({len(self)} runs, {self.success.sum()} converged, {self.times.shape[1]} times each)"
 
     @property
-    def success(self):
+    def success(self) -> np.ndarray:
         """Whether each run did what was asked, ndarray of bool, shape (n_runs,)."""
         return np.array([reason == "converged" for reason in self.reasons], bool)
 
-    def solution(self, run):
+    def solution(self, run: int) -> Solution:
         """The whole `Solution` of a run, solved once more."""
         if not -len(self) <= run < len(self):
             raise InputError(f"there are the runs 0 to {len(self) - 1}, and no run {run!r}")
         return self._again(run % len(self))
 
-    def summary(self):
+    def summary(self) -> Card:
         """Numbers of runs by how they ended, as a table."""
         counts = Counter(reason.partition(":")[0] for reason in self.reasons)
         facts = {"runs": len(self), **dict(counts.most_common()),
@@ -77,11 +84,11 @@ class Ensemble(Summarized):
 
     # ---- quantities of bodies
 
-    def position(self, body):
+    def position(self, body: Body | str) -> np.ndarray:
         """Centre of mass [m], shape (n_runs, n_times, 3)."""
         return self.quantity(body, "position")
 
-    def quantity(self, body, name):
+    def quantity(self, body: Body | str, name: str) -> np.ndarray:
         """A quantity of a body: "position", "quaternion", "rotation_matrix", "velocity", "angular_velocity" (body
         axes), or "coordinates" and "rates" of a body without a position, shape (n_runs, n_times, ...)."""
         known = {f[0]: f[3] for f in (*BODY_FIELDS, *COORDINATES)}
@@ -108,7 +115,7 @@ class Ensemble(Summarized):
 
     # ---- for other programs
 
-    def to_xarray(self):
+    def to_xarray(self) -> Any:
         """The data as an xarray Dataset with the dimensions `run`, `time` (numbers), and those of each quantity.
 
         Raises
@@ -135,7 +142,7 @@ class Ensemble(Summarized):
             coordinates[name] = (("run", *(f"{name} {k + 1}" for k in range(values.ndim - 1))), values)
         return xarray.Dataset(data, coordinates)
 
-    def to_csv(self, path):
+    def to_csv(self, path: FilePath) -> None:
         """Write a table with one row per run: parameters, how it ended, and states of the bodies at the end."""
         columns = {"run": range(len(self))}
         for name, values in self.parameters.items():

@@ -1,6 +1,9 @@
 """What a motion should keep, and how well a solution keeps it: energy, work, momenta, constraints."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -8,13 +11,18 @@ from ..assembly import TimeMesh
 from ..errors import InputError
 from ..mechanics.energies import energies_of
 from ..polynomials import gauss_legendre
+from ..types import Floats
+
+if TYPE_CHECKING:
+    from ..mechanics.composites.composite import Composite
+    from ..mechanics.part import Part
 
 
 class Energies(NamedTuple):
     """Kinetic and potential energy of a part [J]."""
 
-    kinetic: Any
-    potential: Any
+    kinetic: np.ndarray
+    potential: np.ndarray
 
 
 class Invariants:
@@ -23,7 +31,7 @@ class Invariants:
     def _at(self, t):
         return (self.t, self.z) if t is None else (np.asarray(t, float), self(t))
 
-    def energy(self, t=None):
+    def energy(self, t: Floats | None = None) -> np.ndarray:
         """Total energy H [J] at times, or at the ends of the elements."""
         t, z = self._at(t)
         if not self.system.couples_inertia:
@@ -32,7 +40,7 @@ class Invariants:
         v = np.array([self.system.consistent_velocity(*state) for state in states]).reshape(*z.shape[:-1], -1)
         return self.system.kinetic_energy(t, z, v) + self.system.potential(t, z)
 
-    def energies(self, part, t=None):
+    def energies(self, part: Part | Composite | str, t: Floats | None = None) -> Energies:
         """Kinetic and potential energy [J] of a part or composite part, at times or at the ends of the elements.
 
         Of a beam its motion and its strain energy; weights are parts of their own.
@@ -57,7 +65,7 @@ class Invariants:
         t, z = self._at(t)
         return Energies(*energies_of(system, members, t, z, self.rates(t)))
 
-    def generalized_energy(self, t=None):
+    def generalized_energy(self, t: Floats | None = None) -> np.ndarray:
         """Generalized energy `p.v - T(q, v) + V` [J] of schemes with velocities of their own: EML, REML, Null-EML, MPL.
 
         What EML conserves, Kinon & Betsch (2024); it differs from `energy` by O(h^2), since `v` and `p` are related at
@@ -70,7 +78,7 @@ class Invariants:
         """
         return self.system.generalized_energy(*self._at(t), self.field("velocity", t))
 
-    def work(self, t=None):
+    def work(self, t: Floats | None = None) -> np.ndarray:
         """Work since the start [J] of all that is not in H: loads, controls, dampers, what depends on time explicitly.
 
         The integral of `System.power` over the dense output, by Gauss quadrature with two points more than the element
@@ -117,17 +125,17 @@ class Invariants:
             power = power + (self.system.control_force(times, z, controls) * rate).sum(axis=-1)
         return h * end * (power @ weights)
 
-    def energy_balance(self, t=None):
+    def energy_balance(self, t: Floats | None = None) -> np.ndarray:
         """Energy that the method gained or lost [J], H(t) - H(start) - work: zero for the exact motion."""
         energy = self.energy(t)
         start = energy[0] if t is None else self.energy()[0]
         return energy - start - self.work(t)
 
-    def linear_momentum(self, t=None):
+    def linear_momentum(self, t: Floats | None = None) -> np.ndarray:
         """Linear momentum of the system [kg m/s], shape (..., 3)."""
         return self._sum("linear_momentum", t)
 
-    def angular_momentum(self, t=None):
+    def angular_momentum(self, t: Floats | None = None) -> np.ndarray:
         """Angular momentum of the system about the origin, in space axes [kg m^2/s], shape (..., 3)."""
         return self._sum("angular_momentum", t)
 
@@ -140,12 +148,12 @@ class Invariants:
         parts = [(b, self.system.coordinates(b)) for b in self.system.bodies]
         return sum(getattr(b, name)(z[..., s], z[..., n:][..., s]) for b, s in parts)
 
-    def momentum_drift(self, axes=(0, 1, 2)):
+    def momentum_drift(self, axes: Sequence[int] = (0, 1, 2)) -> float:
         """Largest change of these components of the angular momentum since the start [kg m^2/s]."""
         momentum = self.angular_momentum()[:, list(axes)]
         return float(np.abs(momentum - momentum[0]).max())
 
-    def constraints(self, t=None):
+    def constraints(self, t: Floats | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Residuals of the constraints on configuration and on velocity level, two arrays of shape (..., m)."""
         theta = self.system.constraints(*self._at(t))
         m = self.system.n_constraints
@@ -157,7 +165,7 @@ class Invariants:
         theta, m = complete.constraints(self.t, self.z), complete.n_constraints
         return theta[..., :m], theta[..., m:]
 
-    def errors(self):
+    def errors(self) -> dict[str, float]:
         """Largest drift of energy and angular momentum, and largest constraint residuals, at the element ends.
 
         Constraints that were dropped as redundant count as well. The work of loads and dampers is taken off the drift

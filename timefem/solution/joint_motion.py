@@ -1,5 +1,9 @@
 """Motion and reactions of joints along a solution."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from .. import validate
@@ -7,7 +11,13 @@ from ..errors import InputError
 from ..mechanics.reactions import generalized_forces, wrench
 from ..mechanics.redundancy.consistent_multipliers import multipliers_along
 from ..mechanics.redundancy.redundancy import minimum_norm_multipliers
+from ..types import Floats
 from .turns import turn_table, unwrapped
+
+if TYPE_CHECKING:
+    from ..mechanics.bodies.tree.tree import Tree
+    from ..mechanics.part import Part
+    from .solution import Solution
 
 AXES = "space", "a", "b"
 
@@ -66,7 +76,7 @@ class JointMotion:
         Names of its coordinates.
     """
 
-    def __init__(self, solution, part):
+    def __init__(self, solution: Solution, part: Part) -> None:
         self.solution, self.part, self.joint = solution, part, getattr(part, "part", part)
         self.name = solution.system.label(part)
         self.coordinates = tuple(c.name for c in getattr(self.joint, "coordinates", ()))
@@ -75,7 +85,7 @@ class JointMotion:
     def __repr__(self):
         return f"JointMotion({self.name!r}, {', '.join(self.coordinates) or 'no coordinates'})"
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name in self.__dict__.get("coordinates", ()):
             return lambda t=None: self.coordinate(t, name)
         raise AttributeError(f"the joint {self.__dict__.get('name')!r} has no {name!r}; its coordinates are "
@@ -86,7 +96,7 @@ class JointMotion:
 
     # ---- motion
 
-    def coordinate(self, t=None, name=None):
+    def coordinate(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
         """Its coordinate of that name, the first unless given, shape t.shape [rad or m]."""
         bound = self._bound(name)
         if not bound.coordinate.turns:
@@ -96,14 +106,14 @@ class JointMotion:
             self._tables[name] = turn_table(self.solution, bound)
         return unwrapped(self.solution, bound, t, self._tables[name])
 
-    def rate(self, t=None, name=None):
+    def rate(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
         """Rate of that coordinate, shape t.shape; of a `Spherical` joint the angular velocity of a relative to b, in
         the axes of b, t.shape + (3,)."""
         if not self.coordinates:
             return self._spin(t)
         return self._bound(name).of(self.solution.system, self._states(t))[1]
 
-    def rotation(self, t=None):
+    def rotation(self, t: Floats | None = None) -> np.ndarray:
         """Rotation matrix of body a seen from b, `R_b^T R_a`, shape t.shape + (3, 3)."""
         r_a, r_b = (self._rotation(i, t) for i in range(2))
         return r_b.swapaxes(-1, -2) @ r_a
@@ -126,7 +136,7 @@ class JointMotion:
 
     # ---- forces
 
-    def force(self, t=None, axes="space"):
+    def force(self, t: Floats | None = None, axes: str = "space") -> np.ndarray:
         """Force of the joint on body a, shape t.shape + (3,) [N], in axes of space, of body "a" or of body "b".
 
         The force on b is the opposite one. It comes from the consistent multipliers, so that it is as accurate as the
@@ -134,12 +144,12 @@ class JointMotion:
         """
         return self._reaction(t, axes)[0]
 
-    def torque(self, t=None, axes="space"):
+    def torque(self, t: Floats | None = None, axes: str = "space") -> np.ndarray:
         """Torque of the joint on body a about the point of the joint in a (about the centre of mass where the joint has
         none), shape t.shape + (3,) [N m]; axes as for `force`."""
         return self._reaction(t, axes)[1]
 
-    def drive(self, t=None, name=None):
+    def drive(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
         """Force or torque along a coordinate [N or N m] of all that acts on it: springs, dampers, motors, controls,
         prescribed motion; positive where it makes the coordinate grow. Shape t.shape."""
         bound, z = self._bound(name), self._states(t)
@@ -151,7 +161,7 @@ class JointMotion:
             total += (force * along).sum(axis=-1) / (along * along).sum(axis=-1)
         return total
 
-    def power(self, t=None):
+    def power(self, t: Floats | None = None) -> np.ndarray:
         """Power [W] that goes into the bodies through the joint: of its reactions, which do work where constraints
         depend on the time, and of all that acts on its coordinates. Shape t.shape."""
         z, system = self._states(t), self.solution.system
@@ -265,7 +275,7 @@ class TreeJointMotion:
 
     coordinates = ("angle",)
 
-    def __init__(self, solution, tree, name):
+    def __init__(self, solution: Solution, tree: Tree, name: str) -> None:
         self.solution, self.tree, self.name = solution, tree, name
 
     def _state(self, t):
@@ -273,15 +283,15 @@ class TreeJointMotion:
         s = system.coordinates(self.tree)
         return self.tree.joint_states(z[..., s], z[..., system.n_q:][..., s])[self.name]
 
-    def angle(self, t=None):
+    def angle(self, t: Floats | None = None) -> np.ndarray:
         """Its coordinate, not wrapped [rad, or m of a prismatic joint]."""
         return self._state(t)[0]
 
     displacement = angle
 
-    def coordinate(self, t=None, name=None):
+    def coordinate(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
         return self._state(t)[0]
 
-    def rate(self, t=None, name=None):
+    def rate(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
         """Rate of the coordinate [rad/s or m/s]."""
         return self._state(t)[1]

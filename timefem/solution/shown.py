@@ -1,6 +1,11 @@
 """How a solution is written, printed and drawn; each of it is in a file of its own."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..display import Summarized
+from ..types import FilePath, Floats
 from .drawing.animation import animate
 from .drawing.plots import plot_constraints, plot_controls, plot_energy, plot_momentum
 from .drawing.snapshots import plot_snapshots
@@ -10,58 +15,66 @@ from .output.summary import summarize, to_xarray
 from .output.tables import to_csv, to_json
 from .output.vtk import to_vtk
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..display import Card
+    from ..mechanics.part import Body
+
 
 class Shown(Summarized):
     """Base of `Solution`: files, tables, plots, films and pages."""
 
-    def save(self, path):
+    def save(self, path: FilePath) -> None:
         """Write to an HDF5 file, to be read with `timefem.load(path)`; see `timefem.solution.output.save.save`."""
         save(self, path)
 
-    def to_csv(self, path, times=None):
+    def to_csv(self, path: FilePath, times: Floats | None = None) -> None:
         """Write a table with one row per time; see `timefem.solution.output.tables.to_csv`."""
         to_csv(self, path, times)
 
-    def to_json(self, path=None, times=None):
+    def to_json(self, path: FilePath | None = None, times: Floats | None = None) -> dict[str, Any] | None:
         """Write the same data as JSON, or return it as a dict; see `timefem.solution.output.tables.to_json`."""
         return to_json(self, path, times)
 
-    def to_vtk(self, path, times=None):
+    def to_vtk(self, path: FilePath, times: Floats | None = None) -> None:
         """Write the motion for ParaView; see `timefem.solution.output.vtk.to_vtk`."""
         to_vtk(self, path, times)
 
-    def to_xarray(self, times=None):
+    def to_xarray(self, times: Floats | None = None) -> Any:
         """The same data as an xarray Dataset; see `timefem.solution.output.summary.to_xarray`."""
         return to_xarray(self, times)
 
-    def summary(self):
+    def summary(self) -> Card:
         """Element, solver, errors and bodies as a table: text where it is printed, HTML in a notebook."""
         return summarize(self)
 
-    def save_html(self, path, times=None, title=None, view=None, up=None):
+    def save_html(self, path: FilePath, times: Floats | None = None, title: str | None = None, view: Any = None,
+                  up: Any = None) -> None:
         """Write a page that plays the motion in a browser; see `timefem.solution.drawing.viewer.save_html`."""
         save_html(self, path, times, title, view, up)
 
-    def animate(self, path=None, times=None, fps=25, traces=True, view=None, up=None):
+    def animate(self, path: FilePath | None = None, times: Floats | None = None, fps: float = 25, traces: bool = True,
+                view: Any = None, up: Any = None) -> Any:
         """A film of the motion, .gif or .mp4; see `timefem.solution.drawing.animation.animate`."""
         return animate(self, path, times, fps, traces, view, up)
 
-    def plot_energy(self, ax=None, by_part=False):
+    def plot_energy(self, ax: Axes | None = None, by_part: bool = False) -> Axes:
         """Energy over time; see `timefem.solution.drawing.plots.plot_energy`."""
         return plot_energy(self, ax, by_part)
 
-    def plot_momentum(self, ax=None, kind="angular"):
+    def plot_momentum(self, ax: Axes | None = None, kind: str = "angular") -> Axes:
         """Angular or linear momentum over time; see `timefem.solution.drawing.plots.plot_momentum`."""
         return plot_momentum(self, ax, kind)
 
-    def plot_constraints(self, ax=None):
+    def plot_constraints(self, ax: Axes | None = None) -> Axes:
         """Largest constraint residuals over time; see `timefem.solution.drawing.plots.plot_constraints`."""
         return plot_constraints(self, ax)
 
-    def plot_controls(self, ax=None):
+    def plot_controls(self, ax: Any = None) -> Any:
         """Controls over time; see `timefem.solution.drawing.plots.plot_controls`."""
         return plot_controls(self, ax)
 
-    def plot_snapshots(self, times, body=None, ax=None, **options):
+    def plot_snapshots(self, times: Floats, body: Body | str | None = None, ax: Any = None, **options: Any) -> Any:
         """Everything in space at chosen times; see `timefem.solution.drawing.snapshots.plot_snapshots`."""
         return plot_snapshots(self, times, body, ax, **options)

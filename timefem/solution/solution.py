@@ -1,7 +1,10 @@
 """The solution of a problem: fields in time, and what is written and drawn of them."""
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import InitVar, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,9 +18,16 @@ from ..mechanics.energies import with_own_momenta
 from ..mechanics.redundancy.redundancy import minimum_norm_multipliers
 from ..parallel import rank
 from ..status import Status
+from ..types import Floats
 from .invariants import Invariants
 from .joint_motion import consistent_multipliers, joint_motion
 from .shown import Shown
+
+if TYPE_CHECKING:
+    from ..mechanics.composites.beam.along import Along
+    from ..mechanics.composites.beam.mesh import CurveMesh
+    from ..mechanics.part import Body, Part
+    from .joint_motion import JointMotion, TreeJointMotion
 
 MULTIPLIERS = "consistent", "element"
 
@@ -33,8 +43,8 @@ class _SolvedElements:
     state: InitVar[np.ndarray]
     multipliers: InitVar[np.ndarray]
     status: Status
-    statistics: dict
-    fields: dict | None = None
+    statistics: dict[str, Any]
+    fields: dict[str, np.ndarray] | None = None
 
     def __post_init__(self, z0, state, multipliers):
         # in rows, as in files: sums over other layouts would differ by rounding
@@ -74,12 +84,12 @@ class Solution(_SolvedElements, Invariants, Shown):
     """
 
     @property
-    def end(self):
+    def end(self) -> tuple[float, np.ndarray]:
         """Time and state at the end."""
         return float(self.t[-1]), self.z[-1]
 
     @property
-    def parameters(self):
+    def parameters(self) -> dict[str, Any]:
         """Unknown numbers that the problem asked for, by name."""
         found = self.statistics.get("parameters", {})
         if found:
@@ -87,11 +97,11 @@ class Solution(_SolvedElements, Invariants, Shown):
         return found
 
     @property
-    def success(self):
+    def success(self) -> bool:
         return self.status.success
 
     @property
-    def is_root(self):
+    def is_root(self) -> bool:
         """Whether this process is the first of those under `mpirun`, or the only one: the one to print."""
         return rank() == 0
 
@@ -101,11 +111,11 @@ class Solution(_SolvedElements, Invariants, Shown):
 
     # ---- dense output
 
-    def __call__(self, t):
+    def __call__(self, t: Floats) -> np.ndarray:
         """State `z = (q, p)` at times inside the solution, from the shape functions; shape t.shape + (n_z,)."""
         return self._interpolate(self.nodal_state, self.element.state.basis, t)
 
-    def multipliers(self, t, *, kind=None, minimum_norm=False):
+    def multipliers(self, t: Floats, *, kind: str | None = None, minimum_norm: bool = False) -> np.ndarray:
         """Multipliers `(gamma, mu)`, shape t.shape + (n_multipliers,); gamma of a joint is its force [N, N m].
 
         In the order of `system.constraint_names`, gamma first. Redundant constraints that were dropped have none, and
@@ -133,15 +143,15 @@ class Solution(_SolvedElements, Invariants, Shown):
         return minimum_norm_multipliers(self.system, t, self(t), values) if minimum_norm else values
 
     @property
-    def multiplier_kind(self):
+    def multiplier_kind(self) -> str:
         """What `multipliers` gives by default: "consistent" ones, or "element" where mass matrices have no inverse."""
         return MULTIPLIERS[not self.system.rates_follow]
 
-    def joint(self, joint):
+    def joint(self, joint: Part | str) -> JointMotion | TreeJointMotion:
         """Motion and reactions of a joint; see `timefem.solution.joint_motion.JointMotion`."""
         return joint_motion(self, joint)
 
-    def field(self, name, t=None):
+    def field(self, name: str, t: Floats | None = None) -> np.ndarray:
         """A further field of the element, such as the velocities qdot of EML, at times inside the solution.
 
         Parameters
@@ -165,7 +175,7 @@ class Solution(_SolvedElements, Invariants, Shown):
             raise InputError(f"the field {name!r} has no values at the ends of the elements; give times")
         return np.concatenate([values[:1, 0], values[:, -1]])
 
-    def controls(self, t, actuator=None):
+    def controls(self, t: Floats, actuator: Part | None = None) -> np.ndarray:
         """Controls of all actuators in the order of the system, or of one, shape t.shape + (n_controls,)."""
         values = self.field("controls", t)
         if actuator is None:
@@ -177,7 +187,7 @@ class Solution(_SolvedElements, Invariants, Shown):
             first += part.n_controls
         raise InputError(f"{actuator!r} is no actuator of the system")
 
-    def costates(self, t):
+    def costates(self, t: Floats) -> np.ndarray:
         """Costates of the equations of motion of an optimal control problem, shape t.shape + (n_z,).
 
         Multipliers of the discrete equations, per unit of time: the gradient of the cost by a disturbance of
@@ -186,7 +196,7 @@ class Solution(_SolvedElements, Invariants, Shown):
         return self.field("costate of state", t)
 
     @property
-    def objective(self):
+    def objective(self) -> float:
         """Cost of an optimal control problem.
 
         Raises
@@ -230,36 +240,36 @@ class Solution(_SolvedElements, Invariants, Shown):
             z = with_own_momenta(self.system, t.ravel(), flat, self.rates(t).reshape(len(flat), -1)).reshape(z.shape)
         return body, *self.system.local_state(body, z)
 
-    def position(self, body, t):
+    def position(self, body: Body | str, t: Floats) -> np.ndarray:
         """Centre of mass [m], shape t.shape + (3,)."""
         body, q, _ = self._body(body, t)
         return body.position(q)
 
-    def coordinates(self, body, t):
+    def coordinates(self, body: Body | str, t: Floats) -> np.ndarray:
         """Generalized coordinates q of a body, shape t.shape + (n_q,)."""
         return self._body(body, t, "n_q")[1]
 
-    def velocity(self, body, t):
+    def velocity(self, body: Body | str, t: Floats) -> np.ndarray:
         """Velocity of the centre of mass [m/s], shape t.shape + (3,); of a `GeneralizedBody` qdot, t.shape + (n_q,)."""
         body, q, p = self._body(body, t, "velocity")
         return body.velocity(q, p)
 
-    def rotation_matrix(self, body, t):
+    def rotation_matrix(self, body: Body | str, t: Floats) -> np.ndarray:
         """Rotation matrix, body to space, shape t.shape + (3, 3)."""
         body, q, _ = self._body(body, t, "rotation_matrix")
         return body.rotation_matrix(q)
 
-    def quaternion(self, body, t):
+    def quaternion(self, body: Body | str, t: Floats) -> np.ndarray:
         """Quaternion, scalar first, of a body in quaternions, shape t.shape + (4,)."""
         body, q, _ = self._body(body, t, "quaternion")
         return body.quaternion(q)
 
-    def angular_velocity(self, body, t, frame="body"):
+    def angular_velocity(self, body: Body | str, t: Floats, frame: str = "body") -> np.ndarray:
         """Angular velocity [rad/s] in body or space axes, shape t.shape + (3,)."""
         body, q, p = self._body(body, t, "angular_velocity")
         return body.angular_velocity(q, p, frame)
 
-    def rates(self, t):
+    def rates(self, t: Floats) -> np.ndarray:
         """Velocities qdot of all coordinates, shape t.shape + (n_q,): those of the momenta."""
         t, z = np.asarray(t, float), self(t)
         if not self.system.couples_inertia:
@@ -269,7 +279,7 @@ class Solution(_SolvedElements, Invariants, Shown):
         pairs = zip(t.ravel(), z.reshape(-1, z.shape[-1]), strict=True)
         return np.array([self.system.consistent_velocity(*pair) for pair in pairs]).reshape(*t.shape, -1)
 
-    def along(self, beam, s=None, t=None):
+    def along(self, beam: CurveMesh | str, s: Floats | None = None, t: Floats | None = None) -> Along:
         """Positions, rotations, strains, section forces and moments, and velocities along a beam or rope.
 
         Parameters

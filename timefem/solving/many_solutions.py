@@ -1,5 +1,10 @@
 """Boundary-value problems solved several times: all solutions found, and one followed to a harder problem."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from .. import validate
@@ -12,11 +17,18 @@ from ..status import Status
 from .many_starts import solve_from_starts
 from .solve import solve
 
+if TYPE_CHECKING:
+    from ..elements.element import TimeElement
+    from ..problems.boundary.problem import BoundaryValueProblem
+    from ..problems.optimal.problem import OptimalControl
+    from ..solution.solution import Solution
+
 STARTS = 8  # of optimal control
 
 
-def solve_all(problem, element, n_elements=None, *, turns=1, guesses=(), n_starts=None, same=1e-6, progress=None,
-              **arguments):
+def solve_all(problem: BoundaryValueProblem | OptimalControl, element: TimeElement, n_elements: int | None = None, *,
+              turns: int = 1, guesses: Sequence[Any] = (), n_starts: int | None = None, same: float = 1e-6,
+              progress: bool | None = None, **arguments: Any) -> list[Solution]:
     """Several solutions of a boundary-value problem, from several guesses, or of optimal control, from many starts.
 
     Parameters
@@ -80,8 +92,9 @@ def action(sol):
     return float(((power[1:] + power[:-1]) / 2 * np.diff(sol.t)).sum())
 
 
-def continuation(make, element, n_elements, start, end, *, first_step=0.25, least_step=1e-3, progress=None,
-                 **arguments):
+def continuation(make: Callable[[float], BoundaryValueProblem], element: TimeElement, n_elements: int | None,
+                 start: float, end: float, *, first_step: float = 0.25, least_step: float = 1e-3,
+                 progress: bool | None = None, **arguments: Any) -> Solution:
     """Follow a solution from an easy problem to a hard one.
 
     Parameters

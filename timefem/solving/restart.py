@@ -1,6 +1,9 @@
 """`restart`: a solve goes on from its checkpoint."""
 
+from __future__ import annotations
+
 import dataclasses
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,10 +15,14 @@ from ..problems import InitialValueProblem
 from ..problems.initial.checkpoint import Checkpoint as CheckpointFile
 from ..problems.initial.checkpoint_option import Checkpoint
 from ..solution.output.load import build_element
+from ..types import FilePath
 from .solve import solve
 
+if TYPE_CHECKING:
+    from ..solution.solution import Solution
 
-def restart(path, **arguments):
+
+def restart(path: FilePath, **arguments: Any) -> Solution:
     """Go on with a solve from its checkpoint, on any number of ranks.
 
     Parameters

@@ -1,6 +1,12 @@
 """`solve`, and `prepare` for many solves: problem, element and options, handed to the kind of the problem."""
 
+from __future__ import annotations
+
 import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..argument_names import did_you_mean
 from ..elements import TimeElement
@@ -14,6 +20,11 @@ from ..solvers.nonlinear.methods import is_for_inequalities
 from .agreement import agree_on
 from .earlier_keywords import translated
 from .many_runs import Cases, solve_many
+
+if TYPE_CHECKING:
+    from ..assembly.mesh import TimeMesh
+    from ..mechanics.system import System
+    from ..solution.ensemble import Ensemble
 
 
 def solve(problem, element, n_elements=None, *, driver=None, guess=None, newton=None, checkpoint=None, progress=None,
@@ -148,7 +159,7 @@ class Solver:
     kind : Kind
     """
 
-    def __init__(self, task, once=False):
+    def __init__(self, task: Task, once: bool = False) -> None:
         self.task = dataclasses.replace(task, kept=Kept(once))
         self.kind = kind_of(task.problem)
 
@@ -231,7 +242,10 @@ class Solver:
             raise InputError(f"{kind.title} has no {name!r} that a prepared solver could change"
                              + (did_you_mean(name, known) or f"; it has {', '.join(known)}"))
 
-    def solve_many(self, starts=None, parameters=None, *, ends=None, n_workers=None, every=None, progress=None):
+    def solve_many(self, starts: Sequence[Any] | np.ndarray | None = None,
+                   parameters: Mapping[str, Sequence[float] | np.ndarray] | Sequence[Mapping[str, Any]] | None = None,
+                   *, ends: Sequence[Any] | None = None, n_workers: int | None = None, every: int | None = None,
+                   progress: bool | None = None) -> Ensemble:
         """Solve for many states and numbers, on all cores, and under mpirun on all ranks.
 
         Marches run in compiled loops in threads; other problems in processes. A run that fails does not end the
@@ -271,21 +285,21 @@ class Solver:
                 self._check_change(name)
         return solve_many(self, cases, n_workers=n_workers, every=every, progress=progress)
 
-    def try_changed(self, case):
+    def try_changed(self, case: Mapping[str, Any]) -> Any:
         """The problem of a case, or what is wrong with its numbers."""
         try:
             return self._changed(case.get("parameters"), {k: v for k, v in case.items() if k != "parameters"})
         except InputError as error:
             return str(error)
 
-    def system_of(self, case):
+    def system_of(self, case: Mapping[str, Any]) -> System | None:
         """The system of a case; None where its numbers cannot be used."""
         try:
             return with_other_numbers(self.problem.system, case["parameters"])
         except InputError:
             return None
 
-    def fixed_mesh(self):
+    def fixed_mesh(self) -> TimeMesh | None:
         """The mesh of all solves, None where each finds its own."""
         task = self.task
         if task.tolerance is not None or task.mesh is not None:

@@ -1,10 +1,13 @@
 """A body in units of its own."""
 
+from __future__ import annotations
+
 from ..mechanics import Pose, RigidBody, System
 from ..problems import InitialValueProblem
 
 
-def unit_body(rotation="quaternion", inverse_mass="polynomial", t_end=5.0):
+def unit_body(rotation: str = "quaternion", inverse_mass: str = "polynomial",
+              t_end: float = 5.0) -> InitialValueProblem:
     """A free body of unit mass and inertia that turns at about 1 rad/s: every number in the tangent is O(1).
 
     Slopes of condition numbers show on coarse meshes here, while a body in SI units hides some behind its inertia.

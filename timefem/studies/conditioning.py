@@ -1,7 +1,11 @@
 """Condition number of the tangent against the length of the elements."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +23,9 @@ from ..solvers.linear import linear_options
 from ..solving import solve
 from .common import initial_value_problem
 from .operators import DistributedTangent, Tangent, extreme_values
+
+if TYPE_CHECKING:
+    from ..solvers.linear.base import LinearOptions
 
 TANGENTS = ("assembled", "step")
 
@@ -50,30 +57,30 @@ class Conditioning:
     smallest: np.ndarray
 
     @property
-    def condition(self):
+    def condition(self) -> np.ndarray:
         """Condition numbers, shape (n,)."""
         return self.largest / self.smallest
 
     @property
-    def slopes(self):
+    def slopes(self) -> np.ndarray:
         """Powers of 1/h from one mesh to the next, shape (n - 1,)."""
         return -np.diff(np.log(self.condition)) / np.diff(np.log(self.h))
 
     @property
-    def slope(self):
+    def slope(self) -> float:
         """Power of 1/h, fitted over all meshes; NaN for a single mesh."""
         if len(self.h) < 2:
             return float("nan")
         return float(-np.polyfit(np.log(self.h), np.log(self.condition), 1)[0])
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Short name of the method, for tables and figures."""
         multipliers = getattr(self.element, "multipliers", None)
         name = f"{'mG' if self.element.name == 'mg' else 'BG'}({self.element.degree})"
         return ", ".join(filter(None, (name, multipliers, "one step" if self.tangent == "step" else None)))
 
-    def facts(self):
+    def facts(self) -> dict[str, Any]:
         """Everything as plain data."""
         numbers = {name: getattr(self, name).tolist()
                    for name in ("n_elements", "n_unknowns", "h", "largest", "smallest", "condition", "slopes")}
@@ -82,8 +89,9 @@ class Conditioning:
                 "norm": self.norm, "tangent": self.tangent, **numbers, "slope": self.slope}
 
 
-def conditioning(problem, element, n_elements=(50, 100, 200), *, scaling="none", norm=2, tangent="assembled",
-                 trajectory=None, linear=None, **earlier):
+def conditioning(problem: Any, element: TimeElement, n_elements: Sequence[int] = (50, 100, 200), *,
+                 scaling: str = "none", norm: int = 2, tangent: str = "assembled", trajectory: Any = None,
+                 linear: LinearOptions | str | None = None, **earlier: Any) -> Conditioning:
     """Condition numbers of the tangent at the solved trajectory.
 
     The inverse is not formed: extreme singular values by Lanczos' method on `A^T A` and on the factorised inverse, the

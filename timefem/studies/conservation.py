@@ -1,6 +1,10 @@
 """Invariants and constraints over time: are they kept, do they oscillate, do they drift?"""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -41,16 +45,16 @@ class Conservation:
     n_elements: int
     t_end: float
     seconds: float
-    invariants: tuple
-    constraints: dict
-    residuals: dict
+    invariants: tuple[Drift, ...]
+    constraints: dict[str, Any]
+    residuals: dict[str, Any]
 
     def __getitem__(self, name):
         """An invariant by name."""
         return self.invariants[[i.name for i in self.invariants].index(
             validate.choice("invariant", name, [i.name for i in self.invariants]))]
 
-    def rows(self):
+    def rows(self) -> list[dict[str, Any]]:
         """One dict per number, for tables and CSV."""
         head = {"method": self.method, "n_elements": self.n_elements}
         rows = [head | {"quantity": i.name, "unit": i.unit, "largest_change": i.largest, "slope_per_second": i.slope,
@@ -59,7 +63,7 @@ class Conservation:
                                "slope_per_second": "", "uncertainty": "", "verdict": ""}
                        for level, values in self.constraints.items() for where, value in values.items()]
 
-    def cells(self):
+    def cells(self) -> list[Any]:
         """The rows as they are shown."""
         head = {"method": self.method, "n_elements": self.n_elements}
         rows = [head | {"quantity": f"{i.name} [{i.unit}]", "largest": i.largest, "slope per second":
@@ -68,18 +72,19 @@ class Conservation:
         return rows + [head | {"quantity": f"{level}, {where}", "largest": value, "slope per second": "", "verdict": ""}
                        for level, values in self.constraints.items() for where, value in values.items()]
 
-    def facts(self):
+    def facts(self) -> dict[str, Any]:
         """Everything as plain data, from which `from_facts` makes the same again."""
         return asdict(self)
 
     @classmethod
-    def from_facts(cls, facts):
+    def from_facts(cls, facts: Mapping[str, Any]) -> Conservation:
         """The study of `facts`."""
         given = {f.name: facts[f.name] for f in fields(cls)}
         return cls(**given | {"invariants": tuple(Drift(**i) for i in facts["invariants"])})
 
 
-def conservation(problem, element=None, n_elements=None, *, axes=None, **arguments):
+def conservation(problem: Any, element: TimeElement | None = None, n_elements: int | None = None, *,
+                 axes: Sequence[int] | None = None, **arguments: Any) -> Conservation:
     """Invariants and constraints of one solution, at the nodes and at quadrature points.
 
     Which momenta are conserved is found by shifting and turning the system: energy and constraints must not change

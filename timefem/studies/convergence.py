@@ -1,9 +1,13 @@
 """Errors at the end of the motion against the length of the elements and against the time they take."""
 
+from __future__ import annotations
+
 import statistics
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -49,29 +53,29 @@ class Convergence:
     h: np.ndarray
     errors: np.ndarray
     seconds: np.ndarray
-    messages: tuple
+    messages: tuple[str, ...]
     repeats: int
     reference: str
     floor: float
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Short name of the method."""
         return element_label(self.element)
 
     @property
-    def expected(self):
+    def expected(self) -> int | None:
         """Order that the element declares, or None."""
         return getattr(self.element, "order", None)
 
     @property
-    def orders(self):
+    def orders(self) -> np.ndarray:
         """Powers of h from one mesh to the next, shape (n - 1,)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.diff(np.log(self.errors)) / np.diff(np.log(self.h))
 
     @property
-    def used(self):
+    def used(self) -> np.ndarray:
         """Whether an error is above the round-off plateau, bool (n,).
 
         The plateau is what is below `floor`, whatever comes after the first such mesh, and the finest meshes as long as
@@ -91,19 +95,19 @@ class Convergence:
         return np.isin(np.arange(len(self.h)), index)
 
     @property
-    def order(self):
+    def order(self) -> float:
         """Power of h, fitted to the errors above the plateau; NaN for fewer than two of them."""
         used = self.used
         if used.sum() < 2:
             return float("nan")
         return float(np.polyfit(np.log(self.h[used]), np.log(self.errors[used]), 1)[0])
 
-    def cells(self):
+    def cells(self) -> list[Any]:
         """The rows as they are shown."""
         rows = [row | {"used_in_fit": "" if row["used_in_fit"] else "x"} for row in self.rows()]
         return [{"left out" if k == "used_in_fit" else k: v for k, v in row.items()} for row in rows]
 
-    def rows(self):
+    def rows(self) -> list[dict[str, Any]]:
         """One dict per mesh, for tables and CSV."""
         orders = [float("nan"), *self.orders]
         return [{"method": self.label, "quantity": self.quantity, "n_elements": int(self.n_elements[i]),
@@ -111,7 +115,7 @@ class Convergence:
                  "used_in_fit": bool(self.used[i]), "seconds": float(self.seconds[i]), "fitted_order": self.order,
                  "message": self.messages[i]} for i in range(len(self.h))]
 
-    def facts(self):
+    def facts(self) -> dict[str, Any]:
         """Everything as plain data; None stands for NaN."""
         def plain(values):
             return [float(v) if np.isfinite(v) else None for v in np.atleast_1d(values)]
@@ -133,8 +137,8 @@ class _Runs:
     progress: bool | None = None
 
 
-def convergence(problem, elements, n_elements=(50, 100, 200), *, reference="fine", quantity="state", repeats=1,
-                **arguments):
+def convergence(problem: Any, elements: TimeElement | Sequence[TimeElement], n_elements: Sequence[int] = (50, 100, 200),
+                *, reference: Any = "fine", quantity: str = "state", repeats: int = 1, **arguments: Any) -> Any:
     """Errors at the end, orders of convergence and work-precision of one or several methods.
 
     Parameters

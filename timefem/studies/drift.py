@@ -1,6 +1,9 @@
 """Does a number that should stay constant drift, or does it only oscillate?"""
 
+from __future__ import annotations
+
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import scipy
@@ -38,10 +41,10 @@ class Drift:
     slope: float
     uncertainty: float
     verdict: str
-    t: list
-    change: list
+    t: list[float]
+    change: list[float]
 
-    def facts(self):
+    def facts(self) -> dict[str, Any]:
         """Everything as plain data."""
         return asdict(self)
 

@@ -1,9 +1,20 @@
 """Figure of a conditioning study, May & Betsch (2025), Fig. 8."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def plot_conditioning(studies, ax=None, labels=None):
+    from .conditioning import Conditioning
+
+
+def plot_conditioning(studies: Sequence[Conditioning], ax: Axes | None = None,
+                      labels: Sequence[str] | None = None) -> Axes:
     """Condition numbers over the length of the elements, with the fitted powers of 1/h.
 
     Parameters

@@ -1,17 +1,28 @@
 """Figures of convergence and conservation studies."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from .. import validate
 from ..errors import InputError
 from ..solution.drawing.plots import COLOURS, STYLES
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from .conservation import Conservation
+    from .convergence import Convergence
+
 MARKERS = "os^Dv<>P"
 PLACES = {"nodes": "-", "quadrature points": ":"}
 FLOOR = 1e-17  # where exact zeros are drawn on a logarithmic axis
 
 
-def plot_convergence(studies, ax=None, against="h"):
+def plot_convergence(studies: Convergence | Sequence[Convergence], ax: Axes | None = None, against: str = "h") -> Axes:
     """Errors at the end over the length of the elements, or over wall time.
 
     Points of the round-off plateau are hollow; the fitted order is in the legend.
@@ -55,7 +66,7 @@ def plot_convergence(studies, ax=None, against="h"):
     return ax
 
 
-def plot_conservation(studies, figure=None):
+def plot_conservation(studies: Conservation | Sequence[Conservation], figure: Any = None) -> Any:
     """Changes of the invariants over time, one panel each, and the largest residuals of the constraints.
 
     Axes are logarithmic; exact zeros are drawn at 1e-17. Solid: at the nodes; dotted: at quadrature points.

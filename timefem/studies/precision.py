@@ -1,7 +1,10 @@
 """Second quotient of precision: the order of convergence, seen without knowing the solution."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -39,22 +42,22 @@ class QuotientOfPrecision:
     fine: np.ndarray
 
     @property
-    def quotients(self):
+    def quotients(self) -> np.ndarray:
         """At the times `t`, shape (n_elements,); NaN where the finer solutions are equal."""
         return np.divide(self.coarse, self.fine, out=np.full(len(self.t), np.nan), where=self.fine > 0)
 
     @property
-    def quotient(self):
+    def quotient(self) -> float:
         """Of the root mean squares over all times; NaN when the finer solutions are equal."""
         fine = np.linalg.norm(self.fine)
         return float(np.linalg.norm(self.coarse) / fine) if fine else float("nan")
 
     @property
-    def order(self):
+    def order(self) -> float:
         """Order of convergence that it stands for."""
         return float(np.log2(self.quotient))
 
-    def facts(self):
+    def facts(self) -> dict[str, Any]:
         """Everything as plain data; None stands for NaN."""
         quotients = [float(q) if np.isfinite(q) else None for q in self.quotients]
         return {"element": self.element.name, "n_elements": self.n_elements, "h": self.h,
@@ -63,7 +66,8 @@ class QuotientOfPrecision:
                 "t": self.t.tolist(), "quotients": quotients}
 
 
-def quotient_of_precision(problem, element, n_elements, *, quantity="coordinates", **arguments):
+def quotient_of_precision(problem: Any, element: TimeElement, n_elements: int, *, quantity: str = "coordinates",
+                          **arguments: Any) -> QuotientOfPrecision:
     """Second quotient of precision `|y_h - y_(h/2)| / |y_(h/2) - y_(h/4)|`, Gebhardt & Romero, Appendix A.
 
     From three solutions with elements of length h, h/2 and h/4, the finer meshes made by halving. It tends to 2^p for a

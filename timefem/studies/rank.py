@@ -1,6 +1,10 @@
 """Rank of the multiplier space: whether the motion determines all multipliers."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
@@ -40,18 +44,19 @@ class MultiplierRank:
     smallest: np.ndarray
 
     @property
-    def full_rank(self):
+    def full_rank(self) -> np.ndarray:
         """Whether the smallest singular values stand above rounding, shape (n,) of bool."""
         return self.smallest > ROUNDING
 
     @property
-    def slope(self):
+    def slope(self) -> float:
         """Power of h with which the smallest singular value falls; 0 for a sound space."""
         h = 1 / self.n_elements
         return float(np.polyfit(np.log(h), np.log(np.maximum(self.smallest, 1e-16)), 1)[0])
 
 
-def multiplier_rank(problem, element, n_elements=(20, 40, 80), *, all_multipliers=False):
+def multiplier_rank(problem: Any, element: TimeElement, n_elements: Sequence[int] = (20, 40, 80), *,
+                    all_multipliers: bool = False) -> MultiplierRank:
     """Smallest singular value of the constraint block of the assembled tangent, over its largest.
 
     The block has the tests of the equations of motion as rows, the free multipliers as columns, and entries

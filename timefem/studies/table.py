@@ -1,7 +1,10 @@
 """Results of studies as tables and as comma-separated values."""
 
+from __future__ import annotations
+
 import csv
 import math
+from typing import Any, TextIO
 
 from rich.table import Table
 
@@ -16,7 +19,7 @@ def _rows(studies, form="rows"):
     return rows
 
 
-def table(studies, title=None):
+def table(studies: Any, title: str | None = None) -> Any:
     """A table for the terminal, of one study or of several of a kind.
 
     Parameters
@@ -45,7 +48,7 @@ def table(studies, title=None):
     return out
 
 
-def write_csv(studies, file):
+def write_csv(studies: Any, file: TextIO) -> None:
     """Comma-separated values of one study or of several of a kind, to an open file."""
     rows = _rows(studies)
     writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")

@@ -1,10 +1,19 @@
 """Residual and tangent of time elements on their own, without assembly."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ... import validate
+from ...types import Floats, Matrix
 from .elements_in_lanes import evaluate_batch
 from .plan import ElementPlan
+
+if TYPE_CHECKING:
+    from ...mechanics.system import System
+    from ..element import TimeElement
 
 
 class ElementBatch:
@@ -27,13 +36,13 @@ class ElementBatch:
         Row and column of each entry of the sparse element tangent.
     """
 
-    def __init__(self, system, element):
+    def __init__(self, system: System, element: TimeElement) -> None:
         self.plan = ElementPlan(system, element)
         self.columns, self.rows = self.plan.columns, self.plan.rows
         self.n_columns, self.n_rows = self.columns.n_local, self.rows.n_local
         self.pattern = self.plan.tangent_rows, self.plan.tangent_columns
 
-    def __call__(self, x, h, t=0.0):
+    def __call__(self, x: Matrix, h: Floats, t: Floats = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate residual and tangent entries.
 
         Parameters
@@ -59,7 +68,7 @@ class ElementBatch:
         evaluate_batch(self.plan.arrays, x, t, h, residual, tangent)
         return residual, tangent
 
-    def dense(self, tangent):
+    def dense(self, tangent: np.ndarray) -> np.ndarray:
         """Dense tangents, shape (n_e, n_rows, n_columns), from the entries."""
         matrices = np.zeros((len(tangent), self.n_rows, self.n_columns))
         np.add.at(matrices, (slice(None), *self.pattern), tangent)  # values and end values of one field share places

@@ -1,6 +1,9 @@
 """ALGO_C1: Simo & Wong's momentum conserving scheme on the rotation group, in Betsch & Siebert (2009)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
@@ -8,6 +11,9 @@ from ...errors import InputError
 from ..discrete_gradient import gradient_at
 from ..increments import half, rotation_vector
 from ..one_step import OneStep
+
+if TYPE_CHECKING:
+    from ...mechanics.system import System
 
 
 @dataclass(frozen=True)
@@ -26,14 +32,14 @@ class AlgoC1(OneStep):
     constraints_of = "joints"
     extra = (("increments", "increments"), ("twist", "increments"))
 
-    def check(self, system):
+    def check(self, system: System) -> None:
         super().check(system)
         for part in system.parts:
             if not part.has_orientation and (part.constraint_names or part.is_body):
                 raise InputError(f"{self.name} takes rigid bodies, springs and loads, but no joints and no other "
                                  f"bodies such as {system.label(part)}; use EML() or EMH()")
 
-    def density(self, s):
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
         u, end = s.slots["increments", "value"], s.slots["twist", "value"]
         velocities = s.split(s.velocity(s.q0, s.p0))
         start = ca.vertcat(*map(_twist, s.part.carriers, s.split(s.q0), velocities))

@@ -1,6 +1,9 @@
 """Schemes on velocities in body axes, which are additive: what those of Zupan and of Simo and Vu-Quoc share."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import casadi as ca
 
@@ -8,6 +11,9 @@ from ...errors import InputError
 from ...mechanics.bodies.quaternions import exponential, product
 from ...mechanics.bodies.rigid import QuaternionBody
 from ..one_step import OneStep, StepSymbols
+
+if TYPE_CHECKING:
+    from ...mechanics.system import System
 
 
 class BodyAxesSymbols(StepSymbols):
@@ -92,7 +98,7 @@ class BodyAxesScheme(OneStep):
     symbols = BodyAxesSymbols
     constraints_of = "joints"
 
-    def check(self, system):
+    def check(self, system: System) -> None:
         for body in system.bodies:
             if not isinstance(body, QuaternionBody) and body.n_increments != body.n_q:
                 raise InputError(f"{self.name} takes rigid bodies in quaternions and point masses, not "

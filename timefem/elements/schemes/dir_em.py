@@ -1,9 +1,15 @@
 """DIR_EM: the director-based energy-momentum scheme, in Betsch & Siebert (2009), Sect. 3."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ...errors import InputError
 from .emh import EMH
+
+if TYPE_CHECKING:
+    from ...mechanics.system import System
 
 
 @dataclass(frozen=True)
@@ -12,7 +18,7 @@ class DirEM(EMH):
 
     name = "dir-em"
 
-    def check(self, system):
+    def check(self, system: System) -> None:
         super().check(system)
         for body in system.bodies:
             if getattr(body, "rotation", None) == "quaternion":

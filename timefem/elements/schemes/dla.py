@@ -1,6 +1,9 @@
 """DLA: the discrete Lagrange-d'Alembert scheme, Cortes & Martinez (2001), in Gebhardt & Romero Sect. 6.4."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 
@@ -20,7 +23,7 @@ class DLA(QuatVI):
     name = "dla"
     extra = (*QuatVI.extra, ("nonholonomic", "nonholonomic"), ("end_nonholonomic", "nonholonomic"))
 
-    def density(self, s):
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
         motion, *rows = super().density(s)
         start = transposed_form(s, s.q0, s.slots["nonholonomic", "value"], s.t0)
         end = transposed_form(s, s.q1, s.slots["end_nonholonomic", "value"], s.t1)

@@ -1,6 +1,9 @@
 """EMH: the Hamiltonian energy-momentum scheme, QUAT_EM of Betsch & Siebert (2009)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 
@@ -17,7 +20,7 @@ class EMH(OneStep):
 
     name = "emh"
 
-    def density(self, s):
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
         by_q, by_p = hamiltonian_derivatives(s, s.q1, s.p1)
         balance = s.inertia((s.p0 - s.p1) * s.per_h - by_q) + s.force(s.q0, s.q1, s.velocity(s.qm, s.pm))
         return ca.vertcat(balance, s.inertia(s.per_h * (s.q1 - s.q0) - by_p)), s.constraints(s.q1, s.t1)

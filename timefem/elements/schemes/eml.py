@@ -1,6 +1,9 @@
 """EML: the Livens energy-momentum scheme, Kinon & Betsch (2024)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 
@@ -28,7 +31,7 @@ class EML(OneStep):
     has_velocity = True
     needs_inverse_mass = False
 
-    def density(self, s):
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
         by_q, by_v = kinetic_derivatives(s, s.q1, s.v1)
         balance = s.inertia((s.p0 - s.p1) * s.per_h + by_q) + s.force(s.q0, s.q1, s.vm)
         kinematics = s.inertia(s.per_h * (s.q1 - s.q0) - s.vm)

@@ -1,6 +1,9 @@
 """MPH: the midpoint rule on Hamilton's equations, Kinon & Betsch (133)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 
@@ -18,7 +21,7 @@ class MPH(OneStep):
 
     name = "mph"
 
-    def density(self, s):
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
         by_q = by_p = ca.SX.zeros(s.q1.numel())
         if s.is_body:
             by_q = gradient_at(lambda q: s.body.kinetic_energy(q, s.pm, s.parameters), s.qm)

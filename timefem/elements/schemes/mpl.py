@@ -1,6 +1,9 @@
 """MPL: the midpoint rule on Livens' equations, Kinon & Betsch (132)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 
@@ -16,7 +19,7 @@ class MPL(OneStep):
     has_velocity = True
     needs_inverse_mass = False
 
-    def density(self, s):
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
         by_q = by_v = ca.SX.zeros(s.q1.numel())
         if s.is_body:
             by_q = gradient_at(lambda q: s.body.kinetic_of_velocity(q, s.vm, s.parameters), s.qm)

@@ -1,6 +1,9 @@
 """Newmark's method on SO(3): Simo & Vu-Quoc (1988)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 
@@ -17,7 +20,7 @@ class NewmarkSO3(BodyAxesScheme):
     name = "newmark-so3"
     extra = (("start", "increments"), ("end", "increments"), ("start pull", "joints"))
 
-    def density(self, s):
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
         a0, a1 = s.slots["start", "value"], s.slots["end", "value"]
         q1 = s.turned(s.q0, s.h * s.w0 + s.h**2 / 4 * (a0 + a1))
         w1 = s.w0 + s.h / 2 * (a0 + a1)

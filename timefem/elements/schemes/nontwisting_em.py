@@ -1,6 +1,9 @@
 """The energy-momentum scheme with nonholonomic constraints, Gebhardt & Romero Sect. 5.2."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 
@@ -19,7 +22,7 @@ class NonTwistingEM(EMH):
     name = "nontwisting-em"
     extra = (("nonholonomic", "nonholonomic"),)
 
-    def density(self, s):
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
         motion, constraints = super().density(s)
         multipliers, velocity = s.slots["nonholonomic", "value"], s.per_h * (s.q1 - s.q0)
         force = averaged(lambda q: transposed_form(s, q, multipliers, s.tm), s.q0, s.q1)

@@ -1,10 +1,16 @@
 """Null-EMH: EMH by the discrete null-space method, Betsch & Siebert (2009), (52) to (54)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 from .emh import EMH, hamiltonian_derivatives
+
+if TYPE_CHECKING:
+    from ...mechanics.system import System
 
 
 @dataclass(frozen=True)
@@ -19,11 +25,11 @@ class NullEMH(EMH):
     constraints_of = "joints"
     extra = (("increments", "increments"),)
 
-    def check(self, system):
+    def check(self, system: System) -> None:
         super().check(system)
         self._need_increments(system)
 
-    def density(self, s):
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
         q1 = s.moved(s.q0, s.slots["increments", "value"])
         qm = (s.q0 + q1) / 2
         by_q, by_p = hamiltonian_derivatives(s, q1, s.p1)

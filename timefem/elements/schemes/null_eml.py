@@ -1,10 +1,16 @@
 """Null-EML: EML with the bodies' own constraint forces projected away, Kinon & Betsch Remark 4.11."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 from .eml import EML, kinetic_derivatives
+
+if TYPE_CHECKING:
+    from ...mechanics.system import System
 
 
 @dataclass(frozen=True)
@@ -19,10 +25,10 @@ class NullEML(EML):
     constraints_of = "joints"
     extra = (("increments", "increments"),)
 
-    def check(self, system):
+    def check(self, system: System) -> None:
         self._need_increments(system)
 
-    def density(self, s):
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
         q1 = s.moved(s.q0, s.slots["increments", "value"])
         v1 = 2 * s.per_h * (q1 - s.q0) - s.v0
         by_q, by_v = kinetic_derivatives(s, q1, v1)

@@ -1,6 +1,9 @@
 """QUAT_VI: the variational integrator of Betsch & Siebert (2009), Appendix E."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 
@@ -23,7 +26,7 @@ class QuatVI(OneStep):
     name = "quat-vi"
     extra = (("end_multipliers", "constraints"),)
 
-    def density(self, s):
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
         velocity = s.per_h * (s.q1 - s.q0)
         by_q = by_v = ca.SX.zeros(s.q1.numel())
         if s.is_body:

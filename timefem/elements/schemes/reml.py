@@ -1,6 +1,9 @@
 """REML: EML with momenta and velocities eliminated, Kinon & Betsch Sect. 4.5."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 
@@ -13,7 +16,7 @@ class REML(EML):
 
     name = "reml"
 
-    def density(self, s):
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
         v1 = 2 * s.per_h * (s.q1 - s.q0) - s.v0
         by_q, by_v = kinetic_derivatives(s, s.q1, v1)
         p1 = 2 * by_v - s.p0

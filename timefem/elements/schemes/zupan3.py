@@ -1,6 +1,9 @@
 """The third-order scheme of Zupan & Zupan (2017): TR-BDF2 on velocities in body axes."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -28,7 +31,7 @@ class Zupan3(BodyAxesScheme):
     correction = 1 / 24
     updates_velocity = True
 
-    def density(self, s):
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
         h, q0, w0 = s.h, s.q0, s.w0
         a0, a_tau, a1 = (s.slots[name, "value"] for name in ("start", "stage", "end"))
         w_tau = w0 + TAU * h / 2 * (a0 + a_tau)

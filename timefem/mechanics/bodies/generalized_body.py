@@ -1,14 +1,23 @@
 """Bodies given by formulas: kinetic energy and constraints in generalized coordinates."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
 import casadi as ca
 import numpy as np
 import scipy
 
 from ... import validate
 from ...errors import InputError
+from ...types import Expression, Floats, UserFunction, Vector
 from ..formula import Same, call, call_vector, check_symbols, checked_names, idle_rows, with_time
 from ..part import Body
 from .states import CanonicalState, Coordinates
+
+if TYPE_CHECKING:
+    from ..part import Symbols
 
 LARGEST = 12  # coordinates, for a mass matrix that varies: the derivatives of its inverse are compiled, in 1 s for 8
 ALTERNATIVES = ("its inverse is needed. Choose coordinates that leave no direction without mass, or constraints, "
@@ -34,8 +43,9 @@ class GeneralizedBody(Body):
         Size of the mass matrix per coordinate, for scaling.
     """
 
-    def __init__(self, n, kinetic, constraints=None, parameters=(), names=None, mass_scale=None, regularize=False,
-                 name=None):
+    def __init__(self, n: int, kinetic: UserFunction, constraints: UserFunction | None = None, parameters: Vector = (),
+                 names: Sequence[str] | None = None, mass_scale: Vector | None = None, regularize: bool | float = False,
+                 name: str | None = None) -> None:
         self.name = name
         self._arguments = n, kinetic, constraints, names, mass_scale, regularize
         self.n_q = validate.integer(f"{self._title}: n", n, minimum=1)
@@ -152,7 +162,7 @@ class GeneralizedBody(Body):
         inverse = np.linalg.inv(value)
         self.own_parameters = np.append(self.own_parameters, ((inverse + inverse.T) / 2)[self._pattern])
 
-    def kinetic_energy(self, q, p, c):
+    def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
         first = len(self.formula_parameters) + 1
         if self.constant_mass:
             inverse = ca.SX(self.n_q, self.n_q)
@@ -172,21 +182,21 @@ class GeneralizedBody(Body):
                         m[i, k] -= factor * m[k, j]
         return energy
 
-    def kinetic_of_velocity(self, q, v, c):
+    def kinetic_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> Expression:
         """The formula itself, without what `regularize` adds."""
         return self._kinetic(q, v, c[:len(self.formula_parameters)])
 
     @property
-    def n_increments(self):
+    def n_increments(self) -> int | None:
         return None if self.constraint_names else self.n_q
 
-    def moved(self, q, u):
+    def moved(self, q: ca.SX, u: ca.SX) -> ca.SX:
         return q + u
 
-    def null_space(self, q):
+    def null_space(self, q: ca.SX) -> ca.SX:
         return ca.SX.eye(self.n_q)
 
-    def mass_matrix(self, q):
+    def mass_matrix(self, q: Floats) -> np.ndarray:
         """Mass matrix, of the regularised kinetic energy where asked for, shape (..., n) -> (..., n, n)."""
         q = np.asarray(q, float)
         n, c = self.n_q, self.own_parameters[:len(self.formula_parameters) + 1]
@@ -218,20 +228,20 @@ class GeneralizedBody(Body):
 
     changeable = {"parameters": "formula_parameters"}  # noqa: RUF012
 
-    def changed(self, values):
+    def changed(self, values: Mapping[str, Any]) -> GeneralizedBody:
         n, kinetic, constraints, *others = self._arguments
         return type(self)(n, kinetic, constraints, values["formula_parameters"], *others, self.name)
 
     # ---- what a body offers
 
     @property
-    def kind(self):
+    def kind(self) -> Hashable:
         return ("generalized", self.n_q, *self._formulas, len(self.formula_parameters), self.regularized)
 
-    def constraints(self, s):
+    def constraints(self, s: Symbols) -> ca.SX:
         return self._phi(s.q[0], s.t, s.own[:len(self.formula_parameters)])[0]
 
-    def state(self, value, t=0.0):
+    def state(self, value: Coordinates | CanonicalState, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates and momenta, two arrays of length n, of `Coordinates` or a `CanonicalState` at the time `t`.
 
         Raises
@@ -255,7 +265,7 @@ class GeneralizedBody(Body):
                                  f"that repeat others")
         return value.q, mass @ value.v if isinstance(value, Coordinates) else value.p
 
-    def velocity(self, q, p):
+    def velocity(self, q: Floats, p: Floats) -> np.ndarray:
         """Velocities `qdot = M^-1 p`, shape (..., n)."""
         return np.linalg.solve(self.mass_matrix(q), np.asarray(p, float)[..., None])[..., 0]
 

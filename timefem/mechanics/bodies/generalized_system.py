@@ -1,5 +1,9 @@
 """Systems given by formulas: kinetic energy, potential and constraints in generalized coordinates."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import casadi as ca
 
 from ...errors import InputError
@@ -7,6 +11,9 @@ from ..formula import Same, call, check_symbols, with_time
 from ..part import Part
 from ..system import System
 from .generalized_body import GeneralizedBody
+
+if TYPE_CHECKING:
+    from ..part import Body
 
 
 class GeneralizedPotential(Part):
@@ -85,6 +92,6 @@ class GeneralizedSystem(System):
         body = GeneralizedBody(n, kinetic, *of_body, **more_of_body)
         super().__init__([body] + ([] if potential is None else [GeneralizedPotential(body, potential)]))
 
-    def find(self, body=None):
+    def find(self, body: Body | str | None = None) -> Body:
         """The only body, also for None."""
         return self.bodies[0] if body is None else super().find(body)

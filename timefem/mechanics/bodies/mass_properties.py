@@ -1,12 +1,14 @@
 """Mass, centre and inertia of simple solids, and of bodies composed of them."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ... import validate
 from ...errors import InputError
+from ...types import Converted, Matrix, Vector
 from .rotations import as_quaternion, matrix_from_quaternion
 
 
@@ -33,8 +35,8 @@ class MassProperties:
     """
 
     mass: float
-    inertia: Any
-    centre: Any = (0.0, 0.0, 0.0)
+    inertia: Converted[Vector | Matrix, np.ndarray]
+    centre: Converted[Vector, np.ndarray] = (0.0, 0.0, 0.0)
 
     def __post_init__(self):
         object.__setattr__(self, "mass", validate.real("mass", self.mass, positive=True))
@@ -46,14 +48,14 @@ class MassProperties:
         object.__setattr__(self, "inertia", inertia)
 
     @classmethod
-    def cuboid(cls, length, width, height, density):
+    def cuboid(cls, length: float, width: float, height: float, density: float) -> MassProperties:
         """Cuboid with edges [m] along e1, e2, e3 and density [kg/m^3]; the origin is its centre."""
         l, b, h, rho = _positive(length=length, width=width, height=height, density=density)
         m = rho * l * b * h
         return cls(m, m / 12 * np.array([b**2 + h**2, l**2 + h**2, l**2 + b**2]))
 
     @classmethod
-    def cylinder(cls, radius, height, density):
+    def cylinder(cls, radius: float, height: float, density: float) -> MassProperties:
         """Solid cylinder with axis e3 [m] and density [kg/m^3]; the origin is its centre."""
         r, h, rho = _positive(radius=radius, height=height, density=density)
         m = rho * np.pi * r**2 * h
@@ -61,7 +63,7 @@ class MassProperties:
         return cls(m, [across, across, m * r**2 / 2])
 
     @classmethod
-    def cone(cls, radius, height, density):
+    def cone(cls, radius: float, height: float, density: float) -> MassProperties:
         """Solid circular cone [m] with density [kg/m^3]; the origin is its tip, the base lies at +height e3.
 
         The centre of mass is at 3/4 height e3; about it J1 = J2 = 3/80 m (4 r^2 + h^2), J3 = 3/10 m r^2.
@@ -72,14 +74,14 @@ class MassProperties:
         return cls(m, [across, across, 3 * m * r**2 / 10], [0, 0, 3 * h / 4])
 
     @classmethod
-    def sphere(cls, radius, density):
+    def sphere(cls, radius: float, density: float) -> MassProperties:
         """Solid sphere [m] with density [kg/m^3]; the origin is its centre."""
         r, rho = _positive(radius=radius, density=density)
         m = 4 * rho * np.pi * r**3 / 3
         return cls(m, np.full(3, 2 * m * r**2 / 5))
 
     @classmethod
-    def rod(cls, length, area, density):
+    def rod(cls, length: float, area: float, density: float) -> MassProperties:
         """Thin rod along e3, with length [m], cross section [m^2] and density [kg/m^3]; the origin is its centre.
 
         The inertia about its own axis is zero, which a RigidBody on its own does not take: use a cylinder or a
@@ -89,24 +91,24 @@ class MassProperties:
         m = rho * a * l
         return cls(m, [m * l**2 / 12, m * l**2 / 12, 0.0])
 
-    def about(self, point):
+    def about(self, point: Vector) -> np.ndarray:
         """Inertia about a point of the reference frame [m], by the parallel-axis theorem, shape (3, 3) [kg m^2]."""
         return self.inertia + self.mass * _square(self.centre - validate.array("point", point, (3,)))
 
-    def shifted(self, by):
+    def shifted(self, by: Vector) -> MassProperties:
         """The same solid moved by a vector, shape (3,) [m], in the reference frame.
 
         The inertia about the centre moves along; `about` gives it about any other point.
         """
         return MassProperties(self.mass, self.inertia, self.centre + validate.array("by", by, (3,)))
 
-    def rotated(self, rotation):
+    def rotated(self, rotation: Vector | Matrix) -> MassProperties:
         """The same solid turned about the origin of the reference frame by a rotation matrix or a unit quaternion."""
         r = matrix_from_quaternion(as_quaternion(rotation))
         inertia = r @ self.inertia @ r.T
         return MassProperties(self.mass, (inertia + inertia.T) / 2, r @ self.centre)
 
-    def __add__(self, other):
+    def __add__(self, other: MassProperties) -> MassProperties:
         if not isinstance(other, MassProperties):
             return NotImplemented
         mass = self.mass + other.mass

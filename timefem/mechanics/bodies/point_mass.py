@@ -1,12 +1,21 @@
 """Point masses on a line, in a plane or in space."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
 import casadi as ca
 import numpy as np
 
 from ...errors import InputError
+from ...types import Expression, Floats
 from ..declared import Integer, Real
 from ..part import Body
 from ..shapes import Piece
+
+if TYPE_CHECKING:
+    from .states import Pose
 
 
 class PointMass(Body):
@@ -24,7 +33,7 @@ class PointMass(Body):
     dimension = Integer("moves along x, in the plane (x, y), or in space", 3, least=1, most=3)
     has_position = True
 
-    def numbers(self):
+    def numbers(self) -> dict[str, Any]:
         return {"inverse mass": 1 / self.mass}
 
     def __repr__(self):
@@ -32,51 +41,51 @@ class PointMass(Body):
         return f"PointMass(mass={self.mass:g}, dimension={self.dimension}{name})"
 
     @property
-    def n_q(self):
+    def n_q(self) -> int:
         return self.dimension
 
     @property
-    def kind(self):
+    def kind(self) -> Hashable:
         return ("point mass", self.dimension)
 
     @property
-    def mass_scale(self):
+    def mass_scale(self) -> np.ndarray:
         """Size of the mass matrix per coordinate, for scaling."""
         return np.full(self.dimension, self.mass)
 
-    def kinetic_energy(self, q, p, c):
+    def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
         return self.kinetic_of_invariant_momentum(p, c)
 
-    def kinetic_of_velocity(self, q, v, c):
+    def kinetic_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> Expression:
         return self.kinetic_of_invariants(v, c)
 
-    def kinetic_of_invariants(self, w, c):
+    def kinetic_of_invariants(self, w: ca.SX, c: Any) -> Expression:
         return ca.sumsqr(w) / (2 * c[0])
 
-    def kinetic_of_invariant_momentum(self, w, c):
+    def kinetic_of_invariant_momentum(self, w: ca.SX, c: Any) -> Expression:
         return c[0] * ca.sumsqr(w) / 2
 
-    def invariant_velocity(self, q, v):
+    def invariant_velocity(self, q: ca.SX, v: ca.SX) -> ca.SX:
         return v
 
-    def invariant_momentum(self, q, p):
+    def invariant_momentum(self, q: ca.SX, p: ca.SX) -> ca.SX:
         return p
 
     @property
-    def n_increments(self):
+    def n_increments(self) -> int:
         return self.dimension
 
-    def moved(self, q, u):
+    def moved(self, q: ca.SX, u: ca.SX) -> ca.SX:
         return q + u
 
-    def null_space(self, q):
+    def null_space(self, q: ca.SX) -> ca.SX:
         return ca.SX.eye(self.dimension)
 
-    def frame(self, q):
+    def frame(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Symbolic position (3,) and the identity matrix, so that joints see it as they see a rigid body."""
         return ca.vertcat(q, ca.SX.zeros(3 - self.dimension)), ca.SX.eye(3)
 
-    def state(self, pose):
+    def state(self, pose: Pose) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates and momenta of a `Pose`: two arrays of length n_q.
 
         Raises
@@ -97,23 +106,23 @@ class PointMass(Body):
         values = np.asarray(values, float)
         return np.concatenate([values, np.zeros((*values.shape[:-1], 3 - self.dimension))], axis=-1)
 
-    def drawn_pieces(self, q, p):
+    def drawn_pieces(self, q: np.ndarray, p: np.ndarray) -> list[Piece]:
         position, n = self.position(q), len(q)
         return [Piece("", None, np.zeros(3), position, self.velocity(q, p), np.broadcast_to(np.eye(3), (n, 3, 3)),
                       np.zeros((n, 3)))]
 
-    def position(self, q):
+    def position(self, q: Floats) -> np.ndarray:
         """Position, shape (..., n_q) -> (..., 3) [m]."""
         return self._padded(q)
 
-    def velocity(self, q, p):
+    def velocity(self, q: Floats, p: Floats) -> np.ndarray:
         """Velocity, shape (..., 3) [m/s]."""
         return self._padded(p) / self.mass
 
-    def linear_momentum(self, q, p):
+    def linear_momentum(self, q: Floats, p: Floats) -> np.ndarray:
         """Linear momentum, shape (..., 3) [kg m/s]."""
         return self._padded(p)
 
-    def angular_momentum(self, q, p):
+    def angular_momentum(self, q: Floats, p: Floats) -> np.ndarray:
         """Angular momentum about the origin, shape (..., 3) [kg m^2/s]."""
         return np.cross(self._padded(q), self._padded(p))

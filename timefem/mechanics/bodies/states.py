@@ -1,5 +1,7 @@
 """Initial states of bodies."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +9,7 @@ import numpy as np
 
 from ... import validate
 from ...argument_names import NamedArguments
+from ...types import Converted, Matrix, Vector
 from . import rotations
 
 
@@ -30,10 +33,10 @@ class Pose(NamedArguments):
         mass ("space" in `frame` means these axes).
     """
 
-    position: Any = (0.0, 0.0, 0.0)
-    orientation: Any = (1.0, 0.0, 0.0, 0.0)
-    velocity: Any = (0.0, 0.0, 0.0)
-    angular_velocity: Any = (0.0, 0.0, 0.0)
+    position: Converted[Vector, np.ndarray] = (0.0, 0.0, 0.0)
+    orientation: Converted[Vector | Matrix, np.ndarray] = (1.0, 0.0, 0.0, 0.0)
+    velocity: Converted[Vector, np.ndarray] = (0.0, 0.0, 0.0)
+    angular_velocity: Converted[Vector, np.ndarray] = (0.0, 0.0, 0.0)
     frame: str = "body"
     relative_to: Any = None
 
@@ -43,7 +46,7 @@ class Pose(NamedArguments):
         object.__setattr__(self, "quaternion", rotations.as_quaternion(self.orientation))
         validate.choice("frame", self.frame, ("body", "space"))
 
-    def angular_velocity_in(self, frame):
+    def angular_velocity_in(self, frame: str) -> np.ndarray:
         """Angular velocity in body or space axes, shape (3,) [rad/s]."""
         if frame == self.frame:
             return self.angular_velocity
@@ -55,8 +58,8 @@ class Pose(NamedArguments):
 class CanonicalState:
     """Coordinates `q` and conjugate momenta `p` of a body, as they are, shape (n_q,) each."""
 
-    q: Any
-    p: Any
+    q: Converted[Vector, np.ndarray]
+    p: Converted[Vector, np.ndarray]
 
     def __post_init__(self):
         object.__setattr__(self, "q", validate.array("q", self.q, (None,)))
@@ -67,8 +70,8 @@ class CanonicalState:
 class Coordinates:
     """Generalized coordinates `q` and their velocities `v = qdot`, shape (n,) each; at rest when v is left out."""
 
-    q: Any
-    v: Any = None
+    q: Converted[Vector, np.ndarray]
+    v: Converted[Vector | None, np.ndarray] = None
 
     def __post_init__(self):
         object.__setattr__(self, "q", validate.array("q", self.q, (None,)))

@@ -1,11 +1,20 @@
 """A part with several nodes."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import InputError
 from ..declared.declared import Declared
+
+if TYPE_CHECKING:
+    from ..bodies.states import Pose
+    from ..part import Body, Part
+    from ..shapes import Stroke
 
 
 class Composite(Declared, ABC, abstract=True):
@@ -39,35 +48,35 @@ class Composite(Declared, ABC, abstract=True):
             node.reference = self.reference(i)
 
     @abstractmethod
-    def make_nodes(self):
+    def make_nodes(self) -> Iterable[Body]:
         """The bodies, in order."""
 
     @abstractmethod
-    def make_elements(self):
+    def make_elements(self) -> Iterable[Part]:
         """What acts on `self.nodes`: parts, any number of them."""
 
     @abstractmethod
-    def reference(self, i):
+    def reference(self, i: int) -> Pose:
         """`Pose` of a node where no state is given: the undeformed shape."""
 
-    def drawn_lines(self):
+    def drawn_lines(self) -> list[Stroke]:
         """What pictures show in place of its nodes and elements, list of `Stroke`; empty: show these."""
         return []
 
     @property
-    def members(self):
+    def members(self) -> tuple[Part, ...]:
         """Nodes, then elements."""
         return self.nodes + self.elements
 
-    def node(self, i):
+    def node(self, i: int) -> Body:
         """A node by its number, from the end when negative."""
         return self._member("node", self.nodes, i)
 
-    def element(self, i):
+    def element(self, i: int) -> Part:
         """An element by its number, from the end when negative."""
         return self._member("element", self.elements, i)
 
-    def at(self, s):
+    def at(self, s: float) -> Body:
         """The node at the place `s`, from 0 (the first) to 1 (the last).
 
         Raises
@@ -80,7 +89,7 @@ class Composite(Declared, ABC, abstract=True):
             raise InputError(f"{self._title} has no node at {s!r}; the nearest is at {self.places[i]:.6g}, node({i})")
         return self.nodes[i]
 
-    def states(self, given):
+    def states(self, given: Sequence[Any] | Callable[[float], Any]) -> dict[Body, Any]:
         """State of each node, from a list of them or a function of the place: dict from node to state."""
         values = [given(float(s)) for s in self.places] if callable(given) else given
         if not isinstance(values, list | tuple) or len(values) != len(self.nodes):
@@ -88,7 +97,7 @@ class Composite(Declared, ABC, abstract=True):
                              f"or a function of the place from 0 to 1, not {given!r}")
         return dict(zip(self.nodes, values, strict=True))
 
-    def numbers(self):
+    def numbers(self) -> dict[str, Any]:
         return {}  # its members have them
 
     def _member(self, what, members, i):

@@ -1,6 +1,10 @@
 """Masses in a row, held together by springs and dampers."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from ..bodies.point_mass import PointMass
 from ..bodies.states import Pose
@@ -8,6 +12,9 @@ from ..declared import Integer, Real, Vector
 from ..forces.dampers import Damper
 from ..forces.springs import Spring
 from .composite import Composite
+
+if TYPE_CHECKING:
+    from ..part import Body, Part
 
 
 class MassSpringChain(Composite):
@@ -30,13 +37,13 @@ class MassSpringChain(Composite):
     length = Real("l0 of each spring", "m", 0.0, least=0).was("rest_length")
     damping = Real("c of a damper beside each spring; none where zero", "N s/m", 0.0, least=0)
 
-    def make_nodes(self):
+    def make_nodes(self) -> Iterable[Body]:
         return [PointMass(self.mass / self.n) for _ in range(self.n)]
 
-    def make_elements(self):
+    def make_elements(self) -> Iterable[Part]:
         pairs = list(pairwise(self.nodes))
         springs = [Spring(a, b, stiffness=self.stiffness, length=self.length) for a, b in pairs]
         return springs + [Damper(a, b, damping=self.damping) for a, b in pairs if self.damping]
 
-    def reference(self, i):
+    def reference(self, i: int) -> Pose:
         return Pose(self.start + i / (self.n - 1) * (self.end - self.start))

@@ -1,9 +1,13 @@
 """Base of what declares its arguments: the constructor, and what follows from the arguments."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Callable, Hashable, Mapping
 from copy import copy
 from functools import cached_property
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -12,6 +16,10 @@ from ...argument_names import refuse_unknown
 from ...errors import InputError
 from .constructor import declared, documented, signature
 from .field import Field
+
+if TYPE_CHECKING:
+    from ..functions.base import TimeFunction
+    from ..part import Body
 
 
 class Declared:
@@ -45,7 +53,7 @@ class Declared:
             if "__doc__" in vars(cls) and not cls.__name__.startswith("_"):
                 cls.__doc__ = documented(cls.__doc__, cls.fields)
 
-    def __init__(self, *arguments, **named):
+    def __init__(self, *arguments: Any, **named: Any) -> None:
         if not self.fields and not arguments and not named:
             return
         for earlier in [argument for argument in named if argument in self.earlier]:
@@ -70,7 +78,7 @@ class Declared:
         vars(self)["_made"] = True
 
     @classmethod
-    def current_name(cls, name):
+    def current_name(cls, name: str) -> str:
         """The name of an argument, told in a line when an earlier one is given."""
         if name not in cls.earlier:
             return name
@@ -85,7 +93,7 @@ class Declared:
 
     # ---- numbers enter kernels, files and results once: whoever changes one later would solve with the old one
 
-    def freeze(self):
+    def freeze(self) -> None:
         """Stay as it is from now on: attributes cannot be set, and arrays are read-only copies. Systems do so."""
         if not self._in_system:
             self._fix_arrays(vars(self))
@@ -128,41 +136,41 @@ class Declared:
         return tuple(bodies)
 
     @property
-    def given_bodies(self):
+    def given_bodies(self) -> tuple[Body, ...]:
         """`bodies` without those that the part made itself."""
         return tuple(body for body in self.bodies if not body.helper)
 
     def _complete(self):
         """What else is to be checked or made, once the declared attributes are there."""
 
-    def numbers(self):
+    def numbers(self) -> dict[str, Any]:
         """Numbers of the formulas by name: of the declared arguments, functions of time last. A part may add some."""
         given = sorted(self.fields.items(), key=lambda item: item[1].is_function)
         values = {name: field.numbers(getattr(self, name)) for name, field in given
                   if not field.is_body and getattr(self, name) is not None}
         return {name: value for name, value in values.items() if np.size(value)}
 
-    def declared_numbers(self):
+    def declared_numbers(self) -> np.ndarray:
         """All of `numbers` in one array: what `own_parameters` are unless a solver found others."""
         return np.concatenate([np.zeros(0), *map(np.ravel, self.numbers().values())])
 
-    def named(self, own):
+    def named(self, own: ca.SX) -> SimpleNamespace:
         """Symbols of the `numbers` by name, from those of `own_parameters`."""
         sizes = {name: np.size(value) for name, value in self.numbers().items()}
         starts = np.cumsum([0, *sizes.values()]).tolist()
         return SimpleNamespace(**dict(zip(sizes, ca.vertsplit(own, starts), strict=True)))
 
     @property
-    def changeable(self):
+    def changeable(self) -> Mapping[str, str]:
         """What `changed` takes: attributes by their names in the constructor."""
         return {field.argument or name: name for name, field in self.fields.items()
                 if name != "name" and not field.is_body and field.in_files}
 
-    def with_entry(self, attribute, value, index, entry):
+    def with_entry(self, attribute: str, value: Any, index: Any, entry: Any) -> Any:
         """A value of an attribute with another entry."""
         return self.fields.get(attribute, Field()).with_entry(value, index, entry)
 
-    def changed(self, values):
+    def changed(self, values: Mapping[str, Any]) -> Any:
         """The same part with other values of attributes, checked as by its constructor."""
         other = copy(self)
         for name in [name for name in other.__dict__ if isinstance(getattr(type(self), name, None), cached_property)]:
@@ -176,7 +184,7 @@ class Declared:
         vars(other)["_made"] = True
         return other
 
-    def moved_to(self, stand_in):
+    def moved_to(self, stand_in: Callable[[Any], Any]) -> Any:
         """The same part on other bodies of the same kinds; `stand_in(part)` is what stands for a part."""
         other, follows = copy(self), self.fields and np.array_equal(self.own_parameters, self.declared_numbers())
         other.bodies = tuple(map(stand_in, self.bodies))
@@ -185,12 +193,12 @@ class Declared:
         return other
 
     @property
-    def functions(self):
+    def functions(self) -> tuple[TimeFunction, ...]:
         """The functions of time of the declared arguments, in the order of their numbers."""
         return tuple(f for name, field in self.fields.items() if field.is_function
                      for f in field.functions(getattr(self, name)))
 
-    def values_at(self, name, t, c, motion=False):
+    def values_at(self, name: str, t: ca.SX, c: Any, motion: bool = False) -> list[ca.SX]:
         """Values at the time `t` of the functions of an argument, list of SX; `c` as from `named`."""
         functions = self.fields[name].functions(getattr(self, name))
         starts = np.cumsum([0, *(len(f.parameters) for f in functions)]).tolist()
@@ -199,11 +207,11 @@ class Declared:
                 for f, n in zip(functions, numbers, strict=True)]
 
     @cached_property
-    def kinks(self):
+    def kinks(self) -> tuple[float, ...]:
         return tuple(sorted({t for f in self.functions for t in f.kinks}))
 
     @property
-    def kind(self):
+    def kind(self) -> Hashable:
         """Hashable; equal for parts that share their formulas."""
         if not self.fields:
             raise InputError(f"{self._title}: a part that declares no arguments states its kind")

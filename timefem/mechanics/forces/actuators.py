@@ -1,17 +1,25 @@
 """Actuators, whose forces are to be found, and costs of their use."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from ... import validate
 from ...errors import InputError
+from ...types import Expression, Floats, UserFunction
 from ..declared import Choice, Direction, Field, On, Point, Real, Rows
 from ..formula import Same, call, needs_two
 from ..joints.on_joint import JointPart
 from ..part import Body, Part
 from .between import ForcePart, PointForce, force_at
+
+if TYPE_CHECKING:
+    from ..part import Symbols
 
 
 class Actuator(ForcePart, abstract=True):
@@ -24,7 +32,7 @@ class Actuator(ForcePart, abstract=True):
     unit = ""  # of the controls; "" where it depends on what is given
 
     @property
-    def controls(self):
+    def controls(self) -> tuple[Part, ...]:
         return (self,)
 
 
@@ -48,10 +56,10 @@ class ControlForce(Actuator):
                              "acts along the line of two points")
 
     @property
-    def n_controls(self):
+    def n_controls(self) -> int:
         return len(self.directions)
 
-    def control_force(self, s, u):
+    def control_force(self, s: Symbols, u: ca.SX) -> ca.SX:
         (position, rotation), c = self.bodies[0].frame(s.q[0]), self.named(s.own)
         vector = ca.reshape(c.directions, 3, self.n_controls) @ u
         vector = vector if self.frame == "space" else rotation @ vector
@@ -68,7 +76,7 @@ class LengthControl(PointForce, Actuator):
 
     unit, line, n_controls = "N", "rod", 1
 
-    def control_force(self, s, u):
+    def control_force(self, s: Symbols, u: ca.SX) -> ca.SX:
         return u * ca.gradient(ca.sqrt(self._square(s)), ca.vertcat(*s.q))
 
 
@@ -82,7 +90,7 @@ class Thruster(Actuator):
     drag = Real("torque on the body by thrust, of the sign opposite to that of the spin of the rotor", "m", 0.0)
     needs_rotation = True
 
-    def control_force(self, s, u):
+    def control_force(self, s: Symbols, u: ca.SX) -> ca.SX:
         (position, rotation), c = self.bodies[0].frame(s.q[0]), self.named(s.own)
         thrust = rotation @ c.direction * u
         place = position + rotation @ c.point
@@ -94,7 +102,7 @@ class JointControl(JointPart, Actuator):
 
     n_controls = 1
 
-    def control_force(self, s, u):
+    def control_force(self, s: Symbols, u: ca.SX) -> ca.SX:
         return self.along(s, u)
 
 
@@ -109,10 +117,10 @@ class ControlTorque(Actuator):
     needs_rotation = True
 
     @property
-    def n_controls(self):
+    def n_controls(self) -> int:
         return len(self.axes)
 
-    def control_force(self, s, u):
+    def control_force(self, s: Symbols, u: ca.SX) -> ca.SX:
         torque = ca.reshape(s.own, 3, self.n_controls) @ u
         if self.frame == "body":
             torque = self.bodies[0].frame(s.q[0])[1] @ torque
@@ -171,10 +179,10 @@ class GeneralizedControl(Actuator):
             validate.integer(self._argument("n_controls"), self.columns, minimum=1)
 
     @property
-    def n_controls(self):
+    def n_controls(self) -> int:
         return self.columns if callable(self.matrix) else self.matrix.shape[1]
 
-    def control_force(self, s, u):
+    def control_force(self, s: Symbols, u: ca.SX) -> ca.SX:
         if callable(self.matrix):
             takes_rates = needs_two(self.matrix, s.q[0], s.q[0])
             return ca.SX(self.matrix(s.q[0], s.velocity[0]) if takes_rates else self.matrix(s.q[0])) @ u
@@ -193,7 +201,8 @@ class Cost(Part):
     name : str, optional
     """
 
-    def __init__(self, formula, actuators=(), bodies=(), name=None):
+    def __init__(self, formula: UserFunction, actuators: Part | Sequence[Part] = (), bodies: Body | Sequence[Body] = (),
+                 name: str | None = None) -> None:
         self.controls, self.bodies, self.name = tuple(actuators), tuple(bodies), name
         for actuator in self.controls:
             if not isinstance(actuator, Actuator):
@@ -201,15 +210,15 @@ class Cost(Part):
         self.formula = formula
 
     @property
-    def kind(self):
+    def kind(self) -> Hashable:
         return (Cost, Same(self.formula), tuple(a.n_controls for a in self.controls), *(b.kind for b in self.bodies))
 
-    def moved_to(self, stand_in):
+    def moved_to(self, stand_in: Callable[[Any], Any]) -> Cost:
         other = super().moved_to(stand_in)
         other.controls = tuple(map(stand_in, self.controls))
         return other
 
-    def cost(self, s, u):
+    def cost(self, s: Symbols, u: ca.SX) -> Expression:
         velocity = ca.vertcat(*s.velocity) if self.bodies else ca.SX(0, 1)
         return call("Cost", self.formula, 1, u, ca.vertcat(*s.q) if self.bodies else ca.SX(0, 1), velocity, s.t)
 
@@ -223,7 +232,7 @@ class Effort(Cost):
     weights : float or array_like, shape (n_controls,)
     """
 
-    def __init__(self, actuator, weights=1.0, name=None):
+    def __init__(self, actuator: Part, weights: Floats = 1.0, name: str | None = None) -> None:
         super().__init__(None, (actuator,), (), name)
         self._weigh(weights)
 
@@ -235,21 +244,21 @@ class Effort(Cost):
             raise InputError(f"Effort: weights must be positive, not {self.own_parameters.tolist()}")
 
     @property
-    def weights(self):
+    def weights(self) -> np.ndarray:
         return self.own_parameters
 
     changeable = {"weights": "weights"}  # noqa: RUF012
 
-    def changed(self, values):
+    def changed(self, values: Mapping[str, Any]) -> Effort:
         other = copy(self)
         other._weigh(values["weights"])
         return other
 
     @property
-    def kind(self):
+    def kind(self) -> Hashable:
         return (Effort, len(self.own_parameters))
 
-    def cost(self, s, u):
+    def cost(self, s: Symbols, u: ca.SX) -> Expression:
         return ca.dot(s.own, u**2) / 2
 
 

@@ -1,5 +1,7 @@
 """What forces between two bodies, or a body and the ground, share."""
 
+from __future__ import annotations
+
 import casadi as ca
 
 from ...errors import InputError
@@ -48,7 +50,7 @@ class PointForce(ForcePart, abstract=True):
 
     line = "spring"
 
-    def drawn_line(self):
+    def drawn_line(self) -> Stroke | None:
         return Stroke(self.line, ((self.bodies[0], self.point_a), ((*self.bodies, None)[1], self.point_b)))
 
     def _square(self, s):

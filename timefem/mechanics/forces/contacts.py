@@ -1,13 +1,20 @@
 """Contact with planes at rest, by penalty, and tyres."""
 
+from __future__ import annotations
+
 import itertools
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from ...errors import InputError
+from ...types import Expression
 from ..declared import Direction, On, Real, Rows, Vector
 from .between import ForcePart, force_at
+
+if TYPE_CHECKING:
+    from ..part import Symbols
 
 
 class _OnPlane(ForcePart, abstract=True):
@@ -68,11 +75,11 @@ class PlaneContact(_OnPlane):
             place = position + rotation @ point
             yield place, ca.fmax(c.radius - ca.dot(c.normal, place - c.plane_point), 0)
 
-    def energy(self, s):
+    def energy(self, s: Symbols) -> Expression:
         c = self.named(s.own)
         return sum(c.stiffness / 2 * depth**2 for _, depth in self._depths(s, c))
 
-    def force(self, s):
+    def force(self, s: Symbols) -> ca.SX:
         c, total = self.named(s.own), ca.SX(self.bodies[0].n_q, 1)
         if not (self.friction or self.damping):
             return total
@@ -107,7 +114,7 @@ class BoxContact(PlaneContact):
     def _corners(self):
         return np.array(list(itertools.product((-0.5, 0.5), repeat=3))) * self.bodies[0].size
 
-    def numbers(self):
+    def numbers(self) -> dict[str, Any]:
         return {**super().numbers(), "points": self._corners().ravel(), "radius": np.zeros(1)}
 
 
@@ -136,11 +143,11 @@ class Tyre(_OnPlane):
         arm = c.radius * down / ca.sqrt(ca.sumsqr(down))
         return arm, axis, ca.fmax(-ca.dot(c.normal, position + arm - c.plane_point), 0)
 
-    def energy(self, s):
+    def energy(self, s: Symbols) -> Expression:
         c = self.named(s.own)
         return c.stiffness / 2 * self._lowest(s, c)[2] ** 2
 
-    def force(self, s):
+    def force(self, s: Symbols) -> ca.SX:
         c = self.named(s.own)
         arm, axis, depth = self._lowest(s, c)
         position, _, velocity, spin = self._moving(s)

@@ -1,12 +1,17 @@
 """Feedback: forces of drives by a formula of what is measured."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable
 from copy import copy
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from ... import validate
 from ...errors import InputError
+from ...types import Matrix, UserFunction, Vector
 from ..declared import Flag, Function, Real
 from ..formula import Same, call, check_symbols
 from ..inversion.outputs import Output
@@ -14,6 +19,9 @@ from ..joints.on_joint import JointPart
 from ..part import Part, Symbols
 from .actuators import Actuator, JointControl
 from .on_joints import TURNS
+
+if TYPE_CHECKING:
+    from ..system import System
 
 
 class PDControl(JointPart):
@@ -30,10 +38,10 @@ class PDControl(JointPart):
     turns = Flag(TURNS, default=True)
 
     @property
-    def counts_turns(self):
+    def counts_turns(self) -> bool:
         return self.turns
 
-    def force(self, s):
+    def force(self, s: Symbols) -> ca.SX:
         c = self.named(s.own)
         (target,), (given,) = (self.values_at(name, s.t, c) for name in ("reference", "feedforward"))
         rate = ca.jacobian(ca.SX(target), s.t)
@@ -75,7 +83,8 @@ class Controller(Part):
     >>> hold = tf.Controller([hinge], lambda x, v, t, c: -c[0] * (x - 0.5) - c[1] * v, parameters=[40.0, 8.0])
     """
 
-    def __init__(self, drives, law, inputs=None, parameters=(), turns=True, name=None):
+    def __init__(self, drives: Any, law: UserFunction, inputs: Any = None, parameters: Vector = (), turns: bool = True,
+                 name: str | None = None) -> None:
         self.name, self.law = name, law
         self.drives = tuple(self._drive(drive) for drive in _listed(f"{self._title}: drives", drives))
         given = [d.bound for d in self.drives if isinstance(d, JointControl)] if inputs is None else \
@@ -112,11 +121,11 @@ class Controller(Part):
         return self.turns and not _is_output(x) and x.coordinate.turns
 
     @property
-    def members(self):
+    def members(self) -> tuple[Part, ...]:
         return (*(part for x in self._counted for part in x.counting), self)
 
     @property
-    def kind(self):
+    def kind(self) -> Hashable:
         where = {body: i for i, body in enumerate(self.bodies)}
         seen = tuple((Same(x) if _is_output(x) else x.form, self._counts(x), tuple(where[b] for b in x.bodies))
                      for x in self.inputs)
@@ -127,11 +136,11 @@ class Controller(Part):
         return f"{self._title} of {len(self.inputs)} inputs and {len(self.drives)} drives"
 
     @property
-    def shares(self):
+    def shares(self) -> list[Part]:
         """What it does along the coordinates of joints, one part for each, for results."""
         return [_Share(self, i) for i, drive in enumerate(self.drives) if isinstance(drive, JointControl)]
 
-    def force(self, s, only=None):
+    def force(self, s: Symbols, only: int | None = None) -> ca.SX:
         return self._applied(s, self._told(s), only)
 
     @property
@@ -158,7 +167,7 @@ class Controller(Part):
                     s.own[:len(self.law_parameters)])
 
     @property
-    def n_forces(self):
+    def n_forces(self) -> int:
         return sum(d.n_controls for d in self.drives)
 
     def _applied(self, s, u, only=None):
@@ -208,7 +217,8 @@ class SampledController(Controller):
         As `Controller`; for a period that is not positive, and a negative delay.
     """
 
-    def __init__(self, drives, law, period, delay=0.0, inputs=None, parameters=(), turns=True, name=None):
+    def __init__(self, drives: Any, law: UserFunction, period: float, delay: float = 0.0, inputs: Any = None,
+                 parameters: Vector = (), turns: bool = True, name: str | None = None) -> None:
         self.name = name
         self.period = validate.real(f"{self._title}: period", period, positive=True)
         self.delay = validate.real(f"{self._title}: delay", delay)
@@ -220,17 +230,17 @@ class SampledController(Controller):
         self.own_parameters = np.concatenate([self._law_numbers, np.zeros(1 + self.n_forces)])
 
     @property
-    def kind(self):
+    def kind(self) -> Hashable:
         return (SampledController, self.n_held, super().kind)
 
-    def holding(self, times, values):
+    def holding(self, times: Vector, values: Matrix) -> SampledController:
         """The same with forces held from some times on, shapes (n,), (n, n_forces)."""
         other = copy(self)
         other.n_held = len(times)
         other.own_parameters = np.concatenate([self._law_numbers, times, np.ravel(values)])
         return other
 
-    def force(self, s, only=None):
+    def force(self, s: Symbols, only: int | None = None) -> ca.SX:
         if not hasattr(self, "_law_numbers"):  # while it is made
             return super().force(s, only)
         first, n = len(self._law_numbers), self.n_forces
@@ -241,7 +251,7 @@ class SampledController(Controller):
             u = u + (s.t >= t) * (after - before)
         return self._applied(s, u, only)
 
-    def told(self, system, t, z):
+    def told(self, system: System, t: float, z: np.ndarray) -> np.ndarray:
         """What the law says at a state, shape (n_forces,)."""
         s = Symbols(self)
         velocity = [ca.SX.sym("v", b.n_q) for b in self.bodies]

@@ -1,10 +1,17 @@
 """Dampers: forces from a dissipation function D of the velocities, Q = -dD/d(qdot)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import casadi as ca
 
 from ...errors import InputError
 from ..declared import Direction, On, Real
 from .between import ForcePart, PointForce, dissipative_force
+
+if TYPE_CHECKING:
+    from ..part import Symbols
 
 
 class Damper(PointForce):
@@ -17,7 +24,7 @@ class Damper(PointForce):
 
     line = "damper"
 
-    def force(self, s):
+    def force(self, s: Symbols) -> ca.SX:
         along = ca.gradient(ca.sqrt(self._square(s)), ca.vertcat(*s.q))
         return dissipative_force(s, [along], [self.named(s.own).damping])
 
@@ -31,7 +38,7 @@ class TorsionalDamper(ForcePart):
     damping = Real("c", "N m s/rad", None, least=0)
     needs_rotation = True
 
-    def force(self, s):
+    def force(self, s: Symbols) -> ca.SX:
         axis = self.bodies[0].frame(s.q[0])[1] @ s.own[:3]
         maps = [body.angular_velocity_map(q) for body, q in zip(self.bodies, s.q, strict=True)]
         rate = ca.vertcat(*(sign * m.T @ axis for sign, m in zip((1, -1), maps, strict=False)))
@@ -52,7 +59,7 @@ class RayleighDissipation(ForcePart):
         if self.angular and not self.bodies[0].has_orientation:
             raise InputError(f"{self._title} must act on a rigid body, not on {self.bodies[0]!r}")
 
-    def force(self, s):
+    def force(self, s: Symbols) -> ca.SX:
         body, q = self.bodies[0], s.q[0]
         rates = ca.vertsplit(ca.jacobian(body.frame(q)[0], q))
         damping = [s.own[0]] * 3

@@ -1,15 +1,24 @@
 """Forces given by a formula."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
+
 import casadi as ca
 
 from ... import validate
 from ...errors import InputError
+from ...types import UserFunction, Vector
 from ..formula import Same, check_symbols
 from ..joints.formula_part import FormulaPart
 from ..joints.nonholonomic import MovingFrame
 from ..part import Symbols
 from .actuators import Actuator
 from .between import force_at
+
+if TYPE_CHECKING:
+    from ..part import Body, Part
 
 
 class FormulaForce(FormulaPart, Actuator):
@@ -43,18 +52,19 @@ class FormulaForce(FormulaPart, Actuator):
     ...                         parameters=[2.0])
     """
 
-    def __init__(self, bodies, formula, parameters=None, n_controls=0, name=None):
+    def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction, parameters: Vector | None = None,
+                 n_controls: int = 0, name: str | None = None) -> None:
         super().__init__(bodies, formula, 1, parameters, name)
         self.n_controls = validate.integer(f"{self._title}: n_controls", n_controls, minimum=0)
         self.table = "actuators" if self.n_controls else "forces"
         self._check()
 
     @property
-    def controls(self):
+    def controls(self) -> tuple[Part, ...]:
         return (self,) if self.n_controls else ()
 
     @property
-    def kind(self):
+    def kind(self) -> Hashable:
         sizes = self.n_controls, len(self.own_parameters)
         return (type(self), Same(self.formula), *sizes, *(b.kind for b in self.bodies))
 
@@ -93,10 +103,10 @@ class FormulaForce(FormulaPart, Actuator):
             return value
         return force_at(body, s.q[i], frame.position, value[:3], value[3:] if n == 6 else None)
 
-    def force(self, s):
+    def force(self, s: Symbols) -> ca.SX:
         return self._force(s, ca.SX.zeros(self.n_controls))
 
-    def control_force(self, s, u):
+    def control_force(self, s: Symbols, u: ca.SX) -> ca.SX:
         return self._force(s, u) - self.force(s)
 
     def _check(self):

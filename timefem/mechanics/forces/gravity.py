@@ -1,10 +1,18 @@
 """Weight."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import casadi as ca
 
 from ...errors import InputError
+from ...types import Expression
 from ..declared import On, Vector
 from ..part import Body, Part
+
+if TYPE_CHECKING:
+    from ..part import Symbols
 
 
 class Gravity(Part):
@@ -27,10 +35,10 @@ class Gravity(Part):
     def _argument(self, name):
         return "gravity"
 
-    def numbers(self):
+    def numbers(self) -> dict[str, Any]:
         return {"weight": self.bodies[0].mass * self.acceleration}
 
-    def energy(self, s):
+    def energy(self, s: Symbols) -> Expression:
         centre = self.bodies[0].centre_of_mass(s.q[0])
         n = centre.numel()  # a point mass in one or two dimensions feels its components only
         return -ca.dot(s.own[:n], centre)

@@ -1,9 +1,16 @@
 """Applied forces and torques, constant or as functions of time."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import casadi as ca
 
 from ..declared import Choice, Function, On, Point, VectorFunction
 from .between import ForcePart
+
+if TYPE_CHECKING:
+    from ..part import Symbols
 
 
 class _Load(ForcePart):
@@ -34,7 +41,7 @@ class Force(_Load):
     time = Function("factor of all components", "", 1.0)
     frame = Choice('axes of `value`: "body" is a follower force', ("space", "body"), "space")
 
-    def force(self, s):
+    def force(self, s: Symbols) -> ca.SX:
         c = self.named(s.own)
         return ca.jtimes(self._place(s, 0, c.point), s.q[0], self._in_space(s, c), True)
 
@@ -56,5 +63,5 @@ class Torque(_Load):
     frame = Choice("axes of `value`", ("space", "body"), "space")
     needs_rotation = True
 
-    def force(self, s):
+    def force(self, s: Symbols) -> ca.SX:
         return self.bodies[0].angular_velocity_map(s.q[0]).T @ self._in_space(s, self.named(s.own))

@@ -1,5 +1,9 @@
 """Motors with gears."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import casadi as ca
 import numpy as np
 
@@ -10,6 +14,9 @@ from ..joints.frame import frames_of
 from ..joints.on_joint import JointPart
 from ..part import Part
 from .actuators import Actuator
+
+if TYPE_CHECKING:
+    from ..part import Symbols
 
 
 class Rotor(Follower):
@@ -94,11 +101,11 @@ class Motor(JointPart, Actuator):
             self._helpers = rotor, Gear(self)
 
     @property
-    def settled(self):
+    def settled(self) -> tuple[str, ...]:
         return ("gear", "rotor_inertia") if self.rotor_inertia else ()
 
     @property
-    def members(self):
+    def members(self) -> tuple[Part, ...]:
         return (*self._helpers, self)
 
     @property
@@ -111,11 +118,11 @@ class Motor(JointPart, Actuator):
             return ca.vertcat(ca.SX(sum(b.n_q for b in self.bodies[:-1]), 1), torque)
         return self.along(s, self.named(s.own).gear * torque)
 
-    def force(self, s):
+    def force(self, s: Symbols) -> ca.SX:
         c = self.named(s.own)
         given, = self.values_at("torque", s.t, c)
         speed = s.velocity[-1][0] if self.rotor_inertia else c.gear * self.rate_of(s)
         return self._on_rotor(s, given - c.damping * speed)
 
-    def control_force(self, s, u):
+    def control_force(self, s: Symbols, u: ca.SX) -> ca.SX:
         return self._on_rotor(s, u)

@@ -1,10 +1,18 @@
 """Forces along a coordinate of a joint: torques about its axis, or forces along it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import casadi as ca
 
 from ...errors import InputError
+from ...types import Expression
 from ..declared import Flag, Function, Real
 from ..joints.on_joint import JointPart
+
+if TYPE_CHECKING:
+    from ..part import Symbols
 
 __all__ = ["EndStop", "JointDamper", "JointForce", "JointFriction", "JointSpring"]
 
@@ -22,10 +30,10 @@ class JointSpring(JointPart):
     turns = Flag(TURNS, default=True)
 
     @property
-    def counts_turns(self):
+    def counts_turns(self) -> bool:
         return self.turns
 
-    def energy(self, s):
+    def energy(self, s: Symbols) -> Expression:
         c = self.named(s.own)
         return c.stiffness / 2 * (self.coordinate_of(s) - c.rest) ** 2
 
@@ -35,7 +43,7 @@ class JointDamper(JointPart):
 
     damping = Real("c", "N m s/rad or N s/m", least=0)
 
-    def force(self, s):
+    def force(self, s: Symbols) -> ca.SX:
         return self.along(s, -self.named(s.own).damping * self.rate_of(s))
 
 
@@ -44,7 +52,7 @@ class JointForce(JointPart):
 
     value = Function("positive where it makes the coordinate grow", "N m or N")
 
-    def force(self, s):
+    def force(self, s: Symbols) -> ca.SX:
         value, = self.values_at("value", s.t, self.named(s.own))
         return self.along(s, value)
 
@@ -76,7 +84,7 @@ class JointFriction(JointPart):
     def _form(self):
         return (*super()._form, bool(self.breakaway))
 
-    def force(self, s):
+    def force(self, s: Symbols) -> ca.SX:
         c, v = self.named(s.own), self.rate_of(s)
         size = c.coulomb
         if self.breakaway:
@@ -106,7 +114,7 @@ class EndStop(JointPart):
             raise InputError(f"{self._title}: lowest must be below highest, {self.highest:g}, not {self.lowest:g}")
 
     @property
-    def counts_turns(self):
+    def counts_turns(self) -> bool:
         return self.turns
 
     @property
@@ -121,11 +129,11 @@ class EndStop(JointPart):
         if self.highest is not None:
             yield ca.fmax(x - c.highest, 0), 1
 
-    def energy(self, s):
+    def energy(self, s: Symbols) -> Expression:
         c = self.named(s.own)
         return sum(c.stiffness / 2 * depth**2 for depth, _ in self._depths(s, c))
 
-    def force(self, s):
+    def force(self, s: Symbols) -> ca.SX:
         c = self.named(s.own)
         if not self.damping:
             return super().force(s)

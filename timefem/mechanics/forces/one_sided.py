@@ -1,9 +1,17 @@
 """Ropes that go slack, and the drag of the air."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import casadi as ca
 
+from ...types import Expression
 from ..declared import On, Point, Real, Vector
 from .between import ForcePart, PointForce
+
+if TYPE_CHECKING:
+    from ..part import Symbols
 
 STILL = 1e-12  # m/s, below which drag is smoothed: it has no direction there
 
@@ -28,11 +36,11 @@ class SlackRope(PointForce):
         c, length = self.named(s.own), ca.sqrt(self._square(s))
         return c, length, ca.fmax(length - c.length, 0)
 
-    def energy(self, s):
+    def energy(self, s: Symbols) -> Expression:
         c, _, stretch = self._stretch(s)
         return c.stiffness / 2 * stretch**2
 
-    def force(self, s):
+    def force(self, s: Symbols) -> ca.SX:
         if not self.damping:
             return super().force(s)
         c, length, stretch = self._stretch(s)
@@ -52,7 +60,7 @@ class Drag(ForcePart):
     point = Point("where it acts, in body axes from the centre of mass", (0.0, 0.0, 0.0))
     wind = Vector("velocity of the fluid, in space", "m/s", (0.0, 0.0, 0.0))
 
-    def force(self, s):
+    def force(self, s: Symbols) -> ca.SX:
         c, q = self.named(s.own), s.q[0]
         place = self._place(s, 0, c.point)
         v = ca.jtimes(place, q, s.velocity[0]) - c.wind

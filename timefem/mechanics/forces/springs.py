@@ -1,13 +1,21 @@
 """Springs: forces and torques that derive from a potential of the coordinates."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import casadi as ca
 import numpy as np
 
+from ...types import Expression
 from ..declared import Code, Direction, Flag, Numbers, On, Orientation, Real
 from ..formula import call, check_symbols
 from ..joints.bound import BoundCoordinate
 from ..joints.coordinates import Twist, nearest
 from .between import ForcePart, PointForce, relative_rotation
+
+if TYPE_CHECKING:
+    from ..part import Part, Symbols
 
 
 class Spring(PointForce):
@@ -29,7 +37,7 @@ class Spring(PointForce):
     def _form(self):
         return (*super()._form, self.length == 0)  # no square root then
 
-    def energy(self, s):
+    def energy(self, s: Symbols) -> Expression:
         c, square = self.named(s.own), self._square(s)
         return c.stiffness / 2 * (square if self.length == 0 else (ca.sqrt(square) - c.length) ** 2)
 
@@ -57,7 +65,7 @@ class NonlinearSpring(PointForce):
     def _potential(self, *arguments):
         return call(f"{self._title}: potential", self.potential, 1, *arguments)
 
-    def energy(self, s):
+    def energy(self, s: Symbols) -> Expression:
         return self._potential(ca.sqrt(self._square(s)), *ca.vertsplit(s.own[6:]))
 
 
@@ -88,15 +96,15 @@ class TorsionalSpring(ForcePart):
             self.bodies = (*self.bodies, self.bound.counter)
 
     @property
-    def members(self):
+    def members(self) -> tuple[Part, ...]:
         return (*self.bound.counting, self) if self.turns else (self,)
 
     @property
-    def first_turn(self):
+    def first_turn(self) -> float:
         """Within half a turn of which the angle starts [rad]."""
         return nearest(self.rest_angle, 0.0)
 
-    def energy(self, s):
+    def energy(self, s: Symbols) -> Expression:
         c = self.named(s.own)
         numbers = ca.vertcat(c.axis, c.reference)
         if self.turns:
@@ -117,6 +125,6 @@ class RotationalSpring(ForcePart):
                             default=(1, 0, 0, 0))
     needs_rotation = True
 
-    def energy(self, s):
+    def energy(self, s: Symbols) -> Expression:
         # tr R = 1 + 2 cos(angle)
         return s.own[0] / 2 * (3 - ca.trace(relative_rotation(self, s, ca.reshape(s.own[1:], 3, 3))))

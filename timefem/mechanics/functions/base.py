@@ -1,7 +1,11 @@
 """What a function of time is."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from dataclasses import fields
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -32,22 +36,22 @@ class TimeFunction(ABC):
     t_span = (-np.inf, np.inf)
 
     @property
-    def parameters(self):
+    def parameters(self) -> np.ndarray:
         return np.array([getattr(self, f.name) for f in fields(self)])
 
     @property
-    def form(self):
+    def form(self) -> Hashable:
         return type(self)
 
     @abstractmethod
-    def formula(self, t, *c):
+    def formula(self, t: ca.SX, *c: Any) -> ca.SX:
         """Value in CasADi symbols of the time and the parameters."""
 
-    def motion(self, t, *c):
+    def motion(self, t: ca.SX, *c: Any) -> ca.SX:
         """As `formula`, with a derivative at the ends of `t_span` too."""
         return self.formula(t, *c)
 
-    def __call__(self, t):
+    def __call__(self, t: Any) -> Any:
         if isinstance(t, ca.SX | ca.MX):
             return self.formula(t, *self.parameters.tolist())
         t = np.asarray(t, float)

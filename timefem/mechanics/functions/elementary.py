@@ -1,6 +1,10 @@
 """Functions of time with a few numbers: constants, ramps, pulses, steps, oscillations."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -15,7 +19,7 @@ class Constant(TimeFunction):
 
     value: float
 
-    def formula(self, t, value):
+    def formula(self, t: ca.SX, value: Any) -> ca.SX:
         return value
 
 
@@ -40,22 +44,22 @@ class Ramp(TimeFunction):
         self._increasing(self.t0, self.t1)
 
     @property
-    def kinks(self):
+    def kinks(self) -> tuple[float, ...]:
         return self.t0, self.t1
 
     @property
-    def has_rate(self):
+    def has_rate(self) -> bool:
         return self.kind == "smooth"
 
     @property
-    def form(self):
+    def form(self) -> Hashable:
         return type(self), self.kind
 
     @property
-    def parameters(self):
+    def parameters(self) -> np.ndarray:
         return np.array([self.t0, self.t1, self.v0, self.v1])
 
-    def formula(self, t, t0, t1, v0, v1):
+    def formula(self, t: ca.SX, t0: Any, t1: Any, v0: Any, v1: Any) -> ca.SX:
         if self.kind == "linear":
             return v0 + (v1 - v0) / (t1 - t0) * (clip(t, t0, t1) - t0)
         x = (clip(t, t0, t1) - t0) / (t1 - t0)
@@ -77,10 +81,10 @@ class TrianglePulse(TimeFunction):
         self._increasing(self.t0, self.t_peak, self.t1)
 
     @property
-    def kinks(self):
+    def kinks(self) -> tuple[float, ...]:
         return self.t0, self.t_peak, self.t1
 
-    def formula(self, t, t0, t_peak, t1, peak):
+    def formula(self, t: ca.SX, t0: Any, t_peak: Any, t1: Any, peak: Any) -> ca.SX:
         return peak * ca.fmax(0, ca.fmin((t - t0) / (t_peak - t0), (t1 - t) / (t1 - t_peak)))
 
 
@@ -93,10 +97,10 @@ class Step(TimeFunction):
     has_rate = False
 
     @property
-    def kinks(self):
+    def kinks(self) -> tuple[float, ...]:
         return (self.t0,)
 
-    def formula(self, t, t0, value):
+    def formula(self, t: ca.SX, t0: Any, value: Any) -> ca.SX:
         return value * (t >= t0)
 
 
@@ -109,5 +113,5 @@ class Sine(TimeFunction):
     phase: float = 0.0
     offset: float = 0.0
 
-    def formula(self, t, amplitude, frequency, phase, offset):
+    def formula(self, t: ca.SX, amplitude: Any, frequency: Any, phase: Any, offset: Any) -> ca.SX:
         return offset + amplitude * ca.sin(2 * np.pi * frequency * t + phase)

@@ -1,5 +1,8 @@
 """Functions of time given by formulas, and what users may give in the place of a function of time."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,8 +33,8 @@ class Formula(TimeFunction):
         The function returns `n` values, of which this is number `component`.
     """
 
-    function: Any
-    kinks: Any = ()
+    function: Callable[[Any], Any]
+    kinks: Sequence[float] = ()
     n: int = 1
     component: int = 0
 
@@ -41,14 +44,14 @@ class Formula(TimeFunction):
         check_symbols("a function of time", self.formula(t), t)
 
     @property
-    def parameters(self):
+    def parameters(self) -> np.ndarray:
         return np.zeros(0)
 
     @property
-    def form(self):
+    def form(self) -> Hashable:
         return type(self), Same(self.function), self.n, self.component
 
-    def formula(self, t):
+    def formula(self, t: ca.SX) -> ca.SX:
         return call("a function of time", self.function, self.n, t)[self.component]
 
 

@@ -1,14 +1,21 @@
 """Functions of time given by values at some times."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
 
 from ... import validate
 from ...errors import InputError
+from ...types import Converted, Vector
 from .base import TimeFunction, clip
+
+if TYPE_CHECKING:
+    import casadi as ca
 
 
 @dataclass(frozen=True)
@@ -26,8 +33,8 @@ class Table(TimeFunction):
         Straight lines, or a cubic spline (two continuous derivatives, not-a-knot ends).
     """
 
-    times: Any
-    values: Any
+    times: Converted[Vector, tuple[float, ...]]
+    values: Converted[Vector, tuple[float, ...]]
     kind: str = "linear"
 
     def __post_init__(self):
@@ -42,25 +49,25 @@ class Table(TimeFunction):
         object.__setattr__(self, "values", tuple(values.tolist()))
 
     @classmethod
-    def sample(cls, function, times, kind="cubic"):
+    def sample(cls, function: Callable[[float], float], times: Vector, kind: str = "cubic") -> Table:
         """Table of a Python function that takes numbers only, at given times."""
         times = validate.array("Table: times", times, (None,))
         return cls(times, [function(t) for t in times], kind)
 
     @property
-    def kinks(self):
+    def kinks(self) -> tuple[float, ...]:
         return self.times
 
     @property
-    def has_rate(self):
+    def has_rate(self) -> bool:
         return self.kind == "cubic"
 
     @property
-    def t_span(self):
+    def t_span(self) -> tuple[float, float]:
         return self.times[0], self.times[-1]
 
     @property
-    def form(self):
+    def form(self) -> Hashable:
         return type(self), self.kind, len(self.times)
 
     @property
@@ -68,7 +75,7 @@ class Table(TimeFunction):
         return 1 if self.kind == "linear" else 3
 
     @property
-    def parameters(self):
+    def parameters(self) -> np.ndarray:
         """First value, times, and coefficients of the powers of t - t_i, interval by interval."""
         if self.kind == "linear":
             coefficients = np.diff(self.values) / np.diff(self.times)
@@ -76,10 +83,10 @@ class Table(TimeFunction):
             coefficients = scipy.interpolate.CubicSpline(self.times, self.values).c[2::-1].T.ravel()
         return np.concatenate([self.values[:1], self.times, coefficients])
 
-    def formula(self, t, *c):
+    def formula(self, t: ca.SX, *c: Any) -> ca.SX:
         return self.motion(clip(t, c[1], c[len(self.times)]), *c)
 
-    def motion(self, t, value, *c):
+    def motion(self, t: ca.SX, value: Any, *c: Any) -> ca.SX:
         # A sum of increments instead of a choice of the interval: the same for every t, as SIMD wants it
         n, degree = len(self.times), self._degree
         for i in range(n - 1):

@@ -1,5 +1,8 @@
 """Smooth functions of time to prescribe outputs by, and a check of how smooth a function of time is."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable
 from dataclasses import dataclass
 from math import comb
 from typing import Any
@@ -10,6 +13,7 @@ import scipy
 
 from ... import validate
 from ...errors import InputError
+from ...types import Converted, Vector
 from .base import TimeFunction, clip
 
 ORDINALS = ("value", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
@@ -36,18 +40,18 @@ class Transfer(TimeFunction):
         self._increasing(self.t0, self.t1)
 
     @property
-    def kinks(self):
+    def kinks(self) -> tuple[float, ...]:
         return self.t0, self.t1
 
     @property
-    def form(self):
+    def form(self) -> Hashable:
         return type(self), self.smoothness
 
     @property
-    def parameters(self):
+    def parameters(self) -> np.ndarray:
         return np.array([self.t0, self.t1, self.v0, self.v1])
 
-    def formula(self, t, t0, t1, v0, v1):
+    def formula(self, t: ca.SX, t0: Any, t1: Any, v0: Any, v1: Any) -> ca.SX:
         x, s = (clip(t, t0, t1) - t0) / (t1 - t0), self.smoothness
         total = 0
         for j in range(s, -1, -1):  # x^(s+1) sum_j C(s+j, j) C(2s+1, s-j) (-x)^j
@@ -65,7 +69,7 @@ class Polynomial(TimeFunction):
     t0 : float
     """
 
-    coefficients: Any
+    coefficients: Converted[Vector, tuple[float, ...]]
     t0: float = 0.0
 
     def __post_init__(self):
@@ -76,14 +80,14 @@ class Polynomial(TimeFunction):
         object.__setattr__(self, "t0", validate.real("Polynomial: t0", self.t0))
 
     @property
-    def form(self):
+    def form(self) -> Hashable:
         return type(self), len(self.coefficients)
 
     @property
-    def parameters(self):
+    def parameters(self) -> np.ndarray:
         return np.array([self.t0, *self.coefficients])
 
-    def formula(self, t, t0, *c):
+    def formula(self, t: ca.SX, t0: Any, *c: Any) -> ca.SX:
         total = 0
         for coefficient in reversed(c):
             total = total * (t - t0) + coefficient
@@ -107,8 +111,8 @@ class Spline(TimeFunction):
         Conditions at the ends: none, or derivatives 1 to (degree - 1)/2 zero.
     """
 
-    times: Any
-    values: Any
+    times: Converted[Vector, tuple[float, ...]]
+    values: Converted[Vector, tuple[float, ...]]
     degree: int = 5
     ends: str = "not-a-knot"
 
@@ -135,19 +139,19 @@ class Spline(TimeFunction):
         return np.append(pieces.x[:-1][there], pieces.x[-1]), pieces.c[::-1, there].T
 
     @property
-    def kinks(self):
+    def kinks(self) -> tuple[float, ...]:
         return tuple(self._pieces[0].tolist())
 
     @property
-    def form(self):
+    def form(self) -> Hashable:
         return type(self), self.degree, self.ends, len(self.times)
 
     @property
-    def parameters(self):
+    def parameters(self) -> np.ndarray:
         breaks, coefficients = self._pieces
         return np.concatenate([breaks, coefficients.ravel()])
 
-    def formula(self, t, *c):
+    def formula(self, t: ca.SX, *c: Any) -> ca.SX:
         # a sum over all pieces of which one counts: so derivatives are those of a piece at the breaks, too
         n, m = len(self._pieces[1]), self.degree + 1
         breaks, total = c[:n + 1], 0

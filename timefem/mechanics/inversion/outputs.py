@@ -1,15 +1,24 @@
 """Outputs of a system that a trajectory can prescribe: scalar functions of the coordinates of its bodies."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from copy import copy
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from ... import validate
 from ...errors import InputError
+from ...types import UserFunction, Vector
 from ..formula import call, check_symbols
 from ..part import Body
+
+if TYPE_CHECKING:
+    from ..joints.joint import Joint
+    from ..system import System
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
@@ -31,14 +40,14 @@ class Output(ABC):
         return self.name or f"{type(self).__name__}({', '.join(b.name or 'body' for b in self.bodies)})"
 
     @abstractmethod
-    def value(self, *q):
+    def value(self, *q: ca.SX) -> ca.SX:
         """y in CasADi symbols of the coordinates of each body."""
 
-    def deviation(self, target, *q):
+    def deviation(self, target: Any, *q: ca.SX) -> ca.SX:
         """y - target."""
         return self.value(*q) - target
 
-    def on(self, system):
+    def on(self, system: System) -> Output:
         """The same output of the bodies of a system with other numbers."""
         bodies = tuple(map(system.own, self.bodies))
         if bodies == self.bodies:
@@ -47,7 +56,7 @@ class Output(ABC):
         other.bodies = bodies
         return other
 
-    def evaluate(self, system, z):
+    def evaluate(self, system: System, z: np.ndarray) -> np.ndarray:
         """y at states of shape (..., n_z) -> (...)."""
         z = np.asarray(z, float)
         symbols = [ca.SX.sym("q", b.n_q) for b in self.bodies]
@@ -70,7 +79,8 @@ class PositionOutput(Output):
     name : str, optional
     """
 
-    def __init__(self, body, axis, point=(0.0, 0.0, 0.0), name=None):
+    def __init__(self, body: Body, axis: str | Vector, point: Vector = (0.0, 0.0, 0.0),
+                 name: str | None = None) -> None:
         if not isinstance(body, Body) or not body.has_position:
             raise InputError(f"PositionOutput: body must be a RigidBody or a PointMass, not {body!r}")
         known = isinstance(axis, str) and axis in AXES
@@ -83,7 +93,7 @@ class PositionOutput(Output):
         self.bodies = (body,)
         self.name = name or f"{body.name or 'body'} {axis if known else 'position'}"
 
-    def value(self, q):
+    def value(self, q: ca.SX) -> ca.SX:
         position, rotation = self.bodies[0].frame(q)
         return ca.dot(ca.DM(self.axis), position + rotation @ ca.DM(self.point))
 
@@ -98,7 +108,7 @@ class CoordinateOutput(Output):
     name : str, optional
     """
 
-    def __init__(self, body, index, name=None):
+    def __init__(self, body: Body, index: int, name: str | None = None) -> None:
         if not isinstance(body, Body):
             raise InputError(f"CoordinateOutput: body must be a body, not {body!r}")
         self.index = validate.integer("CoordinateOutput: index", index, minimum=0)
@@ -108,7 +118,7 @@ class CoordinateOutput(Output):
         self.bodies = (body,)
         self.name = name or f"{body.name or 'body'} q[{self.index}]"
 
-    def value(self, q):
+    def value(self, q: ca.SX) -> ca.SX:
         return q[self.index]
 
 
@@ -127,7 +137,8 @@ class AngleOutput(Output):
     name : str, optional
     """
 
-    def __init__(self, body, axis, direction, reference=None, name=None):
+    def __init__(self, body: Body, axis: Vector, direction: Vector, reference: Vector | None = None,
+                 name: str | None = None) -> None:
         if not getattr(body, "has_orientation", False):
             raise InputError(f"AngleOutput: body must be a RigidBody, not {body!r}")
         axis_vector = np.array(AXES[validate.choice("AngleOutput: axis", axis, tuple(AXES))])
@@ -140,11 +151,11 @@ class AngleOutput(Output):
         self.bodies = (body,)
         self.name = name or f"{body.name or 'body'} angle"
 
-    def value(self, q):
+    def value(self, q: ca.SX) -> ca.SX:
         cosine, sine = ca.vertsplit(ca.DM(self.plane) @ (self.bodies[0].frame(q)[1] @ ca.DM(self.direction)))
         return ca.atan2(sine, cosine)
 
-    def deviation(self, target, q):
+    def deviation(self, target: Any, q: ca.SX) -> ca.SX:
         cosine, sine = ca.vertsplit(ca.DM(self.plane) @ (self.bodies[0].frame(q)[1] @ ca.DM(self.direction)))
         c, s = ca.cos(target), ca.sin(target)
         return ca.atan2(sine * c - cosine * s, cosine * c + sine * s)
@@ -161,17 +172,17 @@ class JointOutput(Output):
     name : str, optional
     """
 
-    def __init__(self, joint, coordinate=None, name=None):
+    def __init__(self, joint: Joint, coordinate: str | None = None, name: str | None = None) -> None:
         if not getattr(joint, "coordinates", ()):
             raise InputError(f"JointOutput: joint must be one with an angle or a displacement, not {joint!r}")
         self.bound = joint.bound(coordinate or joint.coordinates[0].name)
         self.bodies = self.bound.bodies
         self.name = name or f"{joint.name or type(joint).__name__} {self.bound.coordinate.name}"
 
-    def value(self, *q):
+    def value(self, *q: ca.SX) -> ca.SX:
         return self.bound.value(q, ca.SX(self.bound.coordinate.numbers))
 
-    def deviation(self, target, *q):
+    def deviation(self, target: Any, *q: ca.SX) -> ca.SX:
         return self.bound.deviation(q, ca.SX(self.bound.coordinate.numbers), target)
 
 
@@ -186,7 +197,7 @@ class FormulaOutput(Output):
     name : str, optional
     """
 
-    def __init__(self, formula, bodies, name=None):
+    def __init__(self, formula: UserFunction, bodies: Body | Sequence[Body], name: str | None = None) -> None:
         self.bodies = (bodies,) if isinstance(bodies, Body) else tuple(bodies)
         for body in self.bodies:
             if not isinstance(body, Body):
@@ -195,5 +206,5 @@ class FormulaOutput(Output):
         symbols = [ca.SX.sym("q", b.n_q) for b in self.bodies]
         check_symbols("FormulaOutput", self.value(*symbols), *symbols)
 
-    def value(self, *q):
+    def value(self, *q: ca.SX) -> ca.SX:
         return call(f"FormulaOutput {self.name!r}", self.formula, 1, *q)

@@ -1,13 +1,21 @@
 """Outputs for the pose of a body along a path."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import casadi as ca
 
 from ... import validate
 from ...errors import InputError
+from ...types import Vector
 from ..bodies.rotations import as_quaternion, matrix_from_quaternion
 from ..functions import as_vector_function
 from ..functions.trajectories import Polynomial
 from .outputs import Output, PositionOutput
+
+if TYPE_CHECKING:
+    from ..part import Body
 
 CLOCK = Polynomial((0.0, 1.0))
 
@@ -19,17 +27,17 @@ class OrientationOutput(Output):
     quaternion nor full turns enter. `pose_outputs` makes all three.
     """
 
-    def __init__(self, body, orientation, component, name=None):
+    def __init__(self, body: Body, orientation: Any, component: int, name: str | None = None) -> None:
         if not getattr(body, "has_orientation", False):
             raise InputError(f"OrientationOutput: body must be a rigid body or link, not {body!r}")
         self.bodies, self.component = (body,), validate.choice("OrientationOutput: component", component, (0, 1, 2))
         self.name = name or f"{body.name or 'body'} turn about {'xyz'[component]}"
         self._wanted = _matrix_of(self.name, orientation)
 
-    def value(self, q):
+    def value(self, q: ca.SX) -> ca.SX:
         return self.deviation(0.0, q)
 
-    def deviation(self, target, q):
+    def deviation(self, target: Any, q: ca.SX) -> ca.SX:
         left = self._wanted(target).T @ self.bodies[0].frame(q)[1]
         i, j = (self.component + 1) % 3, (self.component + 2) % 3
         return (left[j, i] - left[i, j]) / 2
@@ -57,7 +65,8 @@ def _matrix_of(title, orientation):
     return ca.Function("orientation", [t], [value])
 
 
-def pose_outputs(body, position=None, orientation=None, point=(0.0, 0.0, 0.0)):
+def pose_outputs(body: Body, position: Any = None, orientation: Any = None,
+                 point: Vector = (0.0, 0.0, 0.0)) -> dict[Output, Any]:
     """Outputs that take a body along a path: up to six, with their trajectories, for `InverseDynamics`.
 
     Parameters

@@ -1,12 +1,20 @@
 """A coordinate of two given bodies: its value, its rate, and the counter of its turns."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from ..part import Body, Part
 from .frame import frames_of
+
+if TYPE_CHECKING:
+    from ..system import System
+    from .coordinates import JointCoordinate
 
 
 class BoundCoordinate:
@@ -20,38 +28,38 @@ class BoundCoordinate:
     coordinate : JointCoordinate
     """
 
-    def __init__(self, owner, bodies, coordinate):
+    def __init__(self, owner: Part, bodies: tuple[Body, ...], coordinate: JointCoordinate) -> None:
         self.owner, self.bodies, self.coordinate = owner, bodies, coordinate
 
     @property
-    def form(self):
+    def form(self) -> Hashable:
         """What tells its formula from others, hashable."""
         return type(self.coordinate)
 
-    def value(self, q, c):
+    def value(self, q: Sequence[ca.SX], c: Any) -> ca.SX:
         """x in CasADi symbols of the coordinates of each body and of its numbers; an angle in (-pi, pi]."""
         return self.coordinate.value(*frames_of(self.bodies, q), c)
 
-    def deviation(self, q, c, target):
+    def deviation(self, q: Sequence[ca.SX], c: Any, target: Any) -> ca.SX:
         """x from a target; of an angle in (-pi, pi]."""
         return self.coordinate.deviation(*frames_of(self.bodies, q), c, target)
 
-    def rate(self, q, v, c):
+    def rate(self, q: Sequence[ca.SX], v: Sequence[ca.SX], c: Any) -> ca.SX:
         """dx/dt at the velocities v."""
         q, v = q[:len(self.bodies)], v[:len(self.bodies)]
         return ca.jtimes(self.value(q, c), ca.vertcat(*q), ca.vertcat(*v))
 
-    def counted(self, q, c):
+    def counted(self, q: Sequence[ca.SX], c: Any) -> ca.SX:
         """x with its whole turns, which the last of the coordinates q counts; its derivative is that of `value`."""
         value = self.value(q[:-1], c)
         return value + 2 * np.pi * ca.floor((q[-1] - value) / (2 * np.pi) + 0.5)
 
     @cached_property
-    def counter(self):
+    def counter(self) -> TurnCounter:
         return TurnCounter(self)
 
     @cached_property
-    def counting(self):
+    def counting(self) -> tuple[Part, ...]:
         """The helpers that a system needs to count turns."""
         return self.counter, TurnRate(self)
 
@@ -67,7 +75,7 @@ class BoundCoordinate:
         values = ca.densify(ca.vertcat(self.value(symbols, numbers), self.rate(symbols, velocities, numbers)))
         return ca.Function("coordinate", [*symbols, *momenta, *own], [values])
 
-    def at(self, q, p):
+    def at(self, q: Sequence[np.ndarray], p: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """x and dx/dt of local states: lists with an array (..., n_q) per body -> two arrays (...)."""
         shape = np.shape(q[0])[:-1]
         flat = [np.reshape(x, (-1, np.shape(x)[-1])).T for x in (*q, *p)]
@@ -82,15 +90,15 @@ class BoundCoordinate:
         value = self.value(q, ca.SX(self.coordinate.numbers))
         return ca.Function("slope", q, [ca.densify(ca.gradient(value, ca.vertcat(*q)))])
 
-    def gradient(self, q):
+    def gradient(self, q: Sequence[np.ndarray]) -> np.ndarray:
         """dx/dq at coordinates, a list with an array (n, n_q) per body -> (n, n_q_local)."""
         return np.array(self._slope.map(len(q[0]))(*(x.T for x in q))).T if len(q[0]) else np.zeros((0, 0))
 
-    def local(self, states):
+    def local(self, states: Mapping[Any, Any]) -> tuple[float, float]:
         """x and dx/dt from the states of bodies, dict body -> (q, p): two floats."""
         return tuple(float(x) for x in self.at(*zip(*(_local(body, states) for body in self.bodies), strict=True)))
 
-    def of(self, system, z):
+    def of(self, system: System, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """As `at`, of states of a system, shape (..., n_z)."""
         return self.at(*zip(*(system.local_state(body, np.asarray(z, float)) for body in self.bodies), strict=True))
 

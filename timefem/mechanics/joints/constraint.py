@@ -1,12 +1,21 @@
 """A constraint given by a formula."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import casadi as ca
 
 from ...errors import InputError
+from ...types import UserFunction, Vector
 from ..formula import call, check_symbols, checked_names, idle_rows
 from ..part import Symbols
 from .formula_part import FormulaPart
 from .frame import Frame
+
+if TYPE_CHECKING:
+    from ..part import Body
 
 
 class Constraint(FormulaPart):
@@ -44,12 +53,13 @@ class Constraint(FormulaPart):
     >>> ellipsoid = tf.Constraint(bead, lambda f, t, c: casadi.sumsqr(f[0].position / c) - 1, 1, parameters=[1, 2, 3])
     """
 
-    def __init__(self, bodies, formula, n, parameters=None, names=None, name=None):
+    def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction, n: int, parameters: Vector | None = None,
+                 names: Sequence[str] | None = None, name: str | None = None) -> None:
         super().__init__(bodies, formula, n, parameters, name)
         self.constraint_names = checked_names(self._title, names, self.n)
         self._check()
 
-    def constraints(self, s):
+    def constraints(self, s: Symbols) -> ca.SX:
         frames = [Frame.of(body, q) for body, q in zip(self.bodies, s.q)]
         return call(self._formula_title, self.formula, self.n, frames, s.t, s.own)
 

@@ -1,10 +1,17 @@
 """Two points at a fixed distance."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import casadi as ca
 
 from ..declared import Point, Real
 from ..shapes import Stroke
 from .joint import Joint, gap
+
+if TYPE_CHECKING:
+    from .frame import Frame
 
 
 class RigidDistance(Joint):
@@ -26,8 +33,8 @@ class RigidDistance(Joint):
     constraint_names = ("distance",)
     point_mass_dimension = 1
 
-    def drawn_line(self):
+    def drawn_line(self) -> Stroke | None:
         return Stroke("rod", ((self.bodies[0], self.point_a), ((*self.bodies, None)[1], self.point_b)))
 
-    def formula(self, a, b, t, c):
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         return [(ca.sumsqr(gap(a, b, c.point_a, c.point_b)) - c.length**2) / 2]

@@ -1,10 +1,19 @@
 """A point of a body held fast in space."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ...errors import InputError
 from ..declared import On, Vector
 from ..part import Part
 from ..shapes import Stroke
 from .turning import Spherical
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from ..part import Symbols
 
 
 class FixedPoint(Part):
@@ -28,9 +37,9 @@ class FixedPoint(Part):
 
     relative = Spherical.relative
 
-    def drawn_line(self):
+    def drawn_line(self) -> Stroke | None:
         return Stroke("joint", ((self.bodies[0], self.point),))
 
-    def constraints(self, s):
+    def constraints(self, s: Symbols) -> ca.SX:
         position, rotation = self.bodies[0].frame(s.q[0])
         return s.own[3:] - position - rotation @ s.own[:3]

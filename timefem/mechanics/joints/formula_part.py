@@ -1,9 +1,14 @@
 """What constraints given by a formula share, holonomic or not."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
+from typing import Any
 
 from ... import validate
 from ...errors import InputError
+from ...types import UserFunction, Vector
 from ..formula import Same
 from ..part import Body, Part
 
@@ -13,7 +18,8 @@ class FormulaPart(Part):
 
     table = "joints"
 
-    def __init__(self, bodies, formula, n, parameters, name):
+    def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction, n: int, parameters: Vector | None,
+                 name: str | None) -> None:
         self.name = name
         self.bodies = (bodies,) if isinstance(bodies, Body) else tuple(bodies) if isinstance(bodies, list | tuple) \
             else ()
@@ -29,7 +35,7 @@ class FormulaPart(Part):
 
     changeable = {"parameters": "own_parameters"}  # noqa: RUF012
 
-    def changed(self, values):
+    def changed(self, values: Mapping[str, Any]) -> Any:
         other = copy(self)
         other.own_parameters = self._checked(values["own_parameters"])
         return other
@@ -43,5 +49,5 @@ class FormulaPart(Part):
         return f"{type(self).__name__}({len(self.bodies)} bodies, {self.n} equations{name})"
 
     @property
-    def kind(self):
+    def kind(self) -> Hashable:
         return (type(self), Same(self.formula), self.n, len(self.own_parameters), *(b.kind for b in self.bodies))

@@ -1,6 +1,10 @@
 """What all joints share: two frames, points and axes fixed in them, and a formula."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -11,6 +15,9 @@ from ..part import Part
 from ..shapes import Stroke
 from .bound import BoundCoordinate
 from .frame import Frame, frames_of
+
+if TYPE_CHECKING:
+    from ..part import Symbols
 
 __all__ = ["Frame", "Joint", "across", "frames_of", "gap", "products"]
 
@@ -60,14 +67,14 @@ class Joint(Part, abstract=True):
             raise InputError(f"{self._title}: {letter} must be a RigidBody or a PointMass with dimension="
                              f"{self.point_mass_dimension}, not {body!r}")
 
-    def drawn_line(self):
+    def drawn_line(self) -> Stroke | None:
         return Stroke("joint", ((self.bodies[0], self.point_a),)) if hasattr(self, "point_a") else None
 
-    def formula(self, a, b, t, c):
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         """Constraints from the frames `a` and `b`, the time `t` and the `numbers` c: list of SX."""
         raise NotImplementedError
 
-    def relative(self, x):
+    def relative(self, x: Mapping[str, Any]) -> Any:
         """How body a stands against b, from the coordinates and rates of the joint.
 
         Parameters
@@ -84,7 +91,7 @@ class Joint(Part, abstract=True):
         """
         return None
 
-    def bound(self, name=None):
+    def bound(self, name: str | None = None) -> BoundCoordinate:
         """The coordinate of that name, or the only one, of the bodies of the joint."""
         names = [c.name for c in self.coordinates]
         if name is None and len(names) == 1:
@@ -99,7 +106,7 @@ class Joint(Part, abstract=True):
 
     first_turn = 0.0  # an angle starts within half a turn of it
 
-    def constraints(self, s):
+    def constraints(self, s: Symbols) -> ca.SX:
         return ca.vertcat(*self.formula(*frames_of(self.bodies, s.q), s.t, self.named(s.own)))
 
 

@@ -1,14 +1,21 @@
 """Nonholonomic constraints, on velocities alone, given by a formula."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import casadi as ca
 
 from ...errors import InputError
+from ...types import UserFunction, Vector
 from ..formula import call, check_symbols, checked_names, idle_rows
 from ..part import Symbols
 from .formula_part import FormulaPart
 from .frame import Frame
+
+if TYPE_CHECKING:
+    from ..part import Body
 
 
 class MovingFrame(NamedTuple):
@@ -82,12 +89,13 @@ class NonholonomicConstraint(FormulaPart):
     >>> edge = tf.NonholonomicConstraint(skate, lambda f, t, c: f[0].direction([0, 1, 0]).T @ f[0].velocity, 1)
     """
 
-    def __init__(self, bodies, formula, n, parameters=None, names=None, name=None):
+    def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction, n: int, parameters: Vector | None = None,
+                 names: Sequence[str] | None = None, name: str | None = None) -> None:
         super().__init__(bodies, formula, n, parameters, name)
         self.nonholonomic_names = checked_names(self._title, names, self.n)
         self._check()
 
-    def velocity_form(self, s):
+    def velocity_form(self, s: Symbols) -> ca.SX:
         frames = [MovingFrame.of(*x) for x in zip(self.bodies, s.q, s.velocity, strict=True)]
         return call(self._formula_title, self.formula, self.n, frames, s.t, s.own)
 

@@ -1,9 +1,17 @@
 """What acts on a coordinate of a joint."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import casadi as ca
 
+from ...types import Expression
 from ..declared import CoordinateName, OnJoint
 from ..part import Part
+
+if TYPE_CHECKING:
+    from ..part import Symbols
 
 
 class JointPart(Part, abstract=True):
@@ -25,24 +33,24 @@ class JointPart(Part, abstract=True):
         self.bodies = (*self.bound.bodies, self.bound.counter) if self._counts else self.bound.bodies
 
     @property
-    def members(self):
+    def members(self) -> tuple[Part, ...]:
         return (*self.bound.counting, self) if self._counts else (self,)
 
-    def numbers(self):
+    def numbers(self) -> dict[str, Any]:
         return {**super().numbers(), "axes": self.bound.coordinate.numbers}
 
     @property
     def _form(self):
         return (*super()._form, self.bound.form)
 
-    def coordinate_of(self, s):
+    def coordinate_of(self, s: Symbols) -> ca.SX:
         c = self.named(s.own).axes
         return self.bound.counted(s.q, c) if self._counts else self.bound.value(s.q, c)
 
-    def rate_of(self, s):
+    def rate_of(self, s: Symbols) -> ca.SX:
         return self.bound.rate(s.q, s.velocity, self.named(s.own).axes)
 
-    def along(self, s, force):
+    def along(self, s: Symbols, force: Expression) -> ca.SX:
         """Generalized force of a force or torque along the coordinate: `Q = dx/dq^T force`."""
         q = s.q[:len(self.bound.bodies)]
         pulled = ca.jtimes(self.bound.value(q, self.named(s.own).axes), ca.vertcat(*q), ca.SX(force), True)

@@ -4,6 +4,10 @@ The velocities of the bodies follow it, so that its rate must not jump: it may b
 a cubic `Table` that covers the time span, or a formula.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import casadi as ca
 import numpy as np
 
@@ -14,12 +18,16 @@ from .frame import frames_of
 from .joint import Joint, gap
 from .on_joint import JointPart
 
+if TYPE_CHECKING:
+    from ..part import Symbols
+    from .frame import Frame
+
 
 class _Prescribed(Joint):
     """Knows the times for which the motion is known."""
 
     @property
-    def t_span(self):
+    def t_span(self) -> tuple[float, float]:
         """Times [s] for which the motion is known."""
         return max(f.t_span[0] for f in self.functions), min(f.t_span[1] for f in self.functions)
 
@@ -45,10 +53,10 @@ class PrescribedPosition(_Prescribed):
     constraint_names = ("position, x", "position, y", "position, z")
     point_mass_dimension = 3
 
-    def drawn_line(self):
+    def drawn_line(self) -> Stroke | None:
         return Stroke("joint", ((self.bodies[0], self.point),))
 
-    def formula(self, a, b, t, c):
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         return [gap(a, b, c.point, ca.vertcat(*self.values_at("position", t, c, motion=True)))]
 
 
@@ -83,12 +91,12 @@ class PrescribedAngle(_Prescribed):
             raise InputError(f"{self._title}: direction_b must be at right angles to axis_b, but stands at "
                              f"{degrees:.6g} degrees; take away its part along the axis")
 
-    def numbers(self):
+    def numbers(self) -> dict[str, Any]:
         given = super().numbers()
         u = given["direction_b"]
         return {"d": given["direction_a"], "u": u, "v": np.cross(given["axis_b"], u), "angle": given.get("angle", ())}
 
-    def formula(self, a, b, t, c):
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         angle, = self.values_at("angle", t, c, motion=True)
         u, v = b.direction(c.u), b.direction(c.v)
         return [ca.dot(a.direction(c.d), ca.sin(angle) * u - ca.cos(angle) * v)]
@@ -112,11 +120,11 @@ class PrescribedJoint(JointPart):
     constraint_names = ("coordinate",)
 
     @property
-    def t_span(self):
+    def t_span(self) -> tuple[float, float]:
         """Times [s] for which the motion is known."""
         return self.value.t_span
 
-    def constraints(self, s):
+    def constraints(self, s: Symbols) -> ca.SX:
         c = self.named(s.own)
         target, = self.values_at("value", s.t, c, motion=True)
         return -self.bound.coordinate.gap(*frames_of(self.bound.bodies, s.q), c.axes, target)

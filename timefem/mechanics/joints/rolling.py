@@ -1,5 +1,9 @@
 """Nonholonomic constraints of one rigid body: rolling, knife edges, frames that do not twist."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import casadi as ca
 import numpy as np
 
@@ -8,6 +12,9 @@ from ..declared import Direction, On, Real, Vector
 from ..part import Part
 from .joint import across
 from .nonholonomic import MovingFrame
+
+if TYPE_CHECKING:
+    from ..part import Symbols
 
 
 class _OnBody(Part):
@@ -46,7 +53,7 @@ class _Rolling(_OnBody):
     def _complete(self):
         self.directions = across(self.fields["normal"].numbers(self.normal))
 
-    def numbers(self):
+    def numbers(self) -> dict[str, Any]:
         given = super().numbers()
         first = {"point": given.pop("point"), "normal": given.pop("normal"), "directions": np.ravel(self.directions),
                  "radius": given.pop("radius")}
@@ -56,12 +63,12 @@ class _Rolling(_OnBody):
         """From the centre of mass to the point of contact, in space axes; and how high the centre is above it."""
         raise NotImplementedError
 
-    def constraints(self, s):
+    def constraints(self, s: Symbols) -> ca.SX:
         position, _ = self.bodies[0].frame(s.q[0])
         # the plane minus the body: the multiplier is the force of the plane
         return self._arm(s)[1] - ca.dot(s.own[3:6], position - s.own[:3])
 
-    def velocity_form(self, s):
+    def velocity_form(self, s: Symbols) -> ca.SX:
         velocity = self._frame(s).velocity_at(self._arm(s)[0])
         return -ca.vertcat(ca.dot(s.own[6:9], velocity), ca.dot(s.own[9:12], velocity))
 
@@ -114,7 +121,7 @@ class KnifeEdge(_OnBody):
     keyword_only = True
     nonholonomic_names = ("velocity across the edge",)
 
-    def velocity_form(self, s):
+    def velocity_form(self, s: Symbols) -> ca.SX:
         frame = self._frame(s)
         return -ca.dot(frame.direction(s.own[3:]), frame.velocity_at(frame.direction(s.own[:3])))
 
@@ -134,7 +141,7 @@ class NonTwisting(_OnBody):
              "same constraint", "", 0.5, least=0, most=1)
     nonholonomic_names = ("twist about d3",)
 
-    def velocity_form(self, s):
+    def velocity_form(self, s: Symbols) -> ca.SX:
         _, rotation = self.bodies[0].frame(s.q[0])
         d1, d2 = rotation[:, 0], rotation[:, 1]
         d1_rate, d2_rate = (ca.jtimes(d, s.q[0], s.velocity[0]) for d in (d1, d2))

@@ -1,6 +1,10 @@
 """Joints that slide: cylindrical, prismatic, planar. All their constraints are scalar products, hence invariant."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -8,6 +12,12 @@ from ..declared import Direction, Orientation, Point
 from .coordinates import Displacement, turned_by, turning_angle
 from .joint import Joint, across, gap, products
 from .turning import TURN_NAMES, Turning, turned
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from .coordinates import JointCoordinate
+    from .frame import Frame
 
 
 class _SlidingJoint(Joint):
@@ -17,7 +27,7 @@ class _SlidingJoint(Joint):
     point_b = Point("on it, in the axes of b; in space for the ground", of=1)
     axis_b = Direction("the axis or normal in b (in space for the ground), of any length and sense")
 
-    def numbers(self):
+    def numbers(self) -> dict[str, Any]:
         """Two directions across the axis of b in its place."""
         given = super().numbers()
         if "axis_b" in given:
@@ -44,14 +54,14 @@ class Cylindrical(_SlidingJoint, Turning):
     constraint_names = ("first tilt of the axis", "second tilt of the axis", "first gap across", "second gap across")
 
     @cached_property
-    def coordinates(self):
+    def coordinates(self) -> tuple[JointCoordinate, ...]:
         return self._angle, self._displacement()
 
-    def relative(self, x):
+    def relative(self, x: Mapping[str, Any]) -> Any:
         axis = self._directions()[1]
         return *self._turned(*x["angle"]), *(value * axis for value in x["displacement"])
 
-    def formula(self, a, b, t, c):
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         n, g = a.direction(c.axis_a), gap(a, b, c.point_a, c.point_b)
         u, v = b.direction(c.u), b.direction(c.v)
         return products((n, n, g, g), (u, v, u, v))
@@ -68,20 +78,20 @@ class Prismatic(_SlidingJoint):
     constraint_names = (*TURN_NAMES, "first gap across", "second gap across")
 
     @cached_property
-    def coordinates(self):
+    def coordinates(self) -> tuple[JointCoordinate, ...]:
         return (self._displacement(),)
 
-    def relative(self, x):
+    def relative(self, x: Mapping[str, Any]) -> Any:
         turn = self.fields["orientation"].numbers(self.orientation)
         axis = self.fields["axis_b"].numbers(self.axis_b)
         return turn.reshape(3, 3, order="F"), np.zeros(3), *(value * axis for value in x["displacement"])
 
-    def numbers(self):
+    def numbers(self) -> dict[str, Any]:
         given = super().numbers()
         turn = given.pop("orientation")
         return {**given, "orientation": turn}
 
-    def formula(self, a, b, t, c):
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         g = gap(a, b, c.point_a, c.point_b)
         return [*turned(a, b, c.orientation), *products((g, g), (b.direction(c.u), b.direction(c.v)))]
 
@@ -96,20 +106,20 @@ class Planar(_SlidingJoint):
     axis_a = Direction("the normal in a, of any length and sense")
     constraint_names = ("first tilt of the normal", "second tilt of the normal", "gap along the normal")
 
-    def numbers(self):
+    def numbers(self) -> dict[str, Any]:
         return {**super().numbers(), "m": self.fields["axis_b"].numbers(self.axis_b)}
 
-    def formula(self, a, b, t, c):
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         n, g = a.direction(c.axis_a), gap(a, b, c.point_a, c.point_b)
         return products((n, n, g), (b.direction(c.u), b.direction(c.v), b.direction(c.m)))
 
     @cached_property
-    def coordinates(self):
+    def coordinates(self) -> tuple[JointCoordinate, ...]:
         n, m = (self.fields[name].numbers(getattr(self, name)) for name in ("axis_a", "axis_b"))
         along = (self._displacement(axis, name) for axis, name in zip(across(m), "uv", strict=True))
         return turning_angle(n, m), *along
 
-    def relative(self, x):
+    def relative(self, x: Mapping[str, Any]) -> Any:
         n, m = (self.fields[name].numbers(getattr(self, name)) for name in ("axis_a", "axis_b"))
         directions = across(m)
         return (turned_by(self.coordinates[0], n, m, x["angle"][0]), x["angle"][1] * m,

@@ -1,6 +1,10 @@
 """Joints that hold a point: spherical, revolute, universal, weld."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -9,6 +13,10 @@ from ...errors import InputError
 from ..declared import Direction, Flag, Orientation, Point
 from .coordinates import Angle, AngleInA, carried, perpendicular, turn_about, turned_by, turning_angle
 from .joint import Joint, across, gap, products
+
+if TYPE_CHECKING:
+    from .coordinates import JointCoordinate
+    from .frame import Frame
 
 GAP_NAMES = {False: ("gap, x", "gap, y", "gap, z"),
              True: ("gap along d1 of a", "gap along d2 of a", "gap along d3 of a")}
@@ -33,10 +41,10 @@ class _PointJoint(Joint):
     further = ()
 
     @property
-    def constraint_names(self):
+    def constraint_names(self) -> tuple[str, ...]:
         return GAP_NAMES[self.invariant] + self.further
 
-    def formula(self, a, b, t, c):
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         return [gap(a, b, c.point_a, c.point_b, self.invariant)]
 
 
@@ -54,7 +62,7 @@ class Spherical(_PointJoint):
     point_mass_dimension = 3
     free_rotation = True
 
-    def relative(self, x):
+    def relative(self, x: Mapping[str, Any]) -> Any:
         return *x["rotation"], NOWHERE, NOWHERE
 
     def _complete(self):
@@ -80,7 +88,7 @@ class Turning(Joint, abstract=True):
             if direction is not None and np.linalg.norm(np.cross(axis, direction)) < 1e-6 * np.linalg.norm(axis):
                 raise InputError(f"{self._title}: direction_{letter} is along the axis, about which it has no angle")
 
-    def numbers(self):
+    def numbers(self) -> dict[str, Any]:
         """Two directions across the axis of b in its place; the angle has numbers of its own."""
         given = super().numbers()
         given.pop("direction_a", None), given.pop("direction_b", None)
@@ -110,13 +118,13 @@ class Revolute(_PointJoint, Turning):
     further = ("first tilt of the axis", "second tilt of the axis")
 
     @cached_property
-    def coordinates(self):
+    def coordinates(self) -> tuple[JointCoordinate, ...]:
         return (self._angle,)
 
-    def relative(self, x):
+    def relative(self, x: Mapping[str, Any]) -> Any:
         return *self._turned(*x["angle"]), NOWHERE, NOWHERE
 
-    def formula(self, a, b, t, c):
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         n = a.direction(c.axis_a)
         return [*super().formula(a, b, t, c), *products((n, n), (b.direction(c.u), b.direction(c.v)))]
 
@@ -134,13 +142,13 @@ class Universal(_PointJoint):
     further = ("right angle of the axes",)
 
     @cached_property
-    def coordinates(self):
+    def coordinates(self) -> tuple[JointCoordinate, ...]:
         a, b = (self.fields[name].numbers(getattr(self, name)) for name in ("axis_a", "axis_b"))
         u = perpendicular(b, a)  # where the arm of a stands in b
         w = carried(b, u, a)  # where the arm of b stands in a
         return Angle.of(a, u, np.cross(b, u), "angle_b"), AngleInA.of(b, w, -np.cross(a, w), "angle_a")
 
-    def relative(self, x):
+    def relative(self, x: Mapping[str, Any]) -> Any:
         a, u = np.split(self.coordinates[0].numbers, 3)[:2]
         b, w = np.split(self.coordinates[1].numbers, 3)[:2]
         at_zero = np.column_stack([u, b, np.cross(u, b)]) @ np.column_stack([a, w, np.cross(a, w)]).T
@@ -148,7 +156,7 @@ class Universal(_PointJoint):
         spin = x["angle_b"][1] * b + x["angle_a"][1] * cross @ u
         return cross @ at_zero @ turn_about(a, x["angle_a"][0]), spin, NOWHERE, NOWHERE
 
-    def formula(self, a, b, t, c):
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         return [*super().formula(a, b, t, c), *products([a.direction(c.axis_a)], [b.direction(c.axis_b)])]
 
 
@@ -162,10 +170,10 @@ class Weld(_PointJoint):
                               default=(1.0, 0.0, 0.0, 0.0))
     further = TURN_NAMES
 
-    def formula(self, a, b, t, c):
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         return [*super().formula(a, b, t, c), *turned(a, b, c.orientation)]
 
-    def relative(self, x):
+    def relative(self, x: Mapping[str, Any]) -> Any:
         turn = self.fields["orientation"].numbers(self.orientation)
         return turn.reshape(3, 3, order="F"), NOWHERE, NOWHERE, NOWHERE
 

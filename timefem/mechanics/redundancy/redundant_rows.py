@@ -1,12 +1,19 @@
 """Redundant constraints, found by the rank of their gradients."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy
+
+if TYPE_CHECKING:
+    from ..system import System
 
 RANK_TOLERANCE = 1e-8  # of gradients of unit length; states hold their constraints to 1e-9 or better
 
 
-def redundant_constraints(system, t, z):
+def redundant_constraints(system: System, t: float, z: np.ndarray) -> list[str]:
     """Names of the constraints that repeat others at a state, the last one first.
 
     A constraint is redundant when its gradient, restricted to the motions that the bodies' own constraints allow, is a

@@ -1,8 +1,10 @@
 """Boundary-value problems."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from ...errors import InputError
 from ...mechanics import CanonicalState, Pose, System
 from ...mechanics.consistent_state import assemble
 from ...mechanics.redundancy.redundancy import drop_redundant
+from ...types import States
 from ..common.end_state import EndState
 from ..common.parameters import checked_parameters, own_parts
 from ..common.targets import checked_targets
@@ -71,15 +74,15 @@ class BoundaryValueProblem(NamedArguments):
     """
 
     system: System
-    t_span: tuple
-    start: dict | None = None
-    end: dict | None = None
+    t_span: Sequence[float]
+    start: States | Any = None
+    end: States | Any = None
     _: KW_ONLY
     conditions: Callable | None = None
     periodic: bool = False
-    parameters: dict | None = None
+    parameters: Mapping[str, Any] | None = None
     free_time: bool = False
-    near: InitVar[dict | None] = None
+    near: InitVar[States | Any] = None
     assemble: InitVar[bool] = False
     like: InitVar[BoundaryConditions | None] = None
 
@@ -112,23 +115,24 @@ class BoundaryValueProblem(NamedArguments):
         self.conditions_at_ends = BoundaryConditions(self, *self._states(q), np.array(c), like)
 
     @property
-    def form(self):
+    def form(self) -> Hashable:
         """What the formulas of its conditions depend on besides the system and what is asked of bodies."""
         return self.t_span, self.conditions, self.periodic, self.free_time, tuple(self.numbers.items())
 
     @property
-    def unknown_names(self):
+    def unknown_names(self) -> list[str]:
         return ["duration"] * self.free_time + list(self.parameters)
 
     @property
-    def prescribes_configurations(self):
+    def prescribes_configurations(self) -> bool:
         """Whether the configuration of all bodies is given at both ends, and nothing else."""
         if self.periodic or self.conditions is not None or self.unknown_names:
             return False
         return all(body in targets and _is_configuration(body, targets[body])
                    for targets in (self.start, self.end) for body in self.system.bodies)
 
-    def changed(self, system=None, start=None, end=None, **arguments):
+    def changed(self, system: System | None = None, start: Any = None, end: Any = None,
+                **arguments: Any) -> BoundaryValueProblem:
         """The same problem with other arguments; bodies left out of `start` and `end` keep what was asked of them."""
         system = self.system if system is None else system
         own = {"system": system, "t_span": self.t_span, **self._arguments, **arguments}
@@ -138,7 +142,7 @@ class BoundaryValueProblem(NamedArguments):
         own["parameters"] = own_parts(system, own["parameters"])
         return BoundaryValueProblem(**own, like=self.conditions_at_ends)
 
-    def windings(self):
+    def windings(self) -> list[BoundaryValueProblem]:
         """The same problem, and those with the sign of the quaternions at the end changed: lists all choices.
 
         A quaternion and its negative are one orientation, reached by turns that differ by a full one. Bodies in

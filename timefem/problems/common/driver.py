@@ -1,13 +1,20 @@
 """What a driver offers."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...solvers.linear import linear_options
 from ...validate.options import check_fields
+
+if TYPE_CHECKING:
+    from ...elements.element import TimeElement
+    from ...solvers.equations.outcome import Outcome
+    from ..initial.driver_input import DriverInput
 
 
 @dataclass(frozen=True)
@@ -26,26 +33,26 @@ class Driver(NamedArguments, ABC):
         check_fields(self)
 
     @classmethod
-    def takes(cls, element):
+    def takes(cls, element: TimeElement) -> bool:
         """Whether it can solve an element of that kind."""
         return True
 
-    def check(self, element, guess):
+    def check(self, element: TimeElement, guess: Any) -> None:
         """InputError for an element, or a guess, that it cannot take."""
 
-    def identity(self):
+    def identity(self) -> dict[str, Any]:
         """Options that a checkpoint must share, by name."""
         return {"driver": self.name, "scaling": self.scaling}
 
     linear = None  # solver of systems of more than one element
 
     @property
-    def distributed(self):
+    def distributed(self) -> bool:
         """Whether ranks share the work."""
         return self.linear is not None and self.linear.distributed
 
     @abstractmethod
-    def solve(self, job):
+    def solve(self, job: DriverInput) -> Outcome:
         """Solve the elements of a `DriverInput`; returns an `Outcome`."""
 
 

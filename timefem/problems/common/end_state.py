@@ -1,7 +1,10 @@
 """What is asked of a body at an end of a motion: its state, or only some components of it."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -11,6 +14,10 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics import Pose, Symbols
 from ...mechanics.bodies import rotations
+from ...types import Matrix, Vector
+
+if TYPE_CHECKING:
+    from ...mechanics.bodies.states import Coordinates
 
 TOLERANCE = 1e-10  # of conditions and constraints at the end, against their size
 INDEPENDENT = 1e-8  # smallest singular value of conditions that do not repeat others
@@ -33,13 +40,13 @@ class EndState(NamedArguments):
         Generalized coordinates and velocities of a `GeneralizedBody`; entries that are None are free.
     """
 
-    position: Any = None
-    orientation: Any = None
-    velocity: Any = None
-    angular_velocity: Any = None
+    position: Sequence[float | None] | np.ndarray | None = None
+    orientation: Vector | Matrix | None = None
+    velocity: Sequence[float | None] | np.ndarray | None = None
+    angular_velocity: Sequence[float | None] | np.ndarray | None = None
     frame: str = "body"
-    q: Any = None
-    v: Any = None
+    q: Sequence[float | None] | np.ndarray | None = None
+    v: Sequence[float | None] | np.ndarray | None = None
 
     def __post_init__(self):
         validate.choice("frame", self.frame, ("body", "space"))
@@ -53,7 +60,7 @@ class EndState(NamedArguments):
             object.__setattr__(self, "orientation", rotations.as_quaternion(self.orientation))
 
     @classmethod
-    def of(cls, value):
+    def of(cls, value: Pose | Coordinates) -> EndState:
         """The same of a `Pose` or of `Coordinates`, which ask for everything."""
         if isinstance(value, Pose):
             return cls(value.position, value.quaternion, value.velocity, value.angular_velocity, value.frame)

@@ -1,7 +1,10 @@
 """Option `checkpoint` of `solve`: where a solve is written now and then, and where it goes on from."""
 
+from __future__ import annotations
+
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -38,12 +41,13 @@ class Checkpoint(NamedArguments):
             raise InputError("a Checkpoint needs a path to write to, or restart, one to go on from")
         parse_every(self.every)
 
-    def check(self):
+    def check(self) -> None:
         """InputError when the file cannot be written, before work starts."""
         if self.path is not None:
             check_writable(self.path)
 
-    def open(self, plan, mesh, z0, settings, comm=None):
+    def open(self, plan: Any, mesh: TimeMesh, z0: np.ndarray, settings: dict[str, Any],
+             comm: Any = None) -> tuple[Any, Any, TimeMesh]:
         """The checkpoint to go on from, the recorder of a solve, each of which may be None, and the mesh.
 
         That is the one of the checkpoint where a march has halved elements of the given one.

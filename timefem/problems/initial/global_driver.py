@@ -1,7 +1,9 @@
 """Driver "global": all elements at once."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -13,6 +15,10 @@ from ...solvers.nonlinear.newton import newton
 from ...validate.options import field
 from ..common.driver import Driver, check_linear
 from .guess import first_iterate
+
+if TYPE_CHECKING:
+    from ...solvers.linear.base import LinearOptions
+    from .driver_input import DriverInput
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class Global(Driver):
         Of unknowns and rows (see `timefem.assembly.scaling`).
     """
 
-    linear: Any = "chain"
+    linear: LinearOptions | str = "chain"
     gather: bool | None = None
     scaling: str = field("scaling")
 
@@ -44,7 +50,7 @@ class Global(Driver):
         super().__post_init__()
         check_linear(self)
 
-    def solve(self, job):
+    def solve(self, job: DriverInput) -> Outcome:
         plan, mesh = job.plan, job.mesh
         equations = equations_on(job, mesh)
         n_unknowns = equations.n_unknowns

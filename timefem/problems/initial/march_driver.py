@@ -1,8 +1,10 @@
 """Driver "march": one element at a time."""
 
+from __future__ import annotations
+
 import time
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +15,10 @@ from ...solvers.march.halving import march_halving
 from ...solvers.march.march import CHUNK, LoopArrays, Run, march
 from ...validate.options import field, said
 from ..common.driver import Driver
+
+if TYPE_CHECKING:
+    from ...elements.element import TimeElement
+    from .driver_input import DriverInput
 
 
 @dataclass(frozen=True)
@@ -34,17 +40,17 @@ class March(Driver):
     name: ClassVar[str] = "march"
 
     @classmethod
-    def takes(cls, element):
+    def takes(cls, element: TimeElement) -> bool:
         return element.can_march
 
-    def check(self, element, guess):
+    def check(self, element: TimeElement, guess: Any) -> None:
         if not element.can_march:
             raise InputError(f"{element!r} couples its elements and cannot be marched: use "
                              f"{said('driver', 'windows')} or {said('driver', 'global')}")
         if guess is not None:
             raise InputError("guess is given, but driver='march' does not use it")
 
-    def solve(self, job):
+    def solve(self, job: DriverInput) -> Outcome:
         plan, mesh, system = job.plan, job.mesh, job.plan.system
         step, n_node = plan.columns.step, plan.columns.n_node
         n_solved = job.saved.n_solved if job.saved else 0

@@ -1,6 +1,10 @@
 """Initial-value problems."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from copy import copy
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +16,7 @@ from ...mechanics.consistent_state import assemble as assembled
 from ...mechanics.given_states import canonical_states, given_states
 from ...mechanics.redundancy.redundancy import drop_redundant
 from ...mechanics.singular_in_time import check_integrable
+from ...types import States
 from .faults import TOLERANCE, faults
 
 
@@ -47,7 +52,7 @@ class InitialValueProblem(NamedArguments):
 
     tolerance = TOLERANCE
 
-    def __init__(self, system, state, t_span, *, assemble=False):
+    def __init__(self, system: System, state: States | Any, t_span: Sequence[float], *, assemble: bool = False) -> None:
         if not isinstance(system, System):
             raise InputError(f"system must be a System, not {system!r}")
         self._assemble = validate.flag("assemble", assemble)
@@ -73,7 +78,8 @@ class InitialValueProblem(NamedArguments):
         if fault is not None:
             raise InputError(fault)
 
-    def changed(self, system=None, start=None, t_span=None):
+    def changed(self, system: System | None = None, start: Any = None,
+                t_span: Sequence[float] | None = None) -> InitialValueProblem:
         """The same problem with other numbers: constraints that were dropped as redundant stay so.
 
         Parameters

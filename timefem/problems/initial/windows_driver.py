@@ -5,10 +5,12 @@ every rank works in every Newton iteration, so that there is no idle time in whi
 computed; what overlaps is the guess itself: each rank refines its slab as soon as its coarse march has got there.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +24,11 @@ from ...validate.options import field, said
 from ..common.driver import Driver, check_linear
 from .global_driver import equations_on, local_equations
 from .guess import first_iterate
+
+if TYPE_CHECKING:
+    from ...elements.element import TimeElement
+    from ...solvers.linear.base import LinearOptions
+    from .driver_input import DriverInput
 
 FIRST_WINDOW = 64  # elements of the first window where the size is chosen here
 FEW_ITERATIONS, MANY_ITERATIONS = 5, 9  # of Newton's method: the next window is twice, or half as long
@@ -78,7 +85,7 @@ class Windows(Driver):
     """
 
     window: int | str = field("window")
-    linear: Any = "chain"
+    linear: LinearOptions | str = "chain"
     gather: bool | None = None
     scaling: str = field("scaling")
 
@@ -88,14 +95,14 @@ class Windows(Driver):
         super().__post_init__()
         check_linear(self)
 
-    def check(self, element, guess):
+    def check(self, element: TimeElement, guess: Any) -> None:
         if isinstance(guess, np.ndarray | list):
             raise InputError(f"nodal values as guess need {said('driver', 'global')}; give a function t -> z instead")
 
-    def identity(self):
+    def identity(self) -> dict[str, Any]:
         return super().identity() | {"window": self.window}
 
-    def solve(self, job):
+    def solve(self, job: DriverInput) -> Outcome:
         return _solve_in_windows(job)
 
 

@@ -1,5 +1,10 @@
 """Inverse dynamics: which controls keep outputs of a system on given trajectories."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 import scipy
 
@@ -11,6 +16,7 @@ from ...mechanics.functions.trajectories import Spline, first_jump, ordinal
 from ...mechanics.inversion.direct import DirectInversion, is_direct, is_settled
 from ...mechanics.inversion.inversion import Inversion
 from ...mechanics.inversion.outputs import Output
+from ...types import Floats, States
 from ..initial.problem import InitialValueProblem, merged, uncovered
 
 NEUTRAL = 1e-6  # real parts up to this, of eigenvalues relative to the largest one, count as stable
@@ -69,7 +75,8 @@ class InverseDynamics(NamedArguments):
         smooth enough (names the derivative); for states that cannot be fitted.
     """
 
-    def __init__(self, system, outputs, start, end=None, t_span=(0.0, 1.0), *, actuators=()):
+    def __init__(self, system: System, outputs: Mapping[Any, Any], start: States | Any, end: States | Any | None = None,
+                 t_span: Sequence[float] = (0.0, 1.0), *, actuators: Actuator | Sequence[Actuator] = ()) -> None:
         if not isinstance(system, System):
             raise InputError(f"system must be a System, not {system!r}")
         self._given = outputs, start, end
@@ -109,7 +116,8 @@ class InverseDynamics(NamedArguments):
         self.start = self.end = self.inversion.state(self.t_span[0], x[:n], v[:n])
         self.has_end, self.internal, self.unstable, self.internal_eigenvalues = False, 0, 0, np.zeros(0)
 
-    def changed(self, system=None, start=None, end=None, t_span=None, outputs=None):
+    def changed(self, system: System | None = None, start: Any = None, end: Any = None,
+                t_span: Sequence[float] | None = None, outputs: Mapping[Any, Any] | None = None) -> InverseDynamics:
         """The same problem with other numbers; `start`, `end` and `outputs` of what they name."""
         system = self.system if system is None else system
         for output in outputs or {}:
@@ -122,14 +130,14 @@ class InverseDynamics(NamedArguments):
         return type(self)(system, asked, *given, self.t_span if t_span is None else t_span)
 
     @property
-    def relative_degrees(self):
+    def relative_degrees(self) -> dict[Output, int]:
         return {output: r for (output, _), r in zip(self.outputs, self.inversion.relative_degrees, strict=True)}
 
     @property
-    def kinks(self):
+    def kinks(self) -> tuple[float, ...]:
         return tuple(t for _, trajectory in self.outputs for t in trajectory.kinks)
 
-    def controls(self, t, z):
+    def controls(self, t: Floats, z: np.ndarray) -> np.ndarray:
         """Controls at states of the solution, by the rows, shapes (n,), (n, n_z) -> (n, n_controls).
 
         As accurate as the states: of order 2k at the nodes, where the field `Solution.controls` has order k + 1 at
@@ -172,11 +180,11 @@ class InverseDynamics(NamedArguments):
                                  f"{jump[1]:g}; relative degree {degree} needs it continuous")
 
     @property
-    def scale(self):
+    def scale(self) -> np.ndarray:
         """Size of `(q, p)`, by the mass."""
         return self.system.state_scale
 
-    def fitted(self, t, z, where=None, tolerance=1e-11):
+    def fitted(self, t: float, z: np.ndarray, where: str | None = None, tolerance: float = 1e-11) -> np.ndarray:
         """The nearest state to `z` on the manifold of constraints and trajectories, by steps of least norm.
 
         Raises

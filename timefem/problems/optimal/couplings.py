@@ -1,10 +1,16 @@
 """What ties two ends of motions together: both ends of one, or the end of a phase to the start of the next."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import casadi as ca
 import numpy as np
 
 from ...errors import InputError
 from ...mechanics.formula import call_vector, check_symbols
+from ...types import Floats, UserFunction
 from .point_rows import PointRows, View
 
 
@@ -28,7 +34,8 @@ class Coupling:
         When there is no bound, or the lower one is above the upper one.
     """
 
-    def __init__(self, formula, lower=0.0, upper=0.0, *, name=None):
+    def __init__(self, formula: UserFunction, lower: Floats | None = 0.0, upper: Floats | None = 0.0, *,
+                 name: str | None = None) -> None:
         self.formula, self.name = formula, name or "coupling"
         if lower is None and upper is None:
             raise InputError(f"{self.name}: give lower, upper or both")
@@ -42,7 +49,7 @@ class Coupling:
             raise InputError(f"{self.name}: bounds must be numbers, the lower one not above the upper one, not "
                              f"{lower!r} and {upper!r}")
 
-    def rows(self, first, second):
+    def rows(self, first: Any, second: Any) -> ca.SX:
         """Expressions, SX (n,)."""
         rows = call_vector(self.name, self.formula, first, second)
         for bound in (self.lower, self.upper):
@@ -51,16 +58,16 @@ class Coupling:
                                  "expressions")
         return rows
 
-    def check(self, first, second):
+    def check(self, first: Any, second: Any) -> None:
         """Refuse what is no formula of two ends, given as (End, its symbols)."""
         check_symbols(self.name, self.rows(first[0], second[0]), first[1], second[1])
 
-    def used(self, first, second):
+    def used(self, first: Any, second: Any) -> np.ndarray:
         """Which of the symbols of the first end it depends on, (n,) bool."""
         rows = self.rows(first[0], second[0])
         return np.array([ca.depends_on(rows, x) for x in ca.vertsplit(first[1])], bool)
 
-    def at(self, first, second, views, block, time):
+    def at(self, first: Any, second: Any, views: Sequence[Any], block: int, time: float) -> PointRows:
         """Its `PointRows`, by the `View` of state and constants at both ends, in a block, at a time [s]."""
         return PointRows(self.name, (ca.vertcat(first[1], second[1]), ca.SX(0, 1)), self.rows(first[0], second[0]),
                          (self.lower, self.upper), View.joined(*views), np.array([block]), np.array([time]))

@@ -1,7 +1,10 @@
 """Where the solution of an optimal control problem starts from."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,9 +12,13 @@ from ... import validate
 from ...assembly import TimeMesh
 from ...errors import InputError
 from ...solvers.equations.transfer import transferred
+from ...types import Vector
 from .guess_balance import balance
 from .guess_paths import Way, path
 from .guess_solutions import is_warm, prolonged, sampled
+
+if TYPE_CHECKING:
+    from .problem import OptimalControl
 
 __all__ = ["Guess", "first_guess", "from_solution", "is_warm", "prolonged"]
 
@@ -46,7 +53,7 @@ class Guess:
 
     motion: Any = None
     _: KW_ONLY
-    times: Any = None
+    times: Vector | None = None
     controls: Any = None
     bend: float = 0.0
     seed: int = 0
@@ -64,13 +71,13 @@ class Guess:
                 raise InputError("Guess: times must be at least two, and increase")
 
     @classmethod
-    def of(cls, given):
+    def of(cls, given: Any) -> Guess:
         """The guess that is meant: itself, a dict of controls, or a motion."""
         if isinstance(given, cls):
             return given
         return cls(controls=given) if isinstance(given, dict) else cls(given)
 
-    def states(self, problem, times):
+    def states(self, problem: OptimalControl, times: np.ndarray) -> tuple[np.ndarray, dict[Any, Any]]:
         """States at times of shape (n_elements, n_shapes), and controls that come with them."""
         n_z, flat = problem.system.n_z, times.ravel()
         way = Way(problem.system, problem.z0, problem.conditions.state, problem.t_span)
@@ -94,7 +101,7 @@ class Guess:
             raise InputError(f"Guess: {n} {what} at {len(self.times)} times")
         return np.asarray(self.times, float)
 
-    def given_controls(self, problem):
+    def given_controls(self, problem: OptimalControl) -> dict[Any, Callable[[np.ndarray], np.ndarray]]:
         """Actuator -> function of times, of shape (n,) -> (n, n_controls)."""
         if self.controls is None or isinstance(self.controls, str):
             zero = {} if self.controls is None else {a: _constant(np.zeros(a.n_controls)) for a in problem.actuators}

@@ -1,5 +1,10 @@
 """Limits of an optimal control problem: what may be limited, where, and from which side."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import casadi as ca
 import numpy as np
 
@@ -8,6 +13,10 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.formula import call, call_vector, check_symbols
 from ...mechanics.inversion.outputs import JointOutput, Output
+from ...types import Floats, UserFunction
+
+if TYPE_CHECKING:
+    from ...mechanics.joints.joint import Joint
 
 PLACES = "path", "start", "end", "integral"
 
@@ -39,7 +48,9 @@ class Limit(NamedArguments):
         When there is no bound, or the lower one is above the upper one.
     """
 
-    def __init__(self, formula, lower=None, upper=None, *, at="path", points=0, name=None):
+    def __init__(self, formula: UserFunction | Joint | Output, lower: Floats | UserFunction | None = None,
+                 upper: Floats | UserFunction | None = None, *, at: str = "path", points: int = 0,
+                 name: str | None = None) -> None:
         output = JointOutput(formula) if getattr(formula, "coordinates", ()) else formula
         if isinstance(output, Output):
             formula, name = (lambda now, u: output.value(*map(now.q, output.bodies))), name or output.name
@@ -70,7 +81,7 @@ class Limit(NamedArguments):
                              "function of the time")
         return value
 
-    def rows(self, now, u):
+    def rows(self, now: Any, u: ca.SX) -> tuple[ca.SX, np.ndarray, np.ndarray]:
         """Expressions, and their lower and upper bounds, shapes (n,).
 
         A bound that is a function of the time is subtracted, so that its expressions come once more.
@@ -93,7 +104,7 @@ class Limit(NamedArguments):
         values, lower, upper = zip(*rows, strict=True)
         return ca.densify(ca.vertcat(*values)), np.concatenate(lower), np.concatenate(upper)
 
-    def add_to(self, rows):
+    def add_to(self, rows: Any) -> None:
         """Add its rows to `LimitRows`."""
         if self.at == "path":
             rows.on_path(self)
@@ -102,7 +113,7 @@ class Limit(NamedArguments):
         else:
             rows.at_end(self, self.at == "end")
 
-    def check(self, now, symbols, z0, t0, numbers):
+    def check(self, now: Any, symbols: Sequence[ca.SX], z0: np.ndarray | None, t0: float, numbers: np.ndarray) -> None:
         """Refuse what is no formula of the arguments, and what the state at the start breaks, if it is prescribed."""
         _, u, _, c = symbols
         values, lower, upper = self.rows(now, u)
@@ -139,21 +150,22 @@ class Complementary:
     InputError
     """
 
-    def __init__(self, a, b, *, eps=1e-8, first=1.0, name=None):
+    def __init__(self, a: UserFunction, b: UserFunction, *, eps: float = 1e-8, first: float = 1.0,
+                 name: str | None = None) -> None:
         self.a, self.b, self.name = a, b, name or "complementarity"
         self.eps = validate.real(f"{self.name}: eps", eps, positive=True)
         self.first = max(self.eps, validate.real(f"{self.name}: first", first, positive=True))
 
-    def values(self, now, u):
+    def values(self, now: Any, u: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Both formulas, SX (n,) each."""
         a, b = (call_vector(f"{self.name}: {word}", f, now, u) for word, f in (("a", self.a), ("b", self.b)))
         if a.numel() != b.numel():
             raise InputError(f"{self.name}: a gives {a.numel()} expressions and b {b.numel()}; they make pairs")
         return a, b
 
-    def add_to(self, rows):
+    def add_to(self, rows: Any) -> None:
         rows.complementary(self)
 
-    def check(self, now, symbols, z0, t0, numbers):
+    def check(self, now: Any, symbols: Sequence[ca.SX], z0: np.ndarray | None, t0: float, numbers: np.ndarray) -> None:
         """Refuse what is no formula of the arguments."""
         check_symbols(self.name, ca.vertcat(*self.values(now, symbols[1])), *symbols)

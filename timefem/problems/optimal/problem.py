@@ -1,8 +1,11 @@
 """Optimal control problems."""
 
-from collections.abc import Callable, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, InitVar, dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -13,6 +16,7 @@ from ...errors import InputError
 from ...mechanics import Actuator, Cost, System
 from ...mechanics.forces.actuators import control_name
 from ...mechanics.formula import call, check_symbols
+from ...types import Expression, States
 from ..common.end import End
 from ..common.parameters import by_part, checked_parameters, own_parts
 from ..initial.problem import merged
@@ -93,21 +97,21 @@ class OptimalControl(NamedArguments):
     """
 
     system: System
-    start: InitVar[dict]
-    end: InitVar[dict | None] = None
-    t_span: tuple = (0.0, 1.0)
-    cost: InitVar[Cost | Sequence] = ()
+    start: InitVar[States | Any]
+    end: InitVar[States | Any] = None
+    t_span: Sequence[float] = (0.0, 1.0)
+    cost: InitVar[Cost | Sequence[Cost]] = ()
     _: KW_ONLY
-    actuators: Actuator | Sequence = ()
+    actuators: Actuator | Sequence[Actuator] = ()
     end_cost: Callable | None = None
     end_conditions: InitVar[Callable | None] = None
-    parameters: dict | None = None
+    parameters: Mapping[str, Any] | None = None
     free_time: bool = False
-    bounds: dict | None = None
+    bounds: Mapping[Any, Any] | None = None
     path: InitVar[Callable | None] = None
-    limits: Limit | Complementary | Sequence = ()
-    rates: dict | None = None
-    couplings: Coupling | Sequence = ()
+    limits: Limit | Complementary | Sequence[Limit | Complementary] = ()
+    rates: Mapping[Any, Any] | None = None
+    couplings: Coupling | Sequence[Coupling] = ()
     periodic: bool = False
 
     def __post_init__(self, start, end, cost, end_conditions, path):
@@ -139,7 +143,8 @@ class OptimalControl(NamedArguments):
             coupling.check(self.symbols_at(0), self.symbols_at(1))
         self._check_costs_of_controls()
 
-    def changed(self, system=None, start=None, end=None, t_span=None, bounds=None):
+    def changed(self, system: System | None = None, start: Any = None, end: Any = None,
+                t_span: Sequence[float] | None = None, bounds: Mapping[Any, Any] | None = None) -> OptimalControl:
         """The same problem with other numbers; `start`, `end` and `bounds` of what they name.
 
         A system is one by `with_other_numbers`, with actuators and costs.
@@ -155,30 +160,30 @@ class OptimalControl(NamedArguments):
                           **given)
 
     @property
-    def unknown_names(self):
+    def unknown_names(self) -> list[str]:
         return ["duration"] * self.free_time + list(self.numbers)
 
     @property
-    def units(self):
+    def units(self) -> np.ndarray:
         """Unknown numbers over constants: the first of them is the length of time over that of the mesh."""
         return np.array([self.t_span[1] - self.t_span[0]] * self.free_time + [1.0] * len(self.numbers))
 
     @property
-    def n_controls(self):
+    def n_controls(self) -> int:
         return sum(a.n_controls for a in self.actuators)
 
     @property
-    def bounded(self):
+    def bounded(self) -> bool:
         """Whether there are inequalities, so that an interior-point method is needed."""
         return bool(self.limits or self.couplings or self.free_start) or any(
             np.isfinite(b).any() for b in (self.bounds, self.number_bounds, self.rate_bounds))
 
     @property
-    def free_start(self):
+    def free_start(self) -> bool:
         """Whether some of the state at the start is to be found."""
         return self.start_conditions is not None
 
-    def control_name(self, i):
+    def control_name(self, i: int) -> str:
         """For messages: number and actuator of the i-th of all controls."""
         return control_name(self.system, i)
 
@@ -194,7 +199,7 @@ class OptimalControl(NamedArguments):
         end.parameters = unknowns
         return end
 
-    def towards(self, share):
+    def towards(self, share: float) -> OptimalControl:
         """The problem with another target: conditions c at the end are `c(z(t1)) = (1 - share) c(z0)`.
 
         That is the state at the start where `share` is 0, and the target itself where it is 1.
@@ -207,15 +212,15 @@ class OptimalControl(NamedArguments):
         other.conditions = Shifted(self.conditions, (1 - share) * np.array(function(self.z0, self.guesses)).ravel())
         return other
 
-    def terminal(self, z, numbers):
+    def terminal(self, z: ca.SX, numbers: ca.SX) -> Expression:
         """The end cost in CasADi symbols."""
         return ca.SX(0) if self.end_cost is None else call("end_cost", self.end_cost, 1, *self._at_end(z, numbers))
 
-    def now(self, z, t, numbers):
+    def now(self, z: ca.SX, t: Expression, numbers: ca.SX) -> Any:
         """A time in the symbols of the state there and of the unknown numbers, for limits."""
         return self._end(z, t, self._at_end(z, numbers)[1])
 
-    def symbols_at(self, last):
+    def symbols_at(self, last: int) -> tuple[Any, ca.SX]:
         """An end, the last one or not, and the symbols of state and constants in which it is written."""
         z, c = ca.SX.sym("z", self.system.n_z), ca.SX.sym("c", len(self.guesses))
         t0, t1 = self.t_span

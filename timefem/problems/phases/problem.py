@@ -1,12 +1,20 @@
 """Optimal control in several phases, one after the other."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import casadi as ca
 
 from ...errors import InputError
 from ..optimal.couplings import Coupling
+
+if TYPE_CHECKING:
+    from ...mechanics.system import System
+    from ..optimal.limits import Complementary, Limit
+    from ..optimal.problem import OptimalControl
 
 
 @dataclass(eq=False, repr=False)
@@ -37,9 +45,9 @@ class Phases:
         For phases that are none, and links that do not fit their number or their systems.
     """
 
-    phases: Sequence
-    links: Sequence | None = None
-    couplings: Coupling | Sequence = ()
+    phases: Sequence[OptimalControl]
+    links: Sequence[Coupling | Sequence[Coupling] | None] | None = None
+    couplings: Coupling | Sequence[Coupling] = ()
 
     bounded = True
 
@@ -64,16 +72,16 @@ class Phases:
             coupling.check(self.phases[0].symbols_at(0), self.phases[-1].symbols_at(1))
 
     @property
-    def system(self):
+    def system(self) -> System:
         """That of the first phase."""
         return self.phases[0].system
 
     @property
-    def t_span(self):
+    def t_span(self) -> Sequence[float]:
         return self.phases[0].t_span
 
     @property
-    def limits(self):
+    def limits(self) -> list[Limit | Complementary]:
         """Of all phases."""
         return [limit for phase in self.phases for limit in phase.limits]
 

@@ -1,10 +1,16 @@
 """The solution of a problem in phases."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...status import Status
+
+if TYPE_CHECKING:
+    from ...solution.solution import Solution
 
 
 @dataclass(eq=False)
@@ -21,29 +27,29 @@ class PhasedSolution:
     statistics : dict
     """
 
-    phases: list
+    phases: list[Solution]
     objective: float
     status: Status
-    statistics: dict
+    statistics: dict[str, Any]
 
     @property
-    def success(self):
+    def success(self) -> bool:
         return self.status.success
 
     @property
-    def durations(self):
+    def durations(self) -> np.ndarray:
         """Of each phase [s]."""
         return np.array([phase.t[-1] - phase.t[0] for phase in self.phases])
 
     @property
-    def starts(self):
+    def starts(self) -> np.ndarray:
         """When each phase starts, counted from the start of the first one [s]."""
         return np.concatenate([[0.0], np.cumsum(self.durations)])[:-1]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.phases)
 
-    def __getitem__(self, k):
+    def __getitem__(self, k: int) -> Solution:
         return self.phases[k]
 
     def __repr__(self):

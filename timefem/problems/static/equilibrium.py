@@ -1,7 +1,9 @@
 """`equilibrium`: a system at rest under its loads at one time."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -12,7 +14,13 @@ from ...mechanics import CanonicalState, System
 from ...mechanics.composites.beam.along import along
 from ...mechanics.given_states import canonical_states, given_states
 from ...status import Status
+from ...types import Floats, States
 from .equations import StaticEquations
+
+if TYPE_CHECKING:
+    from ...mechanics.composites.beam.along import Along
+    from ...mechanics.composites.beam.mesh import CurveMesh
+    from ...mechanics.part import Body
 
 ITERATIONS = 40
 TOLERANCE = 1e-11  # of the residual, relative to the forces that make it up
@@ -40,34 +48,34 @@ class Equilibrium:
 
     system: System
     t: float
-    q: Any
-    multipliers: Any
+    q: np.ndarray
+    multipliers: np.ndarray
     n_unstable: int
     status: Status
     iterations: int = 0
     tangent: Any = field(default=None, repr=False)
 
     @property
-    def success(self):
+    def success(self) -> bool:
         return self.status.success
 
     @property
-    def state(self):
+    def state(self) -> dict[Body, CanonicalState]:
         """Dict body -> `CanonicalState` at rest: the start of an initial-value problem, or a guess."""
         return {b: CanonicalState(self.q[c], np.zeros(b.n_q))
                 for b in self.system.bodies for c in [self.system.coordinates(b)]}
 
-    def position(self, body):
+    def position(self, body: Body | str) -> np.ndarray:
         """Centre of mass of a body or node [m], shape (3,)."""
         body = self.system.find(body)
         return body.position(self.q[self.system.coordinates(body)])
 
-    def rotation_matrix(self, body):
+    def rotation_matrix(self, body: Body | str) -> np.ndarray:
         """Rotation matrix of a body or node, shape (3, 3)."""
         body = self.system.find(body)
         return body.rotation_matrix(self.q[self.system.coordinates(body)])
 
-    def along(self, beam, s=None):
+    def along(self, beam: CurveMesh | str, s: Floats | None = None) -> Along:
         """Positions, rotations, strains, section forces and moments along a beam or rope, at the places `s`.
 
         Returns
@@ -78,7 +86,8 @@ class Equilibrium:
         return along(self.system, beam, s, (self.t, self.q, None))
 
 
-def equilibrium(system, guess=None, t=0.0, *, n_steps=1, start=None):
+def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, n_steps: int = 1,
+                start: float | None = None) -> Equilibrium:
     """Solve `dV/dq - Q(q, t) + G^T gamma = 0`, `Phi(q, t) = 0` by Newton's method with load steps.
 
     Loads are taken at the time t. With `n_steps` the way from `start` to t is gone in steps, halved where Newton's

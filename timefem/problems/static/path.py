@@ -4,8 +4,10 @@ Pseudo-arc length (Keller 1977): unknowns (x, t), a step along the tangent of th
 across it, by two solves with the same factors.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -16,8 +18,14 @@ from ...mechanics import System
 from ...mechanics.composites.beam.along import along
 from ...progress import progress as progress_bar
 from ...status import Status
+from ...types import Floats, States
 from .equations import StaticEquations
 from .equilibrium import INCREMENT, TOLERANCE, newton, rest_coordinates, solve, undetermined
+
+if TYPE_CHECKING:
+    from ...mechanics.composites.beam.along import Along
+    from ...mechanics.composites.beam.mesh import CurveMesh
+    from ...mechanics.part import Body
 
 ITERATIONS = 12
 FURTHEST = 0.3  # of the corrected point from the tangent, relative to the step: further away is another branch
@@ -43,28 +51,29 @@ class StaticPath:
     """
 
     system: System
-    t: Any
-    q: Any
-    multipliers: Any
-    n_unstable: Any
-    critical: list
+    t: np.ndarray
+    q: np.ndarray
+    multipliers: np.ndarray
+    n_unstable: np.ndarray
+    critical: list[dict[str, Any]]
     status: Status
 
     @property
-    def success(self):
+    def success(self) -> bool:
         return self.status.success
 
-    def position(self, body):
+    def position(self, body: Body | str) -> np.ndarray:
         """Positions of a body or node along the path [m], shape (n, 3)."""
         body = self.system.find(body)
         return body.position(self.q[:, self.system.coordinates(body)])
 
-    def along(self, beam, s=None):
+    def along(self, beam: CurveMesh | str, s: Floats | None = None) -> Along:
         """As `Equilibrium.along`, for all points of the path: arrays of shape (n_points, n, ...)."""
         return along(self.system, beam, s, (self.t, self.q, None))
 
 
-def equilibrium_path(system, t_end, guess=None, *, start=0.0, n_steps=20, max_steps=MOST_STEPS, progress=None):
+def equilibrium_path(system: System, t_end: float, guess: States | None = None, *, start: float = 0.0,
+                     n_steps: int = 20, max_steps: int = MOST_STEPS, progress: bool | None = None) -> StaticPath:
     """Follow equilibria `R(x, t) = 0` from the load of `start` until t reaches `t_end`, past limit points.
 
     Parameters

@@ -1,5 +1,7 @@
 """Read a solution from a file."""
 
+from __future__ import annotations
+
 import json
 
 import numpy as np
@@ -9,6 +11,7 @@ from ...elements.augmented.constants import with_carrier
 from ...errors import InputError
 from ...mechanics.describe import build
 from ...status import Status
+from ...types import FilePath
 from ..solution import Solution
 from . import hdf5
 from .layout import FORMAT, VERSION, _element_class
@@ -21,7 +24,7 @@ STATISTICS = {"driver": str, "backend": str | None, "n_ranks": int, "n_elements"
 NEEDED = ("driver", "backend", "n_ranks", "newton_iterations", "seconds", "n_unknowns")  # where there are any
 
 
-def load(path):
+def load(path: FilePath) -> Solution:
     """Read a solution from an HDF5 file written by `save`.
 
     Its checksum is verified before anything is read (see `timefem.solution.output.hdf5`), shapes and types are those

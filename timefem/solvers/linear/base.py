@@ -4,10 +4,12 @@ A solver is one file with two classes: a frozen dataclass with its options, `Lin
 matrix, a `LinearSolver`. One entry in `table.py` makes it known by a name.
 """
 
+from __future__ import annotations
+
 import importlib.util
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
@@ -45,12 +47,12 @@ class LinearOptions(NamedArguments, ABC):
     by_slabs = False
 
     @abstractmethod
-    def make(self, pattern):
+    def make(self, pattern: Any) -> Any:
         """The `LinearSolver` of matrices with a pattern: an object with `indptr`, `indices` (CSR), and in time order
         `column_starts`, `row_starts` (see `ChainLU`)."""
 
     @classmethod
-    def check(cls):
+    def check(cls) -> None:
         """Refuse a solver whose packages are not installed.
 
         Raises

@@ -1,6 +1,9 @@
 """CHOLMOD, from scikit-sparse, on the normal equations."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
@@ -69,5 +72,5 @@ class Cholmod(LinearOptions):
     needs = ("sksparse",)
     install = "make env, or pip install 'timefem[sparse]'"
 
-    def make(self, pattern):
+    def make(self, pattern: Any) -> Any:
         return CholmodSolver(pattern)

@@ -1,6 +1,9 @@
 """SuperLU, from SciPy."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import scipy
 
@@ -36,5 +39,5 @@ class SuperLU(LinearOptions):
 
     name = "superlu"
 
-    def make(self, pattern):
+    def make(self, pattern: Any) -> Any:
         return SuperLUSolver(pattern)

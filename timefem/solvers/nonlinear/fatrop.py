@@ -5,7 +5,10 @@ its own. Stage k is block k: u_k are all its variables, x_k copies of those of b
 selection of these, and the rows of the block are equations of the stage.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -15,6 +18,9 @@ from ...errors import InputError
 from ...status import Status
 from .casadi_functions import called, sparsity
 from .program import Answer, failed
+
+if TYPE_CHECKING:
+    from .program import NonlinearProgram
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class Fatrop:
         validate.real("tolerance", self.tolerance, positive=True)
         validate.integer("max_iterations", self.max_iterations, minimum=1)
 
-    def solve(self, program):
+    def solve(self, program: NonlinearProgram) -> Answer:
         """The `Answer` for a `NonlinearProgram`, from its start.
 
         Raises

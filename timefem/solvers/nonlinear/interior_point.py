@@ -7,7 +7,10 @@ regularisation, that of the Hessian begins with what the last step needed, and w
 that of a minimum, the search goes on from a random point near by.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +21,9 @@ from .filter_search import Filter, Iterate, LineSearch
 from .program import Answer, failed
 from .restoration import Restoration
 from .search_direction import KktMatrix, SearchDirection
+
+if TYPE_CHECKING:
+    from .program import NonlinearProgram
 
 MU_START, MU_WARM, MU_PUSHED = 0.1, 1e-4, 1e-2
 WEAK = 0.1  # multipliers of bounds at a warm start are at least this share of mu over the slack
@@ -55,7 +61,7 @@ class InteriorPoint:
         validate.integer("max_iterations", self.max_iterations, minimum=1)
         validate.integer("pushes", self.pushes, minimum=0)
 
-    def solve(self, program):
+    def solve(self, program: NonlinearProgram) -> Answer:
         """The `Answer` for a `NonlinearProgram`, from its start."""
         return _Solve(self, program).answer()
 

@@ -3,7 +3,10 @@
 Nothing is differentiated again: IPOPT asks the program for its entries by callbacks.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -12,6 +15,9 @@ from ... import interrupts, validate
 from ...status import Status
 from .casadi_functions import called, sparsity
 from .program import Answer, failed
+
+if TYPE_CHECKING:
+    from .program import NonlinearProgram
 
 REASONS = {"Infeasible_Problem_Detected": "infeasible", "Maximum_Iterations_Exceeded": "not converged",
            "Restoration_Failed": "infeasible"}
@@ -40,7 +46,7 @@ class Ipopt:
         validate.real("tolerance", self.tolerance, positive=True)
         validate.integer("max_iterations", self.max_iterations, minimum=1)
 
-    def solve(self, program):
+    def solve(self, program: NonlinearProgram) -> Answer:
         """The `Answer` for a `NonlinearProgram`, from its start."""
         callbacks = _Callbacks(program)
         functions = callbacks.functions()

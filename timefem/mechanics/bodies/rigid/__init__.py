@@ -1,8 +1,13 @@
 """Rigid bodies, with the rotation in unit quaternions or in directors."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from .... import validate
 from ....argument_names import named_arguments
 from ....errors import InputError
+from ....types import Matrix, Vector
 from .base import RigidBodyBase
 from .directors import DirectorBody
 from .quaternion import QuaternionBody
@@ -11,8 +16,8 @@ __all__ = ["DirectorBody", "QuaternionBody", "RigidBody", "RigidBodyBase"]
 
 
 @named_arguments
-def RigidBody(mass, inertia, rotation="quaternion", inverse_mass="polynomial", name=None, size=None,
-              shape="box"):
+def RigidBody(mass: float, inertia: Vector | Matrix, rotation: str = "quaternion", inverse_mass: str = "polynomial",
+              name: str | None = None, size: Vector | None = None, shape: Any = "box") -> RigidBodyBase:
     """A rigid body, with its reference frame in the centre of mass.
 
     Parameters

@@ -1,17 +1,24 @@
 """What rigid bodies in any coordinates of the rotation share."""
 
+from __future__ import annotations
+
 import warnings
 from abc import abstractmethod
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
 from .... import validate
 from ....errors import InputError, SuspectUnits
+from ....types import Floats
 from ...declared import Choice, Field, Real, Vector
 from ...part import Body
 from ...shapes import SHAPES, Piece
+
+if TYPE_CHECKING:
+    from ..states import Pose
 
 SAME = 0.3  # of decimal logarithms: boxes, ellipsoids, cylinders and frames of one size are as near
 
@@ -86,22 +93,22 @@ class RigidBodyBase(Body, abstract=True):
             warnings.warn(f"{self._title}: the inertia is 1e{power:+d} times that of a box of its mass and size; are "
                           "all three in SI units (kg m^2, kg, m)?", SuspectUnits, stacklevel=6)
 
-    def null_space(self, q):
+    def null_space(self, q: ca.SX) -> ca.SX:
         """Velocities that keep the body rigid: of the centre of mass, and angular, in space axes."""
         return ca.vertcat(ca.horzcat(ca.SX.eye(3), ca.SX(3, 3)),
                           ca.horzcat(ca.SX(self.n_q - 3, 3), self.rotation_rate(q[3:])))
 
     @abstractmethod
-    def rotation_rate(self, rotation):
+    def rotation_rate(self, rotation: ca.SX) -> ca.SX:
         """Symbolic B, shape (n_q - 3, 3): the rotation coordinates change by B(rotation) omega, omega in space axes."""
 
-    def drawn_pieces(self, q, p):
+    def drawn_pieces(self, q: np.ndarray, p: np.ndarray) -> list[Piece]:
         shape = None if self.size is None else SHAPES[self.shape](self.size)
         return [Piece("", shape, self.drawn_size, self.position(q), self.velocity(q, p), self.rotation_matrix(q),
                       self.angular_velocity(q, p, "space"))]
 
     @property
-    def drawn_size(self):
+    def drawn_size(self) -> np.ndarray:
         """Edge lengths in body axes [m], shape (3,): `size`, or of the cuboid with the body's inertia.
 
         The cuboid has the Euler tensor E = tr(J)/2 - J, so that l_i = sqrt(12 E_ii / m); edges are at least 1 % of the
@@ -123,57 +130,57 @@ class RigidBodyBase(Body, abstract=True):
         return f"RigidBody(mass={self.mass:g}, inertia={inertia.tolist()}, rotation={self.rotation!r}{name})"
 
     @abstractmethod
-    def frame(self, q):
+    def frame(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Symbolic position of the centre of mass (3,) and rotation matrix (3, 3) at coordinates `q`."""
 
     @abstractmethod
-    def angular_velocity_map(self, q):
+    def angular_velocity_map(self, q: ca.SX) -> ca.SX:
         """Symbolic A(q), shape (3, n_q): the angular velocity in space axes is omega = A(q) qdot.
 
         Its transpose gives the generalized force of a torque m in space axes, Q = A(q)^T m, as Q.qdot = m.omega.
         """
 
     @abstractmethod
-    def state(self, pose):
+    def state(self, pose: Pose) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates and momenta of a `Pose`: two arrays of length n_q."""
 
     @abstractmethod
-    def rotation_matrix(self, q):
+    def rotation_matrix(self, q: Floats) -> np.ndarray:
         """Rotation matrix R, body to space, shape (..., n_q) -> (..., 3, 3)."""
 
     @abstractmethod
-    def orientation(self, q):
+    def orientation(self, q: np.ndarray) -> np.ndarray:
         """Orientation as a `Pose` takes it, which gives the same coordinates: quaternion of either sign, or matrix."""
 
     @abstractmethod
-    def turning(self, q):
+    def turning(self, q: np.ndarray) -> np.ndarray:
         """Changes of the coordinates by small rotations about axes of space and of the body, two arrays (n_q, 3)."""
 
     @abstractmethod
-    def spin_matrix(self, omega):
+    def spin_matrix(self, omega: np.ndarray) -> np.ndarray:
         """W with qdot = W q for the angular velocity omega in body axes, shape (n_q, n_q)."""
 
     @abstractmethod
-    def spin(self, q, p):
+    def spin(self, q: Floats, p: Floats) -> np.ndarray:
         """Angular momentum about the centre of mass in space axes, shape (..., 3) [kg m^2/s]."""
 
-    def position(self, q):
+    def position(self, q: Floats) -> np.ndarray:
         """Centre of mass, shape (..., n_q) -> (..., 3) [m]."""
         return np.asarray(q)[..., :3]
 
-    def velocity(self, q, p):
+    def velocity(self, q: Floats, p: Floats) -> np.ndarray:
         """Velocity of the centre of mass, shape (..., 3) [m/s]."""
         return np.asarray(p)[..., :3] / self.mass
 
-    def linear_momentum(self, q, p):
+    def linear_momentum(self, q: Floats, p: Floats) -> np.ndarray:
         """Linear momentum, shape (..., 3) [kg m/s]."""
         return np.asarray(p)[..., :3]
 
-    def angular_momentum(self, q, p):
+    def angular_momentum(self, q: Floats, p: Floats) -> np.ndarray:
         """Angular momentum about the origin in space axes, shape (..., 3) [kg m^2/s]."""
         return np.cross(self.position(q), self.linear_momentum(q, p)) + self.spin(q, p)
 
-    def largest_rate(self, p):
+    def largest_rate(self, p: np.ndarray) -> float:
         """A bound of the angular velocity [rad/s] at momenta of shape (n, n_q), whatever the orientation."""
         p = p[:, 3:]
         return self.spin_per_momentum * np.sqrt(np.einsum("ij,ij->i", p, p).max()) / self._least_inertia
@@ -182,7 +189,7 @@ class RigidBodyBase(Body, abstract=True):
     def _least_inertia(self):
         return np.linalg.eigvalsh(self.inertia)[0]
 
-    def angular_velocity(self, q, p, frame="body"):
+    def angular_velocity(self, q: Floats, p: Floats, frame: str = "body") -> np.ndarray:
         """Angular velocity [rad/s] in body (convective) or space axes, shape (..., 3)."""
         validate.choice("frame", frame, ("body", "space"))
         r = self.rotation_matrix(q)

@@ -1,11 +1,21 @@
 """Rigid bodies in directors."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
 import casadi as ca
 import numpy as np
 
+from ....types import Expression, Floats
 from ...declared import Name
 from .. import rotations
 from .base import RigidBodyBase, turn
+
+if TYPE_CHECKING:
+    from ...part import Symbols
+    from ..states import Pose
 
 
 class DirectorBody(RigidBodyBase):
@@ -27,22 +37,22 @@ class DirectorBody(RigidBodyBase):
         self.euler_tensor = np.trace(self.inertia) / 2 * np.eye(3) - self.inertia
         self.has_inverse_mass = bool(np.linalg.eigvalsh(self.euler_tensor)[0] > 1e-12 * np.trace(self.inertia))
 
-    def numbers(self):
+    def numbers(self) -> dict[str, Any]:
         tensor = np.linalg.inv(self.euler_tensor) if self.has_inverse_mass else self.inertia
         packed = np.diag(tensor) if self._diagonal else tensor[np.triu_indices(3)]
         return {"mass": 1 / self.mass, "inertia": packed}
 
     @property
-    def kind(self):
+    def kind(self) -> Hashable:
         return ("director body", self._diagonal, self.has_inverse_mass)
 
     @property
-    def mass_scale(self):
+    def mass_scale(self) -> np.ndarray:
         """Size of the mass matrix per coordinate, for scaling."""
         size = np.diag(self.euler_tensor)
         return np.concatenate([[self.mass] * 3, np.repeat(np.maximum(size, 1e-3 * size.max()), 3)])
 
-    def kinetic_energy(self, q, p, c):
+    def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
         """T = |p_phi|^2/(2m) + 1/2 E^-1_ij p_i.p_j, the Legendre transform of (62).
 
         Of a singular E that of all velocities that keep the directors orthonormal, 1/2 L.J^-1 L with the spin
@@ -54,7 +64,7 @@ class DirectorBody(RigidBodyBase):
         spin = d.T @ sum(ca.cross(d[:, i], momenta[:, i]) for i in range(3))
         return (c[0] * ca.sumsqr(p[:3]) + ca.dot(spin, ca.inv(self._packed(c)) @ spin)) / 2
 
-    def kinetic_of_invariant_momentum(self, w, c):
+    def kinetic_of_invariant_momentum(self, w: ca.SX, c: Any) -> Expression:
         d = ca.reshape(w[3:], 3, 3)
         return (c[0] * ca.sumsqr(w[:3]) + ca.trace(self._packed(c) @ (d.T @ d))) / 2
 
@@ -64,11 +74,11 @@ class DirectorBody(RigidBodyBase):
             return ca.diag(c[1:4])
         return ca.vertcat(ca.horzcat(c[1], c[2], c[3]), ca.horzcat(c[2], c[4], c[5]), ca.horzcat(c[3], c[5], c[6]))
 
-    def kinetic_of_velocity(self, q, v, c):
+    def kinetic_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> Expression:
         """T = m/2 |v|^2 + 1/2 E_ij d_i'.d_j', (62)."""
         return self.kinetic_of_invariants(v, c)
 
-    def kinetic_of_invariants(self, w, c):
+    def kinetic_of_invariants(self, w: ca.SX, c: Any) -> Expression:
         d = ca.reshape(w[3:], 3, 3)
         packed = self._packed(c)
         if self.has_inverse_mass:
@@ -77,56 +87,56 @@ class DirectorBody(RigidBodyBase):
             euler = ca.trace(packed) / 2 * ca.SX.eye(3) - packed
         return (ca.sumsqr(w[:3]) / c[0] + ca.trace(euler @ (d.T @ d))) / 2
 
-    def invariant_velocity(self, q, v):
+    def invariant_velocity(self, q: ca.SX, v: ca.SX) -> ca.SX:
         return v  # the mass matrix is constant
 
-    def invariant_momentum(self, q, p):
+    def invariant_momentum(self, q: ca.SX, p: ca.SX) -> ca.SX:
         return p if self.has_inverse_mass else None
 
-    def moved(self, q, u):
+    def moved(self, q: ca.SX, u: ca.SX) -> ca.SX:
         """Directors turned by `turn(u_R)`."""
         a, v = ca.vertsplit(turn(u[3:]), [0, 1, 4])
         turned = [d + 2 * a * ca.cross(v, d) + 2 * ca.cross(v, ca.cross(v, d)) for d in ca.vertsplit(q[3:], 3)]
         return ca.vertcat(q[:3] + u[:3], *turned)
 
-    def rotation_rate(self, rotation):
+    def rotation_rate(self, rotation: ca.SX) -> ca.SX:
         return ca.vertcat(*(-ca.skew(d) for d in ca.vertsplit(rotation, 3)))  # d_i' = omega x d_i
 
-    def constraints(self, s):
+    def constraints(self, s: Symbols) -> ca.SX:
         d1, d2, d3 = (s.q[0][3 * i:3 * i + 3] for i in range(1, 4))
         lengths = [(ca.sumsqr(d) - 1) / 2 for d in (d1, d2, d3)]
         return ca.vertcat(*lengths, ca.dot(d1, d2), ca.dot(d1, d3), ca.dot(d2, d3))  # (65)
 
-    def frame(self, q):
+    def frame(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
         return q[:3], ca.reshape(q[3:], 3, 3)
 
-    def angular_velocity_map(self, q):
+    def angular_velocity_map(self, q: ca.SX) -> ca.SX:
         return ca.horzcat(ca.SX(3, 3), *(ca.skew(q[3 * i:3 * i + 3]) / 2 for i in range(1, 4)))  # 1/2 d_i x d_i'
 
-    def state(self, pose):
+    def state(self, pose: Pose) -> tuple[np.ndarray, np.ndarray]:
         r = rotations.matrix_from_quaternion(pose.quaternion)
         rate = r @ rotations.hat(pose.angular_velocity_in("body"))
         momentum = (rate @ self.euler_tensor).T.ravel()
         return np.concatenate([pose.position, r.T.ravel()]), np.concatenate([self.mass * pose.velocity, momentum])
 
-    def orientation(self, q):
+    def orientation(self, q: np.ndarray) -> np.ndarray:
         return self.rotation_matrix(q)
 
-    def turning(self, q):
+    def turning(self, q: np.ndarray) -> np.ndarray:
         r, about = self.rotation_matrix(q), rotations.hat(np.eye(3))
         changes = ([hat @ r for hat in about], [r @ hat for hat in about])
         return tuple(np.concatenate([np.zeros((3, 3)), np.array([c.T.ravel() for c in change]).T])
                      for change in changes)
 
-    def spin_matrix(self, omega):
+    def spin_matrix(self, omega: np.ndarray) -> np.ndarray:
         matrix = np.zeros((12, 12))
         matrix[3:, 3:] = np.kron(rotations.hat(omega).T, np.eye(3))  # R' = R hat(omega), column by column
         return matrix
 
-    def rotation_matrix(self, q):
+    def rotation_matrix(self, q: Floats) -> np.ndarray:
         q = np.asarray(q)
         return np.swapaxes(q[..., 3:].reshape(*q.shape[:-1], 3, 3), -1, -2)
 
-    def spin(self, q, p):
+    def spin(self, q: Floats, p: Floats) -> np.ndarray:
         q, p = np.asarray(q), np.asarray(p)
         return np.cross(q[..., 3:].reshape(*q.shape[:-1], 3, 3), p[..., 3:].reshape(*p.shape[:-1], 3, 3)).sum(axis=-2)

@@ -1,11 +1,21 @@
 """Rigid bodies in unit quaternions."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
 import casadi as ca
 import numpy as np
 
+from ....types import Expression, Floats
 from ...declared import Choice, Name
 from .. import rotations
 from .base import RigidBodyBase, turn
+
+if TYPE_CHECKING:
+    from ...part import Symbols
+    from ..states import Pose
 
 
 class QuaternionBody(RigidBodyBase):
@@ -20,29 +30,29 @@ class QuaternionBody(RigidBodyBase):
     inverse_mass = Choice("how M4^-1 is written off the unit sphere", ("polynomial", "exact"), "polynomial")
     size, shape = RigidBodyBase.size, RigidBodyBase.shape
 
-    def numbers(self):
+    def numbers(self) -> dict[str, Any]:
         inverse = np.linalg.inv(self.inertia)
         packed = np.diag(inverse) if self._diagonal else inverse[np.triu_indices(3)]
         # J0 = tr(J)/2 only fills up the rank of the mass matrix (54)
         return {"mass": [1 / self.mass, 2 / np.trace(self.inertia)], "inertia": packed}
 
     @property
-    def kind(self):
+    def kind(self) -> Hashable:
         return ("quaternion body", self._diagonal, self.inverse_mass)
 
     @property
-    def mass_scale(self):
+    def mass_scale(self) -> np.ndarray:
         """Size of the mass matrix per coordinate, for scaling."""
         return np.array([self.mass] * 3 + [2 * np.trace(self.inertia)] * 4)
 
-    def kinetic_energy(self, q, p, c):
+    def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
         """T = |p_phi|^2/(2m) + 1/8 p.M4^-1 p with M4^-1 = Ql(q) J4^-1 Ql(q)^T, (58) and (70)."""
         w = self.invariant_momentum(q, p)
         if self.inverse_mass == "exact":
             w[3:] /= ca.sumsqr(q[3:])
         return self.kinetic_of_invariant_momentum(w, c)
 
-    def kinetic_of_invariant_momentum(self, w, c):
+    def kinetic_of_invariant_momentum(self, w: ca.SX, c: Any) -> Expression:
         turning = c[1] * w[3] ** 2 + ca.bilin(self._inverse_inertia(c), w[4:], w[4:])
         return c[0] * ca.sumsqr(w[:3]) / 2 + turning / 8
 
@@ -51,75 +61,75 @@ class QuaternionBody(RigidBodyBase):
             return ca.diag(c[2:5])
         return ca.vertcat(ca.horzcat(c[2], c[3], c[4]), ca.horzcat(c[3], c[5], c[6]), ca.horzcat(c[4], c[6], c[7]))
 
-    def kinetic_of_velocity(self, q, v, c):
+    def kinetic_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> Expression:
         """T = m/2 |v|^2 + 1/2 Omega.J Omega, Kinon & Betsch (45): the mass matrix (46) of the quaternion has rank 3."""
         return self.kinetic_of_invariants(self.invariant_velocity(q, v), c)
 
-    def kinetic_of_invariants(self, w, c):
+    def kinetic_of_invariants(self, w: ca.SX, c: Any) -> Expression:
         inverse = self._inverse_inertia(c)
         inertia = ca.diag(1 / c[2:5]) if self._diagonal else ca.inv(inverse)
         return ca.sumsqr(w[:3]) / (2 * c[0]) + ca.bilin(inertia, w[3:], w[3:]) / 2
 
-    def invariant_velocity(self, q, v):
+    def invariant_velocity(self, q: ca.SX, v: ca.SX) -> ca.SX:
         """Velocity of the centre of mass, and Omega = 2 G(q) v."""
         a, b = q[3:], v[3:]
         return ca.vertcat(v[:3], 2 * (a[0] * b[1:] - b[0] * a[1:] - ca.cross(a[1:], b[1:])))
 
-    def invariant_momentum(self, q, p):
+    def invariant_momentum(self, q: ca.SX, p: ca.SX) -> ca.SX:
         """Linear momentum, and Ql(q)^T p, Betsch & Siebert; Kinon & Betsch (145)."""
         a, b = q[3:], p[3:]
         return ca.vertcat(p[:3], ca.dot(a, b), a[0] * b[1:] - b[0] * a[1:] - ca.cross(a[1:], b[1:]))
 
-    def moved(self, q, u):
+    def moved(self, q: ca.SX, u: ca.SX) -> ca.SX:
         """q = (x + u_x, turn(u_R) o quaternion): Kinon & Betsch (105) with Rodrigues parameters, which are cheaper."""
         a, v = ca.vertsplit(turn(u[3:]), [0, 1, 4])
         b, w = q[3], q[4:]
         return ca.vertcat(q[:3] + u[:3], a * b - ca.dot(v, w), a * w + b * v + ca.cross(v, w))
 
-    def rotation_rate(self, rotation):
+    def rotation_rate(self, rotation: ca.SX) -> ca.SX:
         a, v = rotation[0], rotation[1:]
         return ca.vertcat(-v.T, a * ca.SX.eye(3) - ca.skew(v)) / 2  # qdot = 1/2 E(q)^T omega
 
-    def constraints(self, s):
+    def constraints(self, s: Symbols) -> ca.SX:
         return (ca.sumsqr(s.q[0][3:]) - 1) / 2  # (59)
 
-    def velocity_constraints(self, s):
+    def velocity_constraints(self, s: Symbols) -> ca.SX:
         return ca.dot(s.q[0][3:], s.p[0][3:])  # q.qdot = 0 times 4 J0; reads q.p in (69)
 
-    def frame(self, q):
+    def frame(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
         a, v = q[3], q[4:]
         e = ca.horzcat(-v, a * ca.SX.eye(3) + ca.skew(v))
         g = ca.horzcat(-v, a * ca.SX.eye(3) - ca.skew(v))
         return q[:3], e @ g.T
 
-    def angular_velocity_map(self, q):
+    def angular_velocity_map(self, q: ca.SX) -> ca.SX:
         a, v = q[3], q[4:]
         return ca.horzcat(ca.SX(3, 3), -2 * v, 2 * (a * ca.SX.eye(3) + ca.skew(v)))  # omega = 2 E(q) qdot
 
-    def state(self, pose):
+    def state(self, pose: Pose) -> tuple[np.ndarray, np.ndarray]:
         quaternion = pose.quaternion
         spin = self.inertia @ pose.angular_velocity_in("body")
         momentum = 2 * rotations.convective_map(quaternion).T @ spin  # p = 4 M4 qdot = 2 Ql (0, J Omega)
         return np.concatenate([pose.position, quaternion]), np.concatenate([self.mass * pose.velocity, momentum])
 
-    def quaternion(self, q):
+    def quaternion(self, q: Floats) -> np.ndarray:
         """Quaternion, scalar first, shape (..., n_q) -> (..., 4)."""
         return np.asarray(q)[..., 3:]
 
-    def orientation(self, q):
+    def orientation(self, q: np.ndarray) -> np.ndarray:
         return self.quaternion(q)
 
-    def turning(self, q):
+    def turning(self, q: np.ndarray) -> np.ndarray:
         none = np.zeros((3, 3))
         return tuple(np.concatenate([none, m(q[3:]).T / 2]) for m in (rotations.spatial_map, rotations.convective_map))
 
-    def spin_matrix(self, omega):
+    def spin_matrix(self, omega: np.ndarray) -> np.ndarray:
         matrix = np.zeros((7, 7))
         matrix[3:, 3:] = np.block([[0, -omega[None]], [omega[:, None], -rotations.hat(omega)]]) / 2  # q o (0, omega)/2
         return matrix
 
-    def rotation_matrix(self, q):
+    def rotation_matrix(self, q: Floats) -> np.ndarray:
         return rotations.matrix_from_quaternion(self.quaternion(q))
 
-    def spin(self, q, p):
+    def spin(self, q: Floats, p: Floats) -> np.ndarray:
         return np.einsum("...ab,...b->...a", rotations.spatial_map(self.quaternion(q)), np.asarray(p)[..., 3:]) / 2

@@ -1,16 +1,24 @@
 """Links and joints of a tree, as bodies that joints, forces, outputs and controls take."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from .... import validate
+from ....types import Expression, Floats, Vector
 from ...part import Body
 from ...point_functions import evaluate
 from ...shapes import Piece
 from .recursion import path, placements, twists
+
+if TYPE_CHECKING:
+    from .tree import Tree
 
 
 class Carried(Body, abstract=True):
@@ -28,12 +36,12 @@ class Carried(Body, abstract=True):
     has_inverse_mass = False
     velocity_by_solve = True
 
-    def __init__(self, carrier, places, called, name):
+    def __init__(self, carrier: Tree, places: Vector, called: tuple[Any, ...], name: str) -> None:
         self.carrier, self.called, self.name = carrier, called, name
         self.places = np.array(places, int)
         self.n_q = len(self.places)
 
-    def kinetic_energy(self, q, p, c):
+    def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
         raise NotImplementedError(f"{self!r} has no kinetic energy of its own")
 
     kinetic_of_velocity = kinetic_energy
@@ -48,13 +56,13 @@ class TreeJointCoordinate(Carried):
     Made by `Tree.joint`. For mimic joints these are the coordinates of the joint that they follow.
     """
 
-    def __init__(self, carrier, body):
+    def __init__(self, carrier: Tree, body: Any) -> None:
         self.motion = body.motion
         super().__init__(carrier, body.places, ("joint", body.joint.name), f"{carrier.name or 'tree'}."
                          f"{body.joint.name}")
 
     @property
-    def kind(self):
+    def kind(self) -> Hashable:
         return "joint of a tree", self.n_q
 
 
@@ -66,7 +74,7 @@ class TreeLink(Carried):
 
     has_position = has_orientation = True
 
-    def __init__(self, carrier, bodies, link, sits, point=(0.0, 0.0, 0.0)):
+    def __init__(self, carrier: Tree, bodies: Any, link: str, sits: Any, point: Vector = (0.0, 0.0, 0.0)) -> None:
         self._arguments = carrier, bodies, link, sits
         number, turn, place = sits
         point = validate.array(f"{carrier._title}: point of link {link!r}", point, (3,))
@@ -76,12 +84,12 @@ class TreeLink(Carried):
         super().__init__(carrier, sorted(set(places)), ("link", link, point.tolist()),
                          f"{carrier.name or 'tree'}.{link}")
 
-    def point(self, place):
+    def point(self, place: Vector) -> TreeLink:
         """The link with its origin at a place [m] in the frame of the link, shape (3,); axes are those of the link."""
         return TreeLink(*self._arguments, place)
 
     @cached_property
-    def kind(self):
+    def kind(self) -> Hashable:
         return ("link of a tree", self.carrier.kind, self.called[1], *self.called[2])
 
     @cached_property
@@ -109,12 +117,12 @@ class TreeLink(Carried):
         new = {old: i for i, old in enumerate(self._numbers)}
         return [replace(self._bodies[i], parent=new.get(self._bodies[i].parent, -1)) for i in self._numbers]
 
-    def frame(self, q):
+    def frame(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Symbolic place of the origin (3,) and rotation matrix (3, 3) at the own coordinates `q`."""
         columns = ca.reshape(self._functions["frame"](q, [], []), 3, 4)
         return columns[:, 0], columns[:, 1:]
 
-    def angular_velocity_map(self, q):
+    def angular_velocity_map(self, q: ca.SX) -> ca.SX:
         """Symbolic A(q), shape (3, n_q): the angular velocity in space axes is omega = A(q) qdot."""
         return ca.reshape(self._functions["spin"](q, [], []), 3, self.n_q)
 
@@ -127,27 +135,27 @@ class TreeLink(Carried):
         values = evaluate(function, q.reshape(n, 1, self.n_q), np.zeros((n, 0)), np.zeros((1, 0)))
         return values.reshape(*q.shape[:-1], -1, 3).swapaxes(-1, -2)
 
-    def position(self, q):
+    def position(self, q: Floats) -> np.ndarray:
         """Place of the origin [m], shape (..., n_q) -> (..., 3)."""
         return self._at("frame", q)[..., :, 0]
 
-    def rotation_matrix(self, q):
+    def rotation_matrix(self, q: Floats) -> np.ndarray:
         """Rotation matrix, link to space, shape (..., 3, 3)."""
         return self._at("frame", q)[..., :, 1:]
 
-    def velocity(self, q, rate):
+    def velocity(self, q: Floats, rate: Floats) -> np.ndarray:
         """Velocity of the origin [m/s], of coordinates and their rates, shape (..., 3)."""
         return np.einsum("...ab,...b->...a", self._at("speed", q), rate)
 
-    def motion(self, q, rate):
+    def motion(self, q: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Position, velocity, rotation matrix and angular velocity in space, of coordinates and their rates."""
         return (self.position(q), self.velocity(q, rate), self.rotation_matrix(q),
                 self.angular_velocity(q, rate, "space"))
 
-    def drawn_pieces(self, q, rate):
+    def drawn_pieces(self, q: np.ndarray, rate: np.ndarray) -> list[Piece]:
         return [Piece("", None, np.zeros(3), *self.motion(q, rate))]
 
-    def angular_velocity(self, q, rate, frame="body"):
+    def angular_velocity(self, q: Floats, rate: Floats, frame: str = "body") -> np.ndarray:
         """Angular velocity [rad/s] in the axes of the link or of space, of coordinates and their rates, (..., 3)."""
         validate.choice("frame", frame, ("body", "space"))
         space = np.einsum("...ab,...b->...a", self._at("spin", q), rate)

@@ -1,15 +1,22 @@
 """What a `Tree` is made of: links, and joints between them."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .... import validate
 from ....errors import InputError
+from ....types import Converted, Matrix, Vector
 from ...shapes import SHAPES, joined
 from .. import rotations
 from .motions import KINDS, MOTIONS
+
+if TYPE_CHECKING:
+    from ...shapes import Shape
 
 
 def _orientation(name, value):
@@ -63,11 +70,11 @@ class Link:
 
     name: str
     mass: float = 0.0
-    centre: Any = (0.0, 0.0, 0.0)
-    inertia: Any = (0.0, 0.0, 0.0)
-    orientation: Any = (1.0, 0.0, 0.0, 0.0)
+    centre: Converted[Vector, np.ndarray] = (0.0, 0.0, 0.0)
+    inertia: Converted[Vector | Matrix, np.ndarray] = (0.0, 0.0, 0.0)
+    orientation: Converted[Vector | Matrix, np.ndarray] = (1.0, 0.0, 0.0, 0.0)
     physical: bool = True
-    shapes: Any = ()
+    shapes: Sequence[Mapping[str, Any]] = ()
 
     def __post_init__(self):
         title = f"Link {self.name!r}"
@@ -92,14 +99,14 @@ class Link:
         object.__setattr__(self, "orientation", np.eye(3))  # the inertia has been turned
 
     @property
-    def drawn(self):
+    def drawn(self) -> Shape | None:
         """The `Shape` of pictures in the frame of the link; None where none is stated."""
         if not self.shapes:
             return None
         return joined([SHAPES[s["shape"]](s["size"]).placed(s["position"], s["orientation"]) for s in self.shapes])
 
     @property
-    def drawn_size(self):
+    def drawn_size(self) -> np.ndarray:
         """Edge lengths of the cuboid with the inertia of the link [m], shape (3,); zero without mass."""
         if not self.mass:
             return np.zeros(3)
@@ -150,13 +157,13 @@ class TreeJoint:
     parent: str
     child: str
     kind: str = "revolute"
-    position: Any = (0.0, 0.0, 0.0)
-    orientation: Any = (1.0, 0.0, 0.0, 0.0)
-    axis: Any = (0.0, 0.0, 1.0)
+    position: Converted[Vector, np.ndarray] = (0.0, 0.0, 0.0)
+    orientation: Converted[Vector | Matrix, np.ndarray] = (1.0, 0.0, 0.0, 0.0)
+    axis: Converted[Vector, np.ndarray] = (0.0, 0.0, 1.0)
     damping: float = 0.0
     friction: float = 0.0
-    mimic: Any = None
-    limits: dict = field(default_factory=dict)
+    mimic: Sequence[Any] | None = None
+    limits: Mapping[str, Any] = field(default_factory=dict)
     stiffness: float = 0.0
     rest: float = 0.0
     armature: float = 0.0

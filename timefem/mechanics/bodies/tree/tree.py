@@ -1,12 +1,17 @@
 """Open chains of rigid links in joint coordinates."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from .... import validate
 from ....errors import InputError
+from ....types import Expression, Floats, Vector
 from ...declared import Choice, Name, Real
 from ...part import Body
 from ...shapes import Piece
@@ -18,6 +23,10 @@ from .motions import coordinates_of, told
 from .recursion import joint_values, mass_moment, solved_energy
 from .rows import Rows
 from .structure import moving_bodies
+
+if TYPE_CHECKING:
+    from ...part import Symbols
+    from .carried import Carried
 
 
 class Tree(Body):
@@ -89,7 +98,7 @@ class Tree(Body):
         self._carried, self.reference = {}, Coordinates(self._start)
         self.carried_names = {b.joint.name: "joint" for b in self._bodies} | dict.fromkeys(self._sits, "link")
 
-    def numbers(self):
+    def numbers(self) -> dict[str, Any]:
         return {}  # they are in the formulas
 
     def __repr__(self):
@@ -97,7 +106,7 @@ class Tree(Body):
             (f", name={self.name!r})" if self.name else ")")
 
     @cached_property
-    def kind(self):
+    def kind(self) -> Hashable:
         numbers = tuple((b.joint.kind, b.joint.damping, b.joint.friction, b.joint.stiffness, b.joint.rest,
                          b.joint.armature, b.radial, b.parent, b.first, b.factor, b.offset, b.mass,
                          *map(float, np.concatenate([b.turn.ravel(), b.place, b.moment, b.inertia.ravel()])))
@@ -111,7 +120,7 @@ class Tree(Body):
 
     # ---- links and joints as bodies
 
-    def link(self, name, point=(0.0, 0.0, 0.0)):
+    def link(self, name: str, point: Vector = (0.0, 0.0, 0.0)) -> TreeLink:
         """A link as a body that joints, forces, outputs and controls take, with its origin at a point of the link [m].
 
         Points in its axes count from there.
@@ -121,13 +130,13 @@ class Tree(Body):
         return self._view(("link", name, *point.tolist()),
                           lambda: TreeLink(self, self._bodies, name, self._sits[name], point))
 
-    def joint(self, name):
+    def joint(self, name: str) -> TreeJointCoordinate:
         """A joint as a body whose coordinates are those of the joint."""
         moving = {body.joint.name: body for body in self._bodies}
         name = validate.choice(f"{self._title}: joint", name, tuple(moving))
         return self._view(("joint", name), lambda: TreeJointCoordinate(self, moving[name]))
 
-    def carried(self, what, name, *arguments):
+    def carried(self, what: str, name: str, *arguments: Any) -> Carried:
         """`link` or `joint`, by that word; `carried_names` has links before joints of the same name."""
         return (self.link if what == "link" else self.joint)(name, *arguments)
 
@@ -142,22 +151,22 @@ class Tree(Body):
     def _functions(self):
         return TreeFunctions(self._bodies, self.n_q)
 
-    def kinetic_of_velocity(self, q, v, c):
+    def kinetic_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> Expression:
         return self._functions.kinetic(q, v)
 
-    def kinetic_energy(self, q, p, c):
+    def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
         return solved_energy(self._functions.symbolic_mass(q), p)
 
-    def centre_of_mass(self, q):
+    def centre_of_mass(self, q: ca.SX) -> ca.SX:
         """Centre of mass of the moving links in space, SX (3,)."""
         return mass_moment(self._bodies, q) / self.mass
 
-    def potential_energy(self, s):
+    def potential_energy(self, s: Symbols) -> Expression:
         """Energy of the springs of the joints."""
         return sum((b.joint.stiffness / 2 * (joint_values(b, s.q[0]) - b.joint.rest) ** 2
                     for b in self._bodies if b.joint.stiffness), ca.SX(0))
 
-    def force(self, s):
+    def force(self, s: Symbols) -> ca.SX:
         resisting = [body for body in self._bodies if body.joint.damping or body.joint.friction]
         if not resisting:
             return ca.SX(self.n_q, 1)
@@ -195,11 +204,11 @@ class Tree(Body):
             raise InputError(f"{self._title}: some motion of the joints moves no mass; give the links inertia")
         self.mass_scale = diagonal
 
-    def mass_matrix(self, q):
+    def mass_matrix(self, q: Floats) -> np.ndarray:
         """Mass matrix M(q), shape (..., n) -> (..., n, n)."""
         return self._functions.mass(q)
 
-    def inverse_dynamics(self, q, v, a, gravity=(0.0, 0.0, 0.0)):
+    def inverse_dynamics(self, q: Floats, v: Floats, a: Floats, gravity: Vector = (0.0, 0.0, 0.0)) -> np.ndarray:
         """Forces on the coordinates that make them move with qddot = a, shapes (..., n).
 
         `d/dt T_v - T_q - m g.c_q`, without those of dampers, friction and springs; with `gravity` g [m/s^2]. Derived
@@ -207,38 +216,38 @@ class Tree(Body):
         """
         return self._functions.inverse(q, v, a, validate.array("gravity", gravity, (3,)))
 
-    def velocity(self, q, p):
+    def velocity(self, q: Floats, p: Floats) -> np.ndarray:
         """Rates of the coordinates, `qdot = M^-1 p`, shape (..., n)."""
         return np.linalg.solve(self.mass_matrix(q), np.asarray(p, float)[..., None])[..., 0]
 
-    def momenta(self, q, v):
+    def momenta(self, q: Floats, v: Floats) -> np.ndarray:
         """Momenta p = dT/dv, shape (..., n)."""
         return self._functions.momenta(q, v)
 
-    def momentum_rate(self, q, v, a):
+    def momentum_rate(self, q: Floats, v: Floats, a: Floats) -> np.ndarray:
         """Rates of the momenta of a motion with qddot = a, shape (..., n)."""
         return self._functions.momentum_rate(q, v, a)
 
-    def linear_momentum(self, q, p):
+    def linear_momentum(self, q: Floats, p: Floats) -> np.ndarray:
         """Of all links that move, in space, shape (..., 3) [kg m/s]."""
         return self._functions.in_space(q, self.velocity(q, p))[..., :3]
 
-    def angular_momentum(self, q, p):
+    def angular_momentum(self, q: Floats, p: Floats) -> np.ndarray:
         """Of all links that move, about the origin in space axes, shape (..., 3) [kg m^2/s]."""
         return self._functions.in_space(q, self.velocity(q, p))[..., 3:]
 
-    def joint_states(self, q, p):
+    def joint_states(self, q: Floats, p: Floats) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Position and rate of every joint that moves, mimic joints too: name -> two arrays, see `motions.told`."""
         q, v = np.asarray(q, float), self.velocity(q, p)
         return {b.joint.name: told(b.joint.kind, b.factor * q[..., b.places] + b.offset, b.factor * v[..., b.places])
                 for b in self._bodies}
 
-    def base_state(self, q, p):
+    def base_state(self, q: Floats, p: Floats) -> Pose:
         """`Pose` of the link of a free base at one state: of the frame of that link, not of its centre of mass."""
         (place, rate) = self.joint_states(q, p)[self.base_joint]
         return Pose(place[:3], place[3:], rate[:3], rate[3:])
 
-    def drawn_pieces(self, q, p):
+    def drawn_pieces(self, q: np.ndarray, p: np.ndarray) -> list[Piece]:
         rates, found = self.velocity(q, p), []
         for link in self.links:
             shape = link.drawn
@@ -249,12 +258,13 @@ class Tree(Body):
             found.append(Piece(link.name, shape, link.drawn_size, *body.motion(*own)))
         return found
 
-    def link_pose(self, link, q):
+    def link_pose(self, link: str, q: Vector) -> tuple[np.ndarray, np.ndarray]:
         """Place (3,) [m] and rotation matrix (3, 3) in space of the frame of a link, by name, at coordinates (n,)."""
         body, q = self.link(link), validate.array("q", q, (self.n_q,))
         return body.position(q[body.places]), body.rotation_matrix(q[body.places])
 
-    def state(self, value, t=0.0):
+    def state(self, value: Mapping[str, Any] | Coordinates | CanonicalState,
+              t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates and momenta, two arrays of length n.
 
         Of `Coordinates`, a `CanonicalState`, or a dict from joint to position, or to (position, rate); to a `Pose` for

@@ -1,5 +1,7 @@
 """What goes on along a beam or rope: positions, rotations, strains, section forces and moments at any place."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -50,17 +52,17 @@ class Along:
         In space axes [m/s, rad/s]; None of a body at rest.
     """
 
-    s: Any
+    s: np.ndarray
     t: Any
-    position: Any
-    rotation_matrix: Any
-    strain: Any
-    force: Any
-    moment: Any
-    velocity: Any = None
-    angular_velocity: Any = None
+    position: np.ndarray
+    rotation_matrix: np.ndarray
+    strain: np.ndarray
+    force: np.ndarray
+    moment: np.ndarray
+    velocity: np.ndarray = None
+    angular_velocity: np.ndarray = None
 
-    def to_xarray(self):
+    def to_xarray(self) -> Any:
         """As an xarray Dataset with dimensions `time` (where there is one), `s`, and components.
 
         Raises
@@ -77,7 +79,7 @@ class Along:
         coordinates = {"s": self.s} | ({"time": ("time", self.t, {"units": "s"})} if lead else {"time": self.t})
         return xarray.Dataset(data, coordinates)
 
-    def to_pandas(self):
+    def to_pandas(self) -> Any:
         """As a pandas DataFrame: a row per time and place, columns such as `x [m]`, `N1 [N]`, `kappa3 [1/m]`.
 
         Raises
@@ -87,7 +89,7 @@ class Along:
         """
         return needed("pandas", "to_pandas").DataFrame(self.columns())
 
-    def columns(self):
+    def columns(self) -> dict[str, np.ndarray]:
         """Column name -> values, shape (n_times * n,)."""
         t = np.ravel(self.t)
         found = {"t [s]": np.repeat(t, len(self.s)), "s": np.tile(self.s, len(t))}

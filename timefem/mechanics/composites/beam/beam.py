@@ -1,6 +1,10 @@
 """Geometrically exact beams (Simo-Reissner) of nodes with a rotation."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +18,9 @@ from .mesh import CurveMesh, Marks, RestShape, ValueOf
 from .place import BeamPlace
 from .section import Section
 from .strain_point import StrainPoint
+
+if TYPE_CHECKING:
+    from ...part import Body, Part
 
 
 class Beam(CurveMesh):
@@ -42,10 +49,10 @@ class Beam(CurveMesh):
     marks = Marks()
     place_class = BeamPlace
 
-    def node_axes(self, i):
+    def node_axes(self, i: int) -> np.ndarray:
         return np.eye(3) if self.triads == "space" else self.rest[i][1]
 
-    def make_nodes(self):
+    def make_nodes(self) -> Iterable[Body]:
         mass, inertia = np.zeros(len(self.rest)), np.zeros((len(self.rest), 3, 3))
         for node, axes, weight in self.shares():
             turn = self.node_axes(node).T @ axes
@@ -60,11 +67,11 @@ class Beam(CurveMesh):
         super()._complete()
 
     @property
-    def n_strain_points(self):
+    def n_strain_points(self) -> int:
         """Gauss points of an element for its strains: one more locks."""
         return self.degree
 
-    def make_elements(self):
+    def make_elements(self) -> Iterable[Part]:
         xi, w = gauss_legendre(self.n_strain_points)
         values, slopes, turned = self.basis.values(xi), self.basis.derivatives(xi), self._turned
         rest = [node.state(self.reference(i))[0] for i, node in enumerate(self.nodes)]
@@ -87,7 +94,7 @@ class Beam(CurveMesh):
             yield ConsistentInertia([self.nodes[i] for i in numbers], length * masses, self.section,
                                     None if self._turned is None else self._turned[j][span])
 
-    def place_axes(self, j, e, xi):
+    def place_axes(self, j: int, e: int, xi: float) -> dict[str, Any]:
         turned, onto = self._turned, None
         if turned is None:
             return {}

@@ -1,5 +1,8 @@
 """Rest shapes of beams: positions and section axes along a curve."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +11,7 @@ import scipy
 
 from .... import validate
 from ....errors import InputError
+from ....types import Converted, Floats, Vector
 from ...bodies import rotations
 
 STATIONS = 4000  # at which arc length and frames of a curve are tabulated
@@ -35,9 +39,9 @@ class Curve:
         For a curve that has a corner, stands still, or is not finite; names where.
     """
 
-    position: Any
+    position: Callable[[np.ndarray], Any]
     stop: float
-    axis: Any = None
+    axis: Vector | None = None
     twist: float = 0.0
 
     def __post_init__(self):
@@ -80,7 +84,7 @@ class Curve:
         normals = np.array(normals)
         return scipy.interpolate.CubicSpline(arc, normals)
 
-    def at(self, s):
+    def at(self, s: Floats) -> tuple[np.ndarray, np.ndarray]:
         """Positions (n, 3) and rotation matrices (n, 3, 3), section axes as columns, at arc lengths s (n,)."""
         u = np.clip(self._parameter(s), 0, self.stop)
         tangent = self._spline(u, 1)
@@ -104,9 +108,9 @@ class Line:
         [m]
     """
 
-    start: Any
-    end: Any
-    axis: Any = None
+    start: Converted[Vector, np.ndarray]
+    end: Converted[Vector, np.ndarray]
+    axis: Vector | None = None
     twist: float = 0.0
 
     def __post_init__(self):
@@ -116,10 +120,10 @@ class Line:
             raise InputError("line: start and end are the same point")
 
     @property
-    def length(self):
+    def length(self) -> float:
         return float(np.linalg.norm(self.end - self.start))
 
-    def at(self, s):
+    def at(self, s: Floats) -> tuple[np.ndarray, np.ndarray]:
         """Positions (n, 3) and rotation matrices (n, 3, 3), section axes as columns, at arc lengths s (n,)."""
         part = (np.asarray(s) / self.length)[:, None]
         frame = first_axes((self.end - self.start) / self.length, self.axis)

@@ -1,6 +1,10 @@
 """Loads that are spread along a beam or rope."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -12,6 +16,10 @@ from ...part import Part
 from ..composite import Composite
 from .mesh import CurveMesh
 from .strains import FRAMES
+
+if TYPE_CHECKING:
+    from ...bodies.states import Pose
+    from ...part import Body
 
 
 class OnBeam(On):
@@ -103,13 +111,13 @@ class LineLoad(Composite, abstract=True):
         self._span = span
         super()._complete()
 
-    def make_nodes(self):
+    def make_nodes(self) -> Iterable[Body]:
         return ()
 
-    def reference(self, i):
+    def reference(self, i: int) -> Pose:
         raise InputError(f"{self._title} has no nodes")
 
-    def numbers(self):
+    def numbers(self) -> dict[str, Any]:
         return {name: self.fields[name].numbers(getattr(self, name)) for name in ("value", "time")}
 
     @property
@@ -117,7 +125,7 @@ class LineLoad(Composite, abstract=True):
         return tuple(field.form(getattr(self, name)) for name, field in self.fields.items()
                      if name in ("value", "time", "frame"))
 
-    def make_elements(self):
+    def make_elements(self) -> Iterable[Part]:
         beam, (first, last) = self.beam, self._span
         corners = np.linspace(first, last, len(self.profile))
         ends = np.concatenate([j + np.arange(beam.n_elements + 1) / beam.n_elements for j in range(len(beam.legs))])

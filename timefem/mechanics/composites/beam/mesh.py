@@ -1,5 +1,10 @@
 """Nodes and finite elements along curves that meet: what beams and ropes share."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ....errors import InputError
@@ -10,6 +15,9 @@ from ...shapes import Stroke
 from ..composite import Composite
 from .curve import Curve, Line
 from .place import Place
+
+if TYPE_CHECKING:
+    from ...part import Body
 
 TOGETHER = 1e-9  # distance of ends that are one node, relative to the length of the curves
 SAME = 1e-9  # distance of a place from the node that it is, relative to the length of an element
@@ -139,7 +147,7 @@ class CurveMesh(Composite, abstract=True):
             self.legs.append(leg)
             self.axes.append(axes)
 
-    def shares(self):
+    def shares(self) -> Iterator[tuple[int, np.ndarray, float]]:
         """Node, section axes and the length that belongs to the node there [m], for each node of each curve."""
         for curve, leg, axes in zip(self.curve, self.legs, self.axes, strict=True):
             weights = np.zeros(len(leg))
@@ -147,24 +155,24 @@ class CurveMesh(Composite, abstract=True):
                 weights[self.degree * e:self.degree * (e + 1) + 1] += self.lobatto * curve.length / self.n_elements
             yield from zip(leg, axes, weights, strict=True)
 
-    def cells(self):
+    def cells(self) -> Iterator[tuple[int, float, slice, list[int]]]:
         """Curve, and numbers of the nodes, of each finite element."""
         for j, (curve, leg) in enumerate(zip(self.curve, self.legs, strict=True)):
             for e in range(self.n_elements):
                 span = slice(self.degree * e, self.degree * (e + 1) + 1)
                 yield j, curve.length / self.n_elements, span, leg[span]
 
-    def drawn_lines(self):
+    def drawn_lines(self) -> list[Stroke]:
         return [Stroke("rope", tuple((self.nodes[i], np.zeros(3)) for i in leg)) for leg in self.legs]
 
-    def reference(self, i):
+    def reference(self, i: int) -> Pose:
         return Pose(self.rest[i][0], self.node_axes(i))
 
-    def node_axes(self, i):
+    def node_axes(self, i: int) -> np.ndarray:
         """Rotation matrix of a node at rest."""
         return self.rest[i][1]
 
-    def locate(self, s):
+    def locate(self, s: float) -> tuple[int, int, list[int], float]:
         """Where the place s is: number of the curve, its element, the numbers of its nodes, and the place in it from 0
         to 1."""
         if isinstance(s, bool) or not isinstance(s, int | float | np.number) or not 0 <= s <= len(self.legs):
@@ -174,7 +182,7 @@ class CurveMesh(Composite, abstract=True):
         numbers = self.legs[j][self.degree * e:self.degree * (e + 1) + 1]
         return j, e, numbers, (s - j) * self.n_elements - e
 
-    def at(self, s):
+    def at(self, s: float) -> Body:
         """The point at the place s, in [j, j + 1] on the curve j: a node, or a `Place` between nodes.
 
         Raises
@@ -191,23 +199,23 @@ class CurveMesh(Composite, abstract=True):
             self.between[key] = self.make_place(key, j, e, xi)
         return self.between[key]
 
-    def make_place(self, s, j, e, xi):
+    def make_place(self, s: float, j: int, e: int, xi: float) -> Place:
         """The `Place` s on curve j at xi in [0, 1] of its element e."""
         length = self.curve[j].length / self.n_elements
         numbers = self.legs[j][self.degree * e:self.degree * (e + 1) + 1]
         return self.place_class(self, s, [self.nodes[i] for i in numbers], self.basis.values(np.array([xi]))[0],
                                 self.basis.derivatives(np.array([xi]))[0] / length, **self.place_axes(j, e, xi))
 
-    def place_axes(self, j, e, xi):
+    def place_axes(self, j: int, e: int, xi: float) -> dict[str, Any]:
         """Further arguments of a `Place`."""
         return {}
 
     @property
-    def start(self):
+    def start(self) -> Body:
         """The node where the first curve begins."""
         return self.nodes[self.legs[0][0]]
 
     @property
-    def end(self):
+    def end(self) -> Body:
         """The node where the last curve ends."""
         return self.nodes[self.legs[-1][-1]]

@@ -1,13 +1,24 @@
 """Points of beams and ropes between their nodes, which stand wherever bodies do."""
 
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
 import casadi as ca
 import numpy as np
 
 from ....errors import InputError
+from ....types import Expression, Floats
 from ...bodies import rotations
 from ...part import Body
 from ...shapes import Piece
 from .strains import FRAMES
+
+if TYPE_CHECKING:
+    from ...bodies.states import Pose
+    from ...part import Part
+    from ..composite import Composite
 
 
 class Place(Body, abstract=True):
@@ -35,7 +46,8 @@ class Place(Body, abstract=True):
     dimension = 3
     carriers = ()
 
-    def __init__(self, owner, s, nodes, shapes, slopes, turned=None, onto=None):
+    def __init__(self, owner: Composite, s: float, nodes: Sequence[Body], shapes: np.ndarray, slopes: np.ndarray,
+                 turned: np.ndarray | None = None, onto: np.ndarray | None = None) -> None:
         self.owner, self.place, self.s, self.carriers = owner, f"at({s:.12g})", s, tuple(nodes)
         self.shapes, self.slopes, self.turned, self.onto = shapes, slopes, turned, onto
         self.has_orientation = nodes[0].has_orientation
@@ -46,20 +58,20 @@ class Place(Body, abstract=True):
         return f"{type(self.owner).__name__}.{self.place}"
 
     @property
-    def members(self):
+    def members(self) -> tuple[Part, ...]:
         raise InputError(f"System: {self!r} is a point of a part; add the part itself")
 
     @property
-    def own_parameters(self):
+    def own_parameters(self) -> np.ndarray:
         return np.concatenate([b.own_parameters for b in self.carriers])
 
     @property
-    def kind(self):
+    def kind(self) -> Hashable:
         numbers = [v for v in (self.shapes, self.turned, self.onto) if v is not None]
         return (type(self).__name__, self.turned is None, self.onto is None,
                 *(tuple(np.ravel(v).tolist()) for v in numbers), *(b.kind for b in self.carriers))
 
-    def split(self, q):
+    def split(self, q: Any) -> list[Any]:
         """Coordinates of the nodes, list of SX (n_q,) or of ndarray (..., n_q)."""
         if isinstance(q, ca.SX):
             return ca.vertsplit(q, self.sizes)
@@ -72,16 +84,16 @@ class Place(Body, abstract=True):
     def _numbers(self, c):
         return ca.vertsplit(c, np.cumsum([0, *(len(b.own_parameters) for b in self.carriers)]).tolist())
 
-    def kinetic_energy(self, q, p, c):
+    def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
         """Of the nodes: velocities follow from it."""
         parts = zip(self.carriers, self.split(q), self.split(p), self._numbers(c), strict=True)
         return sum(b.kinetic_energy(*x) for b, *x in parts)
 
-    def kinetic_of_velocity(self, q, v, c):
+    def kinetic_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> Expression:
         parts = zip(self.carriers, self.split(q), self.split(v), self._numbers(c), strict=True)
         return sum(b.kinetic_of_velocity(*x) for b, *x in parts)
 
-    def frame(self, q):
+    def frame(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Position (3,) and axes (3, 3); those of director beams are orthonormal at the nodes only."""
         q = self.split(q)
         if not self.has_orientation:
@@ -93,28 +105,28 @@ class Place(Body, abstract=True):
     def _turns(self):
         return None if self.turned is None else [ca.DM(t) for t in self.turned]
 
-    def angular_velocity_map(self, q):
+    def angular_velocity_map(self, q: ca.SX) -> ca.SX:
         """A(q), shape (3, n_q): the angular velocity in space axes is A(q) qdot."""
         return FRAMES[self.carriers[0].rotation](self.split(q), self._turns, self.shapes.tolist())[2]
 
-    def position(self, q):
+    def position(self, q: Floats) -> np.ndarray:
         """Position, shape (..., n_q) -> (..., 3) [m]."""
         return self._sum([b.position(x) for b, x in zip(self.carriers, self.split(q), strict=True)])
 
-    def state(self, pose):
+    def state(self, pose: Pose) -> tuple[np.ndarray, np.ndarray]:
         raise InputError(f"{self!r} has no state of its own; give those of the nodes")
 
-    def drawn_pieces(self, q, p):
+    def drawn_pieces(self, q: np.ndarray, p: np.ndarray) -> list[Piece]:
         still = np.broadcast_to(np.eye(3), (len(q), 3, 3)), np.zeros((len(q), 3))
         turning = (self.rotation_matrix(q), self.angular_velocity(q, p, "space")) if self.has_orientation else still
         return [Piece("", None, np.zeros(3), self.position(q), self.velocity(q, p), *turning)]
 
-    def velocity(self, q, p):
+    def velocity(self, q: Floats, p: Floats) -> np.ndarray:
         """Velocity, shape (..., 3) [m/s]."""
         parts = zip(self.carriers, self.split(q), self.split(p), strict=True)
         return self._sum([b.velocity(x, y) for b, x, y in parts])
 
-    def moving(self, q, rate):
+    def moving(self, q: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Velocity, and angular velocity of a beam, in space axes, from the rates qdot: two arrays (..., 3)."""
         return self._sum([r[..., :3] for r in self.split(rate)]), None
 
@@ -122,16 +134,16 @@ class Place(Body, abstract=True):
 class BeamPlace(Place):
     """A point of a beam: it has axes."""
 
-    def rotation_matrix(self, q):
+    def rotation_matrix(self, q: Floats) -> np.ndarray:
         """Rotation matrix, shape (..., 3, 3): of director beams the orthonormal matrix next to their axes."""
         r = self.section_axes(q)
         return r if self.onto is None else r @ self.onto
 
-    def section_axes(self, q):
+    def section_axes(self, q: Floats) -> np.ndarray:
         """Rotation matrix of the section, shape (..., 3, 3): axis 1 along the beam at rest."""
         return self._axes(self.split(q), None)[0]
 
-    def angular_velocity(self, q, p, frame="body"):
+    def angular_velocity(self, q: Floats, p: Floats, frame: str = "body") -> np.ndarray:
         """Angular velocity [rad/s] in its axes or those of space, shape (..., 3)."""
         q, rates = self.split(q), []
         for b, x, y in zip(self.carriers, q, self.split(p), strict=True):
@@ -147,7 +159,7 @@ class BeamPlace(Place):
             return omega
         return np.einsum("...ba,...b->...a", self.rotation_matrix(np.concatenate(q, axis=-1)), omega)
 
-    def moving(self, q, rate):
+    def moving(self, q: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         rates = self.split(rate)
         return super().moving(q, rate)[0], self._axes(self.split(q), [r[..., 3:] for r in rates])[1]
 

@@ -1,5 +1,10 @@
 """Ropes: positions only, stretched along a curve."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 import casadi as ca
 import numpy as np
 
@@ -10,6 +15,9 @@ from ...declared import Choice, Flag, Integer
 from ...part import Part
 from .mesh import CurveMesh, Marks, RestShape, ValueOf
 from .section import RopeSection
+
+if TYPE_CHECKING:
+    from ...part import Body
 
 
 class StretchPoint(Part):
@@ -94,16 +102,16 @@ class Rope(CurveMesh):
     slack = Flag("whether it carries no pressure: what is shorter than at rest is without force", default=False)
     marks = Marks()
 
-    def make_nodes(self):
+    def make_nodes(self) -> Iterable[Body]:
         mass = np.zeros(len(self.rest))
         for node, _, weight in self.shares():
             mass[node] += weight * self.section.mass
         return [PointMass(m) for m in mass]
 
-    def reference(self, i):
+    def reference(self, i: int) -> Pose:
         return Pose(self.rest[i][0])
 
-    def make_elements(self):
+    def make_elements(self) -> Iterable[Part]:
         xi, w = gauss_legendre(self.degree)
         slopes = self.basis.derivatives(xi)
         for _, length, _, numbers in self.cells():

@@ -1,5 +1,7 @@
 """Cross-sections of beams: stiffness and inertia per length."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +9,7 @@ import numpy as np
 
 from .... import validate
 from ....errors import InputError
+from ....types import Converted, Vector
 
 
 @dataclass(frozen=True)
@@ -41,11 +44,11 @@ class Section:
     """
 
     EA: float
-    GA: Any
+    GA: Converted[float | Vector, tuple[float, float]]
     GJ: float
-    EI: Any
+    EI: Converted[float | Vector, tuple[float, float]]
     mass: float
-    inertia: Any
+    inertia: Converted[Vector, tuple[float, float, float]]
     damping: float = 0.0
     shape: tuple | None = None
 
@@ -65,7 +68,7 @@ class Section:
         object.__setattr__(self, "damping", _not_negative("damping", self.damping))
 
     @classmethod
-    def from_file(cls, entry):
+    def from_file(cls, entry: dict[str, Any]) -> Section:
         """The section of a table in a file: of its numbers, or `circle`, `tube` or `rectangle` with theirs."""
         for shape in ("circle", "tube", "rectangle"):
             if shape in entry:
@@ -73,7 +76,7 @@ class Section:
         return cls(**entry)
 
     @staticmethod
-    def schema():
+    def schema() -> dict[str, Any]:
         """JSON schema of that table."""
         number, pair = {"$ref": "#/$defs/positive"}, {"anyOf": [
             {"$ref": "#/$defs/positive"}, {"type": "array", "items": {"$ref": "#/$defs/positive"}, "minItems": 2,
@@ -90,17 +93,19 @@ class Section:
                 "anyOf": ways}
 
     @property
-    def stiffness(self):
+    def stiffness(self) -> np.ndarray:
         """Of Gamma and kappa, shape (6,)."""
         return np.array([self.EA, *self.GA, self.GJ, *self.EI])
 
     @classmethod
-    def circle(cls, E, nu, density, radius, shear_factor=None, **others):
+    def circle(cls, E: float, nu: float, density: float, radius: float, shear_factor: float | None = None,
+               **others: Any) -> Section:
         """A full circle: a `tube` without a hole."""
         return cls.tube(E, nu, density, radius, 0.0, shear_factor, **others)
 
     @classmethod
-    def tube(cls, E, nu, density, outer, inner, shear_factor=None, **others):
+    def tube(cls, E: float, nu: float, density: float, outer: float, inner: float, shear_factor: float | None = None,
+             **others: Any) -> Section:
         """A ring with the radii `outer` and `inner` [m]; E [N/m^2], density [kg/m^3]; shear factor by Cowper (1966)."""
         outer = validate.real("section: outer radius", outer, positive=True)
         inner = validate.real("section: inner radius", inner)
@@ -115,7 +120,8 @@ class Section:
                                 {"shape": shape, **others})
 
     @classmethod
-    def rectangle(cls, E, nu, density, width, height, shear_factor=5 / 6, **others):
+    def rectangle(cls, E: float, nu: float, density: float, width: float, height: float, shear_factor: float = 5 / 6,
+                  **others: Any) -> Section:
         """A rectangle, `width` along axis 2 and `height` along axis 3 [m]; torsion by Saint-Venant's series."""
         width = validate.real("section: width", width, positive=True)
         height = validate.real("section: height", height, positive=True)
@@ -164,12 +170,12 @@ class RopeSection:
         object.__setattr__(self, "damping", _not_negative("damping", self.damping))
 
     @classmethod
-    def from_file(cls, entry):
+    def from_file(cls, entry: dict[str, Any]) -> RopeSection:
         """The section of a table in a file."""
         return cls(**entry)
 
     @staticmethod
-    def schema():
+    def schema() -> dict[str, Any]:
         """JSON schema of that table."""
         number = {"$ref": "#/$defs/positive"}
         return {"description": "a table with EA and mass", **_table(

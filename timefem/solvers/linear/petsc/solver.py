@@ -1,10 +1,13 @@
 """PETSc, serial or distributed by rows. Every option reaches it through the prefix `timefem_`."""
 
+from __future__ import annotations
+
 import atexit
 import ctypes
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -239,7 +242,7 @@ class PETSc(LinearOptions):
     method: str | None = None
 
     @classmethod
-    def check(cls):
+    def check(cls) -> None:
         super().check()
         check_numpy()
 
@@ -262,15 +265,15 @@ class PETSc(LinearOptions):
         object.__setattr__(self, "method", method)
 
     @property
-    def settings(self):
+    def settings(self) -> dict[str, Any]:
         """All PETSc options, those of the method included."""
         return {**METHODS.get(self.method, {}), **self.options}
 
     @property
-    def by_slabs(self):
+    def by_slabs(self) -> bool:
         """Whether slabs of elements are eliminated on their own, by options given here."""
         return any(_bare(key) == "pc_type" and value == "python" for key, value in self.settings.items())
 
-    def make(self, pattern, comm=None):
+    def make(self, pattern: Any, comm: Any = None) -> Any:
         """The solver of rows that the ranks of an mpi4py communicator own; default: of this process alone."""
         return PETScSolver(pattern, self.settings, comm)

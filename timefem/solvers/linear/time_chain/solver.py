@@ -1,6 +1,9 @@
 """Options of the embedded solver, and which of its LUs is taken."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +43,7 @@ class TimeChain(LinearOptions):
     def __post_init__(self):
         validate.choice("order", self.order, ("auto", "time", "dissection"))
 
-    def make(self, pattern):
+    def make(self, pattern: Any) -> Any:
         narrow = np.diff(pattern.column_starts).max() < WIDE
         fronts = None if self.order == "time" or (self.order == "auto" and narrow) else dissect(pattern)
         chain = None

@@ -1,0 +1,35 @@
+"""Words that public signatures share for what they take and return.
+
+Constructors of parts are written in them too: `tools/stubs.py` makes their signatures from the declared arguments.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+Vector: TypeAlias = Sequence[float] | np.ndarray  # numbers in a row
+Matrix: TypeAlias = Sequence[Sequence[float] | np.ndarray] | np.ndarray
+Floats: TypeAlias = float | Sequence[Any] | np.ndarray  # a number, or numbers in any shape
+Expression: TypeAlias = "ca.SX | ca.DM | float"  # in CasADi symbols, or a number
+UserFunction: TypeAlias = Callable[..., Any]  # a function given by the user
+States: TypeAlias = Mapping[Any, Any]  # body, or its name -> its state; composite parts have one state per node
+FilePath: TypeAlias = str | os.PathLike[str]
+
+Given = TypeVar("Given")
+Kept = TypeVar("Kept")
+
+
+class Converted(Generic[Given, Kept]):
+    """Type of a field of a dataclass that the constructor takes as one type and keeps as another."""
+
+    if TYPE_CHECKING:
+        def __get__(self, owner: Any, cls: Any = None) -> Kept: ...
+
+        def __set__(self, owner: Any, value: Given) -> None: ...
