@@ -2,52 +2,79 @@
 
 import os
 import sys
+import threading
 import time
 from contextlib import contextmanager
+from math import log
 
 from rich.console import Console
 from rich.progress import Progress
 
 DELAY = 2.0  # seconds until a bar is drawn
 EVERY = 10.0  # seconds from line to line, where standard error is no terminal
+LOOK = 1.0  # seconds between looks at work that tells nothing for a while
 RANK = "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"  # of a process, by its launcher
 
 _open = []  # bars, from the outermost on
 _asked = [None]  # what solves around this one were asked to show
+_watch = [None]  # the thread that looks at them
+_last = [-EVERY, -EVERY]  # when the last line was written, and when the last outermost bar ended
 
 
 class _Bar:
-    def __init__(self, title, total, show, outer):
-        self.title, self.total, self.done, self.outer = title, total, 0, outer
+    def __init__(self, title, total, show, outer, around):
+        self.title, self.total, self.done, self.outer, self.around = title, total, 0, outer, around
         self.show = all(os.environ.get(name, "0") == "0" for name in RANK) if show is None else show
         self.lines = show is None and not sys.stderr.isatty()  # a bar that was asked for is drawn anywhere
-        self.start, self.bar, self.counted = time.monotonic(), None, False
-        self.told = self.start
+        self.start, self.bar, self.counted, self.text = time.monotonic(), None, False, ""
+        self.goal = self.first = self.best = None  # residuals: wanted, at the start, and the least so far
+        if outer is None and self.start - _last[1] > LOOK:  # not one of several that follow each other
+            _last[0] = self.start
 
     def advance(self, n=1):
         """Count `n` more of the total."""
         self.done, self.counted = self.done + n, True
-        self._draw()
+        self._draw(self.text)
 
     def note(self, text):
         """Show a text beside the title."""
         self._draw(text)
 
-    def iteration(self, iteration, norm, x=None):
-        """Newton's method is at an iteration; to be its `on_iteration`."""
+    def iteration(self, iteration, norm=None, x=None):
+        """An iterative method is at an iteration, with this residual; to be its `on_iteration`."""
         self.done = iteration
-        self._draw(f"residual {norm:.1e}")
+        if norm is not None and norm > 0:
+            self.first = norm if self.first is None else self.first
+            self.best = norm if self.best is None else min(self.best, norm)
+        self._draw("" if norm is None else f"residual {norm:.1e}")
+
+    def step(self, norm=None):
+        """An iterative method is at its next iteration."""
+        self.iteration(self.done + 1, norm)
+
+    def look(self):
+        """Show what was told last again, as time goes by."""
+        if self.lines or self.bar is None:
+            self._draw(self.text)
+
+    def hide(self, ended=False):
+        """Take the bar off a terminal at the end, and one around others while these are drawn."""
+        if self.bar is not None and (ended or self.around):
+            self.bar.stop()
+            self.bar = None
 
     def _draw(self, text=""):
+        self.text = text
         if not self.show:
             return
         if self.outer is not None:
-            return self.outer.note(f"{self.title} {text}")
+            return self.outer.note(", ".join(filter(None, (self.title, self._done(), text, self._left()))))
         now = time.monotonic()
         if self.lines:
-            if now - self.told >= EVERY:
-                self.told = now
-                print(self._line(text, now - self.start), file=sys.stderr, flush=True)
+            if now - _last[0] >= EVERY:
+                _last[0] = now
+                facts = self.title, self._done(), text, f"{now - self.start:.0f} s", self._left()
+                print(f"timefem: {', '.join(filter(None, facts))}", file=sys.stderr, flush=True)
             return
         if now - self.start < DELAY:
             return
@@ -55,45 +82,67 @@ class _Bar:
             self.bar = Progress(console=Console(stderr=True), transient=True)
             self.task = self.bar.add_task(self.title, total=self.total)
             self.bar.start()
-        self.bar.update(self.task, completed=self.done, description=f"{self.title} {text}")
+        self.bar.update(self.task, completed=self.done, description=", ".join(filter(None, (self.title, text))))
 
-    def _line(self, text, seconds):
-        line = f"timefem: {self.title}"
+    def _done(self):
         if self.counted and self.total:
-            line += f", {self.done:g} of {self.total:g}"
-        elif self.done:
-            line += f", iteration {self.done}"
-        line += f", {text}" if text else ""
-        line += f", {seconds:.0f} s"
-        if self.counted and self.total and 0 < self.done < self.total:
-            line += f", about {seconds * (self.total / self.done - 1):.0f} s left"
-        return line
+            return f"{self.done:.10g} of {self.total:.10g}"
+        return f"iteration {self.done}" if self.done else ""
+
+    def _left(self):
+        """What is left: by the count, or by how fast the residual falls, or what all iterations would take."""
+        seconds = time.monotonic() - self.start
+        if seconds < DELAY or not self.done:
+            return ""
+        if self.counted:
+            return f"about {seconds * (self.total / self.done - 1):.0f} s left" if self.total else ""
+        if self.goal and self.best and self.goal < self.best < self.first:
+            return f"about {seconds * log(self.best / self.goal) / log(self.first / self.best):.0f} s left"
+        return f"at most {seconds * (self.total / self.done - 1):.0f} s left" if self.total else ""
+
+
+def _look_at_bars():
+    while True:
+        time.sleep(LOOK)
+        if bar := next((b for b in _open[::-1] if b.show), None):
+            bar.look()
 
 
 @contextmanager
-def progress(title, total=None, show=None):
+def progress(title, total=None, show=None, goal=None, around=False):
     """Context with `advance(n)`, `note(text)` and `iteration(iteration, norm)`.
 
     `show=None` means as the solve around it was asked, and if that was not asked, on one rank of all. Of bars inside of
-    each other the outermost is drawn, and notes what the others tell.
+    each other the outermost is drawn, and notes what the others tell. `goal` is the residual at which iterations end.
+    A bar `around` others is drawn where none of them is open.
     """
     show = _asked[-1] if show is None else show
-    bar = _Bar(title, total, show, next((b for b in _open if b.show), None))
+    bar = _Bar(title, total, show, next((b for b in _open if b.show and not b.around), None), around)
+    bar.goal, before = goal, bar.outer and bar.outer.text
+    for other in _open:
+        other.hide()
     _open.append(bar)
+    if bar.show and (_watch[0] is None or not _watch[0].is_alive()):
+        _watch[0] = threading.Thread(target=_look_at_bars, daemon=True, name="timefem progress")
+        _watch[0].start()
     try:
         yield bar
     finally:
         _open.remove(bar)
-        if bar.bar is not None:
-            bar.bar.stop()
+        if bar.outer is not None:
+            bar.outer.text = before
+        elif bar.show:
+            _last[1] = time.monotonic()
+        bar.hide(True)
 
 
 @contextmanager
-def showing(show):
-    """Context in which progress is shown, or not, where nothing else is said; None: as around it."""
+def showing(show, title="solve"):
+    """Context of work in which progress is shown, or not, where nothing else is said; None: as around it."""
     _asked.append(_asked[-1] if show is None else show)
     try:
-        yield
+        with progress(title, around=True):
+            yield
     finally:
         _asked.pop()
 

@@ -48,7 +48,7 @@ class _Turn:
     """The compilation of one loop with all that it calls: one process at a time, and one line about it."""
 
     def __init__(self):
-        self.depth, self.locked, self.begin = 0, None, None
+        self.depth, self.locked, self.begin, self.line = 0, None, None, ""
 
     def __enter__(self):
         self.depth += 1
@@ -59,7 +59,8 @@ class _Turn:
             self.locked.close()
             self.locked = None
             if self.begin is not None:
-                print(f" {time.perf_counter() - self.begin:.1f} s", file=sys.stderr, flush=True)
+                line = "" if sys.stderr.isatty() else self.line  # in a file in one piece: others write lines, too
+                print(f"{line} {time.perf_counter() - self.begin:.1f} s", file=sys.stderr, flush=True)
                 self.begin = None
 
     def lock(self):
@@ -73,8 +74,9 @@ class _Turn:
     def announce(self, name):
         if self.begin is None:
             self.begin = time.perf_counter()
-            print(f"timefem: compiling {name.strip('_')}, once for this machine ...", end="", file=sys.stderr,
-                  flush=True)
+            self.line = f"timefem: compiling {name.strip('_')}, once for this machine ..."
+            if sys.stderr.isatty():
+                print(self.line, end="", file=sys.stderr, flush=True)
 
 
 _turn = _Turn()

@@ -44,7 +44,8 @@ def solve_inverse(task, mesh):
     x, reference = plan.columns.pack(*values), equations.assembler.scaling.size(values[0])
     setup = time.perf_counter() - start
     settings = task.newton or Newton(line_search=True)
-    with progress("inverse dynamics", settings.max_iterations, task.progress) as bar:
+    goal = settings.tol_residual * reference
+    with progress("inverse dynamics", settings.max_iterations, task.progress, goal) as bar:
         x, status = newton(equations, equations.take(x), settings, reference, bar.iteration)
     x = equations.gather(x)
     state, multipliers, others = plan.unpack(x)

@@ -19,7 +19,7 @@ from ...progress import progress
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.methods import method_for_inequalities
 from ...solvers.nonlinear.newton import Newton
-from ...solvers.nonlinear.saddle_point import solve_minimum, solve_saddle
+from ...solvers.nonlinear.saddle_point import SMALL, solve_minimum, solve_saddle
 from ..common.parameters import parts_with_unknowns
 from ..initial.global_driver import Global
 from .controllability import check_reach
@@ -83,7 +83,9 @@ def solve_optimal(task, mesh):
     if problem.system.n_constraints and getattr(element, "multipliers", "") == "continuous":
         raise InputError("optimal control takes multipliers='discontinuous': continuous ones would have to be "
                          "prescribed at the start, where they depend on the controls")
-    plan = optimality_plan(problem, element) if kept.once else kept.plan(*optimality_element(problem, element)[::-1])
+    with progress("set-up of optimal control", show=task.progress):
+        plan = optimality_plan(problem, element) if kept.once else \
+            kept.plan(*optimality_element(problem, element)[::-1])
     element, system = plan.element, plan.system
     scale = Scaling.of(driver.scaling, system, element, mesh.nodes[0], problem.z0)
     seconds, iterations, x = {"setup": time.perf_counter() - start, "assemble": 0.0, "solve": 0.0}, 0, None
@@ -101,10 +103,11 @@ def solve_optimal(task, mesh):
             equations = kept.thing(("equations", level.n_elements, hold), plan,
                                    lambda: OptimalityEquations(problem, plan, level, scale, driver.linear, hold),
                                    lambda equations: equations.renew_for(problem, level, scale))
-        with progress(f"optimal control, {level.n_elements} elements", settings.max_iterations, task.progress) as bar:
+        most, goal = (method.max_iterations, method.tolerance) if problem.bounded else (settings.max_iterations, SMALL)
+        with progress(f"optimal control, {level.n_elements} elements", most, task.progress, goal) as bar:
             if problem.bounded:
-                program = OptimalProgram(equations, x, bar.advance, near)
-                whole = SequenceProgram([program], (), problem.couplings, bar.advance) if problem.couplings else program
+                program = OptimalProgram(equations, x, bar.step, near)
+                whole = SequenceProgram([program], (), problem.couplings, bar.step) if problem.couplings else program
                 answer = solve_in_turn(method, whole, softness(problem.limits))
                 x, status, n = program.place(answer.v, answer.multipliers), answer.status, answer.iterations
             else:
@@ -113,7 +116,7 @@ def solve_optimal(task, mesh):
                 x, status = find(equations, equations.take(x), settings if fine else few, bar.iteration)
                 x, n = equations.gather(x), len(status.residual_history) - 1
                 if status.reason == "not converged" and not (fine or hold) and few.max_iterations == FEW:
-                    program = OptimalProgram(equations, guess, bar.advance, near)  # which bends the Hessian as needed
+                    program = OptimalProgram(equations, guess, bar.step, near)  # which bends the Hessian as needed
                     answer = method.solve(program)
                     n += answer.iterations
                     if answer.status.success:
@@ -135,14 +138,14 @@ def solve_optimal(task, mesh):
             dofs = equations.dofs(x)
             x = np.concatenate([prolonged(plan, equations.mesh, level, plan.columns.unpack(dofs)), x[len(dofs):]])
         else:
-            x = (from_solution if warm else first_guess)(problem, plan, level, guess)
-            bent = partial(first_guess, problem, plan, level, Guess(bend=BENDS[0]))
-            made = None
-            if not warm:  # what the last solution reached can be reached
-                made = OptimalityEquations(problem, plan, level, scale,
-                                           "chain" if driver.distributed else driver.linear)
-                if not check_reach(made, x, bent) and guess is None:
-                    x = bent()
+            with progress("guess of optimal control", show=task.progress):
+                x = (from_solution if warm else first_guess)(problem, plan, level, guess)
+                bent = partial(first_guess, problem, plan, level, Guess(bend=BENDS[0]))
+                if not warm:  # what the last solution reached can be reached
+                    made = OptimalityEquations(problem, plan, level, scale,
+                                               "chain" if driver.distributed else driver.linear)
+                    if not check_reach(made, x, bent) and guess is None:
+                        x = bent()
             made = None if driver.distributed else made
             if problem.unknown_names and not problem.bounded and not warm:
                 _, x, status = solved(level, x, hold=True)

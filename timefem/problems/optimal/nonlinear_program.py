@@ -27,7 +27,7 @@ class OptimalProgram(NonlinearProgram):
         Whether x is close to a solution, costates included.
     """
 
-    def __init__(self, chain, x, on_iteration=lambda: None, warm=False):
+    def __init__(self, chain, x, on_iteration=lambda residual=None: None, warm=False):
         self.on_iteration = on_iteration
         self.chain, self.base, self._key, self._expected = chain, chain.with_costates(x, 0), None, None
         self.primal, self.dual = np.flatnonzero(~chain.dual), np.flatnonzero(chain.dual)

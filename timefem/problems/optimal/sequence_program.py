@@ -24,7 +24,7 @@ class SequenceProgram(NonlinearProgram):
     on_iteration : callable
     """
 
-    def __init__(self, programs, links=(), closing=(), on_iteration=lambda: None):
+    def __init__(self, programs, links=(), closing=(), on_iteration=lambda residual=None: None):
         self.programs, self.on_iteration = programs, on_iteration
         counts = [[p.n for p in programs], [p.n_rows for p in programs],
                   [int(p.variable_blocks.max()) + 1 for p in programs]]

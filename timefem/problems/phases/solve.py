@@ -39,9 +39,10 @@ def solve_phases(task):
     method = method_for_inequalities(task.method)
     made = [_made(phase, task, guess) for phase, guess in zip(phases, guesses, strict=True)]
     warm = all(hasattr(guess, "nodal_state") for guess in guesses)
-    with progress(f"optimal control, {len(phases)} phases", method.max_iterations, task.progress) as bar:
+    title = f"optimal control, {len(phases)} phases"
+    with progress(title, method.max_iterations, task.progress, method.tolerance) as bar:
         programs = [OptimalProgram(equations, x, warm=warm) for *_, equations, x in made]
-        whole = SequenceProgram(programs, task.problem.links, task.problem.couplings, bar.advance)
+        whole = SequenceProgram(programs, task.problem.links, task.problem.couplings, bar.step)
         setup = time.perf_counter() - start
         answer = solve_in_turn(method, whole, softness(task.problem.limits))
     seconds = {"setup": setup, "assemble": sum(equations.seconds["assemble"] for *_, equations, _ in made),

@@ -164,8 +164,9 @@ class _Stages:
         return ca.DM(self._jacobian, entries[self._jacobian_order])
 
     def _curvature(self, x, factor, multipliers):
-        self.program.on_iteration()
-        entries = self.program.hessian(x[self.variables], float(factor[0]), multipliers[self.rows])
+        v = x[self.variables]
+        self.program.on_iteration(self.program.violation(self.program.rows(v)).max(initial=0.0))
+        entries = self.program.hessian(v, float(factor[0]), multipliers[self.rows])
         return ca.DM(self._hessian, np.concatenate([entries, entries[self._beside]])[self._hessian_order])
 
     def function(self, x):

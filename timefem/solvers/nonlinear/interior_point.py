@@ -113,7 +113,7 @@ class Loop:
             if self.count == self.settings.max_iterations:
                 return it, mu, "not converged"
             self.count += 1
-            self.program.on_iteration()
+            self.program.on_iteration(error)
             while mu > least and _error(barrier, direction, it, mu) <= SUFFICIENT * mu:
                 mu, taken.entries = max(least, min(SLOWLY * mu, mu**1.5)), []
             found = None

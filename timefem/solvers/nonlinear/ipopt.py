@@ -99,7 +99,7 @@ class _Callbacks:
         }
 
     def _hessian(self, v, _, factor, multipliers):  # once in each iteration
-        self.program.on_iteration()
+        self.program.on_iteration(self.program.violation(self.program.rows(v)).max(initial=0.0))
         values = self.program.hessian(v, float(factor[0]), multipliers)
         return [ca.DM(self.hessian, values[self._hessian_order])]
 

@@ -74,8 +74,8 @@ class NonlinearProgram(ABC):
         """Told that values at v are wanted next, and perhaps derivatives with this factor and these multipliers."""
         return
 
-    def on_iteration(self):
-        """Called once in each iteration."""
+    def on_iteration(self, residual=None):
+        """Called once in each iteration, with the error that is to fall."""
         return
 
     def violation(self, rows):
