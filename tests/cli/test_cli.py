@@ -305,3 +305,25 @@ def test_bad_input_needs_no_heavy_imports():
     code = ("import sys; from timefem.cli import main; assert main(['run', 'spinning-box', '--degree', '0']) == 2; "
             "assert not {'numba', 'casadi', 'matplotlib', 'h5py', 'petsc4py', 'mpi4py'} & set(sys.modules)")
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
+
+
+FULL = """
+import resource, signal, sys
+from timefem.cli import main
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("arguments, told", [
+    (["list"], "could not write to standard output: File too large"),
+    (["schema"], "could not write to standard output: File too large"),
+    (["schema", "-o", "a.json"], "could not write a.json: File too large; no file of that name is left")])
+def test_a_full_disk_under_the_output(arguments, told, tmp_path):
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}  # which loses output
+    with open(tmp_path / "out", "w") as out:
+        run = subprocess.run([sys.executable, "-c", FULL, *arguments], stdout=out, stderr=subprocess.PIPE, text=True,
+                             cwd=tmp_path, env=buffered)
+    assert run.returncode == 1 and run.stderr.startswith(f"timefem: error: {told}") and run.stderr.count("\n") == 1
+    assert os.listdir(tmp_path) == ["out"]

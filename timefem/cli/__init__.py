@@ -14,6 +14,7 @@ from ..validate.options import spelt_as
 from ..version import __version__
 from .guard import Guard
 from .lazy import LazyCommands, imported
+from .output import UNWRITTEN, give_up_stdout
 from .ranks import meet, rank, world
 
 PETSC_PREFIX = "-timefem_"
@@ -41,7 +42,9 @@ def _main(argv):
         comm = world()
         command = typer.main.get_command(app)
         with stoppable(Guard.make):
-            return command.main(arguments, prog_name="timefem", standalone_mode=False, obj=petsc_options) or 0
+            status = command.main(arguments, prog_name="timefem", standalone_mode=False, obj=petsc_options) or 0
+        sys.stdout.flush()  # fails here, and not at the end of the process
+        return status
     except (InputError, MissingBackend, UsageError) as error:
         status, message = 2, error.format_message() if isinstance(error, UsageError) else str(error)
     except SolveError as error:
@@ -56,12 +59,15 @@ def _main(argv):
     except (typer.Abort, KeyboardInterrupt) as error:
         found = next((e for e in (error, error.__cause__, error.__context__) if isinstance(e, Interrupted)), None)
         status, message, patience = getattr(found, "status", 130), "interrupted", 0.3
-    except Exception:
-        if comm is None:
-            raise
-        traceback.print_exc()
-        sys.stderr.flush()
-        comm.Abort(1)  # the other ranks would wait for this one for ever
+    except Exception as error:
+        if not (isinstance(error, OSError) and error.errno in UNWRITTEN):
+            if comm is None:
+                raise
+            traceback.print_exc()
+            sys.stderr.flush()
+            comm.Abort(1)  # the other ranks would wait for this one for ever
+        status, message = 1, f"could not write {error.filename or 'to standard output'}: {error.strerror}"
+        give_up_stdout()
     if rank() == 0 and message:
         print("timefem: error:", printable(" ".join(message.split())), file=sys.stderr, flush=True)
     if comm is not None:

@@ -7,6 +7,7 @@ import typer
 
 from ..models import inspect, read_model
 from ..models.schema import text
+from ..solution.output.atomic_write import write_text
 from .report import make_console, make_table, print_json
 from .robots import check_robot, is_robot
 
@@ -60,4 +61,4 @@ def schema(output: Annotated[Path | None, typer.Option("--output", "-o", help="F
     if output is None:
         print(text(), end="")
     else:
-        output.write_text(text())
+        write_text(output, text())

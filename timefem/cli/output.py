@@ -1,13 +1,22 @@
 """Where the commands of `timefem` write: files that can be written, and a standard output for results only."""
 
 import ctypes
+import errno
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from ..errors import InputError
 from ..solution.output.atomic_write import check_writable
 from .ranks import rank, world
+
+UNWRITTEN = errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE
+
+
+def give_up_stdout():
+    """Drop what standard output has not taken: the end of the process would try again, and fail again."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def check_output(path):

@@ -16,7 +16,7 @@ from timefem.cli.report import make_console, make_table
 from timefem.display import Card, printable
 from timefem.errors import WriteError
 from timefem.solution import check_writable
-from timefem.solution.output.atomic_write import replacing, save_figure
+from timefem.solution.output.atomic_write import replacing, save_figure, write_text
 
 WRITERS = {"save": "a.h5", "to_csv": "a.csv", "to_json": "a.json", "to_vtk": "a.pvd", "save_html": "a.html",
            "animate": "a.gif"}
@@ -108,6 +108,36 @@ def test_what_a_killed_process_leaves_is_removed(tmp_path):
             temporary.write_text("whole")
             assert other.exists()
     assert sorted(os.listdir(tmp_path)) == ["a.txt", "b.txt"] and path.read_text() == "whole"
+
+
+def test_what_a_killed_writer_of_many_files_leaves_is_removed(sol, tmp_path):
+    code = KILLED.replace("replacing(", "folder_beside(").replace('path.write_text("half")', '(path / "a").touch()')
+    subprocess.run([sys.executable, "-c", code.replace("import replacing", "import folder_beside"), tmp_path / "a.pvd"],
+                   check=False)
+    assert len(list(tmp_path.iterdir())) == 1
+    sol.to_vtk(tmp_path / "a.pvd", times=[0.0, 0.1])
+    assert sorted(os.listdir(tmp_path)) == ["a", "a.pvd"]
+
+
+def test_permissions_of_the_older_file_stay(tmp_path):
+    path = tmp_path / "a.txt"
+    path.touch(mode=0o600)
+    write_text(path, "secret")
+    assert path.read_text() == "secret" and path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("write", [*WRITERS, "checkpoint"])
+def test_names_in_bytes(sol, write, tmp_path):
+    name = {**WRITERS, "checkpoint": "c.h5"}[write]
+    if write == "checkpoint":
+        problem = pendulum(t_end=0.1)
+        tf.solve(problem, tf.MixedGalerkin(1), 3, checkpoint=os.fsencode(tmp_path / name), checkpoint_every=1)
+    else:
+        getattr(sol, write)(os.fsencode(tmp_path / name),
+                            **({"times": [0.0, 0.1]} if write in ("animate", "to_vtk") else {}))
+        with pytest.raises(tf.InputError, match="the name of a file must be a text"):
+            getattr(sol, write)(5)
+    assert (tmp_path / name).is_file()
 
 
 def test_names_cannot_steer_spreadsheets_or_terminals(sol, tmp_path):

@@ -6,12 +6,10 @@ run leaves the checkpoint before; a restart reads the elements that each rank th
 
 import dataclasses
 import json
-import os
 import re
 import time
 import warnings
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 import h5py
 import numpy as np
@@ -20,6 +18,7 @@ from ... import interrupts, validate
 from ...errors import InputError
 from ...mechanics.describe import describe, plain
 from ...solution.output import hdf5
+from ...solution.output.atomic_write import real_path
 from ...solution.output.hdf5 import write_in_turn
 from ...solution.output.save import audit, check_audit
 
@@ -107,7 +106,7 @@ class Recorder:
     """
 
     def __init__(self, path, every, identity, comm=None):
-        self.path, self.identity, self.comm = Path(os.path.realpath(path)), identity, comm
+        self.path, self.identity, self.comm = real_path(path), identity, comm
         self.seconds, self.steps = parse_every(every)
         self._last, self._steps, self._signals = time.monotonic(), 0, ExitStack()
         self._signals.enter_context(interrupts.stoppable())

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError, MissingBackend
-from ..output.atomic_write import check_writable, replacing
+from ..output.atomic_write import as_path, check_writable, replacing
 from .artists import Artists, axes3d, fit_axes
 from .plots import COLOURS
 from .scene import make_scene
@@ -55,7 +55,7 @@ def animate(solution, path=None, times=None, fps=FPS, traces=True, view=None, up
 
     fps = validate.real("fps", fps, positive=True)
     validate.flag("traces", traces)
-    writer = None if path is None else _writer(Path(path), animation)
+    writer = None if path is None else _writer(as_path(path), animation)
     scene = make_scene(solution, film_times(solution, fps) if times is None else times, view, up)
     ax = axes3d(0.8)
     film_of = Film(ax, scene, traces)
@@ -65,7 +65,7 @@ def animate(solution, path=None, times=None, fps=FPS, traces=True, view=None, up
     try:
         # the writers look at the ending of the name
         with replacing(path) as temporary, TemporaryDirectory() as folder:
-            file = Path(folder) / f"film{Path(path).suffix}"
+            file = Path(folder) / f"film{as_path(path).suffix}"
             film.save(file, writer=animation.writers[writer](fps=fps), dpi=80)
             shutil.copyfile(file, temporary)
     finally:

@@ -3,10 +3,11 @@
 import errno
 import os
 import platform
+import shutil
 import stat
 import uuid
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ...display import printable
@@ -56,10 +57,19 @@ def check_writable(path):
     return target
 
 
+def as_path(path):
+    """`path` as a Path; InputError when it is none."""
+    return _made(path, str)
+
+
 def real_path(path):
     """`path` with symbolic links followed; InputError when it is no path."""
+    return _made(path, os.path.realpath)
+
+
+def _made(path, make):
     try:
-        return Path(os.path.realpath(os.fsdecode(os.fspath(path))))
+        return Path(make(os.fsdecode(os.fspath(path))))
     except (TypeError, ValueError, OSError) as error:  # a number, a zero byte, links in a circle
         raise InputError(f"the name of a file must be a text, not {path!r} ({error})") from None
 
@@ -87,6 +97,8 @@ def replacing(path):
     try:
         yield temporary
         with open(temporary, "rb") as file:
+            with suppress(OSError):  # those who may read the older file may read this one
+                os.fchmod(file.fileno(), stat.S_IMODE(os.stat(target).st_mode))
             os.fsync(file.fileno())  # the rename must not reach the disk before the data
         os.replace(temporary, target)
     except OSError as error:  # for instance a full disk
@@ -95,14 +107,25 @@ def replacing(path):
         temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def folder_beside(path):
+    """A temporary folder in that of `path`, which does not stay."""
+    folder = _temporary(real_path(path))
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _temporary(target):
-    """A name for the temporary file of this process; those that killed processes of this machine left are removed."""
+    """A name for what is temporary of this process; what killed processes of this machine left is removed."""
     machine, name = zlib.crc32(platform.node().encode()), zlib.crc32(os.fsencode(target.name))
     start = f".timefem-{machine:08x}-{name:08x}-"
     for old in target.parent.glob(f"{start}*.part"):
         process = old.name.removeprefix(start).partition("-")[0]
         if process.isdigit() and not _alive(int(process)):
-            old.unlink(missing_ok=True)
+            shutil.rmtree(old) if old.is_dir() else old.unlink(missing_ok=True)
     return target.with_name(f"{start}{os.getpid()}-{uuid.uuid4().hex[:8]}.part")
 
 
@@ -123,7 +146,7 @@ def kept(target):
 
 def save_figure(figure, path, **options):
     """Write a figure of matplotlib; the ending of the name is the format."""
-    ending = Path(path).suffix.removeprefix(".").lower() or "png"
+    ending = as_path(path).suffix.removeprefix(".").lower() or "png"
     known = figure.canvas.get_supported_filetypes()
     if ending not in known:
         raise InputError(f"cannot write {printable(path)}: figures can end in {', '.join(sorted(known))}")

@@ -2,8 +2,6 @@
 
 import base64
 import os
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -11,7 +9,7 @@ import numpy as np
 from ...errors import InputError
 from ..drawing.curves import sides
 from ..drawing.scene import make_scene
-from .atomic_write import check_writable, real_path, replacing
+from .atomic_write import as_path, check_writable, folder_beside, replacing
 
 VERTEX, LINE, POLYLINE, POLYGON, QUAD, HEXAHEDRON = 1, 3, 4, 7, 9, 12
 ORDER = [0, 4, 6, 2, 1, 5, 7, 3]  # corners of a box in the order of VTK's hexahedron
@@ -40,7 +38,7 @@ def to_vtk(solution, path, times=None):
     InputError
         When the path cannot be written; see also `make_scene`.
     """
-    path = Path(real_path(path)) if not isinstance(path, str | os.PathLike) else Path(path)
+    path = as_path(path)
     if path.suffix != ".pvd":
         raise InputError(f"cannot write {path}: the name of a collection for ParaView must end in .pvd")
     check_writable(path)
@@ -54,14 +52,14 @@ def to_vtk(solution, path, times=None):
         name = f"{folder.name}_{n:0{digits}d}.vtu"
         grids[name] = n
         entries.append(f'<DataSet timestep="{float(t)!r}" file={quoteattr(f"{folder.name}/{name}")}/>')
-    with replacing(path) as temporary, TemporaryDirectory(dir=path.parent, prefix=".timefem-", suffix=".part") as made:
+    with replacing(path) as temporary, folder_beside(path) as made:
         for name, n in grids.items():
-            (Path(made) / name).write_text(_grid(*_cells(scene, n)), encoding="ascii")
+            (made / name).write_text(_grid(*_cells(scene, n)), encoding="ascii")
         temporary.write_text(_file("Collection", "<Collection>\n" + "\n".join(entries) + "\n</Collection>\n"),
                              encoding="utf-8")
         folder.mkdir(exist_ok=True)
         for name in grids:  # all of them are on the disk
-            os.replace(Path(made) / name, folder / name)
+            os.replace(made / name, folder / name)
 
 
 def _cells(scene, n):
