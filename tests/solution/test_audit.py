@@ -1,12 +1,15 @@
 """What converges on the discrete equations and is wrong all the same is told: constraints that part, coarse meshes."""
 
+import re
 import warnings
 
 import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.cases import find_case
 from timefem.errors import UnderResolved
+from timefem.solvers.march.resolution import FAR, excess
 
 
 def two_rods():
@@ -69,3 +72,87 @@ def test_what_stays_redundant_is_no_fault():
     assert sol.success and len(sol.system.dropped) == 5
     assert sol.errors()["configuration"] < 1e-9
     assert np.abs(sol.system.complete.constraints(sol.t, sol.z)).max() < 1e-8
+
+
+# ---- what elements of a lower degree would miss
+
+def weight_between_springs(rate=200.0):
+    """A weight that vibrates along e1, and where it is: linear, as it lies on the line of two springs under tension."""
+    weight = tf.PointMass(2.0, name="weight")
+    springs = [tf.Spring(weight, point_b=[x, 0, 0], stiffness=rate**2, length=0.0) for x in (-1.0, 1.0)]
+    problem = tf.InitialValueProblem(tf.System([weight, *springs]), {weight: tf.Pose([0.3, 0, 0])}, (0, 1))
+    return problem, lambda sol: sol.position(weight, 1.0)[0] / 0.3, np.cos(rate)
+
+
+def shaken_weight(rate=170.0):
+    """A weight that a fast force shakes."""
+    weight = tf.PointMass(2.0, name="weight")
+    force = tf.Force(weight, value=[tf.Sine(1e4, rate / (2 * np.pi)), 0, 0])
+    problem = tf.InitialValueProblem(tf.System([weight, force]), {weight: tf.Pose(velocity=[-5e3 / rate, 0, 0])}, (0, 1))
+    return problem, lambda sol: sol.velocity(weight, 1.0)[0] / (5e3 / rate), -np.cos(rate)
+
+
+def light_rider(rate=150.0):
+    """A light coordinate that vibrates on a heavy one, which moves slowly."""
+    system = tf.GeneralizedSystem(
+        2, lambda q, v, c: (1000 * v[0]**2 + 0.01 * v[1]**2) / 2,
+        lambda q, c: (1000 * q[0]**2 + 0.01 * rate**2 * (q[1] - q[0])**2) / 2, name="rider")
+    problem = tf.InitialValueProblem(system, tf.Coordinates([1.0, 1.2], [0.0, 0.0]), (0, 1))
+    return problem, lambda sol: (sol.z[-1, 1] - sol.z[-1, 0]) / 0.2, np.cos(rate)
+
+
+@pytest.mark.parametrize("make, element, n", [
+    (weight_between_springs, tf.MixedGalerkin(1), 20), (weight_between_springs, tf.MixedGalerkin(3), 10),
+    (shaken_weight, tf.MixedGalerkin(2), 10), (light_rider, tf.MixedGalerkin(2), 25),
+    (weight_between_springs, tf.MPL(), 20)])
+def test_what_is_missed_is_told_with_elements_that_do(make, element, n):
+    problem, found, exact = make()
+    with pytest.warns(UnderResolved, match="moves too fast") as told:
+        sol = tf.solve(problem, element, n, progress=False)
+    message = str(told[0].message)
+    assert ("rider" if make is light_rider else "weight") in message and len(told) == 1
+    off = abs(found(sol) - exact)
+    more = int(re.search(r"take (\d+) elements", message)[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        better = tf.solve(problem, element, more, progress=False)
+    assert off > 0.25 and abs(found(better) - exact) < 0.35
+    assert more < 2000
+
+
+@pytest.mark.parametrize("case", ["free-body", "heavy-top", "mass-spring", "double-pendulum", "flying-beam",
+                                  "closed-chain-10"])
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_what_is_resolved_is_not_warned_of(case, degree):
+    case = find_case(case)
+    n, t_end = max(case.n_elements // 5, 20), case.t_end / 5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnderResolved)
+        assert tf.solve(case.make(t_end=t_end), tf.MixedGalerkin(degree), n, progress=False).success
+
+
+def test_rest_is_not_warned_of():
+    """Rounding, and a body at rest beside one that moves fast."""
+    bodies = [tf.RigidBody(1.0, [1, 1, 1], name=name) for name in ("still", "fast")]
+    system = tf.System([*bodies, tf.Spring(bodies[0], point_b=[0, 0, 1], stiffness=1e6, length=1.0)])
+    states = {bodies[0]: tf.Pose(), bodies[1]: tf.Pose([5, 0, 0], velocity=[100, 0, 0], angular_velocity=[0, 1, 0])}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tf.solve(tf.InitialValueProblem(system, states, (0, 5)), tf.MixedGalerkin(2), 20, progress=False)
+
+
+@pytest.mark.parametrize("nodes", ["equidistant", "lobatto"])
+def test_excess_of_vibrations(nodes):
+    """A vibration of `FAR` rad per element and degree, whatever the nodes of the element, is at the limit."""
+    problem, *_ = weight_between_springs(rate=1.0)
+    for degree in (1, 2, 3, 4):
+        element = tf.MixedGalerkin(degree, nodes=nodes)
+        length = FAR * degree
+        t = length * np.arange(41.0)
+        at = t[:-1, None] + length * np.asarray(element.state.basis.points, float)
+        nodal = np.zeros((40, degree + 1, 6))
+        nodal[..., 0], nodal[..., 3] = np.cos(at), -np.sin(at)
+        z = np.concatenate([nodal[:1, 0], nodal[:, -1]])
+        found, first = excess(problem.system, element, t, z, nodal)
+        np.testing.assert_allclose(found[[0, 3]], 1.0, rtol=0.05, atol=0)
+        assert first < 40 if max(found) > 1 else first == 40

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import UnderResolved
 from ..mechanics.dense_derivatives import constraint_sizes
+from ..solvers.march.resolution import elements_that_do, excess
 from ..status import Status
 from .turns import unwrapped
 
@@ -29,7 +30,8 @@ def audited(solution):
     Warns
     -----
     UnderResolved
-        When a body turns too far in an element; names it, and the number of elements that would do.
+        When a body turns too far in an element, or elements of a lower degree would miss most of its motion; names
+        it, and the number of elements that would do.
     """
     if not solution.success or len(solution.t) == 1:
         return solution
@@ -44,7 +46,8 @@ def audited(solution):
     lost = _lost_turns(solution)
     if lost is not None:
         solution.status = Status.failure("turns not counted", *lost)
-    _warn_of_turns(solution)
+    if not _warn_of_turns(solution):
+        _warn_of_what_is_missed(solution)
     return solution
 
 
@@ -112,7 +115,7 @@ def constraint_faults(system, t, states):
 
 
 def _warn_of_turns(solution):
-    """Warn of the body that turns furthest in an element, when that is too far."""
+    """Warn of the body that turns furthest in an element, when that is too far; whether it does."""
     system, lengths, worst = solution.system, np.diff(solution.t), (0.0, None)
     most, longest = TURN * max(solution.element.degree, 1), lengths.max()
     for body in system.bodies:
@@ -126,8 +129,27 @@ def _warn_of_turns(solution):
         turn = float((np.maximum(rate[1:], rate[:-1]) * lengths).max())
         if turn > worst[0]:
             worst = turn, body
-    if worst[0] > most:
-        n = int(np.ceil(len(lengths) * worst[0] / most))
-        warnings.warn(f"{system.label(worst[1])} turns by up to {worst[0]:.2g} rad in an element, which "
-                      f"{solution.element!r} does not resolve: the solution may be far off; take {n} elements or more, "
-                      "or a higher degree", UnderResolved, stacklevel=7)
+    if worst[0] <= most:
+        return False
+    n = int(np.ceil(len(lengths) * worst[0] / most))
+    warnings.warn(f"{system.label(worst[1])} turns by up to {worst[0]:.2g} rad in an element, which "
+                  f"{solution.element!r} does not resolve: the solution may be far off; take {n} elements or more, "
+                  "or a higher degree", UnderResolved, stacklevel=7)
+    return True
+
+
+def _warn_of_what_is_missed(solution):
+    """Warn of the body of whose motion elements of a lower degree would miss most, when that is too much."""
+    system, element, t = solution.system, solution.element, solution.t
+    own, first = excess(system, element, t, solution.z, solution.nodal_state)
+    worst = int(np.argmax(own))
+    if not own[worst] > 1.0:
+        return
+    body = next(b for b in system.bodies if worst % system.n_q in np.arange(system.n_q)[system.coordinates(b)])
+    span = t[first], t[first + 1 + (element.state.basis.degree == 1)]  # what went wrong before is not in the way
+    times = (t[-1] - t[0]) / (span[1] - span[0])
+    n = elements_that_do(system, element, span, solution.z[first], times)
+    more = f"take {int(np.ceil(n * times))} elements or more" if n else "take far more elements"
+    warnings.warn(f"{system.label(body)} moves too fast for {element!r} from t = {span[0]:.3g} on: elements of a lower "
+                  f"degree would miss most of it, and the solution may be far off; {more}, or a higher degree",
+                  UnderResolved, stacklevel=7)

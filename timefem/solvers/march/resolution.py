@@ -1,0 +1,123 @@
+"""Does a mesh resolve a motion? What elements of one degree less would miss, body by body.
+
+The part of a state that only the highest degree of its element holds is its highest divided difference there; elements
+of degree 1 are looked at in pairs. Relative to the amplitude of the body it tells how far a vibration goes in an
+element: more than `FAR` rad per element and degree are too many. Each body counts by its own motion, positions and rotations,
+coordinates and momenta on their own; what carries the motion of others in small parts, or moves by rounding only, does
+not count.
+"""
+
+import numpy as np
+
+from ...assembly import Scaling, TimeMesh
+from ...assembly.scaling import LEAST, blocks_of
+from ...elements import MixedGalerkin
+from ...elements.evaluation.plan import ElementPlan
+from ...kernels.loops import compiled
+from ..nonlinear.newton import Newton
+from .march import march
+from .motion import DRIFT
+
+FAR = 1.0  # rad of a vibration per element and degree
+NOISE = 1e-7  # of the size of states that Newton's method goes by: amplitudes that count as rest
+CLOSE = 0.5  # amplitudes that the end of a motion may be off, by what its shortest part differs on two meshes
+MORE = 1.5  # factor from one number of elements tried to the next
+MOST = 400_000  # unknowns of a mesh that is tried
+
+
+def excess(system, element, t, z, nodal):
+    """How far what elements of a lower degree would miss goes beyond what `FAR` allows.
+
+    Parameters
+    ----------
+    system : System
+    element : TimeElement
+    t, z : ndarray, shapes (n + 1,), (n + 1, n_z)
+        Ends of the elements, and states there.
+    nodal : ndarray, shape (n, n_shapes, n_z)
+
+    Returns
+    -------
+    excess : ndarray, shape (n_z,)
+        Of each component of the state; 1 is what `FAR` allows.
+    first : int
+        The first element where a component goes beyond that, or n.
+    """
+    points, largest = np.asarray(element.state.basis.points, float), np.zeros(z.shape[1])
+    if len(points) > 2:
+        difference = np.linalg.inv(np.vander(points, increasing=True))[-1]
+        bound = np.abs(difference @ np.exp(1j * FAR * (len(points) - 1) * points)) * _amplitudes(system, z)
+        first = _missed(np.ascontiguousarray(nodal), difference, bound, largest)
+    else:
+        bound = (1 - np.cos(FAR)) * _amplitudes(system, z)
+        first = _missed_in_pairs(t, z, bound, largest)
+    return largest / bound, first
+
+
+def _amplitudes(system, z):
+    """Amplitudes of the components of states, shape (n_z,): the largest of the block they belong to."""
+    (blocks, kinds), n = blocks_of(system), system.n_q
+    half = (z.max(axis=0) - z.min(axis=0)) / 2
+    sizes = []
+    for own, mass in ((half[:n], np.ones(n)), (half[n:], system.mass_scale)):
+        of_block, of_kind = np.zeros(len(kinds)), np.zeros(2)
+        np.maximum.at(of_block, blocks, own / mass)
+        np.maximum.at(of_kind, kinds, of_block)
+        sizes.append(np.maximum(of_block, LEAST * of_kind[kinds])[blocks] * mass)
+    sizes[1] = np.maximum(sizes[1], DRIFT * np.abs(z[[0, -1], n:]).max(axis=0))
+    return np.maximum(np.concatenate(sizes), NOISE * system.state_scale)
+
+
+@compiled(error_model="numpy", _nrt=False)
+def _missed(nodal, difference, bound, largest):
+    """Largest divided differences in elements; the first element where one is beyond its bound."""
+    first = nodal.shape[0]
+    for e in range(nodal.shape[0]):
+        for c in range(nodal.shape[2]):
+            d = 0.0
+            for i in range(nodal.shape[1]):
+                d += difference[i] * nodal[e, i, c]
+            largest[c] = max(largest[c], abs(d))
+            if abs(d) > bound[c]:
+                first = min(first, e)
+    return first
+
+
+@compiled(error_model="numpy", _nrt=False)
+def _missed_in_pairs(t, z, bound, largest):
+    """Largest distances of nodes from the lines between their neighbours; the first pair with one beyond its bound."""
+    first = z.shape[0] - 1
+    for e in range(1, z.shape[0] - 1):
+        before = (t[e + 1] - t[e]) / (t[e + 1] - t[e - 1])
+        for c in range(z.shape[1]):
+            d = abs(z[e, c] - before * z[e - 1, c] - (1.0 - before) * z[e + 1, c])
+            largest[c] = max(largest[c], d)
+            if d > bound[c]:
+                first = min(first, e - 1)
+    return first
+
+
+def elements_that_do(system, element, t_span, z0, times):
+    """How many elements resolve what one, or a pair of degree 1, does not; None where it would take too many.
+
+    That part of the motion is marched again on finer meshes, until vibrations are resolved, and what two meshes differ
+    by does not add up to much in a motion that is `times` as long.
+    """
+    if not element.can_march:
+        element = MixedGalerkin(max(element.degree, 1))
+    plan, settings = ElementPlan(system, element), Newton()
+    scaling = Scaling.of("full", system, element, t_span[0], z0)
+    multipliers = system.consistent_multipliers(t_span[0], z0)
+    n, before = 2, np.inf
+    while n * plan.columns.step <= MOST:
+        mesh = TimeMesh.uniform(t_span, n)
+        x, _, status, _ = march(plan, mesh, z0, multipliers, scaling, settings)
+        if status.success:
+            nodal = plan.columns.unpack(x)[0]
+            z = np.concatenate([z0[None], nodal[:, -1]])
+            off = (np.abs(z[-1] - before) / _amplitudes(system, z)).max() * times
+            if off <= CLOSE and excess(system, element, mesh.nodes, z, nodal)[0].max() <= 1.0:
+                return n
+            before = z[-1]
+        n = int(np.ceil(MORE * n))
+    return None
