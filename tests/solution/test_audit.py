@@ -88,7 +88,8 @@ def shaken_weight(rate=170.0):
     """A weight that a fast force shakes."""
     weight = tf.PointMass(2.0, name="weight")
     force = tf.Force(weight, value=[tf.Sine(1e4, rate / (2 * np.pi)), 0, 0])
-    problem = tf.InitialValueProblem(tf.System([weight, force]), {weight: tf.Pose(velocity=[-5e3 / rate, 0, 0])}, (0, 1))
+    start = {weight: tf.Pose(velocity=[-5e3 / rate, 0, 0])}
+    problem = tf.InitialValueProblem(tf.System([weight, force]), start, (0, 1))
     return problem, lambda sol: sol.velocity(weight, 1.0)[0] / (5e3 / rate), -np.cos(rate)
 
 

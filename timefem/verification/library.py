@@ -12,6 +12,7 @@ from ..mechanics import Coordinates, GeneralizedSystem, PointMass, Pose, RigidBo
 from ..problems import InitialValueProblem
 from ..solving import solve
 from .entry import entry
+from .test_set import ANDREWS
 
 LIBRARY = "IFToMM library of multibody benchmarks, {}"
 
@@ -59,6 +60,21 @@ def four_bars():
     problem = InitialValueProblem(system, Coordinates(start, np.tile([1.0, 0.0], points)), (0, 10))
     sol = solve(problem, MixedGalerkin(3), 2000, progress=False)
     return {"B0": (np.array([0.32845810, 0.94451854]), sol.coordinates(system.bodies[0], 10.0)[:2])}
+
+
+@entry("library-a03-andrews", "Andrews' squeezing mechanism of seven bodies on ten hinges, t = 0.03 s: directions and "
+       "speeds of the bodies", LIBRARY.format("A03; numbers of the Test Set for IVP Solvers, problem andrews"), 1e-8)
+def andrews_of_bodies():
+    problem = find_case("andrews-squeezer").make(t_end=0.03)
+    sol = solve(problem, MixedGalerkin(4), 400, progress=False)
+    (beta, theta, gamma, phi, delta, omega, epsilon), rates = ANDREWS[:2]
+    angles = np.array([beta, beta + theta, gamma, phi + delta, delta, omega + epsilon, epsilon])
+    speeds = np.array([rates[0], rates[0] + rates[1], rates[2], rates[3] + rates[4], rates[4], rates[5] + rates[6],
+                       rates[6]])
+    bodies = problem.system.bodies
+    return {"directions": (np.stack([np.cos(angles), np.sin(angles)], axis=1),
+                           np.array([sol.rotation_matrix(b, 0.03)[:2, 0] for b in bodies])),
+            "speeds": (speeds, np.array([sol.angular_velocity(b, 0.03)[2] for b in bodies]))}
 
 
 @entry("library-a04-bricard", "Bricard's mechanism, t = 1 s: end of the third bar",

@@ -2,9 +2,8 @@
 
 The part of a state that only the highest degree of its element holds is its highest divided difference there; elements
 of degree 1 are looked at in pairs. Relative to the amplitude of the body it tells how far a vibration goes in an
-element: more than `FAR` rad per element and degree are too many. Each body counts by its own motion, positions and rotations,
-coordinates and momenta on their own; what carries the motion of others in small parts, or moves by rounding only, does
-not count.
+element: more than `FAR` rad per element and degree are too many. Each body counts by its own motion, positions and
+rotations, coordinates and momenta on their own; what hardly moves beside others, or by rounding only, does not count.
 """
 
 import numpy as np
