@@ -66,9 +66,10 @@ def describe(system):
         parts.append(entry)
     for entry in parts:
         for name in joints_in(entry):
-            if entry[name] not in places:
-                raise InputError(f"a {entry['class']} cannot be saved: {entry[name]!r} is not in the system")
-            entry[name] = places[entry[name]]
+            joint = entry[name]
+            if joint not in places and not (joint.is_body and system.has(joint)):
+                raise InputError(f"a {entry['class']} cannot be saved: {joint!r} is not in the system")
+            entry[name] = places[joint] if joint in places else _named(system, joint, number)
     return {"parts": parts, "redundant": system.redundant}
 
 
@@ -87,7 +88,8 @@ def build(description):
         composites = _carrying([part for part in parts if isinstance(part, Composite)])
         for i, entry in sorted(enumerate(entries), key=lambda item: len(joints_in(item[1]))):
             if "bodies" in entry or joints_in(entry):
-                own = {**entry, **{name: parts[entry[name]] for name in joints_in(entry)}}
+                own = {**entry, **{name: _found(entry[name], bodies, composites) if isinstance(entry[name], list) else
+                                   parts[entry[name]] for name in joints_in(entry)}}
                 parts[i] = _make(own, [_found(reference, bodies, composites) for reference in entry.get("bodies", ())])
         kept = description.get("kept")
         if kept is not None and not set(kept) <= set(range(sum(

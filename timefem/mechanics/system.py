@@ -23,6 +23,7 @@ from .part_groups import grouped, with_helpers
 from .part_names import Names, find_part
 from .state_values import StateValues
 from .summary import summarize
+from .tree_joints import with_joints_of_trees
 
 if TYPE_CHECKING:
     from ..display import Card
@@ -240,9 +241,11 @@ class System(StateValues, Summarized):
         raise InputError(f"no body {body!r} in the system; it has {', '.join(map(self.label, self.bodies))}")
 
     def spread(self, states: States) -> States:
-        """States by body, from those by body or composite part: of the latter a list, or a function of the place."""
+        """States by body, from those by body, joint of a tree or composite part: of the latter a list, or a function of
+        the place."""
         if not isinstance(states, dict):
             return states
+        states = with_joints_of_trees(self, states)
         composites = {name: part for part in self.composites for name in (part, self.label(part))}
         return {body: value for key, given in states.items()
                 for body, value in (composites[key].states(given) if key in composites else {key: given}).items()}

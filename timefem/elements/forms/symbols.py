@@ -35,7 +35,7 @@ class LivensSymbols(ElementSymbols):
         controls = self.slots.get(("controls", "value"), ca.SX(0, 1))
         kinetic, phi = ca.SX(part.kinetic(at, velocities)), ca.SX(part.constraints(at))
         w, rate = ca.SX.sym("w", phi.numel()), ca.jtimes(phi, q, v) + ca.jacobian(phi, at.t)
-        force = part.force(at) + (part.control_force(at, controls) if part.n_controls else 0)
+        force = part.force(at) + (part.control_force(at, controls) if controls.numel() else 0)
         energy = part.potential_energy(at)
         rows = {"momentum": ca.gradient(kinetic, v), "inertial": ca.gradient(kinetic, q),
                 "potential": ca.gradient(ca.SX(energy), q), "applied": ca.SX(force), "rate": rate,

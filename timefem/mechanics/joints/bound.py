@@ -34,7 +34,7 @@ class BoundCoordinate:
     @property
     def form(self) -> Hashable:
         """What tells its formula from others, hashable."""
-        return type(self.coordinate)
+        return self.coordinate.form
 
     def value(self, q: Sequence[ca.SX], c: Any) -> ca.SX:
         """x in CasADi symbols of the coordinates of each body and of its numbers; an angle in (-pi, pi]."""

@@ -30,6 +30,11 @@ class JointCoordinate:
     unit = force_unit = ""
     turns = False
 
+    @property
+    def form(self):
+        """What tells its formula from others, hashable."""
+        return type(self)
+
     def value(self, a, b, c):
         """x from the frames a and b and the symbols c of the numbers, SX; an angle in (-pi, pi]."""
         raise NotImplementedError
@@ -54,6 +59,23 @@ class Displacement(JointCoordinate):
 
     def value(self, a, b, c):
         return ca.dot(b.direction(c[6:]), a.point(c[:3]) - b.point(c[3:6]))
+
+
+class OwnCoordinate(JointCoordinate):
+    """`factor q_i + offset` of the coordinates q of body a itself, such as a joint inside of a tree; without turns."""
+
+    @classmethod
+    def of(cls, place, factor=1.0, offset=0.0, name="angle", unit="rad"):
+        found = cls(name, np.array([factor, offset]))
+        vars(found).update(place=place, unit=unit, force_unit={"rad": "N m", "m": "N"}[unit])
+        return found
+
+    @property
+    def form(self):
+        return OwnCoordinate, self.place
+
+    def value(self, a, b, c):
+        return c[0] * a.q[self.place] + c[1]
 
 
 class Angle(JointCoordinate):

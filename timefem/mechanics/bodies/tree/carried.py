@@ -12,6 +12,8 @@ import numpy as np
 
 from .... import validate
 from ....types import Expression, Floats, Vector
+from ...joints.bound import BoundCoordinate
+from ...joints.coordinates import OwnCoordinate
 from ...part import Body
 from ...point_functions import evaluate
 from ...shapes import Piece
@@ -51,19 +53,40 @@ class Carried(Body, abstract=True):
 
 
 class TreeJointCoordinate(Carried):
-    """Coordinates of one joint of a tree: the angle or way, and so on, with zero and sense of the joint.
+    """A joint of a tree, for all that takes joints with coordinates: springs, motors, controls, outputs, limits.
 
-    Made by `Tree.joint`. For mimic joints these are the coordinates of the joint that they follow.
+    Made by `Tree.joint`. As a body it has the coordinates of the joint, of mimic joints those of the joint that they
+    follow.
+
+    Attributes
+    ----------
+    coordinates : tuple
+        Its angle or displacement with zero and sense of the joint, `factor q + offset` of mimic joints; x, y and angle
+        of a planar joint; none of joints with a quaternion.
     """
 
     def __init__(self, carrier: Tree, body: Any) -> None:
-        self.motion = body.motion
+        self.motion, self.factor, self.offset = body.motion, body.factor, body.offset
         super().__init__(carrier, body.places, ("joint", body.joint.name), f"{carrier.name or 'tree'}."
                          f"{body.joint.name}")
 
     @property
     def kind(self) -> Hashable:
         return "joint of a tree", self.n_q
+
+    @cached_property
+    def coordinates(self):
+        return tuple(OwnCoordinate.of(i, self.factor, self.offset, name, unit)
+                     for i, (name, unit) in enumerate(self.motion.told))
+
+    @cached_property
+    def _bound(self):
+        return {c.name: BoundCoordinate(self, (self,), c) for c in self.coordinates}
+
+    def bound(self, name=None):
+        """The coordinate of that name, or the first."""
+        return self._bound[validate.choice(f"coordinate of {self!r}", name or self.coordinates[0].name,
+                                           tuple(self._bound))]
 
 
 class TreeLink(Carried):

@@ -37,10 +37,19 @@ class Motion:
     first: int
     relative: Any
     rates: Any
+    single: str = ""  # what a coordinate without a name of its own is
 
     @property
     def n(self):
         return len(self.components)
+
+    @property
+    def told(self):
+        """Name and unit of each coordinate that is an angle or a way; none of joints with a quaternion."""
+        if self.turns:
+            return ()
+        return tuple((name or self.single, "rad" if (name or self.single) == "angle" else "m")
+                     for name in self.components)
 
     @property
     def turns(self):
@@ -73,9 +82,10 @@ def _spin(x, v):
 NONE = ca.SX(3, 1)
 QUATERNION = ("quaternion w", "quaternion x", "quaternion y", "quaternion z")
 MOTIONS = {
-    "revolute": Motion(("",), -1, lambda x: (_about_z(x), NONE), lambda x, v: (ca.vertcat(0, 0, v), NONE)),
+    "revolute": Motion(("",), -1, lambda x: (_about_z(x), NONE), lambda x, v: (ca.vertcat(0, 0, v), NONE),
+                       "angle"),
     "prismatic": Motion(("",), -1, lambda x: (ca.SX.eye(3), ca.vertcat(0, 0, x)),
-                        lambda x, v: (NONE, ca.vertcat(0, 0, v))),
+                        lambda x, v: (NONE, ca.vertcat(0, 0, v)), "displacement"),
     "planar": Motion(("x", "y", "angle"), -1, lambda x: (_about_z(x[2]), ca.vertcat(x[:2], 0)),
                      lambda x, v: (ca.vertcat(0, 0, v[2]), _about_z(x[2]).T @ ca.vertcat(v[:2], 0))),
     "spherical": Motion(QUATERNION, 0, lambda x: (_turned(x), NONE), lambda x, v: (_spin(x, v), NONE)),

@@ -120,6 +120,11 @@ class Tree(Body):
 
     # ---- links and joints as bodies
 
+    @property
+    def moving_joints(self):
+        """Names of the joints that move, mimic joints among them."""
+        return [body.joint.name for body in self._bodies]
+
     def link(self, name: str, point: Vector = (0.0, 0.0, 0.0)) -> TreeLink:
         """A link as a body that joints, forces, outputs and controls take, with its origin at a point of the link [m].
 
