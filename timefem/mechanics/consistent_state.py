@@ -220,7 +220,8 @@ def _inverse_mass(system, t, q):
     for i in range(len(z)):
         z[i, [system.n_q + s.start + i for s in places if s.start + i < s.stop]] = 1.0
     columns = system.velocity(t, z)
-    blocks = [np.eye(b.n_q) if b.helper else columns[:b.n_q, system.coordinates(b)].T for b in system.bodies]
+    blocks = [np.diag(1 / b.mass_scale) if b.helper else columns[:b.n_q, system.coordinates(b)].T
+              for b in system.bodies]
     return scipy.sparse.block_diag(blocks, format="csr")
 
 

@@ -194,8 +194,8 @@ class StateValues(ValuesOfMotion):
 
     @cached_property
     def rates_follow(self) -> bool:
-        """Whether velocities follow from momenta body by body, by an inverse of the mass matrix."""
-        return not self.couples_inertia and all(body.has_inverse_mass for body in self.bodies)
+        """Whether velocities follow from momenta body by body, by an inverse of the mass matrix or a solve with it."""
+        return not self.couples_inertia and all(b.has_inverse_mass or b.velocity_by_solve for b in self.bodies)
 
     def nonholonomic(self, t: Floats, z: np.ndarray) -> np.ndarray:
         """Nonholonomic constraints A qdot + a with qdot = dH/dp, shape (..., n_z) -> (..., n_nonholonomic)."""

@@ -1,20 +1,24 @@
 """Joints inside of the trees of a system, by name."""
 
+from collections import Counter
+
 from ..errors import InputError
 
 
-def tree_joint(system, key):
-    """The joint of a tree that is meant, as a body: itself, "elbow", or "arm.elbow"; None where there is none.
+def joints_of_trees(system):
+    """Name -> joint of a tree that moves, as a body; "elbow", or "arm.elbow" where others are called "elbow", too."""
+    found = [(tree, name) for tree in system.bodies for name in getattr(tree, "moving_joints", ())]
+    taken = Counter([name for _, name in found] + [system.label(part) for part in system.parts])
+    return {name if taken[name] == 1 else f"{system.label(tree)}.{name}": tree.joint(name) for tree, name in found}
 
-    The short name is for joints that only one tree has, in systems where no other part is called so.
-    """
+
+def tree_joint(system, key):
+    """The joint of a tree that is meant: by itself, "elbow", or "arm.elbow"; None where there is none."""
     if not isinstance(key, str):
         return key if getattr(key, "carrier", None) is not None and key.called[0] == "joint" else None
-    if key in map(system.label, system.parts):
-        return None
-    found = [(tree, name) for tree in system.bodies for name in getattr(tree, "moving_joints", ())
-             if key in (name, f"{system.label(tree)}.{name}")]
-    return found[0][0].joint(found[0][1]) if len(found) == 1 else None
+    short = joints_of_trees(system)
+    full = {f"{system.label(joint.carrier)}.{joint.called[1]}": joint for joint in short.values()}
+    return short.get(key) or (None if key in map(system.label, system.parts) else full.get(key))
 
 
 def with_joints_of_trees(system, states):

@@ -8,35 +8,17 @@ import numpy as np
 
 from .. import validate
 from ..errors import InputError
+from ..mechanics import Part
 from ..mechanics.reactions import generalized_forces, wrench
-from ..mechanics.redundancy.consistent_multipliers import multipliers_along
-from ..mechanics.redundancy.redundancy import minimum_norm_multipliers
+from ..mechanics.tree_joints import joints_of_trees, tree_joint
+from ..mechanics.tree_reactions import forces_on_bodies
 from ..types import Floats
+from .reactions import AXES, all_multipliers, own_values
+from .tree_joint_motion import TreeJointMotion
 from .turns import turn_table, unwrapped
 
 if TYPE_CHECKING:
-    from ..mechanics.bodies.tree.tree import Tree
-    from ..mechanics.part import Part
     from .solution import Solution
-
-AXES = "space", "a", "b"
-
-
-def consistent_multipliers(solution, t):
-    """Consistent multipliers of Theta and of the nonholonomic constraints, at times; see `Solution.multipliers`."""
-    system = solution.system
-    if not system.rates_follow:
-        raise InputError("consistent multipliers need the inverse of the mass matrix, which this system has not; the "
-                         "element's own are sol.multipliers(t, kind='element')")
-    z = solution(t)
-    shape, flat = z.shape[:-1], z.reshape(-1, system.n_z)
-    times = np.broadcast_to(np.asarray(t, float), shape).ravel()
-    force = None
-    if "controls" in solution.fields:
-        force = system.control_force(times, flat, solution.controls(times))
-    m, n = system.n_multipliers, system.n_nonholonomic
-    values = multipliers_along(system, times, flat, force)
-    return values[:, :m].reshape(*shape, m), values[:, m:m + n].reshape(*shape, n)
 
 
 def joint_motion(solution, joint):
@@ -53,11 +35,12 @@ def joint_motion(solution, joint):
     for part in joints:
         if joint in (part, getattr(part, "part", None), system.label(part)):
             return JointMotion(solution, part)
-    trees = {name: body for body in system.bodies if hasattr(body, "joint_states")
-             for name in body.joint_states(np.zeros(body.n_q), np.zeros(body.n_q))}
-    if joint in trees:
-        return TreeJointMotion(solution, trees[joint], joint)
-    known = [system.label(part) for part in joints] + list(trees)
+    tree = None if isinstance(joint, Part) and not joint.is_body else tree_joint(system, joint)
+    if tree is not None:
+        for name, found in joints_of_trees(system).items():
+            if found is tree:
+                return TreeJointMotion(solution, tree, name)
+    known = [system.label(part) for part in joints] + list(joints_of_trees(system))
     raise InputError(f"no joint {joint!r} in the system; it has {', '.join(known) or 'none'}")
 
 
@@ -194,10 +177,16 @@ class JointMotion:
         validate.choice("axes", axes, AXES)
         t, z, system = self._times(t), self._states(t), self.solution.system
         body = self.joint.bodies[0]
-        s = system.coordinates(body)
         flat = z.reshape(-1, system.n_z)
-        q, values = flat[:, s], self._generalized(self._complete, t, {}).reshape(len(flat), -1)[:, :body.n_q]
-        force, torque = (x.reshape(*t.shape, 3) for x in wrench(self.joint, t.ravel(), q, values, 0))
+        if body.carrier is None:
+            q, values = flat[:, system.coordinates(body)], self._generalized(self.joint, t, {}).reshape(len(flat), -1)
+            both = wrench(self.joint, t.ravel(), q, values[:, :body.n_q], 0)
+        else:
+            known = own_values(system, self.joint, all_multipliers(self.solution, t))
+            own = [x.reshape(len(flat), x.shape[-1]) for x in known]
+            velocity = system.velocity(t.ravel(), flat)
+            both = np.split(next(forces_on_bodies(system, self.joint, t.ravel(), flat, velocity, own))[2], 2, axis=1)
+        force, torque = (x.reshape(*t.shape, 3) for x in both)
         arm = getattr(self.joint, "point_a", None)
         if arm is not None and body.has_orientation:
             torque = torque - np.cross(self._rotation(0, t) @ arm, force)
@@ -206,42 +195,18 @@ class JointMotion:
             force, torque = (np.einsum("...ji,...j->...i", turn, x) for x in (force, torque))
         return force, torque
 
-    @property
-    def _complete(self):
-        return self.joint
-
     def _generalized(self, part, t, known):
         """Generalized forces of a part on its bodies, shape t.shape + (n_q_local,)."""
         t, z, system = self._times(t), self._states(t), self.solution.system
         if "gamma" not in known:
-            known["gamma"] = self._multipliers(t)
-        gamma, rolling, controls = known["gamma"]
-        every_part, part = (system.complete or system).parts, getattr(part, "part", part)
-        rows = _place(part, every_part, lambda p: len(p.constraint_names))
-        others = _place(part, every_part, lambda p: len(p.nonholonomic_names))
-        used = _place(part, system.parts, lambda p: p.n_controls)
+            known["gamma"] = all_multipliers(self.solution, t)
+        part = getattr(part, "part", part)
+        own = [x.reshape(t.size, x.shape[-1]) for x in own_values(system, part, known["gamma"])]
         flat, every = z.reshape(-1, system.n_z), np.arange(system.n_q)
         places = np.concatenate([every[system.coordinates(body)] for body in part.bodies])
         velocity = known.setdefault("velocity", system.velocity(t.ravel(), flat))
         state = flat[:, places], flat[:, system.n_q + places], velocity[:, places]
-        own = [x.reshape(len(flat), x.shape[-1])[:, where] for x, where in
-               ((gamma, rows), (rolling, others), (controls, used))]
         return generalized_forces(part, t.ravel(), state, *own).reshape(*t.shape, -1)
-
-    def _multipliers(self, t):
-        """gamma of all constraints of the complete system, multipliers of nonholonomic ones, and controls."""
-        solution, system = self.solution, self.solution.system
-        complete = system.complete or system
-        if system.rates_follow:
-            values, rolling = consistent_multipliers(solution, t)
-        else:
-            values, rolling = solution.multipliers(t, kind="element"), np.zeros((*t.shape, 0))
-            if system.n_nonholonomic:
-                rolling = solution.field("nonholonomic", t)[..., :system.n_nonholonomic]
-        values = minimum_norm_multipliers(system, t, solution(t), values)
-        controls = solution.controls(t) if "controls" in solution.fields else \
-            np.zeros((*t.shape, sum(p.n_controls for p in system.parts)))
-        return values[..., :complete.n_constraints], rolling, controls
 
     # ---- states
 
@@ -258,40 +223,3 @@ class JointMotion:
             body = self.joint.bodies[i]
             return body.rotation_matrix(z[..., system.coordinates(body)])
         return np.broadcast_to(np.eye(3), (*z.shape[:-1], 3, 3))
-
-
-def _place(part, parts, size):
-    """Slice of what a part has among that of all parts."""
-    first = 0
-    for other in parts:
-        if getattr(other, "part", other) is part:
-            return slice(first, first + size(other))
-        first += size(other)
-    return slice(0, 0)
-
-
-class TreeJointMotion:
-    """A joint inside of a `Tree`: its position and rate, shape t.shape; the ends of the elements unless t is given."""
-
-    coordinates = ("angle",)
-
-    def __init__(self, solution: Solution, tree: Tree, name: str) -> None:
-        self.solution, self.tree, self.name = solution, tree, name
-
-    def _state(self, t):
-        z, system = (self.solution.z if t is None else self.solution(t)), self.solution.system
-        s = system.coordinates(self.tree)
-        return self.tree.joint_states(z[..., s], z[..., system.n_q:][..., s])[self.name]
-
-    def angle(self, t: Floats | None = None) -> np.ndarray:
-        """Its coordinate, not wrapped [rad, or m of a prismatic joint]."""
-        return self._state(t)[0]
-
-    displacement = angle
-
-    def coordinate(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
-        return self._state(t)[0]
-
-    def rate(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
-        """Rate of the coordinate [rad/s or m/s]."""
-        return self._state(t)[1]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..errors import InputError
+from ..mechanics.tree_joints import joints_of_trees
 from .joint_motion import joint_motion
 
 JOINT_UNITS = {"force": "N", "torque": "N m"}
@@ -25,7 +26,10 @@ def joint_fields(solution, times=None, names=None):
         Label -> {name: (array, unit)}; `angle`, `rate`; `displacement`, `displacement rate` where there are several.
     """
     found = {}
-    for name in joint_names(solution.system) if names is None else names:
+    if names is None:
+        names = joint_names(solution.system) + [name for name, joint in joints_of_trees(solution.system).items()
+                                                if joint.coordinates]
+    for name in names:
         motion, own = joint_motion(solution, name), {}
         for i, coordinate in enumerate(motion.coordinates):
             unit = motion.joint.coordinates[i].unit

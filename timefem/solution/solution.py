@@ -20,7 +20,8 @@ from ..parallel import rank
 from ..status import Status
 from ..types import Floats
 from .invariants import Invariants
-from .joint_motion import consistent_multipliers, joint_motion
+from .joint_motion import joint_motion
+from .reactions import consistent_multipliers
 from .shown import Shown
 
 if TYPE_CHECKING:

@@ -83,7 +83,7 @@ def test_links_by_name(arm):
     with pytest.raises(tf.InputError, match="link must be one of 'base', 'a', 'b', 'c', not 'd'"):
         arm.link("d")
     with pytest.raises(tf.InputError, match="must be a joint with an angle or a displacement"):
-        tf.JointSpring(arm.joint("elbow"), stiffness=1.0)
+        tf.JointSpring(arm.link("a"), stiffness=1.0)
     with pytest.raises(tf.InputError, match="not in the system; add it"):
         tf.System([tf.PointMass(1.0), tf.Force(arm.link("a"), (0, 0, 1))])
 

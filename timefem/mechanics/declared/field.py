@@ -119,7 +119,7 @@ class OnJoint(Field):
     def check(self, title, value):
         if not getattr(value, "coordinates", ()) or not hasattr(value, "constraint_names"):
             raise InputError(f"{title} must be a joint with an angle or a displacement (Revolute, Cylindrical, "
-                             f"Universal, Prismatic, Planar), not {value!r}")
+                             f"Universal, Prismatic, Planar, or joint(name) of a Tree), not {value!r}")
         return value
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,21 @@ from .recursion import path, placements, twists
 
 if TYPE_CHECKING:
     from .tree import Tree
+
+_LOOSE = ContextVar("whether links can leave their trees", default=False)
+
+
+@contextmanager
+def loose_links():
+    """Where links have six coordinates more: a shift from their place, and a small rotation about it, in space.
+
+    The generalized forces along these are the force and the torque on the link.
+    """
+    token = _LOOSE.set(True)
+    try:
+        yield
+    finally:
+        _LOOSE.reset(token)
 
 
 class Carried(Body, abstract=True):
@@ -41,7 +58,10 @@ class Carried(Body, abstract=True):
     def __init__(self, carrier: Tree, places: Vector, called: tuple[Any, ...], name: str) -> None:
         self.carrier, self.called, self.name = carrier, called, name
         self.places = np.array(places, int)
-        self.n_q = len(self.places)
+
+    @property
+    def n_q(self):
+        return len(self.places)
 
     def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
         raise NotImplementedError(f"{self!r} has no kinetic energy of its own")
@@ -75,7 +95,7 @@ class TreeJointCoordinate(Carried):
         return "joint of a tree", self.n_q
 
     @cached_property
-    def coordinates(self):
+    def coordinates(self) -> tuple[OwnCoordinate, ...]:
         return tuple(OwnCoordinate.of(i, self.factor, self.offset, name, unit)
                      for i, (name, unit) in enumerate(self.motion.told))
 
@@ -83,7 +103,7 @@ class TreeJointCoordinate(Carried):
     def _bound(self):
         return {c.name: BoundCoordinate(self, (self,), c) for c in self.coordinates}
 
-    def bound(self, name=None):
+    def bound(self, name: str | None = None) -> BoundCoordinate:
         """The coordinate of that name, or the first."""
         return self._bound[validate.choice(f"coordinate of {self!r}", name or self.coordinates[0].name,
                                            tuple(self._bound))]
@@ -102,6 +122,7 @@ class TreeLink(Carried):
         number, turn, place = sits
         point = validate.array(f"{carrier._title}: point of link {link!r}", point, (3,))
         self._numbers = path(bodies, number)
+        self.number = number
         self._bodies, self._turn, self._place = bodies, turn, place + turn @ point
         places = [i for n in self._numbers for i in bodies[n].places]
         super().__init__(carrier, sorted(set(places)), ("link", link, point.tolist()),
@@ -111,15 +132,15 @@ class TreeLink(Carried):
         """The link with its origin at a place [m] in the frame of the link, shape (3,); axes are those of the link."""
         return TreeLink(*self._arguments, place)
 
-    @cached_property
+    @property
     def kind(self) -> Hashable:
-        return ("link of a tree", self.carrier.kind, self.called[1], *self.called[2])
+        return ("link of a tree", self.carrier.kind, self.called[1], *self.called[2], _LOOSE.get())
 
     @cached_property
     def _functions(self):
         """Place beside rotation matrix, and Jacobians of angular velocity and velocity in space, column by column."""
         n = self.carrier.n_q
-        q, v = ca.SX.sym("q", self.n_q), ca.SX.sym("v", self.n_q)
+        q, v = (ca.SX.sym(name, len(self.places)) for name in "qv")
         whole, rates = ca.SX(n, 1), ca.SX(n, 1)
         whole[self.places.tolist()], rates[self.places.tolist()] = q, v
         chain = self._chain()
@@ -135,6 +156,10 @@ class TreeLink(Carried):
         none = ca.SX(0, 1)
         return {name: ca.Function(name, [q, none, none], [ca.vec(ca.densify(x))]) for name, x in columns.items()}
 
+    @property
+    def n_q(self):
+        return len(self.places) + 6 * _LOOSE.get()
+
     def _chain(self):
         """The bodies that carry the link, with their parents among themselves."""
         new = {old: i for i, old in enumerate(self._numbers)}
@@ -142,12 +167,20 @@ class TreeLink(Carried):
 
     def frame(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Symbolic place of the origin (3,) and rotation matrix (3, 3) at the own coordinates `q`."""
+        q, shift = self._split(q)
         columns = ca.reshape(self._functions["frame"](q, [], []), 3, 4)
-        return columns[:, 0], columns[:, 1:]
+        place, turn = columns[:, 0], columns[:, 1:]
+        return (place, turn) if shift is None else (place + shift[:3], turn + ca.skew(shift[3:]) @ turn)
+
+    def _split(self, q):
+        """Coordinates in the tree, and those of a loose link besides."""
+        return ca.vertsplit(q, [0, len(self.places), self.n_q]) if _LOOSE.get() else (q, None)
 
     def angular_velocity_map(self, q: ca.SX) -> ca.SX:
         """Symbolic A(q), shape (3, n_q): the angular velocity in space axes is omega = A(q) qdot."""
-        return ca.reshape(self._functions["spin"](q, [], []), 3, self.n_q)
+        q, shift = self._split(q)
+        spin = ca.reshape(self._functions["spin"](q, [], []), 3, len(self.places))
+        return spin if shift is None else ca.horzcat(spin, ca.SX(3, 3), ca.SX.eye(3))
 
     # ---- numbers: of arrays of the own coordinates, shape (..., n_q), and their rates
 
@@ -155,7 +188,7 @@ class TreeLink(Carried):
         """Values of a function, shape (..., n_rows, n_columns)."""
         q, function = np.asarray(q, float), self._functions[name]
         n = int(np.prod(q.shape[:-1]))
-        values = evaluate(function, q.reshape(n, 1, self.n_q), np.zeros((n, 0)), np.zeros((1, 0)))
+        values = evaluate(function, q.reshape(n, 1, q.shape[-1]), np.zeros((n, 0)), np.zeros((1, 0)))
         return values.reshape(*q.shape[:-1], -1, 3).swapaxes(-1, -2)
 
     def position(self, q: Floats) -> np.ndarray:

@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 
 from ...point_functions import evaluate
-from .recursion import kinetic, mass_moment, momenta_in_space
+from .recursion import kinetic, mass_moment, momenta_in_space, placements
 
 
 class TreeFunctions:
@@ -36,6 +36,16 @@ class TreeFunctions:
     def in_space(self, q, v):
         """Linear and angular momentum in space, shape (..., 6)."""
         return self._values(self._in_space, q, v)
+
+    def rates_in_space(self, q, v, a):
+        """Of each of the m bodies: rates of its momenta, place, rotation matrix, and mass times centre of mass.
+
+        Shapes (..., m, 6), (..., m, 3), (..., m, 3, 3), (..., m, 3); momenta as `momenta_in_space`.
+        """
+        values, m = self._values(self._rates_in_space, q, v, a), len(self._bodies)
+        frames = values[..., 6 * m:].reshape(*values.shape[:-1], m, 15)
+        turns = frames[..., 3:12].reshape(*frames.shape[:-1], 3, 3).swapaxes(-1, -2)
+        return values[..., :6 * m].reshape(*values.shape[:-1], m, 6), frames[..., :3], turns, frames[..., 12:]
 
     def inverse(self, q, v, a, gravity):
         """`d/dt T_v - T_q - m g.c_q`, shape (..., n)."""
@@ -74,7 +84,15 @@ class TreeFunctions:
     @cached_property
     def _in_space(self):
         q, v = self._symbols("qv")
-        return _function([q, v], ca.vertcat(*momenta_in_space(self._bodies, q, v)))
+        return _function([q, v], sum(momenta_in_space(self._bodies, q, v), ca.SX(6, 1)))
+
+    @cached_property
+    def _rates_in_space(self):
+        q, v, a = self._symbols("qva")
+        rates = ca.jtimes(ca.vertcat(*momenta_in_space(self._bodies, q, v)), ca.vertcat(q, v), ca.vertcat(v, a))
+        frames = [ca.vertcat(place, ca.vec(turn), place * body.mass + turn @ ca.DM(body.moment))
+                  for body, (place, turn) in zip(self._bodies, placements(self._bodies, q), strict=True)]
+        return _function([q, v, a], ca.vertcat(rates, *frames))
 
     @cached_property
     def _inverse(self):

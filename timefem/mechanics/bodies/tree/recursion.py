@@ -75,14 +75,14 @@ def kinetic(bodies, q, v):
 
 
 def momenta_in_space(bodies, q, v):
-    """Linear momentum, and angular momentum about the origin of space, SX (3,) each."""
-    linear, angular = ca.SX(3, 1), ca.SX(3, 1)
+    """Linear momentum, and angular momentum about the origin of space, of each body: list of SX (6,)."""
+    found = []
     for body, (place, turn), (w, u) in zip(bodies, placements(bodies, q), twists(bodies, q, v), strict=True):
         moment = ca.DM(body.moment)
         push = turn @ (body.mass * u + ca.cross(w, moment))
-        linear += push
-        angular += ca.cross(place, push) + turn @ (ca.DM(body.inertia) @ w + ca.cross(moment, u))
-    return linear, angular
+        turning = ca.cross(place, push) + turn @ (ca.DM(body.inertia) @ w + ca.cross(moment, u))
+        found.append(ca.vertcat(push, turning))
+    return found
 
 
 def path(bodies, number):

@@ -121,7 +121,16 @@ class Tree(Body):
     # ---- links and joints as bodies
 
     @property
-    def moving_joints(self):
+    def moving(self):
+        """What moves together, in order: list of `Moving`."""
+        return self._bodies
+
+    def rates_in_space(self, q, v, a):
+        """Rates of the momenta of what moves, and its frames; see `TreeFunctions.rates_in_space`."""
+        return self._functions.rates_in_space(q, v, a)
+
+    @property
+    def moving_joints(self) -> list[str]:
         """Names of the joints that move, mimic joints among them."""
         return [body.joint.name for body in self._bodies]
 

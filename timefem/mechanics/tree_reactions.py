@@ -1,0 +1,90 @@
+"""What the joints inside of a tree transmit, by the momentum balances of the links beyond them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .bodies.tree.carried import TreeLink, loose_links
+from .forces import Gravity
+from .reactions import generalized_forces
+
+
+class Transmitted(NamedTuple):
+    """What each of the m moving bodies of a tree receives through its joint, at n times.
+
+    Attributes
+    ----------
+    force, torque : ndarray, shape (n, m, 3)
+        [N, N m] in space, the torque about `place`.
+    place, turn : ndarray, shapes (n, m, 3), (n, m, 3, 3)
+        Of the frame at the joint that moves with the body, z along the axis of the joint.
+    """
+
+    force: np.ndarray
+    torque: np.ndarray
+    place: np.ndarray
+    turn: np.ndarray
+
+
+def transmitted(system, tree, t, z, parts):
+    """Force and torque of each joint of a tree on the body beyond it, `Transmitted`.
+
+    The balance of the branch beyond a joint: the rate of its momenta less all forces on its links from outside. The
+    accelerations follow from the state, `M a = Q + T_q - (T_v)_q v`, so that all is as accurate as this is.
+
+    Parameters
+    ----------
+    system : System
+    tree : Tree
+    t, z : ndarray, shapes (n,), (n, n_z)
+    parts : list of (Part, ndarray, ndarray, ndarray)
+        All parts of the system, with the multipliers gamma, those of nonholonomic constraints, and the controls of each
+        one, shape (n, ...).
+    """
+    z = np.asarray(z, float)
+    q, p = system.local_state(tree, z)
+    v, bodies = tree.velocity(q, p), tree.moving
+    outer, applied = np.zeros((len(z), len(bodies), 6)), np.zeros((len(z), tree.n_q))
+    velocity = system.velocity(t, z)
+    for part, *values in parts:
+        if not any(tree in (body, body.carrier) for body in part.bodies):
+            continue
+        for body, force, wrench in forces_on_bodies(system, part, t, z, velocity, values):
+            if body is tree:
+                applied += force
+            elif body.carrier is tree:
+                applied[:, body.places] += force
+            if body.carrier is tree and wrench is not None and body.number >= 0:
+                place = body.position(q[:, body.places])
+                outer[:, body.number] += np.hstack([wrench[:, :3], wrench[:, 3:] + np.cross(place, wrench[:, :3])])
+    rest = np.zeros_like(v)
+    a = np.linalg.solve(tree.mass_matrix(q), (applied - tree.inverse_dynamics(q, v, rest))[..., None])[..., 0]
+    rates, place, turn, moment = tree.rates_in_space(q, v, a)
+    for part, *_ in parts:
+        if isinstance(part, Gravity) and part.bodies[0] is tree:
+            masses = np.array([body.mass for body in bodies])
+            outer[..., :3] += masses[:, None] * part.acceleration
+            outer[..., 3:] += np.cross(moment, part.acceleration)
+    total = rates - outer
+    for i in reversed(range(len(bodies))):
+        if bodies[i].parent >= 0:
+            total[:, bodies[i].parent] += total[:, i]
+    return Transmitted(total[..., :3], total[..., 3:] - np.cross(place, total[..., :3]), place, turn)
+
+
+def forces_on_bodies(system, part, t, z, velocity, values):
+    """Per body of a part its generalized forces (n, n_q), and on links force and torque about the origin (n, 6)."""
+    widths, columns = [], []
+    for body in part.bodies:
+        extra = np.zeros((len(z), 6 * isinstance(body, TreeLink)))
+        own, (q, p) = system.coordinates(body), system.local_state(body, z)
+        columns.append([np.hstack([x, extra]) for x in (q, p, velocity[:, own])])
+        widths.append(q.shape[1] + extra.shape[1])
+    state = tuple(np.hstack(x) for x in zip(*columns, strict=True))
+    with loose_links():
+        forces = generalized_forces(part, t, state, *values)
+    for body, force in zip(part.bodies, np.split(forces, np.cumsum(widths)[:-1], axis=1), strict=True):
+        if isinstance(body, TreeLink):
+            yield body, force[:, :-6], force[:, -6:]
+        else:
+            yield body, force, None

@@ -1,0 +1,170 @@
+"""Motion and reactions of joints inside of trees along a solution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from .. import validate
+from ..errors import InputError
+from ..mechanics.tree_reactions import transmitted
+from ..types import Floats
+from .reactions import AXES, all_multipliers, own_values
+
+if TYPE_CHECKING:
+    from ..mechanics.bodies.tree.carried import TreeJointCoordinate
+    from .solution import Solution
+
+_LAST = WeakKeyDictionary()  # solution -> tree, times, and what `along` found: all joints are asked for one by one
+
+
+def along(solution, tree, t):
+    """`Transmitted` by all joints of a tree along a solution, of leading shape t.shape."""
+    last = _LAST.get(solution)
+    if last is None or last[0] is not tree or not np.array_equal(last[1], t):
+        system, values = solution.system, all_multipliers(solution, t)
+        parts = [(part, *(x.reshape(t.size, x.shape[-1]) for x in own_values(system, part, values)))
+                 for part in (getattr(part, "part", part) for part in (system.complete or system).parts)]
+        found = transmitted(system, tree, t.ravel(), solution(t).reshape(t.size, -1), parts)
+        last = _LAST[solution] = tree, t, type(found)(*(x.reshape(*t.shape, *x.shape[1:]) for x in found))
+    return last[2]
+
+
+class TreeJointMotion:
+    """What a joint inside of a `Tree` does along a solution, as `JointMotion`; body a is the child, b the parent.
+
+    Times are `t`, any shape, the ends of the elements unless given. `angle(t)`, `displacement(t)`, `x(t)`, ... are its
+    coordinates by their names, not wrapped.
+
+    Attributes
+    ----------
+    solution : Solution
+    tree : Tree
+    joint : TreeJointCoordinate
+    name : str
+    coordinates : tuple of str
+    """
+
+    def __init__(self, solution: Solution, joint: TreeJointCoordinate, name: str) -> None:
+        self.solution, self.joint, self.tree, self.name = solution, joint, joint.carrier, name
+        self.coordinates = tuple(c.name for c in joint.coordinates)
+        self._own = joint.called[1]
+        self.number = self.tree.moving_joints.index(self._own)
+        self._moving = self.tree.moving[self.number]
+
+    def __repr__(self):
+        return f"TreeJointMotion({self.name!r}, {', '.join(self.coordinates) or 'no coordinates'})"
+
+    def __getattr__(self, name):
+        known = self.__dict__.get("coordinates", ())
+        if name in known:
+            return lambda t=None: self.coordinate(t, name)
+        raise AttributeError(f"the joint {self.__dict__.get('name')!r} has no {name!r}; its coordinates are "
+                             f"{', '.join(known) or 'none'}")
+
+    def __dir__(self):
+        return [*super().__dir__(), *self.coordinates]
+
+    def coordinate(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
+        """Its coordinate of that name, the first unless given, shape t.shape [rad or m]; without names position and
+        quaternion."""
+        return self._told(t)[0] if not self.coordinates else self._bound(t, name)[0]
+
+    def rate(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
+        """Rate of that coordinate, shape t.shape; without names velocity, and angular velocity in the axes of a."""
+        return self._told(t)[1] if not self.coordinates else self._bound(t, name)[1]
+
+    def rotation(self, t: Floats | None = None) -> np.ndarray:
+        """Rotation matrix of body a seen from b, `R_b^T R_a`, shape t.shape + (3, 3)."""
+        r_a, r_b = (self._rotation(i, t) for i in range(2))
+        return r_b.swapaxes(-1, -2) @ r_a
+
+    # ---- forces
+
+    def force(self, t: Floats | None = None, axes: str = "space") -> np.ndarray:
+        """Force of the joint on body a, shape t.shape + (3,) [N], in axes of space, of body "a" or of body "b".
+
+        From the momentum balance of all links beyond the joint, as accurate as the state; without what acts along its
+        coordinates, which is `drive`.
+        """
+        return self._reaction(t, axes)[0]
+
+    def torque(self, t: Floats | None = None, axes: str = "space") -> np.ndarray:
+        """Torque of the joint on body a about the origin of its joint frame, shape t.shape + (3,) [N m]."""
+        return self._reaction(t, axes)[1]
+
+    def drive(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
+        """Force or torque along a coordinate [N or N m] of all that acts on it in the tree and the system; shape
+        t.shape. Of mimic joints with that of what they follow, and without what rotors (`armature`) take."""
+        self._named(name)
+        force, torque = self._transmitted(t)[:2]
+        along = self._free(t)
+        i = self.coordinates.index(self._named(name))
+        return (along[i][0] * force + along[i][1] * torque).sum(axis=-1)
+
+    def power(self, t: Floats | None = None) -> np.ndarray:
+        """Power [W] that goes into the links through the joint, shape t.shape."""
+        if self.coordinates:
+            return sum(self.drive(t, name) * self.rate(t, name) for name in self.coordinates)
+        force, torque = self._transmitted(t)[:2]
+        speed = self._told(t)[1]
+        turned = np.einsum("...ab,...b->...a", self._rotation(0, t), speed[..., -3:])
+        total = (torque * turned).sum(axis=-1)
+        if speed.shape[-1] == 6:  # a free base, which nothing holds
+            total = total + (force * speed[..., :3]).sum(axis=-1)
+        return total
+
+    def _reaction(self, t, axes):
+        validate.choice("axes", axes, AXES)
+        both = self._transmitted(t)[:2]
+        if not self.coordinates:
+            both = (both[0] if self._moving.motion.first == 0 else 0 * both[0]), 0 * both[1]
+        else:
+            both = [x - sum((e[i] * x).sum(axis=-1, keepdims=True) * e[i] for e in self._free(t))
+                    for i, x in enumerate(both)]
+        if axes != "space":
+            turn = self._rotation("ab".index(axes), t)
+            both = [np.einsum("...ji,...j->...i", turn, x) for x in both]
+        return both
+
+    def _free(self, t):
+        """Per coordinate the unit vectors along which a force, and about which a torque does work; one is zero."""
+        turn = self._transmitted(t).turn
+        x, y, z = (turn[..., i] for i in range(3))
+        if self._moving.motion.n == 1:
+            return [(0 * z, z) if self.coordinates[0] == "angle" else (z, 0 * z)]
+        angle = self._bound(t, "angle")[0][..., None]  # of a plane: back to the frame at zero
+        cos, sin = np.cos(angle), np.sin(angle)
+        return [(cos * x - sin * y, 0 * z), (sin * x + cos * y, 0 * z), (0 * z, z)]
+
+    def _transmitted(self, t):
+        found = along(self.solution, self.tree, self.solution.t if t is None else np.asarray(t, float))
+        return type(found)(*(x[..., self.number, :] if x.ndim < found.turn.ndim else x[..., self.number, :, :]
+                             for x in found))
+
+    # ---- states
+
+    def _named(self, name):
+        if not self.coordinates:
+            raise InputError(f"{self.name} has no coordinates with names: it is {self.joint!r}")
+        return validate.choice(f"coordinate of {self.name}", name or self.coordinates[0], self.coordinates)
+
+    def _bound(self, t, name):
+        return self.joint.bound(self._named(name)).of(self.solution.system, self._states(t))
+
+    def _told(self, t):
+        return self.tree.joint_states(*self.solution.system.local_state(self.tree, self._states(t)))[self._own]
+
+    def _states(self, t):
+        return self.solution.z if t is None else self.solution(t)
+
+    def _rotation(self, i, t):
+        """Rotation matrices of the child (0) or the parent (1)."""
+        link = self.tree.link((self._moving.joint.child, self._moving.joint.parent)[i]) \
+            if (i == 0 or self._moving.joint.parent in self.tree.carried_names) else None
+        z = self._states(t)
+        if link is None:
+            return np.broadcast_to(np.eye(3), (*z.shape[:-1], 3, 3))
+        return link.rotation_matrix(self.solution.system.local_state(link, z)[0])
