@@ -121,11 +121,11 @@ class Tree(Body):
     # ---- links and joints as bodies
 
     @property
-    def moving(self):
+    def moving(self) -> list[Any]:
         """What moves together, in order: list of `Moving`."""
         return self._bodies
 
-    def rates_in_space(self, q, v, a):
+    def rates_in_space(self, q: Floats, v: Floats, a: Floats) -> tuple[np.ndarray, ...]:
         """Rates of the momenta of what moves, and its frames; see `TreeFunctions.rates_in_space`."""
         return self._functions.rates_in_space(q, v, a)
 
