@@ -81,6 +81,40 @@ def test_compiled_code_that_never_returns(number):
     assert ended.returncode == 128 + number and not ended.stderr
 
 
+BUSY = """
+import os, sys, time
+from timefem.cli import main, model_files
+def text():
+    os.kill(os.getpid(), int(sys.argv[1]))
+    time.sleep(30)
+model_files.text = text
+sys.exit(main(["schema"]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_does_not_ask(number):
+    ended = subprocess.run([sys.executable, "-c", BUSY, str(int(number))], cwd=ROOT, capture_output=True, text=True,
+                           timeout=60)
+    assert (ended.returncode, ended.stderr) == (128 + number, "timefem: error: interrupted\n")
+
+
+IMPORTED = """
+import os, runpy, signal, sys
+class Finder:
+    def find_spec(name, path, target=None):
+        if name == "timefem.cli":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder)
+runpy.run_module("timefem", run_name="__main__")
+"""
+
+
+def test_interrupted_while_it_is_imported():
+    ended = subprocess.run([sys.executable, "-c", IMPORTED], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (-signal.SIGINT, "")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_python_that_does_not_ask(number):
     with pytest.raises(interrupts.Interrupted) as error, interrupts.stoppable():

@@ -8,12 +8,12 @@ import typer
 
 from ..display import printable
 from ..errors import InputError, MissingBackend, RankError, SolveError, WriteError
-from ..interrupts import Interrupted, stoppable
+from ..interrupts import stoppable
 from ..parallel import PATIENCE
 from ..validate.options import spelt_as
 from ..version import __version__
 from .guard import Guard
-from .lazy import LazyCommands, imported
+from .lazy import LazyCommands, Stopped, imported
 from .output import UNWRITTEN, give_up_stdout
 from .ranks import meet, rank, world
 
@@ -56,9 +56,8 @@ def _main(argv):
         if rank() == 0:
             print("timefem: error:", message, file=sys.stderr, flush=True)
             message = ""
-    except (typer.Abort, KeyboardInterrupt) as error:
-        found = next((e for e in (error, error.__cause__, error.__context__) if isinstance(e, Interrupted)), None)
-        status, message, patience = getattr(found, "status", 130), "interrupted", 0.3
+    except (Stopped, typer.Abort, KeyboardInterrupt) as error:
+        status, message, patience = getattr(error, "status", 130), "interrupted", 0.3
     except Exception as error:
         if not (isinstance(error, OSError) and error.errno in UNWRITTEN):
             if comm is None:

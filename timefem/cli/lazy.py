@@ -26,6 +26,14 @@ COMMANDS = {  # name -> (module, function or group in it, what it does)
 }
 
 
+class Stopped(Exception):
+    """A command was interrupted; `status` is what the process is to end with."""
+
+    def __init__(self, status):
+        super().__init__("interrupted")
+        self.status = status
+
+
 def imported(module):
     """A module of this folder."""
     return importlib.import_module(f".{module}", __package__)
@@ -48,6 +56,12 @@ class LazyCommands(TyperGroup):
         command = typer.main.get_command(found)
         command.name = cmd_name
         return command
+
+    def invoke(self, ctx):
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:  # of which typer tells less
+            raise Stopped(getattr(error, "status", 130)) from error
 
     def format_commands(self, ctx, formatter):
         with formatter.section("Commands"):
