@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 from ..display import Summarized
 from ..types import FilePath, Floats
 from .drawing.animation import animate
-from .drawing.plots import plot_constraints, plot_controls, plot_energy, plot_momentum
+from .drawing.controls import plot_controls
+from .drawing.joints import plot_joint
+from .drawing.phase import plot_phase
+from .drawing.plots import plot_constraints, plot_energy, plot_momentum
 from .drawing.snapshots import plot_snapshots
 from .drawing.viewer import save_html
 from .output.save import save
@@ -17,6 +20,7 @@ from .output.vtk import to_vtk
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from ..display import Card
     from ..mechanics.part import Body
@@ -72,8 +76,16 @@ class Shown(Summarized):
         return plot_constraints(self, ax)
 
     def plot_controls(self, ax: Any = None) -> Any:
-        """Controls over time; see `timefem.solution.drawing.plots.plot_controls`."""
+        """Controls over time; see `timefem.solution.drawing.controls.plot_controls`."""
         return plot_controls(self, ax)
+
+    def plot_phase(self, *what: Any, times: Floats | None = None, ax: Axes | None = None) -> Axes:
+        """Rates over coordinates; see `timefem.solution.drawing.phase.plot_phase`."""
+        return plot_phase(self, *what, times=times, ax=ax)
+
+    def plot_joint(self, joint: Any, times: Floats | None = None) -> Figure:
+        """Coordinates, rates and reactions of a joint; see `timefem.solution.drawing.joints.plot_joint`."""
+        return plot_joint(self, joint, times)
 
     def plot_snapshots(self, times: Floats, body: Body | str | None = None, ax: Any = None, **options: Any) -> Any:
         """Everything in space at chosen times; see `timefem.solution.drawing.snapshots.plot_snapshots`."""

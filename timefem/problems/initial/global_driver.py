@@ -52,13 +52,12 @@ class Global(Driver):
 
     def solve(self, job: DriverInput) -> Outcome:
         plan, mesh = job.plan, job.mesh
-        with progress("first iterate of all elements", show=job.show):
-            equations = equations_on(job, mesh)
-            n_unknowns = equations.n_unknowns
-            if job.saved:
-                x, status = job.saved.dofs(equations.first, equations.last, plan.columns.n_node), None
-            else:
-                x, status = first_iterate(job, equations, mesh, job.z0)
+        equations = equations_on(job, mesh)
+        n_unknowns = equations.n_unknowns
+        if job.saved:
+            x, status = job.saved.dofs(equations.first, equations.last, plan.columns.n_node), None
+        else:
+            x, status = first_iterate(job, equations, mesh, job.z0)
         goal = job.settings.tol_residual * job.reference
         with progress("global Newton", job.settings.max_iterations, job.show, goal) as bar:
             def on_iteration(iteration, norm, x):

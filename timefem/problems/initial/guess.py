@@ -10,6 +10,7 @@ from ...elements import MixedGalerkin
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError, SolveError
 from ...parallel import agree
+from ...progress import progress
 from ...solvers.march.march import march_problem
 from ...solvers.nonlinear.newton import Newton
 from ...status import Status
@@ -48,9 +49,11 @@ def first_iterate(job, equations, mesh, z, left=None):
     job.where = getattr(equations, "where", "")
     x, error = np.zeros(c.n_node + (equations.last - equations.first) * c.step), None
     try:
-        for e, state, multipliers in initial_guess(job.guess, plan, mesh, z, *equations.slab):
-            values = plan.pack(mesh.part(e, e + len(state)), state, multipliers)
-            x[(e - equations.first) * c.step:][:len(values)] = values
+        with progress("guess", equations.slab[1] - equations.slab[0], job.show) as bar:
+            for e, state, multipliers in initial_guess(job.guess, plan, mesh, z, *equations.slab):
+                values = plan.pack(mesh.part(e, e + len(state)), state, multipliers)
+                x[(e - equations.first) * c.step:][:len(values)] = values
+                bar.advance(len(state))
         if equations.first == 0:
             x[:c.n_node] = _first_node(plan, mesh, z, left)
     except Exception as failure:

@@ -298,8 +298,9 @@ def _pair(name, value, n):
     """Lower and upper bounds, shape (2, n)."""
     try:
         lower, upper = value
-        out = np.array([np.broadcast_to(np.array(sign * np.inf if x is None else x, float), (n,))
-                        for x, sign in ((lower, -1), (upper, 1))])
+        sides = [[sign * np.inf if x is None else x for x in np.atleast_1d(np.asarray(side, object))]
+                 for side, sign in ((lower, -1), (upper, 1))]
+        out = np.array([np.broadcast_to(np.array(side, float), (n,)) for side in sides])
     except (TypeError, ValueError):
         raise InputError(f"{name} must be a pair (lower, upper) of numbers or of {n} numbers each, not "
                          f"{value!r}") from None

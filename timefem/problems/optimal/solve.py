@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import numpy as np
+
 from ...elements.augmented.constants import with_carrier
 from ...errors import InputError
 from ...mechanics.unknown_numbers import with_numbers
@@ -50,6 +52,8 @@ def solution_of(problem, driver, backend, mesh, found):
     element, system, outcome, numbers, objective = found
     parameters = dict(zip(problem.unknown_names, map(float, numbers), strict=True))
     statistics = solve_statistics(driver, backend, mesh, outcome, objective=objective, parameters=parameters)
+    if np.isfinite(problem.bounds).any():
+        statistics["control_bounds"] = [[x if np.isfinite(x) else None for x in row] for row in problem.bounds.tolist()]
     if problem.parameters:
         system = _with_numbers(problem, element, parameters)
     t, (t0, t1) = mesh.nodes, problem.t_span

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..joint_tables import joint_fields
-from .plots import _lines
+from .plots import lines_over_time
 
 
 def plot_joint(solution, joint, times=None):
@@ -33,6 +33,6 @@ def plot_joint(solution, joint, times=None):
     figure, axes = plt.subplots(len(by_unit), 1, figsize=(7, 2.4 * len(by_unit)), layout="constrained", squeeze=False)
     for ax, (unit, lines) in zip(axes[:, 0], by_unit.items(), strict=True):
         name_of = next(iter(lines)) if len(lines) == 1 else next(iter(lines)).rpartition(" ")[0]
-        _lines(ax, t, lines, f"{name_of} [{unit}]")
+        lines_over_time(ax, t, lines, f"{name_of} [{unit}]")
     axes[0, 0].set_title(name)
     return figure

@@ -34,7 +34,7 @@ def plot_energy(solution, ax=None, by_part=False):
         lines |= solution.system.energy_by_part(solution.t, solution.z)
     elif np.any(potential):
         lines |= {"kinetic": energy - potential, "potential": potential}
-    ax = _lines(ax, solution.t, lines, "energy [J]")
+    ax = lines_over_time(ax, solution.t, lines, "energy [J]")
     work = solution.work()
     what = "largest change of the total energy" + " but for work" * bool(np.any(work))
     ax.set_title(f"{what}: {np.abs(energy - energy[0] - work).max():.1e} J", fontsize="medium")
@@ -58,7 +58,7 @@ def plot_momentum(solution, ax=None, kind="angular"):
     values = getattr(solution, f"{kind}_momentum")()
     letter, unit = ("L", "kg m²/s") if kind == "angular" else ("p", "kg m/s")
     lines = {f"${letter}_{a}$": v for a, v in zip("xyz", values.T, strict=True)}
-    ax = _lines(ax, solution.t, lines, f"{kind} momentum [{unit}]")
+    ax = lines_over_time(ax, solution.t, lines, f"{kind} momentum [{unit}]")
     change = np.abs(values - values[0]).max(axis=0)
     ax.set_title("largest change of x, y, z: " + ", ".join(f"{c:.1e}" for c in change) + f" {unit}", fontsize="medium")
     return ax
@@ -76,7 +76,7 @@ def plot_constraints(solution, ax=None):
     levels = [np.abs(r).max(axis=-1, initial=0.0) for r in solution.constraints()]
     lines = {f"{name} level": np.maximum(r, FLOOR)
              for name, r in zip(("configuration", "velocity"), levels, strict=True)}
-    ax = _lines(ax, solution.t, lines, "largest constraint residual [SI units]")
+    ax = lines_over_time(ax, solution.t, lines, "largest constraint residual [SI units]")
     ax.set_yscale("log")
     ax.set_ylim(FLOOR / 3, 10 * max(max(r.max() for r in lines.values()), 1e-13))
     if any(np.any(r < FLOOR) for r in levels):
@@ -86,51 +86,18 @@ def plot_constraints(solution, ax=None):
     return ax
 
 
-def plot_controls(solution, ax=None):
-    """Controls of all actuators over time, of problems that determine them; they may jump between elements.
-
-    Each unit has an axis of its own.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-    """
-    inside = np.linspace(0.0, 1.0, 7)[1:-1]
-    times = (solution.t[:-1, None] + np.diff(solution.t)[:, None] * inside).ravel()
-    values, by_unit, ax, column = solution.controls(times).T, {}, _axes(ax), 0
-    for part in solution.system.parts:
-        for i in range(part.n_controls):
-            name = solution.system.label(part) + f" {i + 1}" * (part.n_controls > 1)
-            by_unit.setdefault(part.unit, {})[name] = values[column]
-            column += 1
-    looks = zip(itertools.cycle(STYLES), itertools.cycle(COLOURS), strict=False)
-    axes = [ax] + [ax.twinx() for _ in range(len(by_unit) - 1)]
-    for n, (one, (unit, lines)) in enumerate(zip(axes, by_unit.items(), strict=True)):
-        _lines(one, times, lines, f"controls [{unit}]" if unit else "controls", looks)
-        if n:  # scales of their own, beside each other
-            one.spines["right"].set_position(("outward", 55.0 * (n - 1)))
-            one.grid(False)
-    if len(axes) > 1:
-        drawn = [line for one in axes for line in one.get_lines()]
-        for one in axes[:-1]:
-            if one.get_legend():
-                one.get_legend().remove()
-        axes[-1].legend(drawn, [f"{line.get_label()} [{unit}]" if unit else line.get_label() for one, unit in
-                                zip(axes, by_unit, strict=True) for line in one.get_lines()], fontsize="small")
-    return ax
-
-
-def _axes(ax):
+def new_axes(ax, size=(6.4, 3.6)):
+    """The given axes, or new ones of this size [in]."""
     if ax is None:
         import matplotlib.pyplot as plt
 
-        _, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+        _, ax = plt.subplots(figsize=size, layout="constrained")
     return ax
 
 
-def _lines(ax, t, lines, ylabel, looks=None):
+def lines_over_time(ax, t, lines, ylabel, looks=None):
     """Lines over time in the common style; the values are not shifted, and round-off does not fill the axis."""
-    ax = _axes(ax)
+    ax = new_axes(ax)
     looks = zip(itertools.cycle(STYLES), itertools.cycle(COLOURS)) if looks is None else looks
     for (label, values), (style, colour) in zip(lines.items(), looks, strict=False):
         ax.plot(t, values, style, color=colour, label=label, linewidth=1.5, marker="o" if len(t) == 1 else None)

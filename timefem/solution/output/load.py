@@ -46,6 +46,7 @@ def load(path: FilePath) -> Solution:
         element, status = build_element(data["element"]), Status.from_dict(data["status"])
         system = with_carrier(build(data["system"]), element)
         statistics = _statistics(data["statistics"])
+        _check_bounds(statistics.get("control_bounds"), sum(part.n_controls for part in system.parts))
         t = hdf5.numbers(file, "t", (None,))
         n = len(t) - 1
         if n < 0 or np.any(np.diff(t) <= 0):
@@ -87,6 +88,14 @@ def _statistics(data):
     if not {"max", "mean"} <= set(data.get("newton_iterations", ("max", "mean"))):
         raise InputError("newton_iterations of its statistics must have max and mean")
     return data
+
+
+def _check_bounds(bounds, n):
+    """Refuse bounds that are no lower and upper ones, numbers or None, of n controls."""
+    kinds = int, float, type(None)
+    if bounds is not None and not (isinstance(bounds, list) and len(bounds) == 2 and all(
+            isinstance(row, list) and len(row) == n and all(type(x) in kinds for x in row) for row in bounds)):
+        raise InputError(f"control_bounds of its statistics cannot be {bounds!r:.60}")
 
 
 def build_element(description):
