@@ -10,9 +10,9 @@ from .. import validate
 from ..display import printable
 from ..solution import load
 from ..solution.drawing.joints import plot_joint
+from ..solution.drawing.page import plot_page
 from ..solution.output.atomic_write import check_writable, save_figure
 from .export import export
-from .report import draw
 
 
 def plot(
@@ -38,6 +38,5 @@ def plot(
         return print(printable(output))
     if export(sol, output, times):
         return print(printable(output))
-    figure = draw(sol, np.linspace(sol.t[0], sol.t[-1], 6) if times is None else times)
-    save_figure(figure, output, dpi=150)
+    save_figure(plot_page(sol, 6 if times is None else times), output, dpi=150)
     print(printable(output))

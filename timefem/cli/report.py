@@ -146,19 +146,6 @@ def print_details(sol):
           f"timefem: largest backward error {statistics['backward_error']}", sep="\n", file=sys.stderr, flush=True)
 
 
-def draw(sol, times):
-    import matplotlib.pyplot as plt
-
-    plots = [sol.plot_energy, sol.plot_momentum, sol.plot_constraints]
-    plots += [sol.plot_controls] * ("controls" in sol.fields and len(sol.t) > 1)
-    figure = plt.figure(figsize=(14, 8 / 3 * len(plots)), layout="constrained")
-    grid = figure.add_gridspec(len(plots), 2, width_ratios=(2, 3))
-    for row, draw in enumerate(plots):
-        draw(ax=figure.add_subplot(grid[row, 0]))
-    sol.plot_snapshots(times, ax=figure.add_subplot(grid[:, 1], projection="3d"))  # drawn in a square
-    return figure
-
-
 def backend_facts():
     backends = {}
     for name, options in LINEAR_SOLVERS.items():

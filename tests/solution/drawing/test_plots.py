@@ -9,8 +9,11 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 import timefem as tf
 from tests.example_systems import pendulum, spinning_box
 from timefem.mechanics.shapes import SHAPES
+from timefem.solution.drawing.artists import _extent
+from timefem.solution.drawing.page import plot_page
 from timefem.solution.drawing.plots import FLOOR
 from timefem.solution.drawing.scene import make_scene
+from timefem.solution.drawing.snapshots import Snapshots
 
 matplotlib.use("Agg")
 
@@ -236,3 +239,73 @@ def test_title_of_the_energy_of_a_damped_motion():
     title = sol.plot_energy().get_title()
     assert title.startswith("largest change of the total energy but for work: ")
     assert float(title.split()[-2]) < 1e-6 < abs(np.ptp(sol.energy()))
+
+
+def test_bounds_of_controls_are_drawn(tmp_path):
+    body = tf.PointMass(1.0, dimension=2, name="body")
+    pull = tf.ControlForce(body, ((1, 0, 0), (0, 1, 0)), name="pull")
+    end = tf.EndState(position=(1, 1, 0), velocity=(0, 0, 0))
+    problem = tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, {body: end}, (0, 1), cost=tf.Effort(pull),
+                                bounds={pull: ([-5, None], [5, 7])})
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 6, progress=False)
+    sol.save(tmp_path / "sol.h5")
+    for one in (sol, tf.load(tmp_path / "sol.h5")):
+        ax = one.plot_controls()
+        levels = sorted(line.get_ydata()[0] for line in ax.get_lines() if line.get_label().startswith("_"))
+        assert levels == [-5, 5, 7] and ax.get_ylim()[0] < -5 and ax.get_ylim()[1] > 7
+    free = tf.solve(problem.changed(bounds={pull: (None, None)}), tf.MixedGalerkin(2), 6, progress=False)
+    assert not [line for line in free.plot_controls().get_lines() if line.get_label().startswith("_")]
+
+
+def test_phase_portraits(swing):
+    ax = swing.plot_phase("pendulum.position[2]", times=swing.t)
+    (line,) = lines(ax).values()
+    assert np.array_equal(line.get_xdata(), swing.position("pendulum", swing.t)[:, 2])
+    assert np.array_equal(line.get_ydata(), swing.velocity("pendulum", swing.t)[:, 2])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("pendulum.position[2] [m]", "rate [m/s]")
+    bar = tf.RigidBody(1.0, (0.1, 0.1, 0.01), name="bar")
+    axis = dict(axis_a=(0, 1, 0), axis_b=(0, 1, 0))
+    hinge = tf.Revolute(bar, None, point_a=(0, 0, 0.5), point_b=(0, 0, 0), **axis, name="hinge")
+    system = tf.System([bar, hinge], gravity=(0, 0, -9.81))
+    start = {bar: tf.Pose((0, 0, -0.5), velocity=(-0.5, 0, 0), angular_velocity=(0, 1, 0))}
+    sol = tf.solve(tf.InitialValueProblem(system, start, (0, 1)), tf.MixedGalerkin(2), 20, progress=False)
+    ax = sol.plot_phase()  # the joint
+    x, rate = lines(ax)["hinge"].get_data()
+    assert len(x) == 81 and np.array_equal(rate, sol.joint("hinge").rate(np.linspace(0, 1, 81)))
+    energy = 0.35 * rate**2 / 2 - 9.81 * 0.5 * np.cos(x)
+    np.testing.assert_allclose(energy, energy[0], rtol=0, atol=1e-4)
+    for wrong, message in (("hing", "no joint 'hing'"), ("bar.position[3]", "3 components"),
+                           ("hinge.slide", "no coordinate 'slide'")):
+        with pytest.raises(tf.InputError, match=message):
+            sol.plot_phase(wrong)
+    with pytest.raises(tf.InputError, match="one by one"):
+        sol.plot_phase("hinge", "bar.position[0]")
+
+
+def test_page_is_filled(box, swing):
+    """The picture in space takes the room that there is, in one direction at least, and nothing is cut."""
+    for sol, n in ((box, 3), (swing, 3)):
+        figure = plot_page(sol, [0, 0.5, 1.0])
+        figure.canvas.draw()
+        space = [ax for ax in figure.axes if hasattr(ax, "get_zlim")]
+        others = [ax for ax in figure.axes if ax not in space]
+        assert len(space) == 1 and len(others) >= n
+        picture = Snapshots(sol, [0, 0.5, 1.0])
+        extent = _extent(space[0], picture.everything).transformed(figure.transFigure.inverted())
+        boxes = [ax.get_tightbbox().transformed(figure.transFigure.inverted()) for ax in others]
+        beside = min(b.x0 for b in boxes) > 0.4
+        room = (min(b.x0 for b in boxes), 1.0) if beside else (1.0, 1 - max(b.y1 for b in boxes))
+        assert max(extent.width / room[0], extent.height / room[1]) > 0.75
+        assert all(0 <= b.x0 and b.x1 <= 1 and 0 <= b.y0 and b.y1 <= 1 for b in [extent, *boxes])
+        assert not any(extent.overlaps(b) for b in boxes)
+
+
+def test_energies_of_many_parts_are_summed(swing):
+    masses = [tf.PointMass(1.0, name=f"m{i}") for i in range(12)]
+    start = {m: tf.Pose(velocity=(i, 0, 0)) for i, m in enumerate(masses)}
+    system = tf.System(masses, gravity=(-9.81, 0, 0))
+    sol = tf.solve(tf.InitialValueProblem(system, start, (0, 1)), tf.MixedGalerkin(1), 4, progress=False)
+    drawn = lines(sol.plot_energy(by_part=True))
+    assert len(drawn) == 9 and "6 others" in drawn
+    total = drawn.pop("total").get_ydata()
+    np.testing.assert_allclose(sum(line.get_ydata() for line in drawn.values()), total, rtol=1e-12, atol=0)

@@ -8,6 +8,7 @@ from .plots import COLOURS, STYLES
 
 WIDTHS = {"joint": dict(marker="o", markersize=4, linestyle=""), "rod": dict(linewidth=1.5),
           "spring": dict(linewidth=1.0), "damper": dict(linewidth=1.0, linestyle="--"), "rope": dict(linewidth=2.0)}
+FILLING = 4  # corrections of the scale until axes fill a region
 SMOOTH = 8  # corners of an object from which on its edges are not drawn
 TURNS, COIL = 8, 0.012  # of a drawn spring; its radius in parts of the scene
 
@@ -53,6 +54,54 @@ def fit_axes(ax, points, view, labels=True):
         if view.flat and abs(view.camera[2][k]) > 0.5:
             axis.set_ticklabels([])
             axis.set_label_text("")
+
+
+def fill(ax, points, region):
+    """Scale and shift 3D axes with all that is written on them so that they fill a region of the figure.
+
+    Parameters
+    ----------
+    ax : Axes3D
+    points : ndarray, shape (n, 3)
+        What is drawn.
+    region : (float, float, float, float)
+        Left, bottom, width and height, in parts of the figure.
+    """
+    figure = ax.figure
+    size, (left, bottom, *room) = figure.get_size_inches(), region
+    side, middle = max(room * size) / size, np.array([left, bottom]) + np.array(room) / 2
+    ax.patch.set_visible(False)
+    aspect, zoom, centre = np.array(ax._box_aspect), 0.8, middle
+    for _ in range(FILLING):
+        ax.set_box_aspect(aspect, zoom=zoom)
+        ax.set_position((*(centre - side / 2), *side))
+        box = _extent(ax, points).transformed(figure.transFigure.inverted())
+        zoom *= min(room / np.array([box.width, box.height]))
+        centre = centre + middle - np.array([box.x0 + box.x1, box.y0 + box.y1]) / 2
+    ax.set_box_aspect(aspect, zoom=zoom)
+
+
+def _extent(ax, points):
+    """What is drawn on 3D axes, as a `Bbox` of the display."""
+    from matplotlib.transforms import Bbox
+    from mpl_toolkits.mplot3d.proj3d import proj_transform
+
+    ax.apply_aspect()
+    ax.M, renderer, with_axes = ax.get_proj(), ax.figure.canvas.get_renderer(), ax._axis3don
+
+    def shown(points):
+        return ax.transData.transform(np.stack(proj_transform(*np.transpose(points), ax.M)[:2], axis=1))
+
+    if with_axes:
+        points = list(itertools.product(ax.get_xlim(), ax.get_ylim(), ax.get_zlim()))
+    places = shown(points)
+    boxes = [Bbox([places.min(axis=0), places.max(axis=0)])]
+    boxes += [axis.get_tightbbox(renderer) for axis in (ax.xaxis, ax.yaxis, ax.zaxis) if with_axes]
+    for text in ax.texts:  # about its place, or below it
+        place, size = shown([text.get_position_3d()])[0], text.get_window_extent(renderer).size / 2
+        place = place - (0, size[1] * (text.get_va() == "top"))
+        boxes.append(Bbox([place - size, place + size]))
+    return Bbox.union([box for box in boxes if box is not None])
 
 
 class Artists:

@@ -8,6 +8,7 @@ from ... import validate
 
 STYLES = ("-", "--", ":", "-.")
 COLOURS = ("#1f4e79", "#c55a11", "#2e7d32", "#6a1b9a", "#00838f", "#ad1457", "#5d4037", "#455a64")
+MOST_PARTS = 8  # whose energies are told apart
 FLOOR = 1e-17  # where exact zeros are drawn on a logarithmic axis
 
 
@@ -21,7 +22,8 @@ def plot_energy(solution, ax=None, by_part=False):
     solution : Solution
     ax : Axes, optional
     by_part : bool
-        Show what each part adds, see `System.energy_by_part`, in place of the two sums.
+        Show what each part adds, see `System.energy_by_part`, in place of the two sums; of many parts those that change
+        most, and the sum of the others.
 
     Returns
     -------
@@ -31,7 +33,7 @@ def plot_energy(solution, ax=None, by_part=False):
     potential = solution.system.potential(solution.t, solution.z)
     lines = {"total": energy}
     if validate.flag("by_part", by_part):
-        lines |= solution.system.energy_by_part(solution.t, solution.z)
+        lines |= _largest(solution.system.energy_by_part(solution.t, solution.z))
     elif np.any(potential):
         lines |= {"kinetic": energy - potential, "potential": potential}
     ax = lines_over_time(ax, solution.t, lines, "energy [J]")
@@ -39,6 +41,15 @@ def plot_energy(solution, ax=None, by_part=False):
     what = "largest change of the total energy" + " but for work" * bool(np.any(work))
     ax.set_title(f"{what}: {np.abs(energy - energy[0] - work).max():.1e} J", fontsize="medium")
     return ax
+
+
+def _largest(parts):
+    """Of many energies over time those that change most, and the sum of the others."""
+    names = sorted(parts, key=lambda name: -np.ptp(parts[name]))[:MOST_PARTS - 1]
+    if len(parts) <= MOST_PARTS:
+        return parts
+    others = {name: values for name, values in parts.items() if name not in names}
+    return {name: parts[name] for name in parts if name in names} | {f"{len(others)} others": sum(others.values())}
 
 
 def plot_momentum(solution, ax=None, kind="angular"):

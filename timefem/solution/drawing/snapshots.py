@@ -42,44 +42,65 @@ def plot_snapshots(solution, times, body=None, ax=None, spacing=None, view=None,
     mpl_toolkits.mplot3d.axes3d.Axes3D
         With one `Poly3DCollection` per body and time.
     """
-    times = validate.array("times", np.atleast_1d(times), (None,))
-    if not len(times):
-        raise InputError("times: give at least one time")
-    validate.flag("traces", traces)
-    scene = _chosen(make_scene(solution, times, view, up), solution.system, body)
-    whole = _chosen(make_scene(solution, np.union1d(solution.t, times), view, up), solution.system, body)
-    outlines = [np.concatenate([b.outline(n) for b in scene.bodies] + [link.points[n] for link in scene.links]
-                               + [c.surface(n).reshape(-1, 3) for c in scene.curves]) for n in range(len(times))]
-    size = max(np.ptp(x, axis=0).max() for x in outlines) or 1.0
-    paths = [b.position for b in whole.bodies]
-    moving = [np.ptp(x, axis=0).max() > 1e-6 * size for x in paths]
-    if spacing is None:
-        reach = np.ptp(np.concatenate(paths), axis=0).max() + max(np.linalg.norm(b.size) for b in whole.bodies) \
-            if paths else 0.0
-        spacing = 0.0 if any(moving) or len(times) == 1 else 1.15 * reach
-    else:
-        spacing = validate.real("spacing", spacing)
-    aside = spacing * scene.view.camera[0]
-    outlines = [x + n * aside for n, x in enumerate(outlines)]
-    if traces and not spacing:
-        outlines += [x for x, moves in zip(paths, moving, strict=True) if moves]
-    everything = np.concatenate(outlines)
-    across, high, _ = scene.view.camera @ everything.T
-    shape = (np.ptp(high) / np.ptp(across)) if np.ptp(across) else 1.0
-    if ax is None:
-        ax = axes3d(min(1.0, 2.1 / len(times)) if spacing else float(np.clip(shape + 0.3, 0.5, 0.95)))
-    fit_axes(ax, everything, scene.view, labels=not spacing)
-    for x, moves, colour in zip(paths, moving, itertools.cycle(COLOURS), strict=False):
-        if traces and moves and not spacing:
-            ax.plot(*x.T, linestyle="--", linewidth=1.0, color=colour)
-    for n in range(len(times)):
-        Artists(ax, scene, 0.12 + 0.28 * (n + 1) / len(times)).show(n, n * aside)  # later is darker
-        _body_axes(ax, scene, n, n * aside)
-    if len(times) > 1:
-        _name_times(ax, times, outlines[:len(times)], scene.view, bool(spacing))
-    ax.title.set(text="$t$ = " + ", ".join(f"{t:g}" for t in times) + " s" + (", side by side" if spacing else ""),
-                 fontsize="medium", wrap=True)
+    picture = Snapshots(solution, times, body, spacing, view, up, traces)
+    ax = axes3d(picture.height) if ax is None else ax
+    picture.draw(ax)
+    ax.title.set(text=picture.title, fontsize="medium", wrap=True)
     return ax
+
+
+class Snapshots:
+    """What `plot_snapshots` draws, and how much room it needs.
+
+    Attributes
+    ----------
+    shape : float
+        Height over width on the page.
+    height : float
+        Of a figure, over its width.
+    title : str
+    """
+
+    def __init__(self, solution, times, body=None, spacing=None, view=None, up=None, traces=True):
+        times = validate.array("times", np.atleast_1d(times), (None,))
+        if not len(times):
+            raise InputError("times: give at least one time")
+        validate.flag("traces", traces)
+        scene = _chosen(make_scene(solution, times, view, up), solution.system, body)
+        whole = _chosen(make_scene(solution, np.union1d(solution.t, times), view, up), solution.system, body)
+        outlines = [np.concatenate([b.outline(n) for b in scene.bodies] + [link.points[n] for link in scene.links]
+                                   + [c.surface(n).reshape(-1, 3) for c in scene.curves]) for n in range(len(times))]
+        size = max(np.ptp(x, axis=0).max() for x in outlines) or 1.0
+        paths = [b.position for b in whole.bodies]
+        moving = [np.ptp(x, axis=0).max() > 1e-6 * size for x in paths]
+        if spacing is None:
+            reach = np.ptp(np.concatenate(paths), axis=0).max() + max(np.linalg.norm(b.size) for b in whole.bodies) \
+                if paths else 0.0
+            spacing = 0.0 if any(moving) or len(times) == 1 else 1.15 * reach
+        else:
+            spacing = validate.real("spacing", spacing)
+        self.times, self.scene, self.spacing = times, scene, spacing
+        self.aside = spacing * scene.view.camera[0]
+        self.outlines = [x + n * self.aside for n, x in enumerate(outlines)]
+        self.paths = [(x, colour) for x, moves, colour in zip(paths, moving, itertools.cycle(COLOURS), strict=False)
+                      if traces and moves and not spacing]
+        self.everything = np.concatenate([*self.outlines, *(x for x, _ in self.paths)])
+        across, high, _ = scene.view.camera @ self.everything.T
+        self.shape = float(np.ptp(high) / np.ptp(across)) if np.ptp(across) else 1.0
+        self.height = min(1.0, 2.1 / len(times)) if spacing else float(np.clip(self.shape + 0.3, 0.5, 0.95))
+        self.title = "$t$ = " + ", ".join(f"{t:.4g}" for t in times) + " s" + ", side by side" * bool(spacing)
+
+    def draw(self, ax):
+        """On axes in three dimensions."""
+        scene, times = self.scene, self.times
+        fit_axes(ax, self.everything, scene.view, labels=not self.spacing)
+        for x, colour in self.paths:
+            ax.plot(*x.T, linestyle="--", linewidth=1.0, color=colour)
+        for n in range(len(times)):
+            Artists(ax, scene, 0.12 + 0.28 * (n + 1) / len(times)).show(n, n * self.aside)  # later is darker
+            _body_axes(ax, scene, n, n * self.aside)
+        if len(times) > 1:
+            _name_times(ax, times, self.outlines, scene.view, bool(self.spacing))
 
 
 def _chosen(scene, system, body):
@@ -139,5 +160,5 @@ def _name_times(ax, times, outlines, view, beside):
                 continue
             place = free[0]
         taken.append(place)
-        ax.text(*place, f"{t:g} s", ha="center", va="top" if beside else "center", fontsize="small", zorder=10,
+        ax.text(*place, f"{t:.4g} s", ha="center", va="top" if beside else "center", fontsize="small", zorder=10,
                 bbox=dict(boxstyle="round,pad=0.1", facecolor="white", edgecolor="none", alpha=0.7))
