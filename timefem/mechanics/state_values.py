@@ -66,8 +66,8 @@ class StateValues(ValuesOfMotion):
         names = {part: self.label(part.owner or part) for part in self.parts}
         names |= {part: "gravity" for part in self.parts if hasattr(part, "acceleration")}
         energies = {}
-        for group, functions in zip(self.groups, self._functions, strict=True):
-            values = evaluate(functions["hamiltonian"], z[:, group.state_index], t, group.parameters)[..., 0]
+        for group, functions, local in self.local_states(t, z):
+            values = evaluate(functions["hamiltonian"], local, t, group.parameters)[..., 0]
             for part, value in zip(group.members, values.T, strict=True):
                 if group.part.is_body or np.any(value):
                     energies[names[part]] = energies.get(names[part], 0.0) + value

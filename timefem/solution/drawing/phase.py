@@ -10,7 +10,6 @@ from ..joint_motion import joint_motion
 from .plots import COLOURS, STYLES, new_axes
 
 PER_ELEMENT, MOST = 4, 4000  # points between the ends of an element, and along the curve
-TREE_UNITS = {"revolute": "rad", "continuous": "rad", "prismatic": "m"}
 COMPONENT = re.compile(r"(.+)\.(position|q)\[(\d+)\]")
 
 
@@ -72,8 +71,8 @@ def _candidates(system):
     parts = (system.complete or system).parts
     joints = [system.label(p) for p in parts if not p.is_body and p.constraint_names and
               getattr(getattr(p, "part", p), "coordinates", ())]
-    joints += [name for body in system.bodies for name, kind in getattr(body, "joint_kinds", {}).items()
-               if kind in TREE_UNITS]
+    joints += [name for body in system.bodies for name in getattr(body, "joint_names", ())
+               if body.joint(name).coordinates]
     bodies = [body for body in system.bodies if not body.helper and not body.has_orientation]
     general = [f"{system.label(b)}.q[{i}]" for b in bodies if not b.has_position and not hasattr(b, "joint_states")
                for i in range(b.n_q)]
@@ -110,12 +109,6 @@ def _curves(solution, name, times):
     if coordinate is not None and coordinate not in motion.coordinates:
         raise InputError(f"{motion.name} has no coordinate {coordinate!r}, but {', '.join(motion.coordinates)}")
     asked = motion.coordinates if coordinate is None else (coordinate,)
-    if hasattr(motion, "tree"):
-        kind = motion.tree.joint_kinds[motion.name]
-        if kind not in TREE_UNITS:
-            raise InputError(f"{motion.name} is {kind}, and has no single coordinate to draw")
-        units = dict.fromkeys(asked, TREE_UNITS[kind])
-    else:
-        units = {c.name: c.unit for c in motion.joint.coordinates}
+    units = {c.name: c.unit for c in motion.joint.coordinates}
     return [(motion.name if len(motion.coordinates) == 1 else f"{motion.name}.{c}", motion.coordinate(times, c),
              motion.rate(times, c), units[c]) for c in asked]

@@ -256,11 +256,6 @@ class Tree(Body):
         return {b.joint.name: told(b.joint.kind, b.factor * q[..., b.places] + b.offset, b.factor * v[..., b.places])
                 for b in self._bodies}
 
-    @property
-    def joint_kinds(self) -> dict[str, str]:
-        """Kinds of the joints of `joint_states`: name -> "revolute", "prismatic", ..."""
-        return {b.joint.name: b.joint.kind for b in self._bodies}
-
     def base_state(self, q: Floats, p: Floats) -> Pose:
         """`Pose` of the link of a free base at one state: of the frame of that link, not of its centre of mass."""
         (place, rate) = self.joint_states(q, p)[self.base_joint]
