@@ -9,7 +9,7 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 import timefem as tf
 from tests.example_systems import pendulum, spinning_box
 from timefem.mechanics.shapes import SHAPES
-from timefem.solution.drawing.artists import _extent
+from timefem.solution.drawing.artists import extent
 from timefem.solution.drawing.page import plot_page
 from timefem.solution.drawing.plots import FLOOR
 from timefem.solution.drawing.scene import make_scene
@@ -111,7 +111,7 @@ def test_snapshots_of_a_moving_body(swing):
     spans = np.ptp([ax.get_xlim3d(), ax.get_ylim3d(), ax.get_zlim3d()], axis=1)
     aspect = np.asarray(ax._box_aspect)
     np.testing.assert_allclose(aspect / aspect.max(), spans / spans.max(), rtol=1e-12)
-    assert "0.4" in ax.get_title()
+    assert "0.4" in ax.figure.get_suptitle()
     path = np.array(ax.get_lines()[0].get_data_3d()).T
     assert all(np.abs(path - x).max(axis=1).min() == 0 for x in swing.position("pendulum", swing.t))
 
@@ -121,7 +121,7 @@ def test_snapshots_of_a_body_in_place(box):
     centres = [corners.mean(axis=0) for corners in boxes(ax)]
     gaps = np.linalg.norm(np.diff(centres, axis=0), axis=1)
     assert gaps.min() > np.linalg.norm([5, 2, 1])  # side by side, clear of each other
-    assert "side by side" in ax.get_title()
+    assert "side by side" in ax.figure.get_suptitle()
     ax = box.plot_snapshots([0, 0.5, 1.0], body="box", spacing=0)
     np.testing.assert_allclose([c.mean(axis=0) for c in boxes(ax)], np.zeros((3, 3)), rtol=0, atol=1e-8)
     assert len(boxes(box.plot_snapshots(0.3, box.system.bodies[0]))) == 1
@@ -291,13 +291,13 @@ def test_page_is_filled(box, swing):
         others = [ax for ax in figure.axes if ax not in space]
         assert len(space) == 1 and len(others) >= n
         picture = Snapshots(sol, [0, 0.5, 1.0])
-        extent = _extent(space[0], picture.everything).transformed(figure.transFigure.inverted())
+        drawn = matplotlib.transforms.Bbox(extent(space[0], picture.everything))
         boxes = [ax.get_tightbbox().transformed(figure.transFigure.inverted()) for ax in others]
         beside = min(b.x0 for b in boxes) > 0.4
         room = (min(b.x0 for b in boxes), 1.0) if beside else (1.0, 1 - max(b.y1 for b in boxes))
-        assert max(extent.width / room[0], extent.height / room[1]) > 0.75
-        assert all(0 <= b.x0 and b.x1 <= 1 and 0 <= b.y0 and b.y1 <= 1 for b in [extent, *boxes])
-        assert not any(extent.overlaps(b) for b in boxes)
+        assert max(drawn.width / room[0], drawn.height / room[1]) > 0.75
+        assert all(0 <= b.x0 and b.x1 <= 1 and 0 <= b.y0 and b.y1 <= 1 for b in [drawn, *boxes])
+        assert not any(drawn.overlaps(b) for b in boxes)
 
 
 def test_energies_of_many_parts_are_summed(swing):

@@ -27,8 +27,6 @@ def axes3d(height):
 def fit_axes(ax, points, view, labels=True):
     """Equal scales on the three axes, around the points, and as large as the axes allow."""
     from matplotlib.ticker import MaxNLocator
-    from mpl_toolkits.mplot3d.proj3d import proj_transform
-
     low, high = points.min(axis=0), points.max(axis=0)
     pad = 0.05 * (high - low).max() or 0.5  # a single point
     extent = high - low + 2 * pad
@@ -44,13 +42,13 @@ def fit_axes(ax, points, view, labels=True):
     ax.view_init(elev=view.elevation, azim=view.azimuth, roll=0 if view.sign > 0 else 180, vertical_axis="xyz"[view.up])
     if not labels:
         ax.set_axis_off()  # the places on the page are not places in space
-        across = proj_transform(*points.T, ax.get_proj())[0]
+        across = projected(ax, points)[:, 0]
         ax.set_box_aspect(extent, zoom=0.8 * 0.17 / np.ptp(across))  # the axes are 0.18 wide after projection
         return
     for k, (axis, name) in enumerate(zip((ax.xaxis, ax.yaxis, ax.zaxis), "xyz", strict=True)):
         axis.set_major_locator(MaxNLocator(max(1, round(6 * extent[k] / extent.max())), min_n_ticks=1))
         axis.set_label_text(f"${name}$ [m]")
-        axis.labelpad = 8
+        axis.labelpad = 22 if view.flat and k == view.up else 11  # beside numbers that stand upright
         if view.flat and abs(view.camera[2][k]) > 0.5:
             axis.set_ticklabels([])
             axis.set_label_text("")
@@ -75,33 +73,34 @@ def fill(ax, points, region):
     for _ in range(FILLING):
         ax.set_box_aspect(aspect, zoom=zoom)
         ax.set_position((*(centre - side / 2), *side))
-        box = _extent(ax, points).transformed(figure.transFigure.inverted())
-        zoom *= min(room / np.array([box.width, box.height]))
-        centre = centre + middle - np.array([box.x0 + box.x1, box.y0 + box.y1]) / 2
+        corners = extent(ax, points)
+        zoom *= min(room / (corners[1] - corners[0]))
+        centre = centre + middle - corners.mean(axis=0)
     ax.set_box_aspect(aspect, zoom=zoom)
 
 
-def _extent(ax, points):
-    """What is drawn on 3D axes, as a `Bbox` of the display."""
-    from matplotlib.transforms import Bbox
-    from mpl_toolkits.mplot3d.proj3d import proj_transform
-
+def extent(ax, points):
+    """Lower left and upper right corner of what is drawn on 3D axes, in parts of the figure, shape (2, 2)."""
     ax.apply_aspect()
     ax.M, renderer, with_axes = ax.get_proj(), ax.figure.canvas.get_renderer(), ax._axis3don
-
-    def shown(points):
-        return ax.transData.transform(np.stack(proj_transform(*np.transpose(points), ax.M)[:2], axis=1))
-
     if with_axes:
         points = list(itertools.product(ax.get_xlim(), ax.get_ylim(), ax.get_zlim()))
-    places = shown(points)
-    boxes = [Bbox([places.min(axis=0), places.max(axis=0)])]
-    boxes += [axis.get_tightbbox(renderer) for axis in (ax.xaxis, ax.yaxis, ax.zaxis) if with_axes]
+    corners = [ax.transData.transform(projected(ax, points))]
+    found = [axis.get_tightbbox(renderer) for axis in (ax.xaxis, ax.yaxis, ax.zaxis) if with_axes]
+    corners += [box.get_points() for box in found if box is not None]
     for text in ax.texts:  # about its place, or below it
-        place, size = shown([text.get_position_3d()])[0], text.get_window_extent(renderer).size / 2
+        place = ax.transData.transform(projected(ax, [text.get_position_3d()]))
+        size = text.get_window_extent(renderer).size / 2
         place = place - (0, size[1] * (text.get_va() == "top"))
-        boxes.append(Bbox([place - size, place + size]))
-    return Bbox.union([box for box in boxes if box is not None])
+        corners += [place - size, place + size]
+    corners = ax.figure.transFigure.inverted().transform(np.concatenate(corners))
+    return np.stack([corners.min(axis=0), corners.max(axis=0)])
+
+
+def projected(ax, points):
+    """Places on the page of points in space, shape (n, 2)."""
+    x = np.column_stack([points, np.ones(len(points))]) @ ax.get_proj().T
+    return x[:, :2] / x[:, 3:]
 
 
 class Artists:

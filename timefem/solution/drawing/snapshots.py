@@ -8,9 +8,11 @@ import numpy as np
 from ... import validate
 from ...errors import InputError
 from ...mechanics.shapes import box
-from .artists import Artists, axes3d, fit_axes
+from .artists import Artists, axes3d, fill, fit_axes
 from .plots import COLOURS, STYLES
 from .scene import make_scene
+
+TITLE = 0.3  # height of the title [in]
 
 
 def plot_snapshots(solution, times, body=None, ax=None, spacing=None, view=None, up=None, traces=True):
@@ -43,9 +45,15 @@ def plot_snapshots(solution, times, body=None, ax=None, spacing=None, view=None,
         With one `Poly3DCollection` per body and time.
     """
     picture = Snapshots(solution, times, body, spacing, view, up, traces)
-    ax = axes3d(picture.height) if ax is None else ax
+    own = ax is None
+    ax = axes3d(picture.height) if own else ax
     picture.draw(ax)
-    ax.title.set(text=picture.title, fontsize="medium", wrap=True)
+    if own:
+        ax.set_title("")
+        ax.figure.suptitle(picture.title, fontsize="medium", wrap=True, y=0.985, va="top")
+        fill(ax, picture.everything, (0.02, 0.02, 0.96, 0.96 - TITLE / ax.figure.get_figheight()))
+    else:
+        ax.set_title(picture.title, fontsize="medium", wrap=True)
     return ax
 
 
