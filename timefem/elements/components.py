@@ -2,7 +2,10 @@
 
 from typing import NamedTuple
 
+import casadi as ca
 import numpy as np
+
+from ..mechanics import Symbols
 
 
 class Components(NamedTuple):
@@ -77,8 +80,17 @@ def _controls(system):
     return Components(stops[-1] if stops else 0, [np.array(place) for place in places])
 
 
+def _strains(system):
+    """Strains of the parts that state them."""
+    sizes = [ca.SX(g.part.strains(Symbols(g.part))).numel() for g in system.groups]
+    numbers = [n * len(g.members) for n, g in zip(sizes, system.groups, strict=True)]
+    every = np.split(np.arange(sum(numbers)), np.cumsum(numbers)[:-1])
+    return Components(sum(numbers), [places.reshape(len(g.members), -1) if n else np.zeros((len(g.members), 0), int)
+                                     for n, g, places in zip(sizes, system.groups, every, strict=True)])
+
+
 COMPONENTS = {"state": _state, "coordinates": _coordinates, "multipliers": _multipliers, "constraints": _constraints,
-              "impulses": _constraints, "joints": _joints, "increments": _increments,
+              "impulses": _constraints, "joints": _joints, "strains": _strains, "increments": _increments,
               "controls": _controls, "nonholonomic": _nonholonomic, "nonholonomic pairs": _nonholonomic_pairs}
 
 

@@ -118,12 +118,12 @@ class StepSymbols(ElementSymbols):
     def _elastic(self, q0, q1):
         """`B((q0 + q1)/2)^T dW/de((e0 + e1)/2)`, B = de/dq, where W is quadratic in strains e and e in q.
 
-        A discrete gradient that keeps the momenta too; None for parts without strains.
+        A discrete gradient that keeps the momenta too; None for parts without such strains.
         """
         x = ca.SX.sym("q", q0.numel())
         at = self.at_point.at(self.split(x), self.at_point.p)
         e = ca.SX(self.part.strains(at))
-        if not e.numel():
+        if not e.numel() or not self.part.strains_are_quadratic:
             return None
         strains, y = ca.Function("strains", [x, self.parameters], [e]), ca.SX.sym("e", e.numel())
         mean = (strains(q0, self.parameters) + strains(q1, self.parameters)) / 2
@@ -161,6 +161,7 @@ class OneStep(TimeElement):
 
     With `has_velocity` the element has a further field, "velocity", with values at the nodes. `extra` names fields that
     are constant over the step, with tests of their own, and what they have values for: pairs (name, components).
+    Those in `carried`, components by name, have values at the nodes, zero at the start of a motion.
     """
 
     degree = 1
@@ -168,7 +169,7 @@ class OneStep(TimeElement):
     order = 2
     symbols = StepSymbols
     has_velocity = False
-    extra = ()
+    extra = carried = ()
     constraints_of = "constraints"
 
     @property
@@ -177,7 +178,8 @@ class OneStep(TimeElement):
         trial = {"state": Space(linear, True), "multipliers": Space(constant, False, self.constraints_of)}
         if self.has_velocity:
             trial["velocity"] = Space(linear, True, "coordinates")
-        return trial | {name: Space(constant, False, components) for name, components in self.extra}
+        trial |= {name: Space(constant, False, components) for name, components in self.extra}
+        return trial | {name: Space(linear, True, name) for name in self.carried}
 
     @property
     def test(self) -> dict[str, Space]:
@@ -185,11 +187,12 @@ class OneStep(TimeElement):
         test = {"state": "state", "multipliers": self.constraints_of}
         if self.has_velocity:
             test["velocity"] = "coordinates"
-        return {name: Space(constant, False, components) for name, components in (test | dict(self.extra)).items()}
+        test |= dict(self.extra) | {name: name for name in self.carried}
+        return {name: Space(constant, False, components) for name, components in test.items()}
 
     @property
     def slots(self) -> tuple[tuple[str, Any], ...]:
-        ends = ("state", "velocity") if self.has_velocity else ("state",)
+        ends = ("state", *(("velocity",) if self.has_velocity else ()), *self.carried)
         return (*((name, end) for name in ends for end in ("left", "right")),
                 *((name, "value") for name in ("multipliers", *dict(self.extra))))
 
@@ -205,12 +208,14 @@ class OneStep(TimeElement):
 
     def nodal_values(self, system: System, times: np.ndarray, state: np.ndarray,
                      multipliers: np.ndarray) -> list[np.ndarray]:
-        """As `TimeElement.nodal_values`: velocities qdot(q, p), further fields zero."""
+        """As `TimeElement.nodal_values`: velocities qdot(q, p), coordinates as at the start, others zero."""
         values = [state, multipliers[..., self.kept_multipliers(system)]]
         if self.has_velocity:
             values.append(system.velocity(times, state))
-        known = components(system, dict(self.extra).values())
-        return values + [np.zeros((len(state), 1, known[c].size)) for _, c in self.extra]
+        known = components(system, [*dict(self.extra).values(), *self.carried])
+        values += [state[:, :1, :system.n_q] if c == "coordinates" else np.zeros((len(state), 1, known[c].size))
+                   for _, c in self.extra]
+        return values + [np.zeros((len(state), 2, known[name].size)) for name in self.carried]
 
     def _need_increments(self, system):
         for body in system.bodies:

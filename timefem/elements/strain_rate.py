@@ -28,7 +28,7 @@ def elastic_force(s, q):
     x, rate = ca.SX.sym("q", n), ca.SX.sym("rate", n)
     at = s.at_point.at(s.split(x), s.at_point.p, s.split(rate))
     e = ca.SX(part.strains(at))
-    if not e.numel():
+    if not e.numel() or not part.strains_are_quadratic:
         return None
     strains = ca.Function("strains", [x, rate, s.parameters], [e, ca.jtimes(e, x, rate)])
     nodal = [s.slots["state", i][:n] for i in range(s.element.degree + 1)]

@@ -101,6 +101,8 @@ class Part(Declared, ABC):
         The actuators whose controls it sees.
     sees_multipliers : bool
         Whether it sees those of the whole system.
+    strains_are_quadratic : bool
+        Whether its `strains` are at most quadratic in the coordinates, and their energy in them.
     couples_inertia : bool
         Whether a joint or force states a kinetic energy of its own, see `kinetic`.
     unknown_numbers, seen_constants : tuple of int
@@ -120,6 +122,7 @@ class Part(Declared, ABC):
     controls = ()
     sees_multipliers = False
     couples_inertia = False
+    strains_are_quadratic = True
     unknown_numbers = seen_constants = ()
     name = None
     bodies = ()
@@ -156,14 +159,14 @@ class Part(Declared, ABC):
         return self.energy(s)
 
     def strains(self, s: Symbols) -> ca.SX:
-        """Strains e(q), at most quadratic in q, of parts whose whole energy is `stored_energy(s, strains(s))`.
+        """Strains e(q) of parts whose whole energy is `stored_energy(s, strains(s))`; of others none.
 
-        Elements with `strains="rate"` integrate them by their rate.
+        Elements with `strains="rate"` integrate those with `strains_are_quadratic` by their rate.
         """
         return ca.SX(0, 1)
 
     def stored_energy(self, s: Symbols, e: ca.SX) -> Expression:
-        """Energy of strains `e`, SX scalar, quadratic in e."""
+        """Energy of strains `e`, SX scalar."""
         return 0
 
     def kinetic(self, s: Symbols, v: Sequence[ca.SX]) -> Expression:

@@ -58,18 +58,41 @@ class BodyAxesSymbols(StepSymbols):
         return ca.vertcat(momentum[:3], 2 * product(q[3:], ca.vertcat(0, momentum[3:])))
 
     def balance(self, q, w, a, t, pull):
-        """m v' - F and J Omega' + Omega x J Omega - M, (21), with -G^T pull of joints in F; a part gives its share."""
+        """m v' - F and J Omega' + Omega x J Omega - M, (21), with -G^T pull of joints in F; a part gives its share.
+
+        Strains count with what a scheme carries besides them, `carried_strains`.
+        """
         if self.is_body:
             mass = self._mass()
             gyroscopic = ca.vertcat(ca.SX(3, 1), ca.cross(w[3:], (mass @ w)[3:])) if _turns(self.body) else 0
             return mass @ a + gyroscopic
         x = ca.SX.sym("q", q.numel())
-        potential = ca.SX(self._terms("energy", x, t=t))
+        potential = ca.SX(self._terms("energy", x, t=t) if self.carried_strains is None else self._stored_energy(x))
         if pull.numel():
             potential += ca.dot(pull, self._terms("constraints", x, t=t))
         force = self._applied(q, self.rate(q, w), t) - ca.substitute(ca.gradient(potential, x), x, q)
         return -ca.vertcat(*(ca.vertcat(f[:3], b.invariant_momentum(x, f)[4:] / 2) if _turns(b) else f
                              for b, x, f in self._of_bodies(self.split(q), self.split(force))))
+
+    def carried(self, q3, q1):
+        """Row of the strains that are carried: at the end they are those at q1, whatever the coordinates q3 are."""
+        if self.carried_strains is None:
+            return ca.SX(0, 1)
+        return self.slots["strains", "right"] + self.strains(q3) - self.carried_strains - self.strains(q1)
+
+    @property
+    def carried_strains(self):
+        """Strains at the start less those of the coordinates there, SX; None of parts and schemes without."""
+        carried = self.slots.get(("strains", "left"), ca.SX(0, 1))
+        return carried if carried.numel() else None
+
+    def strains(self, q):
+        """Strains e(q) of the part, SX."""
+        return self._terms("strains", q)
+
+    def _stored_energy(self, q):
+        at = self.at_point.at(self.split(q), self.at_point.p)
+        return self.part.stored_energy(at, self.strains(q) + self.carried_strains)
 
     def acceleration(self, q, w, a, t):
         """Second time derivative of the constraints of a joint."""

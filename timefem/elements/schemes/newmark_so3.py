@@ -25,6 +25,6 @@ class NewmarkSO3(BodyAxesScheme):
         q1 = s.turned(s.q0, s.h * s.w0 + s.h**2 / 4 * (a0 + a1))
         w1 = s.w0 + s.h / 2 * (a0 + a1)
         balances = (s.balance(s.q0, s.w0, a0, s.t0, s.slots["start pull", "value"]),
-                    s.balance(q1, w1, a1, s.t1, s.multipliers))
-        state = s.inertia(ca.vertcat(s.q1 - q1, s.p1 - s.momentum(q1, w1)))
-        return state, s.acceleration(q1, w1, a1, s.t1), *balances, s.acceleration(s.q0, s.w0, a0, s.t0)
+                    s.balance(s.q1, w1, a1, s.t1, s.multipliers))
+        state = s.inertia(ca.vertcat(s.q1 - q1, s.p1 - s.momentum(s.q1, w1)))
+        return state, s.acceleration(s.q1, w1, a1, s.t1), *balances, s.acceleration(s.q0, s.w0, a0, s.t0)

@@ -189,7 +189,7 @@ def _function(part):
         s = Symbols(part)
         q = ca.vertcat(*s.q)
         rate = ca.SX.sym("rate", q.numel())
-        e = ca.SX(part.deformation(s))
+        e = ca.SX(part.strains(s))
         stress = part.stress(s, e, ca.jtimes(e, q, rate))
         _FUNCTIONS[part.kind] = ca.Function("strains", [ca.vertcat(q, rate), s.t, s.own],
                                             [ca.densify(ca.vertcat(e, stress))])

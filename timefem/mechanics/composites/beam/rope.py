@@ -50,10 +50,11 @@ class StretchPoint(Part):
     def kind(self):
         return (type(self), self.strain, self.slack, self.damped, *(body.kind for body in self.bodies))
 
-    def strains(self, s):
-        return self.stretch(s) if self.strain == "green" and not self.slack else super().strains(s)
+    @property
+    def strains_are_quadratic(self):
+        return self.strain == "green" and not self.slack
 
-    def stretch(self, s):
+    def strains(self, s):
         """The strain e, SX (1,)."""
         square = ca.sumsqr(sum(s.own[a] * q for a, q in enumerate(s.q)))
         return ca.sqrt(square) - 1 if self.strain == "linear" else (square - 1) / 2
@@ -61,9 +62,6 @@ class StretchPoint(Part):
     def stiffness(self, s):
         """w EA, SX (1,)."""
         return s.own[len(self.bodies)]
-
-    def deformation(self, s):
-        return self.stretch(s)
 
     def stress(self, s, e, rate):
         """w EA (e + tau edot), SX (1,); zero where it is slack."""
@@ -73,16 +71,13 @@ class StretchPoint(Part):
     def stored_energy(self, s, e):
         return self.stiffness(s) / 2 * (ca.fmax(e, 0) if self.slack else e) ** 2
 
-    def energy(self, s):
-        return self.stored_energy(s, self.stretch(s))
-
     def force(self, s):
         if not self.damped:
             return super().force(s)
-        slope = ca.jacobian(self.stretch(s), ca.vertcat(*s.q))
+        slope = ca.jacobian(self.strains(s), ca.vertcat(*s.q))
         rate = slope @ ca.vertcat(*s.velocity)
         stress = s.own[len(self.bodies) + 1] * self.stiffness(s) * rate
-        return -slope.T * (ca.if_else(self.stretch(s) > 0, stress, 0) if self.slack else stress)
+        return -slope.T * (ca.if_else(self.strains(s) > 0, stress, 0) if self.slack else stress)
 
 
 class Rope(CurveMesh):

@@ -56,17 +56,14 @@ class StrainPoint(Part):
         turned = [own[2 * n + 13 + size * a:2 * n + 13 + size * (a + 1)] for a in range(n)] if self.turned else None
         return STRAINS[self.bodies[0].rotation](q, turned, own[:n], own[n:2 * n])
 
-    def deformation(self, s):
+    @property
+    def strains_are_quadratic(self):
+        return self.bodies[0].rotation == "directors"
+
+    def strains(self, s):
         """Gamma and kappa, SX (6,)."""
         n = len(self.bodies)
         return self._total(s.q, s.own) - s.own[2 * n + 6:2 * n + 12]
-
-    def strains(self, s):
-        return self.deformation(s) if self._quadratic else super().strains(s)
-
-    @property
-    def _quadratic(self):
-        return self.bodies[0].rotation == "directors"
 
     def stiffness(self, s):
         """w C on the diagonal, SX (6,)."""
@@ -80,12 +77,9 @@ class StrainPoint(Part):
     def stored_energy(self, s, e):
         return ca.dot(self.stiffness(s), e**2) / 2
 
-    def energy(self, s):
-        return self.stored_energy(s, self.deformation(s))
-
     def force(self, s):
         if not self.damped:
             return super().force(s)
         n, q = len(self.bodies), ca.vertcat(*s.q)
-        rates = [r.T for r in ca.vertsplit(ca.jacobian(self.deformation(s), q))]
+        rates = [r.T for r in ca.vertsplit(ca.jacobian(self.strains(s), q))]
         return dissipative_force(s, rates, ca.vertsplit(s.own[2 * n + 12] * self.stiffness(s)))
