@@ -41,8 +41,12 @@ test-slow: env  ## the tests marked slow
 test-attack: env ## damaged files, kills, full disks, ranks that do not fit; prints its table (ARGS="--attack-scale 1")
 	$(PYTHON) -m pytest tests/attack -m slow -q $(ARGS)
 
-lint: env   ## ruff
+lint: env   ## ruff, and mypy on the examples, whose folders have modules of the same names
 	$(PYTHON) -m ruff check .
+	$(PYTHON) tools/stubs.py --check
+	@for folder in $(sort $(dir $(wildcard examples/*.py examples/*/*.py))); do \
+	    echo "mypy $$folder"; $(PYTHON) -m mypy $$folder*.py || exit 1; \
+	done
 
 bench: env  ## every script in benchmarks/
 	@for script in benchmarks/[a-z]*.py; do \

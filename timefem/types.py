@@ -14,9 +14,10 @@ import numpy as np
 if TYPE_CHECKING:
     import casadi as ca
 
-Vector: TypeAlias = Sequence[float] | np.ndarray  # numbers in a row
-Matrix: TypeAlias = Sequence[Sequence[float] | np.ndarray] | np.ndarray
-Floats: TypeAlias = float | Sequence[Any] | np.ndarray  # a number, or numbers in any shape
+Number: TypeAlias = float | np.floating | np.integer
+Vector: TypeAlias = Sequence[Number] | np.ndarray  # numbers in a row
+Matrix: TypeAlias = Sequence[Sequence[Number] | np.ndarray] | np.ndarray
+Floats: TypeAlias = Number | Sequence[Any] | np.ndarray  # a number, or numbers in any shape
 Expression: TypeAlias = "ca.SX | ca.DM | float"  # in CasADi symbols, or a number
 UserFunction: TypeAlias = Callable[..., Any]  # a function given by the user
 States: TypeAlias = Mapping[Any, Any]  # body, or its name -> its state; composite parts have one state per node
@@ -27,9 +28,5 @@ Kept = TypeVar("Kept")
 
 
 class Converted(Generic[Given, Kept]):
-    """Type of a field of a dataclass that the constructor takes as one type and keeps as another."""
-
-    if TYPE_CHECKING:
-        def __get__(self, owner: Any, cls: Any = None) -> Kept: ...
-
-        def __set__(self, owner: Any, value: Given) -> None: ...
+    """Type of a field of a dataclass that the constructor takes as one type and keeps as another, see `tools/stubs.py`.
+    """

@@ -20,7 +20,8 @@ def main():
     """Largest tilt of the platform over the motion."""
     height = np.sqrt(LOWER**2 - (BASE + UPPER - PLATE) ** 2)
     plate = tf.RigidBody(0.5, (1e-3, 1e-3, 2e-3), name="platform", size=(0.2, 0.2, 0.03), shape="cylinder")
-    parts, state = [plate], {plate: tf.Pose((0, 0, -height))}
+    parts: list = [plate]
+    state = {plate: tf.Pose((0, 0, -height))}
     for k, load in enumerate((0.0, 0.15, 0.4)):  # arms of different weight, so that it moves aside
         r = turned(2 * np.pi * k / 3)
         arm = tf.RigidBody(0.4 + load, (1e-3, 5e-3, 5e-3), name=f"arm {k + 1}", size=(UPPER, 0.03, 0.03))

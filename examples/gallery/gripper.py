@@ -25,7 +25,7 @@ def finger(side):
 
 def main():
     """Largest tilt of the fingertips while they close, by the sum of the angles of their joints."""
-    links, joints = [tf.Link("palm")], []
+    links, joints = [tf.Link("palm")], list[tf.TreeJoint]()
     for side in (-1, 1):
         own = finger(side)
         links, joints = links + own[0], joints + own[1]

@@ -18,9 +18,9 @@ def main():
     turn = tf.ControlTorque(copter, name="turn")
     rope = tf.RigidDistance(copter, load, length=ROPE, name="rope")
     system = tf.System([copter, load, rope, lift, turn], gravity=(0, 0, -9.81))
-    rest = dict(velocity=(0, 0, 0))
-    end = {copter: tf.EndState(position=(3, 0, 0), orientation=(1, 0, 0, 0), angular_velocity=(0, 0, 0), **rest),
-           load: tf.EndState(position=(3, 0, -ROPE), **rest)}
+    still = (0, 0, 0)
+    end = {copter: tf.EndState(position=(3, 0, 0), orientation=(1, 0, 0, 0), velocity=still, angular_velocity=still),
+           load: tf.EndState(position=(3, 0, -ROPE), velocity=still)}
     start = {copter: tf.Pose(), load: tf.Pose((0, 0, -ROPE))}
 
     def clearance(now, u):  # of the load from a post that stands in the way

@@ -13,7 +13,8 @@ INERTIA, WHEEL, SPIN, ANGLE, T = np.array([5.0, 5.0, 5.0]), 20.0, 1.0, 1.0, 20.0
 def main():
     """Turn about one axis: effort 12 J^2 angle^2 / T^3 of the torque of its wheel, J the inertia that it turns."""
     hub = tf.RigidBody(100.0, INERTIA, name="hub", size=(1, 1, 1))
-    parts, state, end, motors = [hub], {hub: tf.Pose()}, {}, []
+    parts: list = [hub]
+    state, end, motors = {hub: tf.Pose()}, {}, []
     for i, axis in enumerate(np.eye(3)):
         # each wheel has its centre in that of the hub
         size, inertia = np.full(3, 0.5), np.full(3, SPIN / 2)

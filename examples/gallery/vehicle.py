@@ -17,13 +17,13 @@ SPRING, DAMPER, TYRE, SPEED, BUMP, LONG = 2e4, 1500.0, 1.8e5, 10.0, 0.02, 1.0  #
 def main():
     """Highest place of the body, against the linear equations."""
     body = tf.RigidBody(BODY, (200.0, PITCH, PITCH), name="body", size=(3.6, 1.4, 0.5))
-    parts, state = [body], {body: tf.Pose((0, 0, 0.8))}
+    parts: list = [body]
+    state: dict = {body: tf.Pose((0, 0, 0.8))}
     for side, name in ((HALF, "front"), (-HALF, "rear")):
         axle, foot = tf.PointMass(AXLE, name=f"{name} axle"), tf.PointMass(1.0, name=f"{name} foot")
         def road(t, side=side):
             x = SPEED * (t - 0.2) + side - HALF
             return (side, 0, ca.if_else(ca.logic_and(x > 0, x < LONG), BUMP * ca.sin(np.pi * x / LONG) ** 4, 0))
-
         parts += [axle, foot, tf.PrescribedPosition(foot, position=road),
                   tf.Spring(body, axle, (side, 0, 0), stiffness=SPRING, length=0.5),
                   tf.Damper(body, axle, (side, 0, 0), damping=DAMPER),

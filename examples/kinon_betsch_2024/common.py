@@ -31,9 +31,9 @@ def run_top(name, h=0.01, t_end=2.0):
     At 1.4 rad per step the equations of MPL have several solutions: a march follows a wrong one, windows of one element
     with an mG(1) march as guess the right one.
     """
-    how = {"driver": "windows", "window": 1} if name == "MPL" else {}
+    driver = tf.Windows(1) if name == "MPL" else None
     return tf.solve(top_on_tip(t_end=t_end), SCHEMES[name], n_elements=round(t_end / h),
-                    newton=tf.Newton(line_search=True, max_iterations=100), **how)
+                    newton=tf.Newton(line_search=True, max_iterations=100), driver=driver)
 
 
 def closed_loop(rotation="quaternion", h=0.1):

@@ -10,7 +10,8 @@ from timefem.reproduction import Finding, script
 
 
 def main(quick=False):
-    finding, errors = Finding(), {}
+    finding = Finding()
+    errors: dict = {}
     n_elements = (100, 200, 400) if quick else (100, 200, 400, 800)
     for rotation in ("quaternion", "directors"):
         problem = box(rotation)

@@ -1,8 +1,14 @@
 """Parts of one kind taken together, for kernels that evaluate all of them."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from .part import Part
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +37,7 @@ class PartGroup:
     parameters: np.ndarray
 
     @property
-    def part(self):
+    def part(self) -> Part:
         return self.members[0]
 
 

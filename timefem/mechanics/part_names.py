@@ -1,6 +1,10 @@
 """Parts of a system by name, for completion with the tab key."""
 
+from __future__ import annotations
+
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from ..argument_names import FEW, did_you_mean
 from ..errors import InputError
@@ -17,11 +21,11 @@ class Names:
         Label -> Part.
     """
 
-    def __init__(self, what, parts):
+    def __init__(self, what: str, parts: Mapping[str, Any]) -> None:
         self._what = what
         self._parts = {re.sub(r"\W|^(?=\d)", "_", label): part for label, part in parts.items()}
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name not in self._parts:
             raise AttributeError(f"no {self._what} {name!r} in the system; it has {', '.join(self._parts) or 'none'}")
         return self._parts[name]

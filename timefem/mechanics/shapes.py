@@ -1,9 +1,13 @@
 """What parts look like, for pictures only: polyhedra fixed in bodies, and lines between points of bodies."""
 
+from __future__ import annotations
+
 import itertools
 from typing import NamedTuple
 
 import numpy as np
+
+from ..types import Matrix, Vector
 
 AROUND = 24  # edges of a circle
 
@@ -28,7 +32,7 @@ class Shape(NamedTuple):
     points: np.ndarray
     faces: tuple
 
-    def placed(self, position, rotation):
+    def placed(self, position: Vector, rotation: Matrix) -> Shape:
         """The same shape, turned by a rotation matrix and moved."""
         return surface(self.points @ np.asarray(rotation, float).T + position, self.faces)
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 from .. import validate
 from ..errors import InputError, MissingBackend
 from .bodies.generalized_system import GeneralizedSystem
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .bodies.generalized_body import OfBody
 
 # SymPy class -> CasADi function, where the names differ; the same names stand for themselves
 SAME = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp",
@@ -22,7 +27,7 @@ FUNCTIONS = {name: name for name in SAME} | OTHER
 
 def from_sympy(coordinates: Sequence[Any], speeds: Sequence[Any], kinetic: Any, potential: Any = 0,
                constraints: Sequence[Any] = (), parameters: Mapping[Any, float] | None = None,
-               **options: Any) -> GeneralizedSystem:
+               **options: Unpack[OfBody]) -> GeneralizedSystem:
     """A `GeneralizedSystem` of SymPy expressions.
 
     Energies of SymPy's own bodies serve as they are: `kinetic_energy(frame, *bodies)`, `potential_energy(*bodies)` of

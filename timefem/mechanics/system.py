@@ -85,8 +85,8 @@ class System(StateValues, Summarized):
         for part, times in Counter(parts).items():
             if times > 1:
                 raise InputError(f"System: {part!r} is given twice")
-        self.parts = tuple(parts)
-        self.bodies = tuple(p for p in parts if p.is_body)
+        self.parts: tuple[Part, ...] = tuple(parts)
+        self.bodies: tuple[Body, ...] = tuple(p for p in parts if p.is_body)
         if not self.bodies:
             raise InputError("System: at least one body is needed")
         for part in parts:

@@ -21,6 +21,7 @@ from .parameters import Family
 if TYPE_CHECKING:
     from ..elements.element import TimeElement
     from ..problems.initial.problem import InitialValueProblem
+    from ..solving.keywords import OfRun, Unpack
 
 
 class Measurement:
@@ -100,7 +101,8 @@ class Identification:
 
 def identify(build: Callable[[Any], InitialValueProblem], guess: Vector, element: TimeElement, n_elements: int | None,
              measurements: Measurement | Sequence[Measurement], *, names: Sequence[str] | None = None,
-             bounds: tuple[Floats, Floats] | None = None, max_solves: int = 50, **options: Any) -> Identification:
+             bounds: tuple[Floats, Floats] | None = None, max_solves: int = 50,
+             **options: Unpack[OfRun]) -> Identification:
     """Find parameters with which a model moves as measured: least squares, weighted with the noise.
 
     Gauss-Newton steps in a trust region (`scipy.optimize.least_squares`) with exact Jacobians of the discrete

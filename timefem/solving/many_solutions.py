@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from ..problems.boundary.problem import BoundaryValueProblem
     from ..problems.optimal.problem import OptimalControl
     from ..solution.solution import Solution
+    from .keywords import OfSeveral, OfSolve, Unpack
 
 STARTS = 8  # of optimal control
 
 
 def solve_all(problem: BoundaryValueProblem | OptimalControl, element: TimeElement, n_elements: int | None = None, *,
               turns: int = 1, guesses: Sequence[Any] = (), n_starts: int | None = None, same: float = 1e-6,
-              progress: bool | None = None, **arguments: Any) -> list[Solution]:
+              progress: bool | None = None, **arguments: Unpack[OfSeveral]) -> list[Solution]:
     """Several solutions of a boundary-value problem, from several guesses, or of optimal control, from many starts.
 
     Parameters
@@ -94,7 +95,7 @@ def action(sol):
 
 def continuation(make: Callable[[float], BoundaryValueProblem], element: TimeElement, n_elements: int | None,
                  start: float, end: float, *, first_step: float = 0.25, least_step: float = 1e-3,
-                 progress: bool | None = None, **arguments: Any) -> Solution:
+                 progress: bool | None = None, **arguments: Unpack[OfSolve]) -> Solution:
     """Follow a solution from an easy problem to a hard one.
 
     Parameters

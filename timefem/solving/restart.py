@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,9 +20,10 @@ from .solve import solve
 
 if TYPE_CHECKING:
     from ..solution.solution import Solution
+    from .keywords import Arguments, Unpack
 
 
-def restart(path: FilePath, **arguments: Any) -> Solution:
+def restart(path: FilePath, **arguments: Unpack[Arguments]) -> Solution:
     """Go on with a solve from its checkpoint, on any number of ranks.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -24,11 +24,28 @@ from .many_runs import Cases, solve_many
 if TYPE_CHECKING:
     from ..assembly.mesh import TimeMesh
     from ..mechanics.system import System
+    from ..problems.common.driver import Driver
+    from ..problems.phases.problem import Phases
+    from ..problems.phases.solution import PhasedSolution
+    from ..solution import Solution
     from ..solution.ensemble import Ensemble
+    from ..solvers.nonlinear.newton import Newton
+    from ..types import Vector
+    from .keywords import Arguments, Changes, Others, Problem, Unpack
 
 
-def solve(problem, element, n_elements=None, *, driver=None, guess=None, newton=None, checkpoint=None, progress=None,
-          **others):
+@overload
+def solve(problem: Phases, element: TimeElement, n_elements: int | None = None,
+          **others: Unpack[Arguments]) -> PhasedSolution: ...
+
+
+@overload
+def solve(problem: Problem, element: TimeElement, n_elements: int | None = None,
+          **others: Unpack[Arguments]) -> Solution: ...
+
+
+def solve(problem: Any, element: TimeElement, n_elements: int | None = None, *, driver: Any = None, guess: Any = None,
+          newton: Any = None, checkpoint: Any = None, progress: bool | None = None, **others: Any) -> Any:
     """Solve a problem with a time element.
 
     Parameters
@@ -98,7 +115,9 @@ def solve(problem, element, n_elements=None, *, driver=None, guess=None, newton=
     return Solver(task, once=True).solve(guess=guess)
 
 
-def prepare(problem, element, n_elements=None, *, driver=None, newton=None, progress=None, **others):
+def prepare(problem: Problem, element: TimeElement, n_elements: int | None = None, *,
+            driver: Driver | str | None = None, newton: Newton | None = None, progress: bool | None = None,
+            **others: Unpack[Others]) -> Solver:
     """A solver of a problem, for many solves with other numbers.
 
     Everything that does not depend on numbers is made once: kernels, index maps, patterns, loops, conditions, memory of
@@ -163,15 +182,24 @@ class Solver:
         self.task = dataclasses.replace(task, kept=Kept(once))
         self.kind = kind_of(task.problem)
 
-    problem = property(lambda self: self.task.problem)
-    element = property(lambda self: self.task.element)
-    system = property(lambda self: self.task.problem.system)
+    @property
+    def problem(self) -> Any:
+        return self.task.problem
+
+    @property
+    def element(self) -> TimeElement:
+        return self.task.element
+
+    @property
+    def system(self) -> System:
+        return self.task.problem.system
 
     def __repr__(self):
         task = self.task
         return f"Solver({task.problem!r}, {task.element!r}, {task.driver!r})"
 
-    def solve(self, *, parameters=None, guess=None, mesh=None, warm=True, **changes):
+    def solve(self, *, parameters: Mapping[Any, Any] | None = None, guess: Any = None,
+              mesh: TimeMesh | Vector | None = None, warm: bool = True, **changes: Unpack[Changes]) -> Solution:
         """Solve with other numbers.
 
         All changes count from the problem as it was prepared, not from the last solve.

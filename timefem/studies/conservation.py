@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from ..solution import Solution
 from .common import element_label, initial_value_problem, solve_on
 from .drift import Drift, drift
 from .symmetry import conserved_axes
+
+if TYPE_CHECKING:
+    from ..solving.keywords import Arguments, Unpack
 
 KEPT = 500  # values of each series
 
@@ -84,7 +87,7 @@ class Conservation:
 
 
 def conservation(problem: Any, element: TimeElement | None = None, n_elements: int | None = None, *,
-                 axes: Sequence[int] | None = None, **arguments: Any) -> Conservation:
+                 axes: Sequence[int] | None = None, **arguments: Unpack[Arguments]) -> Conservation:
     """Invariants and constraints of one solution, at the nodes and at quadrature points.
 
     Which momenta are conserved is found by shifting and turning the system: energy and constraints must not change

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 from ...errors import InputError
+from ...types import UserFunction
 from ..formula import Same, call, check_symbols, with_time
 from ..part import Part
 from ..system import System
 from .generalized_body import GeneralizedBody
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .generalized_body import OfBody
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..part import Body
 
 
@@ -88,7 +96,8 @@ class GeneralizedSystem(System):
     >>> problem = tf.InitialValueProblem(pendulum, tf.Coordinates(q=[1.0], v=[0.0]), (0, 1))
     """
 
-    def __init__(self, n, kinetic, potential=None, *of_body, **more_of_body):
+    def __init__(self, n: int, kinetic: UserFunction, potential: UserFunction | None = None, *of_body: Any,
+                 **more_of_body: Unpack[OfBody]) -> None:
         body = GeneralizedBody(n, kinetic, *of_body, **more_of_body)
         super().__init__([body] + ([] if potential is None else [GeneralizedPotential(body, potential)]))
 

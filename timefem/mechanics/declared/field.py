@@ -27,6 +27,7 @@ class Field:
     is_body = is_function = is_joint = False
     in_files = True  # whether a file can state it
     kind_of_value = "object"  # for the documentation
+    given_as = kept_as = "Any"  # types of the argument and of the attribute, for `tools/stubs.py`
     earlier = None  # its earlier name, which still works
     argument = None  # its name in the constructor, if other than that of the attribute
     schema_type = None  # name of a definition in the schema of model files
@@ -94,6 +95,7 @@ class On(Field):
     """
 
     is_body = True
+    given_as = kept_as = "Body"
     schema_type = "body"
 
     def __init__(self, help="", *, rotating=False, ground=False, key=None):
@@ -115,6 +117,7 @@ class OnJoint(Field):
     """A joint of whose coordinates the part acts on one; needs `coordinate`, its name."""
 
     is_joint, kind_of_value, schema_type = True, "Joint", "joint"
+    given_as = kept_as = "Joint"
 
     def check(self, title, value):
         if not getattr(value, "coordinates", ()) or not hasattr(value, "constraint_names"):
@@ -127,6 +130,7 @@ class CoordinateName(Field):
     """Which of the coordinates of the `joint`; the first unless given."""
 
     kind_of_value, schema_type = "str", "coordinate"
+    given_as = kept_as = "str"
 
     def __init__(self, help="which coordinate of the joint, where it has several: the first unless given"):
         super().__init__(help, default=None, optional=True)
@@ -142,7 +146,7 @@ class CoordinateName(Field):
 class Name(Field):
     """The name of the part; last in the constructor unless it is declared elsewhere."""
 
-    kind_of_value = "str"
+    kind_of_value = given_as = kept_as = "str"
 
     def __init__(self):
         super().__init__("Used in messages and files.", default=None, optional=True)

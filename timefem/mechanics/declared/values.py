@@ -13,7 +13,8 @@ from .field import REQUIRED, Field
 class Real(Field):
     """A number within limits: `above` and `least` from below, `most` from above; `remedy` where it is too small."""
 
-    kind_of_value = "float"
+    kind_of_value = kept_as = "float"
+    given_as = "Number"
 
     def __init__(self, help="", unit="", default=REQUIRED, *, above=None, least=None, most=None,
                  remedy=None, optional=False):
@@ -48,7 +49,7 @@ class Real(Field):
 class Integer(Field):
     """An integer from `least` to `most`, which shapes the formulas."""
 
-    kind_of_value = "int"
+    kind_of_value = given_as = kept_as = "int"
 
     def __init__(self, help="", default=REQUIRED, *, least, most):
         super().__init__(help, default=default)
@@ -77,6 +78,7 @@ class Flag(Field):
     """True or False, which shapes the formulas."""
 
     kind_of_value, schema_type = "bool", "flag"
+    given_as = kept_as = "bool"
 
     def check(self, title, value):
         return validate.flag(title, value)
@@ -88,6 +90,8 @@ class Flag(Field):
 class Choice(Field):
     """One of some words, which shapes the formulas."""
 
+    kept_as = "str"
+
     def __init__(self, help, choices, default=REQUIRED):
         super().__init__(help, default=default)
         self.choices = choices
@@ -95,6 +99,10 @@ class Choice(Field):
     @property
     def kind_of_value(self):
         return "{" + ", ".join(f'"{c}"' for c in self.choices) + "}"
+
+    @property
+    def given_as(self):
+        return f"Literal[{', '.join(f'{c!r}' for c in self.choices)}]"
 
     def check(self, title, value):
         return validate.choice(title, value, self.choices)
@@ -110,6 +118,7 @@ class Vector(Field):
     """Three numbers."""
 
     kind_of_value, schema_type = "array_like, shape (3,)", "vector"
+    given_as, kept_as = "Vector", "np.ndarray"
 
     def check(self, title, value):
         return validate.array(title, value, (3,))
@@ -147,6 +156,7 @@ class Orientation(Field):
     """A unit quaternion or rotation matrix; its matrix enters the formulas, column by column."""
 
     kind_of_value, schema_type = "array_like, shape (4,) or (3, 3)", "orientation"
+    given_as, kept_as = "Vector | Matrix", "np.ndarray"
 
     def checked(self, part, value):
         try:
@@ -164,6 +174,7 @@ class Numbers(Field):
     """Any number of numbers."""
 
     kind_of_value = "array_like, shape (n,)"
+    given_as, kept_as = "Vector", "np.ndarray"
 
     def __init__(self, help="", default=REQUIRED, *, argument=None):
         super().__init__(help, default=default)
@@ -186,6 +197,7 @@ class Rows(Field):
     """A matrix with three columns, one vector in each row; as many rows as wanted."""
 
     kind_of_value = "array_like, shape (n, 3)"
+    given_as, kept_as = "Matrix", "np.ndarray"
 
     def check(self, title, value):
         return validate.array(title, value, (None, 3))
@@ -205,6 +217,7 @@ class Function(Field):
     """A number, or a function of time; `prescribes` a motion, so that its rate must not jump."""
 
     is_function, kind_of_value, schema_type = True, "float, TimeFunction or callable", "function"
+    given_as, kept_as = "Number | TimeFunction | UserFunction", "TimeFunction"
 
     def __init__(self, help="", unit="", default=REQUIRED, *, prescribes=False):
         super().__init__(help, unit, default)
@@ -236,6 +249,8 @@ class VectorFunction(Function):
     """Three numbers or functions of time, or one function that returns three values."""
 
     kind_of_value, schema_type = "array_like, shape (3,), or callable", "vector_function"
+    given_as = "Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction"
+    kept_as = "tuple[TimeFunction, ...]"
 
     def _made(self, title, value):
         return as_vector_function(title, value)
@@ -248,6 +263,7 @@ class Code(Field):
     """A function in CasADi symbols, which no file can hold."""
 
     in_files, kind_of_value = False, "callable"
+    given_as = kept_as = "UserFunction"
 
     def form(self, value):
         return Same(value)

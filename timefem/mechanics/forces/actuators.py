@@ -132,6 +132,7 @@ class InputMatrix(Field):
     """A matrix with a row for each coordinate of the body, or a formula for it."""
 
     kind_of_value = "array_like, shape (n_q, n), or callable"
+    given_as, kept_as = "Matrix | UserFunction", "Any"
 
     def checked(self, part, value):
         if callable(value):
@@ -154,6 +155,7 @@ class Columns(Field):
     """How many columns a formula has."""
 
     in_files, kind_of_value, argument = False, "int", "n_controls"
+    given_as = kept_as = "int"
 
     def __init__(self, help):
         super().__init__(help, default=None, optional=True)

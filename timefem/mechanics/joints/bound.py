@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
+from ...types import Expression, Floats
 from ..part import Body, Part
 from .frame import frames_of
 
@@ -110,38 +111,38 @@ class Follower(Body, abstract=True):
     counts_turns = False
     dimension = 0
 
-    def __init__(self, bound, place):
+    def __init__(self, bound: BoundCoordinate, place: str) -> None:
         self.bound, self.owner, self.place = bound, bound.owner, place
 
-    def start(self, states):
+    def start(self, states: Mapping[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
         """Coordinate and momentum, two arrays (1,), from those of the other bodies: dict body -> (q, p)."""
         raise NotImplementedError
 
     @property
-    def mass_scale(self):
+    def mass_scale(self) -> np.ndarray:
         return np.ones(1)
 
-    def kinetic_energy(self, q, p, c):
+    def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
         return p[0] ** 2 / 2
 
-    def kinetic_of_velocity(self, q, v, c):
+    def kinetic_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> Expression:
         return v[0] ** 2 / 2
 
-    def moved(self, q, u):
+    def moved(self, q: ca.SX, u: ca.SX) -> ca.SX:
         return q + u
 
-    def null_space(self, q):
+    def null_space(self, q: ca.SX) -> ca.SX:
         return ca.SX.eye(1)
 
-    def mass_matrix(self, q):
+    def mass_matrix(self, q: Floats) -> np.ndarray:
         """Shape (..., 1) -> (..., 1, 1)."""
         return np.broadcast_to(np.diag(self.mass_scale), (*np.shape(q), 1))
 
-    def velocity(self, q, p):
+    def velocity(self, q: Floats, p: Floats) -> np.ndarray:
         """Rate of the coordinate by its own momentum, shape (..., 1)."""
         return np.asarray(p, float) / self.mass_scale
 
-    def linear_momentum(self, q, p):
+    def linear_momentum(self, q: Floats, p: Floats) -> np.ndarray:
         """Zero, shape (..., 3)."""
         return np.zeros((*np.shape(p)[:-1], 3))
 
@@ -164,22 +165,22 @@ class TurnCounter(Follower):
     One-step schemes let it rest; the audit of a solution finds angles that leave it by half a turn.
     """
 
-    def __init__(self, bound):
+    def __init__(self, bound: BoundCoordinate) -> None:
         super().__init__(bound, f"turns of {bound.coordinate.name}")
 
     def __repr__(self):
         return f"TurnCounter({self.owner!r})"
 
     @property
-    def kind(self):
+    def kind(self) -> Hashable:
         return (TurnCounter,)
 
     counts_turns = True
 
-    def start(self, states):
+    def start(self, states: Mapping[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
         return np.array([float(self._first(self.bound.local(states)[0]))]), np.zeros(1)
 
-    def conditions_at_start(self, q, p, of):
+    def conditions_at_start(self, q: ca.SX, p: ca.SX, of: Callable[[Any], ca.SX]) -> ca.SX:
         """What vanishes at the start of a motion, SX (2,), from the own coordinate and momentum and those of others."""
         value = self.bound.value([of(body) for body in self.bound.bodies], ca.SX(self.bound.coordinate.numbers))
         return ca.vertcat(q - self._first(value), p)

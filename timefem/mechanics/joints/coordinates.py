@@ -3,10 +3,17 @@
 Their numbers do not enter the constraints of the joint; what acts on a coordinate brings them as its own.
 """
 
+from __future__ import annotations
+
+from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
+
+if TYPE_CHECKING:
+    from .frame import Frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,19 +38,19 @@ class JointCoordinate:
     turns = False
 
     @property
-    def form(self):
+    def form(self) -> Hashable:
         """What tells its formula from others, hashable."""
         return type(self)
 
-    def value(self, a, b, c):
+    def value(self, a: Frame, b: Frame, c: Any) -> ca.SX:
         """x from the frames a and b and the symbols c of the numbers, SX; an angle in (-pi, pi]."""
         raise NotImplementedError
 
-    def deviation(self, a, b, c, target):
+    def deviation(self, a: Frame, b: Frame, c: Any, target: Any) -> ca.SX:
         """x - target."""
         return self.value(a, b, c) - target
 
-    def gap(self, a, b, c, target):
+    def gap(self, a: Frame, b: Frame, c: Any, target: Any) -> ca.SX:
         """What vanishes where x is the `target`, SX, with derivative one there."""
         return self.value(a, b, c) - target
 
@@ -65,16 +72,17 @@ class OwnCoordinate(JointCoordinate):
     """`factor q_i + offset` of the coordinates q of body a itself, such as a joint inside of a tree; without turns."""
 
     @classmethod
-    def of(cls, place, factor=1.0, offset=0.0, name="angle", unit="rad"):
+    def of(cls, place: int, factor: float = 1.0, offset: float = 0.0, name: str = "angle",
+           unit: str = "rad") -> OwnCoordinate:
         found = cls(name, np.array([factor, offset]))
         vars(found).update(place=place, unit=unit, force_unit={"rad": "N m", "m": "N"}[unit])
         return found
 
     @property
-    def form(self):
+    def form(self) -> Hashable:
         return OwnCoordinate, self.place
 
-    def value(self, a, b, c):
+    def value(self, a: Frame, b: Frame, c: Any) -> ca.SX:
         return c[0] * a.q[self.place] + c[1]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ...errors import InputError
 from ..declared import On, Vector
 from ..part import Part
@@ -26,7 +28,6 @@ class FixedPoint(Part):
     point = Vector("the point in body axes, from the centre of mass", "m")
     at = Vector("where it is held, in space", "m", (0.0, 0.0, 0.0))
     free_rotation = True
-    point_a, point_b = property(lambda self: self.point), property(lambda self: self.at)
     constraint_names = ("fixed point, x", "fixed point, y", "fixed point, z")
     table = "joints"
 
@@ -36,6 +37,14 @@ class FixedPoint(Part):
         return tuple(bodies)
 
     relative = Spherical.relative
+
+    @property
+    def point_a(self) -> np.ndarray:
+        return self.point
+
+    @property
+    def point_b(self) -> np.ndarray:
+        return self.at
 
     def drawn_line(self) -> Stroke | None:
         return Stroke("joint", ((self.bodies[0], self.point),))

@@ -1,5 +1,8 @@
 """Rows of a nonlinear program that are formulas of what a few variables give: limits, integrals, rates, couplings."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import casadi as ca
@@ -113,7 +116,9 @@ class PointRows:
         As in `NonlinearProgram`; those of the Hessian may come twice, and count together.
     """
 
-    def __init__(self, name, symbols, rows, bounds, view, blocks, times, given=None):
+    def __init__(self, name: str | Sequence[str], symbols: tuple[ca.SX, ca.SX], rows: ca.SX,
+                 bounds: tuple[np.ndarray, np.ndarray], view: View, blocks: np.ndarray, times: np.ndarray,
+                 given: np.ndarray | None = None) -> None:
         (w, p), rows = symbols, ca.densify(rows)
         self.names = [f"{name}[{i}]" for i in range(rows.numel())] if isinstance(name, str) else list(name)
         self.n_points, self.n_values = len(view.start), rows.numel()
@@ -157,23 +162,23 @@ class PointRows:
             self._known = v.copy(), arguments, *(np.array(part).T for part in self._function(*arguments))
         return self._known[1:]
 
-    def values(self, v):
+    def values(self, v: np.ndarray) -> np.ndarray:
         """g at all points, shape (n_rows,)."""
         return self._at(v)[1].ravel()
 
-    def jacobian(self, v):
+    def jacobian(self, v: np.ndarray) -> np.ndarray:
         """Entries of the Jacobian at `jacobian_places`."""
         entries = (self._at(v)[2][:, :, None] * self._factors)[self._kept]
         return np.bincount(self._slots, entries, len(self.jacobian_places[0]))
 
-    def hessian(self, v, weights):
+    def hessian(self, v: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Entries of the upper triangle of the Hessian of weights . g at `hessian_places`."""
         if not len(self.hessian_places[0]):
             return np.zeros(0)
         entries = np.array(self._hessian(*self._at(v)[0], weights.reshape(self.n_points, -1).T)).T
         return (entries[:, :, None, None] * self._products)[self._kept_pairs]
 
-    def describe(self, i):
+    def describe(self, i: int) -> tuple[int, float, str]:
         """Block, time on the mesh [s] and name of row i."""
         point, value = divmod(i, self.n_values)
         return int(self._blocks[point]), float(self._times[point]), self.names[value]

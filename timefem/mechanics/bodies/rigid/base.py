@@ -27,6 +27,7 @@ class Inertia(Field):
     """Principal values or a matrix; kept as the matrix."""
 
     kind_of_value, schema_type = "array_like, shape (3,) or (3, 3)", "inertia"
+    given_as, kept_as = "Vector | Matrix", "np.ndarray"
 
     def check(self, title, value):
         return _inertia_matrix(value)

@@ -60,7 +60,7 @@ class Carried(Body, abstract=True):
         self.places = np.array(places, int)
 
     @property
-    def n_q(self):
+    def n_q(self) -> int:
         return len(self.places)
 
     def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
@@ -157,7 +157,7 @@ class TreeLink(Carried):
         return {name: ca.Function(name, [q, none, none], [ca.vec(ca.densify(x))]) for name, x in columns.items()}
 
     @property
-    def n_q(self):
+    def n_q(self) -> int:
         return len(self.places) + 6 * _LOOSE.get()
 
     def _chain(self):

@@ -10,6 +10,7 @@ class Rows(Field):
     def __init__(self, cls, help):
         super().__init__(help)
         self.cls, self.kind_of_value = cls, f"sequence of {cls.__name__}"
+        self.given_as, self.kept_as = f"Sequence[{cls.__name__}]", f"tuple[{cls.__name__}, ...]"
 
     def checked(self, part, value):
         if isinstance(value, str | dict) or not hasattr(value, "__iter__"):

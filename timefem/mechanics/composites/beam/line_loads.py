@@ -26,6 +26,7 @@ class OnBeam(On):
     """The beam or rope that it acts on."""
 
     kind_of_value = "Beam or Rope"
+    given_as = kept_as = "CurveMesh"
 
 
 class LoadPoint(Part):

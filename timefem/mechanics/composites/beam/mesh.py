@@ -27,6 +27,7 @@ class RestShape(Field):
     """A length, a `Line` or `Curve`, or a list of them."""
 
     kind_of_value = "float, Line, Curve, or list of these"
+    given_as, kept_as = "Number | Line | Curve | Sequence[Line | Curve]", "tuple[Line | Curve, ...]"
 
     def __init__(self):
         super().__init__("rest shape: the length of a straight one from the origin along x, a Line or a Curve, or a "
@@ -61,11 +62,8 @@ class ValueOf(Field):
 
     def __init__(self, cls, help=""):
         super().__init__(help)
-        self.cls = cls
-
-    @property
-    def kind_of_value(self):
-        return self.cls.__name__
+        self.cls, self.kind_of_value = cls, cls.__name__
+        self.given_as = self.kept_as = cls.__name__
 
     def check(self, title, value):
         if isinstance(value, dict):
@@ -82,6 +80,7 @@ class Marks(Field):
     """Names of nodes by their place."""
 
     kind_of_value = "sequence of (str, float)"
+    given_as, kept_as = "Sequence[tuple[str, float]]", "tuple[tuple[str, float], ...]"
 
     def __init__(self):
         super().__init__("names of nodes, and the places that they are at, as for `at`", default=())

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from .... import validate
 from ....errors import InputError
 from ....types import Converted, Vector
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class MoreOfSection(TypedDict, total=False):
+    """Types of further arguments of a `Section`, for what makes one of a shape."""
+
+    damping: float
 
 
 @dataclass(frozen=True)
@@ -99,13 +108,13 @@ class Section:
 
     @classmethod
     def circle(cls, E: float, nu: float, density: float, radius: float, shear_factor: float | None = None,
-               **others: Any) -> Section:
+               **others: Unpack[MoreOfSection]) -> Section:
         """A full circle: a `tube` without a hole."""
         return cls.tube(E, nu, density, radius, 0.0, shear_factor, **others)
 
     @classmethod
     def tube(cls, E: float, nu: float, density: float, outer: float, inner: float, shear_factor: float | None = None,
-             **others: Any) -> Section:
+             **others: Unpack[MoreOfSection]) -> Section:
         """A ring with the radii `outer` and `inner` [m]; E [N/m^2], density [kg/m^3]; shear factor by Cowper (1966)."""
         outer = validate.real("section: outer radius", outer, positive=True)
         inner = validate.real("section: inner radius", inner)
@@ -121,7 +130,7 @@ class Section:
 
     @classmethod
     def rectangle(cls, E: float, nu: float, density: float, width: float, height: float, shear_factor: float = 5 / 6,
-                  **others: Any) -> Section:
+                  **others: Unpack[MoreOfSection]) -> Section:
         """A rectangle, `width` along axis 2 and `height` along axis 3 [m]; torsion by Saint-Venant's series."""
         width = validate.real("section: width", width, positive=True)
         height = validate.real("section: height", height, positive=True)

@@ -1,0 +1,32 @@
+# made by tools/stubs.py: change the module
+
+from collections.abc import Iterable, Sequence
+from timefem.mechanics.composites.beam.curve import Curve, Line
+from timefem.types import Number
+from typing import Any, Literal
+import numpy as np
+from ...part import Body, Part
+from .mesh import CurveMesh
+from .section import Section
+
+
+class Beam(CurveMesh):
+    curve: tuple[Line | Curve, ...]
+    section: Section
+    n_elements: int
+    degree: int
+    rotation: str
+    triads: str
+    mass: str
+    marks: tuple[tuple[str, float], ...]
+    place_class: Any
+    def node_axes(self, i: int) -> np.ndarray: ...
+    def make_nodes(self) -> Iterable[Body]: ...
+    @property
+    def n_strain_points(self) -> int: ...
+    def make_elements(self) -> Iterable[Part]: ...
+    def place_axes(self, j: int, e: int, xi: float) -> dict[str, Any]: ...
+    def __init__(self, curve: Number | Line | Curve | Sequence[Line | Curve], section: Section, n_elements: int,
+                 degree: int = 3, rotation: Literal['quaternion', 'directors'] = 'quaternion',
+                 triads: Literal['section', 'space'] = 'section', mass: Literal['lumped', 'consistent'] = 'lumped',
+                 marks: Sequence[tuple[str, float]] = (), name: str | None = None) -> None: ...

@@ -1,0 +1,34 @@
+# made by tools/stubs.py: change the module
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from timefem.types import Floats, Vector
+from typing import Any
+import numpy as np
+
+
+STATIONS: int
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    position: Callable[[np.ndarray], Any]
+    stop: float
+    axis: Vector | None = ...
+    twist: float = ...
+    def at(self, s: Floats) -> tuple[np.ndarray, np.ndarray]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    start: np.ndarray
+    end: np.ndarray
+    axis: Vector | None = ...
+    twist: float = ...
+    @property
+    def length(self) -> float: ...
+    def at(self, s: Floats) -> tuple[np.ndarray, np.ndarray]: ...
+    def __init__(self, start: Vector, end: Vector, axis: Vector | None = None, twist: float = 0.0) -> None: ...
+
+
+def first_axes(tangent, axis = None): ...

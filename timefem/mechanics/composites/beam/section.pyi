@@ -1,0 +1,51 @@
+# made by tools/stubs.py: change the module
+
+from dataclasses import dataclass
+from timefem.types import Vector
+from typing import Any, TypedDict
+from typing_extensions import Unpack
+import numpy as np
+
+
+class MoreOfSection(TypedDict):
+    damping: float
+
+
+@dataclass(frozen=True)
+class Section:
+    EA: float
+    GA: tuple[float, float]
+    GJ: float
+    EI: tuple[float, float]
+    mass: float
+    inertia: tuple[float, float, float]
+    damping: float = ...
+    shape: tuple | None = ...
+    @classmethod
+    def from_file(cls, entry: dict[str, Any]) -> Section: ...
+    @staticmethod
+    def schema() -> dict[str, Any]: ...
+    @property
+    def stiffness(self) -> np.ndarray: ...
+    @classmethod
+    def circle(cls, E: float, nu: float, density: float, radius: float, shear_factor: float | None = None,
+               **others: Unpack[MoreOfSection]) -> Section: ...
+    @classmethod
+    def tube(cls, E: float, nu: float, density: float, outer: float, inner: float, shear_factor: float | None = None,
+             **others: Unpack[MoreOfSection]) -> Section: ...
+    @classmethod
+    def rectangle(cls, E: float, nu: float, density: float, width: float, height: float, shear_factor: float = ...,
+                  **others: Unpack[MoreOfSection]) -> Section: ...
+    def __init__(self, EA: float, GA: float | Vector, GJ: float, EI: float | Vector, mass: float, inertia: Vector,
+                 damping: float = 0.0, shape: tuple | None = None) -> None: ...
+
+
+@dataclass(frozen=True)
+class RopeSection:
+    EA: float
+    mass: float
+    damping: float = ...
+    @classmethod
+    def from_file(cls, entry: dict[str, Any]) -> RopeSection: ...
+    @staticmethod
+    def schema() -> dict[str, Any]: ...

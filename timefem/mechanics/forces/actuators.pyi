@@ -1,0 +1,131 @@
+# made by tools/stubs.py: change the module
+
+import casadi as ca
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from timefem.mechanics.joints.joint import Joint
+from timefem.types import Expression, Floats, Matrix, Number, UserFunction, Vector
+from typing import Any, Literal
+import numpy as np
+from ..declared import Field
+from ..joints.on_joint import JointPart
+from ..part import Body, Part, Symbols
+from .between import ForcePart, PointForce
+
+
+class Actuator(ForcePart):
+    table: str
+    unit: str
+    @property
+    def controls(self) -> tuple[Part, ...]: ...
+
+
+class ControlForce(Actuator):
+    unit: str
+    body: Body
+    directions: np.ndarray
+    point: np.ndarray
+    frame: str
+    reaction: Body | None
+    @property
+    def n_controls(self) -> int: ...
+    def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
+    def __init__(self, body: Body, directions: Matrix = ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+                 point: Vector = (0.0, 0.0, 0.0), frame: Literal['space', 'body'] = 'space',
+                 reaction: Body | None = None, name: str | None = None) -> None: ...
+
+
+class LengthControl(PointForce, Actuator):
+    unit: str
+    line: str
+    n_controls: int
+    def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
+    def __init__(self, body_a: Body, body_b: Body | None = None, point_a: Vector = (0, 0, 0),
+                 point_b: Vector = (0, 0, 0), name: str | None = None) -> None: ...
+
+
+class Thruster(Actuator):
+    unit: str
+    n_controls: int
+    body: Body
+    direction: np.ndarray
+    point: np.ndarray
+    drag: float
+    needs_rotation: bool
+    def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
+    def __init__(self, body: Body, direction: Vector = (0, 0, 1), point: Vector = (0.0, 0.0, 0.0), drag: Number = 0.0,
+                 name: str | None = None) -> None: ...
+
+
+class JointControl(JointPart, Actuator):
+    n_controls: int
+    def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
+    def __init__(self, joint: Joint, *, coordinate: str | None = None, name: str | None = None) -> None: ...
+
+
+class ControlTorque(Actuator):
+    unit: str
+    body: Body
+    axes: np.ndarray
+    frame: str
+    reaction: Body | None
+    needs_rotation: bool
+    @property
+    def n_controls(self) -> int: ...
+    def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
+    def __init__(self, body: Body, axes: Matrix = ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+                 frame: Literal['body', 'space'] = 'body', reaction: Body | None = None,
+                 name: str | None = None) -> None: ...
+
+
+class InputMatrix(Field):
+    kind_of_value: str
+    given_as: str
+    kept_as: str
+    def checked(self, part, value): ...
+    def numbers(self, value): ...
+    def form(self, value): ...
+    def schema(self): ...
+
+
+class Columns(Field):
+    in_files: bool
+    kind_of_value: str
+    argument: str
+    given_as: str
+    kept_as: str
+    def form(self, value): ...
+
+
+class GeneralizedControl(Actuator):
+    body: Body
+    matrix: Any
+    columns: int | None
+    @property
+    def n_controls(self) -> int: ...
+    def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
+    def __init__(self, body: Body, matrix: Matrix | UserFunction, n_controls: int | None = None,
+                 name: str | None = None) -> None: ...
+
+
+class Cost(Part):
+    def __init__(self, formula: UserFunction, actuators: Part | Sequence[Part] = (), bodies: Body | Sequence[Body] = (),
+                 name: str | None = None) -> None: ...
+    @property
+    def kind(self) -> Hashable: ...
+    def moved_to(self, stand_in: Callable[[Any], Any]) -> Cost: ...
+    def cost(self, s: Symbols, u: ca.SX) -> Expression: ...
+    formula: Any
+
+
+class Effort(Cost):
+    def __init__(self, actuator: Part, weights: Floats = 1.0, name: str | None = None) -> None: ...
+    @property
+    def weights(self) -> np.ndarray: ...
+    changeable: Any
+    def changed(self, values: Mapping[str, Any]) -> Effort: ...
+    @property
+    def kind(self) -> Hashable: ...
+    def cost(self, s: Symbols, u: ca.SX) -> Expression: ...
+
+
+def control_name(system, i): ...

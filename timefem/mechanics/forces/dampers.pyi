@@ -1,0 +1,35 @@
+# made by tools/stubs.py: change the module
+
+import casadi as ca
+from timefem.mechanics.part import Body
+from timefem.types import Number, Vector
+import numpy as np
+from ..part import Symbols
+from .between import ForcePart, PointForce
+
+
+class Damper(PointForce):
+    damping: float
+    line: str
+    def force(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, body_a: Body, body_b: Body | None = None, point_a: Vector = (0, 0, 0),
+                 point_b: Vector = (0, 0, 0), damping: Number = ..., name: str | None = None) -> None: ...
+
+
+class TorsionalDamper(ForcePart):
+    body_a: Body
+    body_b: Body | None
+    axis: np.ndarray
+    damping: float
+    needs_rotation: bool
+    def force(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, body_a: Body, body_b: Body | None = None, axis: Vector = (0, 0, 1), damping: Number = ...,
+                 name: str | None = None) -> None: ...
+
+
+class RayleighDissipation(ForcePart):
+    body: Body
+    linear: float
+    angular: float
+    def force(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, body: Body, linear: Number = 0.0, angular: Number = 0.0, name: str | None = None) -> None: ...

@@ -1,0 +1,39 @@
+# made by tools/stubs.py: change the module
+
+import casadi as ca
+from collections.abc import Sequence
+from timefem.mechanics.functions.base import TimeFunction
+from timefem.mechanics.part import Body
+from timefem.types import Number, UserFunction, Vector
+from typing import Literal
+import numpy as np
+from ..part import Symbols
+from .between import ForcePart
+
+
+class _Load(ForcePart):
+    ...
+
+
+class Force(_Load):
+    body: Body
+    value: tuple[TimeFunction, ...]
+    point: np.ndarray
+    time: TimeFunction
+    frame: str
+    def force(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, body: Body, value: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction,
+                 point: Vector = (0.0, 0.0, 0.0), time: Number | TimeFunction | UserFunction = 1.0,
+                 frame: Literal['space', 'body'] = 'space', name: str | None = None) -> None: ...
+
+
+class Torque(_Load):
+    body: Body
+    value: tuple[TimeFunction, ...]
+    time: TimeFunction
+    frame: str
+    needs_rotation: bool
+    def force(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, body: Body, value: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction,
+                 time: Number | TimeFunction | UserFunction = 1.0, frame: Literal['space', 'body'] = 'space',
+                 name: str | None = None) -> None: ...

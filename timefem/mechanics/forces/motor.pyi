@@ -1,0 +1,50 @@
+# made by tools/stubs.py: change the module
+
+import casadi as ca
+from timefem.mechanics.functions.base import TimeFunction
+from timefem.mechanics.joints.joint import Joint
+from timefem.types import Number, UserFunction
+from typing import Any
+from ..joints.bound import Follower
+from ..joints.on_joint import JointPart
+from ..part import Part, Symbols
+from .actuators import Actuator
+
+
+class Rotor(Follower):
+    @property
+    def kind(self): ...
+    @property
+    def mass_scale(self): ...
+    def kinetic_energy(self, q, p, c): ...
+    def kinetic_of_velocity(self, q, v, c): ...
+    def start(self, states): ...
+    motor: Any
+
+
+class Gear(Part):
+    constraint_names: Any
+    table: str
+    helper: bool
+    @property
+    def kind(self): ...
+    def constraints(self, s): ...
+    bound: Any
+
+
+class Motor(JointPart, Actuator):
+    unit: str
+    n_controls: int
+    gear: float
+    rotor_inertia: float
+    damping: float
+    torque: TimeFunction
+    @property
+    def settled(self) -> tuple[str, ...]: ...
+    @property
+    def members(self) -> tuple[Part, ...]: ...
+    def force(self, s: Symbols) -> ca.SX: ...
+    def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
+    def __init__(self, joint: Joint, *, coordinate: str | None = None, gear: Number = 1.0, rotor_inertia: Number = 0.0,
+                 damping: Number = 0.0, torque: Number | TimeFunction | UserFunction = 0.0,
+                 name: str | None = None) -> None: ...

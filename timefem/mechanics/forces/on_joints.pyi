@@ -1,0 +1,63 @@
+# made by tools/stubs.py: change the module
+
+import casadi as ca
+from timefem.mechanics.functions.base import TimeFunction
+from timefem.mechanics.joints.joint import Joint
+from timefem.types import Expression, Number, UserFunction
+from ..joints.on_joint import JointPart
+from ..part import Symbols
+
+
+TURNS: str
+
+
+class JointSpring(JointPart):
+    stiffness: float
+    rest: float
+    turns: bool
+    @property
+    def counts_turns(self) -> bool: ...
+    def energy(self, s: Symbols) -> Expression: ...
+    def __init__(self, joint: Joint, *, coordinate: str | None = None, stiffness: Number, rest: Number = 0.0,
+                 turns: bool = True, name: str | None = None) -> None: ...
+
+
+class JointDamper(JointPart):
+    damping: float
+    def force(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, joint: Joint, *, coordinate: str | None = None, damping: Number,
+                 name: str | None = None) -> None: ...
+
+
+class JointForce(JointPart):
+    value: TimeFunction
+    def force(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, joint: Joint, *, coordinate: str | None = None, value: Number | TimeFunction | UserFunction,
+                 name: str | None = None) -> None: ...
+
+
+class JointFriction(JointPart):
+    coulomb: float
+    width: float
+    breakaway: float
+    stribeck: float
+    viscous: float
+    def force(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, joint: Joint, *, coordinate: str | None = None, coulomb: Number, width: Number,
+                 breakaway: Number = 0.0, stribeck: Number = 0.0, viscous: Number = 0.0,
+                 name: str | None = None) -> None: ...
+
+
+class EndStop(JointPart):
+    lowest: float | None
+    highest: float | None
+    stiffness: float
+    damping: float
+    turns: bool
+    @property
+    def counts_turns(self) -> bool: ...
+    def energy(self, s: Symbols) -> Expression: ...
+    def force(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, joint: Joint, *, coordinate: str | None = None, lowest: Number | None = None,
+                 highest: Number | None = None, stiffness: Number, damping: Number = 0.0, turns: bool = True,
+                 name: str | None = None) -> None: ...

@@ -1,0 +1,33 @@
+# made by tools/stubs.py: change the module
+
+import casadi as ca
+from timefem.mechanics.part import Body
+from timefem.types import Expression, Number, Vector
+import numpy as np
+from ..part import Symbols
+from .between import ForcePart, PointForce
+
+
+STILL: float
+
+
+class SlackRope(PointForce):
+    length: float
+    stiffness: float
+    damping: float
+    line: str
+    def energy(self, s: Symbols) -> Expression: ...
+    def force(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, body_a: Body, body_b: Body | None = None, point_a: Vector = (0, 0, 0),
+                 point_b: Vector = (0, 0, 0), length: Number = ..., stiffness: Number = ..., damping: Number = 0.0,
+                 name: str | None = None) -> None: ...
+
+
+class Drag(ForcePart):
+    body: Body
+    coefficient: float
+    point: np.ndarray
+    wind: np.ndarray
+    def force(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, body: Body, coefficient: Number = ..., point: Vector = (0.0, 0.0, 0.0),
+                 wind: Vector = (0.0, 0.0, 0.0), name: str | None = None) -> None: ...

@@ -1,0 +1,57 @@
+# made by tools/stubs.py: change the module
+
+from timefem.mechanics.part import Body
+from timefem.types import Expression, Matrix, Number, UserFunction, Vector
+from typing import Any
+import numpy as np
+from ..part import Part, Symbols
+from .between import ForcePart, PointForce
+
+
+class Spring(PointForce):
+    stiffness: float
+    length: float
+    def energy(self, s: Symbols) -> Expression: ...
+    def __init__(self, body_a: Body, body_b: Body | None = None, point_a: Vector = (0, 0, 0),
+                 point_b: Vector = (0, 0, 0), stiffness: Number = ..., length: Number = 0.0,
+                 name: str | None = None) -> None: ...
+
+
+class NonlinearSpring(PointForce):
+    potential: UserFunction
+    parameters_of_potential: np.ndarray
+    def energy(self, s: Symbols) -> Expression: ...
+    def __init__(self, body_a: Body, body_b: Body | None = None, point_a: Vector = (0, 0, 0),
+                 point_b: Vector = (0, 0, 0), potential: UserFunction = ..., parameters: Vector = (),
+                 name: str | None = None) -> None: ...
+
+
+class TorsionalSpring(ForcePart):
+    body_a: Body
+    body_b: Body | None
+    axis: np.ndarray
+    stiffness: float
+    rest_angle: float
+    reference: np.ndarray
+    turns: bool
+    needs_rotation: bool
+    @property
+    def members(self) -> tuple[Part, ...]: ...
+    @property
+    def first_turn(self) -> float: ...
+    def energy(self, s: Symbols) -> Expression: ...
+    bound: Any
+    def __init__(self, body_a: Body, body_b: Body | None = None, axis: Vector = (0, 0, 1), stiffness: Number = ...,
+                 rest_angle: Number = 0.0, reference: Vector | Matrix = (1, 0, 0, 0), turns: bool = True,
+                 name: str | None = None) -> None: ...
+
+
+class RotationalSpring(ForcePart):
+    body_a: Body
+    body_b: Body | None
+    stiffness: float
+    reference: np.ndarray
+    needs_rotation: bool
+    def energy(self, s: Symbols) -> Expression: ...
+    def __init__(self, body_a: Body, body_b: Body | None = None, stiffness: Number = ...,
+                 reference: Vector | Matrix = (1, 0, 0, 0), name: str | None = None) -> None: ...

@@ -1,0 +1,22 @@
+# made by tools/stubs.py: change the module
+
+import casadi as ca
+from timefem.mechanics.part import Body
+from timefem.types import Number, Vector
+from typing import Any
+import numpy as np
+from ..shapes import Stroke
+from .frame import Frame
+from .joint import Joint
+
+
+class RigidDistance(Joint):
+    point_a: np.ndarray
+    point_b: np.ndarray
+    length: float
+    constraint_names: Any
+    point_mass_dimension: int
+    def drawn_line(self) -> Stroke | None: ...
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
+    def __init__(self, body_a: Body, body_b: Body | None = None, *, point_a: Vector = (0.0, 0.0, 0.0),
+                 point_b: Vector = (0.0, 0.0, 0.0), length: Number, name: str | None = None) -> None: ...

@@ -1,0 +1,26 @@
+# made by tools/stubs.py: change the module
+
+import casadi as ca
+from timefem.mechanics.part import Body
+from timefem.types import Vector
+from typing import Any
+import numpy as np
+from ..part import Part, Symbols
+from ..shapes import Stroke
+
+
+class FixedPoint(Part):
+    body: Body
+    point: np.ndarray
+    at: np.ndarray
+    free_rotation: bool
+    constraint_names: Any
+    table: str
+    relative: Any
+    @property
+    def point_a(self) -> np.ndarray: ...
+    @property
+    def point_b(self) -> np.ndarray: ...
+    def drawn_line(self) -> Stroke | None: ...
+    def constraints(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, body: Body, point: Vector, at: Vector = (0.0, 0.0, 0.0), name: str | None = None) -> None: ...

@@ -1,0 +1,37 @@
+# made by tools/stubs.py: change the module
+
+import casadi as ca
+from collections.abc import Mapping
+from timefem.mechanics.part import Body
+from typing import Any
+from ..part import Part, Symbols
+from ..shapes import Stroke
+from .bound import BoundCoordinate
+from .frame import Frame
+
+
+class Joint(Part):
+    body_a: Body
+    body_b: Body | None
+    keyword_only: bool
+    refuses_arms: bool
+    table: str
+    point_mass_dimension: Any
+    coordinates: Any
+    free_rotation: bool
+    def drawn_line(self) -> Stroke | None: ...
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
+    def relative(self, x: Mapping[str, Any]) -> Any: ...
+    def bound(self, name: str | None = None) -> BoundCoordinate: ...
+    first_turn: float
+    def constraints(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, body_a: Body, body_b: Body | None = None, *, name: str | None = None) -> None: ...
+
+
+def across(axis): ...
+
+
+def gap(a, b, point_a, point_b, invariant = False): ...
+
+
+def products(first, second): ...

@@ -1,0 +1,58 @@
+# made by tools/stubs.py: change the module
+
+import casadi as ca
+from collections.abc import Sequence
+from timefem.mechanics.functions.base import TimeFunction
+from timefem.mechanics.part import Body
+from timefem.types import Number, UserFunction, Vector
+from typing import Any
+import numpy as np
+from ..part import Symbols
+from ..shapes import Stroke
+from .frame import Frame
+from .joint import Joint
+from .on_joint import JointPart
+
+
+class _Prescribed(Joint):
+    @property
+    def t_span(self) -> tuple[float, float]: ...
+    def __init__(self, body_a: Body, body_b: Body | None = None, *, name: str | None = None) -> None: ...
+
+
+class PrescribedPosition(_Prescribed):
+    body: Body
+    body_a: Any
+    body_b: Any
+    position: tuple[TimeFunction, ...]
+    point: np.ndarray
+    keyword_only: Any
+    constraint_names: Any
+    point_mass_dimension: int
+    def drawn_line(self) -> Stroke | None: ...
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
+    def __init__(self, body: Body, position: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction,
+                 *, point: Vector = (0.0, 0.0, 0.0), name: str | None = None) -> None: ...
+
+
+class PrescribedAngle(_Prescribed):
+    angle: TimeFunction
+    axis_b: np.ndarray
+    direction_a: np.ndarray
+    direction_b: np.ndarray
+    constraint_names: Any
+    def numbers(self) -> dict[str, Any]: ...
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
+    def __init__(self, body_a: Body, body_b: Body | None = None, *, angle: Number | TimeFunction | UserFunction,
+                 axis_b: Vector, direction_a: Vector, direction_b: Vector, name: str | None = None) -> None: ...
+
+
+class PrescribedJoint(JointPart):
+    value: TimeFunction
+    table: str
+    constraint_names: Any
+    @property
+    def t_span(self) -> tuple[float, float]: ...
+    def constraints(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, joint: Joint, *, coordinate: str | None = None, value: Number | TimeFunction | UserFunction,
+                 name: str | None = None) -> None: ...

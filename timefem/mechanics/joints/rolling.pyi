@@ -1,0 +1,57 @@
+# made by tools/stubs.py: change the module
+
+import casadi as ca
+from timefem.mechanics.part import Body
+from timefem.types import Number, Vector
+from typing import Any
+import numpy as np
+from ..part import Part, Symbols
+
+
+class _OnBody(Part):
+    body: Body
+    table: str
+    def __init__(self, body: Body, name: str | None = None) -> None: ...
+
+
+class _Rolling(_OnBody):
+    radius: float
+    normal: np.ndarray
+    point: np.ndarray
+    keyword_only: bool
+    constraint_names: Any
+    nonholonomic_names: Any
+    def numbers(self) -> dict[str, Any]: ...
+    def constraints(self, s: Symbols) -> ca.SX: ...
+    def velocity_form(self, s: Symbols) -> ca.SX: ...
+    directions: Any
+    def __init__(self, body: Body, *, radius: Number, normal: Vector = (0, 0, 1), point: Vector = (0, 0, 0),
+                 name: str | None = None) -> None: ...
+
+
+class RollingSphere(_Rolling):
+    def __init__(self, body: Body, *, radius: Number, normal: Vector = (0, 0, 1), point: Vector = (0, 0, 0),
+                 name: str | None = None) -> None: ...
+
+
+class RollingDisc(_Rolling):
+    axis: np.ndarray
+    def __init__(self, body: Body, *, radius: Number, normal: Vector = (0, 0, 1), point: Vector = (0, 0, 0),
+                 axis: Vector = (0, 0, 1), name: str | None = None) -> None: ...
+
+
+class KnifeEdge(_OnBody):
+    point: np.ndarray
+    across: np.ndarray
+    keyword_only: bool
+    nonholonomic_names: Any
+    def velocity_form(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, body: Body, *, point: Vector = (0, 0, 0), across: Vector = (0, 1, 0),
+                 name: str | None = None) -> None: ...
+
+
+class NonTwisting(_OnBody):
+    a: float
+    nonholonomic_names: Any
+    def velocity_form(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, body: Body, a: Number = 0.5, name: str | None = None) -> None: ...

@@ -1,0 +1,84 @@
+# made by tools/stubs.py: change the module
+
+import casadi as ca
+from collections.abc import Mapping
+from functools import cached_property
+from timefem.mechanics.part import Body
+from timefem.types import Matrix, Vector
+from typing import Any
+import numpy as np
+from .coordinates import JointCoordinate
+from .frame import Frame
+from .joint import Joint
+
+
+GAP_NAMES: Any
+NOWHERE: Any
+TURN_NAMES: Any
+
+
+class _PointJoint(Joint):
+    point_a: np.ndarray
+    point_b: np.ndarray
+    invariant: bool
+    further: Any
+    @property
+    def constraint_names(self) -> tuple[str, ...]: ...
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
+    def __init__(self, body_a: Body, body_b: Body | None = None, *, point_a: Vector, point_b: Vector,
+                 invariant: bool = False, name: str | None = None) -> None: ...
+
+
+class Spherical(_PointJoint):
+    point_mass_dimension: int
+    free_rotation: bool
+    def relative(self, x: Mapping[str, Any]) -> Any: ...
+    def __init__(self, body_a: Body, body_b: Body | None = None, *, point_a: Vector, point_b: Vector,
+                 invariant: bool = False, name: str | None = None) -> None: ...
+
+
+class Turning(Joint):
+    axis_a: np.ndarray
+    axis_b: np.ndarray
+    direction_a: np.ndarray | None
+    direction_b: np.ndarray | None
+    def numbers(self) -> dict[str, Any]: ...
+    def __init__(self, body_a: Body, body_b: Body | None = None, *, axis_a: Vector, axis_b: Vector,
+                 direction_a: Vector | None = None, direction_b: Vector | None = None,
+                 name: str | None = None) -> None: ...
+
+
+class Revolute(_PointJoint, Turning):
+    further: Any
+    @cached_property
+    def coordinates(self) -> tuple[JointCoordinate, ...]: ...
+    def relative(self, x: Mapping[str, Any]) -> Any: ...
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
+    def __init__(self, body_a: Body, body_b: Body | None = None, *, axis_a: Vector, axis_b: Vector,
+                 direction_a: Vector | None = None, direction_b: Vector | None = None, point_a: Vector, point_b: Vector,
+                 invariant: bool = False, name: str | None = None) -> None: ...
+
+
+class Universal(_PointJoint):
+    axis_a: np.ndarray
+    axis_b: np.ndarray
+    further: Any
+    @cached_property
+    def coordinates(self) -> tuple[JointCoordinate, ...]: ...
+    def relative(self, x: Mapping[str, Any]) -> Any: ...
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
+    def __init__(self, body_a: Body, body_b: Body | None = None, *, point_a: Vector, point_b: Vector,
+                 invariant: bool = False, axis_a: Vector, axis_b: Vector, name: str | None = None) -> None: ...
+
+
+class Weld(_PointJoint):
+    orientation: np.ndarray
+    further: Any
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
+    def relative(self, x: Mapping[str, Any]) -> Any: ...
+    def __init__(self, body_a: Body, body_b: Body | None = None, *, point_a: Vector, point_b: Vector,
+                 invariant: bool = False, orientation: Vector | Matrix = (1.0, 0.0, 0.0, 0.0),
+                 name: str | None = None) -> None: ...
+
+
+def turned(a, b, turn): ...
