@@ -7,6 +7,8 @@ import numpy as np
 
 from ..argument_names import did_you_mean
 from ..errors import InputError
+from .bodies.tree import Tree, TreeJoint
+from .bodies.tree.entries import named_numbers, spelt_out
 from .catalogue import made, stored
 from .forces import Gravity
 from .redundancy.redundancy import keep_constraints
@@ -62,7 +64,7 @@ def with_other_numbers(system, changes, names_only=False):
 def names_of_numbers(system):
     """Names that `with_other_numbers` takes, without entries, in the order of the parts."""
     names = [f"{system.label(part)}.{name}" for part in (*system.parts, *system.composites) if part.owner is None
-             for name in _changeable(part)]
+             for name in (named_numbers(part) if isinstance(part, Tree) else _changeable(part))]
     return names + [GRAVITY] * any(isinstance(part, Gravity) for part in system.parts)
 
 
@@ -76,7 +78,7 @@ def _targets(system, name):
     """Parts, and what of them, that a name means: one, but for gravity."""
     if isinstance(name, tuple) and len(name) == 2:
         part = system.own(name[0]) if name[0] not in system.composites else name[0]
-        return [(part, str(name[1]))]
+        return [(part, _spelt_out(part, str(name[1])))]
     if not isinstance(name, str):
         raise InputError(f"parameters: {name!r} is no name such as 'rod.mass', nor a pair (part, 'mass')")
     weights = [part for part in system.parts if isinstance(part, Gravity)]
@@ -89,7 +91,12 @@ def _targets(system, name):
         near = did_you_mean(name, names_of_numbers(system)) or did_you_mean(head, parts)
         raise InputError(f"parameters: {name!r} names no part and what of it is meant, as in PART.NAME"
                          + (near or f"; there are {', '.join(list(parts)[:12])}"))
-    return [(parts[label], name[len(label) + 1:])]
+    return [(parts[label], _spelt_out(parts[label], name[len(label) + 1:]))]
+
+
+def _spelt_out(part, path):
+    """Numbers of links and joints of a tree go by their names."""
+    return spelt_out(part, path) if isinstance(part, Tree) else path
 
 
 def _steps(system, part, path, name):
@@ -128,7 +135,7 @@ def _replaced(part, attribute, steps, present, value, name):
 
 
 def _inside(function, steps, value):
-    """A function of time with another number inside."""
+    """A function of time, a link or a joint of a tree, with another number inside."""
     leaf, *index = steps
     fields = [f.name for f in dataclasses.fields(function)]
     if leaf not in fields:
@@ -136,9 +143,14 @@ def _inside(function, steps, value):
                          + (did_you_mean(str(leaf), fields) or f"; it has {', '.join(fields)}"))
     if index:
         entries = np.array(getattr(function, leaf), float)
-        entries[index[0]] = value
+        i, j = index[0] if isinstance(index[0], tuple) else (index[0], index[0])
+        if entries.ndim == 2:  # of a symmetric matrix
+            entries[i, j] = entries[j, i] = value
+        else:
+            entries[index[0]] = value
         value = tuple(entries.tolist()) if isinstance(getattr(function, leaf), tuple) else entries
-    return dataclasses.replace(function, **{leaf: value})
+    return function.changed(leaf, value) if isinstance(function, TreeJoint) else \
+        dataclasses.replace(function, **{leaf: value})
 
 
 # ---- parts
@@ -170,6 +182,8 @@ def _rebuilt(system, changed):
     def stand_in(part):
         return changed.get(part, part)
 
+    for body in {body for part in system.parts for body in part.bodies if body.carrier in changed}:
+        changed[body] = changed[body.carrier].carried(*body.called)  # links and joints of trees
     for part in system.parts:
         for body in part.bodies:
             if body is not part and body not in changed and any(b in changed for b in body.carriers):

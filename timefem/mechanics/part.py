@@ -198,6 +198,8 @@ class Part(Declared, ABC):
     def velocity_constraints(self, s: Symbols) -> ca.SX:
         """Constraints Psi(q, p, t) on velocity level: the time derivative of Phi."""
         phi = self.constraints(s)
+        if not phi.numel():
+            return phi
         rate = ca.jtimes(phi, ca.vertcat(*s.q), ca.vertcat(*s.velocity))
         return rate + ca.jacobian(phi, s.t)
 
@@ -260,8 +262,11 @@ class Body(Part, abstract=True):
     def kinetic(self, s: Symbols, v: Sequence[ca.SX]) -> Expression:
         return self.kinetic_of_velocity(s.q[0], v[0], s.own)
 
-    def centre_of_mass(self, q: ca.SX) -> ca.SX:
-        """Centre of mass, SX (3,), or of as many components as the body moves in: what leads the coordinates."""
+    def centre_of_mass(self, q: ca.SX, c: ca.SX) -> ca.SX:
+        """Centre of mass, SX (3,), or of as many components as the body moves in: what leads the coordinates.
+
+        With the parameters `c` of the body.
+        """
         return q[:min(3, self.n_q)]
 
     def drawn_pieces(self, q: np.ndarray, p: np.ndarray) -> list[Piece]:

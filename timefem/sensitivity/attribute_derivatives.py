@@ -11,6 +11,8 @@ from ..errors import InputError
 from ..mechanics import Constraint, Gravity, NonholonomicConstraint, NonlinearSpring
 from ..mechanics.bodies.generalized_body import GeneralizedBody
 from ..mechanics.bodies.rigid import DirectorBody
+from ..mechanics.bodies.tree import Tree
+from ..mechanics.bodies.tree.entries import derivative, named_numbers, spelt_out
 from ..mechanics.catalogue import known, stored
 from ..mechanics.functions import Constant, Formula, Ramp, Sine, Step, Table, TrianglePulse
 from ..mechanics.functions.trajectories import Polynomial, Spline, Transfer
@@ -53,6 +55,8 @@ def derivative_of_own(part, name, index, label):
             raise InputError(f"{label} has own_parameters 0 to {n - 1}; there is no number {name}, index {index}")
         return np.eye(n)[:, [name]], [f"own_parameters[{name}]"]
     name = part.current_name(name) if isinstance(name, str) else name
+    if isinstance(part, Tree):
+        return _of_tree(part, name, index, label)[:2]
     root, _, leaf = str(name).partition(".")  # "time.amplitude"
     rules = _rules(part)
     if root in rules and not leaf:
@@ -68,6 +72,20 @@ def derivative_of_own(part, name, index, label):
             raise InputError(f"{label}: {name} has no entry {index!r}; it has {_shown(keys)}")
         matrix, keys = matrix[:, [keys.index(index)]], [index]
     return matrix, [str(name) if key is None else f"{name}[{key}]".replace("(", "").replace(")", "") for key in keys]
+
+
+def _of_tree(tree, name, index, label):
+    """Derivative of its parameters by a number of a link or joint, names of the entries, and derivative of its mass."""
+    if spelt_out(tree, name) == name:
+        raise InputError(f"{label} has no parameter {name!r}; name a link or joint and what of it is meant, such as "
+                         f"{', '.join(named_numbers(tree)[:3])}")
+    matrix, mass, keys = derivative(tree, name, index, label, differentiated)
+    return matrix, [name if key is None else f"{name}[{key}]".replace("(", "").replace(")", "") for key in keys], mass
+
+
+def mass_of_tree(tree, name, index, label):
+    """Derivative of the mass of a tree by a number of a link, shape (n,)."""
+    return _of_tree(tree, name, index, label)[2]
 
 
 def _known(part):

@@ -31,6 +31,8 @@ class Start:
         if system.couples_inertia or not all(b.has_inverse_mass or b.velocity_by_solve for b in system.bodies):
             raise InputError("sensitivities are not offered for mass matrices that are singular or couple bodies; use "
                              "rotation='quaternion' and lumped masses")
+        if any(part.constraint_names and any(body.carrier for body in part.bodies) for part in system.parts):
+            raise InputError("sensitivities are not offered for loops of trees; state the system in bodies and joints")
         self.places = NumberPlaces(system)
         names = {name for name, space in plan.element.trial.items() if space.continuous}
         if names - {"state", "multipliers", "velocity"}:

@@ -10,9 +10,9 @@ import scipy
 from .. import validate
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
-from ..mechanics import Gravity, Part, System
+from ..mechanics import Gravity, Part, System, Tree
 from ..problems.kinds import check_kind
-from .attribute_derivatives import derivative_of_own, differentiated
+from .attribute_derivatives import derivative_of_own, differentiated, mass_of_tree
 from .composite_parameters import number_changes
 
 if TYPE_CHECKING:
@@ -181,6 +181,10 @@ def _of_numbers(system, places, parameter):
     changes = [(places.start[part], own)]
     if name == "mass":
         changes += [(places.start[p], p.acceleration[:, None]) for p in system.parts
+                    if isinstance(p, Gravity) and p.bodies[0] is part]
+    if isinstance(part, Tree) and str(name).endswith(".mass"):
+        mass = mass_of_tree(part, name, index, label)
+        changes += [(places.start[p], p.acceleration[:, None] * mass) for p in system.parts
                     if isinstance(p, Gravity) and p.bodies[0] is part]
     return [(kind, *change) for change in changes for kind in (NUMBERS, KEPT)], [f"{label}.{x}" for x in names]
 

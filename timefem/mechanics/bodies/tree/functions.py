@@ -6,20 +6,26 @@ import casadi as ca
 import numpy as np
 
 from ...point_functions import evaluate
+from .numbers import values, with_symbols
 from .recursion import kinetic, mass_moment, momenta_in_space, placements
 
 
 class TreeFunctions:
     """Of the moving bodies of a tree and its n coordinates; arrays have any leading axes."""
 
-    def __init__(self, bodies, n):
-        self._bodies, self.n = bodies, n
+    def __init__(self, bodies, pattern, n):
+        self._bodies, self._pattern, self.n = bodies, pattern, n
 
     @cached_property
-    def kinetic(self):
-        """T(q, v), casadi.Function."""
+    def parametric(self):
+        """T(q, v, c) with the parameters c (see `numbers`), casadi.Function."""
         q, v = self._symbols("qv")
-        return ca.Function("kinetic", [q, v], [kinetic(self._bodies, q, v)])
+        c = ca.SX.sym("c", len(self._pattern))
+        return ca.Function("kinetic", [q, v, c], [kinetic(with_symbols(self._bodies, self._pattern, c), q, v)])
+
+    def kinetic(self, q, v):
+        """T(q, v) in symbols."""
+        return self.parametric(q, v, values(self._bodies, self._pattern))
 
     def momenta(self, q, v):
         """dT/dv, shape (..., n)."""
@@ -77,9 +83,10 @@ class TreeFunctions:
 
     @cached_property
     def symbolic_mass(self):
-        """M(q), sparse, casadi.Function."""
-        q, v = self._symbols("qv")
-        return ca.Function("mass", [q], [ca.sparsify(ca.jacobian(ca.gradient(self.kinetic(q, v), v), v))])
+        """M(q, c), sparse, casadi.Function."""
+        q, v, c = ca.SX.sym("q", self.n), ca.SX.sym("v", self.n), ca.SX.sym("c", self.parametric.numel_in(2))
+        mass = ca.jacobian(ca.gradient(self.parametric(q, v, c), v), v)
+        return ca.Function("mass", [q, c], [ca.sparsify(mass)])
 
     @cached_property
     def _in_space(self):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -167,6 +167,14 @@ class TreeJoint:
     stiffness: float = 0.0
     rest: float = 0.0
     armature: float = 0.0
+
+    def changed(self, name, value):
+        """The same with another number; axes keep every digit."""
+        other = replace(self, **{name: value})
+        if name not in ("axis", "orientation"):
+            object.__setattr__(other, "axis", self.axis)
+            object.__setattr__(other, "orientation", self.orientation)
+        return other
 
     def __post_init__(self):
         title = f"TreeJoint {self.name!r}"

@@ -95,6 +95,11 @@ MOTIONS = {
 KINDS = (*MOTIONS, "fixed")
 
 
+def is_there(value):
+    """Whether a number, or the symbol for one, is not zero."""
+    return isinstance(value, ca.SX) or bool(value)
+
+
 def length_energy(x, v):
     """`(x.v)^2 / |x|^4 / 2` of a quaternion."""
     return (ca.dot(x, v) / ca.sumsqr(x)) ** 2 / 2

@@ -2,7 +2,11 @@
 
 import casadi as ca
 
-from .motions import length_energy
+from .motions import is_there, length_energy
+
+
+def _numbers(value):
+    return value if isinstance(value, ca.SX) else ca.DM(value)
 
 
 def joint_values(body, q, v=None):
@@ -33,7 +37,7 @@ def placements(bodies, q):
 
 def mass_moment(bodies, q):
     """Sum of mass times centre of mass in space, SX (3,)."""
-    return sum((body.mass * place + turn @ ca.DM(body.moment)
+    return sum((body.mass * place + turn @ _numbers(body.moment)
                 for body, (place, turn) in zip(bodies, placements(bodies, q), strict=True)), ca.SX(3, 1))
 
 
@@ -63,11 +67,11 @@ def kinetic(bodies, q, v):
     """
     energy = ca.SX(0)
     for body, (w, u) in zip(bodies, twists(bodies, q, v), strict=True):
-        energy += (body.mass * ca.dot(u, u) + ca.dot(w, ca.DM(body.inertia) @ w)) / 2
-        energy += ca.dot(u, ca.cross(w, ca.DM(body.moment)))
-        if body.joint.armature:
+        energy += (body.mass * ca.dot(u, u) + ca.dot(w, _numbers(body.inertia) @ w)) / 2
+        energy += ca.dot(u, ca.cross(w, _numbers(body.moment)))
+        if is_there(body.armature):
             rates = body.motion.rates(joint_values(body, q), joint_values(body, q, v))
-            energy += body.joint.armature * ca.sumsqr(ca.vertcat(*rates)) / 2
+            energy += body.armature * ca.sumsqr(ca.vertcat(*rates)) / 2
         if body.motion.turns:
             first = body.first + body.motion.first
             energy += body.radial * length_energy(q[first:first + 4], v[first:first + 4])
@@ -78,9 +82,9 @@ def momenta_in_space(bodies, q, v):
     """Linear momentum, and angular momentum about the origin of space, of each body: list of SX (6,)."""
     found = []
     for body, (place, turn), (w, u) in zip(bodies, placements(bodies, q), twists(bodies, q, v), strict=True):
-        moment = ca.DM(body.moment)
+        moment = _numbers(body.moment)
         push = turn @ (body.mass * u + ca.cross(w, moment))
-        turning = ca.cross(place, push) + turn @ (ca.DM(body.inertia) @ w + ca.cross(moment, u))
+        turning = ca.cross(place, push) + turn @ (_numbers(body.inertia) @ w + ca.cross(moment, u))
         found.append(ca.vertcat(push, turning))
     return found
 

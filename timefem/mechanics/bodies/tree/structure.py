@@ -34,6 +34,8 @@ class Moving:
         Mass times place of the centre of mass.
     inertia : ndarray, shape (3, 3)
         About the origin of the frame.
+    damping, friction, stiffness, rest, armature : float
+        Of the joint.
     """
 
     joint: object
@@ -46,6 +48,11 @@ class Moving:
     mass: float
     moment: np.ndarray
     inertia: np.ndarray
+    damping: float
+    friction: float
+    stiffness: float
+    rest: float
+    armature: float
     radial: float = 0.0  # c of the length of its quaternion, [kg m^2]
 
     @property
@@ -149,8 +156,9 @@ def moving_bodies(title, links, joints, base):
             sits[joint.child] = parent, turn, place
             continue
         axes = np.eye(3) if MOTIONS[joint.kind].turns else _axes(joint.axis)
+        resists = joint.damping, joint.friction, joint.stiffness, joint.rest if joint.stiffness else 0.0, joint.armature
         bodies.append(Moving(joint, parent, _clean(turn @ axes), _clean(place), *places[joint.name], 0.0, np.zeros(3),
-                             np.zeros((3, 3))))
+                             np.zeros((3, 3)), *resists))
         sits[joint.child] = len(bodies) - 1, axes.T, np.zeros(3)
     sits = {link.name: sits[link.name] for link in links}
     for link in links:

@@ -19,7 +19,8 @@ from ..states import CanonicalState, Coordinates, Pose
 from .carried import TreeJointCoordinate, TreeLink
 from .functions import TreeFunctions
 from .links import Link, TreeJoint
-from .motions import coordinates_of, told
+from .motions import coordinates_of, is_there, told
+from .numbers import pattern_of, values, with_symbols
 from .recursion import joint_values, mass_moment, solved_energy
 from .rows import Rows
 from .structure import moving_bodies
@@ -81,6 +82,7 @@ class Tree(Body):
     base = Choice("whether the base link is fixed to space, or moves freely", ("fixed", "free"), "fixed")
 
     def _complete(self):
+        self._pattern = pattern_of(self._title, self.links, self.joints, self.base)
         self._bodies, own, self._sits = moving_bodies(self._title, self.links, self.joints, self.base)
         self.joint_names = tuple(joint.name for joint in own)
         self.base_joint = self.joint_names[0] if self.base == "free" else None
@@ -99,7 +101,8 @@ class Tree(Body):
         self.carried_names = {b.joint.name: "joint" for b in self._bodies} | dict.fromkeys(self._sits, "link")
 
     def numbers(self) -> dict[str, Any]:
-        return {}  # they are in the formulas
+        width = {} if self.friction_width is None else {"friction_width": np.array([self.friction_width])}
+        return {"of_links": values(self._bodies, self._pattern), **width}
 
     def __repr__(self):
         return f"Tree({len(self.joint_names)} joints, {len(self.links)} links" + \
@@ -107,11 +110,9 @@ class Tree(Body):
 
     @cached_property
     def kind(self) -> Hashable:
-        numbers = tuple((b.joint.kind, b.joint.damping, b.joint.friction, b.joint.stiffness, b.joint.rest,
-                         b.joint.armature, b.radial, b.parent, b.first, b.factor, b.offset, b.mass,
-                         *map(float, np.concatenate([b.turn.ravel(), b.place, b.moment, b.inertia.ravel()])))
-                        for b in self._bodies)
-        return "tree", self.n_q, self.friction_width, numbers
+        shape = tuple((b.joint.kind, b.parent, b.first, b.factor, b.offset, *b.turn.ravel().tolist(), *b.place.tolist())
+                      for b in self._bodies)
+        return "tree", self.n_q, self.friction_width is not None, shape, self._pattern
 
     def __copy__(self):
         other = super().__copy__()
@@ -119,6 +120,11 @@ class Tree(Body):
         return other
 
     # ---- links and joints as bodies
+
+    @property
+    def pattern(self) -> tuple[Any, ...]:
+        """Which numbers are parameters, see `numbers`."""
+        return self._pattern
 
     @property
     def moving(self) -> list[Any]:
@@ -163,36 +169,43 @@ class Tree(Body):
 
     @cached_property
     def _functions(self):
-        return TreeFunctions(self._bodies, self.n_q)
+        return TreeFunctions(self._bodies, self._pattern, self.n_q)
 
     def kinetic_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> Expression:
-        return self._functions.kinetic(q, v)
+        return self._functions.parametric(q, v, self._split(c)[0])
 
     def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
-        return solved_energy(self._functions.symbolic_mass(q), p)
+        return solved_energy(self._functions.symbolic_mass(q, self._split(c)[0]), p)
 
-    def centre_of_mass(self, q: ca.SX) -> ca.SX:
-        """Centre of mass of the moving links in space, SX (3,)."""
-        return mass_moment(self._bodies, q) / self.mass
+    def _split(self, c):
+        """Numbers of links and joints, and the width of friction."""
+        return ca.vertsplit(ca.SX(c), [0, len(self._pattern), c.shape[0]])
+
+    def _symbolic(self, c):
+        return with_symbols(self._bodies, self._pattern, self._split(c)[0])
+
+    def centre_of_mass(self, q: ca.SX, c: Any) -> ca.SX:
+        bodies = self._symbolic(c)
+        return mass_moment(bodies, q) / sum(body.mass for body in bodies)
 
     def potential_energy(self, s: Symbols) -> Expression:
         """Energy of the springs of the joints."""
-        return sum((b.joint.stiffness / 2 * (joint_values(b, s.q[0]) - b.joint.rest) ** 2
-                    for b in self._bodies if b.joint.stiffness), ca.SX(0))
+        return sum((b.stiffness / 2 * (joint_values(b, s.q[0]) - b.rest) ** 2
+                    for b in self._symbolic(s.own) if is_there(b.stiffness)), ca.SX(0))
 
     def force(self, s: Symbols) -> ca.SX:
-        resisting = [body for body in self._bodies if body.joint.damping or body.joint.friction]
+        resisting = [b for b in self._symbolic(s.own) if is_there(b.damping) or is_there(b.friction)]
         if not resisting:
             return ca.SX(self.n_q, 1)
         q, v, w, force = s.q[0], s.velocity[0], ca.SX.sym("v", self.n_q), ca.SX(self.n_q, 1)
         for body in resisting:
-            joint, x = body.joint, joint_values(body, q)
+            x = joint_values(body, q)
             rates = ca.vertcat(*body.motion.rates(x, joint_values(body, q, w)))
             if body.motion.n == 1:
                 rates = ca.sum1(rates)
-            against = joint.damping * rates
-            if joint.friction:
-                against += joint.friction * ca.tanh(rates / self.friction_width)
+            against = body.damping * rates
+            if is_there(body.friction):
+                against += body.friction * ca.tanh(rates / self._split(s.own)[1])
             force -= ca.substitute(ca.jtimes(rates, w, against, True), w, v)
         return force
 
