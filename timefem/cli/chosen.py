@@ -7,9 +7,9 @@ from ..cases import Case, find_case
 from ..elements.named import ELEMENT_OPTIONS
 from ..errors import InputError
 from ..models import load_model
-from ..models.settings import arguments_of, element_of
+from ..models.settings import arguments_of, element_of, with_form
 from ..problems.kinds import KINDS
-from .robots import OF_ROBOT, case_of_robot, is_robot, with_form
+from .robots import OF_ROBOT, case_of_robot, is_robot
 
 OF_PROBLEM = "rotation", "inverse_mass", "elements_space", "degree_space", "t_end"
 
@@ -74,7 +74,7 @@ def chosen(options):
     notes = ()
     if is_robot(options["case"]):
         case, robot = case_of_robot(options["case"], of_problem, **of_robot)
-        settings, notes = with_form(settings, robot), robot.notes
+        settings, notes = with_form(settings, (robot.tree,), bool(robot.joints)), robot.notes
     elif of_robot:
         raise InputError(f"--{next(iter(of_robot)).replace('_', '-')} belongs to robots: .urdf and .xml files")
     else:
@@ -92,7 +92,8 @@ def _of_model(model, options, settings):
     # what is conserved is not known of a model: no axes
     case = Case(options["case"], model.title, model.title, model.t_span[1], model.n_elements, conserved_axes=(),
                 has_rotation=True, make=lambda **_: model.problem, kind=model.kind)
-    merged = _stated(model, options) | settings
+    system = model.system
+    merged = with_form(_stated(model, options) | settings, system.bodies, bool(system.n_constraints))
     kind, element = KINDS[model.kind], element_of(merged)
     arguments = arguments_of(merged, kind, element, case.name)
     problem = model.problem

@@ -58,13 +58,6 @@ def case_of_robot(path, of_problem, joint=(), gravity=None, friction_width=None,
     return case, robot
 
 
-def with_form(settings, robot):
-    """Settings with the form of the equations that joint coordinates need, where none is given."""
-    if settings.get("element", "mg") == "mg" and settings.get("form") is None:
-        return settings | {"form": "energy" if robot.joints else "lagrange"}
-    return settings
-
-
 def check_robot(path, as_json):
     """Tell what a robot's file states."""
     robot = read_robot(path)

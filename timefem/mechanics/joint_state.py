@@ -100,6 +100,8 @@ class JointTree:
             if body in states or isinstance(body.owner, Composite):
                 self._place(body, states.get(body, body.reference))
         self.roots = [body for body in self.poses if body is not GROUND]
+        self._place_links(joints)
+        self.roots = [body for body in self.roots if body.carrier is None]
         for joint in joints:
             if joint not in self.values:
                 self.values[joint] = _at_zero(joint)
@@ -112,10 +114,19 @@ class JointTree:
                 chosen += self._grow(joints, values)
         if base is not None:
             raise InputError("base is given, but every body is connected with the ground, or has a state of its own")
-        self.states = {body: self.states.get(body, pose) for body, pose in self.poses.items() if body is not GROUND} | \
+        self.states = {body: self.states.get(body, pose) for body, pose in self.poses.items() if body is not GROUND
+                       and body.carrier is None} | \
             {body: state for body, state in self.states.items() if body not in self.poses}
         loops = _on_loops(system)
         self.held = [joint for joint in joints if joint in values or joint not in loops]
+
+    def _place_links(self, joints):
+        """Links of trees that joints act on stand where the coordinates of their trees put them."""
+        for link in {end for joint in joints for end in _ends(joint) if end is not GROUND and end.carrier is not None}:
+            q, p = link.carrier.state(self.states.get(link.carrier, {}))
+            x, v = q[link.places], link.carrier.velocity(q, p)[link.places]
+            self.poses[link] = Pose(link.position(x), link.rotation_matrix(x), link.velocity(x, v),
+                                    link.angular_velocity(x, v))
 
     def _place(self, body, state):
         if body.has_position:
@@ -224,9 +235,16 @@ def _coordinates(system, joint, value):
 
 def _on_loops(system):
     """Parts with constraints that close loops: without one of them its bodies are still connected."""
-    links = [(part, [*part.bodies, GROUND][:max(2, len(part.bodies))]) for part in map(_whole, system.parts)
-             if part.constraint_names and not part.is_body]
+    links = [(part, [_held_by(end) for end in [*part.bodies, GROUND][:max(2, len(part.bodies))]])
+             for part in map(_whole, system.parts) if part.constraint_names and not part.is_body]
     return {part for part, ends in links if _connected(ends, [e for p, e in links if p is not part])}
+
+
+def _held_by(end):
+    """The tree of a link; the ground, where its base is fixed."""
+    if end is GROUND or end.carrier is None:
+        return end
+    return GROUND if end.carrier.base == "fixed" else end.carrier
 
 
 def _connected(ends, links):

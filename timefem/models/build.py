@@ -1,18 +1,19 @@
 """From the data of a model file to a `Model`."""
 
 from ..mechanics import MassProperties, PointMass, Pose, RigidBody, System
-from ..mechanics.composites.beam.place import place_named
 from ..mechanics.composites.composite import Composite
 from ..mechanics.part import Body
 from ..problems.initial.problem import uncovered
 from ..validate.options import spelt_as
 from .check import inspect
 from .document import Document
-from .entries import find, naming, value_of
+from .entries import naming, value_of
 from .model import Model
 from .parts import ACTUATORS, COMPOSITES, FORCES, JOINTS
 from .problem import OPTIMAL, kind_of_file
-from .settings import arguments_of, element_of
+from .schema_trees import SCHEMAS
+from .settings import arguments_of, element_of, with_form
+from .trees import Names, settled, tree_of
 
 SOLIDS = ("cuboid", "cylinder", "cone", "sphere")
 LOOKS = {  # shape of a solid, and its edges: parts of its lengths
@@ -68,6 +69,11 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
     bodies, state, parts = {}, {}, []
     for name, entry in data["bodies"].items():
         with naming(document, ("bodies", name), entry):
+            if entry["type"] in SCHEMAS:
+                own, state[name] = tree_of(document, name, entry)
+                bodies[name] = own[0]
+                parts += own
+                continue
             made = _body(name, entry, rotation, inverse_mass)
             parts.append(made)
             for body in made.members:
@@ -81,7 +87,8 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
     for table, types in (("joints", JOINTS), ("forces", FORCES), ("actuators", ACTUATORS)):
         for on_joints in (False, True):  # what acts on joints comes after them
             entries = {name: entry for name, entry in data.get(table, {}).items() if ("joint" in entry) == on_joints}
-            made = list(_parts(document, table, types, (bodies, composites, joints), entries))
+            names = Names(document, bodies, composites, joints)
+            made = list(_parts(document, table, types, names, entries))
             joints |= {part.name: part for part in made if table == "joints"}
             parts += made
     with naming(document, (), data):
@@ -89,12 +96,14 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
     start, end = data["time"]["span"]
     if "state" in data:
         with naming(document, ("state",), data["state"]):
-            stated = {find(document, ("state", name), name, joints, "joint"): x for name, x in data["state"].items()}
+            names = Names(document, bodies, composites, joints)
+            stated = {names.joint(("state", name), name): x for name, x in data["state"].items()}
             state = {body.name: value for body, value in system.state(state | stated, t=start).items()
                      if not body.helper}
+    state = settled(document, state, bodies)
     if not end > start:
         raise document.error(("time", "span"), f"must go forward: the end {end:g} is not after the start {start:g}")
-    solver = data.get("solver", {})
+    solver = with_form(data.get("solver", {}), system.bodies, bool(system.n_constraints))
     with naming(document, ("solver",), solver), spelt_as("file"):
         element = element_of(solver)
         settings = arguments_of(solver, kind, element, "the problem")
@@ -130,21 +139,17 @@ def _body(name, entry, rotation, inverse_mass):
 
 
 def _parts(document, table, types, known, entries):
-    """Joints, forces or actuators of a file, from their entries; `known` are bodies, composite parts and joints."""
-    bodies, composites, joints = known
-    whole = bodies | {composite.name: composite for composite in composites}
+    """Joints, forces or actuators of a file, from their entries; `known` are `Names`."""
     for name, entry in entries.items():
         keys = (table, name)
         key = "bodies" if "bodies" in entry else "body"
         names = [] if "joint" in entry else entry[key] if key == "bodies" else [entry[key]]
-        with naming(document, (*keys, key), {}):
-            places = [place_named(composites, body) for body in names]
-        on = [place or find(document, (*keys, key), body, whole) for place, body in zip(places, names, strict=True)]
+        on = [known.body((*keys, key), body) for body in names]
         own = {k: value_of(document, (*keys, k), value) for k, value in entry.items()
                if k not in ("type", key, "reaction", "joint", *OPTIMAL)}
         if "joint" in entry:
-            own["joint"] = find(document, (*keys, "joint"), entry["joint"], joints, "joint")
+            own["joint"] = known.joint((*keys, "joint"), entry["joint"])
         if "reaction" in entry:
-            own["reaction"] = find(document, (*keys, "reaction"), entry["reaction"], bodies)
+            own["reaction"] = known.body((*keys, "reaction"), entry["reaction"], whole=False)
         with naming(document, keys, entry):
             yield types[entry["type"]](*on, **own, name=name)

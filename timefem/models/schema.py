@@ -11,6 +11,7 @@ from ..mechanics.bodies.rigid import QuaternionBody
 from ..mechanics.catalogue import file_types
 from .parts import FUNCTIONS
 from .schema_tables import LIMITS, OPTIMAL_KEYS, OUTPUTS, TABLES
+from .schema_trees import SCHEMAS
 from .schema_values import VALUES, numbers, record, ref
 
 SOLIDS = ("cuboid", "cylinder", "cone", "sphere")
@@ -32,7 +33,7 @@ def schema():
     """The JSON schema of model files, as plain data."""
     types = {table: file_types(table) for table in ("joints", "forces", "actuators")}
     stated = {name: part_schema(cls) for known in types.values() for name, cls in known.items()}
-    bodies = {"rigid": rigid(), "point": point()} | {name: body_schema(cls)
+    bodies = {"rigid": rigid(), "point": point()} | SCHEMAS | {name: body_schema(cls)
                                                      for name, cls in file_types("composites").items()}
     outputs = {f"output_{name}": entry for name, entry in OUTPUTS.items()}
     outputs |= {f"limit_{name}": entry for name, entry in LIMITS.items()}

@@ -69,6 +69,14 @@ VALUES = {
             ref("matrix"),
         ],
     },
+    "joint_states": {
+        "description": "a table of joints: a position, or a list of the numbers of its position and its rate",
+        "type": "object",
+        "additionalProperties": {
+            "description": "a number, or a list of at least one number",
+            "anyOf": [ref("number"), {"description": "numbers", "type": "array", "items": ref("number"),
+                                      "minItems": 1}]},
+    },
     "value_and_rate": {
         "description": "two numbers, a value and its rate",
         "type": "array",

@@ -2,6 +2,7 @@
 
 from ..elements.named import ELEMENT_OPTIONS, named_element
 from ..errors import InputError
+from ..mechanics import Tree
 from ..problems.initial.checkpoint_option import Checkpoint
 from ..problems.initial.drivers import DRIVERS
 from ..solvers.linear import linear_options
@@ -18,6 +19,14 @@ def element_of(settings):
     """The time element of plain settings."""
     own = {name: settings[name] for name in ELEMENT_OPTIONS if settings.get(name) is not None}
     return named_element(settings.get("element", "mg"), **own)
+
+
+def with_form(settings, bodies, constrained):
+    """Settings with the form of the equations that trees need, where there are some and none is given."""
+    if any(isinstance(body, Tree) for body in bodies) and settings.get("element", "mg") == "mg" and \
+            settings.get("form") is None:
+        return settings | {"form": "energy" if constrained else "lagrange"}
+    return settings
 
 
 def arguments_of(settings, kind, element, who):

@@ -1,0 +1,96 @@
+"""Trees in model files: by links and joints, or by a robot's file that lies beside the model file."""
+
+import os
+
+from ..mechanics import CanonicalState, Link, Tree, TreeJoint
+from ..mechanics.composites.beam.place import place_named
+from ..mechanics.tree_joints import joints_of_trees
+from .document import suggest
+from .entries import naming
+from .mjcf import read_mjcf
+from .urdf import read_urdf
+
+
+def tree_of(document, name, entry):
+    """The parts of an entry "tree" or "robot", the tree first, and the state at the start by joint.
+
+    Raises
+    ------
+    InputError
+        For what makes no tree, and files that are not in the folder of the model file, or below.
+    """
+    options = {key: entry[key] for key in ("base", "friction_width") if key in entry}
+    if entry["type"] == "tree":
+        links, joints = ([cls(**given) for given in entry[key]] for key, cls in
+                         (("links", Link), ("joints", TreeJoint)))
+        return (Tree(links, joints, name=name, **options),), dict(entry.get("state", {}))
+    folder = os.path.realpath(os.path.dirname(document.path) or ".")
+    path = os.path.join(os.path.dirname(document.path), entry["file"])
+    if os.path.isabs(entry["file"]) or not os.path.realpath(path).startswith(os.path.join(folder, "")):
+        raise document.error(("bodies", name, "file"), f"must lie in the folder of this file or below, not "
+                                                       f"{entry['file']!r}")
+    if path.endswith(".urdf"):
+        robot = read_urdf(path, **options)
+    else:
+        if "base" in entry:
+            raise document.error(("bodies", name, "base"), "belongs to URDF files; an MJCF file states its free joints")
+        robot = read_mjcf(path, **options)
+    own = robot.tree
+    tree = Tree(own.links, own.joints, own.friction_width, name, own.base)
+    loops = [joint.moved_to(lambda body: tree.carried(*body.called) if body.carrier is own else body)
+             for joint in robot.joints]
+    return (tree, *loops), {**robot.start, **entry.get("state", {})}
+
+
+def settled(document, state, bodies):
+    """States with those of trees as `CanonicalState`, so that joints which are wrong are told by their key."""
+    found = dict(state)
+    for name, value in state.items():
+        if isinstance(value, dict):
+            for joint, own in value.items():
+                with naming(document, ("bodies", name, "state", joint), ()):
+                    bodies[name].state({joint: own})
+            found[name] = CanonicalState(*bodies[name].state(value))
+    return found
+
+
+class Names:
+    """What names in a file stand for: bodies, points of beams, and links and joints of trees."""
+
+    def __init__(self, document, bodies, composites, joints):
+        self.document, self.bodies, self.composites, self.joints = document, bodies, composites, joints
+        self._trees = [body for body in bodies.values() if isinstance(body, Tree)]
+
+    def body(self, keys, name, whole=True):
+        """The body, the point, or the link of that name."""
+        known = self.bodies | ({composite.name: composite for composite in self.composites} if whole else {})
+        if name in known:
+            return known[name]
+        links = {f"{tree.name}.{link.name}": (tree, link.name) for tree in self._trees for link in tree.links}
+        if name in links:
+            tree, link = links[name]
+            return tree.link(link)
+        with naming(self.document, keys, {}):
+            place = place_named(self.composites, name)
+        if place is not None:
+            return place
+        raise self.document.error(keys, f"there is no body {name!r}; {suggest(name, [*known, *links])}")
+
+    def joint(self, keys, name):
+        """The joint, or joint of a tree, of that name."""
+        system = _Bodies(self._trees)
+        known = {f"{joint.carrier.name}.{joint.called[1]}": joint for joint in joints_of_trees(system).values()} | \
+            joints_of_trees(system) | self.joints
+        if name not in known:
+            raise self.document.error(keys, f"there is no joint {name!r}; {suggest(name, known)}")
+        return known[name]
+
+
+class _Bodies:
+    """What `joints_of_trees` sees of a system that is not there yet."""
+
+    def __init__(self, bodies):
+        self.bodies = self.parts = tuple(bodies)
+
+    def label(self, part):
+        return part.name
