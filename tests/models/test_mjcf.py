@@ -77,12 +77,12 @@ def test_forces(truth):
     v = ca.SX.sym("v", tree.n_q)
     s.velocity = [v]
     held = ca.gradient(ca.SX(tree.potential_energy(s)), s.q[0])
-    passive = ca.Function("passive", [s.q[0], v], [tree.force(s) - held])
+    passive = ca.Function("passive", [s.q[0], v, s.own], [tree.force(s) - held])
     for sample in truth.data["samples"]:
         q, step = truth.coordinates(sample["q"]), 1e-6
         p = truth.rates(q)
         rate = p @ sample["v"]
-        found = p.T @ np.array(passive(q, rate)).ravel()
+        found = p.T @ np.array(passive(q, rate, tree.own_parameters)).ravel()
         np.testing.assert_allclose(found, sample["passive"], rtol=0, atol=1e-12)
         turn = (truth.rates(q + step * rate) - truth.rates(q - step * rate)) / (2 * step) @ sample["v"]
         inverse = tree.inverse_dynamics(q, rate, p @ sample["a"] + turn, truth.robot.gravity)

@@ -46,7 +46,8 @@ URDF = """<robot name="arm"><link name="base"/>
   <joint name="elbow" type="continuous"><origin xyz="0 0 0.4"/><parent link="upper"/><child link="fore"/>
     <axis xyz="0 1 0"/></joint></robot>
 """
-ROBOT = TREE[:TREE.index("links =")].replace('"tree"', '"robot"\nfile = "arm.urdf"') + TREE[TREE.index("[bodies.arm.s"):]
+HEAD, TAIL = TREE[:TREE.index("links =")], TREE[TREE.index("[bodies.arm.s"):]
+ROBOT = HEAD.replace('"tree"', '"robot"\nfile = "arm.urdf"') + TAIL
 HUNG = TOP.replace("gravity", "assemble = true\ngravity") + """
 [bodies.arm]
 type = "robot"
