@@ -191,7 +191,7 @@ def test_end_of_the_box(timefem):
                                [-0.11944602663362407, 4.997804540568318, 1.008572862749204], rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("name, value", [("window", "5"), ("guess", "mg1"), ("backend", "superlu")])
+@pytest.mark.parametrize("name, value", [("window", "5"), ("guess", "march"), ("backend", "superlu")])
 def test_unused_options_are_refused(timefem, name, value):
     status, _, err = timefem("run", "spinning-box", *SHORT, "--driver", "march", f"--{name}", value)
     assert status == 2

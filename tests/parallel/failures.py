@@ -30,7 +30,7 @@ def main(fault, driver):
             return method(self, *arguments)
 
         setattr(cls, name, spoilt)
-    guess = "constant" if fault == "nan" else "mg1"
+    guess = "constant" if fault == "nan" else "march"
     solution = tf.solve(problem, tf.BubnovGalerkin(1), 20, driver=driver, backend="petsc", guess=guess,
                         window=20 if driver == "windows" else None)
     assert not solution.success

@@ -63,8 +63,8 @@ def solve(problem: Any, element: TimeElement, n_elements: int | None = None, *, 
         (default of the others, and the only one of problems that tie all elements together). Their options are their
         fields: `driver=tf.Windows(64, linear=tf.PETSc())`. Under mpirun a distributed linear solver shares out the
         elements of a window, or of the whole mesh, in contiguous slabs; each rank makes the guess.
-    guess : {"mg1", "constant"}, callable, ndarray or Solution, optional
-        "mg1" unless given. Where Newton starts in windows and global solves: an mG(1) march, the state at the start,
+    guess : {"march", "constant"}, callable, ndarray or Solution, optional
+        "march" unless given. Where Newton starts in windows and global solves: a march by mG(2), the state at the start,
         a function `t -> z`, nodal states of shape (degree n_elements + 1, n_z) (global only), or another solution.
         Of optimal control: a `Guess`, controls as `{actuator: value}`, a solution of any kind of problem with the same
         bodies, or the last ones; default: straight on, with the controls that hold the motion at rest, and where that

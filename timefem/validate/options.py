@@ -139,8 +139,8 @@ OPTIONS = {option.name: option for option in (
            "--n-elements.", ("march", "global"), positive=True),
     Option("driver", str, "march, windows or global; default: march for mg, global for bg, windows with --window.",
            ("solve",), choices=("march", "windows", "global")),
-    Option("guess", str, "mg1 (default) or constant; windows and global. Boundary values: interpolation or march.",
-           ("windows", "global"), choices=("mg1", "constant", "interpolation", "march")),
+    Option("guess", str, "march (default) or constant; windows and global. Boundary values: interpolation or march.",
+           ("windows", "global"), choices=("march", "constant", "interpolation")),
     # of drivers
     Option("window", int, "Elements per window; default 10. auto: from memory and convergence.", ("windows",), 10,
            least=1, words=("auto",)),

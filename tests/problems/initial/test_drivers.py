@@ -65,7 +65,7 @@ def test_guesses_lead_to_one_solution():
     p, element = spinning_box(t_end=0.5), tf.BubnovGalerkin(2)
     reference = tf.solve(p, element, 20)
     nodes = np.concatenate([reference.nodal_state[:, :-1].reshape(-1, 14), reference.z[-1:]])
-    for guess in ("constant", "mg1", reference, lambda t: reference(t) + 1e-3, nodes):
+    for guess in ("constant", "march", reference, lambda t: reference(t) + 1e-3, nodes):
         solution = tf.solve(p, element, 20, guess=guess)
         assert solution.success
         np.testing.assert_allclose(solution.z, reference.z, rtol=0, atol=1e-9)

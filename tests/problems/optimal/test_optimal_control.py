@@ -332,7 +332,7 @@ def test_an_end_off_the_hinge_is_refused():
 
 
 def test_arguments_of_solve():
-    for options, message in (({"driver": "march"}, "leave driver out"), ({"guess": "mg1"}, "guess must be"),
+    for options, message in (({"driver": "march"}, "leave driver out"), ({"guess": "nearby"}, "guess must be"),
                              ({"mesh": [0, 1]}, "mesh covers")):
         with pytest.raises(InputError, match=message):
             tf.solve(turn(), tf.MixedGalerkin(1), None if "mesh" in options else 10, **options)

@@ -47,7 +47,7 @@ class DriverInput:
     mesh: TimeMesh
     z0: np.ndarray
     driver: object
-    guess: object = "mg1"
+    guess: object = "march"
     settings: Newton = DEFAULT
     show: bool | None = None
     comm: object = None

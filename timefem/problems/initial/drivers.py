@@ -42,7 +42,7 @@ def run_driver(task, mesh):
     if gather is None:
         gather = 8 * mesh.n_elements * plan.columns.n_local <= GATHER_BELOW
     settings = {} if task.newton is None else {"settings": task.newton}
-    guess = "mg1" if task.guess is None else task.guess
+    guess = "march" if task.guess is None else task.guess
     job = DriverInput(plan, mesh, z0, driver, guess, show=task.progress, comm=comm, gather=gather,
                       kept=task.kept, **settings)
     if task.checkpoint is not None:

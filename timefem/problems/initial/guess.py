@@ -15,12 +15,12 @@ from ...solvers.march.march import march_problem
 from ...solvers.nonlinear.newton import Newton
 from ...status import Status
 
-RELATIVE_STEP = 0.02  # relative change of the state per step of the march: Newton needs a guess this good
+DEGREE = 2  # of the march: over some hundred turns the phase of mG(1) is too far off for Newton's method
+STEP = 0.1  # relative change of the state per step of the march
 MOST_SUBSTEPS = 16
-COARSE_STEP = 0.1  # the same for the coarse march by mG(2), whose error is then far below that of the guess
 MOST_COARSE = 32  # elements of the mesh in a step of the coarse march
 CHUNK = 20_000  # elements whose guess is made at once
-GUESSES = ("mg1", "constant")
+GUESSES = ("march", "constant")
 _ROUGH = Newton(tol_residual=1e-10, tol_increment=1e-5)
 
 
@@ -81,8 +81,8 @@ def initial_guess(guess, plan, mesh, z0, start, stop):
 
     Parameters
     ----------
-    guess : {"mg1", "constant"}, callable or ndarray
-        An mG(1) march, the initial state everywhere, a function `t -> z` for an array of times (shape (n,) ->
+    guess : {"march", "constant"}, callable or ndarray
+        A march by mG(2), the initial state everywhere, a function `t -> z` for an array of times (shape (n,) ->
         (n, n_z)), or nodal states of shape (degree n_elements + 1, n_z).
     plan : ElementPlan
     mesh : TimeMesh
@@ -108,14 +108,14 @@ def initial_guess(guess, plan, mesh, z0, start, stop):
     elif not callable(guess):
         guess = validate.array("guess", guess, (element.degree * mesh.n_elements + 1, system.n_z))
     z = z0
-    if isinstance(guess, str) and guess == "mg1":
-        substeps = _steps(system, mesh, z0, element.state.basis, RELATIVE_STEP, MOST_SUBSTEPS)
+    if isinstance(guess, str) and guess == "march":
+        substeps = _steps(system, mesh, z0, element.state.basis)
         z = _coarse_march(system, mesh, z0, start) if start else z0
     multipliers = system.consistent_multipliers(mesh.nodes[0], z0)
     for e in range(start, stop, CHUNK):
         part = mesh.part(e, min(e + CHUNK, stop))
         times, multiplier_times = part.points(element.state.basis), part.points(element.multiplier.basis)
-        if isinstance(guess, str) and guess == "mg1":
+        if isinstance(guess, str) and guess == "march":
             values = _march_guess(system, z, times, multiplier_times, substeps)
             z = values[0][-1, -1]
             yield e, *values
@@ -146,21 +146,21 @@ def _called(guess, times, n_z):
     return validate.array("guess(t)", state, (len(times), n_z))
 
 
-def _steps(system, mesh, z0, basis, relative, most):
+def _steps(system, mesh, z0, basis):
     """Steps of a march between two nodes that keep the relative change of the state small."""
     change = _relative_rate(system, mesh.nodes[0], z0) * mesh.lengths.max() * np.diff(np.sort(basis.points)).max()
-    return int(np.clip(np.ceil(change / relative), 1, most))
+    return int(np.clip(np.ceil(change / STEP), 1, MOST_SUBSTEPS))
 
 
 def _coarse_march(system, mesh, z0, stop):
     """State at node `stop` of the mesh, by mG(2) on a mesh that is coarse where the state changes slowly."""
     change = _relative_rate(system, mesh.nodes[0], z0) * mesh.lengths.max()
-    coarse = int(np.clip(COARSE_STEP // change if change else MOST_COARSE, 1, MOST_COARSE))
-    fine = int(np.clip(np.ceil(change / COARSE_STEP), 1, MOST_SUBSTEPS))
+    coarse = int(np.clip(STEP // change if change else MOST_COARSE, 1, MOST_COARSE))
+    fine = int(np.clip(np.ceil(change / STEP), 1, MOST_SUBSTEPS))
     while True:
         nodes = np.append(mesh.nodes[0:stop:coarse], mesh.nodes[stop])
         nodes = np.append((nodes[:-1, None] + np.diff(nodes)[:, None] * np.arange(fine) / fine).ravel(), nodes[-1])
-        plan, z, status, largest = _guess_plan(system, 2), z0, None, 0.0
+        plan, z, status, largest = _guess_plan(system), z0, None, 0.0
         for first in range(0, len(nodes) - 1, CHUNK):
             part = TimeMesh(nodes[first:first + CHUNK + 1])
             x, _, status, _ = march_problem(system, plan, part, part.nodes[0], z, _ROUGH)
@@ -169,10 +169,10 @@ def _coarse_march(system, mesh, z0, stop):
             state = plan.columns.unpack(x)[0]
             z = state[-1, -1]
             largest = max(largest, _relative_change(system, state))
-        if status.success and (largest <= 3 * COARSE_STEP or coarse == 1):
+        if status.success and (largest <= 3 * STEP or coarse == 1):
             return z
         if coarse == 1:
-            raise SolveError(f"the coarse mG(2) march failed: {status.message}")
+            raise SolveError(f"the coarse march failed: {status.message}")
         coarse = max(1, coarse // 4)
 
 
@@ -184,23 +184,23 @@ def _relative_change(system, state):
 def _march_guess(system, z, times, multiplier_times, substeps):
     nodes = np.append(times[:, :-1], times[-1, -1])
     fine = np.append((nodes[:-1, None] + np.diff(nodes)[:, None] * np.arange(substeps) / substeps).ravel(), nodes[-1])
-    plan = _guess_plan(system, 1)
+    plan = _guess_plan(system)
     x, _, status, _ = march_problem(system, plan, TimeMesh(fine), fine[0], z, _ROUGH)
     if not status.success:
-        raise SolveError(f"the mG(1) march failed: {status.message}")
+        raise SolveError(f"the march failed: {status.message}")
     state, multipliers, _ = plan.unpack(x)
-    state = np.concatenate([state[:, 0], state[-1:, 1]])[::substeps]
+    state = np.concatenate([state[:, 0], state[-1:, -1]])[::substeps]
     k = times.shape[1] - 1
     state = state[k * np.arange(len(times))[:, None] + np.arange(k + 1)]
-    middles = (fine[1:] + fine[:-1]) / 2
-    multipliers = [np.interp(multiplier_times, middles, component) for component in multipliers[:, 0].T]
+    known = TimeMesh(fine).points(plan.element.multiplier.basis).ravel()
+    multipliers = [np.interp(multiplier_times, known, component.ravel()) for component in np.moveaxis(multipliers, 2, 0)]
     return state, np.stack(multipliers, axis=-1) if multipliers else np.zeros((*multiplier_times.shape, 0))
 
 
-@lru_cache(maxsize=2)
-def _guess_plan(system, degree):
+@lru_cache(maxsize=1)
+def _guess_plan(system):
     """Plan of the guess; the windows of a solve share it."""
-    return ElementPlan(system, MixedGalerkin(degree, form="hamilton" if system.has_inverse_mass else "energy"))
+    return ElementPlan(system, MixedGalerkin(DEGREE, form="hamilton" if system.has_inverse_mass else "energy"))
 
 
 def _relative_rate(system, t, z):
