@@ -28,7 +28,11 @@ class Assembler:
     pattern : ChainPattern
     column_scale, row_scale : ndarray
         Sizes of the unknowns and weights of the rows, of all dofs and tests.
+    before_start : ndarray, shape (n_node,), or None
+        What an element before the mesh, whose dofs are known, adds to the residual of the tests of the first node.
     """
+
+    before_start = None
 
     def __init__(self, plan: ElementPlan, mesh, free_columns, kept_rows, scaling, before=0, after=0):
         self.plan, self.scaling = plan, scaling
@@ -67,6 +71,8 @@ class Assembler:
         p, data = self.pattern, self._data
         data[:] = 0.0
         residual = self._assemble(x, 0, self.mesh.n_elements)
+        if self.before_start is not None:
+            residual[:len(self.before_start)] += self.before_start
         residual = residual[p.row_index]
         residual *= self.row_scale[p.row_index]
         return residual, data

@@ -64,11 +64,11 @@ def solve(problem: Any, element: TimeElement, n_elements: int | None = None, *, 
         fields: `driver=tf.Windows(64, linear=tf.PETSc())`. Under mpirun a distributed linear solver shares out the
         elements of a window, or of the whole mesh, in contiguous slabs; each rank makes the guess.
     guess : {"march", "constant"}, callable, ndarray or Solution, optional
-        "march" unless given. Where Newton starts in windows and global solves: a march by mG(2), the state at the start,
-        a function `t -> z`, nodal states of shape (degree n_elements + 1, n_z) (global only), or another solution.
-        Of optimal control: a `Guess`, controls as `{actuator: value}`, a solution of any kind of problem with the same
-        bodies, or the last ones; default: straight on, with the controls that hold the motion at rest, and where that
-        fails targets that move from the start to the end.
+        "march" unless given. Where Newton starts in windows and global solves: a march by mG(2), the state at the
+        start, a function `t -> z`, nodal states of shape (degree n_elements + 1, n_z) (global only), or another
+        solution. Of optimal control: a `Guess`, controls as `{actuator: value}`, a solution of any kind of problem with
+        the same bodies, or the last ones; default: straight on, with the controls that hold the motion at rest, and
+        where that fails targets that move from the start to the end.
         Of boundary-value problems: "interpolation" (bodies move straight and turn steadily between the configurations
         at the ends; the default where one is given at the end), "march" (from a state at the start; the default
         otherwise), or the last three. Newton's method has a line search there, and where it fails the loads that

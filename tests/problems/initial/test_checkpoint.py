@@ -19,7 +19,9 @@ from timefem.solution.output import hdf5
 
 WAYS = [(tf.MixedGalerkin(2), {"driver": "march"}), (tf.BubnovGalerkin(2), {"driver": "global"}),
         (tf.BubnovGalerkin(2, "continuous"), {"driver": "windows", "window": 6}),
-        (tf.BubnovGalerkin(3), {"driver": "windows", "window": "auto"}), (tf.MixedGalerkin(1), {"driver": "global"})]
+        (tf.BubnovGalerkin(3), {"driver": "windows", "window": "auto"}),
+        (tf.BubnovGalerkin(1, drop="end"), {"driver": "windows", "window": 6}),
+        (tf.MixedGalerkin(1), {"driver": "global"})]
 
 
 @pytest.fixture

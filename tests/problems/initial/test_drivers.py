@@ -7,6 +7,7 @@ import pytest
 
 import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum, spinning_box
+from timefem.polynomials import LagrangeBasis, gauss_legendre
 
 BACKENDS = ["superlu"] + [name for name, module in (("petsc", "petsc4py"), ("sksparse", "sksparse"))
                           if importlib.util.find_spec(module)]
@@ -25,6 +26,41 @@ def test_march_windows_and_global_agree(problem, rotation, degree):
         np.testing.assert_allclose(other.nodal_state, marched.nodal_state, rtol=0, atol=1e-9 * size)
         np.testing.assert_allclose(other.rotation_matrix(p.system.bodies[0], 2.0),
                                    marched.rotation_matrix(p.system.bodies[0], 2.0), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("problem", [spinning_box, pendulum])
+def test_windows_keep_the_tests_between_them(problem, degree):
+    p, element = problem(t_end=1), tf.BubnovGalerkin(degree, drop="end")
+    together = tf.solve(p, element, 50, driver="global")
+    for window in (7, 7, "auto"):  # twice: what a solve before left has to be forgotten
+        windows = tf.solve(p, element, 50, driver=tf.Windows(window))
+        np.testing.assert_allclose(windows.z, together.z, rtol=0, atol=1e-11 * np.abs(together.z).max())
+
+
+@pytest.mark.parametrize("element, step, bound", [(tf.BubnovGalerkin(3), 0.02, 0.2),
+                                                  (tf.BubnovGalerkin(1, drop="end"), 0.005, 0.02)], ids=str)
+def test_hundreds_of_turns_at_once(element, step, bound):
+    p = spinning_box(t_end=250)
+    solution = tf.solve(p, element, round(250 / step), driver="global")
+    assert solution.success and len(solution.status.residual_history) <= 8
+    exact = tf.solve(p, tf.MixedGalerkin(4), 12500)
+    assert np.abs(solution.z[-1] - exact.z[-1]).max() < bound  # of momenta up to 145
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4])
+@pytest.mark.parametrize("ah", [0.05, 0.05j])
+def test_second_root_of_bubnov_galerkin(degree, ah):
+    basis, (points, weights) = LagrangeBasis(degree), gauss_legendre(degree + 1)
+    n, dn = basis.values(points), basis.derivatives(points)
+    matrix = np.einsum("p,pi,pj->ij", weights, n, dn - ah * n)
+    ends, inner = [0, degree], list(range(1, degree))
+    ends = matrix[np.ix_(ends, ends)] - matrix[np.ix_(ends, inner)] @ np.linalg.solve(
+        matrix[np.ix_(inner, inner)], matrix[np.ix_(inner, ends)])
+    roots = np.roots([ends[0, 1], ends[1, 1] + ends[0, 0], ends[1, 0]])
+    own = np.argmin(np.abs(roots - np.exp(ah)))
+    assert abs(roots[own] - np.exp(ah)) < 1e-8
+    assert abs(roots[1 - own] - (-1)**degree * np.exp(-ah / (2 * degree + 1))) < 1e-4 * abs(ah)
 
 
 @pytest.mark.parametrize("problem", [spinning_box, pendulum])

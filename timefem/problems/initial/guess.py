@@ -193,7 +193,7 @@ def _march_guess(system, z, times, multiplier_times, substeps):
     k = times.shape[1] - 1
     state = state[k * np.arange(len(times))[:, None] + np.arange(k + 1)]
     known = TimeMesh(fine).points(plan.element.multiplier.basis).ravel()
-    multipliers = [np.interp(multiplier_times, known, component.ravel()) for component in np.moveaxis(multipliers, 2, 0)]
+    multipliers = [np.interp(multiplier_times, known, values.ravel()) for values in np.moveaxis(multipliers, 2, 0)]
     return state, np.stack(multipliers, axis=-1) if multipliers else np.zeros((*multiplier_times.shape, 0))
 
 

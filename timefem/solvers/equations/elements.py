@@ -136,8 +136,8 @@ class ElementEquations(NonlinearEquations):
         return dofs[start:stop + self.plan.columns.n_node]
 
     def end(self, dofs):
-        """The dofs of the last node of the mesh, on every rank."""
-        return dofs[len(dofs) - self.plan.columns.n_node:].copy()
+        """The dofs of the last element of the mesh, on every rank."""
+        return dofs[len(dofs) - self.plan.columns.n_local:].copy()
 
     @property
     def sizes(self):
