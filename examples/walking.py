@@ -55,8 +55,8 @@ def impact(before, after):
     return ca.vertcat(new_q - q[swap], (virtual.T @ jump + spin) / 10)
 
 
-def step(length, duration):
-    """One step, whose start is free."""
+def step(length, duration, couplings=()):
+    """One step, whose start is free but for couplings with its end."""
     system = tf.GeneralizedSystem(5, kinetic, potential, name="walker")
     body = system.bodies[0]
     # torques at ankle, knee and hip of the leg that stands, then at hip and knee of the leg that swings
@@ -72,7 +72,7 @@ def step(length, duration):
                        0.0, 2.0, name="knees"),
               tf.Limit(lambda now, u: now.q(body)[2], -0.5, 0.5, name="trunk")]
     return tf.OptimalControl(system, {body: tf.EndState()}, {}, (0, duration), tf.Effort(motors, 2.0), limits=limits,
-                             bounds={motors: (-150, 150)})
+                             bounds={motors: (-150, 150)}, couplings=couplings)
 
 
 def guess(length, duration):

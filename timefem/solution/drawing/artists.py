@@ -48,7 +48,8 @@ def fit_axes(ax, points, view, labels=True):
     for k, (axis, name) in enumerate(zip((ax.xaxis, ax.yaxis, ax.zaxis), "xyz", strict=True)):
         axis.set_major_locator(MaxNLocator(max(1, round(6 * extent[k] / extent.max())), min_n_ticks=1))
         axis.set_label_text(f"${name}$ [m]")
-        axis.labelpad = 22 if view.flat and k == view.up else 11  # beside numbers that stand upright
+        axis.set_tick_params(pad=5)
+        axis.labelpad = 26 if view.flat and k == view.up else 13  # beside numbers that stand upright
         if view.flat and abs(view.camera[2][k]) > 0.5:
             axis.set_ticklabels([])
             axis.set_label_text("")
@@ -67,8 +68,8 @@ def fill(ax, points, region):
     """
     figure = ax.figure
     size, (left, bottom, *room) = figure.get_size_inches(), region
-    side, middle = max(room * size) / size, np.array([left, bottom]) + np.array(room) / 2
-    ax.patch.set_visible(False)
+    side, middle = 1.15 * max(room * size) / size, np.array([left, bottom]) + np.array(room) / 2
+    ax.patch.set_visible(False)  # larger than the region, so that nothing is cut
     aspect, zoom, centre = np.array(ax._box_aspect), 0.8, middle
     for _ in range(FILLING):
         ax.set_box_aspect(aspect, zoom=zoom)
