@@ -108,6 +108,18 @@ def _say_farewell():
             comm.Isend([None, 0, module.BYTE], other, FAREWELL)
 
 
+def swap(comm, to_left, to_right):
+    """Send objects to both neighbours; return theirs, None where there is no neighbour."""
+    if comm.size == 1:
+        return None, None
+    from mpi4py import MPI
+
+    left = comm.rank - 1 if comm.rank > 0 else MPI.PROC_NULL
+    right = comm.rank + 1 if comm.rank < comm.size - 1 else MPI.PROC_NULL
+    from_right = comm.sendrecv(to_left, dest=left, source=right)
+    return comm.sendrecv(to_right, dest=right, source=left), from_right
+
+
 def agree(comm, error, where):
     """Raise on all ranks when one brings an error; every rank calls this after work of its own.
 

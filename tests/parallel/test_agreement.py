@@ -23,3 +23,11 @@ def test_problems_of_all_kinds_agree(n_ranks):
     run = mpirun(n_ranks, "-m", "tests.parallel.problems")
     assert run.returncode == 0, run.stderr
     assert run.stdout == "9 agree\n"
+
+
+@pytest.mark.parametrize("n_ranks, which", [(2, "kinds"), *(pytest.param(n, which, marks=pytest.mark.slow)
+                                                            for n in (3, 4) for which in ("kinds", "cases"))])
+def test_inequalities_agree(n_ranks, which):
+    run = mpirun(n_ranks, "-m", "tests.parallel.inequalities", which)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "7 agree\n"

@@ -83,6 +83,26 @@ def test_ranks_that_repeat_the_work_say_so():
     assert run.stderr.count("ranks repeat the same work") == 1
 
 
+def test_inequalities_are_shared():
+    arguments = "run", "cart-pole-limited", "--n-elements", "65", "--backend", "petsc", "--json"
+    shared = timefem(2, *arguments)
+    r = one_json(shared)
+    assert (r["n_ranks"], r["backend"]) == (2, "interior-point") and "repeat the same work" not in shared.stderr
+    serial = one_json(timefem(1, *arguments))
+    assert serial["n_ranks"] == 1 and r["objective"] == pytest.approx(serial["objective"], rel=1e-10)
+    assert r["newton_iterations"] == serial["newton_iterations"]
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["--method", "ipopt"], "method='ipopt' runs on one process"),
+    (["--method", "mumps"], "leave out methods and options of PETSc"),
+    (["-timefem_ksp_type", "gmres"], "leave out methods and options of PETSc"),
+])
+def test_what_inequalities_cannot_share(arguments, message):
+    run = timefem(2, "run", "cart-pole-limited", "--n-elements", "65", "--backend", "petsc", *arguments)
+    assert (run.returncode, run.stdout) == (2, "") and run.stderr.count(message) == 1
+
+
 def test_error_on_one_rank_ends_all():
     code = ("from mpi4py import MPI; from timefem import cli, solving; solve = solving.solve\n"
             "solving.solve = lambda *a, **k: 1 / 0 if MPI.COMM_WORLD.rank else solve(*a, **k)\n"

@@ -67,9 +67,7 @@ def _note_on_ranks(found):
     comm, driver = world(), found.arguments["driver"]
     if comm is None:
         return
-    if getattr(found.problem, "bounded", False):
-        note(f"the {comm.size} ranks repeat the same work: the methods for bounds are serial")
-    elif not driver.distributed:
+    if not driver.distributed:
         remedy = "--driver global " * (len(found.kind.drivers) > 1) + "--backend petsc shares it"
         note(f"the {comm.size} ranks repeat the same work; {remedy}")
 

@@ -336,5 +336,5 @@ def test_arguments_of_solve():
                              ({"mesh": [0, 1]}, "mesh covers")):
         with pytest.raises(InputError, match=message):
             tf.solve(turn(), tf.MixedGalerkin(1), None if "mesh" in options else 10, **options)
-    with pytest.raises(InputError, match="such as IPOPT"):
+    with pytest.raises(InputError, match="its own linear solver"):
         tf.solve(turn(path=lambda now, u: u[0] - 100), tf.MixedGalerkin(1), 10, backend="superlu")

@@ -1,9 +1,13 @@
 """Block elimination with the inertia: against dense eigenvalues and solutions."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import numpy as np
 import pytest
 
 from timefem.solvers.nonlinear.block_ldl import BlockLDL
+from timefem.solvers.nonlinear.shared_ldl import SharedLDL
 
 
 def chain(rng, n_blocks=6, n_states=3, n_controls=2, curvature=1.0):
@@ -63,3 +67,62 @@ def test_singular_and_not_finite_blocks():
     assert not ldl.factor(np.array([np.nan, 1.0]))
     with pytest.raises(ValueError, match="blocks 0 and 2 are coupled"):
         BlockLDL(np.array([0, 1, 2]), np.array([0]), np.array([2]))
+
+
+class Threads:
+    """What `SharedLDL` asks of a communicator, for threads in the place of ranks."""
+
+    def __init__(self, size):
+        self.size, self.slots, self.barrier = size, [None] * size, Barrier(size, timeout=60)
+
+    def of(self, rank):
+        comm = object.__new__(Threads)
+        comm.__dict__ = self.__dict__ | {"rank": rank}
+        return comm
+
+    def allgather(self, value):
+        self.slots[self.rank] = value
+        self.barrier.wait()
+        values = list(self.slots)
+        self.barrier.wait()
+        return values
+
+
+def slab(matrix, blocks, first, stop):
+    """Unknowns of a slab, blocks, places, values, border and what the next slab is coupled to."""
+    own = np.flatnonzero((blocks >= first) & (blocks < stop))
+    before, after = (np.flatnonzero(matrix[:, blocks == b].any(axis=1) & (blocks == c))
+                     for b, c in ((first, first - 1), (stop, stop - 1)))
+    part = matrix[np.ix_(np.concatenate([own, before]), np.concatenate([own, before]))].copy()
+    part[len(own):, len(own):] = 0.0  # belongs to the slab before
+    places = np.nonzero(np.tril(part))
+    return own, (blocks[own] - first, *places, len(before), np.searchsorted(own, after)), part[places]
+
+
+@pytest.mark.parametrize("cuts", [[3], [1], [2, 4], [1, 2, 3, 4, 5]])
+def test_slabs_give_the_solution_and_the_inertia_of_the_whole(cuts):
+    rng, ends = np.random.default_rng(3), [0, *cuts, 6]
+    threads = Threads(len(cuts) + 1)
+    for curvature in (-1.0, 2.0, 1e6):
+        matrix, blocks = chain(rng, curvature=curvature)
+        rows, columns = np.nonzero(np.tril(matrix))
+        whole = BlockLDL(blocks, rows, columns)
+        assert whole.factor(matrix[rows, columns])
+        x = rng.standard_normal(len(matrix))
+        b = matrix @ x
+        expected = whole.solve(b)
+
+        def work(rank, matrix=matrix, blocks=blocks, b=b):
+            own, structure, values = slab(matrix, blocks, ends[rank], ends[rank + 1])
+            ldl = SharedLDL(threads.of(rank), *structure)
+            assert ldl.factor(values) and not ldl.factor(np.nan * values) and ldl.negative == -1
+            assert ldl.factor(values)
+            return own, ldl.negative, ldl.solve(b[own])
+
+        with ThreadPoolExecutor(threads.size) as pool:
+            found = list(pool.map(work, range(threads.size)))
+        y = np.empty(len(matrix))
+        for own, negative, part in found:
+            assert negative == whole.negative
+            y[own] = part
+        assert np.abs(y - expected).max() <= 1e-9 * np.abs(x).max()

@@ -46,7 +46,7 @@ class Hs071(NonlinearProgram):
     def describe(self, i):
         return Row(("the product", "the length")[i], 0, 0.5)
 
-    def on_iteration(self):
+    def on_iteration(self, residual=None):
         self.iterations += 1
 
 

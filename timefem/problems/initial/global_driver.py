@@ -26,7 +26,7 @@ class Global(Driver):
     """All elements at once, by Newton's method on one sparse system in time order.
 
     Under mpirun, with a distributed linear solver, the elements are shared out among the ranks in contiguous slabs,
-    those of boundary-value problems, inverse dynamics and optimal control without inequalities, too.
+    those of boundary-value problems, inverse dynamics and optimal control, too.
 
     Parameters
     ----------

@@ -1,6 +1,8 @@
 """The optimality system of an optimal control problem on elements in time order."""
 
+from dataclasses import replace
 from functools import cached_property
+from types import SimpleNamespace
 
 import casadi as ca
 import numpy as np
@@ -9,14 +11,21 @@ import scipy
 from ...assembly import Assembler
 from ...elements.augmented.optimality import Functional
 from ...elements.evaluation.plan import ElementPlan
-from ...solvers.equations.distributed import DistributedEquations
+from ...errors import InputError
+from ...solvers.equations.distributed import DistributedEquations, slab_ends
 from ...solvers.equations.elements import ElementEquations
 from ...solvers.equations.ends import EndBlock, Ends
 from ...solvers.equations.nonlinear import SaddleEquations
+from ...solvers.nonlinear.over_ranks import OverRanks
 
 
 class _OptimalityRows:
     """What the optimality system has besides its equations, on one process or shared.
+
+    Attributes
+    ----------
+    reaches : (bool, bool)
+        Whether its elements reach the start and the end of the motion.
 
     Parameters
     ----------
@@ -33,7 +42,7 @@ class _OptimalityRows:
 
     def __init__(self, problem, plan, mesh, scaling, linear=None, hold=False, **shared):
         self.problem, self._hold = problem, hold
-        super().__init__(plan, mesh, scaling, _ends(problem, plan, hold), linear, **shared)
+        super().__init__(plan, mesh, scaling, ends_of(problem, plan, hold), linear, **shared)
         c, n_elements = self.plan.columns, self.last - self.first
         self._dual = np.zeros(c.n_node + n_elements * c.step, bool)
         self._fields = dict(zip(self.plan.element.trial, c.fields, strict=True))
@@ -44,9 +53,11 @@ class _OptimalityRows:
                                np.ones(self.blocks[1].n_unknowns, bool)])
         self.dual = dual[self._own_columns]
 
+    reaches = True, True
+
     def renew_for(self, problem, mesh, scaling):
         """`renew`, for a problem that differs in numbers."""
-        if not self.renew(mesh, scaling, _ends(problem, self.plan, self._hold)):
+        if not self.renew(mesh, scaling, ends_of(problem, self.plan, self._hold)):
             return False
         self.problem = problem
         self.__dict__.pop("_end_cost", None)
@@ -63,6 +74,14 @@ class _OptimalityRows:
         number = np.full(len(self._dual), -1)
         number[index] = np.arange(len(number[index]))
         return number[c.step * np.arange(self.mesh.n_elements)[:, None, None] + self._fields[name]]
+
+    def running_sums(self, values):
+        """Sums over the elements before and including each, of values of shape (n_elements, ...)."""
+        return np.cumsum(values, axis=0)
+
+    def as_at_the_start(self, value):
+        """A value that the process with the first element knows, on all that share the mesh."""
+        return value
 
     def with_costates(self, x, factor):
         """`x` with its costates multiplied."""
@@ -115,10 +134,19 @@ class _OptimalityRows:
 
     def objective(self, x):
         """Integral of the cost and end cost."""
-        dofs = self.split(x)[1]
-        own = self._functional.evaluate(dofs)[0][self.slab[0] - self.first:self.slab[1] - self.first]
-        z = self.end(dofs)[:self.plan.system.n_z]
-        return self.dot(own, np.ones(len(own))) + float(self._end_cost(z, self.numbers(x)))
+        own = self.integrals(x)
+        return self.dot(own, np.ones(len(own))) + self.end_cost(x)
+
+    def own_objective(self, x):
+        """What the elements of this process add to the objective, and the last of them the end cost."""
+        return self.objective(x)
+
+    def integrals(self, x):
+        """Integral of the cost over each element of the slab."""
+        return self._functional.evaluate(self.split(x)[1])[0][self.slab[0] - self.first:self.slab[1] - self.first]
+
+    def end_cost(self, x):
+        return float(self._end_cost(self.end(self.split(x)[1])[:self.plan.system.n_z], self.numbers(x)))
 
     def numbers(self, x):
         """Unknown numbers of the problem, with free time the duration first."""
@@ -139,7 +167,88 @@ class DistributedOptimalityEquations(_OptimalityRows, DistributedEquations, Sadd
     """`OptimalityEquations` over the ranks of a communicator; `dual` tells of the unknowns that this rank owns."""
 
 
-def _ends(problem, plan, hold):
+class OptimalitySlab(OptimalityEquations):
+    """`OptimalityEquations` on part of a mesh, for the program of a rank; nothing is factored here.
+
+    Unknowns `x` are those of this part; `take` and `gather` turn all unknowns of the mesh into them and back.
+
+    Parameters
+    ----------
+    problem, plan, scaling
+        As in `OptimalityEquations`.
+    mesh : TimeMesh
+        The whole one.
+    comm : mpi4py communicator
+
+    Attributes
+    ----------
+    slab : (int, int)
+        The elements of the part that this rank answers for: first, and the one after the last.
+    first_own : int
+        The first of them in the whole mesh.
+    """
+
+    def __init__(self, problem, plan, mesh, scaling, comm):
+        n = mesh.n_elements
+        if comm.size > n:
+            raise InputError(f"{comm.size} ranks cannot share {n} elements: use fewer ranks or more elements")
+        slabs = slab_ends(n, comm.size, by_slabs=True)
+        self.first_own, last = slabs[comm.rank], slabs[comm.rank + 1]
+        self._part = max(0, self.first_own - 1), min(n, last + 1)
+        self._slab = self.first_own - self._part[0], last - self._part[0]
+        self.reaches, self._whole = (self._part[0] == 0, self._part[1] == n), mesh
+        super().__init__(problem, plan, mesh.part(*self._part), scaling, "chain")
+        self.comm = comm
+
+    def _share(self, ends, linear):
+        super()._share(ends, linear)  # how many unknowns the whole mesh has at its ends
+        self.slab = self._slab
+        inside = ends.inside(self.plan, *self.reaches)
+        return replace(inside, kept=inside.free)  # rows of the outermost nodes are there, without what neighbours add
+
+    def _surroundings(self, mesh):
+        (first, last), n = self._part, self._whole.n_elements
+        before, after = min(first, 1), min(n - last, 1)
+        return self._whole.part(first - before, last + after), before, after
+
+    def _make_linear(self, linear):
+        return SimpleNamespace(ordering="time order", direct=False)
+
+    @property
+    def _is_last(self):
+        return self.comm.rank == self.comm.size - 1
+
+    def take(self, x):
+        step, (a, b) = self.plan.columns.step, self._part
+        dofs, end = np.split(x, [len(x) - self.n_after])
+        return np.concatenate([dofs[a * step:b * step + self.plan.columns.n_node], end[:self.blocks[1].n_unknowns]])
+
+    def gather(self, x, root=None):
+        _, dofs, end = self.split(x)
+        own = self.own_part(dofs)[0 if self.comm.rank == 0 else self.plan.columns.n_node:]
+        return np.concatenate(self.comm.allgather(np.concatenate([own, end[:len(end) * self._is_last]])))
+
+    def running_sums(self, values):
+        own = self.slab
+        before = sum(self.comm.allgather(values[own[0]:own[1]].sum(axis=0))[:self.comm.rank])
+        return np.cumsum(values, axis=0) - values[:own[0]].sum(axis=0) + before
+
+    def as_at_the_start(self, value):
+        return self.comm.bcast(value)
+
+    def own_objective(self, x):
+        return self.integrals(x).sum() + (self.end_cost(x) if self._is_last else 0.0)
+
+    def objective(self, x):
+        return OverRanks(self.comm).total(self.own_objective(x))
+
+    @property
+    def n_unknowns_of_all(self):
+        starts, (a, b) = self.pattern.column_starts, self.slab
+        return int(OverRanks(self.comm).total(starts[b + 1] - starts[a + 1 if self.comm.rank else 0]))
+
+
+def ends_of(problem, plan, hold):
     """Dofs that take part, and blocks, at the start and at the end."""
     free = tuple(np.array(mask) for mask in _free(plan, hold, problem.free_start))
     return Ends(free, free, (EndBlock.none(plan.columns.n_node), _end_block(problem, plan)))

@@ -13,7 +13,7 @@ from .problem import OptimalControl
 from .solve import solve_optimal_control
 
 ACTUATORS = "effort", "lower", "upper", "lower_rate", "upper_rate"  # keys of actuators that only optimal control takes
-NOT_BOUNDED = "tol_residual", "tol_increment", "backend"  # settings that problems with bounds do not use
+NOT_BOUNDED = "tol_residual", "tol_increment"  # settings that problems with bounds do not use
 
 
 def report_facts(problem, sol):

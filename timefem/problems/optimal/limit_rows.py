@@ -39,7 +39,7 @@ class LimitRows:
         self._stretch = c[0] if problem.free_time else ca.SX(1)
         self._symbols, self._w = (z, u, c), ca.vertcat(z, u, c)
         self._now = problem.now(z, t0 + (self._tau - t0) * self._stretch, c * problem.units)
-        if problem.free_start:
+        if problem.free_start and chain.reaches[0]:
             view = views("state", np.zeros(1, int), np.zeros(1))
             rows, names = start_rows(problem.start_conditions, problem.now(z, t0, c * problem.units), z, view)
             self.rows.append(PointRows(names, (z, ca.SX(0, 1)), rows, (0.0, 0.0), view, [0], chain.mesh.nodes[:1]))
@@ -78,12 +78,14 @@ class LimitRows:
         points = points[np.append(np.diff(points) > 1e-12, True)]
         if not ca.depends_on(rows, self._symbols[1]):
             points = points[points > 0]
-            if self.problem.free_start:
+            if self.problem.free_start and self.chain.reaches[0]:
                 self.along(limit.name, rows, bounds, np.zeros(1, int), np.zeros(1))
         elements = np.repeat(np.arange(self._n_elements), len(points))
         self.along(limit.name, rows, bounds, elements, np.tile(points, self._n_elements))
 
     def at_end(self, limit, last):
+        if not self.chain.reaches[1 if last else 0]:
+            return
         rows, *bounds = limit.rows(self._now, self._symbols[1])
         self.along(limit.name, rows, bounds, np.array([self._n_elements - 1 if last else 0]), np.array([float(last)]))
 
@@ -112,6 +114,8 @@ class LimitRows:
                                                                      self.chain.mesh.lengths]))
         self.rows.append(sums)
         self.totals.append((sums, columns))
+        if not self.chain.reaches[1]:
+            return
         self.rows.append(PointRows(f"the integral of {limit.name}", (total, ca.SX(0, 1)), total,
                                    (lower / size, upper / size), View.variables(columns[-1:]), [n_e - 1],
                                    self.chain.mesh.nodes[-1:]))

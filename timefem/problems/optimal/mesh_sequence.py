@@ -20,10 +20,11 @@ from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.methods import method_for_inequalities
 from ...solvers.nonlinear.newton import Newton
 from ...solvers.nonlinear.saddle_point import SMALL, solve_minimum, solve_saddle
+from ...solvers.nonlinear.slab_program import SlabProgram
 from ..common.parameters import parts_with_unknowns
 from ..initial.global_driver import Global
 from .controllability import check_reach
-from .equations import DistributedOptimalityEquations, OptimalityEquations
+from .equations import DistributedOptimalityEquations, OptimalityEquations, OptimalitySlab
 from .guess import Guess, first_guess, from_solution, is_warm, prolonged
 from .limits import Complementary
 from .nonlinear_program import OptimalProgram
@@ -79,6 +80,7 @@ def solve_optimal(task, mesh):
     objective : float
     """
     start, problem, element, guess, kept = time.perf_counter(), task.problem, task.element, task.guess, task.kept
+    before = None
     method, driver, settings = method_for_inequalities(task.method), task.driver or Global(), task.newton
     if problem.system.n_constraints and getattr(element, "multipliers", "") == "continuous":
         raise InputError("optimal control takes multipliers='discontinuous': continuous ones would have to be "
@@ -90,6 +92,7 @@ def solve_optimal(task, mesh):
     scale = Scaling.of(driver.scaling, system, element, mesh.nodes[0], problem.z0)
     seconds, iterations, x = {"setup": time.perf_counter() - start, "assemble": 0.0, "solve": 0.0}, 0, None
     equations, comm = None, own_world() if driver.distributed else None
+    linear = "chain" if problem.bounded else driver.linear  # the interior-point method has factors of its own
     if settings is not None:
         method = replace(method, max_iterations=settings.max_iterations)
     settings = settings or Newton(max_iterations=ITERATIONS)
@@ -97,19 +100,25 @@ def solve_optimal(task, mesh):
     def solved(level, x, hold=False, near=False, problem=problem, equations=None):
         nonlocal iterations
         fine = level.n_elements > COARSE
-        if fine and comm is not None and comm.size <= level.n_elements:
+        shared = fine and comm is not None and comm.size <= level.n_elements
+        if shared and problem.bounded:
+            equations = OptimalitySlab(problem, plan, level, scale, comm)
+        elif shared:
             equations = DistributedOptimalityEquations(problem, plan, level, scale, driver.linear, comm=comm)
         elif equations is None:
             equations = kept.thing(("equations", level.n_elements, hold), plan,
-                                   lambda: OptimalityEquations(problem, plan, level, scale, driver.linear, hold),
+                                   lambda: OptimalityEquations(problem, plan, level, scale, linear, hold),
                                    lambda equations: equations.renew_for(problem, level, scale))
         most, goal = (method.max_iterations, method.tolerance) if problem.bounded else (settings.max_iterations, SMALL)
         with progress(f"optimal control, {level.n_elements} elements", most, task.progress, goal) as bar:
             if problem.bounded:
-                program = OptimalProgram(equations, x, bar.step, near)
+                program = OptimalProgram(equations, equations.take(x), bar.step, near)
                 whole = SequenceProgram([program], (), problem.couplings, bar.step) if problem.couplings else program
+                if shared:
+                    whole = SlabProgram(whole, equations.slab, whole.outside, equations.first_own, comm)
                 answer = solve_in_turn(method, whole, softness(problem.limits))
-                x, status, n = program.place(answer.v, answer.multipliers), answer.status, answer.iterations
+                found = whole.placed(answer.v, answer.multipliers) if shared else (answer.v, answer.multipliers)
+                x, status, n = equations.gather(program.place(*found)), answer.status, answer.iterations
             else:
                 find, guess = solve_saddle if fine else solve_minimum, x
                 few = replace(settings, max_iterations=min(FEW, settings.max_iterations))
@@ -136,29 +145,29 @@ def solve_optimal(task, mesh):
         near, made = warm or x is not None, None
         if x is not None:
             dofs = equations.dofs(x)
-            x = np.concatenate([prolonged(plan, equations.mesh, level, plan.columns.unpack(dofs)), x[len(dofs):]])
+            x = np.concatenate([prolonged(plan, before, level, plan.columns.unpack(dofs)), x[len(dofs):]])
         else:
             with progress("guess of optimal control", show=task.progress):
                 x = (from_solution if warm else first_guess)(problem, plan, level, guess)
                 bent = partial(first_guess, problem, plan, level, Guess(bend=BENDS[0]))
                 if not warm:  # what the last solution reached can be reached
                     made = OptimalityEquations(problem, plan, level, scale,
-                                               "chain" if driver.distributed else driver.linear)
+                                               "chain" if driver.distributed else linear)
                     if not check_reach(made, x, bent) and guess is None:
                         x = bent()
             made = None if driver.distributed else made
             if problem.unknown_names and not problem.bounded and not warm:
                 _, x, status = solved(level, x, hold=True)
-        start_x = x
+        start_x, before = x, level
         equations, found, status = solved(level, x, near=near, equations=made)
-        if not status.success and guess is None and not near and comm is None:
+        if not status.success and guess is None and not near and (comm is None or problem.bounded):
             rescued = _otherwise(problem, plan, level, solved, start_x, task.progress)
             equations, found, status = rescued or (equations, found, status)
         x = found if status.success or level is mesh else None  # a finer mesh may do
     seconds["total"] = time.perf_counter() - start
-    outcome = Outcome(*plan.unpack(equations.dofs(x)), status, np.array([iterations]), equations.n_unknowns, seconds,
-                      n_ranks=equations.comm.size if equations.comm else 1, backward_error=equations.backward_error,
-                      ordering=equations.linear.ordering)
+    outcome = Outcome(*plan.unpack(equations.dofs(x)), status, np.array([iterations]), equations.n_unknowns_of_all,
+                      seconds, n_ranks=equations.comm.size if equations.comm else 1,
+                      backward_error=equations.backward_error, ordering=equations.linear.ordering)
     x = equations.take(x)
     return element, system, outcome, equations.numbers(x), equations.objective(x)
 

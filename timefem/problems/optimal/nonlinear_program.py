@@ -43,7 +43,7 @@ class OptimalProgram(NonlinearProgram):
         self.jacobian_places, self.hessian_places = self._added.jacobian_places, self._added.hessian_places
         self.n_rows, self.start = self._added.n_rows, np.zeros(self.n)
         for sums, columns in limits.totals:
-            self.start[columns] = -np.cumsum(sums.values(self.start).reshape(columns.shape), axis=0)
+            self.start[columns] = -chain.running_sums(sums.values(self.start).reshape(columns.shape))
         if warm:
             self.start_multipliers = np.concatenate([chain.scaled(x)[self.dual],
                                                      np.zeros(self.n_rows - self.n_equations)])
@@ -81,12 +81,16 @@ class OptimalProgram(NonlinearProgram):
     def _blocks(self, added):
         """One block per element; the first has the first node as well, and the last the conditions at the end."""
         block = np.searchsorted(self.chain.pattern.column_starts, np.arange(self.chain.n_unknowns), side="right") - 2
+        outside = (block < 0) & (not self.chain.reaches[0])  # the node before the first element
         block = np.clip(block, 0, self.chain.mesh.n_elements - 1)
+        self.outside = np.concatenate([outside[self.primal], *(np.zeros(len(b), bool) for b in added)])
         self.variable_blocks, self.row_blocks = np.concatenate([block[self.primal], *added]), block[self.dual]
         self.row_blocks = np.concatenate([self.row_blocks, self._added.blocks])
 
     def _loose(self):
         """Variables of the first node: what the cost says of them comes from later blocks."""
+        if not self.chain.reaches[0]:
+            return np.zeros(0, int)
         first = [self.chain.columns_of("state")[0, 0]] * self.chain.problem.free_start
         if self.chain.problem.unknown_names:
             first.append(self.chain.columns_of("constants")[0, 0])
@@ -101,7 +105,7 @@ class OptimalProgram(NonlinearProgram):
         now, size = chain.scaled(self.base), chain.sizes
         for bound, values in ((lower, problem.bounds[0]), (upper, problem.bounds[1])):
             bound[at] = values / size[at] - now[at]
-        if problem.unknown_names:
+        if problem.unknown_names and chain.reaches[0]:
             at = chain.columns_of("constants")[0, 0]
             limits = problem.number_bounds / problem.units
             if problem.free_time:
@@ -137,7 +141,7 @@ class OptimalProgram(NonlinearProgram):
         self._expected = v.tobytes(), y / factor if factor else y.copy()
 
     def objective(self, v):
-        return self.chain.objective(self._at(v))
+        return self.chain.own_objective(self._at(v))
 
     def gradient(self, v):
         self._at(v)

@@ -47,6 +47,7 @@ class SequenceProgram(NonlinearProgram):
         self.jacobian_places, self.hessian_places = self._added.jacobian_places, self._added.hessian_places
         self.n_rows, further = self._added.n_rows, np.zeros(self.n - self._columns[-1])
         self.variable_blocks = np.concatenate([*self._by_block("variable_blocks"), *carried])
+        self.outside = np.concatenate([*(p.outside for p in programs), further > 0])
         self.row_blocks = np.concatenate([*self._by_block("row_blocks"), self._added.blocks])
         self.start = np.concatenate([*(p.start for p in programs), further])
         self.bounds = tuple(np.concatenate([*(p.bounds[i] for p in programs), further + s * np.inf])
@@ -78,22 +79,26 @@ class SequenceProgram(NonlinearProgram):
     def _close(self, closing, sets):
         """Sets of rows with those that carry components of the first start to the last block, and tie it there."""
         ends = self.programs[0].symbols_at(0), self.programs[-1].symbols_at(1)
+        first, last = self.programs[0], self.programs[-1]
         view, n_blocks = self._start(0), int(self._blocks[-1])
         needed = np.any([coupling.used(*ends) for coupling in closing], axis=0)
         carried = np.flatnonzero(needed & (view.columns[0] >= 0).any(axis=1))
-        columns = self.n + np.arange(n_blocks * len(carried)).reshape(n_blocks, len(carried))
         size = np.abs(view.factors[0]).max(axis=1)
-        copies = View(view.start, np.full((1, view.start.shape[1], 1), -1), np.zeros((1, view.start.shape[1], 1)))
+        carried, size, start = first.chain.as_at_the_start((carried, size, view.start))
+        columns = self.n + np.arange(n_blocks * len(carried)).reshape(n_blocks, len(carried))
+        copies = View(start, np.full((1, view.start.shape[1], 1), -1), np.zeros((1, view.start.shape[1], 1)))
         copies.columns[0, carried, 0], copies.factors[0, carried, 0] = columns[-1], size[carried]
         if len(carried):
             self.n += columns.size
             own = View(*(x[:, carried] for x in view))
             own = View(0 * own.start, own.columns, own.factors / size[carried, None])
-            sets = [*sets, _ties(View.variables(columns[:1]).minus(own), np.array([0])),
-                    _ties(View.variables(columns[1:]).minus(View.variables(columns[:-1])), np.arange(1, n_blocks))]
-        last_time = self.programs[-1].chain.mesh.nodes[-1]
-        views = copies, self._end(len(self.programs) - 1)
-        sets = sets + [coupling.at(*ends, views, n_blocks - 1, last_time) for coupling in closing]
+            if first.chain.reaches[0]:
+                sets = [*sets, _ties(View.variables(columns[:1]).minus(own), np.array([0]))]
+            sets = [*sets, _ties(View.variables(columns[1:]).minus(View.variables(columns[:-1])),
+                                 np.arange(1, n_blocks))]
+        if last.chain.reaches[1]:
+            views = copies, self._end(len(self.programs) - 1)
+            sets = sets + [coupling.at(*ends, views, n_blocks - 1, last.chain.mesh.nodes[-1]) for coupling in closing]
         return sets, [np.repeat(np.arange(n_blocks), len(carried))]
 
     # ---- values and derivatives

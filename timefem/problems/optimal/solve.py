@@ -29,16 +29,30 @@ def solve_optimal_control(task):
     if isinstance(task.guess, str):
         raise InputError(f"guess must be a Guess, controls as {{actuator: value}}, a function t -> z, states or a "
                          f"Solution, not {task.guess!r}")
-    if problem.bounded and linear.name != "chain":
-        raise InputError(f"backend={linear.name!r}: problems with bounds are solved by an interior-point method such "
-                         "as IPOPT, with its own linear solver; leave backend out")
     task = dataclasses.replace(task, method=method_for_inequalities(task.method))
+    if problem.bounded:
+        _check_linear(linear, task.method)
     if task.tolerance is not None:
         if not element.costates_converge:
             raise InputError(f"tolerance is given, but the costates of {element!r}, which tell its error, do not "
                              "converge; take MixedGalerkin, or give n_elements")
         return solve_refined(task, lambda element, mesh, last: _solve_on(task.on(element, mesh, last)), error_estimate)
     return _solve_on(task.on(element, task.mesh_through(problem.system.kinks)))
+
+
+def _check_linear(linear, method):
+    """Refuse linear solvers that a method for inequalities does not use."""
+    if linear.name == "chain":
+        return
+    if not linear.distributed:
+        raise InputError(f"backend={linear.name!r}: problems with bounds are solved by an interior-point method with "
+                         "its own linear solver; leave backend out, or take 'petsc' to share the work among ranks")
+    if not method.shared:
+        raise InputError(f"backend={linear.name!r}: method={method.name!r} runs on one process; leave backend out, or "
+                         "take method='interior-point'")
+    if not linear.own_slabs:
+        raise InputError("backend='petsc': the interior-point method shares its own factorisation by slabs of "
+                         "elements, which counts the inertia; leave out methods and options of PETSc")
 
 
 def _solve_on(task):

@@ -110,6 +110,11 @@ class ElementEquations(NonlinearEquations):
     def n_unknowns(self):
         return self.pattern.n_columns
 
+    @property
+    def n_unknowns_of_all(self):
+        """Of all ranks."""
+        return self.n_unknowns
+
     def place(self, mesh, first_element=0):
         """Use another mesh with the same number of elements; `first_element` is its place in a longer one."""
         self.mesh, self.first_element = mesh, first_element

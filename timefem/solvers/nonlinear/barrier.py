@@ -3,6 +3,7 @@
 import numpy as np
 
 from . import products
+from .over_ranks import OverRanks
 
 RELAXED = 1e-8  # of bounds, relative to max(1, their size)
 LARGEST_GRADIENT = 100.0  # from which on objective and rows are scaled down
@@ -38,16 +39,18 @@ class Scaled:
     """A program with objective and rows scaled so that no gradient at the start is larger than 100."""
 
     def __init__(self, program, v):
-        self.program, self.n, self.m = program, program.n, program.n_rows
+        self.program, self.n, self.m, self.over = program, program.n, program.n_rows, OverRanks(program.comm)
         gradient, entries = program.gradient(v), program.jacobian(v)
         rows, columns = (np.asarray(x) for x in program.jacobian_places)
-        size = np.zeros(self.m)
+        size = np.zeros(max(self.m, rows.max(initial=-1) + 1))
         np.maximum.at(size, rows, np.abs(entries))
-        self.row_scale = LARGEST_GRADIENT / np.maximum(size, LARGEST_GRADIENT)
+        self.row_scale = LARGEST_GRADIENT / np.maximum(size[:self.m], LARGEST_GRADIENT)
+        scales = program.rows_with_neighbours(self.row_scale)
         # the share of a block in an integral falls with their number, but mu should mean the same on all meshes
-        many = max(1.0, (program.variable_blocks.max(initial=0) + 1) / FEW_BLOCKS)
-        self.objective_scale = LARGEST_GRADIENT * many / max(np.abs(gradient).max(initial=0.0) * many, LARGEST_GRADIENT)
-        self._entry_scale = self.row_scale[rows] if self.row_scale.min(initial=1.0) < 1 else None
+        self.n_blocks = int(self.over.total(program.variable_blocks[:self.n].max(initial=-1) + 1))
+        many, steepest = max(1.0, self.n_blocks / FEW_BLOCKS), self.over.largest(np.abs(gradient).max(initial=0.0))
+        self.objective_scale = LARGEST_GRADIENT * many / max(steepest * many, LARGEST_GRADIENT)
+        self._entry_scale = scales[rows] if scales.min(initial=1.0) < 1 else None
         lower, upper = (bound * self.row_scale for bound in program.row_bounds)
         self.equation = lower == upper
         self.target = np.where(self.equation, lower, 0.0)
@@ -59,10 +62,11 @@ class Scaled:
     def _matrices(self, rows, columns):
         self._order = np.lexsort((columns, rows))
         starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.m))])
-        self._jacobian = starts, columns[self._order]
+        self._jacobian, self._width = (starts, columns[self._order]), len(self.program.variable_blocks)
         first, second = (np.asarray(x) for x in self.program.hessian_places)
+        first, second = np.minimum(first, second), np.maximum(first, second)
         self._hessian_order = np.lexsort((second, first))
-        starts = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=self.n))])
+        starts = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=self._width))])
         self._hessian = starts, second[self._hessian_order]
 
     def values(self, v):
@@ -83,13 +87,14 @@ class Scaled:
 
     def times_hessian(self, d):
         """Product of the symmetric Hessian, of which the upper triangle is kept."""
-        return products.symmetric(*self._hessian, self._hessian_data, d)
+        return products.symmetric(*self._hessian, self._hessian_data, self.program.with_neighbours(d))[:self.n]
 
     def times_jacobian(self, d):
-        return products.rows(*self._jacobian, self._jacobian_data, d)
+        return products.rows(*self._jacobian, self._jacobian_data, self.program.with_neighbours(d))[:self.m]
 
     def times_transposed(self, y):
-        return products.columns(*self._jacobian, self._jacobian_data, y, self.n)
+        y = self.program.rows_with_neighbours(y)
+        return products.columns(*self._jacobian, self._jacobian_data, y, self._width)[:self.n]
 
     def expect(self, v, factor, y):
         self.program.expect(v, factor * self.objective_scale, y * self.row_scale)
@@ -116,7 +121,7 @@ class Barrier:
     """
 
     def __init__(self, scaled, auxiliary, factor=1.0, reference=None, weights=None):
-        self.scaled, self.auxiliary, self.factor = scaled, auxiliary, factor
+        self.scaled, self.auxiliary, self.factor, self.over = scaled, auxiliary, factor, scaled.over
         self.n, self.m = scaled.n, scaled.m
         self.reference, self.weights = reference, weights
         self.lower = np.concatenate([scaled.lower, auxiliary.lower])
@@ -124,28 +129,30 @@ class Barrier:
         has = np.isfinite(self.lower), np.isfinite(self.upper)
         self.low, self.high = (np.flatnonzero(h) for h in has)
         self._one_sided = has[0].astype(float) - has[1].astype(float)
-        self.n_bounds = len(self.low) + len(self.high)
+        self.n_bounds, self.n_rows = map(int, self.over.total(len(self.low) + len(self.high), self.m))
 
     def slacks(self, w):
         """Distances to lower and to upper bounds."""
         return w[self.low] - self.lower[self.low], self.upper[self.high] - w[self.high]
 
     def values(self, w):
-        """Objective, and the rows, shape (m,)."""
+        """Objective, rows of shape (m,), the sum of their magnitudes, and the barrier over mu."""
         v, t = w[:self.n], w[self.n:]
         f, c = self.scaled.values(v)
         f = self.factor * f + self.auxiliary.cost @ t
         if self.weights is not None:
             f += self.weights @ (w - self.reference)**2 / 2
-        return f, c + np.bincount(self.auxiliary.row, self.auxiliary.coefficient * t, self.m)
+        c = c + np.bincount(self.auxiliary.row, self.auxiliary.coefficient * t, self.m)
+        f, theta, well = self.over.total(f, np.abs(c).sum(), self._well(w)).tolist()
+        return f, c, theta, well
 
-    def barrier(self, w, f, mu):
-        """The barrier function, infinite outside of the bounds."""
+    def _well(self, w):
+        """What the barrier adds to the objective, over mu; infinite outside of the bounds."""
         low, high = self.slacks(w)
         if low.min(initial=1.0) <= 0 or high.min(initial=1.0) <= 0:
             return np.inf
         one_sided = low @ self._one_sided[self.low].clip(0) + high @ (-self._one_sided[self.high]).clip(0)
-        return f - mu * (np.log(low).sum() + np.log(high).sum()) + ONE_SIDED * mu * one_sided
+        return ONE_SIDED * one_sided - np.log(low).sum() - np.log(high).sum()
 
     def gradient(self, w):
         """Gradient of the objective, shape (n + n_t,)."""

@@ -19,15 +19,22 @@ class BlockLDL:
         Block of each unknown, rising from 0.
     rows, columns : ndarray of int, shape (n_entries,)
         Places of the entries, each in one of the triangles; those that come twice are added.
+    border : int
+        Unknowns n, n + 1, ... that come before the first block, are coupled to it, and are not eliminated.
+    last : ndarray of int
+        Unknowns of the last block that what follows is coupled to, rising.
 
     Attributes
     ----------
     negative : int
         Negative eigenvalues of the last matrix, -1 where it is singular.
+    ends : ndarray, shape (border + len(last), border + len(last))
+        `-[C E]^T A^-1 [C E]` with the coupling C to the border and the columns E of the last unknowns.
     """
 
-    def __init__(self, blocks, rows, columns):
+    def __init__(self, blocks, rows, columns, border=0, last=()):
         n, n_blocks = len(blocks), int(blocks.max()) + 1
+        blocks = np.concatenate([blocks, np.full(border, -1)])
         swap = blocks[rows] < blocks[columns]
         rows, columns = np.where(swap, columns, rows), np.where(swap, rows, columns)
         apart = blocks[rows] - blocks[columns]
@@ -35,13 +42,15 @@ class BlockLDL:
             first, second = (blocks[x][apart > 1][0] for x in (columns, rows))
             raise ValueError(f"blocks {first} and {second} are coupled, but are no neighbours")
         couples = apart == 1
-        held = np.zeros(n, bool)
+        held = np.zeros(n + border, bool)
         held[columns[couples]] = True
-        self._order = np.lexsort((held, blocks))
-        sizes = np.bincount(blocks, minlength=n_blocks)
+        held[np.asarray(last, int)] = True
+        held[n:] = False
+        self._order = np.lexsort((held, blocks))[border:]
+        sizes = np.bincount(blocks[:n], minlength=n_blocks)
         self._starts = np.concatenate([[0], np.cumsum(sizes)])
         self._held = np.bincount(blocks[held], minlength=n_blocks)
-        place = np.empty(n, int)  # of each unknown in its block
+        place = np.concatenate([np.empty(n, int), np.arange(border)])  # of each unknown in its block
         place[self._order] = np.arange(n) - self._starts[blocks[self._order]]
         i, j = place[rows], place[columns]
         i, j = np.where(couples, i, np.maximum(i, j)), np.where(couples, j, np.minimum(i, j))
@@ -49,23 +58,36 @@ class BlockLDL:
         skipped = np.concatenate([[0], (sizes - self._held)[:-1]])  # unknowns of the block before that are not held
         places = np.where(couples, (j - skipped[block]) * sizes[block] + i, i * sizes[block] + j)
         self._entries = [_by_block(block, np.flatnonzero(chosen), places, n_blocks) for chosen in (~couples, couples)]
-        before = np.concatenate([[0], self._held[:-1]])
-        room = (sizes**2).sum(), (before * sizes).sum(), (self._held * sizes).sum()
+        before = np.concatenate([[border], self._held[:-1]])
+        room = (sizes**2).sum(), (before * sizes).sum(), (self._held * sizes).sum(), border * n
         self._memory = (*(np.empty(count) for count in room), np.empty(n, np.int64), np.empty(n), np.empty(n))
+        self._border, width = border, border + int(self._held[-1])
+        self.ends = np.zeros((width, width))
         self.negative = -1
 
     def factor(self, values):
         """Factor the matrix with these entries; False where a block is singular or not finite."""
-        negative, singular = loops.factor(self._starts, self._held, *self._entries, values, *self._memory)
+        negative, singular = loops.factor(self._starts, self._held, self._border, *self._entries, values, *self._memory,
+                                          self.ends)
         self.negative = negative if singular < 0 else -1
         return singular < 0
 
     def solve(self, b):
         """Solution of the last matrix, shape (n,)."""
-        x = b[self._order]
-        loops.solve(self._starts, self._held, *self._memory, x)
-        out = np.empty_like(x)
-        out[self._order] = x
+        work, ends = self.eliminate(b)
+        return self.recover(work, 0.0 * ends)
+
+    def eliminate(self, b):
+        """What `recover` needs of a right-hand side, and `-[C E]^T A^-1 b`."""
+        work, ends = b[self._order], np.empty(len(self.ends))
+        loops.forward(self._starts, self._held, self._border, *self._memory, work, ends)
+        return work, ends
+
+    def recover(self, work, ends):
+        """The x of `A x + [C E] ends = b`, shape (n,)."""
+        loops.backward(self._starts, self._held, self._border, *self._memory, work, ends)
+        out = np.empty_like(work)
+        out[self._order] = work
         return out
 
 

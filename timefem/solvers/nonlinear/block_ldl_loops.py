@@ -112,7 +112,31 @@ def _divide(d, off, n, x, at, stride, count):
 
 
 @compiled(error_model="numpy")
-def factor(starts, held, own, coupled, values, blocks, couplings, inverses, order, d, off):
+def _forward(blocks, at, x, at_x, width, n):
+    """Rows of x, each of `width` numbers, multiplied by L^-1."""
+    for i in range(n):
+        row = at_x + i * width
+        for j in range(i):
+            weight, source = blocks[at + i * n + j], at_x + j * width
+            if weight != 0.0:
+                for c in range(width):
+                    x[row + c] -= weight * x[source + c]
+
+
+@compiled(error_model="numpy")
+def _product(a, at_a, height, b, at_b, width, n, out, at, sign):
+    """Add `sign A^T B` of rows of `height` and of `width` numbers."""
+    for i in range(n):
+        for k in range(height):
+            weight = sign * a[at_a + i * height + k]
+            if weight != 0.0:
+                row, source = at + k * width, at_b + i * width
+                for c in range(width):
+                    out[row + c] += weight * b[source + c]
+
+
+@compiled(error_model="numpy")
+def factor(starts, held, border, own, coupled, values, blocks, couplings, inverses, spikes, order, d, off, ends):
     """Factor all blocks; return the number of negative eigenvalues and the first singular block, -1 without one.
 
     Parameters
@@ -121,16 +145,21 @@ def factor(starts, held, own, coupled, values, blocks, couplings, inverses, orde
         First unknown of each block.
     held : (n_blocks,) int
         How many unknowns of each block, its last ones, are coupled to the next one.
+    border : int
+        How many unknowns before the first block, which are not eliminated, are coupled to it.
     own, coupled : (starts, sources, places)
         Per block, entries of `values` and their places in its matrix, and in its coupling.
-    blocks, couplings, inverses : ndarray
-        Factors; coupling B^T, (m of the block before, n); and L^-1 P E, (n, m), with the columns E of held unknowns.
+    blocks, couplings, inverses, spikes : ndarray
+        Factors; coupling B^T, (m of the block before, n); L^-1 P E, (n, m), with the columns E of held unknowns; and
+        the same of the coupling to the border, with fill, (n, border).
+    ends : ndarray, shape (border + m, border + m), m of the last block
+        Becomes minus the inverse between border and what is held of the last block: `-[C E]^T A^-1 [C E]`.
     """
     n_blocks = len(held)
-    largest, widest = np.max(starts[1:] - starts[:-1]), max(1, held.max())
-    u, v, product, reduced = np.empty(largest), np.empty(largest), np.empty(largest * widest), np.empty(widest * widest)
-    divided = np.empty(largest * widest)
-    negative, at, at_b, at_v, before = 0, 0, 0, 0, 0
+    largest, widest = np.max(starts[1:] - starts[:-1]), max(1, border, held.max())
+    u, v, product, reduced = np.empty(largest), np.empty(largest), np.empty(largest * widest), np.zeros(widest * widest)
+    divided, across, square = np.empty(largest * widest), np.zeros(border * widest), np.zeros(border * border)
+    negative, at, at_b, at_v, at_s, before = 0, 0, 0, 0, 0, border
     for e in range(n_blocks):
         first, n, m = starts[e], starts[e + 1] - starts[e], held[e]
         blocks[at:at + n * n] = 0.0
@@ -139,19 +168,20 @@ def factor(starts, held, own, coupled, values, blocks, couplings, inverses, orde
         couplings[at_b:at_b + before * n] = 0.0
         for t in range(coupled[0][e], coupled[0][e + 1]):
             couplings[at_b + coupled[2][t]] += values[coupled[1][t]]
-        for k in range(before):
-            product[k * n:(k + 1) * n] = 0.0
-            for j in range(before):
-                weight, source = reduced[k * before + j], at_b + j * n
-                for i in range(n):
-                    product[k * n + i] += weight * couplings[source + i]
-        for i in range(n):
-            row = at + i * n
+        if e > 0:
             for k in range(before):
-                weight, source = product[k * n + i], at_b + k * n
-                if weight != 0.0:
-                    for j in range(i + 1):
-                        blocks[row + j] -= weight * couplings[source + j]
+                product[k * n:(k + 1) * n] = 0.0
+                for j in range(before):
+                    weight, source = reduced[k * before + j], at_b + j * n
+                    for i in range(n):
+                        product[k * n + i] += weight * couplings[source + i]
+            for i in range(n):
+                row = at + i * n
+                for k in range(before):
+                    weight, source = product[k * n + i], at_b + k * n
+                    if weight != 0.0:
+                        for j in range(i + 1):
+                            blocks[row + j] -= weight * couplings[source + j]
         count = bunch_kaufman(blocks, at, n, order[first:first + n], d[first:first + n], off[first:first + n], u, v)
         if count < 0:
             return negative, e
@@ -159,40 +189,61 @@ def factor(starts, held, own, coupled, values, blocks, couplings, inverses, orde
         inverses[at_v:at_v + n * m] = 0.0
         for i in range(n):
             c = order[first + i] - (n - m)
-            row = at_v + i * m
             if c >= 0:
-                inverses[row + c] = 1.0
-            for j in range(i):
-                weight, source = blocks[at + i * n + j], at_v + j * m
-                if weight != 0.0:
-                    for c in range(m):
-                        inverses[row + c] -= weight * inverses[source + c]
+                inverses[at_v + i * m + c] = 1.0
+        _forward(blocks, at, inverses, at_v, m, n)
+        if border > 0:
+            for i in range(n):
+                row, source = at_s + i * border, at_b + order[first + i]
+                if e == 0:
+                    for k in range(border):
+                        spikes[row + k] = couplings[source + k * n]
+                else:
+                    for k in range(border):
+                        value = 0.0
+                        for j in range(before):
+                            value -= across[k * before + j] * couplings[source + j * n]
+                        spikes[row + k] = value
+            _forward(blocks, at, spikes, at_s, border, n)
+            divided[:n * border] = spikes[at_s:at_s + n * border]
+            _divide(d[first:first + n], off[first:first + n], n, divided, 0, border, border)
+            across[:border * m] = 0.0
+            _product(divided, 0, border, spikes, at_s, border, n, square, 0, -1.0)
+            _product(divided, 0, border, inverses, at_v, m, n, across, 0, 1.0)
         divided[:n * m] = inverses[at_v:at_v + n * m]
         _divide(d[first:first + n], off[first:first + n], n, divided, 0, m, m)
         reduced[:m * m] = 0.0
-        for i in range(n):
-            for k in range(m):
-                weight = inverses[at_v + i * m + k]
-                if weight != 0.0:
-                    for c in range(m):
-                        reduced[k * m + c] += weight * divided[i * m + c]
-        at, at_b, at_v, before = at + n * n, at_b + before * n, at_v + n * m, m
+        _product(inverses, at_v, m, divided, 0, m, n, reduced, 0, 1.0)
+        at, at_b, at_v, at_s, before = at + n * n, at_b + before * n, at_v + n * m, at_s + n * border, m
+    for i in range(border):
+        for j in range(border):
+            ends[i, j] = square[i * border + j]
+        for j in range(before):
+            ends[i, border + j] = ends[border + j, i] = -across[i * before + j]
+    for i in range(before):
+        for j in range(before):
+            ends[border + i, border + j] = -reduced[i * before + j]
     return negative, -1
 
 
 @compiled(error_model="numpy", fastmath={"reassoc", "contract"})
-def solve(starts, held, blocks, couplings, inverses, order, d, off, x):
-    """Solve in place for the right-hand side x, in the order of the blocks."""
+def forward(starts, held, border, blocks, couplings, inverses, spikes, order, d, off, x, ends):
+    """First half of a solve, in place, for the right-hand side x in the order of the blocks.
+
+    `ends` becomes what it leaves to the border and to what is held of the last block: `-[C E]^T A^-1 b`.
+    """
     n_blocks = len(held)
     largest, widest = np.max(starts[1:] - starts[:-1]), max(1, held.max())
     work, passed = np.empty(largest), np.zeros(widest)
-    at, at_b, at_v, before = 0, 0, 0, 0
+    at, at_b, at_v, at_s, before = 0, 0, 0, 0, border
+    ends[:] = 0.0
     for e in range(n_blocks):
         first, n, m = starts[e], starts[e + 1] - starts[e], held[e]
-        for k in range(before):
-            weight, source = passed[k], at_b + k * n
-            for i in range(n):
-                x[first + i] -= weight * couplings[source + i]
+        if e > 0:
+            for k in range(before):
+                weight, source = passed[k], at_b + k * n
+                for i in range(n):
+                    x[first + i] -= weight * couplings[source + i]
         for i in range(n):
             value, row = x[first + order[first + i]], at + i * n
             for j in range(i):
@@ -204,15 +255,31 @@ def solve(starts, held, blocks, couplings, inverses, order, d, off, x):
         for i in range(n):
             for c in range(m):
                 passed[c] += inverses[at_v + i * m + c] * work[i]
-        at, at_b, at_v, before = at + n * n, at_b + before * n, at_v + n * m, m
+            for k in range(border):
+                ends[k] -= spikes[at_s + i * border + k] * work[i]
+        at, at_b, at_v, at_s, before = at + n * n, at_b + before * n, at_v + n * m, at_s + n * border, m
+    for c in range(before):
+        ends[border + c] = -passed[c]
+
+
+@compiled(error_model="numpy", fastmath={"reassoc", "contract"})
+def backward(starts, held, border, blocks, couplings, inverses, spikes, order, d, off, x, ends):
+    """Second half of a solve, in place, with the unknowns of the border and the multipliers of what is held of the
+    last block in `ends`."""
+    n_blocks = len(held)
+    largest, widest = np.max(starts[1:] - starts[:-1]), max(1, held.max())
+    work, passed = np.empty(largest), np.zeros(widest)
+    at, at_b, at_v, at_s = len(blocks), len(couplings), len(inverses), len(spikes)
+    passed[:held[n_blocks - 1]] = ends[border:]
     for e in range(n_blocks - 1, -1, -1):
         first, n, m = starts[e], starts[e + 1] - starts[e], held[e]
-        at, at_v = at - n * n, at_v - n * m
+        at, at_v, at_s = at - n * n, at_v - n * m, at_s - n * border
         work[:n] = x[first:first + n]
-        if e < n_blocks - 1:
-            for i in range(n):
-                for c in range(m):
-                    work[i] -= inverses[at_v + i * m + c] * passed[c]
+        for i in range(n):
+            for c in range(m):
+                work[i] -= inverses[at_v + i * m + c] * passed[c]
+            for k in range(border):
+                work[i] -= spikes[at_s + i * border + k] * ends[k]
         _divide(d[first:first + n], off[first:first + n], n, work, 0, 1, 1)
         for i in range(n - 1, -1, -1):
             value, row = work[i], at + i * n
@@ -220,10 +287,11 @@ def solve(starts, held, blocks, couplings, inverses, order, d, off, x):
                 work[j] -= blocks[row + j] * value
         for i in range(n):
             x[first + order[first + i]] = work[i]
-        before = held[e - 1] if e > 0 else 0
+        before = held[e - 1] if e > 0 else border
         at_b -= before * n
-        for k in range(before):
-            value, source = 0.0, at_b + k * n
-            for i in range(n):
-                value += couplings[source + i] * x[first + i]
-            passed[k] = value
+        if e > 0:
+            for k in range(before):
+                value, source = 0.0, at_b + k * n
+                for i in range(n):
+                    value += couplings[source + i] * x[first + i]
+                passed[k] = value

@@ -16,6 +16,7 @@ import numpy as np
 from ... import validate
 from ...errors import InputError
 from ...status import Status
+from .blocks import placed
 from .casadi_functions import called, sparsity
 from .program import Answer, failed
 
@@ -39,7 +40,7 @@ class Fatrop:
     max_iterations: int = 1000
     options: dict = field(default_factory=dict, hash=False)
 
-    name, needs_chain, warm_starts = "fatrop", True, False
+    name, needs_chain, warm_starts, shared = "fatrop", True, False, False
 
     def __post_init__(self):
         validate.real("tolerance", self.tolerance, positive=True)
@@ -108,12 +109,12 @@ class _Stages:
         starts = np.cumsum(np.concatenate([[0], states + counts]))
         row_starts = np.cumsum(np.concatenate([[0], following + n_rows]))
         self.n, self.n_rows = int(starts[-1]), int(row_starts[-1])
-        self.variables = _placed(blocks, starts + np.append(states, 0))
-        self.rows = _placed(of_rows, row_starts + np.append(following, 0))
+        self.variables = placed(blocks, starts + np.append(states, 0))
+        self.rows = placed(of_rows, row_starts + np.append(following, 0))
         kept = np.flatnonzero(held & (blocks < n_blocks - 1))
         copies = np.full(program.n, -1)
-        copies[kept] = _placed(blocks[kept], starts[1:])
-        self._copied, self._copies, self._ties = self.variables[kept], copies[kept], _placed(blocks[kept], row_starts)
+        copies[kept] = placed(blocks[kept], starts[1:])
+        self._copied, self._copies, self._ties = self.variables[kept], copies[kept], placed(blocks[kept], row_starts)
         self.structure = {"N": n_blocks - 1, "nx": states.tolist(), "nu": counts.tolist(), "ng": n_rows.tolist()}
         lower, upper = program.row_bounds
         self.equality = np.ones(self.n_rows, bool)
@@ -200,13 +201,3 @@ class _Stages:
         return called({"inputs": [v], "outputs": [f, g], "function": guarded(self._values), "reverse": gradient,
                        "jacobian": {"inputs": [v, f, g], "outputs": [v.T, self._jacobian],
                                     "function": guarded(first)}}, "program", ["x"], ["f", "g"], self)(x)
-
-
-def _placed(blocks, starts):
-    """Places one after the other in each block, from where it starts."""
-    order = np.argsort(blocks, kind="stable")
-    sizes = np.bincount(blocks, minlength=len(starts))
-    before = np.concatenate([[0], np.cumsum(sizes)])[:-1]
-    out = np.empty(len(blocks), int)
-    out[order] = np.arange(len(blocks)) - before[blocks[order]] + starts[blocks[order]]
-    return out

@@ -14,7 +14,7 @@ CLIPPED = 1e10  # multipliers of bounds stay within this factor of mu over the s
 
 @dataclass
 class Iterate:
-    """Variables, multipliers of rows and of lower and upper bounds, objective and rows."""
+    """Variables, multipliers of rows and of lower and upper bounds, and `Barrier.values` there."""
 
     w: np.ndarray
     y: np.ndarray
@@ -22,10 +22,12 @@ class Iterate:
     z_high: np.ndarray
     f: float
     c: np.ndarray
+    theta: float
+    well: float
 
-    @property
-    def theta(self):
-        return float(np.abs(self.c).sum())
+    def phi(self, mu):
+        """The barrier function."""
+        return self.f + mu * self.well
 
 
 class Filter:
@@ -48,17 +50,20 @@ class LineSearch:
     """Looks for a step of a `Barrier` that the filter takes."""
 
     def __init__(self, barrier, direction):
-        self.barrier, self.direction = barrier, direction
+        self.barrier, self.direction, self.over = barrier, direction, barrier.over
 
     def __call__(self, it, step, mu, taken):
         """The next iterate, None where no step will do; `taken` is the filter."""
         self.it, self.mu, self.taken = it, mu, taken
         self.tau = max(0.99, 1 - mu)
-        self.phi = self.barrier.barrier(it.w, it.f, mu)
+        self.phi = it.phi(mu)
         dw, dy, dz_low, dz_high = step
-        self.slope = float((self.direction.gradient + self.barrier.of_barrier(it.w, mu)) @ dw)
-        alpha = largest = self._longest(dw)
-        if np.abs(dw / (1 + np.abs(it.w))).max(initial=0.0) < ROUNDING:
+        slopes, sizes, alphas = self.over.every(
+            float((self.direction.gradient + self.barrier.of_barrier(it.w, mu)) @ dw),
+            float(np.abs(dw / (1 + np.abs(it.w))).max(initial=0.0)), self._longest_here(dw))
+        self.slope, alpha = float(slopes.sum()), float(alphas.min())
+        largest = alpha
+        if sizes.max() < ROUNDING:
             return self._accepted(self._trial(dw, dy, alpha), dz_low, dz_high)
         shortest = self._shortest()
         while alpha >= shortest:
@@ -72,7 +77,8 @@ class LineSearch:
             alpha /= 2
         return None
 
-    def _longest(self, dw):
+    def _longest_here(self, dw):
+        """The longest step of this rank."""
         b = self.barrier
         return min(longest(self.direction.low, dw[b.low], self.tau),
                    longest(self.direction.high, -dw[b.high], self.tau))
@@ -90,11 +96,10 @@ class LineSearch:
         it, b = self.it, self.barrier
         w, y = it.w + alpha * dw, it.y + alpha * dy
         b.scaled.expect(w[:b.n], b.factor, y)
-        f, c = b.values(w)
-        return Iterate(w, y, it.z_low, it.z_high, f, c)
+        return Iterate(w, y, it.z_low, it.z_high, *b.values(w))
 
     def _good(self, trial, alpha):
-        theta, phi = trial.theta, self.barrier.barrier(trial.w, trial.f, self.mu)
+        theta, phi = trial.theta, trial.phi(self.mu)
         if not np.isfinite(theta) or not self.taken.takes(theta, phi):
             return False
         gain = phi - self.phi - ROUNDING * abs(self.phi)
@@ -114,7 +119,7 @@ class LineSearch:
             if not np.isfinite(trial.theta):
                 return None
             dw, dy, _, _ = self.direction.step(self.it, self.mu, c)
-            alpha_c = self._longest(dw)
+            alpha_c = self.over.least(self._longest_here(dw))
             trial = self._trial(dw, dy, alpha_c)
             if self._good(trial, alpha_c):
                 return trial
@@ -125,7 +130,7 @@ class LineSearch:
 
     def _accepted(self, trial, dz_low, dz_high):
         it = self.it
-        alpha = min(longest(it.z_low, dz_low, self.tau), longest(it.z_high, dz_high, self.tau))
+        alpha = self.over.least(min(longest(it.z_low, dz_low, self.tau), longest(it.z_high, dz_high, self.tau)))
         slacks = self.barrier.slacks(trial.w)
         trial.z_low, trial.z_high = (np.clip(z + alpha * dz, self.mu / slack / CLIPPED, self.mu / slack * CLIPPED)
                                      for z, dz, slack in zip((it.z_low, it.z_high), (dz_low, dz_high), slacks,

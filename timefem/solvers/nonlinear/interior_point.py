@@ -17,6 +17,7 @@ import numpy as np
 from ... import validate
 from ...status import Status
 from .barrier import Barrier, Scaled
+from .blocks import placed
 from .filter_search import Filter, Iterate, LineSearch
 from .program import Answer, failed
 from .restoration import Restoration
@@ -54,7 +55,7 @@ class InteriorPoint:
     max_iterations: int = 1000
     pushes: int = PUSHES
 
-    name, warm_starts = "interior-point", True
+    name, warm_starts, shared = "interior-point", True, True
 
     def __post_init__(self):
         validate.real("tolerance", self.tolerance, positive=True)
@@ -101,8 +102,9 @@ class Loop:
         least = self.settings.tolerance / (SUFFICIENT + 1)
         while True:
             direction.look(it)
-            error = _error(barrier, direction, it, 0.0)
-            self.history.append(float(np.abs(it.c).max(initial=0.0)))
+            errors = Errors(barrier, direction, it)
+            error = errors.at(0.0)
+            self.history.append(errors.rows)
             if error <= self.settings.tolerance:
                 return it, mu, "solved"
             acceptable = acceptable + 1 if error <= ACCEPTABLE else 0
@@ -114,7 +116,7 @@ class Loop:
                 return it, mu, "not converged"
             self.count += 1
             self.program.on_iteration(error)
-            while mu > least and _error(barrier, direction, it, mu) <= SUFFICIENT * mu:
+            while mu > least and errors.at(mu) <= SUFFICIENT * mu:
                 mu, taken.entries = max(least, min(SLOWLY * mu, mu**1.5)), []
             found = None
             if direction.factor(it, mu):
@@ -124,24 +126,40 @@ class Loop:
             if found is None and restore is None:
                 return it, mu, "stuck"
             if found is None:
-                taken.add(it.theta, barrier.barrier(it.w, it.f, mu))
+                taken.add(it.theta, it.phi(mu))
                 found, outcome = restore(it, mu, taken)
                 if outcome != "left":
                     return found, mu, outcome
             it = found
 
 
-def _error(barrier, direction, it, mu):
-    """Largest violation of the optimality conditions, relative to multipliers where these are large."""
-    dual = direction.of_lagrangian.copy()
-    dual[barrier.low] -= it.z_low
-    dual[barrier.high] += it.z_high
-    z = np.abs(it.z_low).sum() + np.abs(it.z_high).sum()
-    complementarity = max(np.abs(direction.low * it.z_low - mu).max(initial=0.0),
-                          np.abs(direction.high * it.z_high - mu).max(initial=0.0))
-    by_dual = max(LARGE, (np.abs(it.y).sum() + z) / max(barrier.m + barrier.n_bounds, 1)) / LARGE
-    by_bounds = max(LARGE, z / max(barrier.n_bounds, 1)) / LARGE
-    return max(np.abs(dual).max(initial=0.0) / by_dual, np.abs(it.c).max(initial=0.0), complementarity / by_bounds)
+class Errors:
+    """Largest violations of the optimality conditions at an iterate, relative to multipliers where these are large.
+
+    Attributes
+    ----------
+    rows : float
+        Of the rows.
+    """
+
+    def __init__(self, barrier, direction, it):
+        dual = direction.of_lagrangian.copy()
+        dual[barrier.low] -= it.z_low
+        dual[barrier.high] += it.z_high
+        products = direction.low * it.z_low, direction.high * it.z_high
+        y, z, duals, rows, most, least = barrier.over.every(
+            float(np.abs(it.y).sum()), float(it.z_low.sum() + it.z_high.sum()), float(np.abs(dual).max(initial=0.0)),
+            float(np.abs(it.c).max(initial=0.0)), float(max(p.max(initial=-np.inf) for p in products)),
+            float(min(p.min(initial=np.inf) for p in products)))
+        y, z, self.rows = float(y.sum()), float(z.sum()), float(rows.max())
+        by_dual = max(LARGE, (y + z) / max(barrier.n_rows + barrier.n_bounds, 1)) / LARGE
+        self._by_bounds = max(LARGE, z / max(barrier.n_bounds, 1)) / LARGE
+        self._others, self._products = max(float(duals.max()) / by_dual, self.rows), (most.max(), least.min())
+
+    def at(self, mu):
+        """The largest, complementarity being `slack z = mu`."""
+        most, least = self._products
+        return max(self._others, float(max(most - mu, mu - least)) / self._by_bounds)
 
 
 class _Solve:
@@ -217,7 +235,7 @@ class _Solve:
         it = Iterate(w, np.zeros(self.barrier.m), z_low, z_high, *self.barrier.values(w))
         self.direction.look(it)
         y = self.direction.multipliers(it)
-        if np.abs(y).max(initial=0.0) <= LARGEST_MULTIPLIER:
+        if self.barrier.over.largest(np.abs(y).max(initial=0.0)) <= LARGEST_MULTIPLIER:
             it.y = y
         return it
 
@@ -238,6 +256,15 @@ class _Solve:
     def _pushed(self, it, rng):
         span = self.barrier.upper - self.barrier.lower
         span = np.where(np.isfinite(span), span, np.maximum(1.0, np.abs(it.w)))
-        w = self._inside(it.w + PUSHED * span * rng.uniform(-1, 1, len(span)))
+        w = self._inside(it.w + PUSHED * span * self._random(rng))
         low, high = self.barrier.slacks(w)
         return self._iterate(w, MU_PUSHED / low, MU_PUSHED / high)
+
+    def _random(self, rng):
+        """A number from -1 to 1 for each variable and slack, told by its place in its block: so they are the same on
+        any number of ranks."""
+        program, rows = self.program, self.barrier.auxiliary.row
+        blocks = np.concatenate([program.variable_blocks[:program.n], program.row_blocks[rows]])
+        places = placed(blocks, np.zeros(int(blocks.max()) + 1, int))
+        numbers = rng.uniform(-1, 1, (self.scaled.n_blocks, int(self.barrier.over.largest(places.max() + 1))))
+        return numbers[program.first_block + blocks, places]

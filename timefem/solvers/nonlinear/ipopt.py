@@ -40,7 +40,7 @@ class Ipopt:
     max_iterations: int = 1000
     options: dict = field(default_factory=dict, hash=False)
 
-    name, warm_starts = "ipopt", False
+    name, warm_starts, shared = "ipopt", False, False
 
     def __post_init__(self):
         validate.real("tolerance", self.tolerance, positive=True)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...status import Status
+from .over_ranks import OverRanks
 
 
 class Row(NamedTuple):
@@ -42,13 +43,17 @@ class NonlinearProgram(ABC):
         Where the start is close to a solution: multipliers there, zero where they are not known.
     loose : sequence of int
         Variables whose curvature may come from later blocks alone, such as a state at the start that is free.
+    comm : mpi4py communicator or None
+        Of the ranks that share the program, see `SlabProgram`.
+    first_block : int
+        Number of its block 0 in the whole program.
     """
 
-    start_multipliers, loose = None, ()
+    start_multipliers, loose, comm, first_block = None, (), None, 0
 
     @abstractmethod
     def objective(self, v):
-        """f at v."""
+        """f at v; over ranks the part of this rank, whose sum it is."""
 
     @abstractmethod
     def rows(self, v):
@@ -73,6 +78,14 @@ class NonlinearProgram(ABC):
     def expect(self, v, factor, multipliers):
         """Told that values at v are wanted next, and perhaps derivatives with this factor and these multipliers."""
         return
+
+    def with_neighbours(self, v):
+        """Variables, or changes of them, and behind them those of other ranks that own rows and derivatives touch."""
+        return v
+
+    def rows_with_neighbours(self, y):
+        """The same of numbers for each row."""
+        return y
 
     def on_iteration(self, residual=None):
         """Called once in each iteration, with the error that is to fall."""
@@ -113,16 +126,18 @@ def failed(program, v, reason, history, detail, multipliers=None):
 
     With the multipliers of rows where the violation is least: also the limit that stands against it most.
     """
+    over = OverRanks(program.comm)
+
+    def worst(sizes):
+        return over.first_of_largest(float(sizes.max(initial=0.0)), lambda: program.describe(int(np.argmax(sizes))))
+
     missing = program.violation(program.rows(v))
-    missing = np.where(np.isfinite(missing), missing, np.inf)
-    row = program.describe(int(np.argmax(missing)))
-    if missing.max(initial=0.0) > 1e-6:
-        detail += f"; {row.name} at t = {row.time:.6g} stays violated by {missing.max():.3g} of its size"
+    most, row = worst(np.where(np.isfinite(missing), missing, np.inf))
+    if most > 1e-6:
+        detail += f"; {row.name} at t = {row.time:.6g} stays violated by {most:.3g} of its size"
     if multipliers is not None:
         lower, upper = program.row_bounds
-        size = np.where(lower < upper, np.abs(multipliers), 0.0)
-        against = int(np.argmax(size))
-        if size[against] > OPPOSED * np.abs(multipliers).max(initial=0.0):
-            limit = program.describe(against)
+        size, limit = worst(np.where(lower < upper, np.abs(multipliers), 0.0))
+        if size > OPPOSED * over.largest(np.abs(multipliers).max(initial=0.0)):
             detail += f"; most against it stands {limit.name}, at t = {limit.time:.6g}"
     return Status.failure(reason, row.element, row.time, history, detail)

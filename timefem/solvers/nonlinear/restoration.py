@@ -39,15 +39,13 @@ class Restoration:
         weights[:n] = np.sqrt(mu) * np.minimum(1.0, 1.0 / np.maximum(np.abs(it.w), 1e-300))**2
         barrier = Barrier(main.scaled, main.auxiliary.joined(elastic[0]).joined(elastic[1]), 0.0,
                           np.concatenate([it.w, np.zeros(2 * main.m)]), weights)
-        least, phi = it.theta, main.barrier(it.w, it.f, mu)
+        least, phi = it.theta, it.phi(mu)
 
         def leave(now):
             """Whether the program's own filter takes the point."""
-            w = now.w[:n]
-            f, c = main.values(w)
-            theta = float(np.abs(c).sum())
-            return theta <= LEFT * least and taken.takes(theta, main.barrier(w, f, mu)) and (
-                theta <= least or main.barrier(w, f, mu) < phi)
+            f, _, theta, well = main.values(now.w[:n])
+            return theta <= LEFT * least and taken.takes(theta, f + mu * well) and (
+                theta <= least or f + mu * well < phi)
 
         start, mu_start = self._start(barrier, it, mu)
         direction = SearchDirection(self.direction.matrix, barrier)
@@ -55,13 +53,13 @@ class Restoration:
         if outcome == "left":
             return self._back(it, found.w[:n], mu), "left"
         now = Iterate(found.w[:n], found.y / RHO, it.z_low, it.z_high, *main.values(found.w[:n]))
-        if outcome == "stuck" and np.abs(now.c).max(initial=0.0) > VIOLATED:  # no step leaves less violation
-            outcome = "solved"
+        if outcome == "stuck" and main.over.largest(np.abs(now.c).max(initial=0.0)) > VIOLATED:
+            outcome = "solved"  # no step leaves less violation
         return now, "not converged" if outcome in ("not converged", "stuck") else "infeasible"
 
     @staticmethod
     def _start(barrier, it, mu):
-        mu = max(mu, float(np.abs(it.c).max(initial=0.0)))
+        mu = max(mu, barrier.over.largest(np.abs(it.c).max(initial=0.0)))
         half = (mu - RHO * it.c) / (2 * RHO)
         n = half + np.sqrt(half**2 + mu * it.c / (2 * RHO))
         p = it.c + n
@@ -77,13 +75,13 @@ class Restoration:
         for z, slack, moved, out in zip((it.z_low, it.z_high), main.slacks(it.w),
                                         (change[main.low], -change[main.high]), (z_low, z_high), strict=True):
             dz = mu / slack - z - z / slack * moved
-            out.append(z + longest(z, dz, max(0.99, 1 - mu)) * dz)
+            out.append(z + main.over.least(longest(z, dz, max(0.99, 1 - mu))) * dz)
         z_low, z_high = z_low[0], z_high[0]
-        if max(z_low.max(initial=0.0), z_high.max(initial=0.0)) > LARGEST_MULTIPLIER:
+        if main.over.largest(max(z_low.max(initial=0.0), z_high.max(initial=0.0))) > LARGEST_MULTIPLIER:
             z_low, z_high = np.ones_like(z_low), np.ones_like(z_high)
         new = Iterate(w, np.zeros(main.m), z_low, z_high, *main.values(w))
         self.direction.look(new)
         y = self.direction.multipliers(new)
-        if np.abs(y).max(initial=0.0) <= LARGEST_MULTIPLIER:
+        if main.over.largest(np.abs(y).max(initial=0.0)) <= LARGEST_MULTIPLIER:
             new.y = y
         return new

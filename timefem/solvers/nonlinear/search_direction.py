@@ -3,6 +3,7 @@
 import numpy as np
 
 from .block_ldl import BlockLDL
+from .shared_ldl import SharedLDL
 
 # Always subtracted from the diagonal of the rows; solutions stay what they are. It falls with mu, since multipliers of
 # rows that nearly repeat each other move by no more than the violation over it in one step
@@ -18,23 +19,42 @@ class KktMatrix:
     def __init__(self, scaled):
         program, n, m = scaled.program, scaled.n, scaled.m
         (first, second), (rows, columns) = program.hessian_places, program.jacobian_places
-        diagonal = np.arange(n + m)
-        self._ldl = BlockLDL(np.concatenate([program.variable_blocks, program.row_blocks]),
-                             np.concatenate([second, rows + n, diagonal]), np.concatenate([first, columns, diagonal]))
-        self.n, self.m, self.n_factorisations = n, m, 0
+        places = [np.concatenate([second, rows, np.arange(n), np.arange(m)]),
+                  np.concatenate([first, columns, np.arange(n), np.arange(m)])]
+        counts = len(first), len(rows), n, m
+        of_row = np.repeat([[False, True, False, True], [False, False, False, True]], counts, axis=1)
+        self.n, self.m, self.n_factorisations, self.n_rows = n, m, 0, int(scaled.over.total(m))
         self._loose = np.asarray(program.loose, int)
+        blocks = np.concatenate([program.variable_blocks[:n], program.row_blocks[:m]])
+        if program.comm is None:
+            self._kept = slice(None)
+            self._ldl = BlockLDL(blocks, *(p + n * r for p, r in zip(places, of_row, strict=True)))
+            return
+        # unknowns of other ranks behind own variables and rows
+        n_all = len(program.variable_blocks)
+        every = np.concatenate([blocks, program.variable_blocks[n:], program.row_blocks[m:]])
+        rows, columns = (np.where(r, np.where(p < m, n + p, n_all + p), np.where(p < n, p, m + p))
+                         for p, r in zip(places, of_row, strict=True))
+        border = np.unique(np.concatenate([a[(every[a] < 0) & (b < n + m)] for a, b in ((rows, columns),
+                                                                                       (columns, rows))]))
+        number = np.full(len(every), -1)
+        number[:n + m], number[border] = np.arange(n + m), n + m + np.arange(len(border))
+        self._kept = np.flatnonzero((number[rows] >= 0) & (number[columns] >= 0))
+        last = program.held_by_the_next(border[border < m + n_all] - n - m, border[border >= m + n_all] - n_all - m)
+        self._ldl = SharedLDL(program.comm, blocks, number[rows[self._kept]], number[columns[self._kept]], len(border),
+                              last)
 
     def factor(self, hessian, jacobian, diagonal, of_rows):
         """Factor, with entries of H and J and the diagonals D and -E; whether no block is singular."""
         self.n_factorisations += 1
         diagonal = diagonal.copy()
         diagonal[self._loose] += LOOSE
-        return self._ldl.factor(np.concatenate([hessian, jacobian, diagonal, of_rows]))
+        return self._ldl.factor(np.concatenate([hessian, jacobian, diagonal, of_rows])[self._kept])
 
     @property
     def excess(self):
         """How many eigenvalues are negative beyond one per row, 0 where H is positive along the rows."""
-        return self._ldl.negative - self.m
+        return self._ldl.negative - self.n_rows
 
     def solve(self, of_variables, of_rows):
         x = self._ldl.solve(np.concatenate([of_variables, of_rows]))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ....errors import InputError
+from ....parallel import swap
 
 
 class SlabRows:
@@ -104,18 +105,6 @@ class SlabRows:
         low, high = (int(np.clip(end - old[0], 0, len(values))) for end in new)
         from_left, from_right = swap(self.comm, values[:low], values[high:])
         return np.concatenate([v for v in (from_left, values[low:high], from_right) if v is not None])
-
-
-def swap(comm, to_left, to_right):
-    """Send objects to both neighbours; return theirs, None where there is no neighbour."""
-    if comm.size == 1:
-        return None, None
-    from mpi4py import MPI
-
-    left = comm.rank - 1 if comm.rank > 0 else MPI.PROC_NULL
-    right = comm.rank + 1 if comm.rank < comm.size - 1 else MPI.PROC_NULL
-    from_right = comm.sendrecv(to_left, dest=left, source=right)
-    return comm.sendrecv(to_right, dest=right, source=left), from_right
 
 
 def _entries(pattern, start, stop, first_row):

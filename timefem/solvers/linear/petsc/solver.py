@@ -270,6 +270,11 @@ class PETSc(LinearOptions):
         return {**METHODS.get(self.method, {}), **self.options}
 
     @property
+    def own_slabs(self) -> bool:
+        """Whether nothing but substructuring, if anything, is asked for, so that timefem's own slabs may do it."""
+        return not self.options and self.method in (None, "substructuring")
+
+    @property
     def by_slabs(self) -> bool:
         """Whether slabs of elements are eliminated on their own, by options given here."""
         return any(_bare(key) == "pc_type" and value == "python" for key, value in self.settings.items())
