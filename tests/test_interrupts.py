@@ -81,6 +81,57 @@ def test_compiled_code_that_never_returns(number):
     assert ended.returncode == 128 + number and not ended.stderr
 
 
+LONG = """
+import os, sys, timefem
+from timefem.cli import main
+from timefem.solvers.march import many, march, pilot
+sent = []
+def sending(original):
+    def called(*arguments):
+        found = original(*arguments)  # compiled by now
+        if not sent:
+            sent.append(os.kill(os.getpid(), int(sys.argv[1])))
+        return found
+    return called
+module, name = {"pilot": (pilot, "adapt_elements"), "march": (march, "march_elements"),
+                "sweep": (many, "march_elements")}[sys.argv[2]]
+setattr(module, name, sending(getattr(module, name)))
+sys.exit(main(sys.argv[3:]))
+"""
+
+
+@pytest.mark.parametrize("number, place", [(signal.SIGINT, "pilot"), (signal.SIGTERM, "march")])
+def test_a_march_to_a_tolerance_keeps_what_it_has(number, place, tmp_path):
+    ended = subprocess.run([sys.executable, "-c", LONG, str(int(number)), place, "run", "spinning-box", "--t-end",
+                            "200", "--tolerance", "1e-9", "-o", tmp_path / "a.h5"], capture_output=True, text=True,
+                           timeout=120, cwd=ROOT)
+    assert ended.returncode == 128 + number and "what was solved is kept" in ended.stderr.replace("\n", " ")
+    kept = tf.load(tmp_path / "a.h5")
+    assert kept.status.reason == "stopped" and len(kept.t) > 1 and os.listdir(tmp_path) == ["a.h5"]
+
+
+def test_a_sweep_keeps_the_runs_that_are_done(tmp_path):
+    ended = subprocess.run([sys.executable, "-c", LONG, str(int(signal.SIGTERM)), "sweep", "sweep", "spinning-box",
+                            "--parameter", "box.mass=1:2:100", "--n-elements", "5000", "--t-end", "50", "--csv",
+                            tmp_path / "a.csv", "--workers", "1"], capture_output=True, text=True, timeout=120,
+                           cwd=ROOT)
+    assert ended.returncode == 143 and "Traceback" not in ended.stderr
+    with open(tmp_path / "a.csv") as file:
+        assert [line.count("stopped") for line in file] == [0] + 100 * [1]
+
+
+SWALLOWED = """
+import os, sys, time
+from timefem.cli import main, model_files
+def text():
+    try:
+        os.kill(os.getpid(), int(sys.argv[1]))
+        time.sleep(30)
+    except BaseException:
+        raise RuntimeError("compiled code has lost it")
+model_files.text = text
+sys.exit(main(["schema"]))
+"""
 BUSY = """
 import os, sys, time
 from timefem.cli import main, model_files
@@ -93,9 +144,10 @@ sys.exit(main(["schema"]))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_command_that_does_not_ask(number):
-    ended = subprocess.run([sys.executable, "-c", BUSY, str(int(number))], cwd=ROOT, capture_output=True, text=True,
-                           timeout=60)
+@pytest.mark.parametrize("code", ["BUSY", "SWALLOWED"])
+def test_a_command_that_does_not_ask(code, number):
+    ended = subprocess.run([sys.executable, "-c", globals()[code], str(int(number))], cwd=ROOT, capture_output=True,
+                           text=True, timeout=60)
     assert (ended.returncode, ended.stderr) == (128 + number, "timefem: error: interrupted\n")
 
 

@@ -25,12 +25,13 @@ class _Question:
     """The signal that came, if one did, and what happens when nobody answers."""
 
     def __init__(self, guard):
-        self.number, self.answered, self.guard = None, False, guard
+        self.number, self.answered, self.raised, self.guard = None, False, False, guard
         self.timer = None
 
     def ask(self, number, _):
         if self.number is not None:
             self.settle()
+            self.raised = True
             raise Interrupted(self.number)
         self.number = number
         main = threading.main_thread().ident  # a signal to it also ends what it waits for
@@ -58,6 +59,11 @@ def active():
 def asked():
     """Number of the signal that asks to stop, or None."""
     return None if _question is None else _question.number
+
+
+def raised():
+    """Whether `Interrupted` was raised: compiled code that calls Python may turn it into another error."""
+    return _question is not None and _question.raised
 
 
 def answer():

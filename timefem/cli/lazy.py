@@ -5,6 +5,8 @@ import importlib
 import typer
 from typer.core import TyperGroup
 
+from .. import interrupts
+
 COMMANDS = {  # name -> (module, function or group in it, what it does)
     "list": ("listing", "list_command", "What there is: cases, elements, drivers, linear solvers."),
     "run": ("run_options", "run", "Solve a case, or a model file."),
@@ -62,6 +64,10 @@ class LazyCommands(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt as error:  # of which typer tells less
             raise Stopped(getattr(error, "status", 130)) from error
+        except Exception as error:
+            if interrupts.raised():
+                raise Stopped(128 + interrupts.asked()) from error
+            raise
 
     def format_commands(self, ctx, formatter):
         with formatter.section("Commands"):

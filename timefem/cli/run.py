@@ -54,10 +54,13 @@ def run(options, petsc_options=None):
 
 def exit_status(sol):
     """Of a solve that failed: 1, or 128 + the signal that stopped it."""
-    if sol.status.reason != "stopped":
-        return 1
+    return status_of_stop(sol.statistics["n_ranks"]) if sol.status.reason == "stopped" else 1
+
+
+def status_of_stop(n_ranks):
+    """128 + the signal that stopped the work of some ranks."""
     number = interrupts.asked() or 0
-    if (world() is not None) and (sol.statistics["n_ranks"] > 1):  # one of the ranks knows it
+    if (world() is not None) and (n_ranks > 1):  # one of the ranks knows it
         number = max(world().allgather(number))
     return 128 + (number or SIGTERM)
 

@@ -11,6 +11,7 @@ from .chosen import chosen
 from .output import check_output, stdout_to_stderr
 from .ranks import rank
 from .report import make_console, make_table, print_json
+from .run import status_of_stop
 
 FORM = "NAME=FIRST:LAST:NUMBER, or NAME=A,B,C"
 
@@ -30,8 +31,11 @@ def sweep(options):
     solver = prepare(found.problem, found.element, found.n_elements, **found.arguments)
     with stdout_to_stderr() if as_json else nullcontext():
         ensemble = solver.solve_many(parameters=dict(zip(axes, runs.T, strict=True)), n_workers=workers)
+    status = 0 if ensemble.success.all() else 1
+    if "stopped" in ensemble.reasons:
+        status = status_of_stop(ensemble.statistics["n_ranks"])
     if rank():
-        return 0 if ensemble.success.all() else 1
+        return status
     if path is not None:
         ensemble.to_csv(path)
     facts = {"case": found.name, "runs": len(ensemble), "converged": int(ensemble.success.sum()),
@@ -44,7 +48,7 @@ def sweep(options):
         for values, reason in zip(runs, ensemble.reasons, strict=True):
             table.add_row(*(f"{v:g}" for v in values), reason)
         make_console().print(table)
-    return 0 if ensemble.success.all() else 1
+    return status
 
 
 def _values(text):

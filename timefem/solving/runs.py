@@ -81,7 +81,7 @@ def march_runs(model, cases, n_workers, store, advance):
         open_ = {pool.submit(work, pieces.pop(0)) for _ in range(min(2 * len(plans), len(pieces)))}
         while open_:
             done, open_ = wait(open_, timeout=0.2, return_when=FIRST_COMPLETED)
-            if interrupts.asked():
+            if interrupts.asked():  # the runs that are under way stop, too
                 interrupts.answer()
                 pieces.clear()
             open_ |= {pool.submit(work, pieces.pop(0)) for _ in range(min(len(done), len(pieces)))}

@@ -50,11 +50,14 @@ def solve_initial(task):
     solution = Solution(system, task.element, t, z0, *values, outcome.others)
     if solution.status.reason == "stopped":
         path = task.checkpoint and task.checkpoint.path
-        solution.status.message = (f"{solution.status.message} ({path})" if path else
-                                   f"stopped at t = {solution.end[0]:g} by a signal; what was solved is kept")
+        solution.status.message = f"{solution.status.message} ({path})" if path else _stopped(solution)
     elif not solution.success:
         solution.status.message += _not_finite(solution, mesh)
     return audited(solution)
+
+
+def _stopped(solution):
+    return f"stopped at t = {solution.end[0]:g} by a signal; what was solved is kept"
 
 
 def _solve_sampled(task):
@@ -106,7 +109,9 @@ def _march_to_tolerance(task):
     t = mesh.nodes[:len(outcome.state) + 1]
     solution = Solution(problem.system, element, t, problem.z0, outcome.state, outcome.multipliers, outcome.status,
                         statistics, outcome.others)
-    if not solution.success:
+    if solution.status.reason == "stopped":
+        solution.status.message = f"{_stopped(solution)}, to a looser tolerance perhaps"
+    elif not solution.success:
         solution.status.message += _not_finite(solution, mesh)
     return audited(solution)
 

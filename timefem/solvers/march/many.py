@@ -7,8 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ... import interrupts
 from .loop import march_elements
 from .march import REASONS, LoopArrays
+
+CHUNK = 1000  # elements between two looks for a signal
 
 
 class Runs(NamedTuple):
@@ -60,7 +63,7 @@ class Marcher:
         Returns
         -------
         reason : str
-            "converged", or why it failed.
+            "converged", why it failed, or "stopped" by a signal.
         iterations : int
             Of Newton's method, of all elements.
         """
@@ -72,12 +75,14 @@ class Marcher:
         loop, own = self.loop, self.loop.begin()
         self.x[:runs.first.shape[1]] = runs.first[i]
         iterations, history = np.zeros(n, int), np.empty(settings.max_iterations + 1)
-        e, code = march_elements(
-            loop.record, loop.record.step.one, own, self.x, *self._nodes, 0, n, settings.tol_residual * reference,
-            settings.tol_increment * reference, settings.max_iterations, settings.line_search,
-            self.plan.element.keeps_factors and not settings.line_search, iterations, history)
+        e, code = 0, 0
+        while e < n and not code and not interrupts.asked():
+            e, code = march_elements(
+                loop.record, loop.record.step.one, own, self.x, *self._nodes, e, min(e + CHUNK, n),
+                settings.tol_residual * reference, settings.tol_increment * reference, settings.max_iterations,
+                settings.line_search, self.plan.element.keeps_factors and not settings.line_search, iterations, history)
         states[0] = self.x[self._left]
         states[1:] = self._elements[:, self._right]
-        if code:
-            states[e + 1:] = np.nan
-        return REASONS[code] if code else "converged", int(np.abs(iterations).sum())
+        states[e + 1:] = np.nan
+        reason = REASONS[code] if code else "stopped" if e < n else "converged"
+        return reason, int(np.abs(iterations).sum())

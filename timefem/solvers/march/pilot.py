@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ... import interrupts
 from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
@@ -63,7 +64,7 @@ class Pilot:
         own, n_z = self.loop.begin(), len(self.estimate.right)
         pair = PilotWork(np.zeros(plan.columns.n_local), *np.zeros((3, n_z)))
         attempt = self.motion.replaced(speed=self.motion.speed.copy(), rate=self.motion.rate.copy())
-        while code in (PAUSE, ROOM):
+        while code in (PAUSE, ROOM) and not (code == PAUSE and e and _asked()):
             e, code = adapt_elements(
                 loop, loop.step.one, own, pair, x, first, nodes, lengths, e, settings.tol_residual * reference,
                 settings.tol_increment * reference, reference, settings.max_iterations, settings.line_search,
@@ -72,13 +73,15 @@ class Pilot:
             if code == ROOM:
                 arrays = x, nodes, lengths, iterations, errors
                 x, nodes, lengths, iterations, errors = (np.append(a, np.zeros_like(a)) for a in arrays)
-        status, stop = Status.with_free_forces(nodes[np.flatnonzero(iterations[:e] < 0)]), e
+        status = Status.with_free_forces(nodes[np.flatnonzero(iterations[:e] < 0)])
         if code == TOO_SMALL:
             status = Status.failure("step too small", e, nodes[e], history[np.isfinite(history)],
                                     f"an element of {control[0] / 2:.3g} s would be needed")
-            nodes[e + 1], stop = self.t_span[1], e + 1
-        return March(x[:n_node + max(e, 1) * step], nodes[:stop + 1].copy(), e, status, np.abs(iterations[:e]), counts,
-                      errors[:e // 2])
+        if code == PAUSE:
+            status = Status.failure("stopped", e, nodes[e], [])
+        end = [] if status.success else [self.t_span[1]]
+        return March(x[:n_node + max(e, 1) * step], np.append(nodes[:e + 1], end), e, status, np.abs(iterations[:e]),
+                     counts, errors[:e // 2])
 
     def error(self, coarse, density):
         """Largest error of a pilot march at its nodes, from a march with its pairs joined; inf if that fails."""
@@ -101,7 +104,12 @@ class Pilot:
         nodes = np.append(np.repeat(ends[:-1], counts) + number * np.repeat(np.diff(ends) / counts, counts), ends[-1])
         short = np.flatnonzero(np.diff(nodes) < (1 - 1e-9) * self.least / 2)[:1]
         mesh = TimeMesh(nodes[:max(short[0], 1) + 1] if len(short) else nodes)
-        found = self._march_on(mesh, self.settings, lambda n: advance(100 * n / counts.sum()))
+
+        def solved(n):
+            advance(100 * n / counts.sum())
+            return _asked()
+
+        found = self._march_on(mesh, self.settings, solved)
         if found.status.success and len(short):
             e = found.n_solved = int(short[0])
             found.status = Status.failure("step too small", e, nodes[e], [],
@@ -109,7 +117,7 @@ class Pilot:
             found.nodes = np.append(nodes[:e + 1], self.t_span[1])
         return found
 
-    def _march_on(self, mesh, settings, advance=lambda n: None):
+    def _march_on(self, mesh, settings, advance=lambda n: _asked()):
         x, n_solved, status, iterations = march(self.plan, mesh, self.z0, self.multipliers, self.scaling, settings,
                                                 Run(advance, loop=self.loop))
         return March(x, mesh.nodes, n_solved, status, iterations)
@@ -123,6 +131,13 @@ class Pilot:
         out = np.empty(len(z))
         relative_errors(self.motion, *map(np.ascontiguousarray, (errors, z)), self.t_span[1] - self.t_span[0], out)
         return out
+
+
+def _asked():
+    """Whether a signal asks to stop; it is answered."""
+    if interrupts.asked():
+        interrupts.answer()
+    return interrupts.asked() is not None
 
 
 def _estimate(plan, core):

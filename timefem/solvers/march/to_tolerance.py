@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 
+from ... import interrupts
 from ...assembly import TimeMesh
 from ...progress import progress
 from ...status import Status
@@ -58,6 +59,10 @@ def solve_adaptively(system, element, t_span, z0, control, settings, scaling="fu
         while True:
             coarse = found = pilot.march(density)
             error = pilot.error(coarse, density) if coarse.status.success else np.inf
+            if interrupts.asked():
+                if coarse.status.success:
+                    coarse.status = Status.failure("stopped", coarse.n_solved, coarse.nodes[-1], [])
+                break
             if error <= max(IN_PROPORTION, control.tolerance) or density * span <= 1e-2 * control.tolerance:
                 break
             density /= 10
@@ -98,7 +103,7 @@ def _refined(pilot, coarse, error, order, tolerance, advance):
             if part * error <= tolerance:
                 break
             before, part_before = states, part
-        elif found.status.reason == "step too small":
+        elif found.status.reason in ("step too small", "stopped"):
             break
         else:  # Newton's method failed
             error *= 4
