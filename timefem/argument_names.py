@@ -30,10 +30,16 @@ class NamedArguments:
     """Base of classes whose constructors tell the nearest name when they are given one that they do not know."""
 
     def __new__(cls, *arguments, **named):
-        known = inspect.signature(cls.__init__).parameters
-        if named and not any(p.kind is p.VAR_KEYWORD for p in known.values()):
-            refuse_unknown(f"{cls.__name__}()", named, list(known)[1:])
+        if named and (known := _names(cls.__init__)) is not None:
+            refuse_unknown(f"{cls.__name__}()", named, known)
         return super().__new__(cls)
+
+
+@functools.lru_cache(256)
+def _names(constructor):
+    """Names of arguments but the first; None where it takes any. Kept, since it takes longer than most constructors."""
+    known = inspect.signature(constructor).parameters
+    return None if any(p.kind is p.VAR_KEYWORD for p in known.values()) else list(known)[1:]
 
 
 def named_arguments(function: Function) -> Function:
