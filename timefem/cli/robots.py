@@ -5,7 +5,7 @@ from ..errors import InputError
 from ..models import read_mjcf, read_urdf
 from .report import make_console, make_table, print_json
 
-OF_ROBOT = "joint", "gravity", "friction_width", "base"
+OF_ROBOT = "joint", "gravity", "friction_width", "base", "meshes"
 T_END, N_ELEMENTS = 1.0, 400
 ENDINGS = ".urdf", ".xml"
 
@@ -15,16 +15,18 @@ def is_robot(path):
     return path.endswith(ENDINGS)
 
 
-def read_robot(path, friction_width=None, base=None):
+def read_robot(path, friction_width=None, base=None, meshes=None):
     """The `Robot` of a file."""
     if path.endswith(".urdf"):
-        return read_urdf(path, friction_width, base or "fixed")
+        return read_urdf(path, friction_width, base or "fixed", meshes)
     if base is not None:
         raise InputError("--base belongs to URDF files; an MJCF file states its free joints")
+    if meshes is not None:
+        raise InputError("--meshes belongs to URDF files")
     return read_mjcf(path, friction_width)
 
 
-def case_of_robot(path, of_problem, joint=(), gravity=None, friction_width=None, base=None):
+def case_of_robot(path, of_problem, joint=(), gravity=None, friction_width=None, base=None, meshes=None):
     """The case of a robot's file, and notes for the report.
 
     Parameters
@@ -38,6 +40,8 @@ def case_of_robot(path, of_problem, joint=(), gravity=None, friction_width=None,
         X,Y,Z
     friction_width : float
     base : {"fixed", "free"}
+    meshes : str
+        Folder.
     """
     for name in of_problem:
         if name != "t_end":
@@ -51,7 +55,7 @@ def case_of_robot(path, of_problem, joint=(), gravity=None, friction_width=None,
         if name in state:
             raise InputError(f"--joint {name} is given twice")
         state[name] = _numbers(f"--joint {name}", values, None, "POSITION or POSITION,RATE")
-    robot = read_robot(path, friction_width, base)
+    robot = read_robot(path, friction_width, base, meshes)
     end = of_problem.get("t_end", T_END)
     case = Case(path, robot.name, robot.name, end, N_ELEMENTS, conserved_axes=(), has_rotation=False,
                 make=lambda t_end=end: robot.problem(state, (0.0, t_end), gravity))

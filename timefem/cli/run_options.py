@@ -30,6 +30,8 @@ JOINT = Annotated[list[str] | None, typer.Option(
 GRAVITY = Annotated[str | None, typer.Option(metavar="X,Y,Z", help="Robots: gravity [m/s^2]; default 0,0,-9.81.")]
 FRICTION_WIDTH = Annotated[float | None, typer.Option(help="Robots: rate [rad/s or m/s] within which Coulomb friction "
                                                            "turns; without it friction is left out.")]
+MESHES = Annotated[str | None, typer.Option(metavar="FOLDER", help="Robots (.urdf): folder of the meshes for pictures, "
+                                            "which trimesh reads.")]
 BASE = Annotated[str | None, typer.Option(help="Robots: fixed (default) or free, the base link. A free one is the "
                                                "joint base: x,y,z and a quaternion w,x,y,z are its position, its rate "
                                                "the velocity and the angular velocity in its own axes.")]
@@ -95,6 +97,7 @@ def repeat_values(arguments):
                     "n_elements", "tolerance")),
     parameter("t_end", T_END, None), parameter("joint", JOINT, None), parameter("gravity", GRAVITY, None),
     parameter("friction_width", FRICTION_WIDTH, None), parameter("base", BASE, None),
+    parameter("meshes", MESHES, None),
     *map(declared, ("driver", "window", "backend", "method", "guess", "scaling", "keep_mesh", "tol_residual",
                     "tol_increment", "max_iterations", "line_search")),
     parameter("output", OUTPUT, None), *map(declared, ("checkpoint", "checkpoint_every", "restart")),

@@ -1,4 +1,4 @@
-"""Robots from URDF files. Only the file itself is read: no meshes, no other files, no entities."""
+"""Robots from URDF files. Only the file itself is read, and meshes in a folder that is given; no entities."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from .. import validate
 from ..errors import InputError
 from ..mechanics import GeneralizedControl, Link, Tree, TreeJoint
 from ..types import FilePath
+from .meshes import Meshes
 from .robot import Robot
 from .shapes import about
 from .xml_file import XmlFile
@@ -19,12 +20,13 @@ KINDS = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismat
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
-def read_urdf(path: FilePath, friction_width: float | None = None, base: str = "fixed") -> Robot:
+def read_urdf(path: FilePath, friction_width: float | None = None, base: str = "fixed",
+              meshes: FilePath | None = None) -> Robot:
     """Read a robot from a URDF file.
 
     Links with inertias in their frames, joints of all types, their damping and friction, and mimic joints count. Limits
-    are kept as data. Transmissions of one joint become actuators. Visual boxes, cylinders and spheres are drawn; meshes
-    and elements of simulators are passed over.
+    are kept as data. Transmissions of one joint become actuators. Visual boxes, cylinders and spheres are drawn, and
+    meshes where their folder is given; elements of simulators are passed over.
 
     Parameters
     ----------
@@ -33,6 +35,10 @@ def read_urdf(path: FilePath, friction_width: float | None = None, base: str = "
         w [rad/s or m/s] of Coulomb friction `-f tanh(qdot / w)`. Without it friction is left out, and `notes` say so.
     base : {"fixed", "free"}
         Whether the base link is fixed to space, or moves freely; then it is the child of a joint called "base".
+    meshes : str or path-like, optional
+        Folder in which the files of meshes are, which trimesh reads (`pip install timefem[meshes]`), such as the one
+        that has the package: `package://NAME/link.stl` is NAME/link.stl or link.stl in it. Without it they are passed
+        over. Of meshes with more than 4000 faces the convex hull is drawn.
 
     Returns
     -------
@@ -42,7 +48,7 @@ def read_urdf(path: FilePath, friction_width: float | None = None, base: str = "
     ------
     InputError
         Names file, line, element and attribute: for a file that is no XML, that declares a document type or entities,
-        for what is missing, unknown or no number, and for links that make no tree.
+        for what is missing, unknown or no number, for links that make no tree, and for meshes that cannot be read.
 
     Examples
     --------
@@ -52,7 +58,7 @@ def read_urdf(path: FilePath, friction_width: float | None = None, base: str = "
     ...                                                                               # doctest: +SKIP
     """
     validate.choice("base", base, ("fixed", "free"))
-    reader = _Reader(str(path))
+    reader = _Reader(str(path), None if meshes is None else Meshes(meshes))
     robot = reader.root
     if robot.tag != "robot":
         raise reader.error(robot, "must be <robot>")
@@ -98,9 +104,9 @@ def _actuators(reader, robot, tree):
 class _Reader(XmlFile):
     """Links and joints of a URDF file."""
 
-    def __init__(self, path):
+    def __init__(self, path, meshes):
         super().__init__(path)
-        self.notes = []
+        self.notes, self.meshes = [], meshes
 
     def frame(self, element):
         """Place and rotation matrix of the <origin> of an element."""
@@ -126,7 +132,7 @@ class _Reader(XmlFile):
                          shapes=shapes, inertia=[[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
     def shape(self, visual):
-        """A box, cylinder or sphere of pictures; None of meshes, which are other files."""
+        """A box, cylinder, sphere or mesh of pictures; None of meshes in folders that are not given."""
         for solid in visual.iterfind("geometry/*"):
             place, turn = self.frame(visual)
             if solid.tag == "box":
@@ -136,12 +142,22 @@ class _Reader(XmlFile):
                 kind, size = "cylinder", np.array([width, width, self.number(solid, "length")])
             elif solid.tag == "sphere":
                 kind, size = "ellipsoid", np.full(3, 2 * self.number(solid, "radius"))
+            elif solid.tag == "mesh" and self.meshes is not None:
+                return self._mesh(solid, place, turn)
             else:
                 continue
             if not np.all(size > 0):
                 raise self.error(solid, f"needs positive lengths, not {size.tolist()}")
             return {"shape": kind, "size": size, "position": place, "orientation": turn}
         return None
+
+    def _mesh(self, solid, place, turn):
+        try:
+            scale = self.numbers(solid, "scale", 3, (1, 1, 1))
+            points, faces = self.meshes.surface(self.text(solid, "filename"), scale)
+        except InputError as error:
+            raise self.error(solid, str(error)) from None
+        return {"shape": "surface", "points": points @ turn.T + place, "faces": faces.tolist()}
 
     def joint(self, element, others):
         kind = self.text(element, "type")

@@ -11,7 +11,7 @@ import numpy as np
 from .... import validate
 from ....errors import InputError
 from ....types import Converted, Matrix, Vector
-from ...shapes import SHAPES, joined
+from ...shapes import SHAPES, joined, surface
 from .. import rotations
 from .motions import KINDS, MOTIONS
 
@@ -29,6 +29,8 @@ def _orientation(name, value):
 
 def _shape(title, given):
     """A shape with all its entries, checked."""
+    if isinstance(given, dict) and given.get("shape") == "surface":
+        return _surface(title, given)
     if not isinstance(given, dict) or not {"shape", "size"} <= given.keys() <= {"shape", "size", "position",
                                                                                  "orientation"}:
         raise InputError(f"{title} are dicts with shape, size, position and orientation, not {given!r}")
@@ -38,6 +40,23 @@ def _shape(title, given):
     return {"shape": validate.choice(f"{title}: shape", given["shape"], tuple(SHAPES)), "size": size,
             "position": validate.array(f"{title}: position", given.get("position", (0, 0, 0)), (3,)),
             "orientation": _orientation(f"{title}: orientation", given.get("orientation", (1, 0, 0, 0)))}
+
+
+def _surface(title, given):
+    """The same of a surface by its points and faces."""
+    if given.keys() != {"shape", "points", "faces"}:
+        raise InputError(f"{title}: a surface has points and faces, not {', '.join(given)}")
+    points = validate.array(f"{title}: points", given["points"], (None, 3))
+    faces = [tuple(map(int, face)) for face in given["faces"]]
+    if not faces or not all(len(face) > 2 and 0 <= min(face) <= max(face) < len(points) for face in faces):
+        raise InputError(f"{title}: faces must be numbers of three points or more, from 0 to {len(points) - 1}")
+    return {"shape": "surface", "points": points, "faces": faces}
+
+
+def _drawn(given):
+    if given["shape"] == "surface":
+        return surface(given["points"], given["faces"])
+    return SHAPES[given["shape"]](given["size"]).placed(given["position"], given["orientation"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +76,8 @@ class Link:
         Of the axes of `inertia` in the frame of the link: unit quaternion (scalar first) or rotation matrix.
     shapes : sequence of dict
         What pictures show, in the frame of the link: {"shape": "box", "cylinder" or "ellipsoid", "size": edge lengths
-        [m], "position": ..., "orientation": ...}; the last two may be left out.
+        [m], "position": ..., "orientation": ...}; the last two may be left out. Or {"shape": "surface", "points": (n,
+        3) [m], "faces": numbers of the points of each}.
     physical : bool
         Whether to refuse an inertia that no body has, with a negative principal moment. Files have such by mistake;
         as an attribute: whether it is one that bodies have.
@@ -103,7 +123,7 @@ class Link:
         """The `Shape` of pictures in the frame of the link; None where none is stated."""
         if not self.shapes:
             return None
-        return joined([SHAPES[s["shape"]](s["size"]).placed(s["position"], s["orientation"]) for s in self.shapes])
+        return joined([_drawn(shape) for shape in self.shapes])
 
     @property
     def drawn_size(self) -> np.ndarray:
