@@ -35,11 +35,12 @@ class LivensSymbols(ElementSymbols):
         controls = self.slots.get(("controls", "value"), ca.SX(0, 1))
         kinetic, phi = ca.SX(part.kinetic(at, velocities)), ca.SX(part.constraints(at))
         w, rate = ca.SX.sym("w", phi.numel()), ca.jtimes(phi, q, v) + ca.jacobian(phi, at.t)
+        pulled = ca.SX(part.constraint_force(at, w))
         force = part.force(at) + (part.control_force(at, controls) if controls.numel() else 0)
         energy = part.potential_energy(at)
         rows = {"momentum": ca.gradient(kinetic, v), "inertial": ca.gradient(kinetic, q),
                 "potential": ca.gradient(ca.SX(energy), q), "applied": ca.SX(force), "rate": rate,
-                "pulled": ca.jtimes(phi, q, w, True), "pulled by rate": ca.jtimes(rate, q, w, True)}
+                "pulled": pulled, "pulled by rate": ca.jtimes(pulled, q, v) + ca.jacobian(pulled, at.t)}
         arguments = [q, v, w, at.t, controls, self.parameters]
         return {name: ca.Function(name.replace(" ", "_"), arguments, [row]) for name, row in rows.items()}
 
@@ -77,7 +78,7 @@ class LivensSymbols(ElementSymbols):
         return self._term("pulled", q, w=w, t=t)
 
     def pulled_by_rate(self, q, v, w):
-        """`(G v + dPhi/dt)_q^T w`."""
+        """`(G v + dPhi/dt)_q^T w`, the rate of `G^T w` at fixed w."""
         return self._term("pulled by rate", q, v, w)
 
     def along(self, f, *pairs):

@@ -152,8 +152,10 @@ def along(system, beam, s, state):
     strain, stress = (np.einsum("nr,...nra->...na", weights, v) for v in _at_gauss_points(system, beam, where, q, rate))
     if turns:
         return Along(s, t, position, rotation, strain, stress[..., :3], stress[..., 3:], velocity, omega)
-    slope = each([np.tensordot(q[..., c].reshape(*q.shape[:-1], -1, 3), place.slopes, (-2, 0))
+    d = beam.dimension
+    slope = each([np.tensordot(q[..., c].reshape(*q.shape[:-1], -1, d), place.slopes, (-2, 0))
                   for place, c in zip(places, own, strict=True)])
+    slope = np.concatenate([slope, np.zeros((*slope.shape[:-1], 3 - d))], axis=-1)
     tension = stress * (slope / np.linalg.norm(slope, axis=-1, keepdims=True) if beam.strain == "linear" else slope)
     return Along(s, t, position, None, strain[..., 0], tension, None, velocity)
 

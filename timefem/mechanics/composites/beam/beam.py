@@ -13,7 +13,7 @@ from ....polynomials import gauss_legendre
 from ...bodies import rotations
 from ...bodies.rigid import RigidBody
 from ...declared import Choice, Integer
-from .inertia import ConsistentInertia
+from .inertia import KINDS, MEANING, CoupledInertia, coupled_less_lumped
 from .mesh import CurveMesh, Marks, RestShape, ValueOf
 from .place import BeamPlace
 from .section import Section
@@ -28,7 +28,7 @@ class Beam(CurveMesh):
 
     `V = sum over elements of the integral of 1/2 C_G Gamma.Gamma + 1/2 C_K kappa.kappa`, by as many Gauss points per
     element as its degree (one more locks), Gauss-Lobatto nodes, mass and inertia lumped at the nodes by the Lobatto
-    rule, or consistent. Directors of thin sections have a singular mass matrix: forms without its inverse take them.
+    rule, or coupled. Directors of thin sections have a singular mass matrix: forms without its inverse take them.
     Order 2 p at the nodes. `at(s)` is the point at s in [j, j + 1] of the curve j.
 
     Raises
@@ -44,8 +44,7 @@ class Beam(CurveMesh):
     rotation = Choice("coordinates of the nodes' rotations", ("quaternion", "directors"), "quaternion")
     triads = Choice("axes of the nodes at rest: those of the section, or those of space", ("section", "space"),
                     "section")
-    mass = Choice("at the nodes, or coupled over each finite element (directors only), for time elements without the "
-                  "inverse of the mass matrix", ("lumped", "consistent"), "lumped")
+    mass = Choice(f"{MEANING} (directors only)", KINDS, "lumped")
     marks = Marks()
     place_class = BeamPlace
 
@@ -61,8 +60,8 @@ class Beam(CurveMesh):
         return [RigidBody(m, _plain(j), self.rotation) for m, j in zip(mass, inertia, strict=True)]
 
     def _complete(self):
-        if self.mass == "consistent" and self.rotation != "directors":
-            raise InputError(f"{self._title}: mass='consistent' needs rotation='directors', whose mass matrix is "
+        if self.mass != "lumped" and self.rotation != "directors":
+            raise InputError(f"{self._title}: mass={self.mass!r} needs rotation='directors', whose mass matrix is "
                              "constant; in quaternions masses are lumped")
         super()._complete()
 
@@ -82,16 +81,14 @@ class Beam(CurveMesh):
                                     None if turned is None else turned[j][span], self.section.damping)
                 point.rest([rest[i] for i in numbers])
                 yield point
-        if self.mass == "consistent":
+        if self.mass != "lumped":
             yield from self._inertia_elements()
 
     def _inertia_elements(self):
-        """Consistent less lumped inertia of each element."""
-        x, w = gauss_legendre(self.degree + 1)
-        values = self.basis.values(x)
-        masses = values.T @ (w[:, None] * values) - np.diag(self.lobatto)
+        """Coupled less lumped inertia of each element."""
+        masses = coupled_less_lumped(self)
         for j, length, span, numbers in self.cells():
-            yield ConsistentInertia([self.nodes[i] for i in numbers], length * masses, self.section,
+            yield CoupledInertia([self.nodes[i] for i in numbers], length * masses, self.section,
                                     None if self._turned is None else self._turned[j][span])
 
     def place_axes(self, j: int, e: int, xi: float) -> dict[str, Any]:

@@ -1,16 +1,61 @@
-"""The consistent mass of director beams, where nodes have lumped masses."""
+"""Mass of finite elements that couples their nodes: consistent, or by a few Gauss points; nodes have lumped masses."""
 
 import casadi as ca
 import numpy as np
 
+from ....polynomials import gauss_legendre
 from ...part import Part
 
+KINDS = "lumped", "consistent", "gauss"
+MEANING = ("lumped at the nodes; or coupled over each finite element, by exact quadrature or by p Gauss points, for "
+           "time elements without the inverse of the mass matrix")
 
-class ConsistentInertia(Part):
-    """Kinetic energy of a finite element of a beam in directors, less that of the masses at its nodes.
 
-    `T = 1/2 sum_ab (m_ab - w_a delta_ab) (rho A x_a'.x_b' + sum_i E_i d_ia'.d_ib')` with `m_ab = int N_a N_b ds`, the
-    weights w_a of the Lobatto rule, and the section's Euler tensor E: constant, and singular for thin sections.
+def coupled_less_lumped(mesh):
+    """`m_ab - w_a delta_ab` of a finite element of length one of a `CurveMesh`, shape (n_nodes, n_nodes)."""
+    x, w = gauss_legendre(mesh.degree + (mesh.mass == "consistent"))
+    values = mesh.basis.values(x)
+    return values.T @ (w[:, None] * values) - np.diag(mesh.lobatto)
+
+
+class CoupledMass(Part):
+    """Kinetic energy of a finite element of a rope, less that of the masses at its nodes.
+
+    `T = 1/2 sum_ab (m_ab - w_a delta_ab) rho A x_a'.x_b'` with `m_ab = int N_a N_b ds` and the weights w_a of the
+    Lobatto rule. By p Gauss points the mass matrix of a rope is singular: an oscillation from node to node has no mass.
+
+    Own parameters: m_ab - w_a delta_ab (n_nodes^2) [m], mass per length.
+
+    Parameters
+    ----------
+    nodes : sequence of PointMass
+    masses : ndarray, shape (n_nodes, n_nodes)
+        m_ab - w_a delta_ab [m].
+    section : RopeSection
+    """
+
+    couples_inertia = True
+
+    def __init__(self, nodes, masses, section):
+        self.bodies, self.own_parameters = tuple(nodes), np.concatenate([masses.ravel(), [section.mass]])
+
+    def __repr__(self):
+        return f"mass of {self.bodies[0]!r} to {self.bodies[-1]!r}"
+
+    @property
+    def kind(self):
+        return (type(self), *(body.kind for body in self.bodies))
+
+    def kinetic(self, s, v):
+        n = len(self.bodies)
+        masses, places = ca.reshape(s.own[:n * n], n, n), ca.horzcat(*v)
+        return s.own[n * n] * ca.trace(places @ masses @ places.T) / 2
+
+
+class CoupledInertia(CoupledMass):
+    """The same of a beam in directors: with the section's Euler tensor E, `rho A x_a'.x_b' + sum_i E_i d_ia'.d_ib'`.
+
+    Constant, and singular for thin sections.
 
     Own parameters: m_ab - w_a delta_ab (n_nodes^2) [m], mass per length, E (3), and where sections are turned against
     the nodes their rotation per node.
@@ -25,16 +70,11 @@ class ConsistentInertia(Part):
         See `strains`.
     """
 
-    couples_inertia = True
-
     def __init__(self, nodes, masses, section, turned=None):
-        self.bodies, self.turned = tuple(nodes), turned is not None
+        super().__init__(nodes, masses, section)
+        self.turned = turned is not None
         euler = sum(section.inertia) / 2 - np.array(section.inertia)
-        self.own_parameters = np.concatenate([masses.ravel(), [section.mass], euler,
-                                              [] if turned is None else turned.ravel()])
-
-    def __repr__(self):
-        return f"consistent inertia of {self.bodies[0]!r} to {self.bodies[-1]!r}"
+        self.own_parameters = np.concatenate([self.own_parameters, euler, [] if turned is None else turned.ravel()])
 
     @property
     def kind(self):
@@ -43,13 +83,12 @@ class ConsistentInertia(Part):
     def kinetic(self, s, v):
         n = len(self.bodies)
         start = n * n + 4
-        masses, mass, euler = ca.reshape(s.own[:n * n], n, n), s.own[n * n], s.own[n * n + 1:start]
-        places = ca.horzcat(*(x[:3] for x in v))
+        masses, euler = ca.reshape(s.own[:n * n], n, n), s.own[n * n + 1:start]
         turns = ca.vertsplit(s.own[start:], 9) if self.turned else [None] * n
         rates = [ca.reshape(x[3:], 3, 3) if t is None else ca.reshape(x[3:], 3, 3) @ ca.reshape(t, 3, 3)
                  for x, t in zip(v, turns, strict=True)]
-        total = mass * ca.trace(places @ masses @ places.T)
+        total = super().kinetic(s, [x[:3] for x in v])
         for i in range(3):
             directors = ca.horzcat(*(r[:, i] for r in rates))
-            total += euler[i] * ca.trace(directors @ masses @ directors.T)
-        return total / 2
+            total += euler[i] * ca.trace(directors @ masses @ directors.T) / 2
+        return total

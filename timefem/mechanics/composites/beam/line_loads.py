@@ -69,7 +69,7 @@ class LoadPoint(Part):
         vector = s.own[n] * factor * ca.vertcat(*self.load.values_at("value", s.t, c))
         q = ca.vertcat(*s.q)
         if not self.bodies[0].has_orientation:
-            return ca.vertcat(*(shape * vector for shape in shapes))
+            return ca.vertcat(*(shape * vector[:self.bodies[0].dimension] for shape in shapes))
         position, rotation, turning = FRAMES[self.bodies[0].rotation](s.q, turned, shapes)
         vector = rotation @ vector if self.load.frame == "section" else vector
         return turning.T @ vector if self.load.turns else ca.jtimes(position, q, vector, True)

@@ -50,7 +50,7 @@ class Place(Body, abstract=True):
                  turned: np.ndarray | None = None, onto: np.ndarray | None = None) -> None:
         self.owner, self.place, self.s, self.carriers = owner, f"at({s:.12g})", s, tuple(nodes)
         self.shapes, self.slopes, self.turned, self.onto = shapes, slopes, turned, onto
-        self.has_orientation = nodes[0].has_orientation
+        self.has_orientation, self.dimension = nodes[0].has_orientation, nodes[0].dimension
         self.sizes = np.cumsum([0, *(b.n_q for b in nodes)]).tolist()
         self.n_q = self.sizes[-1]
 
@@ -97,7 +97,7 @@ class Place(Body, abstract=True):
         """Position (3,) and axes (3, 3); those of director beams are orthonormal at the nodes only."""
         q = self.split(q)
         if not self.has_orientation:
-            return self._sum(q), ca.SX.eye(3)
+            return ca.vertcat(self._sum(q), ca.SX(3 - self.dimension, 1)), ca.SX.eye(3)
         position, rotation = FRAMES[self.carriers[0].rotation](q, self._turns, self.shapes.tolist())[:2]
         return position, rotation if self.onto is None else rotation @ ca.DM(self.onto)
 
@@ -128,7 +128,8 @@ class Place(Body, abstract=True):
 
     def moving(self, q: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Velocity, and angular velocity of a beam, in space axes, from the rates qdot: two arrays (..., 3)."""
-        return self._sum([r[..., :3] for r in self.split(rate)]), None
+        moved = self._sum([r[..., :3] for r in self.split(rate)])
+        return np.concatenate([moved, np.zeros((*moved.shape[:-1], 3 - moved.shape[-1]))], axis=-1), None
 
 
 class BeamPlace(Place):

@@ -13,6 +13,7 @@ from ...bodies.point_mass import PointMass
 from ...bodies.states import Pose
 from ...declared import Choice, Flag, Integer
 from ...part import Part
+from .inertia import KINDS, MEANING, CoupledMass, coupled_less_lumped
 from .mesh import CurveMesh, Marks, RestShape, ValueOf
 from .section import RopeSection
 
@@ -81,7 +82,10 @@ class StretchPoint(Part):
 
 
 class Rope(CurveMesh):
-    """A rope or string, or a net of them: positions x(s), `V` the integral of `EA/2 e^2`, mass at the nodes.
+    """A rope or string, or a net of them: positions x(s), `V` the integral of `EA/2 e^2`.
+
+    With dimension=1 it is an elastic bar. Waves from end to end want `mass="gauss"`: p Gauss points per element, with
+    which the dispersion of small waves is that of the time element of degree p, and inverse dynamics is stable.
 
     Raises
     ------
@@ -96,12 +100,14 @@ class Rope(CurveMesh):
     strain = Choice("|x'| - 1, or (|x'|^2 - 1) / 2", ("linear", "green"), "linear")
     slack = Flag("whether it carries no pressure: what is shorter than at rest is without force", default=False)
     marks = Marks()
+    mass = Choice(MEANING, KINDS, "lumped")
+    dimension = Integer("moves along x, in the plane (x, y), or in space", 3, least=1, most=3)
 
     def make_nodes(self) -> Iterable[Body]:
         mass = np.zeros(len(self.rest))
         for node, _, weight in self.shares():
             mass[node] += weight * self.section.mass
-        return [PointMass(m) for m in mass]
+        return [PointMass(m, self.dimension) for m in mass]
 
     def reference(self, i: int) -> Pose:
         return Pose(self.rest[i][0])
@@ -113,3 +119,6 @@ class Rope(CurveMesh):
             for g in range(self.degree):
                 yield StretchPoint([self.nodes[i] for i in numbers], slopes[g] / length,
                                    w[g] * length * self.section.EA, self.strain, self.slack, self.section.damping)
+        masses = coupled_less_lumped(self)
+        for _, length, _, numbers in self.cells() if self.mass != "lumped" else ():
+            yield CoupledMass([self.nodes[i] for i in numbers], length * masses, self.section)
