@@ -14,7 +14,7 @@ from .point_functions import evaluate
 from .redundancy.redundant_rows import redundant_constraints
 
 _FUNCTIONS = {}
-DERIVATIVES = {"row": "qvau", "psi": "qv", "second": "qv", "form": "qv", "third": "qv", "momenta": "q"}
+DERIVATIVES = {"row": "qvaug", "psi": "qv", "second": "qv", "form": "qv", "third": "qv", "momenta": "q"}
 
 
 def _blocks(part):
@@ -41,13 +41,13 @@ def _blocks(part):
     potential = ca.SX(0) if part.is_body else ca.SX(part.energy(s))
     momenta = ca.gradient(kinetic, v)
     row = (rate(momenta) - ca.gradient(kinetic, q) + ca.gradient(potential, q) - part.force(s)
-           + ca.jtimes(phi, q, gamma, True) + ca.jtimes(form, v, nu, True))
+           + part.constraint_force(s, gamma) + ca.jtimes(form, v, nu, True))
     if part.n_controls:
         row -= part.control_force(s, u)
     psi = rate(phi)
     second, third = rate(psi), rate(form)
     blocks = {"row": row, "psi": psi, "second": second, "form": form, "third": third, "momenta": momenta}
-    by = {"q": q, "v": v, "a": a, "u": u}
+    by = {"q": q, "v": v, "a": a, "u": u, "g": gamma}
     blocks |= {f"{name}_{letter}": ca.jacobian(blocks[name], by[letter]) for name, letters in DERIVATIVES.items()
                for letter in letters}
     shapes = {name: value.shape for name, value in blocks.items()}
@@ -109,6 +109,7 @@ class FirstVariation:
         first = self._assembled(np.zeros(n), np.zeros(m + k))
         self.gradient = np.concatenate([first["psi_v"], first["form_v"]])
         self.mass = first["row_a"]
+        self.forces = np.hstack([first["row_g"], first["form_v"].T])
         right = np.concatenate([first["row"], first["second"], first["third"]])
         solution = self.accelerations(-right)
         self.acceleration, self.multipliers = solution[:n], solution[n:]
@@ -140,7 +141,7 @@ class FirstVariation:
         n, m = self.n, self.m
         n_u = len(self.u)
         rows = {"row": n, "psi": m, "second": m, "form": self.k, "third": self.k, "momenta": n}
-        columns = {"q": n, "v": n, "a": n, "u": n_u}
+        columns = {"q": n, "v": n, "a": n, "u": n_u, "g": m}
         out = {name: np.zeros(size) for name, size in rows.items()}
         out |= {f"{name}_{letter}": np.zeros((rows[name], columns[letter])) for name, letters in DERIVATIVES.items()
                 for letter in letters}
@@ -154,7 +155,7 @@ class FirstVariation:
             x = np.concatenate([self.q[q], self.v[q], a[q], multipliers[gamma], multipliers[m:][nu], self.u[u]], axis=1)
             values = evaluate(function, x[None], np.array([self.t]), group.parameters)[0]
             index = {"row": q, "momenta": q, "psi": gamma, "second": gamma, "form": nu, "third": nu}
-            by = {"q": q, "v": q, "a": q, "u": u}
+            by = {"q": q, "v": q, "a": q, "u": u, "g": gamma}
             stop = 0
             for name, shape in shapes.items():
                 start, stop = stop, stop + shape[0] * shape[1]
@@ -173,7 +174,7 @@ class FirstVariation:
     @cached_property
     def _factors(self):
         gradient, none = self.gradient, np.zeros((self.m + self.k,) * 2)
-        matrix = np.block([[self.mass, gradient.T], [gradient, none]])
+        matrix = np.block([[self.mass, self.forces], [gradient, none]])
         size = np.sqrt(np.abs(matrix).max(axis=1))
         scale = 1 / np.where(size > 0, size, 1.0)
         with warnings.catch_warnings():

@@ -195,6 +195,13 @@ class Part(Declared, ABC):
         """Constraints Phi(q, t) on configuration level, SX of length n_constraints."""
         return ca.SX(0, 1)
 
+    def constraint_force(self, s: Symbols, w: ca.SX) -> ca.SX:
+        """Generalized force that the constraints take off by their multipliers `w`, SX of the length of the local q.
+
+        `Phi_q^T w`, which does no work; of constraints that something else keeps, such as a drive, its own force.
+        """
+        return ca.jtimes(self.constraints(s), ca.vertcat(*s.q), w, True)
+
     def velocity_constraints(self, s: Symbols) -> ca.SX:
         """Constraints Psi(q, p, t) on velocity level: the time derivative of Phi."""
         phi = self.constraints(s)

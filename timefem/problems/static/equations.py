@@ -17,7 +17,7 @@ def _functions(part):
         q, p = ca.vertcat(*s.q), ca.vertcat(*s.p)
         gamma = ca.SX.sym("gamma", len(part.constraint_names))
         phi = part.constraints(s)
-        residual = ca.gradient(ca.SX(part.energy(s)), q) - part.force(s) + ca.jtimes(phi, q, gamma, True)
+        residual = ca.gradient(ca.SX(part.energy(s)), q) - part.force(s) + part.constraint_force(s, gamma)
         residual = ca.substitute(ca.vertcat(residual, phi), p, ca.SX.zeros(p.numel()))
         x = ca.vertcat(q, gamma)
         values = [residual, ca.jacobian(residual, x), ca.jacobian(residual, s.t)]

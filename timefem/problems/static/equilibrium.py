@@ -26,6 +26,7 @@ ITERATIONS = 40
 TOLERANCE = 1e-11  # of the residual, relative to the forces that make it up
 INCREMENT = 1e-9  # of the coordinates, relative to them: quadratic convergence makes it round-off
 LEAST_STEP = 1e-6  # of the way of the load
+INERTIA, MOST_SINGULAR = 1e-4, 3  # size of the mass that is added to singular tangents, and to how many of them
 
 
 @dataclass(eq=False)
@@ -167,10 +168,12 @@ def newton(equations, x, t):
                                Status(True, residual_history=history), iteration, tangent)
         try:
             step = solve(equations, tangent, residual)
-        except RuntimeError:
-            return _failed(equations, x, t, history, "singular tangent", undetermined(equations, tangent))
+            change = np.abs(step[:n]).max() / max(1e-300, np.abs((x - step)[:n]).max())
+        except RuntimeError:  # such as of a rope before it is tight; at the equilibrium itself it must not be
+            if iteration >= MOST_SINGULAR:
+                return _failed(equations, x, t, history, "singular tangent", undetermined(equations, tangent))
+            step, change = solve(equations, _with_inertia(equations, tangent, x, t), residual), np.inf
         x = x - step
-        change = np.abs(step[:n]).max() / max(1e-300, np.abs(x[:n]).max())
         residual, tangent, _ = equations.evaluate(x, t)
         if not np.isfinite(residual).all() or np.abs(x).max() > 1e12 * (1 + np.abs(x - step).max()):
             break
@@ -186,6 +189,15 @@ def solve(equations, tangent, b):
     if not np.isfinite(x).all():
         raise RuntimeError("singular")
     return x
+
+
+def _with_inertia(equations, tangent, x, t):
+    """The tangent of a long implicit step in time from rest: with a small multiple of the mass matrix."""
+    n = equations.n_q
+    mass = equations.system.mass_matrix(t, np.append(x[:n], np.zeros(n)))
+    mass = mass * (INERTIA * abs(tangent[:n, :n]).max() / abs(mass).max())
+    none = scipy.sparse.csc_array((tangent.shape[0] - n,) * 2)
+    return scipy.sparse.csc_array(tangent + scipy.sparse.block_diag([mass, none]))
 
 
 def undetermined(equations, tangent):
