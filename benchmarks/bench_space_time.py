@@ -4,6 +4,8 @@ Two-point problems of a free beam (all positions and orientations at both ends),
 of the first iteration. Processor time of one factorisation and one solve, numbers stored, backward error.
 
     python benchmarks/bench_space_time.py [--grids 10x100 30x100] [--solvers dissection time mumps] [--json]
+
+`--exponents` fits time and storage by powers of the nodes N and the elements T, over all grids of one solver.
 """
 
 import argparse
@@ -72,17 +74,35 @@ def measure(grid, solvers):
     return rows
 
 
+def exponents(rows):
+    """Of N and T in `c N^a T^b`, least squares of logarithms, per solver: dict solver -> quantity -> (a, b)."""
+    fits = {}
+    for solver in dict.fromkeys(row["solver"] for row in rows):
+        own = [row for row in rows if row["solver"] == solver]
+        powers = np.array([[1, np.log(row["nodes"]), np.log(row["elements"])] for row in own])
+        fits[solver] = {what: np.linalg.lstsq(powers, np.log([row[what] for row in own]), rcond=None)[0][1:].tolist()
+                        for what in ("plan", "factor", "solve", "stored GB")}
+    return fits
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--grids", nargs="+", default=["10x100", "30x100"], help="nodes x elements")
     parser.add_argument("--solvers", nargs="+", default=list(CHOICES), choices=list(CHOICES))
+    parser.add_argument("--exponents", action="store_true", help="fit powers of nodes and elements")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    rows = [row for grid in arguments.grids for row in measure(tuple(map(int, grid.split("x"))), arguments.solvers)]
-    for row in [] if arguments.json else rows:
-        print(", ".join(f"{k}: {v:.3g}" if isinstance(v, float) else f"{k}: {v}" for k, v in row.items()), flush=True)
+    rows = []
+    for grid in arguments.grids:
+        rows += measure(tuple(map(int, grid.split("x"))), arguments.solvers)
+        for row in [] if arguments.json else rows[-len(arguments.solvers):]:
+            print(", ".join(f"{k}: {v:.3g}" if isinstance(v, float) else f"{k}: {v}" for k, v in row.items()),
+                  flush=True)
+    fits = exponents(rows) if arguments.exponents else {}
     if arguments.json:
-        print(json.dumps(rows))
+        print(json.dumps({"rows": rows, "exponents": fits} if fits else rows))
+    for solver, found in {} if arguments.json else fits.items():
+        print(f"{solver}: " + ", ".join(f"{what} N^{a:.2f} T^{b:.2f}" for what, (a, b) in found.items()))
 
 
 if __name__ == "__main__":

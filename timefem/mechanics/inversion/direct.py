@@ -95,7 +95,7 @@ class DirectInversion:
     relative_degrees : list of int
     """
 
-    direct = True
+    direct, by_constraints = True, False
 
     def __init__(self, system, outputs, posture):
         self.system, self.outputs, self.n, m = system, outputs, system.n_q, len(outputs)

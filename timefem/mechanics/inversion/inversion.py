@@ -53,7 +53,7 @@ class Inversion:
         When the controls do not determine the outputs; names control or output.
     """
 
-    direct = False
+    direct = by_constraints = False
 
     def __init__(self, system, outputs, t, z, duration, both_ends):
         s = Structure(system, outputs, t, z, duration, both_ends)
@@ -92,8 +92,9 @@ class Inversion:
                 np.vstack([np.array(j).reshape(-1, len(z)) for _, j in pieces]))
 
     def internal_rates(self, t, z, scale):
-        """Linearised internal dynamics at a state: a basis N of what the manifold leaves open, in states divided by
-        `scale`, shape (n_z, n), and its matrix A with d(N x)/dt = N A x, the trajectories frozen."""
+        """Linearised internal dynamics at a state, trajectories frozen: the matrix A of `x' = A x` in coordinates x of
+        what the manifold leaves open, and P, shape (n_z, n), with x = P^T dz; orthogonal in states divided by `scale`.
+        """
         jacobian = self.manifold(t, z)[1] * scale
         jacobian = jacobian / np.maximum(np.linalg.norm(jacobian, axis=1, keepdims=True), 1e-300)
         tangent = scipy.linalg.null_space(jacobian, rcond=1e-9)
@@ -101,4 +102,4 @@ class Inversion:
         _, by_z, by_w = (np.array(x) for x in self.equations(z, w, t))
         _, rate_z, rate_w = (np.array(x) for x in self.rate(z, w, t))
         closed = rate_z - rate_w @ np.linalg.lstsq(by_w, by_z, rcond=1e-13)[0]
-        return tangent, tangent.T @ (closed * scale / scale[:, None]) @ tangent
+        return tangent / scale[:, None], tangent.T @ (closed * scale / scale[:, None]) @ tangent

@@ -15,10 +15,11 @@ from ...progress import progress
 from ...solvers.equations.ends import EndBlock, Ends
 from ...solvers.equations.make import make_equations
 from ...solvers.equations.outcome import Outcome
+from ...solvers.nonlinear.homotopy import newton_with_homotopy
 from ...solvers.nonlinear.newton import Newton, newton
 from ..common.kept import Kept
-
-MOST = 200  # elements on which the guess is made
+from . import constraints
+from .few_times import few_times
 
 
 def solve_inverse(task, mesh):
@@ -31,14 +32,10 @@ def solve_inverse(task, mesh):
     outcome : Outcome
     """
     start, problem, element, driver = time.perf_counter(), task.problem, task.element, task.driver
-    if not element.takes_outputs:
-        raise InputError(f"inverse dynamics takes MixedGalerkin elements, not {element!r}")
-    if element.form != "hamilton":
-        raise InputError(f"inverse dynamics takes MixedGalerkin with form='hamilton', for its rows are stated with "
-                         f"Hamilton's equations; leave form={element.form!r} out")
-    element.check(problem.system)
+    check_element(problem, element)
     plan = inverse_plan(problem, element, task.kept)
-    servo, values = plan.element, first_guess(problem, plan, mesh, task.guess)
+    make_guess = constraints.first_guess if problem.inversion.by_constraints else first_guess
+    values = make_guess(problem, plan, mesh, task.guess)
     comm = own_world() if driver.distributed else None
     equations = inverse_equations(problem, plan, mesh, driver, comm, task.kept)
     x, reference = plan.columns.pack(*values), equations.assembler.scaling.size(values[0])
@@ -46,27 +43,49 @@ def solve_inverse(task, mesh):
     settings = task.newton or Newton(line_search=True)
     goal = settings.tol_residual * reference
     with progress("inverse dynamics", settings.max_iterations, task.progress, goal) as bar:
-        x, status = newton(equations, equations.take(x), settings, reference, bar.iteration)
+        if problem.inversion.by_constraints:
+            x, status, n = newton_with_homotopy(equations, equations.take(x), settings, reference, bar.iteration, True)
+        else:
+            x, status = newton(equations, equations.take(x), settings, reference, bar.iteration)
+            n = len(status.residual_history) - 1
     x = equations.gather(x)
-    state, multipliers, others = plan.unpack(x)
+    servo, state, multipliers, others = plan.element, *plan.unpack(x)
+    if problem.inversion.by_constraints:
+        servo, multipliers, others = constraints.as_controls(problem, servo, multipliers, others)
     if not status.success:  # no element of a global solve is good before all are
         state, multipliers, others = state[:0], multipliers[:0], {k: v[:0] for k, v in others.items()}
     seconds = {"setup": setup, **equations.seconds, "total": time.perf_counter() - start}
-    iterations = np.array([len(status.residual_history) - 1])
-    return servo, Outcome(state, multipliers, others, status, iterations, equations.n_unknowns, seconds,
+    return servo, Outcome(state, multipliers, others, status, np.array([n]), equations.n_unknowns, seconds,
                           n_ranks=equations.comm.size if equations.comm else 1, backward_error=equations.backward_error,
                           ordering=equations.linear.ordering)
 
 
+def check_element(problem, element):
+    """Refuse elements that the way of the problem does not take."""
+    forms = ("energy", "impulse") if problem.inversion.by_constraints else ("hamilton",)
+    if not element.takes_outputs:
+        raise InputError(f"inverse dynamics takes MixedGalerkin elements, not {element!r}")
+    if element.form not in forms:
+        why = "inertia couples its bodies" if problem.inversion.by_constraints else \
+            "its rows are stated with Hamilton's equations"
+        raise InputError(f"inverse dynamics of this system takes MixedGalerkin with form={forms[0]!r}, for {why}; "
+                         f"form={element.form!r} is given")
+    element.check(problem.system)
+
+
 def inverse_plan(problem, element, kept):
-    """Plan of the element with controls, of the system with the rows that determine them."""
+    """Plan of the element with controls, of the system with the rows that determine them; of the element itself where
+    controls are multipliers."""
+    if problem.inversion.by_constraints:
+        return kept.plan(problem.inversion.system, element)
     return kept.plan(System([*problem.system.parts, ServoPart(problem.inversion, problem.kinks)]), Servo(element))
 
 
 def inverse_equations(problem, plan, mesh, driver, comm=None, kept=None):
     """The equations of a problem, for a plan by `inverse_plan`, on a mesh, shared among the ranks of `comm`."""
     scale = Scaling.of(driver.scaling, plan.system, plan.element, mesh.nodes[0], problem.start)
-    ends = Ends.unrestricted(plan, end_blocks(problem, plan))
+    make_blocks = constraints.end_blocks if problem.inversion.by_constraints else end_blocks
+    ends = Ends.unrestricted(plan, make_blocks(problem, plan))
     return (kept or Kept()).thing(("equations", mesh.n_elements), plan,
                                   lambda: make_equations(plan, mesh, scale, ends, driver.linear, comm),
                                   lambda equations: equations.renew(mesh, scale, ends))
@@ -113,12 +132,6 @@ def first_guess(problem, plan, mesh, guess):
     values = element.nodal_values(plan.system, times, state, multipliers)
     values[list(element.trial).index("controls")] = forces[..., m:]
     return values
-
-
-def few_times(mesh):
-    """Ends of the elements and their middles, of a coarser mesh where there are very many."""
-    nodes = np.interp(np.linspace(0, 1, min(mesh.n_elements, MOST) + 1), np.linspace(0, 1, len(mesh.nodes)), mesh.nodes)
-    return np.sort(np.concatenate([nodes, (nodes[1:] + nodes[:-1]) / 2]))
 
 
 def fitted_motion(problem, mesh):

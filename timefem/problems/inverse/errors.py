@@ -22,6 +22,8 @@ class InverseErrors(ErrorEstimate):
         return inverse_equations(self.problem, self.plan, mesh, Global()), x
 
     def errors(self, sol, mesh, before, after):
+        if self.problem.inversion.by_constraints:
+            return super().errors(sol, mesh, before, after)
         u, better = (self.problem.controls(mesh.nodes, np.concatenate([v["state"][:1, 0], v["state"][:, -1]]))
                      for v in (before, after))
         errors = super().errors(sol, mesh, before, after)

@@ -16,9 +16,14 @@ from ...mechanics.functions.trajectories import Spline, first_jump, ordinal
 from ...mechanics.inversion.direct import DirectInversion, is_direct, is_settled
 from ...mechanics.inversion.inversion import Inversion
 from ...mechanics.inversion.outputs import Output
+from ...mechanics.inversion.servo_constraint import ServoInversion
 from ...types import Floats, States
 from ..initial.problem import InitialValueProblem, merged, uncovered
+from ..static.equations import StaticEquations
+from ..static.equilibrium import newton
+from .held import held_at_rest
 
+PASSED = 40  # equilibria on the way to that at the end
 NEUTRAL = 1e-6  # real parts up to this, of eigenvalues relative to the largest one, count as stable
 
 
@@ -36,6 +41,11 @@ class InverseDynamics(NamedArguments):
     each time, and the controls from these, exactly and without a mesh. Outputs may be fewer than joints: then the
     coordinates are as near as possible to those of `start`, by the mass. Controls may be more: then they are the least
     ones.
+
+    Where inertia couples bodies, as with `mass="gauss"` or "consistent" of beams and ropes, no inverse of the mass
+    matrix is there to differentiate with: outputs are constraints then, kept by the controls as multipliers, and
+    elements `MixedGalerkin(k, form="energy")` or "impulse" solve for them. Motions go from rest to rest then: `start`
+    and `end` are guesses of the equilibria there, `end={}` for one near that of the start.
 
     Parameters
     ----------
@@ -79,7 +89,7 @@ class InverseDynamics(NamedArguments):
                  t_span: Sequence[float] = (0.0, 1.0), *, actuators: Actuator | Sequence[Actuator] = ()) -> None:
         if not isinstance(system, System):
             raise InputError(f"system must be a System, not {system!r}")
-        self._given = outputs, start, end
+        self._given, self._given_system = (outputs, start, end), system
         system = _joined(system, actuators)
         if system.n_nonholonomic:
             raise InputError("InverseDynamics does not take nonholonomic constraints "
@@ -93,15 +103,16 @@ class InverseDynamics(NamedArguments):
         if len(self.outputs) != n_controls:
             raise InputError(f"{len(self.outputs)} outputs are prescribed, but there are {n_controls} controls; give "
                              "as many outputs as controls")
-        self.inversion = Inversion(self.system, self.outputs, self.t_span[0], first.z0,
-                                   self.t_span[1] - self.t_span[0], end is not None)
+        self.inversion = ServoInversion(self.system, self.outputs) if self.system.couples_inertia else Inversion(
+            self.system, self.outputs, self.t_span[0], first.z0, self.t_span[1] - self.t_span[0], end is not None)
         self._check_smoothness()
         self.has_end = end is not None
-        self.start = self.fitted(self.t_span[0], first.z0, "start")
-        self.end = self.start
-        if self.has_end:
-            last = InitialValueProblem(system, end, (self.t_span[1], self.t_span[1] + 1.0)).z0
-            self.end = self.fitted(self.t_span[1], last, "end")
+        if self.inversion.by_constraints:
+            self._rest(first.z0, end)
+        else:
+            self.start = self.end = self.fitted(self.t_span[0], first.z0, "start")
+            if self.has_end:
+                self.end = self.fitted(self.t_span[1], self._state_at_end(end), "end")
         self._split()
 
     def _follow(self, z, end):
@@ -142,7 +153,15 @@ class InverseDynamics(NamedArguments):
 
         As accurate as the states: of order 2k at the nodes, where the field `Solution.controls` has order k + 1 at
         best.
+
+        Raises
+        ------
+        InputError
+            Where outputs are kept as constraints: waves in time and space then have errors that cancel in the field.
         """
+        if self.inversion.by_constraints:
+            raise InputError("controls that keep outputs as constraints are a field of the solution: take "
+                             "solution.controls(t), best at the Gauss points of the elements")
         if self.inversion.direct:
             found, n = [], self.system.n_q
             for time, state in zip(np.atleast_1d(t), np.atleast_2d(z), strict=True):
@@ -218,6 +237,31 @@ class InverseDynamics(NamedArguments):
                              "position; change it, or give a guess")
         raise InputError(f"the state at the {where} cannot be fitted to {worst}; give a state closer to it")
 
+    def _state_at_end(self, end):
+        return InitialValueProblem(self._given_system, end, (self.t_span[1], self.t_span[1] + 1.0)).z0
+
+    def _rest(self, z, end):
+        """Equilibria at both ends; without a guess that at the end is reached through those at times between."""
+        self.start = self.end = self._at_rest(self.t_span[0], z, "start")
+        if end:
+            self.end = self._at_rest(self.t_span[1], self._state_at_end(end), "end")
+        elif self.has_end:
+            self.end = held_at_rest(self, np.linspace(*self.t_span, PASSED + 1)[1:])[0][-1]
+            self.end = self._at_rest(self.t_span[1], np.append(self.end, np.zeros(self.system.n_q)), "end")
+
+    def _at_rest(self, t, z, where):
+        """The equilibrium near a state, with the outputs on their trajectories and held by the controls."""
+        servo, n = self.inversion.system, self.system.n_q
+        z = np.append(self.fitted(t, z, where)[:n], np.zeros(n))
+        moving = np.flatnonzero(servo.derivatives(t, z)[2][self.inversion.n_forces:servo.n_constraints])
+        if len(moving):
+            raise InputError(f"the trajectory of {self.outputs[moving[0]][0]!r} moves at the {where}; outputs that are "
+                             "kept as constraints begin and end at rest: let the time span begin earlier, or end later")
+        found = newton(StaticEquations(servo), np.append(z[:n], self.inversion.forces(t, z)), t)
+        if not found.success:
+            raise InputError(f"no equilibrium was found at the {where} that the controls hold: {found.status.message}")
+        return np.append(found.q, np.zeros(n))
+
     def _split(self):
         """Which conditions on the internal dynamics belong to which end."""
         n_z, m = self.system.n_z, self.system.n_multipliers
@@ -226,34 +270,37 @@ class InverseDynamics(NamedArguments):
         for where, t, z in (("start", self.t_span[0], self.start), ("end", self.t_span[1], self.end)):
             if where == "end" and not self.has_end:
                 break
-            tangent, matrix = self.inversion.internal_rates(t, z, self.scale)
-            if tangent.shape[1] != self.internal:
+            coordinates, matrix = self.inversion.internal_rates(t, z, self.scale)
+            if len(matrix) != self.internal:
                 raise InputError(f"the outputs do not settle what they should at the {where}, a singular position: "
-                                 f"{tangent.shape[1]} directions are open instead of {self.internal}")
-            decompositions.append((tangent, matrix))
+                                 f"{len(matrix)} directions are open instead of {self.internal}")
+            decompositions.append((coordinates, matrix))
         values = [np.linalg.eigvals(a) for _, a in decompositions]
         size = max((np.abs(v).max(initial=0.0) for v in values), default=0.0)
         limit = NEUTRAL * max(size, 1.0 / (self.t_span[1] - self.t_span[0]))
         self.unstable = int((values[0].real > limit).sum())
         self.internal_eigenvalues = values[0]
         n_end = self.unstable if self.has_end else 0
-        self.conditions = (_left_space(*decompositions[0], self.internal - n_end, -1) / self.scale,
-                           _left_space(*decompositions[-1], n_end, 1) / self.scale)
+        self.conditions = (_left_space(*decompositions[0], self.internal - n_end, -1),
+                           _left_space(*decompositions[-1], n_end, 1))
 
     def __repr__(self):
         return f"InverseDynamics({self.system!r}, {len(self.outputs)} outputs, t_span={self.t_span})"
 
 
-def _left_space(tangent, matrix, n, sign):
-    """Rows that pick the n modes with the largest real parts (sign 1) or smallest (-1), in scaled states."""
+def _left_space(coordinates, matrix, n, sign):
+    """Rows that pick the n modes with the largest real parts (sign 1) or smallest (-1), of changes of the state.
+
+    For `matrix` and `coordinates` see `internal_rates` of inversions.
+    """
     if not n:
-        return np.zeros((0, len(tangent)))
+        return np.zeros((0, len(coordinates)))
     parts = np.sort(sign * np.linalg.eigvals(matrix).real)[::-1]
     limit = -np.inf if n == len(parts) else (parts[n - 1] + parts[n]) / 2
     _, vectors, found = scipy.linalg.schur(matrix.T, output="complex", sort=lambda x: sign * x.real > limit)
     space = vectors[:, :found]
     basis = np.linalg.svd(np.hstack([space.real, space.imag]))[0][:, :n]  # real, of the same space
-    return basis.T @ tangent.T
+    return basis.T @ coordinates.T
 
 
 def _joined(system, actuators):

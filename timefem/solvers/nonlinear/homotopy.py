@@ -73,6 +73,9 @@ class Fading(NonlinearEquations):
     def linear_step(self, residual):
         return self._equations.linear_step(residual)
 
+    def solve(self, residual):
+        return self._equations.solve(residual)
+
     def moved(self, x, step, length):
         return self._equations.moved(x, step, length)
 
@@ -99,8 +102,10 @@ class Fading(NonlinearEquations):
         return self._equations.worst(residual, x)
 
 
-def newton_with_homotopy(equations, x, settings, reference, on_iteration=lambda *a: None):
+def newton_with_homotopy(equations, x, settings, reference, on_iteration=lambda *a: None, natural=False):
     """Newton's method with line search; where it fails, with loads that make the guess a solution and fade away.
+
+    For `natural` see `newton`.
 
     Returns
     -------
@@ -110,7 +115,7 @@ def newton_with_homotopy(equations, x, settings, reference, on_iteration=lambda 
     n_iterations : int
     """
     careful = Newton(settings.tol_residual, settings.tol_increment, settings.max_iterations, True)
-    found, status = newton(equations, x, careful, reference, on_iteration)
+    found, status = newton(equations, x, careful, reference, on_iteration, natural)
     total = max(len(status.residual_history) - 1, 0)
     if status.success or status.reason == "stopped":
         return found, status, total
@@ -122,14 +127,15 @@ def newton_with_homotopy(equations, x, settings, reference, on_iteration=lambda 
     def solve_at(s, guess):
         nonlocal total
         settings = careful if s == 1 else rough
-        y, outcome = newton(Fading(equations, loads, 1 - s), guess, settings, reference, on_iteration)
+        y, outcome = newton(Fading(equations, loads, 1 - s), guess, settings, reference, on_iteration,
+                            natural)
         n = max(len(outcome.residual_history) - 1, 0)
         total += n
         return (y if outcome.success else None), n
 
     y, s = follow(solve_at, x)
     if s == 1:
-        return y, newton(equations, y, careful, reference, on_iteration)[1], total
+        return y, newton(equations, y, careful, reference, on_iteration, natural)[1], total
     residual = Fading(equations, loads, 1 - s).evaluate(y)
     detail = f"of the way from the guess to a motion {100 * s:.3g} % were gone"
     return y, Status.failure("not reached", history=status.residual_history, detail=detail,

@@ -40,7 +40,7 @@ class Newton(NamedArguments):
         check_fields(self)
 
 
-def newton(equations, x, settings, reference, on_iteration=lambda iteration, norm, x: None):
+def newton(equations, x, settings, reference, on_iteration=lambda iteration, norm, x: None, natural=False):
     """Solve square equations from the guess `x`: steps `A s = R(x)`, `x - s`.
 
     Parameters
@@ -51,6 +51,9 @@ def newton(equations, x, settings, reference, on_iteration=lambda iteration, nor
     settings : Newton
     reference : float
         Size of the scaled state; tolerances are relative to it.
+    natural : bool
+        Whether the line search asks for a smaller next step by the same factors, instead of a smaller residual
+        (Deuflhard's natural monotonicity): stiff parts that turn have large residuals on a good way.
     on_iteration : callable
         Told the iteration, its residual norm, finite, and the iterate; what it returns, if true, stops the iteration.
 
@@ -92,6 +95,8 @@ def newton(equations, x, settings, reference, on_iteration=lambda iteration, nor
             residual = equations.evaluate(trial)
             if not settings.line_search or length < 1e-3 or \
                     equations.norm(residual) <= max((1 - 1e-4 * length) * norm, settings.tol_residual * reference):
+                break
+            if natural and equations.norm(equations.solve(residual)) <= (1 - length / 4) * equations.norm(step):
                 break
             length /= 2
         x, increment = trial, length * equations.norm(step)

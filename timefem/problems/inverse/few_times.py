@@ -1,0 +1,11 @@
+"""Times at which guesses of inverse dynamics are made."""
+
+import numpy as np
+
+MOST = 200  # elements on which the guess is made
+
+
+def few_times(mesh):
+    """Ends of the elements and their middles, of a coarser mesh where there are very many."""
+    nodes = np.interp(np.linspace(0, 1, min(mesh.n_elements, MOST) + 1), np.linspace(0, 1, len(mesh.nodes)), mesh.nodes)
+    return np.sort(np.concatenate([nodes, (nodes[1:] + nodes[:-1]) / 2]))
