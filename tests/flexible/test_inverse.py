@@ -91,7 +91,7 @@ def test_load_on_a_rope_arrives_in_a_march_of_the_force():
     march = tf.InitialValueProblem(tf.System(parts, gravity=(0, 0, -9.81)),
                                    start | {load: tf.Pose(sol.position("load", 0.0))}, (0, 3))
     found = tf.solve(march, tf.MixedGalerkin(2), 300, progress=False)
-    assert np.abs(found.position("load", found.t) - wanted).max() < 0.02
+    assert np.abs(found.position("load", found.t) - wanted).max() < 5e-3
 
 
 def test_a_hanging_rope_starts_without_tension():
