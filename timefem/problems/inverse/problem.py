@@ -19,9 +19,7 @@ from ...mechanics.inversion.outputs import Output
 from ...mechanics.inversion.servo_constraint import ServoInversion
 from ...types import Floats, States
 from ..initial.problem import InitialValueProblem, merged, uncovered
-from ..static.equations import StaticEquations
-from ..static.equilibrium import newton
-from .held import held_at_rest
+from .held import at_rest, held_at_rest
 
 PASSED = 40  # equilibria on the way to that at the end
 NEUTRAL = 1e-6  # real parts up to this, of eigenvalues relative to the largest one, count as stable
@@ -242,25 +240,12 @@ class InverseDynamics(NamedArguments):
 
     def _rest(self, z, end):
         """Equilibria at both ends; without a guess that at the end is reached through those at times between."""
-        self.start = self.end = self._at_rest(self.t_span[0], z, "start")
+        self.start = self.end = at_rest(self, self.t_span[0], z, "start")
         if end:
-            self.end = self._at_rest(self.t_span[1], self._state_at_end(end), "end")
+            self.end = at_rest(self, self.t_span[1], self._state_at_end(end), "end")
         elif self.has_end:
-            self.end = held_at_rest(self, np.linspace(*self.t_span, PASSED + 1)[1:])[0][-1]
-            self.end = self._at_rest(self.t_span[1], np.append(self.end, np.zeros(self.system.n_q)), "end")
-
-    def _at_rest(self, t, z, where):
-        """The equilibrium near a state, with the outputs on their trajectories and held by the controls."""
-        servo, n = self.inversion.system, self.system.n_q
-        z = np.append(self.fitted(t, z, where)[:n], np.zeros(n))
-        moving = np.flatnonzero(servo.derivatives(t, z)[2][self.inversion.n_forces:servo.n_constraints])
-        if len(moving):
-            raise InputError(f"the trajectory of {self.outputs[moving[0]][0]!r} moves at the {where}; outputs that are "
-                             "kept as constraints begin and end at rest: let the time span begin earlier, or end later")
-        found = newton(StaticEquations(servo), np.append(z[:n], self.inversion.forces(t, z)), t)
-        if not found.success:
-            raise InputError(f"no equilibrium was found at the {where} that the controls hold: {found.status.message}")
-        return np.append(found.q, np.zeros(n))
+            last = held_at_rest(self, np.linspace(*self.t_span, PASSED + 1)[1:])[0][-1]
+            self.end = at_rest(self, self.t_span[1], np.append(last, np.zeros(self.system.n_q)), "end")
 
     def _split(self):
         """Which conditions on the internal dynamics belong to which end."""
