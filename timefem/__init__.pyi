@@ -10,6 +10,7 @@ from .analysis import (
     Modes,
     Periodic,
     RootLocus,
+    Symmetry,
     critical_values,
     floquet,
     linearize,
@@ -194,7 +195,7 @@ __all__ = [
     "EndValue", "Family", "Initial", "Integral", "Linearization", "Measurement", "Parameter", "Peak", "Values",
     "gradient", "identify", "sensitivities",
     # analysis around a state or a motion
-    "CriticalValue", "Floquet", "LinearModel", "Lyapunov", "Mode", "Modes", "Periodic", "RootLocus",
+    "CriticalValue", "Floquet", "LinearModel", "Lyapunov", "Mode", "Modes", "Periodic", "RootLocus", "Symmetry",
     "critical_values", "floquet", "linearize", "lyapunov", "modes", "periodic", "root_locus",
     # beams and ropes, statics
     "Beam", "Curve", "Equilibrium", "Line", "LineForce", "LineTorque", "Rope", "RopeSection", "Section", "StaticPath",

@@ -8,6 +8,7 @@ from .modes import Mode, Modes
 from .modes_at import modes
 from .parameter_study import CriticalValue, RootLocus, critical_values, root_locus
 from .periodic import Periodic, periodic
+from .symmetry import Symmetry
 
-__all__ = ["CriticalValue", "Floquet", "LinearModel", "Lyapunov", "Mode", "Modes", "Periodic", "RootLocus",
+__all__ = ["CriticalValue", "Floquet", "LinearModel", "Lyapunov", "Mode", "Modes", "Periodic", "RootLocus", "Symmetry",
            "critical_values", "floquet", "linearize", "lyapunov", "modes", "periodic", "root_locus"]

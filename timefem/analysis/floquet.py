@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ..solution.solution import Solution
     from ..solvers.linear.base import LinearOptions
+    from .symmetry import Symmetry
 
 NEUTRAL = 1e-6  # of log |multiplier|: rounding, which multipliers that meet on the unit circle feel by its root
 CLOSES = 1e-6  # largest gap between both ends, relative to the size of the motion
@@ -100,7 +101,8 @@ class Floquet(Summarized):
         return ax
 
 
-def floquet(solution: Solution, *, linear: LinearOptions | str | None = None) -> Floquet:
+def floquet(solution: Solution, *, linear: LinearOptions | str | None = None,
+            modulo: Symmetry | None = None) -> Floquet:
     """Floquet multipliers of a solution over one period.
 
     Parameters
@@ -110,6 +112,9 @@ def floquet(solution: Solution, *, linear: LinearOptions | str | None = None) ->
         other sign of the quaternion.
     linear : LinearOptions or str, optional
         Linear solver; default: the time-chain LU.
+    modulo : Symmetry, optional
+        Turns and shifts after which the motion counts as closed; multipliers are then those of the motion seen from
+        the end, turned and shifted back.
 
     Returns
     -------
@@ -120,23 +125,28 @@ def floquet(solution: Solution, *, linear: LinearOptions | str | None = None) ->
     InputError
         When the motion does not close, or is no solution of an initial-value problem.
     """
-    first, last = monodromy_ends(solution)
+    first, last, back = monodromy_ends(solution, modulo)
     gap = state_gap(last, first)
     size = np.abs(first.chart.velocity).max(initial=0) + np.abs(gap).max(initial=0) + 1e-3
     if not np.abs(gap).max(initial=0) <= CLOSES * size:
         raise InputError(f"the motion is not periodic: after {solution.t[-1] - solution.t[0]:g} s states differ by "
                          f"{np.abs(gap).max():.2g}; find a periodic one with tf.periodic")
-    return of_ends(solution, first, last, linear)
+    return of_ends(solution, first, last, linear, back)
 
 
-def monodromy_ends(solution):
-    """`Reduction` at both ends of a solution, in the same coordinates."""
+def monodromy_ends(solution, modulo=None):
+    """`Reduction` at both ends of a solution, in the same coordinates, and the `WayBack` of the last one."""
     system, (t1, z1) = solution.system, solution.end
     first = Reduction(FirstVariation.of_state(system, float(solution.t[0]), solution.z[0]), turning=False)
-    return first, Reduction(FirstVariation.of_state(system, t1, z1), first.chosen, turning=False)
+    last = Reduction(FirstVariation.of_state(system, t1, z1), first.chosen, turning=False)
+    if modulo is None:
+        return first, last, None
+    back = modulo.way_back(first, last, z1)
+    return first, Reduction(FirstVariation.of_state(system, t1, back(z1)), first.chosen, turning=False), back
 
 
-def of_ends(solution, first, last, linear=None):
+def of_ends(solution, first, last, linear=None, back=None):
     """The `Floquet` between two ends; that of a motion that does not close is the derivative of its end."""
     carried_on = carried(solution, state_changes(first), linear)
+    carried_on = carried_on if back is None else back.matrix @ carried_on
     return Floquet(solution, minimal_changes(last, carried_on), first.names, float(solution.t[-1] - solution.t[0]))

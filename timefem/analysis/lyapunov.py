@@ -83,7 +83,7 @@ def lyapunov(solution: Solution, n: int | None = None, *, every: int = PIECE,
     if type(solution) is not Solution or not solution.success:
         raise InputError("solution must be a Solution that succeeded")
     every = validate.integer("every", every, minimum=1)
-    first, _ = monodromy_ends(solution)
+    first, *_ = monodromy_ends(solution)
     scale = 1 / solution.system.state_scale[:, None]
     basis = scale * state_changes(first)
     most = basis.shape[1]

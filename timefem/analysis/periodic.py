@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,12 +21,14 @@ from ..status import Status
 from ..types import States
 from .floquet import Floquet, floquet, monodromy_ends, of_ends
 from .nearby import moved, state_gap
+from .tangent_motion import minimal_changes
 
 if TYPE_CHECKING:
     from ..elements.element import TimeElement
     from ..mechanics.bodies.states import CanonicalState
     from ..mechanics.part import Body
     from ..mechanics.system import System
+    from .symmetry import Symmetry
 
 ITERATIONS = 30
 TOLERANCE = 1e-11  # of the gap between the ends, relative to the size of the motion
@@ -47,6 +49,11 @@ class Periodic(Summarized):
     status : Status
     gap : float
         Between both ends, relative to the size of the motion.
+    modulo : Symmetry or None
+    angle : float
+        By which the motion is turned about the axis of `modulo` in a period, between -pi and pi [rad].
+    shift : ndarray, shape (3,)
+        By which it is shifted then [m].
     """
 
     solution: Solution
@@ -55,6 +62,9 @@ class Periodic(Summarized):
     gap: float
     iterations: int
     element: TimeElement | None = None
+    modulo: Symmetry | None = None
+    angle: float = 0.0
+    shift: np.ndarray = field(default_factory=lambda: np.zeros(3))
 
     @property
     def success(self) -> bool:
@@ -70,7 +80,7 @@ class Periodic(Summarized):
         """`Floquet` multipliers and stability."""
         if not self.success:
             raise InputError(f"there is no periodic motion: {self.status.message}")
-        return floquet(self.solution)
+        return floquet(self.solution, modulo=self.modulo)
 
     # ---- what root loci ask of a family
 
@@ -100,7 +110,7 @@ class Periodic(Summarized):
 
 
 def periodic(system: System, state: States, period: float, element: TimeElement | None = None, n_elements: int = 100, *,
-             free_period: bool | None = None, t: float = 0.0) -> Periodic:
+             free_period: bool | None = None, t: float = 0.0, modulo: Symmetry | None = None) -> Periodic:
     """A periodic motion near one that is given by its start and its length.
 
     Newton's method on the start x0, in minimal coordinates, and on the period T where no drive settles it:
@@ -122,6 +132,9 @@ def periodic(system: System, state: States, period: float, element: TimeElement 
         Whether the period is unknown; default: unless something in the system depends on the time.
     t : float
         Start [s].
+    modulo : Symmetry, optional
+        Turns and shifts by which the end may differ from the start (relative periodic motions): they are found as well,
+        `g(angle, shift)^-1 x(T; x0) = x0`, and multipliers are those of the motion seen from there.
 
     Returns
     -------
@@ -140,7 +153,9 @@ def periodic(system: System, state: States, period: float, element: TimeElement 
     found, damping, best = None, 1.0, None
     with progress("periodic motion", ITERATIONS) as bar:
         for iteration in range(ITERATIONS + 1):
-            trial = _evaluated(problem, element, n_elements, free_period)
+            if modulo is not None and not iteration:
+                modulo.check(problem.system, t, problem.z0)
+            trial = _evaluated(problem, element, n_elements, free_period, modulo)
             if best is not None and not trial.gap < best.gap * (1 - 1e-3 * damping):
                 if best.gap <= TOLERANCE:
                     break
@@ -165,7 +180,8 @@ def periodic(system: System, state: States, period: float, element: TimeElement 
         False, "not converged", f"not converged: after {iteration} iterations both ends differ by {best.gap:.1e} of "
         "the size of the motion; give a start or a period that are nearer, more elements, or follow the motion from "
         "an easier one", None, t, history)
-    found = Periodic(best.solution, best.period, status, best.gap, iteration, element)
+    moved_by = {} if modulo is None else {"modulo": modulo, "angle": best.back.angle, "shift": best.back.shift}
+    found = Periodic(best.solution, best.period, status, best.gap, iteration, element, **moved_by)
     found._state = moved(best.first, np.zeros(len(best.monodromy)))
     return found
 
@@ -182,8 +198,8 @@ def _problem(system, state, t, period):
 class _Trial:
     """A motion over the period, its gap, and what the gap changes with."""
 
-    def __init__(self, solution, first, last, free_period):
-        self.solution, self.first, self.step = solution, first, None
+    def __init__(self, solution, first, last, free_period, modulo, back):
+        self.solution, self.first, self.last, self.step = solution, first, last, None
         self.period = float(solution.t[-1] - solution.t[0])
         self.difference = state_gap(last, first)
         y, s = first.chosen
@@ -195,23 +211,26 @@ class _Trial:
         system, (t, z) = solution.system, (solution.t, solution.z)
         energy = system.kinetic_energy(t, z, system.velocity(t, z)).max()
         self.size = max(np.sqrt(2 * energy) * time / heaviest, 1e-9)
+        self.back, self.neutral = back, np.zeros((len(self.difference), 0))
+        if modulo is not None:
+            changes = modulo.tangents(solution.system, back(solution.z[-1]))
+            self.neutral = minimal_changes(last, changes)
         self.gap = float(np.abs(self.weight * self.difference).max(initial=0) / self.size)
 
     @property
     def monodromy(self):
         if not hasattr(self, "_monodromy"):
-            last = monodromy_ends(self.solution)[1]
-            self._monodromy = of_ends(self.solution, self.first, last).monodromy
+            self._monodromy = of_ends(self.solution, self.first, self.last, None, self.back).monodromy
         return self._monodromy
 
 
-def _evaluated(problem, element, n_elements, free_period):
+def _evaluated(problem, element, n_elements, free_period, modulo):
     solution = solve(problem, element, n_elements, progress=False)
     if not solution.success:
         raise SolveError(f"the motion over one period could not be solved: {solution.status.message}")
-    first, last = monodromy_ends(solution)
+    first, last, back = monodromy_ends(solution, modulo)
     free = not first.at.timed if free_period is None else validate.flag("free_period", free_period)
-    return _Trial(solution, first, last, free)
+    return _Trial(solution, first, last, free, modulo, back)
 
 
 def _step(trial):
@@ -220,10 +239,12 @@ def _step(trial):
     matrix = (trial.monodromy - np.eye(n)) * w[:, None] / w
     right = -w * trial.difference
     if trial.drive is not None:
-        matrix = np.column_stack([matrix, w * trial.drive * trial.period / (2 * np.pi)])
+        unit = trial.period / (2 * np.pi * trial.size)  # a phase counts like a displacement of the size of the motion
+        matrix = np.column_stack([matrix, w * trial.drive * unit])
+    matrix = np.column_stack([matrix, w[:, None] * trial.neutral / trial.size])
     # ends of the spectrum of a conservative motion are rounding and errors of the element
     found = np.linalg.lstsq(matrix, right, rcond=FREE)[0]
-    x, longer = found[:n] / w, 0.0 if trial.drive is None else found[n] * trial.period / (2 * np.pi)
+    x, longer = found[:n] / w, 0.0 if trial.drive is None else found[n] * unit
     size = max(np.abs(w * x).max(initial=0) / trial.size, abs(longer) / trial.period)
     factor = min(1.0, FURTHEST / size) if size else 1.0
     return factor * x, factor * longer
