@@ -80,7 +80,7 @@ class TimeElement(NamedArguments, Summarized, ABC):
     takes_outputs : bool
         Whether inverse dynamics takes it: outputs that are prescribed, and controls.
     costates_converge : bool
-        Whether the costates of optimal control do, with the order of the state.
+        Whether the multipliers of optimal control do, to the costates, with the order of the state.
     constraint_row_power : int
         Rows of the constraints are multiplied with `h` to this power by scaling.
     name : str

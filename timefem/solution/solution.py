@@ -19,6 +19,7 @@ from ..mechanics.redundancy.redundancy import minimum_norm_multipliers
 from ..parallel import rank
 from ..status import Status
 from ..types import Floats
+from .costates import costates_of
 from .invariants import Invariants
 from .joint_motion import joint_motion
 from .reactions import consistent_multipliers
@@ -191,10 +192,10 @@ class Solution(_SolvedElements, Invariants, Shown):
     def costates(self, t: Floats) -> np.ndarray:
         """Costates of the equations of motion of an optimal control problem, shape t.shape + (n_z,).
 
-        Multipliers of the discrete equations, per unit of time: the gradient of the cost by a disturbance of
+        From the multipliers of the discrete equations, per unit of time: the gradient of the cost by a disturbance of
         `(dp/dt, dq/dt)`, in the order of `z`.
         """
-        return self.field("costate of state", t)
+        return self._interpolate(*costates_of(self), t)
 
     @property
     def objective(self) -> float:

@@ -216,7 +216,7 @@ def test_free_time():
 
 def test_refusals():
     for element in (tf.BubnovGalerkin(2), tf.EML()):
-        with pytest.raises(InputError, match=r"costates of .* do not converge; take MixedGalerkin"):
+        with pytest.raises(InputError, match=r"multipliers of .* do not converge; take MixedGalerkin"):
             tf.solve(reorientation(), element, tolerance=1e-4)
     crane, _ = trolley_crane()
     with pytest.raises(InputError, match="inverse dynamics takes MixedGalerkin"):
