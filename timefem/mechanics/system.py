@@ -17,6 +17,7 @@ from ..types import Floats, States, Vector
 from .composites.beam.place import place_named
 from .declared.declared import Declared
 from .forces import Gravity
+from .joint_coordinates import in_joint_coordinates
 from .joint_state import state_of_joints
 from .part import Body, Part
 from .part_groups import grouped, with_helpers
@@ -45,6 +46,10 @@ class System(StateValues, Summarized):
         What to do with constraints that repeat others: refuse to solve, or leave them out, as settled at the initial
         state (see `timefem.mechanics.redundancy.redundancy`).
 
+    coordinates : {"bodies", "joint"}
+        "joint": rigid bodies and their joints become trees, as far as they make open chains (`stands_for` tells what
+        became of each); see `timefem.mechanics.joint_coordinates.in_joint_coordinates`.
+
     Attributes
     ----------
     bodies, parts : tuple
@@ -72,12 +77,14 @@ class System(StateValues, Summarized):
     _original = None
 
     def __init__(self, parts: Declared | Sequence[Declared], gravity: Vector | None = None, *,
-                 redundant: str = "refuse") -> None:
+                 redundant: str = "refuse", coordinates: str = "bodies") -> None:
         self.redundant = validate.choice("redundant", redundant, ("refuse", "drop"))
         parts = list(parts) if isinstance(parts, list | tuple) else [parts]
         for part in parts:
             if not isinstance(part, Declared):
                 raise InputError(f"System: {part!r} is not a body, joint or force")
+        if validate.choice("coordinates", coordinates, ("bodies", "joint")) == "joint":
+            parts, self.stands_for = in_joint_coordinates(parts)
         parts = with_helpers(parts)
         if gravity is not None:
             gravity = validate.array("gravity", gravity, (3,))
@@ -207,7 +214,7 @@ class System(StateValues, Summarized):
             When the system has neither.
         """
         part = self.stands_for.get(part, part)
-        if part not in self._present:
+        if part not in self._present and not self.has(part):
             raise InputError(f"{part!r} is not in the system")
         return part
 

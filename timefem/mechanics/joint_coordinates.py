@@ -1,0 +1,133 @@
+"""Rigid bodies and their joints as trees in joint coordinates, as far as they make open chains."""
+
+import numpy as np
+
+from ..errors import InputError
+from .bodies.rigid import RigidBodyBase
+from .bodies.tree import Link, Tree, TreeJoint
+from .catalogue import known, made, stored
+from .declared.declared import Declared
+from .joints import Prismatic, Revolute, Spherical, Weld
+
+GROUND = None
+KINDS = {Revolute: "revolute", Prismatic: "prismatic", Spherical: "spherical", Weld: "fixed"}
+
+
+def in_joint_coordinates(parts):
+    """The same system with trees for rigid bodies, and what stands for what.
+
+    `Revolute`, `Prismatic`, `Spherical` joints and `Weld`s become joints of trees as they are met from the ground, or
+    from a body that hangs on nothing (a free base). Those that close loops, and joints of other kinds, stay joints,
+    between links. What acts on bodies and joints acts on links and joints of trees.
+
+    Parameters
+    ----------
+    parts : list of Part
+
+    Returns
+    -------
+    parts : list of Part
+    stands_for : dict
+        Body or joint -> link or joint of a tree; other parts -> those that stand for them.
+
+    Raises
+    ------
+    InputError
+        For parts that state no arguments, such as controllers: state these on `tree.joint(name)`.
+    """
+    bodies = [part for part in parts if isinstance(part, RigidBodyBase)]
+    edges = [part for part in parts if type(part) in KINDS and all(isinstance(b, RigidBodyBase) for b in part.bodies)]
+    names = {part: part.name or f"{type(part).__name__.lower()} {i}" for i, part in enumerate([*bodies, *edges], 1)}
+    found, trees, used, placed = {}, [], set(), set()
+    for root in (GROUND, *bodies):
+        if root in placed:
+            continue
+        chain = _Chain(root, names)
+        placed.add(root)
+        grown = True
+        while grown:
+            grown = False
+            for joint in edges:
+                a, b = (*joint.bodies, GROUND)[:2]
+                if joint in used or (a in chain.origin) == (b in chain.origin) or {a, b} & (placed - set(chain.origin)):
+                    continue
+                if chain.add(joint, a, b):
+                    used.add(joint)
+                    placed.update((a, b))
+                    grown = True
+        if chain.joints or root is not GROUND:
+            trees.append(tree := chain.tree(len(trees)))
+            found |= chain.stand_ins(tree)
+    others = [part for part in parts if part not in found and part not in used]
+    for part in sorted(others, key=lambda part: bool(_joints_of(part))):
+        if any(body in found for body in part.bodies) or any(joint in found for joint in _joints_of(part).values()):
+            found[part] = _moved(part, found)
+    return [*trees, *(found.get(part, part) for part in others)], found
+
+
+class _Chain:
+    """A tree that grows: links stand at their joints, with the axes of their bodies."""
+
+    def __init__(self, root, names):
+        self.root, self.names = root, names
+        self.origin = {root: np.zeros(3)}  # of each body, the centre of mass in the frame of its link
+        self.joints, self.by_joint = [], {}
+
+    def add(self, joint, a, b):
+        """Take the body beyond a joint; False where the joint cannot be taken from its side."""
+        kind, forward = KINDS[type(joint)], b in self.origin
+        if kind == "spherical" and not forward:
+            return False  # its quaternion would be the inverse one
+        at_zero = {c.name: (0.0, 0.0) for c in joint.coordinates} or {"rotation": (np.eye(3), np.zeros(3))}
+        turn, _, place, _ = joint.relative(at_zero)
+        axis = np.array([0, 0, 1.0])
+        if kind in ("revolute", "prismatic"):
+            axis = joint.axis_b / np.linalg.norm(joint.axis_b)
+        parent, child = (b, a) if forward else (a, b)
+        if forward:
+            position, orientation, centre, axis = joint.point_b + place, turn, -joint.point_a, turn.T @ axis
+        else:
+            position, orientation, centre, axis = joint.point_a, turn.T, -(joint.point_b + place), -axis
+        self.origin[child] = centre
+        self.joints.append(TreeJoint(self.names[joint], self._name(parent), self._name(child), kind,
+                                     self.origin[parent] + position, orientation, axis))
+        self.by_joint[joint] = self.names[joint]
+        return True
+
+    def _name(self, body):
+        return "ground" if body is GROUND else self.names[body]
+
+    def tree(self, number):
+        links = [Link(self._name(body), *((body.mass, centre, body.inertia) if body is not GROUND else ()),
+                      shapes=_shapes(body, centre)) for body, centre in self.origin.items()]
+        name = "tree" if number == 0 else f"tree {number + 1}"
+        return Tree(links, self.joints, name=name, base="fixed" if self.root is GROUND else "free")
+
+    def stand_ins(self, tree):
+        return {body: tree.link(self.names[body], centre) for body, centre in self.origin.items()
+                if body is not GROUND} | {joint: tree.joint(name) for joint, name in self.by_joint.items()
+                                          if name in tree.moving_joints}
+
+
+def _shapes(body, centre):
+    if body is GROUND or body.size is None:
+        return ()
+    return [{"shape": body.shape or "box", "size": body.size, "position": centre}]
+
+
+def _joints_of(part):
+    """The arguments of a part that are joints."""
+    return {name: getattr(part, name) for name, field in part.fields.items() if field.is_joint}
+
+
+def _moved(part, found):
+    """The same part on what stands for its bodies and joints."""
+    if not (known(part) and isinstance(part, Declared) and part.fields):
+        raise InputError(f"coordinates='joint': {part!r} is made of code, and cannot be moved to links and joints; "
+                         "make a Tree, and let it act on tree.joint(name) or tree.link(name)")
+    if part.n_controls == 0 and getattr(part, "acceleration", None) is not None:
+        raise InputError("coordinates='joint': give the weight as System(gravity=...)")
+    joints = {name: found.get(joint, joint) for name, joint in _joints_of(part).items()}
+    own = {part.fields[name].argument or name: getattr(part, name) for name in stored(part) if name not in joints}
+    bodies = () if joints else [found.get(body, body) for body in part.given_bodies]
+    return made(type(part), bodies, {**own, **joints, "name": part.name})
