@@ -1,16 +1,25 @@
 """Each entry of the atlas is a test; and what compares them can fail."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from typer.testing import CliRunner
 
 import timefem as tf
 from timefem.cli import app, main
-from timefem.verification import ENTRIES, Entry, find_entries, run_entry, write_page
+from timefem.verification import ENTRIES, Entry, find_entries, random_mechanisms, run_entry, write_page
 from timefem.verification.newton_euler import Mechanism, State
-from timefem.verification.random_mechanisms import COUNT, KINDS, compare, drawn
+from timefem.verification.random_mechanisms import (
+    COUNT,
+    KINDS,
+    T_END,
+    compare,
+    compare_with_newton_euler,
+    drawn,
+)
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if e.minutes else ())
@@ -35,7 +44,7 @@ def test_comparison(theirs, ours, difference):
 
 def test_names():
     assert [e.name for e in find_entries("random")] == [f"random-{i}" for i in range(0, COUNT, 5)]
-    assert len(find_entries("all")) == len(ENTRIES) >= 18
+    assert len(find_entries("all")) == len(ENTRIES) >= 24
     with pytest.raises(tf.InputError, match="did you mean 'test-set-andrews'"):
         find_entries("test-set-andrew")
 
@@ -88,9 +97,24 @@ def test_newton_euler_derivatives_against_differences():
     assert np.abs(moved(step)).max() < 1e-11  # velocities keep to the constraints, as accelerations do
 
 
-def test_a_random_mechanism():
-    for quantity, (theirs, ours) in compare(2).items():
+@pytest.mark.parametrize("compared, number", [(compare, 2), (compare, 14), (compare_with_newton_euler, 2)])
+def test_a_random_mechanism(compared, number):
+    for quantity, (theirs, ours) in compared(number).items():
         assert np.abs(theirs - ours).max() < 1e-9, quantity
+
+
+def test_numbers_of_pinocchio_belong_to_the_mechanisms_drawn():
+    """Rods and joints hold at the ends that are kept, and the file has all mechanisms at the time that is asked."""
+    kept = json.loads((Path(random_mechanisms.__file__).parent / "pinocchio.json").read_text())
+    assert kept["t"] == T_END and len(kept["ends"]) == COUNT
+    for number in range(0, COUNT, 5):
+        _, _, mechanism, y = drawn(number)
+        end = kept["ends"][number]
+        turned = np.roll(Rotation.from_matrix(end["rotations"]).as_quat(), 1, axis=1)
+        z = np.hstack([end["places"], turned, end["velocities"], end["angular velocities"]])
+        jacobian, _ = mechanism.constraints(State(z.ravel()))
+        assert np.abs(jacobian @ z[:, 7:].ravel()).max() < 1e-9
+        assert not np.allclose(z[:, :3], y[:, :3], rtol=0, atol=1e-3)
 
 
 def test_all_joints_occur():

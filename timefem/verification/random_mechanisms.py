@@ -1,4 +1,7 @@
-"""Random trees and loops of bodies with all joints, springs and dampers, against equations of motion of their own."""
+"""Random trees and loops of bodies with all joints, springs and dampers, against Pinocchio."""
+
+import json
+from pathlib import Path
 
 import numpy as np
 
@@ -30,7 +33,7 @@ COUNT = 50
 
 
 class Draft:
-    """A mechanism as it is drawn, stated twice: as parts, and as plain data."""
+    """A mechanism as it is drawn, stated three times: as parts, as plain data, and as it stands in space."""
 
     def __init__(self, rng, n):
         self.rng, self.n = rng, n
@@ -44,6 +47,7 @@ class Draft:
         self.bodies = [RigidBody(m, i, name=f"b{k}") for k, (m, i) in enumerate(zip(self.masses, self.inertias,
                                                                                    strict=True))]
         self.parts, self.joints, self.springs = list(self.bodies), [], []
+        self.standing = {"joints": [], "springs": []}  # with places and directions in space, for other programs
 
     def body(self, i):
         return None if i is None else self.bodies[i]
@@ -99,11 +103,13 @@ class Draft:
             part, plain = Weld(a, b, orientation=rotation, **points), (same, turn, [])
         else:
             p, q = self.place(i), self.place(j)
+            at, axis, across = p, q, q
             ends = (i, self.local(i, p)), (j, self.local(j, q))
             part = RigidDistance(a, b, point_a=ends[0][1], point_b=ends[1][1], length=np.linalg.norm(p - q))
             plain = ([], [], [ends])
         self.parts.append(part)
         self.joints.append(plain)
+        self.standing["joints"].append([kind, i, j, [list(v) for v in (at, axis, across)]])
 
     def spring(self, i, j):
         """A spring and a damper between two bodies."""
@@ -115,10 +121,11 @@ class Draft:
         self.parts += [Spring(self.body(i), self.body(j), stiffness=stiffness, length=rest, **points),
                        Damper(self.body(i), self.body(j), damping=damping, **points)]
         self.springs.append((*ends, stiffness, rest, damping))
+        self.standing["springs"].append([i, j, list(p), list(q), stiffness, rest, damping])
 
 
-def drawn(number):
-    """Random mechanism of that number: system, states of its bodies, the same as plain data, and its state."""
+def draft_of(number):
+    """Random mechanism of that number: as it is drawn, its equations of motion, and its state, shape (n, 13)."""
     rng = np.random.default_rng([7, number])
     n = int(rng.integers(3, 13))
     draft = Draft(rng, n)
@@ -138,24 +145,52 @@ def drawn(number):
     jacobian, _ = mechanism.constraints(State(y.ravel()))
     v = rng.normal(0, 1, 6 * n)
     y[:, 7:] = (v - np.linalg.lstsq(jacobian, jacobian @ v, rcond=1e-10)[0]).reshape(n, 6)
+    return draft, mechanism, y
+
+
+def drawn(number):
+    """Random mechanism of that number: system, states of its bodies, the same as plain data, and its state."""
+    draft, mechanism, y = draft_of(number)
     states = {body: Pose(position=row[:3], orientation=row[3:7], velocity=row[7:10], angular_velocity=row[10:])
               for body, row in zip(draft.bodies, y, strict=True)}
     return System(draft.parts, gravity=GRAVITY, redundant="drop"), states, mechanism, y
 
 
+def standing(number):
+    """A random mechanism as plain data with places and directions in space, for other programs."""
+    draft, _, y = draft_of(number)
+    return draft.standing | {"masses": draft.masses.tolist(), "inertias": draft.inertias.tolist(), "states": y.tolist()}
+
+
+QUANTITIES = "places", "rotations", "velocities", "angular velocities"
+
+
 def compare(number):
-    """Places, rotation matrices and velocities of all bodies of one mechanism at the end: theirs and ours."""
+    """Places, rotation matrices and velocities of all bodies of one mechanism at the end: Pinocchio's and ours."""
+    system, states, _, _ = drawn(number)
+    return dict(zip(QUANTITIES, zip(_by_pinocchio(number), _ours(number, system, states), strict=True), strict=True))
+
+
+def compare_with_newton_euler(number):
+    """The same with the equations of motion of `newton_euler` in place of Pinocchio."""
     system, states, mechanism, y = drawn(number)
+    end = mechanism.solve(y, T_END)
+    theirs = end[:, :3], np.array([matrix(e) for e in end[:, 3:7]]), end[:, 7:10], end[:, 10:]
+    return dict(zip(QUANTITIES, zip(theirs, _ours(number, system, states), strict=True), strict=True))
+
+
+def _ours(number, system, states):
     sol = solve(InitialValueProblem(system, states, (0, T_END)), MixedGalerkin(DEGREE), N_ELEMENTS, progress=False)
     if not sol.success:
         raise ArithmeticError(f"mechanism {number}: {sol.status.message}")
-    end = mechanism.solve(y, T_END)
-    bodies = list(states)
-    ours = [np.array([f(b, T_END) for b in bodies])
+    return [np.array([f(b, T_END) for b in states])
             for f in (sol.position, sol.rotation_matrix, sol.velocity, sol.angular_velocity)]
-    theirs = end[:, :3], np.array([matrix(e) for e in end[:, 3:7]]), end[:, 7:10], end[:, 10:]
-    return dict(zip(("places", "rotations", "velocities", "angular velocities"), zip(theirs, ours, strict=True),
-                    strict=True))
+
+
+def _by_pinocchio(number):
+    """Numbers that `tools/random_by_pinocchio.py` made."""
+    kept = json.loads((Path(__file__).parent / "pinocchio.json").read_text())
+    return [np.array(kept["ends"][number][name]) for name in QUANTITIES]
 
 
 def _compute(numbers):
@@ -166,5 +201,5 @@ def _compute(numbers):
 
 for first in range(0, COUNT, 5):
     entry(f"random-{first}", f"random trees and loops of 3 to 12 bodies, {first} to {first + 4}, t = {T_END} s: "
-          "places, rotations, velocities", "Newton-Euler equations of their own, SciPy's DOP853 at 1e-11", 1e-8,
+          "places, rotations, velocities", "Pinocchio 4.1 in joint coordinates, SciPy's DOP853 at 1e-12", 1e-8,
           minutes=True)(lambda first=first: _compute(range(first, first + 5)))
