@@ -18,7 +18,9 @@ from timefem.validate.memory import check_memory, free_memory
     (np.ones(3) + 0j, "must be real, but is complex"), ([1, 2, 3j], "must be real, but is complex"),
     (np.ma.array([1.0, 2, 3], mask=[0, 1, 0]), "masked array"), (np.zeros(3, "datetime64[s]"), "not dates"),
     (np.zeros(3, "timedelta64[s]"), "not dates"), ([1, 2, 1e50], "at most 1e.40, but contains 1e.50"),
-    ([1, 2, np.nan], "finite"), ([datetime(2020, 1, 1)] * 3, "array of numbers")])
+    ([1, 2, np.nan], "finite"), ([datetime(2020, 1, 1)] * 3, "array of numbers"),
+    (["1", 2, 3], "array of numbers"), (np.array([1, 2, "3"], object), "array of numbers"),
+    (np.array(["1", "2", "3"]), "array of numbers"), ([[1, b"2", 3]], "array of numbers")])
 def test_arrays(value, message):
     with pytest.raises(tf.InputError, match=message):
         validate.array("size", value, (3,))
@@ -28,7 +30,7 @@ def test_arrays(value, message):
 
 @pytest.mark.parametrize("value, message", [
     (1 + 0j, "complex"), (np.complex128(2), "complex"), (np.timedelta64(5, "s"), "not dates"), (1e155, "at most 1e.40"),
-    (np.ma.masked, "masked"), (np.ma.array(2.0), "masked")])
+    (np.ma.masked, "masked"), (np.ma.array(2.0), "masked"), ("2", "a number, not '2'"), (b"2", "a number, not b'2'")])
 def test_numbers(value, message):
     with pytest.raises(tf.InputError, match=message):
         validate.real("mass", value)

@@ -24,10 +24,21 @@ def refuse_conversions(name, value):
         raise InputError(f"{name} must be in numbers, in SI units, not dates or times of a calendar")
 
 
+def _refuse_text(value):
+    """TypeError for text, which `float` would read, and NumPy in arrays."""
+    kind = getattr(getattr(value, "dtype", None), "kind", "-")
+    if isinstance(value, str | bytes) or kind in "SU":
+        raise TypeError
+    if isinstance(value, list | tuple) or kind == "O":
+        for entry in np.ravel(value) if kind == "O" else value:
+            _refuse_text(entry)
+
+
 def real(name, value, *, positive=False, largest=LARGEST):
     """Return `value` as a finite float, positive if asked, of at most a size."""
     refuse_conversions(name, value)
     try:
+        _refuse_text(value)
         value = float(value)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be a number, not {value!r}") from None
@@ -58,6 +69,7 @@ def array(name, value, shape, largest=LARGEST):
     wanted = "(" + ", ".join("n" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
     refuse_conversions(name, value)
     try:
+        _refuse_text(value)
         value = np.array(value, dtype=float)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be an array of numbers of shape {wanted}") from None
