@@ -31,7 +31,7 @@ def plot(
     output = output or os.path.splitext(path)[0] + ".png"
     sol = load(path)
     check_writable(output)
-    times = None if times is None else np.array([validate.real("times", t) for t in times.split(",")])
+    times = None if times is None else np.array([validate.real("times", _number(t)) for t in times.split(",")])
     matplotlib.use("Agg")
     if joint is not None:
         save_figure(plot_joint(sol, joint, times), output, dpi=150)
@@ -40,3 +40,11 @@ def plot(
         return print(printable(output))
     save_figure(plot_page(sol, 6 if times is None else times), output, dpi=150)
     print(printable(output))
+
+
+def _number(text):
+    """The number that a text is; the text where it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
