@@ -3,8 +3,8 @@
 python tools/stubs.py [--check]
 
 A class with declared arguments (`timefem/mechanics/declared`) gets the signature that it has, with the types that its
-fields state, and fields of dataclasses that are `Converted[given, kept]` get both types. All else is copied from the
-module, without bodies and private names.
+fields state, and fields of dataclasses that are `Converted[given, kept]` get both types. All else that has types is
+copied from the module, without bodies.
 """
 
 import ast
@@ -39,7 +39,7 @@ def stub(path):
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             blocks.append("\n".join(in_class(node, getattr(module, node.name))))
-        elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+        elif isinstance(node, ast.FunctionDef) and node.returns:
             blocks.append("\n".join(function(node)))
     body = "\n\n\n".join(blocks)
     return f"{NOTE}\n{imports(path, tree, body)}\n\n\n{body}\n"
@@ -116,12 +116,12 @@ def in_class(node, cls):
             lines.append(f"{statement.target.id}: {kind}" + " = ..." * (statement.value is not None))
         elif isinstance(statement, ast.Assign):
             lines += [f"{name}: {attribute(fields, cls, name)}" for name in assigned_names(statement)]
-        elif isinstance(statement, ast.FunctionDef) and (
-                not statement.name.startswith("_") or (statement.returns and statement.name != "__post_init__")):
+        elif isinstance(statement, ast.FunctionDef) and statement.returns:
             lines += function(statement)
     known |= {line.partition(":")[0] for line in lines} | fields.keys()
     known |= {statement.name for statement in node.body if isinstance(statement, ast.FunctionDef)}
-    lines += [f"{name}: Any" for name in set_by_methods(node) if name not in known]
+    is_public = made_constructor(cls) or any("(" in line for line in lines)
+    lines += [f"{name}: Any" for name in set_by_methods(node) if is_public and name not in known]
     if made_constructor(cls):
         lines += constructor(fields, cls)
     elif pairs:

@@ -59,9 +59,4 @@ class SampledController(Controller):
 
 
 class _Share(Part):
-    @property
-    def kind(self): ...
-    def force(self, s): ...
-    controller: Any
-    i: Any
-    bound: Any
+    ...

@@ -79,6 +79,3 @@ class Weld(_PointJoint):
     def __init__(self, body_a: Body, body_b: Body | None = None, *, point_a: Vector, point_b: Vector,
                  invariant: bool = False, orientation: Vector | Matrix = (1.0, 0.0, 0.0, 0.0),
                  name: str | None = None) -> None: ...
-
-
-def turned(a, b, turn): ...

@@ -3,7 +3,7 @@
 import casadi as ca
 from abc import abstractmethod
 from timefem.types import Floats, Matrix, Number, Vector
-from typing import Any, Literal
+from typing import Literal
 import numpy as np
 from ...declared import Choice, Field
 from ...part import Body
@@ -19,19 +19,14 @@ class Inertia(Field):
     schema_type: str
     given_as: str
     kept_as: str
-    def check(self, title, value): ...
-    def with_entry(self, value, index, entry): ...
 
 
 class Lengths(Vector):
-    def check(self, title, value): ...
-    def numbers(self, value): ...
-    def schema(self): ...
-    optional: Any
+    ...
 
 
 class Look(Choice):
-    def form(self, value): ...
+    ...
 
 
 class RigidBodyBase(Body):
@@ -73,6 +68,3 @@ class RigidBodyBase(Body):
     def angular_velocity(self, q: Floats, p: Floats, frame: str = 'body') -> np.ndarray: ...
     def __init__(self, mass: Number, inertia: Vector | Matrix, size: Vector | None = None,
                  shape: Literal['box', 'cylinder', 'ellipsoid'] = 'box', name: str | None = None) -> None: ...
-
-
-def turn(u): ...

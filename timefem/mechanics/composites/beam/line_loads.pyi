@@ -19,13 +19,7 @@ class OnBeam(On):
 
 
 class LoadPoint(Part):
-    @property
-    def kind(self): ...
-    @property
-    def functions(self): ...
-    def force(self, s): ...
-    turned: Any
-    load: Any
+    ...
 
 
 class LineLoad(Composite):

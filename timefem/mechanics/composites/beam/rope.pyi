@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from timefem.mechanics.composites.beam.curve import Curve, Line
 from timefem.types import Number
-from typing import Any, Literal
+from typing import Literal
 from ...bodies.states import Pose
 from ...part import Body, Part
 from .mesh import CurveMesh
@@ -11,18 +11,7 @@ from .section import RopeSection
 
 
 class StretchPoint(Part):
-    @property
-    def kind(self): ...
-    @property
-    def strains_are_quadratic(self): ...
-    def strains(self, s): ...
-    def stiffness(self, s): ...
-    def stress(self, s, e, rate): ...
-    def stored_energy(self, s, e): ...
-    def force(self, s): ...
-    strain: Any
-    slack: Any
-    damped: Any
+    ...
 
 
 class Rope(CurveMesh):
