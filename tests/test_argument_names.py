@@ -1,6 +1,7 @@
 """Names that are not known: errors with the nearest one."""
 
 import copy
+import inspect
 import pickle
 
 import pytest
@@ -28,6 +29,27 @@ def test_the_nearest_name_is_told(call, error, words):
     with pytest.raises(error) as caught:
         call()
     assert words in str(caught.value)
+
+
+RESULTS = {"CriticalValue", "Equilibrium", "Floquet", "LinearModel", "Lyapunov", "Mode", "Modes", "Periodic",
+           "PhasedSolution", "Robot", "RootLocus", "Solution", "StaticPath", "studies"}  # which nobody makes by hand
+
+
+def arguments(name):
+    """Names of the arguments of what users call; none where others go on to `solve`, or there are none."""
+    thing = getattr(tf, name)
+    if name in RESULTS or (inspect.isclass(thing) and issubclass(thing, Exception)):
+        return []
+    parameters = (getattr(thing, "__signature__", None) or inspect.signature(thing)).parameters.values()
+    return [p.name for p in parameters] if all(p.kind is not p.VAR_KEYWORD for p in parameters) else []
+
+
+@pytest.mark.parametrize("name", [name for name in tf.__all__ if arguments(name)])
+def test_all_that_is_public_tells_the_nearest_argument(name):
+    word = max(arguments(name), key=len)
+    with pytest.raises(TypeError, match=f"did you mean '{word}'") as caught:
+        getattr(tf, name)(**{word[1:] if len(word) > 1 else word + "s": None})
+    assert name in str(caught.value)
 
 
 def test_unknown_cases(timefem):

@@ -26,8 +26,22 @@ def refuse_unknown(title, given, known):
             raise TypeError(f"{title} got an unexpected keyword argument {name!r}{near}")
 
 
+class OfInit:
+    """Signature of a class by its `__init__`, for help and completion."""
+
+    def __get__(self, instance, cls):
+        if instance is not None:
+            return None
+        if cls.__init__ is object.__init__:
+            return inspect.Signature()
+        signature = inspect.signature(cls.__init__)
+        return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
 class NamedArguments:
     """Base of classes whose constructors tell the nearest name when they are given one that they do not know."""
+
+    __signature__ = OfInit()
 
     def __new__(cls, *arguments, **named):
         if named and (known := _names(cls.__init__)) is not None:
@@ -48,6 +62,6 @@ def named_arguments(function: Function) -> Function:
 
     @functools.wraps(function)
     def checked(*arguments, **named):
-        refuse_unknown(f"{function.__name__}()", named, known)
+        refuse_unknown(f"{function.__qualname__}()", named, known)
         return function(*arguments, **named)
     return checked

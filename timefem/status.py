@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from math import isfinite
 from types import NoneType
 from typing import Any
 
 from .errors import InputError
+from .types import Vector
 from .validate.options import in_words
 
 REMEDIES = {"not converged": "use a smaller step (more elements), a better guess or {line_search=True}",
@@ -93,7 +94,7 @@ class Status:
         return cls(**data)
 
     @classmethod
-    def with_free_forces(cls, times: Sequence[float], **values: Any) -> Status:
+    def with_free_forces(cls, times: Vector, **values: Any) -> Status:
         """Success, with the times [s] of elements where singular positions leave forces of constraints open, if any.
 
         None stands for a time that is not known.
@@ -106,7 +107,7 @@ class Status:
                    **values)
 
     @classmethod
-    def failure(cls, reason: str, element: int | None, time: float | None, history: Sequence[float], detail: str = "",
+    def failure(cls, reason: str, element: int | None, time: float | None, history: Vector, detail: str = "",
                 rank: int | None = None, slab: Any = None) -> Status:
         """A failed solve, with the remedy that fits the reason.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..argument_names import named_arguments
 from ..display import Card, Summarized
 from ..errors import InputError
 from ..mechanics.first_variation import FirstVariation
@@ -101,6 +102,7 @@ class Floquet(Summarized):
         return ax
 
 
+@named_arguments
 def floquet(solution: Solution, *, linear: LinearOptions | str | None = None,
             modulo: Symmetry | None = None) -> Floquet:
     """Floquet multipliers of a solution over one period.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from .. import validate
+from ..argument_names import named_arguments
 from ..errors import InputError
 from ..mechanics import System
 from ..mechanics.consistent_state import assemble
@@ -21,15 +22,19 @@ from ..problems.static.equilibrium import Equilibrium
 from ..sensitivity.functionals import View
 from ..sensitivity.names import functionals_of
 from ..solution import Solution
-from ..types import Floats, States, UserFunction
+from ..types import Floats, UserFunction
 from .chart import components
 from .linear_model import LinearModel
 from .reduction import Reduction
 
+if TYPE_CHECKING:
+    from ..mechanics.given_states import GivenStates
+
 RATES = {"acceleration": "velocity", "angular_acceleration": "angular_velocity"}
 
 
-def linearize(system: System, state: States | Equilibrium | Solution | None = None, t: float | None = None, *,
+@named_arguments
+def linearize(system: System, state: GivenStates | Equilibrium | Solution | None = None, t: float | None = None, *,
               inputs: Sequence[Any] | None = None, outputs: Sequence[Any] | Output | UserFunction = (),
               controls: Floats | Mapping[Any, Any] | None = None) -> LinearModel:
     """Linear equations `xdot = A x + B u`, `y = C x + D u` around a state, in minimal coordinates on the constraints.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import validate
+from ..argument_names import named_arguments
 from ..display import Card
 from ..errors import InputError
 from ..progress import progress
@@ -53,6 +54,7 @@ class Lyapunov:
         return ax
 
 
+@named_arguments
 def lyapunov(solution: Solution, n: int | None = None, *, every: int = PIECE,
              linear: LinearOptions | str | None = None) -> Lyapunov:
     """Lyapunov exponents of a motion, by marching tangents along it and making them orthogonal again and again.

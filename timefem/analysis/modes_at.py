@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..types import Floats, States
+from ..argument_names import named_arguments
+from ..types import Floats
 from .linearize import linearize
 
 if TYPE_CHECKING:
+    from ..mechanics.given_states import GivenStates
     from ..mechanics.system import System
     from ..problems.static.equilibrium import Equilibrium
     from ..solution.solution import Solution
     from .modes import Modes
 
 
-def modes(system: System, state: States | Equilibrium | Solution | None = None, t: float | None = None, *,
+@named_arguments
+def modes(system: System, state: GivenStates | Equilibrium | Solution | None = None, t: float | None = None, *,
           controls: Floats | Mapping[Any, Any] | None = None) -> Modes:
     """Natural modes around a state: those of `linearize(system, state, t, controls=controls)`.
 

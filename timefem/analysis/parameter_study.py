@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 
 from .. import validate
+from ..argument_names import named_arguments
 from ..display import Card, Summarized
 from ..errors import InputError
 from ..progress import progress
@@ -105,6 +106,7 @@ class RootLocus(Summarized):
         return ax
 
 
+@named_arguments
 def root_locus(family: Callable[[float], Any], values: Vector) -> RootLocus:
     """Roots of a family of linear models or periodic motions at values of its parameter.
 
@@ -145,6 +147,7 @@ def root_locus(family: Callable[[float], Any], values: Vector) -> RootLocus:
                      kernels)
 
 
+@named_arguments
 def critical_values(family: Callable[[float], Any], span: tuple[float, float],
                     n_samples: int = 33) -> list[CriticalValue]:
     """Values of a parameter at which stability changes: where an eigenvalue crosses the imaginary axis, or a Floquet

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import validate
+from ..argument_names import named_arguments
 from ..display import Card, Summarized
 from ..elements import MixedGalerkin
 from ..errors import InputError, SolveError
@@ -18,7 +19,6 @@ from ..progress import progress
 from ..solution import Solution
 from ..solving import solve
 from ..status import Status
-from ..types import States
 from .floquet import Floquet, floquet, monodromy_ends, of_ends
 from .nearby import moved, state_gap
 from .tangent_motion import minimal_changes
@@ -26,6 +26,7 @@ from .tangent_motion import minimal_changes
 if TYPE_CHECKING:
     from ..elements.element import TimeElement
     from ..mechanics.bodies.states import CanonicalState
+    from ..mechanics.given_states import GivenStates
     from ..mechanics.part import Body
     from ..mechanics.system import System
     from .symmetry import Symmetry
@@ -109,8 +110,9 @@ class Periodic(Summarized):
                                         "gap": f"{self.gap:.1e}", "iterations": self.iterations})
 
 
-def periodic(system: System, state: States, period: float, element: TimeElement | None = None, n_elements: int = 100, *,
-             free_period: bool | None = None, t: float = 0.0, modulo: Symmetry | None = None) -> Periodic:
+@named_arguments
+def periodic(system: System, state: GivenStates, period: float, element: TimeElement | None = None,
+             n_elements: int = 100, *, free_period: bool | None = None, t: float = 0.0, modulo: Symmetry | None = None) -> Periodic:
     """A periodic motion near one that is given by its start and its length.
 
     Newton's method on the start x0, in minimal coordinates, and on the period T where no drive settles it:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import validate
+from ..argument_names import NamedArguments
 from ..errors import InputError
 from ..types import Vector
 from ..validate.memory import check_memory
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from ..polynomials.basis import LagrangeBasis
 
 
-class TimeMesh:
+class TimeMesh(NamedArguments):
     """Ends of the time elements, strictly increasing.
 
     Parameters

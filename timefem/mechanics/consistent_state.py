@@ -9,13 +9,14 @@ import numpy as np
 import scipy
 
 from .. import validate
+from ..argument_names import named_arguments
 from ..errors import InputError
-from ..types import States
 from .bodies.states import CanonicalState, Pose
 from .given_states import canonical_states, given_states, with_followers
 from .state_values import StateValues
 
 if TYPE_CHECKING:
+    from .given_states import GivenStates
     from .part import Body
     from .system import System
 
@@ -24,7 +25,9 @@ ITERATIONS = 200
 FLOOR = 1e-12  # added to matrices of unit diagonal, so that redundant constraints leave them positive definite
 
 
-def assemble(system: System, state: States, t: float = 0.0, *, fix: Sequence[Any] = ()) -> dict[Body, CanonicalState]:
+@named_arguments
+def assemble(system: System, state: GivenStates, t: float = 0.0, *,
+             fix: Sequence[Any] = ()) -> dict[Body, CanonicalState]:
     """A state that holds the constraints, near a given one.
 
     Positions: Gauss-Newton on `Phi(q, t) = 0`; each step is the smallest one in the metric of the mass,

@@ -1,10 +1,15 @@
 """The states that a user gave, of all bodies, as coordinates and momenta."""
 
+from typing import TypeAlias
+
 import numpy as np
 
 from ..errors import InputError
+from ..types import States
 from .bodies.rotations import matrix_from_quaternion
 from .bodies.states import CanonicalState, Coordinates, Pose
+
+GivenStates: TypeAlias = States | Coordinates | CanonicalState  # of all bodies, or of the only one
 
 
 def canonical_states(system, state, t):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import validate
+from ..argument_names import NamedArguments
 from ..display import Summarized
 from ..errors import InputError
 from ..types import Floats, States, Vector
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from .part_groups import PartGroup
 
 
-class System(StateValues, Summarized):
+class System(NamedArguments, StateValues, Summarized):
     """Bodies, joints and forces, which stay as they are from here on; they may belong to several systems.
 
     Parameters
@@ -247,7 +248,7 @@ class System(StateValues, Summarized):
                 return place
         raise InputError(f"no body {body!r} in the system; it has {', '.join(map(self.label, self.bodies))}")
 
-    def spread(self, states: States) -> States:
+    def spread(self, states: Any) -> Any:
         """States by body, from those by body, joint of a tree or composite part: of the latter a list, or a function of
         the place."""
         if not isinstance(states, dict):

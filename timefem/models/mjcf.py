@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..argument_names import named_arguments
 from ..errors import InputError
 from ..mechanics import GeneralizedControl, Link, Spherical, Tree, TreeJoint, Weld
 from ..types import FilePath
@@ -20,6 +21,7 @@ PASSED_OVER = ("size", "statistic", "visual", "asset", "custom", "sensor", "keyf
 REFUSED = "deformable", "extension"
 
 
+@named_arguments
 def read_mjcf(path: FilePath, friction_width: float | None = None) -> Robot:
     """Read a robot from an MJCF file.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from .. import validate
+from ..argument_names import named_arguments
 from ..errors import InputError
 from ..mechanics import GeneralizedControl, Link, Tree, TreeJoint
 from ..types import FilePath
@@ -20,6 +21,7 @@ KINDS = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismat
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
+@named_arguments
 def read_urdf(path: FilePath, friction_width: float | None = None, base: str = "fixed",
               meshes: FilePath | None = None) -> Robot:
     """Read a robot from a URDF file.

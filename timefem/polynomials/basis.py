@@ -8,13 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from .. import validate
+from ..argument_names import NamedArguments
 from .quadrature import gauss_legendre
 
 NODES = ("equidistant", "lobatto")  # with nodes at both ends
 
 
 @dataclass(frozen=True)
-class LagrangeBasis:
+class LagrangeBasis(NamedArguments):
     """Lagrange polynomials of one degree.
 
     Parameters

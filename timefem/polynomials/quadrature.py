@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from .. import validate
+from ..argument_names import named_arguments
 
 
+@named_arguments
 @lru_cache
 def gauss_legendre(n_points: int, dtype: Any = float) -> tuple[np.ndarray, np.ndarray]:
     """Points and weights, shape (n_points,) each; exact for polynomials of degree `2 n_points - 1`.

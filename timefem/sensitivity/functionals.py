@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from .. import validate
+from ..argument_names import NamedArguments
 from ..errors import InputError
 from ..mechanics import Body, Part, Symbols
 from ..mechanics.formula import call_vector, check_symbols
@@ -57,7 +58,7 @@ class _Probe(Part):
         self.bodies = bodies
 
 
-class Functional(ABC):
+class Functional(NamedArguments, ABC):
     """Numbers that a motion gives, by a formula.
 
     Parameters

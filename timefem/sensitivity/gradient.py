@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..argument_names import named_arguments
 from ..errors import InputError
 from .linearization import Linearization
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from .functionals import Functional
 
 
+@named_arguments
 def gradient(solution: Solution | Linearization, functional: Functional, parameters: Any, *,
              linear: LinearOptions | str | None = None) -> np.ndarray:
     """Gradient of a functional of a solution, by one transposed solve (adjoint method).
@@ -54,6 +56,7 @@ def gradient(solution: Solution | Linearization, functional: Functional, paramet
     return _linearized(solution, linear).gradient(functional, parameters)
 
 
+@named_arguments
 def sensitivities(solution: Solution | Linearization, functional: Functional | Sequence[Functional], parameters: Any, *,
                   linear: LinearOptions | str | None = None) -> np.ndarray:
     """Derivatives of all values of a functional, by one solve per parameter (forward method).

@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 
 from .. import validate
+from ..argument_names import NamedArguments
 from ..errors import InputError, SolveError
 from ..solution import Solution
 from ..solving import solve
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ..solving.keywords import OfRun, Unpack
 
 
-class Measurement:
+class Measurement(NamedArguments):
     """Measured values of formulas of the motion.
 
     Parameters

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
+from ..argument_names import NamedArguments
 from ..assembly import Scaling, TimeMesh
 from ..assembly.pattern import taking_part
 from ..elements.augmented.extended import Extended
@@ -34,7 +35,7 @@ BATCH = 512  # elements whose derivatives by numbers are in memory at once
 LARGEST_RESIDUAL = 1e-6  # scaled, relative to the state: what a solution has at most
 
 
-class Linearization:
+class Linearization(NamedArguments):
     """The equations `R(x, c) = 0` of an initial-value problem at its solution: factors of `A = dR/dx`.
 
     Assembled and factored once, all elements together, however the solution was found: a march solves the same

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy
 
 from .. import validate
+from ..argument_names import named_arguments
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
 from ..mechanics import Gravity, Part, System, Tree
 from ..problems.kinds import check_kind
+from ..types import Vector
 from .attribute_derivatives import derivative_of_own, differentiated, mass_of_tree
 from .composite_parameters import number_changes
 
@@ -80,9 +83,13 @@ class Family(NamedTuple):
     names : sequence of str, optional
     """
 
-    build: Any
-    values: Any
-    names: Any = None
+    build: Callable[[Any], Any]
+    values: Vector
+    names: Sequence[str] | None = None
+
+
+for cls in (Parameter, Initial, Family):
+    cls.__new__ = staticmethod(named_arguments(cls.__new__))
 
 
 class Directions(NamedTuple):

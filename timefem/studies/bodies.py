@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from ..argument_names import named_arguments
 from ..mechanics import Pose, RigidBody, System
 from ..problems import InitialValueProblem
 
 
+@named_arguments
 def unit_body(rotation: str = "quaternion", inverse_mass: str = "polynomial",
               t_end: float = 5.0) -> InitialValueProblem:
     """A free body of unit mass and inertia that turns at about 1 rad/s: every number in the tangent is O(1).

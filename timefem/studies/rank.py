@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 
 from .. import validate
+from ..argument_names import named_arguments
 from ..assembly import Assembler, Scaling, TimeMesh
 from ..elements import TimeElement
 from ..elements.evaluation.plan import ElementPlan
@@ -55,6 +56,7 @@ class MultiplierRank:
         return float(np.polyfit(np.log(h), np.log(np.maximum(self.smallest, 1e-16)), 1)[0])
 
 
+@named_arguments
 def multiplier_rank(problem: Any, element: TimeElement, n_elements: Sequence[int] = (20, 40, 80), *,
                     all_multipliers: bool = False) -> MultiplierRank:
     """Smallest singular value of the constraint block of the assembled tangent, over its largest.

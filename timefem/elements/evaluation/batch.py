@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import validate
+from ...argument_names import NamedArguments
 from ...types import Floats, Matrix
 from .elements_in_lanes import evaluate_batch
 from .plan import ElementPlan
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ..element import TimeElement
 
 
-class ElementBatch:
+class ElementBatch(NamedArguments):
     """Element residuals and tangents of a system, for many elements at once.
 
     Dofs of an element stand in time order, `[left node | interior | right node]`: see `columns.fields`, whose arrays

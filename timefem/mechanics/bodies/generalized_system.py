@@ -6,17 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
+from ...argument_names import refuse_unknown
 from ...errors import InputError
 from ...types import UserFunction
 from ..formula import Same, call, check_symbols, with_time
 from ..part import Part
 from ..system import System
-from .generalized_body import GeneralizedBody
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from .generalized_body import OfBody
+from .generalized_body import GeneralizedBody, OfBody
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -98,6 +94,7 @@ class GeneralizedSystem(System):
 
     def __init__(self, n: int, kinetic: UserFunction, potential: UserFunction | None = None, *of_body: Any,
                  **more_of_body: Unpack[OfBody]) -> None:
+        refuse_unknown("GeneralizedSystem()", more_of_body, ["kinetic", "potential", *OfBody.__annotations__])
         body = GeneralizedBody(n, kinetic, *of_body, **more_of_body)
         super().__init__([body] + ([] if potential is None else [GeneralizedPotential(body, potential)]))
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ... import validate
+from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...types import Converted, Matrix, Vector
 from .rotations import as_quaternion, matrix_from_quaternion
 
 
 @dataclass(frozen=True, eq=False)
-class MassProperties:
+class MassProperties(NamedArguments):
     """Mass, inertia and centre of mass of a rigid body.
 
     `a + b` is the body composed of both, in their common reference frame. `RigidBody(p.mass, p.inertia)` makes a

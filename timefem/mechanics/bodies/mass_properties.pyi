@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from timefem.types import Matrix, Vector
 import numpy as np
+from ...argument_names import NamedArguments
 
 
 @dataclass(frozen=True, eq=False)
-class MassProperties:
+class MassProperties(NamedArguments):
     mass: float
     inertia: np.ndarray
     centre: np.ndarray = ...

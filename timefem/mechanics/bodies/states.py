@@ -55,7 +55,7 @@ class Pose(NamedArguments):
 
 
 @dataclass(frozen=True, eq=False)
-class CanonicalState:
+class CanonicalState(NamedArguments):
     """Coordinates `q` and conjugate momenta `p` of a body, as they are, shape (n_q,) each."""
 
     q: Converted[Vector, np.ndarray]
@@ -67,7 +67,7 @@ class CanonicalState:
 
 
 @dataclass(frozen=True, eq=False)
-class Coordinates:
+class Coordinates(NamedArguments):
     """Generalized coordinates `q` and their velocities `v = qdot`, shape (n,) each; at rest when v is left out."""
 
     q: Converted[Vector, np.ndarray]

@@ -22,14 +22,14 @@ class Pose(NamedArguments):
 
 
 @dataclass(frozen=True, eq=False)
-class CanonicalState:
+class CanonicalState(NamedArguments):
     q: np.ndarray
     p: np.ndarray
     def __init__(self, q: Vector, p: Vector) -> None: ...
 
 
 @dataclass(frozen=True, eq=False)
-class Coordinates:
+class Coordinates(NamedArguments):
     q: np.ndarray
     v: np.ndarray = ...
     def __init__(self, q: Vector, v: Vector | None = None) -> None: ...

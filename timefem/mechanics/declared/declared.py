@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from ...argument_names import refuse_unknown
+from ...argument_names import NamedArguments, OfInit, refuse_unknown
 from ...errors import InputError
 from .constructor import declared, documented, signature
 from .field import Field
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..part import Body
 
 
-class Declared:
+class Declared(NamedArguments):
     """Has a constructor by its declared arguments, `fields`. `class Joint(Part, abstract=True)` is for subclasses only.
 
     Attributes
@@ -47,7 +47,7 @@ class Declared:
         cls.fields = declared(cls)
         cls.earlier = {field.earlier: name for name, field in cls.fields.items() if field.earlier}
         if "__init__" in vars(cls):
-            cls.__signature__ = None
+            cls.__signature__ = OfInit()
         elif cls.fields:
             cls.__signature__ = signature(cls.fields, cls.keyword_only)
             if "__doc__" in vars(cls) and not cls.__name__.startswith("_"):

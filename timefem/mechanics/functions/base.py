@@ -11,10 +11,11 @@ import casadi as ca
 import numpy as np
 
 from ... import validate
+from ...argument_names import NamedArguments
 from ...errors import InputError
 
 
-class TimeFunction(ABC):
+class TimeFunction(NamedArguments, ABC):
     """A scalar function of time; call it with times (numbers, arrays) or with a CasADi symbol.
 
     Attributes

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 
 from ... import validate
+from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...types import UserFunction, Vector
 from ..formula import call, check_symbols
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
-class Output(ABC):
+class Output(NamedArguments, ABC):
     """A scalar y(q) of one or more bodies.
 
     Attributes
@@ -137,7 +138,7 @@ class AngleOutput(Output):
     name : str, optional
     """
 
-    def __init__(self, body: Body, axis: Vector, direction: Vector, reference: Vector | None = None,
+    def __init__(self, body: Body, axis: str | Vector, direction: Vector, reference: Vector | None = None,
                  name: str | None = None) -> None:
         if not getattr(body, "has_orientation", False):
             raise InputError(f"AngleOutput: body must be a RigidBody, not {body!r}")

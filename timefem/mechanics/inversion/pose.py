@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 from ... import validate
+from ...argument_names import named_arguments
 from ...errors import InputError
 from ...types import Vector
 from ..bodies.rotations import as_quaternion, matrix_from_quaternion
@@ -65,6 +66,7 @@ def _matrix_of(title, orientation):
     return ca.Function("orientation", [t], [value])
 
 
+@named_arguments
 def pose_outputs(body: Body, position: Any = None, orientation: Any = None,
                  point: Vector = (0.0, 0.0, 0.0)) -> dict[Output, Any]:
     """Outputs that take a body along a path: up to six, with their trajectories, for `InverseDynamics`.

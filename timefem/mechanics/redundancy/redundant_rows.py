@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy
 
+from ...argument_names import named_arguments
+
 if TYPE_CHECKING:
     from ..system import System
 
 RANK_TOLERANCE = 1e-8  # of gradients of unit length; states hold their constraints to 1e-9 or better
 
 
+@named_arguments
 def redundant_constraints(system: System, t: float, z: np.ndarray) -> list[str]:
     """Names of the constraints that repeat others at a state, the last one first.
 

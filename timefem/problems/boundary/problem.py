@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,12 +14,14 @@ from ...errors import InputError
 from ...mechanics import CanonicalState, Pose, System
 from ...mechanics.consistent_state import assemble
 from ...mechanics.redundancy.redundancy import drop_redundant
-from ...types import States
 from ..common.end_state import EndState
 from ..common.parameters import checked_parameters, own_parts
 from ..common.targets import checked_targets
 from ..initial.problem import checked_span, merged
 from .conditions import BoundaryConditions
+
+if TYPE_CHECKING:
+    from ...mechanics.given_states import GivenStates
 
 
 @dataclass(eq=False, repr=False)
@@ -75,14 +77,14 @@ class BoundaryValueProblem(NamedArguments):
 
     system: System
     t_span: Sequence[float]
-    start: States | Any = None
-    end: States | Any = None
+    start: GivenStates | Pose | EndState | None = None
+    end: GivenStates | Pose | EndState | None = None
     _: KW_ONLY
     conditions: Callable | None = None
     periodic: bool = False
     parameters: Mapping[str, Any] | None = None
     free_time: bool = False
-    near: InitVar[States | Any] = None
+    near: InitVar[GivenStates | Pose | EndState | None] = None
     assemble: InitVar[bool] = False
     like: InitVar[BoundaryConditions | None] = None
 

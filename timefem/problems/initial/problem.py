@@ -13,10 +13,9 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics import Pose, System
 from ...mechanics.consistent_state import assemble as assembled
-from ...mechanics.given_states import canonical_states, given_states
+from ...mechanics.given_states import GivenStates, canonical_states, given_states
 from ...mechanics.redundancy.redundancy import drop_redundant
 from ...mechanics.singular_in_time import check_integrable
-from ...types import States
 from .faults import TOLERANCE, faults
 
 
@@ -52,7 +51,7 @@ class InitialValueProblem(NamedArguments):
 
     tolerance = TOLERANCE
 
-    def __init__(self, system: System, state: States | Any, t_span: Sequence[float], *, assemble: bool = False) -> None:
+    def __init__(self, system: System, state: GivenStates, t_span: Sequence[float], *, assemble: bool = False) -> None:
         if not isinstance(system, System):
             raise InputError(f"system must be a System, not {system!r}")
         self._assemble = validate.flag("assemble", assemble)

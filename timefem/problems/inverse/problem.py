@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -17,9 +17,12 @@ from ...mechanics.inversion.direct import DirectInversion, is_direct, is_settled
 from ...mechanics.inversion.inversion import Inversion
 from ...mechanics.inversion.outputs import Output
 from ...mechanics.inversion.servo_constraint import ServoInversion
-from ...types import Floats, States
+from ...types import Floats
 from ..initial.problem import InitialValueProblem, merged, uncovered
 from .held import at_rest, held_at_rest
+
+if TYPE_CHECKING:
+    from ...mechanics.given_states import GivenStates
 
 PASSED = 40  # equilibria on the way to that at the end
 NEUTRAL = 1e-6  # real parts up to this, of eigenvalues relative to the largest one, count as stable
@@ -83,7 +86,7 @@ class InverseDynamics(NamedArguments):
         smooth enough (names the derivative); for states that cannot be fitted.
     """
 
-    def __init__(self, system: System, outputs: Mapping[Any, Any], start: States | Any, end: States | Any | None = None,
+    def __init__(self, system: System, outputs: Mapping[Any, Any], start: GivenStates, end: GivenStates | None = None,
                  t_span: Sequence[float] = (0.0, 1.0), *, actuators: Actuator | Sequence[Actuator] = ()) -> None:
         if not isinstance(system, System):
             raise InputError(f"system must be a System, not {system!r}")

@@ -8,13 +8,14 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.formula import call_vector, check_symbols
 from ...types import Floats, UserFunction
 from .point_rows import PointRows, View
 
 
-class Coupling:
+class Coupling(NamedArguments):
     """`lower <= g(first, second) <= upper` of the states at two ends.
 
     Parameters

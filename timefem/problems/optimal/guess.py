@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import validate
+from ...argument_names import NamedArguments
 from ...assembly import TimeMesh
 from ...errors import InputError
 from ...solvers.equations.transfer import transferred
@@ -24,7 +25,7 @@ __all__ = ["Guess", "first_guess", "from_solution", "is_warm", "prolonged"]
 
 
 @dataclass(frozen=True, eq=False)
-class Guess:
+class Guess(NamedArguments):
     """A motion and controls to start an optimal control problem from.
 
     Parameters

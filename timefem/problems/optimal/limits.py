@@ -130,7 +130,7 @@ class Limit(NamedArguments):
                                  "another start, or loosen the bound")
 
 
-class Complementary:
+class Complementary(NamedArguments):
     """`a >= 0`, `b >= 0` and `a b <= eps` for pairs of formulas, at the nodes of the controls.
 
     Such as the gap to the ground and the force there, which is a control. The products are bounded by `first`, then by

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from ...types import Floats, Vector
+
 
 class View(NamedTuple):
     """Values w at points as linear functions of the variables v of a program: `w = start + sum over s of factors v`.
@@ -117,7 +119,7 @@ class PointRows:
     """
 
     def __init__(self, name: str | Sequence[str], symbols: tuple[ca.SX, ca.SX], rows: ca.SX,
-                 bounds: tuple[np.ndarray, np.ndarray], view: View, blocks: np.ndarray, times: np.ndarray,
+                 bounds: Sequence[Floats], view: View, blocks: Vector, times: Vector,
                  given: np.ndarray | None = None) -> None:
         (w, p), rows = symbols, ca.densify(rows)
         self.names = [f"{name}[{i}]" for i in range(rows.numel())] if isinstance(name, str) else list(name)

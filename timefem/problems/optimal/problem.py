@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, InitVar, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -16,7 +16,7 @@ from ...errors import InputError
 from ...mechanics import Actuator, Cost, System
 from ...mechanics.forces.actuators import control_name
 from ...mechanics.formula import call, check_symbols
-from ...types import Expression, States
+from ...types import Expression
 from ..common.end import End
 from ..common.parameters import by_part, checked_parameters, own_parts
 from ..initial.problem import merged
@@ -25,6 +25,10 @@ from .end_conditions import EndConditions
 from .limits import Complementary, Limit
 from .start import start_of
 from .target_continuation import Shifted
+
+if TYPE_CHECKING:
+    from ...mechanics.given_states import GivenStates
+    from ..common.end_state import EndState
 
 
 @dataclass(eq=False, repr=False)
@@ -97,8 +101,8 @@ class OptimalControl(NamedArguments):
     """
 
     system: System
-    start: InitVar[States | Any]
-    end: InitVar[States | Any] = None
+    start: InitVar[GivenStates | EndState]
+    end: InitVar[GivenStates | EndState | None] = None
     t_span: Sequence[float] = (0.0, 1.0)
     cost: InitVar[Cost | Sequence[Cost]] = ()
     _: KW_ONLY

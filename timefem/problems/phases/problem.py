@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import casadi as ca
 
+from ...argument_names import NamedArguments
 from ...errors import InputError
 from ..optimal.couplings import Coupling
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class Phases:
+class Phases(NamedArguments):
     """Several problems of optimal control in a row, each with its own system, duration, bounds and cost.
 
     Minimise the sum of all costs, subject to what each phase asks for and to links between the end of each phase and

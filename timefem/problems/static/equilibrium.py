@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 
 from ... import validate
+from ...argument_names import named_arguments
 from ...errors import InputError
 from ...mechanics import CanonicalState, System
 from ...mechanics.composites.beam.along import along
@@ -87,6 +88,7 @@ class Equilibrium:
         return along(self.system, beam, s, (self.t, self.q, None))
 
 
+@named_arguments
 def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, n_steps: int = 1,
                 start: float | None = None) -> Equilibrium:
     """Solve `dV/dq - Q(q, t) + G^T gamma = 0`, `Phi(q, t) = 0` by Newton's method with load steps.

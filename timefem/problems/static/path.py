@@ -13,6 +13,7 @@ import numpy as np
 import scipy
 
 from ... import validate
+from ...argument_names import named_arguments
 from ...errors import InputError
 from ...mechanics import System
 from ...mechanics.composites.beam.along import along
@@ -72,6 +73,7 @@ class StaticPath:
         return along(self.system, beam, s, (self.t, self.q, None))
 
 
+@named_arguments
 def equilibrium_path(system: System, t_end: float, guess: States | None = None, *, start: float = 0.0,
                      n_steps: int = 20, max_steps: int = MOST_STEPS, progress: bool | None = None) -> StaticPath:
     """Follow equilibria `R(x, t) = 0` from the load of `start` until t reaches `t_end`, past limit points.

@@ -7,6 +7,7 @@ import json
 import numpy as np
 
 from ... import elements
+from ...argument_names import named_arguments
 from ...elements.augmented.constants import with_carrier
 from ...errors import InputError
 from ...mechanics.describe import build
@@ -24,6 +25,7 @@ STATISTICS = {"driver": str, "backend": str | None, "n_ranks": int, "n_elements"
 NEEDED = ("driver", "backend", "n_ranks", "newton_iterations", "seconds", "n_unknowns")  # where there are any
 
 
+@named_arguments
 def load(path: FilePath) -> Solution:
     """Read a solution from an HDF5 file written by `save`.
 

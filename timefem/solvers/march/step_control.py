@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from ... import validate
+from ...argument_names import NamedArguments
 from ...errors import InputError
 
 
 @dataclass(frozen=True)
-class StepControl:
+class StepControl(NamedArguments):
     """How accurate a solution is to be.
 
     Parameters

@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 from ... import validate
+from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...status import Status
 from .blocks import placed
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Fatrop:
+class Fatrop(NamedArguments):
     """fatrop with its own linear algebra of stages, on one process.
 
     Parameters

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import validate
+from ...argument_names import NamedArguments
 from ...status import Status
 from .barrier import Barrier, Scaled
 from .blocks import placed
@@ -39,7 +40,7 @@ FLAT = 1e-7  # curvature downwards, in scaled variables, that is none
 
 
 @dataclass(frozen=True)
-class InteriorPoint:
+class InteriorPoint(NamedArguments):
     """timefem's own interior-point method: one block elimination in time order per iteration.
 
     Parameters

@@ -12,6 +12,7 @@ import casadi as ca
 import numpy as np
 
 from ... import interrupts, validate
+from ...argument_names import NamedArguments
 from ...status import Status
 from .casadi_functions import called, sparsity
 from .program import Answer, failed
@@ -24,7 +25,7 @@ REASONS = {"Infeasible_Problem_Detected": "infeasible", "Maximum_Iterations_Exce
 
 
 @dataclass(frozen=True)
-class Ipopt:
+class Ipopt(NamedArguments):
     """IPOPT (Waechter & Biegler, Math. Program. 106 (2006)) with its own sparse linear solver, on one process.
 
     Parameters

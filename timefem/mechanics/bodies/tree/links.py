@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .... import validate
+from ....argument_names import NamedArguments
 from ....errors import InputError
 from ....types import Converted, Matrix, Vector
 from ...shapes import SHAPES, joined, surface
@@ -60,7 +61,7 @@ def _drawn(given):
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class Link(NamedArguments):
     """A rigid link of a `Tree`.
 
     Parameters
@@ -135,7 +136,7 @@ class Link:
 
 
 @dataclass(frozen=True, eq=False)
-class TreeJoint:
+class TreeJoint(NamedArguments):
     """A joint of a `Tree`, from a parent link to a child link, whose frame is that of the joint when q = 0.
 
     Coordinates q: an angle about the axis, a way along it, (x, y, angle) of a plane across it, a quaternion, or a place

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from timefem.types import Matrix, Vector
 from typing import Any
 import numpy as np
+from ....argument_names import NamedArguments
 from ...shapes import Shape
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class Link(NamedArguments):
     name: str
     mass: float = ...
     centre: np.ndarray = ...
@@ -27,7 +28,7 @@ class Link:
 
 
 @dataclass(frozen=True, eq=False)
-class TreeJoint:
+class TreeJoint(NamedArguments):
     name: str
     parent: str
     child: str

@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 
 from .... import validate
+from ....argument_names import NamedArguments
 from ....errors import InputError
 from ....types import Converted, Floats, Vector
 from ...bodies import rotations
@@ -18,7 +19,7 @@ STATIONS = 4000  # at which arc length and frames of a curve are tabulated
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class Curve(NamedArguments):
     """A curve in space with section axes, parametrised by its arc length.
 
     Parameters
@@ -99,7 +100,7 @@ class Curve:
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class Line(NamedArguments):
     """A straight line; arguments as for `Curve`.
 
     Parameters

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from timefem.types import Floats, Vector
 from typing import Any
 import numpy as np
+from ....argument_names import NamedArguments
 
 
 STATIONS: int
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class Curve(NamedArguments):
     position: Callable[[np.ndarray], Any]
     stop: float
     axis: Vector | None = ...
@@ -20,7 +21,7 @@ class Curve:
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class Line(NamedArguments):
     start: np.ndarray
     end: np.ndarray
     axis: Vector | None = ...

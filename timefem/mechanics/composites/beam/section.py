@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from .... import validate
+from ....argument_names import NamedArguments
 from ....errors import InputError
 from ....types import Converted, Vector
 
@@ -22,7 +23,7 @@ class MoreOfSection(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Section:
+class Section(NamedArguments):
     """Stiffness and inertia of a cross-section, in its axes: 1 along the beam, 2 and 3 across.
 
     Stress resultants `N = (EA Gamma_1, GA_2 Gamma_2, GA_3 Gamma_3)` and `M = (GJ kappa_1, EI_2 kappa_2, EI_3 kappa_3)`.
@@ -156,7 +157,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class RopeSection:
+class RopeSection(NamedArguments):
     """Stiffness and mass of a rope or string.
 
     Parameters

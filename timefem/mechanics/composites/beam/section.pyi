@@ -5,6 +5,7 @@ from timefem.types import Vector
 from typing import Any, TypedDict
 from typing_extensions import Unpack
 import numpy as np
+from ....argument_names import NamedArguments
 
 
 class MoreOfSection(TypedDict):
@@ -12,7 +13,7 @@ class MoreOfSection(TypedDict):
 
 
 @dataclass(frozen=True)
-class Section:
+class Section(NamedArguments):
     EA: float
     GA: tuple[float, float]
     GJ: float
@@ -41,7 +42,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class RopeSection:
+class RopeSection(NamedArguments):
     EA: float
     mass: float
     damping: float = ...
