@@ -25,15 +25,18 @@ def public_classes_and_functions():
     names = {name: getattr(timefem, name) for name in timefem.__all__ if name != "studies"}
     names |= {f"studies.{name}": getattr(timefem.studies, name) for name in timefem.studies.__all__}
     for module in [m for name, m in sys.modules.items() if name.startswith("timefem.")]:
-        classes |= {name: value for name, value in vars(module).items()
-                    if inspect.isclass(value) and value.__module__ == module.__name__}
+        for name, value in vars(module).items():
+            if inspect.isclass(value) and value.__module__ == module.__name__:
+                classes.setdefault(name, []).append(value)
     way = list(names)
     while way:
         thing = names[way.pop()]
         for _, function in signatures(thing):
             for word in re.findall(r"\w+", str(function.__annotations__.get("return", ""))):
-                if word in classes and classes[word] not in names.values():
-                    names[word] = classes[word]
+                known = classes.get(word, [])
+                known = [c for c in known if len(known) == 1 or c is vars(sys.modules[function.__module__]).get(word)]
+                if known and known[0] not in names.values():
+                    names[word] = known[0]
                     way.append(word)
     return names
 

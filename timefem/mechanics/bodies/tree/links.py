@@ -189,7 +189,7 @@ class TreeJoint(NamedArguments):
     rest: float = 0.0
     armature: float = 0.0
 
-    def changed(self, name, value):
+    def changed(self, name: str, value: Any) -> TreeJoint:
         """The same with another number; axes keep every digit."""
         other = replace(self, **{name: value})
         if name not in ("axis", "orientation"):
