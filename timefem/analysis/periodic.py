@@ -112,7 +112,8 @@ class Periodic(Summarized):
 
 @named_arguments
 def periodic(system: System, state: GivenStates, period: float, element: TimeElement | None = None,
-             n_elements: int = 100, *, free_period: bool | None = None, t: float = 0.0, modulo: Symmetry | None = None) -> Periodic:
+             n_elements: int = 100, *, free_period: bool | None = None, t: float = 0.0,
+             modulo: Symmetry | None = None) -> Periodic:
     """A periodic motion near one that is given by its start and its length.
 
     Newton's method on the start x0, in minimal coordinates, and on the period T where no drive settles it:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
@@ -13,6 +14,10 @@ from ..errors import InputError
 from ..mechanics.bodies import rotations
 from ..mechanics.first_variation import FirstVariation
 from ..types import Floats, Vector
+
+if TYPE_CHECKING:
+    from ..mechanics.system import System
+    from .reduction import Reduction
 
 TRIAL = 0.7, 1.3  # angle [rad] and shift [m] by which the symmetry of a system is tested
 SMALL = 1e-5  # angle of a difference [rad]
@@ -37,7 +42,7 @@ class WayBack:
     angle: float
     shift: np.ndarray
 
-    def __call__(self, z):
+    def __call__(self, z: np.ndarray) -> np.ndarray:
         return self.matrix @ z + self.offset
 
 
@@ -73,7 +78,7 @@ class Symmetry(NamedArguments):
         if len(self.shifts) and np.linalg.matrix_rank(self.shifts) < len(self.shifts):
             raise InputError("shifts must be independent of each other")
 
-    def moved(self, system, angle, shift):
+    def moved(self, system: System, angle: float, shift: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The map of states `z -> G z + b` of a turn and then a shift [m]: matrix and vector."""
         turn = np.eye(3) if self.axis is None else scipy.spatial.transform.Rotation.from_rotvec(
             angle * self.axis).as_matrix()
@@ -89,7 +94,7 @@ class Symmetry(NamedArguments):
             matrix[part, part] = block
         return scipy.linalg.block_diag(matrix, matrix), offset
 
-    def check(self, system, t, z):
+    def check(self, system: System, t: float, z: np.ndarray) -> None:
         """Refuse systems that notice: whose accelerations at a state do not turn with it.
 
         Raises
@@ -111,13 +116,13 @@ class Symmetry(NamedArguments):
             raise InputError(f"the system is not the same after {' and '.join(what)}: its forces or constraints "
                              "single out a place or a direction")
 
-    def way_back(self, first, last, z):
+    def way_back(self, first: Reduction, last: Reduction, z: np.ndarray) -> WayBack:
         """The `WayBack` from the state z, that of the second `Reduction`, to near that of the first one."""
         system, (angle, shift) = first.at.system, self.between(first, last)
         matrix, offset = self.moved(system, angle, shift)
         return WayBack(matrix.T, -matrix.T @ offset, angle, shift)
 
-    def between(self, first, last):
+    def between(self, first: Reduction, last: Reduction) -> tuple[float, np.ndarray]:
         """Angle and shift that take the state of one `Reduction` nearest to that of another one."""
         (places, arrows), (to_places, to_arrows) = (_vectors(r) for r in (first, last))
         middle, to_middle = (x.mean(axis=0) if len(x) and len(self.shifts) else np.zeros(3) for x in
@@ -135,7 +140,7 @@ class Symmetry(NamedArguments):
             np.zeros(3)
         return angle, shift
 
-    def tangents(self, system, z):
+    def tangents(self, system: System, z: np.ndarray) -> np.ndarray:
         """Changes of a state per radian and metre of the symmetry, columns (n_z, n)."""
         columns = []
         if self.axis is not None:  # of a turn by a small angle, exact to the order of its square
