@@ -1,6 +1,6 @@
 """Bending stiffness and damping of a beam, identified from the tip of a bent beam that is let go.
 
-The data are simulated on a finer mesh, with noise from a seeded generator.
+The data are simulated with finer steps, and noise from a seeded generator.
 """
 
 import matplotlib.pyplot as plt
