@@ -1,5 +1,7 @@
 """Memory that can be had, asked before work starts."""
 
+from pathlib import Path
+
 from ..errors import InputError
 
 try:
@@ -7,11 +9,19 @@ try:
 except ImportError:  # not on Windows
     resource = None
 UNKNOWN = 2**32
+# limits of containers (control groups, of version 2 and 1): of what, what is used, and what of that can be dropped
+GROUP = Path("/sys/fs/cgroup")
+GROUP_FILES = (("memory.max", "memory.current", "memory.stat", "inactive_file"),
+               ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat",
+                "total_inactive_file"))
 LITTLE = 2**22  # bytes that are not worth the question
 
 
 def free_memory():
-    """Bytes of memory that can be had, by the machine and by the limits of the process; 4 GiB where nobody tells."""
+    """Bytes of memory that can be had, by the machine, its container, and the limits of the process.
+
+    4 GiB where nobody tells.
+    """
     try:
         with open("/proc/meminfo") as file:
             free = next(1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
@@ -20,7 +30,18 @@ def free_memory():
     except (OSError, StopIteration):
         return UNKNOWN
     limit = resource.getrlimit(resource.RLIMIT_AS)[0] if resource else -1
-    return free if limit < 0 else max(0, min(free, limit - used))
+    return max(0, min([free, *_free_in_group(), *([limit - used] if limit >= 0 else [])]))
+
+
+def _free_in_group():
+    """Bytes that the container of this process has left, where it has a limit."""
+    for limit, used, facts, name in GROUP_FILES:
+        try:
+            left = int((GROUP / limit).read_text()) - int((GROUP / used).read_text())
+            lines = (line.split() for line in (GROUP / facts).read_text().splitlines())
+            yield left + next((int(n) for key, n in lines if key == name), 0)
+        except (OSError, ValueError):  # none of that version, or "max"
+            continue
 
 
 def check_memory(what, n_bytes):
