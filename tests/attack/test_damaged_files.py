@@ -1,5 +1,6 @@
 """Damaged models, solutions and checkpoints: refused or read as they were, without a traceback, and soon."""
 
+import json
 import os
 import subprocess
 import sys
@@ -64,17 +65,30 @@ def attack(worker, spoilt, n, keep):
     return outcomes, longest, faults
 
 
-def test_models(scale, report, tmp_path):
-    rng = np.random.default_rng(11)
-    models = sorted((ROOT / "examples/models").glob("*.toml"))
+def models():
+    """Ending and bytes of model files."""
+    return [(".toml", path.read_bytes()) for path in sorted((ROOT / "examples/models").glob("*.toml"))]
+
+
+def robots():
+    """Ending and bytes of robots' files."""
+    found = ((kind, json.loads(path.read_text())) for folder, kind in (("robots", "urdf"), ("mjcf", "xml"))
+             for path in sorted((ROOT / "tests/data" / folder).glob("*.json")))
+    return [(f".{kind}", data[kind].encode()) for kind, data in found]
+
+
+@pytest.mark.parametrize("files, n", [(models, 2000), (robots, 500)])
+def test_models(files, n, scale, report, tmp_path):
+    rng, name, files = np.random.default_rng(11), files.__name__, files()
 
     def spoilt(number):
-        path = tmp_path / "a.toml"
-        path.write_bytes(spoil(models[number % len(models)].read_bytes(), rng))
+        ending, data = files[number % len(files)]
+        path = tmp_path / f"a{ending}"
+        path.write_bytes(spoil(data, rng))
         return path
 
-    outcomes, longest, faults = attack(Worker("model", "none"), spoilt, scale(2000), tmp_path)
-    report("damaged models", outcomes, longest)
+    outcomes, longest, faults = attack(Worker("model", "none"), spoilt, scale(n), tmp_path)
+    report(f"damaged {name}", outcomes, longest)
     assert not faults
 
 
