@@ -27,7 +27,9 @@ def test_both_are_refused(capsys):
     assert "exclude each other" in capsys.readouterr().err
 
 
-def test_nowhere_to_prepare(capsys, monkeypatch):
-    monkeypatch.setenv("TIMEFEM_CACHE_DIR", "off")
+@pytest.mark.parametrize("place", ["off", "/proc/cache"])
+def test_nowhere_to_prepare(place, capsys, monkeypatch):
+    monkeypatch.setenv("TIMEFEM_CACHE_DIR", place)
+    monkeypatch.delattr("timefem.cli.compiled.solve")  # it is told before the work
     assert main(["prepare"]) == 2
     assert "TIMEFEM_CACHE_DIR" in capsys.readouterr().err

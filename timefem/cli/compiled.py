@@ -32,6 +32,8 @@ def prepare(as_json: JSON = False):
     begin = time.perf_counter()
     if store().folder is None:
         raise InputError(f"there is no folder to keep compiled loops in; name one by the variable {FOLDER_VARIABLE}")
+    if not store().can_write():  # not after a minute of work
+        raise _nothing_kept()
     before = len(store().entries())
     for name, element, options in SOLVES:
         solve(find_case(name).make(t_end=SHORT), element, progress=False, **options)
@@ -39,8 +41,12 @@ def prepare(as_json: JSON = False):
     if as_json:
         return print_json(facts)
     if not facts["entries"]:
-        raise InputError(f"nothing could be written to {facts['folder']}; name another folder by {FOLDER_VARIABLE}")
+        raise _nothing_kept()
     make_console().print(f"prepared in {facts['seconds']} s: {facts['new']} new entries in {facts['folder']}")
+
+
+def _nothing_kept():
+    return InputError(f"nothing could be written to {store().folder}; name another folder by {FOLDER_VARIABLE}")
 
 
 def cache(

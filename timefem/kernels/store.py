@@ -92,6 +92,14 @@ class Store:
                 with contextlib.suppress(OSError):
                     os.unlink(temporary)
 
+    def can_write(self):
+        """Whether entries can be kept, as far as that is known beforehand."""
+        if self.folder is None:
+            return False
+        with contextlib.suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return os.access(self.folder, os.W_OK | os.X_OK)
+
     def once(self, name, make):
         """The entry `name`, made by ``make()`` and kept if it is not there; other processes wait for it meanwhile."""
         data = self.read(name)
