@@ -40,3 +40,11 @@ def test_refusals(timefem):
                             (("linearize", "physical-pendulum", "--inputs", "motor"), "no actuator")):
         status, _, err = timefem(*arguments)
         assert status == 2 and text in err, err
+
+
+def test_modes_at_rest_of_redundant_hinges(timefem):
+    """Hinges in a plane repeat each other, which statics cannot take; the pendulum settles by itself."""
+    status, out, _ = timefem("modes", "double-pendulum", "--equilibrium", "--json")
+    assert status == 0
+    modes = json.loads(out)
+    assert modes["unstable"] == 0 and len(modes["modes"]) == 2

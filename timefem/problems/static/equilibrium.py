@@ -172,9 +172,10 @@ def newton(equations, x, t):
             step = solve(equations, tangent, residual)
             change = np.abs(step[:n]).max() / max(1e-300, np.abs((x - step)[:n]).max())
         except RuntimeError:  # such as of a rope before it is tight; at the equilibrium itself it must not be
-            if iteration >= MOST_SINGULAR:
+            step = None if iteration >= MOST_SINGULAR else _long_step(equations, tangent, x, t, residual)
+            if step is None:
                 return _failed(equations, x, t, history, "singular tangent", undetermined(equations, tangent))
-            step, change = solve(equations, _with_inertia(equations, tangent, x, t), residual), np.inf
+            change = np.inf
         x = x - step
         residual, tangent, _ = equations.evaluate(x, t)
         if not np.isfinite(residual).all() or np.abs(x).max() > 1e12 * (1 + np.abs(x - step).max()):
@@ -191,6 +192,13 @@ def solve(equations, tangent, b):
     if not np.isfinite(x).all():
         raise RuntimeError("singular")
     return x
+
+
+def _long_step(equations, tangent, x, t, residual):
+    try:
+        return solve(equations, _with_inertia(equations, tangent, x, t), residual)
+    except RuntimeError:  # constraints that repeat each other
+        return None
 
 
 def _with_inertia(equations, tangent, x, t):
