@@ -54,6 +54,15 @@ def test_cantilever_keeps_its_energy_after_the_load():
 
 
 @pytest.mark.slow
+def test_energy_momentum_scheme_on_the_cantilever():
+    """EMH in quaternions: energy after the load to round-off, error of order 2."""
+    sol = tf.solve(find_case("right-angle-cantilever").make(t_end=3.0), tf.EMH(), 150, progress=False)
+    assert sol.success and max(deviations(sol, reference("right_angle_quaternion_lumped"))) <= 3e-4
+    energy = sol.energy()[sol.t >= 2.0]
+    assert np.ptp(energy) <= 1e-11 * energy[0] and energy[-1] == pytest.approx(114.880365, abs=0.02)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("t_end, n_elements", [(20.0, 1000)])
 def test_fine_cantilever_over_20_seconds(t_end, n_elements):
     sol = marched("right-angle-cantilever", t_end, n_elements, elements_space=10, degree_space=4)

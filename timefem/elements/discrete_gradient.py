@@ -3,7 +3,7 @@
 import casadi as ca
 
 
-def discrete_gradient(f, x0, x1):
+def discrete_gradient(f, x0, x1, direction=None):
     """Gonzalez' midpoint discrete gradient, Kinon & Betsch (71): `g . (x1 - x0) = f(x1) - f(x0)`.
 
     For a quadratic function it is the gradient at the midpoint.
@@ -13,6 +13,9 @@ def discrete_gradient(f, x0, x1):
     f : callable
         SX (n,) -> SX scalar.
     x0, x1 : SX, shape (n,)
+    direction : callable, optional
+        `direction(middle, step)` is what the gradient at the midpoint is corrected along, SX (n,), a projection of the
+        step x1 - x0 where the correction must leave something as it is; the step itself where none is given.
 
     Returns
     -------
@@ -26,11 +29,12 @@ def discrete_gradient(f, x0, x1):
     if not ca.depends_on(hessian, x):
         return at_middle
     step = x1 - x0
-    square = ca.sumsqr(step)
+    along = step if direction is None else direction(middle, step)
+    square = ca.dot(along, step)
     # where nothing moves the correction is round-off; it is of third order in the step
     moves = square > 1e-14 * (ca.sumsqr(middle) + 1e-30)
     gap = f(x1) - f(x0) - ca.dot(at_middle, step)
-    return at_middle + ca.if_else(moves, gap / ca.if_else(moves, square, 1), 0) * step
+    return at_middle + ca.if_else(moves, gap / ca.if_else(moves, square, 1), 0) * along
 
 
 def gradient_at(f, x):

@@ -110,7 +110,8 @@ class StepSymbols(ElementSymbols):
         force = self._applied((q0 + q1) / 2, velocity)
         if not self.is_body:
             elastic = self._elastic(q0, q1)
-            force -= discrete_gradient(self.potential, q0, q1) if elastic is None else elastic
+            along = self._deformation if self._is_elastic else None
+            force -= discrete_gradient(self.potential, q0, q1, along) if elastic is None else elastic
         for k in range(self.multipliers.numel()):
             force -= discrete_gradient(lambda q, k=k: self.constraints(q)[k], q0, q1) * self.multipliers[k]
         return force
@@ -131,6 +132,21 @@ class StepSymbols(ElementSymbols):
         w = ca.SX.sym("w", e.numel())
         force = ca.Function("force", [x, w, self.parameters], [ca.jtimes(e, x, w, True)])
         return force((q0 + q1) / 2, stress, self.parameters)
+
+    @property
+    def _is_elastic(self):
+        """Whether rigid motions of its bodies, all with a rotation, leave the energy as it is."""
+        carriers = self.part.carriers
+        return all(b.has_orientation for b in carriers) and ca.SX(self.part.strains(self.at_point)).numel() > 0
+
+    def _deformation(self, q, step):
+        """What is left of `step` without the rigid motion at `q` next to it: a force along it has no momentum."""
+        places = [x[:3] for x in self.split(q)]
+        centre = sum(places) / len(places)
+        shift = sum(d[:3] for d in self.split(step)) / len(places)
+        step = step - ca.vertcat(*(ca.vertcat(shift, ca.SX(x.numel() - 3, 1)) for x in self.split(q)))
+        turning = self.spread(q, ca.vertcat(*(ca.vertcat(-ca.skew(x - centre), ca.SX.eye(3)) for x in places)))
+        return step - turning @ (ca.inv(turning.T @ turning) @ (turning.T @ step))
 
     def load(self, q, velocity):
         """`-grad V + Q` at `q`."""
