@@ -34,3 +34,26 @@ def test_command_line_tells_once():
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr.count("timefem: error: rank 1 (elements 4 to 7, t = ") == 1
     assert run.stderr.count("ZeroDivisionError: division by zero\n") == 2  # in the message, and at the end of its trace
+
+
+SLABS = """
+import timefem as tf
+from mpi4py import MPI
+z = [0, 0, 1]
+body = tf.RigidBody(1, [1, 1, 1], name="rotor")
+hinge = tf.Revolute(body, point_a=[0, 0, 0], point_b=[0, 0, 0], axis_a=z, axis_b=z)
+angle = tf.Polynomial([0, 2.0, 0, 0, 0, 0, 60.0])  # too fast for the mesh on the last rank only
+drive = tf.PrescribedAngle(body, angle=angle, axis_b=z, direction_a=[1, 0, 0], direction_b=[1, 0, 0], name="drive")
+problem = tf.InitialValueProblem(tf.System([body, hinge, drive]), {body: tf.Pose(angular_velocity=[0, 0, 2.0])}, (0, 1))
+sol = tf.solve(problem, tf.MixedGalerkin(2), 10, driver=tf.Global(linear=tf.PETSc(), gather=False), progress=False)
+assert type(sol).__name__ == "SlabSolution"
+print(f"rank {sol.comm.rank}: {sol.success} {sol.status.message}")
+"""
+
+
+def test_constraints_that_do_not_hold_on_one_slab():
+    run = mpirun(2, "-c", SLABS)
+    lines = sorted(line.split(": ", 1)[1] for line in run.stdout.splitlines())
+    assert run.returncode == 0 and len(lines) == 2 and lines[0] == lines[1], run.stdout + run.stderr
+    assert lines[0].startswith("False constraints violated in element ") and "drive: angle" in lines[0]
+    assert int(lines[0].split("element ")[1].split()[0]) >= 5  # on the second rank

@@ -51,6 +51,17 @@ def audited(solution):
     return solution
 
 
+def audited_slab(solution):
+    """A `SlabSolution`, failed on all ranks where a constraint does not hold on one of them."""
+    own = _violated(solution) if solution.success and len(solution.t) > 1 else None
+    faults = [fault for fault in solution.comm.allgather(own and (own[1], solution.elements[0] + own[0], *own[2:]))
+              if fault]
+    if faults:
+        time, n, name, residual, what = min(faults)
+        solution.status = Status.failure(what, n, time, [], f"'{name}' is violated by {residual:.3g}")
+    return solution
+
+
 def _lost_turns(solution):
     """Element, time, residuals and message where an angle that a force counts has left its counter by half a turn."""
     system = solution.system

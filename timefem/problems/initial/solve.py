@@ -8,7 +8,7 @@ from ...errors import InputError
 from ...parallel import own_world
 from ...polynomials import gauss_legendre
 from ...solution import Solution
-from ...solution.audit import audited
+from ...solution.audit import audited, audited_slab
 from ...solution.slab_solution import SlabSolution
 from ...solvers.march.step_control import StepControl
 from ...solvers.march.to_tolerance import solve_adaptively
@@ -45,8 +45,8 @@ def solve_initial(task):
     t = mesh.nodes[first:first + len(outcome.state) + 1]
     if outcome.first is not None:
         z = outcome.state[0, 0] if len(outcome.state) else z0
-        return SlabSolution(system, task.element, t, z, *values, fields=outcome.others, comm=own_world(),
-                            origin=(mesh.nodes[0], z0))
+        return audited_slab(SlabSolution(system, task.element, t, z, *values, fields=outcome.others, comm=own_world(),
+                                         origin=(mesh.nodes[0], z0)))
     solution = Solution(system, task.element, t, z0, *values, outcome.others)
     if solution.status.reason == "stopped":
         path = task.checkpoint and task.checkpoint.path
