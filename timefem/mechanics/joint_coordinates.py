@@ -37,7 +37,8 @@ def in_joint_coordinates(parts):
     """
     bodies = [part for part in parts if isinstance(part, RigidBodyBase)]
     edges = [part for part in parts if type(part) in KINDS and all(isinstance(b, RigidBodyBase) for b in part.bodies)]
-    names = {part: part.name or f"{type(part).__name__.lower()} {i}" for i, part in enumerate([*bodies, *edges], 1)}
+    names = {part: part.name or f"body{i}" for i, part in enumerate(bodies, 1)}
+    names |= {part: part.name or f"joint{i}" for i, part in enumerate(edges, 1)}
     found, trees, used, placed = {}, [], set(), set()
     for root in (GROUND, *bodies):
         if root in placed:
