@@ -13,14 +13,15 @@ from .elements import ElementEquations
 # Work per element, assembly included, of the first slab, those in between and the last one, when slabs are eliminated
 # on their own: the last goes backwards, which is cheaper, and those in between carry both of their ends along.
 SLAB_WORK = 1.15, 1.5, 1.0
+EQUAL_WORK = 1.0, 1.0, 1.0
 
 
-def slab_ends(n_elements, n_ranks, by_slabs):
-    """Where the slabs of the ranks start, and the end: of equal work if they are eliminated `by_slabs`."""
-    share = np.ones(n_ranks)
-    if by_slabs and n_ranks > 1:
-        share[:] = 1 / SLAB_WORK[1]
-        share[0], share[-1] = 1 / SLAB_WORK[0], 1 / SLAB_WORK[2]
+def slab_ends(n_elements, n_ranks, work=EQUAL_WORK):
+    """Where the slabs of the ranks start, and the end: of equal work, by that of an element of the first slab, of those
+    in between and of the last one."""
+    share = np.full(n_ranks, 1 / work[1])
+    share[-1] = 1 / work[2]
+    share[0] = 1 / work[0]
     ends = np.floor(n_elements * np.cumsum(share) / share.sum() + 1e-9).astype(int)
     ends = np.maximum(ends, np.arange(1, n_ranks + 1))  # an element each, at least
     ends = np.minimum(ends, n_elements - n_ranks + np.arange(1, n_ranks + 1))
@@ -60,7 +61,7 @@ class DistributedEquations(ElementEquations):
         # numbers of columns and rows before those of the elements
         n_columns, n_rows = start.n_unknowns + int(ends.free[0].sum()), start.n_rows + int(ends.kept[0].sum())
         total = n_columns + n * c.step - int(c.n_node - ends.free[1].sum()) + end.n_unknowns
-        slabs = slab_ends(n, self.comm.size, linear.by_slabs)
+        slabs = slab_ends(n, self.comm.size, SLAB_WORK if linear.by_slabs else EQUAL_WORK)
         self.slab = slabs[rank], slabs[rank + 1]
         # numbers of unknowns where slabs meet; rows are shared out alike
         bounds = [c.step * end + n_columns if end else 0 for end in slabs[:-1]] + [total]

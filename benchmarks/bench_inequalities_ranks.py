@@ -1,0 +1,62 @@
+"""Optimal control with bounds on several ranks: seconds of work of each rank, waiting left out, and of the wall.
+
+On a machine that does other work too, ranks wait for each other whenever one of them does not run; the processor time
+outside of communication tells what they would need if none did.
+
+    mpirun -n 1 python benchmarks/bench_inequalities_ranks.py cart-pole-limited 10000
+    mpirun -n 2 python benchmarks/bench_inequalities_ranks.py cart-pole-limited 10000
+"""
+
+import resource
+import sys
+import time
+
+from mpi4py import MPI
+
+import timefem as tf
+from timefem.cases import CASES
+from timefem.problems.optimal import mesh_sequence
+
+ELEMENT, WARM_UP = tf.MixedGalerkin(2, n_points=2), 300
+
+
+class Timed:
+    """A communicator that counts its calls and the processor time in them."""
+
+    def __init__(self, comm):
+        self.comm, self.rank, self.size, self.seconds, self.calls = comm, comm.rank, comm.size, 0.0, 0
+
+    def __getattr__(self, name):
+        function = getattr(self.comm, name)
+
+        def timed(*arguments, **options):
+            start = time.process_time()
+            out = function(*arguments, **options)
+            self.seconds, self.calls = self.seconds + time.process_time() - start, self.calls + 1
+            return out
+        return timed
+
+
+def main(name, n):
+    world = MPI.COMM_WORLD
+    comm = Timed(world.Dup())
+    if world.size > 1:
+        mesh_sequence.own_world = lambda: comm
+    options = {"backend": "petsc"} if world.size > 1 else {}
+    tf.solve(CASES[name].make(), ELEMENT, WARM_UP, progress=False, **options)
+    problem, comm.seconds, comm.calls = CASES[name].make(), 0.0, 0
+    world.Barrier()
+    wall, work = time.perf_counter(), time.process_time()
+    sol = tf.solve(problem, ELEMENT, n, progress=False, **options)
+    wall, work = time.perf_counter() - wall, time.process_time() - work - comm.seconds
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    for rank, row in enumerate(world.allgather((work, wall, comm.calls, memory))):
+        if world.rank == 0:
+            print("rank {}: {:.2f} s of work, {:.2f} s of wall, {} messages, {:.2f} GB".format(rank, *row))
+    if world.rank == 0:
+        print(f"{sol.status.message}, objective {sol.objective!r}, "
+              f"{sol.statistics['newton_iterations']['max']} iterations, {sol.statistics['n_unknowns']} unknowns")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
