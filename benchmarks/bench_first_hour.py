@@ -138,7 +138,7 @@ def picture(quick):
 
 
 def front_page(quick):
-    """README says when to use it and when not, with a picture before line 15; reference pages are no stubs."""
+    """README says when to use it and when not, with a picture before line 40; reference pages are no stubs."""
     lines = (OWN / "README.md").read_text().splitlines()
     pages = [p for p in (OWN / "docs" / "reference").glob("*.md") if p.stat().st_size < 300]
     found = [any(word in line for line in lines[:40]) for word in ("When to use it, and when not", "Not for:", "![")]
