@@ -87,7 +87,11 @@ def test_models(files, n, scale, report, tmp_path):
         path.write_bytes(spoil(data, rng))
         return path
 
-    outcomes, longest, faults = attack(Worker("model", "none"), spoilt, scale(n), tmp_path)
+    worker = Worker("model", "none")
+    for ending, data in files:
+        (tmp_path / f"whole{ending}").write_bytes(data)
+        assert worker.ask(tmp_path / f"whole{ending}")[0] == "read"
+    outcomes, longest, faults = attack(worker, spoilt, scale(n), tmp_path)
     report(f"damaged {name}", outcomes, longest)
     assert not faults
 
@@ -110,6 +114,8 @@ def test_results(kind, scale, report, tmp_path):
             path.write_bytes(spoil(data, rng))
         return path
 
-    outcomes, longest, faults = attack(Worker(kind, solution), spoilt, scale(500), tmp_path)
+    worker = Worker(kind, solution)
+    assert worker.ask(original)[0] == "read"
+    outcomes, longest, faults = attack(worker, spoilt, scale(500), tmp_path)
     report(f"damaged {kind}s", outcomes, longest)
     assert not faults

@@ -35,7 +35,7 @@ def parse_every(every):
     if isinstance(every, str) and not found:
         raise InputError(f"checkpoint_every must be like '60s' or '5it', or a number of iterations, not {every!r}")
     if found and found[2] == "s":
-        return validate.real("checkpoint_every", found[1], positive=True), None
+        return validate.real("checkpoint_every", float(found[1]), positive=True), None
     if found and "." in found[1]:
         raise InputError(f"checkpoint_every must be a whole number of iterations, not {every!r}")
     return None, validate.integer("checkpoint_every", int(found[1]) if found else every, minimum=1)
