@@ -68,7 +68,7 @@ def check_element(problem, element):
     if element.form not in forms:
         why = "inertia couples its bodies" if problem.inversion.by_constraints else \
             "its rows are stated with Hamilton's equations"
-        raise InputError(f"inverse dynamics of this system takes MixedGalerkin with form={forms[0]!r}, for {why}; "
+        raise InputError(f"inverse dynamics takes MixedGalerkin with form={forms[0]!r}, for {why}; "
                          f"form={element.form!r} is given")
     element.check(problem.system)
 
