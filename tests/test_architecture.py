@@ -13,8 +13,8 @@ from timefem.kernels import loops
 
 PACKAGE = Path(timefem.__file__).parent
 FLOORS = (  # each imports from those before it, and from its own
-    {"argument_names", "errors", "status", "version", "validate", "display", "progress", "parallel", "interrupts",
-     "types"},
+    {"argument_names", "atomic_write", "errors", "status", "version", "validate", "display", "progress", "parallel",
+     "interrupts", "types"},
     {"polynomials"}, {"kernels"}, {"mechanics"}, {"elements"}, {"assembly"}, {"solvers"}, {"solution"}, {"problems"},
     {"solving"}, {"sensitivity"}, {"analysis"}, {"studies"}, {"cases"}, {"models"}, {"reproduction"},
     {"verification"}, {"cli"}, {"__main__"},

@@ -15,8 +15,8 @@ import pytest
 
 import timefem as tf
 from tests.parallel.launch import SETTINGS, mpirun
+from timefem.atomic_write import replacing
 from timefem.problems.initial.checkpoint import Checkpoint
-from timefem.solution.output.atomic_write import replacing
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]

@@ -157,3 +157,10 @@ def test_excess_of_vibrations(nodes):
         found, first = excess(problem.system, element, t, z, nodal)
         np.testing.assert_allclose(found[[0, 3]], 1.0, rtol=0.05, atol=0)
         assert first < 40 if max(found) > 1 else first == 40
+
+
+def test_a_beam_whose_clamped_end_trembles():
+    problem = find_case("right-angle-cantilever").make(t_end=5, elements_space=3, degree_space=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tf.solve(problem, tf.MixedGalerkin(2), 100).success

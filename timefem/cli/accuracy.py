@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from .. import validate
+from ..atomic_write import save_figure
 from ..elements.named import named_element
 from ..errors import InputError, SolveError
 from ..parallel import launched_ranks
-from ..solution.output.atomic_write import save_figure
 from ..studies import Conservation, plot_conservation, plot_convergence, table, write_csv
 from ..studies import convergence as run_study
 from ..studies.common import element_label

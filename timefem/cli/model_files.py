@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
+from ..atomic_write import write_text
 from ..models import inspect, read_model
 from ..models.schema import text
-from ..solution.output.atomic_write import write_text
 from .report import make_console, make_table, print_json
 from .robots import check_robot, is_robot
 

@@ -6,8 +6,8 @@ import os
 import sys
 from contextlib import contextmanager, suppress
 
+from ..atomic_write import check_writable
 from ..errors import InputError
-from ..solution.output.atomic_write import check_writable
 from .ranks import rank, world
 
 UNWRITTEN = errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
+from ..atomic_write import save_figure
 from ..elements.named import ELEMENTS, named_element
 from ..elements.schemes import ALIASES
 from ..errors import InputError
-from ..solution.output.atomic_write import save_figure
 from ..solvers.linear import LINEAR_SOLVERS, linear_options
 from ..studies import conditioning as run_study
 from ..studies import plot_conditioning, quotient_of_precision, unit_body

@@ -3,8 +3,8 @@
 import os
 import stat
 
+from ..atomic_write import real_path
 from ..errors import InputError
-from ..solution.output.atomic_write import real_path
 
 
 def read_file(path, most):

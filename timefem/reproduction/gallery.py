@@ -4,9 +4,9 @@ import argparse
 import time
 from pathlib import Path
 
+from ..atomic_write import save_figure
 from ..errors import InputError, SolveError
 from ..progress import counted
-from ..solution.output.atomic_write import save_figure
 from ..validate import choice
 from .runner import HOMES, load_script, pyplot
 

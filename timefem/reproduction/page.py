@@ -1,6 +1,6 @@
 """The page of all reproduced figures."""
 
-from ..solution.output.atomic_write import write_text
+from ..atomic_write import write_text
 from .runner import PAPERS
 
 

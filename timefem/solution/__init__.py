@@ -1,6 +1,6 @@
 """Fields in time, invariants, files and plots."""
 
-from .output.atomic_write import check_writable
+from ..atomic_write import check_writable
 from .output.load import load
 from .output.save import save
 from .solution import Solution

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..atomic_write import replacing
 from ..display import Card, Summarized
 from ..errors import InputError, MissingBackend
 from ..mechanics import System
 from ..types import FilePath
-from .output.atomic_write import replacing
 from .output.tables import BODY_FIELDS, COORDINATES, _cell
 
 if TYPE_CHECKING:

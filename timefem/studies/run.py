@@ -10,10 +10,10 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from .. import validate
+from ..atomic_write import write_text
 from ..errors import InputError, SolveError
 from ..mechanics.describe import describe
 from ..progress import progress
-from ..solution.output.atomic_write import write_text
 
 
 class Cache:

@@ -1,6 +1,6 @@
 """The page of the atlas."""
 
-from ..solution.output.atomic_write import write_text
+from ..atomic_write import write_text
 
 HEAD = """# Verification
 

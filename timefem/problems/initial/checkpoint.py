@@ -15,10 +15,10 @@ import h5py
 import numpy as np
 
 from ... import interrupts, validate
+from ...atomic_write import real_path
 from ...errors import InputError
 from ...mechanics.describe import describe, plain
 from ...solution.output import hdf5
-from ...solution.output.atomic_write import real_path
 from ...solution.output.hdf5 import write_in_turn
 from ...solution.output.save import audit, check_audit
 

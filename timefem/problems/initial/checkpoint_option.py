@@ -10,8 +10,8 @@ import numpy as np
 
 from ...argument_names import NamedArguments
 from ...assembly import TimeMesh
+from ...atomic_write import check_writable
 from ...errors import InputError
-from ...solution.output.atomic_write import check_writable
 from .checkpoint import EVERY, Identity, Recorder, parse_every
 from .checkpoint import Checkpoint as CheckpointFile
 

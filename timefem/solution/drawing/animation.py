@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from ... import validate
+from ...atomic_write import as_path, check_writable, replacing
 from ...errors import InputError, MissingBackend
-from ..output.atomic_write import as_path, check_writable, replacing
 from .artists import Artists, axes3d, fit_axes
 from .plots import COLOURS
 from .scene import make_scene

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from ..output.atomic_write import check_writable, write_text
+from ...atomic_write import check_writable, write_text
 from .scene import make_scene
 
 TEMPLATE = Path(__file__).with_name("viewer.html")

@@ -21,9 +21,9 @@ from contextlib import contextmanager, nullcontext
 import h5py
 import numpy as np
 
+from ...atomic_write import check_writable, real_path, replacing
 from ...display import printable
 from ...errors import InputError
-from .atomic_write import check_writable, real_path, replacing
 
 BLOCK = 512  # the smallest user block of HDF5
 MAGIC = b"timefem sealed file 1\n"

@@ -6,10 +6,10 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from ...atomic_write import as_path, check_writable, folder_beside, replacing
 from ...errors import InputError
 from ..drawing.curves import sides
 from ..drawing.scene import make_scene
-from .atomic_write import as_path, check_writable, folder_beside, replacing
 
 VERTEX, LINE, POLYLINE, POLYGON, QUAD, HEXAHEDRON = 1, 3, 4, 7, 9, 12
 ORDER = [0, 4, 6, 2, 1, 5, 7, 3]  # corners of a box in the order of VTK's hexahedron

@@ -2,8 +2,9 @@
 
 The part of a state that only the highest degree of its element holds is its highest divided difference there; elements
 of degree 1 are looked at in pairs. Relative to the amplitude of the body it tells how far a vibration goes in an
-element: more than `FAR` rad per element and degree are too many. Each body counts by its own motion, positions and
-rotations, coordinates and momenta on their own; what hardly moves beside others, or by rounding only, does not count.
+element: more than `FAR` rad per element and degree are too many. Each body counts by its own motion, a node by that of
+its part, positions and rotations, coordinates and momenta on their own; what hardly moves beside others, or by rounding
+only, does not count.
 """
 
 import numpy as np
@@ -61,6 +62,10 @@ def _amplitudes(system, z):
     for own, mass in ((half[:n], np.ones(n)), (half[n:], system.mass_scale)):
         of_block, of_kind = np.zeros(len(kinds)), np.zeros(2)
         np.maximum.at(of_block, blocks, own / mass)
+        for part in system.composites:  # nodes that are nearly held go by the others
+            nodes = np.unique(np.concatenate([blocks[system.coordinates(node)] for node in part.nodes]))
+            np.maximum.at(of_kind, kinds[nodes], of_block[nodes])
+            of_block[nodes], of_kind[:] = of_kind[kinds[nodes]], 0.0
         np.maximum.at(of_kind, kinds, of_block)
         sizes.append(np.maximum(of_block, LEAST * of_kind[kinds])[blocks] * mass)
     sizes[1] = np.maximum(sizes[1], DRIFT * np.abs(z[[0, -1], n:]).max(axis=0))

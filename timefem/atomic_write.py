@@ -10,8 +10,8 @@ import zlib
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ...display import printable
-from ...errors import InputError, WriteError
+from .display import printable
+from .errors import InputError, WriteError
 
 LONGEST = 255  # bytes of a name, where the file system does not tell
 ADDED = 64  # bytes of the longest name of a temporary file

@@ -12,11 +12,11 @@ import pytest
 
 import timefem as tf
 from tests.example_systems import pendulum
+from timefem.atomic_write import replacing, save_figure, write_text
 from timefem.cli.report import make_console, make_table
 from timefem.display import Card, printable
 from timefem.errors import WriteError
 from timefem.solution import check_writable
-from timefem.solution.output.atomic_write import replacing, save_figure, write_text
 
 WRITERS = {"save": "a.h5", "to_csv": "a.csv", "to_json": "a.json", "to_vtk": "a.pvd", "save_html": "a.html",
            "animate": "a.gif"}
@@ -91,7 +91,7 @@ def test_figures(tmp_path, monkeypatch):
 
 KILLED = """
 import os, signal, sys
-from timefem.solution.output.atomic_write import replacing
+from timefem.atomic_write import replacing
 with replacing(sys.argv[1]) as path:
     path.write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)
