@@ -129,7 +129,7 @@ def in_class(node, cls):
                                 for name, (given, _, value) in pairs.items()]
         lines += header("__init__", arguments, "None")
     decorators = [f"@{ast.unparse(d)}" for d in node.decorator_list]
-    bases = ", ".join(ast.unparse(base) for base in node.bases)
+    bases = ", ".join(map(ast.unparse, [*node.bases, *(k for k in node.keywords if k.arg == "total")]))
     return [*decorators, f"class {node.name}({bases}):" if bases else f"class {node.name}:",
             *(f"    {line}" for line in lines or ["..."])]
 

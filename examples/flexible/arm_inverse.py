@@ -34,8 +34,8 @@ def main(n_elements=100):
     torque = sol.controls(t)[:, 0]
     _, hub, parts = arm(4)
     motor = tf.Torque(hub, (0, 0, tf.Table([0, *t, T_END], [0, *torque, 0])))
-    march = tf.InitialValueProblem(tf.System([*parts, motor]), {}, (0, T_END))
-    march = tf.solve(march, tf.MixedGalerkin(2), 2 * n_elements)
+    driven = tf.InitialValueProblem(tf.System([*parts, motor]), {}, (0, T_END))
+    march = tf.solve(driven, tf.MixedGalerkin(2), 2 * n_elements)
     x, y, _ = march.position("tip", T_END)
     return {"what": "error of the tip's angle in a march of the torque [rad]", "number": np.arctan2(y, x) - ANGLE,
             "expected": 0.0, "tolerance": 0.01, "solution": sol, "t": t, "torque": torque}

@@ -8,7 +8,7 @@ import numpy as np
 from ....argument_names import NamedArguments
 
 
-class MoreOfSection(TypedDict):
+class MoreOfSection(TypedDict, total=False):
     damping: float
 
 
