@@ -8,7 +8,8 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-FEW = 8  # names that a message lists
+FEW = 8  # names that a message lists beside the nearest one
+MANY = 24  # names that a message lists at most
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -16,6 +17,15 @@ def did_you_mean(name: Any, names: Iterable[str]) -> str:
     """End of a message: the nearest of some names, if any is near."""
     close = difflib.get_close_matches(name, list(names), 1) if isinstance(name, str) else ()
     return "".join(f"; did you mean {c!r}?" for c in close)
+
+
+def known_names(name: Any, names: Iterable[str], lead: str = "it has", further: Iterable[str] = ()) -> str:
+    """End of a message: the nearest name, also of `further` ones; and all names where they are few, or none is near."""
+    names = list(names)
+    near = did_you_mean(name, [*names, *further])
+    if near and len(names) > FEW:
+        return near
+    return f"; {lead} {', '.join(names[:MANY]) or 'none'}{', ...' * (len(names) > MANY)}{near}"
 
 
 def refuse_unknown(title, given, known):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.mechanics.other_numbers import with_other_numbers
 from timefem.models import load_model
 
 MODEL = """
@@ -49,3 +50,37 @@ def test_in_files(tmp_path):
     with pytest.warns(FutureWarning, match="rest_length is now called length"):
         old = load_model(path).problem.system["spring"]
     assert old.length == new.length == 1.5
+
+
+def test_every_earlier_name():
+    """One word for one thing: rest, orientation, plane_point, friction, friction_width, damping."""
+    wheel = tf.RigidBody(1.0, (1, 1, 1), name="wheel")
+    hinge = tf.Revolute(wheel, axis_a=(0, 1, 0), axis_b=(0, 1, 0), point_a=(0, 0, 0), point_b=(0, 0, 0))
+    turned = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
+    made = [(tf.JointFriction, (hinge,), {"coulomb": 2.0, "width": 0.1, "viscous": 0.3},
+             {"friction": 2.0, "friction_width": 0.1, "damping": 0.3}),
+            (tf.TorsionalSpring, (wheel,), {"rest_angle": 0.2, "reference": turned, "stiffness": 1.0},
+             {"rest": 0.2, "orientation": turned, "stiffness": 1.0}),
+            (tf.RotationalSpring, (wheel,), {"reference": turned, "stiffness": 1.0},
+             {"orientation": turned, "stiffness": 1.0}),
+            (tf.RollingSphere, (wheel,), {"point": (0, 0, 1), "radius": 1.0},
+             {"plane_point": (0, 0, 1), "radius": 1.0}),
+            (tf.RollingDisc, (wheel,), {"point": (0, 0, 1), "radius": 1.0},
+             {"plane_point": (0, 0, 1), "radius": 1.0})]
+    for cls, bodies, old, new in made:
+        with pytest.warns(FutureWarning) as told:
+            part = cls(*bodies, **old)
+        assert len(told) == len(set(old) - set(new))
+        np.testing.assert_array_equal(part.own_parameters, cls(*bodies, **new).own_parameters)
+        for earlier, name in zip(old, new, strict=True):
+            if earlier != name:
+                with pytest.warns(FutureWarning, match=f"{cls.__name__}: {earlier} is now called {name}"):
+                    np.testing.assert_array_equal(getattr(part, earlier), getattr(part, name))
+
+
+def test_numbers_of_a_system():
+    wheel = tf.RigidBody(1.0, (1, 1, 1), name="wheel")
+    system = tf.System([wheel, tf.Spring(wheel, stiffness=1.0, length=0.2, name="coil")])
+    with pytest.warns(FutureWarning, match="rest_length is now called length"):
+        other = with_other_numbers(system, {"coil.rest_length": 0.3})
+    assert other["coil"].length == 0.3

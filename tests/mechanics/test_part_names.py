@@ -33,3 +33,45 @@ def test_items(system):
     twin = [tf.FixedPoint(b, (0, 0, 0), name="same") for b in system.bodies]
     with pytest.raises(tf.InputError, match="2 parts of the system have the name 'same'"):
         tf.System([*system.bodies, *twin])["same"]
+
+
+def test_nearest_names(system):
+    """Wherever a part is named; all names where they are few, or none is near."""
+    with pytest.raises(tf.InputError, match="'crnk' in the system; it has crank, 2nd rod; did you mean 'crank'"):
+        system.find("crnk")
+    with pytest.raises(tf.InputError, match=r"no body 'xyz' in the system; it has crank, 2nd rod$"):
+        system.find("xyz")
+    with pytest.raises(AttributeError, match="did you mean 'crank'"):
+        system.body.cranc  # noqa: B018
+    sol = tf.solve(tf.InitialValueProblem(system, {"2nd rod": tf.Pose(position=(0, 1, 0))}, (0, 0.01)),
+                   tf.MixedGalerkin(1), 1, progress=False)
+    with pytest.raises(tf.InputError, match=r"no joint 'pni' in the system; it has pin, .*; did you mean 'pin'"):
+        sol.joint("pni")
+    with pytest.raises(tf.InputError, match="did you mean 'crank'"):
+        sol.position("cranky", 0.0)
+    with pytest.raises(AttributeError, match="did you mean 'force'"):
+        sol.joint("pin").forces()
+    end = tf.EndValue(lambda bodies, t: bodies[0].position[0], "crank")
+    with pytest.raises(tf.InputError, match=r"'crnk' is not in the system.*did you mean 'crank'"):
+        tf.gradient(sol, end, [tf.Parameter("crnk", "mass")])
+    with pytest.raises(tf.InputError, match=r"crank has no parameter 'mas'.*did you mean 'mass'"):
+        tf.gradient(sol, end, [tf.Parameter("crank", "mas")])
+
+
+def test_nearest_names_in_trees():
+    links = [tf.Link("base"), tf.Link("upper", 1, inertia=(1, 1, 1)), tf.Link("lower", 1, inertia=(1, 1, 1))]
+    joints = [tf.TreeJoint("shoulder", "base", "upper"), tf.TreeJoint("elbow", "upper", "lower")]
+    tree = tf.Tree(links, joints, name="arm")
+    with pytest.raises(tf.InputError, match="did you mean 'elbow'"):
+        tree.joint("elbo")
+    with pytest.raises(tf.InputError, match=r"no body 'arm.uper' in the system; it has arm; did you mean 'arm.upper'"):
+        tf.System([tree]).find("arm.uper")
+
+
+def test_many_names():
+    """The nearest alone; without one the first names."""
+    system = tf.System([tf.PointMass(1.0, name=f"bead {i}") for i in range(30)])
+    with pytest.raises(tf.InputError, match="no body 'bed 7' in the system; did you mean 'bead 7'"):
+        system.find("bed 7")
+    with pytest.raises(tf.InputError, match=r"no body 'xyz' in the system; it has bead 0, .*, bead 23, \.\.\.$"):
+        system.find("xyz")

@@ -57,8 +57,8 @@ ENTRIES = {
     "joint_spring": {"joint": "axle", "coordinate": "angle", "stiffness": 2.0, "rest": 0.1, "turns": True},
     "joint_damper": {"joint": "axle", "coordinate": "angle", "damping": 2.0},
     "joint_force": {"joint": "axle", "coordinate": "angle", "value": PULSE},
-    "joint_friction": {"joint": "axle", "coordinate": "angle", "coulomb": 2.0, "width": 0.01, "breakaway": 2.5,
-                       "stribeck": 0.1, "viscous": 0.3},
+    "joint_friction": {"joint": "axle", "coordinate": "angle", "friction": 2.0, "friction_width": 0.01,
+                       "breakaway": 2.5, "stribeck": 0.1, "damping": 0.3},
     "end_stop": {"joint": "axle", "coordinate": "angle", "lowest": -1, "highest": 1.5, "stiffness": 100.0,
                  "damping": 0.1, "turns": False},
     "pd_control": {"joint": "axle", "coordinate": "angle", "stiffness": 2.0, "damping": 0.3,
@@ -74,8 +74,8 @@ ENTRIES = {
     "drag": {"coefficient": 0.5, "point": X, "wind": X},
     "gravity": {"acceleration": [0, 0, -9.81]},
     "spring": {**APART, "stiffness": 10, "length": 1.0},
-    "torsional_spring": {"axis": Z, "stiffness": 2.5, "rest_angle": 0.1, "reference": UNIT, "turns": True},
-    "rotational_spring": {"stiffness": 2.5, "reference": UNIT},
+    "torsional_spring": {"axis": Z, "stiffness": 2.5, "rest": 0.1, "orientation": UNIT, "turns": True},
+    "rotational_spring": {"stiffness": 2.5, "orientation": UNIT},
     "damper": {**APART, "damping": 0.5},
     "torsional_damper": {"axis": Z, "damping": 0.5},
     "rayleigh_dissipation": {"linear": 0.1, "angular": 0.2},
@@ -147,7 +147,8 @@ def test_every_part_of_the_registry_can_be_stated():
         parameters = signatures.signature(cls).parameters.values()
         needed = {p.name for p in parameters if p.default is p.empty} & own
         assert needed <= set(entry["required"])
-    tables = {"joints": JOINTS, "forces": FORCES, "actuators": ACTUATORS, "bodies": ("rigid", "point", *COMPOSITES)}
+    tables = {"joints": JOINTS, "forces": FORCES, "actuators": ACTUATORS,
+              "bodies": ("rigid", "point", "tree", "robot", *COMPOSITES)}
     for table, known in tables.items():
         kinds = schema()["properties"][table]["additionalProperties"]
         assert set(kinds["properties"]["type"]["enum"]) == set(known)

@@ -121,7 +121,7 @@ def hanging(rotation):
         b = tf.RigidBody(1.5, [0.2, 0.1, 0.2], rotation, name="b")
         top = tf.Spherical(a, point_a=(0, upper, 0), point_b=(0, 0, 0), name="top")
         pin = tf.Revolute(a, b, point_a=(0, lower, 0), point_b=(0, hook, 0), axis_a=(1, 0.1, 0), axis_b=(1, 0.1, 0))
-        spring = tf.TorsionalSpring(b, a, axis=(1, 0.1, 0), stiffness=k, rest_angle=0.2)
+        spring = tf.TorsionalSpring(b, a, axis=(1, 0.1, 0), stiffness=k, rest=0.2)
         damper = tf.TorsionalDamper(b, a, axis=(1, 0.1, 0), damping=c)
         force = tf.Force(b, (0.2, 0, push), point=(0, -0.3, 0))
         system = tf.System([a, b, top, pin, spring, damper, force], gravity=[0, 0, -9.81])

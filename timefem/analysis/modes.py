@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..argument_names import known_names
 from ..display import Card, Summarized
 from ..errors import InputError
 from .mode_motion import mode_motion
@@ -129,7 +130,7 @@ class Modes(Summarized, Sequence):
     def find(self, name: str) -> Mode:
         """The mode in which a displacement has its largest share of the kinetic energy."""
         if name not in self.model.displacement_names:
-            raise InputError(f"no displacement {name!r}; there are {', '.join(self.model.displacement_names[:24])}")
+            raise InputError(f"no displacement {name!r}{known_names(name, self.model.displacement_names, 'there are')}")
         return max(self._modes, key=lambda m: m.shares[name])
 
     def summary(self) -> Card:

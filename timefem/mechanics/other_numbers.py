@@ -109,6 +109,8 @@ def _steps(system, part, path, name):
         steps.append(word if word else int(first) if second is None else (int(first), int(second)))
         at = match.end()
     known = _changeable(part)
+    if steps and isinstance(steps[0], str):
+        steps[0] = getattr(part, "part", part).current_name(steps[0])
     if at != len(path) or not steps or steps[0] not in known:
         near = did_you_mean(str(steps[0] if steps else path), known)
         raise InputError(f"parameters: {system.label(part)} has no number {path!r}"

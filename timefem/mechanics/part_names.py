@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..argument_names import FEW, did_you_mean
+from ..argument_names import known_names
 from ..errors import InputError
 
 
@@ -27,7 +27,7 @@ class Names:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name not in self._parts:
-            raise AttributeError(f"no {self._what} {name!r} in the system; it has {', '.join(self._parts) or 'none'}")
+            raise AttributeError(f"no {self._what} {name!r} in the system{known_names(name, self._parts)}")
         return self._parts[name]
 
     def __dir__(self):
@@ -50,7 +50,4 @@ def find_part(labels, name):
         return found[0]
     if found:
         raise InputError(f"{len(found)} parts of the system have the name {name!r}; give each its own")
-    names = [label for label, _ in labels]
-    near = did_you_mean(name, names)
-    raise InputError(f"no part {name!r} in the system" + (near if near and len(names) > FEW else
-                                                          f"; it has {', '.join(names)}{near}"))
+    raise InputError(f"no part {name!r} in the system{known_names(name, [label for label, _ in labels])}")

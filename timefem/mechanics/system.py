@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import validate
-from ..argument_names import NamedArguments
+from ..argument_names import NamedArguments, known_names
 from ..display import Summarized
 from ..errors import InputError
 from ..types import Floats, States, Vector
@@ -246,7 +246,9 @@ class System(NamedArguments, StateValues, Summarized):
             place = place_named(self.composites, body)
             if place is not None:
                 return place
-        raise InputError(f"no body {body!r} in the system; it has {', '.join(map(self.label, self.bodies))}")
+        carried = [f"{self.label(carrier)}.{name}" for carrier in self.bodies for name in carrier.carried_names]
+        known = known_names(body, map(self.label, self.bodies), further=carried)
+        raise InputError(f"no body {body!r} in the system{known}")
 
     def spread(self, states: Any) -> Any:
         """States by body, from those by body, joint of a tree or composite part: of the latter a list, or a function of

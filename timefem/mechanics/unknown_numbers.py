@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 
+from ..argument_names import known_names
 from ..errors import InputError
 from .catalogue import made, stored
 from .functions import Constant
@@ -44,7 +45,7 @@ def number_of(part, name):
         known = [a for a in stored(part) if _value(part, a) is not None]
         known += [f"{a}[{i}]" for a in stored(part) for i in range(3)
                   if _value(part, f"{a}[{i}]") is not None]
-        raise InputError(f"{title} has no number {name!r}; it has {', '.join(known) or 'none'}")
+        raise InputError(f"{title} has no number {name!r}{known_names(name, known)}")
     tried = 1.5 * value + 0.5, 1.25 * value + 0.25
     others = [with_number(part, name, v) for v in tried]
     if all(other.kind == part.kind for other in others):

@@ -7,6 +7,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
+from ..argument_names import did_you_mean, known_names
 from ..errors import InputError
 from ..mechanics import Constraint, Gravity, NonholonomicConstraint, NonlinearSpring
 from ..mechanics.bodies.generalized_body import GeneralizedBody
@@ -66,7 +67,7 @@ def derivative_of_own(part, name, index, label):
     elif name in _attributes(part) and not leaf:
         matrix, keys = _by_differences(part, name, index, label)
     else:
-        raise InputError(f"{label} has no parameter {name!r}; it has {_known(part)}")
+        raise InputError(f"{label} has no parameter {name!r}{known_names(name, _known(part))}")
     if index is not None:
         if index not in keys:
             raise InputError(f"{label}: {name} has no entry {index!r}; it has {_shown(keys)}")
@@ -78,7 +79,7 @@ def _of_tree(tree, name, index, label):
     """Derivative of its parameters by a number of a link or joint, names of the entries, and derivative of its mass."""
     if spelt_out(tree, name) == name:
         raise InputError(f"{label} has no parameter {name!r}; name a link or joint and what of it is meant, such as "
-                         f"{', '.join(named_numbers(tree)[:3])}")
+                         f"{', '.join(named_numbers(tree)[:3])}{did_you_mean(name, named_numbers(tree))}")
     matrix, mass, keys = derivative(tree, name, index, label, differentiated)
     return matrix, [name if key is None else f"{name}[{key}]".replace("(", "").replace(")", "") for key in keys], mass
 
@@ -89,7 +90,7 @@ def mass_of_tree(tree, name, index, label):
 
 
 def _known(part):
-    return ", ".join(dict.fromkeys([*_rules(part), *_attributes(part), *_function_names(part)])) or "none"
+    return list(dict.fromkeys([*_rules(part), *_attributes(part), *_function_names(part)]))
 
 
 def _shown(keys):
@@ -181,7 +182,7 @@ def _of_function(part, root, leaf, index, label):
     if several and not number and index is not None and not leaf:
         chosen, index = [index], None
     if any(i not in range(len(functions)) for i in chosen) or not chosen:
-        raise InputError(f"{label} has no parameter {root!r}; it has {_known(part)}")
+        raise InputError(f"{label} has no parameter {root!r}{known_names(root, _known(part))}")
     first = FUNCTIONS[name].start
     stops = len(part.own_parameters) - sum(len(f.parameters) for f in part.functions) + np.cumsum(
         [0, *(len(f.parameters) for f in part.functions)])
@@ -190,7 +191,8 @@ def _of_function(part, root, leaf, index, label):
         function, start = functions[i], int(stops[first + i])
         which = leaf or ("value" if isinstance(function, Constant) else "")
         if which not in LEAVES.get(type(function), ()):
-            raise InputError(f"{label} has no parameter '{root}{'.' * bool(leaf)}{leaf}'; it has {_known(part)}")
+            whole = f"{root}.{leaf}" if leaf else root
+            raise InputError(f"{label} has no parameter {whole!r}{known_names(whole, _known(part))}")
         matrix = _of_leaf(function, which)
         n = matrix.shape[1]
         keys = list(range(n)) if which in ARRAYS else [None]

@@ -12,6 +12,7 @@ from math import isfinite
 import casadi as ca
 import numpy as np
 
+from ..argument_names import known_names
 from ..errors import InputError
 from .attribute_derivatives import FUNCTIONS
 from .functionals import EndValue, Integral, Peak
@@ -105,13 +106,13 @@ def _quantities(system, text, whole):
     """(name, formula, bodies) of each component of a quantity."""
     if text == SYSTEM:
         return [(text, _kinetic, None)]
-    body, rest = _split(system, system.bodies, text, whole, f" or {SYSTEM}")
+    body, rest = _split(system, system.bodies, text, whole, [SYSTEM])
     name, index = _index(rest)
     sizes = {"q": body.n_q, "p": body.n_q, "v": body.n_q}
     if body.has_position:
         sizes |= {n: size for n, size in SIZES.items() if n != "angular_velocity" or body.has_orientation}
     if name not in sizes:
-        raise InputError(f"{whole!r}: {system.label(body)} has no quantity {name!r}; it has {', '.join(sizes)}")
+        raise InputError(f"{whole!r}: {system.label(body)} has no quantity {name!r}{known_names(name, sizes)}")
     if index is not None and not (isinstance(index, int) and index < sizes[name]):
         raise InputError(f"{whole!r}: {name} of {system.label(body)} has the components 0 to {sizes[name] - 1}, not "
                          f"{rest[len(name):]}")
@@ -133,13 +134,13 @@ def _kinetic(bodies, t):
     return sum(ca.dot(body.p, body.v) for body in bodies) / 2
 
 
-def _split(system, parts, text, whole, others=""):
+def _split(system, parts, text, whole, others=()):
     """The part whose name the text begins with, and what follows after a dot."""
     named = {system.label(part): part for part in parts}
     best = max((label for label in named if text.startswith(label + ".")), key=len, default=None)
     if best is None or len(text) == len(best) + 1:
-        raise InputError(f"{whole!r} names no part and what of it is meant, as in PART.NAME: there are "
-                         f"{', '.join(named)}{others}")
+        raise InputError(f"{whole!r} names no part and what of it is meant, as in PART.NAME"
+                         + known_names(text.partition(".")[0], [*named, *others], "there are"))
     return named[best], text[len(best) + 1:]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from .. import validate
-from ..argument_names import named_arguments
+from ..argument_names import known_names, named_arguments
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
 from ..mechanics import Gravity, Part, System, Tree
@@ -161,9 +161,8 @@ def find_part(system, part):
         for own in system.parts:
             if system.label(own) == part:
                 return own
-    known = ", ".join(map(system.label, system.parts[:12])) + ", ..." * (len(system.parts) > 12)
     what = repr(part) if isinstance(part, str | Part) else f"{part!r}, which is no part,"
-    raise InputError(f"{what} is not in the system, which has {known}")
+    raise InputError(f"{what} is not in the system{known_names(part, map(system.label, system.parts))}")
 
 
 def _of_numbers(system, places, parameter):
@@ -211,7 +210,7 @@ def _of_start(system, z, parameter):
     label = system.label(body)
     changes = start_changes(body, z[part])
     if name not in changes:
-        raise InputError(f"Initial: {label} has no {name!r} at the start; it has {', '.join(changes)}")
+        raise InputError(f"Initial: {label} has no {name!r} at the start{known_names(name, changes)}")
     kind, matrix = changes[name]
     n = matrix.shape[1]
     if index is not None and (isinstance(index, bool) or not isinstance(index, int | np.integer) or

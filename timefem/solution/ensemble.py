@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..argument_names import known_names
 from ..atomic_write import replacing
 from ..display import Card, Summarized
 from ..errors import InputError, MissingBackend
@@ -95,7 +96,7 @@ class Ensemble(Summarized):
         found = self.system.find(body)
         names = [f for f in known if f in self._names(found)]
         if name not in names:
-            raise InputError(f"{self.system.label(found)} has no {name!r}; it has {', '.join(names)}")
+            raise InputError(f"{self.system.label(found)} has no {name!r}{known_names(name, names)}")
         s, n = self.system.coordinates(found), self.system.n_q
         q, p = self.z[..., :n][..., s], self.z[..., n:][..., s]
         if self._system_of is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import validate
+from ..argument_names import known_names
 from ..errors import InputError
 from ..mechanics import Part
 from ..mechanics.reactions import generalized_forces, wrench
@@ -42,7 +43,7 @@ def joint_motion(solution, joint):
             if found is tree:
                 return TreeJointMotion(solution, tree, name)
     known = [system.label(part) for part in joints] + list(joints_of_trees(system))
-    raise InputError(f"no joint {joint!r} in the system; it has {', '.join(known) or 'none'}")
+    raise InputError(f"no joint {joint!r} in the system{known_names(joint, known)}")
 
 
 class JointMotion:
@@ -72,8 +73,8 @@ class JointMotion:
     def __getattr__(self, name: str) -> Any:
         if name in self.__dict__.get("coordinates", ()):
             return lambda t=None: self.coordinate(t, name)
-        raise AttributeError(f"the joint {self.__dict__.get('name')!r} has no {name!r}; its coordinates are "
-                             f"{', '.join(self.__dict__.get('coordinates', ())) or 'none'}")
+        known = known_names(name, self.__dict__.get("coordinates", ()), "its coordinates are", dir(type(self)))
+        raise AttributeError(f"the joint {self.__dict__.get('name')!r} has no {name!r}{known}")
 
     def __dir__(self):
         return [*super().__dir__(), *self.coordinates]

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .. import validate
+from ..argument_names import known_names
 from ..errors import InputError
 from ..mechanics.tree_reactions import transmitted
 from ..types import Floats
@@ -61,8 +62,8 @@ class TreeJointMotion:
         known = self.__dict__.get("coordinates", ())
         if name in known:
             return lambda t=None: self.coordinate(t, name)
-        raise AttributeError(f"the joint {self.__dict__.get('name')!r} has no {name!r}; its coordinates are "
-                             f"{', '.join(known) or 'none'}")
+        known = known_names(name, known, "its coordinates are", dir(type(self)))
+        raise AttributeError(f"the joint {self.__dict__.get('name')!r} has no {name!r}{known}")
 
     def __dir__(self):
         return [*super().__dir__(), *self.coordinates]

@@ -17,7 +17,7 @@ def drives(joint):
     """Parts on the joints `joint(name)`."""
     shoulder, elbow, wrist = map(joint, STATE)
     return [tf.JointSpring(elbow, stiffness=5, rest=0.2), tf.JointDamper(shoulder, damping=0.1),
-            tf.JointFriction(elbow, coulomb=0.1, width=3), tf.Motor(shoulder, gear=5, torque=tf.Sine(1, 2)),
+            tf.JointFriction(elbow, friction=0.1, friction_width=3), tf.Motor(shoulder, gear=5, torque=tf.Sine(1, 2)),
             tf.JointForce(wrist, value=tf.Sine(0.1, 3)),
             tf.PDControl(wrist, stiffness=1, damping=0.02, reference=tf.Sine(0.2, 1)),
             tf.Controller([elbow, wrist], lambda x, v, t, c: -c[0] * (x - 0.1) - 0.02 * v, parameters=[0.5])]

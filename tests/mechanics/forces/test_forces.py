@@ -277,7 +277,7 @@ def test_torsional_spring(rotations):
     inertia = 4 if b is None else 4 * 6 / (4 + 6)
     bodies = [a] if b is None else [a, b]
     k, c, start = 9.0, 0.8, 1.2
-    sol = run([*bodies, tf.TorsionalSpring(a, b, [0, 0, 2], k, rest_angle=0.2), tf.TorsionalDamper(a, b, [0, 0, 1], c)],
+    sol = run([*bodies, tf.TorsionalSpring(a, b, [0, 0, 2], k, rest=0.2), tf.TorsionalDamper(a, b, [0, 0, 1], c)],
               {a: tf.Pose(orientation=[np.cos(start / 2), 0, 0, np.sin(start / 2)])}, 2)
     d, w = c / (2 * inertia), np.sqrt(k / inertia - (c / (2 * inertia))**2)
     expected = 0.2 + 1.0 * np.exp(-d * sol.t) * (np.cos(w * sol.t) + d / w * np.sin(w * sol.t))
@@ -292,7 +292,7 @@ def test_torsional_spring(rotations):
 def test_torsional_spring_without_turns_wraps_half_a_turn_from_rest(rotation):
     """The angle is taken in (-pi, pi] from the rest angle, here 2.5 rad."""
     body = tf.RigidBody(2, [2, 3, 4], rotation)
-    system = tf.System([body, tf.TorsionalSpring(body, None, [0, 0, 1], 2, rest_angle=2.5, turns=False)])
+    system = tf.System([body, tf.TorsionalSpring(body, None, [0, 0, 1], 2, rest=2.5, turns=False)])
     for angle, stretch in ((2.5, 0), (-3.0, 2 * np.pi - 5.5), (5.6, 3.1), (-0.6, -3.1), (5.7, 3.2 - 2 * np.pi)):
         q, p = body.state(tf.Pose(orientation=as_quaternion([np.cos(angle / 2), 0, 0, np.sin(angle / 2)])))
         assert system.potential(0, np.concatenate([q, p])) == pytest.approx(stretch**2, abs=1e-12)
@@ -301,10 +301,10 @@ def test_torsional_spring_without_turns_wraps_half_a_turn_from_rest(rotation):
 @pytest.mark.parametrize("element", [tf.MixedGalerkin(3), tf.MixedGalerkin(3, form="energy"), tf.BubnovGalerkin(3)],
                          ids=["mg", "energy", "bg"])
 def test_torsional_spring_counts_turns(element):
-    """A clock spring wound by 8 rad, harmonic all the way; `rest_angle` of two turns is a preload."""
+    """A clock spring wound by 8 rad, harmonic all the way; `rest` of two turns is a preload."""
     body, k, w = tf.RigidBody(2, [2, 3, 4]), 9.0, 1.5
     for rest in (0.0, 4 * np.pi):
-        spring = tf.TorsionalSpring(body, None, [0, 0, 1], k, rest_angle=rest)
+        spring = tf.TorsionalSpring(body, None, [0, 0, 1], k, rest=rest)
         start = {body: tf.Pose(angular_velocity=(0, 0, 12))}
         problem = tf.InitialValueProblem(tf.System([body, spring]), start, (0, 2))
         driver = {} if element.can_march else {"driver": "global"}
@@ -461,8 +461,8 @@ BODY, OTHER, POINT = tf.RigidBody(1, [1, 1, 1], name="b"), tf.RigidBody(1, [1, 1
     (lambda: tf.NonlinearSpring(BODY, potential=lambda x: x, parameters=[np.nan]), "parameters must be finite"),
     (lambda: tf.NonlinearSpring(BODY, potential=lambda x: (x, x)), "must return 1 value"),
     (lambda: tf.TorsionalSpring(BODY, axis=[0, 0, 0], stiffness=1), "axis has length zero"),
-    (lambda: tf.TorsionalSpring(BODY, stiffness=1, reference=[1, 1, 0, 0]), "reference: .*length"),
-    (lambda: tf.TorsionalSpring(BODY, stiffness=1, rest_angle=np.inf), "rest_angle must be finite"),
+    (lambda: tf.TorsionalSpring(BODY, stiffness=1, orientation=[1, 1, 0, 0]), "orientation: .*length"),
+    (lambda: tf.TorsionalSpring(BODY, stiffness=1, rest=np.inf), "rest must be finite"),
     (lambda: tf.TorsionalSpring(POINT, stiffness=1), "must act on a rigid body"),
     (lambda: tf.RotationalSpring(BODY, POINT, 1), "must act on a rigid body"),
     (lambda: tf.RotationalSpring(BODY, OTHER, 0), "stiffness must be positive"),

@@ -166,7 +166,7 @@ def test_ball_on_a_turntable():
 def test_sphere_rolls_straight():
     """A ball with any inertia rolls at constant speed while it turns about a principal axis."""
     ball = tf.RigidBody(2.0, (0.02, 0.03, 0.03), name="ball")
-    system = tf.System([ball, RollingSphere(ball, radius=0.5, normal=(0, 0, 2), point=(7, 7, 1))],
+    system = tf.System([ball, RollingSphere(ball, radius=0.5, normal=(0, 0, 2), plane_point=(7, 7, 1))],
                        gravity=(0, 0, -GRAVITY))
     state = {ball: tf.Pose((0, 0, 1.5), velocity=(0.4, 0, 0), angular_velocity=(0, 0.8, 0))}
     sol = tf.solve(tf.InitialValueProblem(system, state, (0, 5)), tf.MixedGalerkin(2), 50)
@@ -232,7 +232,7 @@ def test_files_keep_everything(tmp_path):
 
 def test_description():
     body, other = tf.RigidBody(1.0, (1, 2, 2.5), name="a"), tf.RigidBody(2.0, (1, 2, 2.5), name="b")
-    parts = [RollingDisc(body, radius=0.3, axis=(0, 1, 1), normal=(0, 1, 1), point=(1, 2, 3), name="disc"),
+    parts = [RollingDisc(body, radius=0.3, axis=(0, 1, 1), normal=(0, 1, 1), plane_point=(1, 2, 3), name="disc"),
              RollingSphere(other, radius=0.4), NonTwisting(body, 0.25),
              KnifeEdge(other, point=(1, 0, 0), across=(0, 2, 0))]
     system = tf.System([body, other, *parts])

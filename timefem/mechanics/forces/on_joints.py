@@ -66,18 +66,18 @@ class JointFriction(JointPart):
     given. The joint creeps instead of sticking: a small force F moves it at the rate `w F / f_s`.
     """
 
-    coulomb = Real("f_c", "N m or N", least=0)
-    width = Real("w, rate below which friction is regularised", "rad/s or m/s", above=0)
+    friction = Real("f_c", "N m or N", least=0).was("coulomb")
+    friction_width = Real("w, rate below which friction is regularised", "rad/s or m/s", above=0).was("width")
     breakaway = Real("f_s at rest; f_c where zero", "N m or N", 0.0, least=0)
     stribeck = Real("v_s", "rad/s or m/s", 0.0, least=0)
-    viscous = Real("d", "N m s/rad or N s/m", 0.0, least=0)
+    damping = Real("d", "N m s/rad or N s/m", 0.0, least=0).was("viscous")
 
     def _complete(self):
         super()._complete()
         if bool(self.breakaway) != bool(self.stribeck):
             raise InputError(f"{self._title}: breakaway and stribeck belong together; give both, or none")
-        if self.breakaway and self.breakaway < self.coulomb:
-            raise InputError(f"{self._title}: breakaway must be at least coulomb, {self.coulomb:g}, not "
+        if self.breakaway and self.breakaway < self.friction:
+            raise InputError(f"{self._title}: breakaway must be at least friction, {self.friction:g}, not "
                              f"{self.breakaway:g}")
 
     @property
@@ -86,10 +86,10 @@ class JointFriction(JointPart):
 
     def force(self, s: Symbols) -> ca.SX:
         c, v = self.named(s.own), self.rate_of(s)
-        size = c.coulomb
+        size = c.friction
         if self.breakaway:
-            size = size + (c.breakaway - c.coulomb) * ca.exp(-(v / c.stribeck) ** 2)
-        return self.along(s, -size * ca.tanh(v / c.width) - c.viscous * v)
+            size = size + (c.breakaway - c.friction) * ca.exp(-(v / c.stribeck) ** 2)
+        return self.along(s, -size * ca.tanh(v / c.friction_width) - c.damping * v)
 
 
 class EndStop(JointPart):

@@ -37,14 +37,14 @@ class JointForce(JointPart):
 
 
 class JointFriction(JointPart):
-    coulomb: float
-    width: float
+    friction: float
+    friction_width: float
     breakaway: float
     stribeck: float
-    viscous: float
+    damping: float
     def force(self, s: Symbols) -> ca.SX: ...
-    def __init__(self, joint: Joint, *, coordinate: str | None = None, coulomb: Number, width: Number,
-                 breakaway: Number = 0.0, stribeck: Number = 0.0, viscous: Number = 0.0,
+    def __init__(self, joint: Joint, *, coordinate: str | None = None, friction: Number, friction_width: Number,
+                 breakaway: Number = 0.0, stribeck: Number = 0.0, damping: Number = 0.0,
                  name: str | None = None) -> None: ...
 
 

@@ -70,10 +70,10 @@ class NonlinearSpring(PointForce):
 
 
 class TorsionalSpring(ForcePart):
-    """Torsional spring about an axis, V = 1/2 k (angle - rest_angle)^2.
+    """Torsional spring about an axis, V = 1/2 k (angle - rest)^2.
 
     The angle is that of body a relative to body b (or the ground) about the axis: of the rotation `R_b^T R_a`, zero
-    at `reference`, the part about the axis (its twist). When a joint holds the axis it is the angle of the joint. At
+    at `orientation`, the part about the axis (its twist). When a joint holds the axis it is the angle of the joint. At
     the start of a motion it is within half a turn of the rest angle, that one taken in (-pi, pi]; from there it goes on
     over whole turns. A spring along the angle of a joint is a `JointSpring`.
     """
@@ -82,15 +82,15 @@ class TorsionalSpring(ForcePart):
     body_b = On(rotating=True, ground=True)
     axis = Direction("in the axes of body a, of any length", default=(0, 0, 1))
     stiffness = Real("k", "N m/rad", None, above=0)
-    rest_angle = Real("where the torque vanishes", "rad", 0.0)
-    reference = Orientation("of body a relative to body b (the ground) at angle zero, quaternion or matrix",
-                            default=(1, 0, 0, 0))
+    rest = Real("angle where the torque vanishes", "rad", 0.0).was("rest_angle")
+    orientation = Orientation("of a seen from b (the ground) at angle zero, as quaternion or matrix",
+                              default=(1, 0, 0, 0)).was("reference")
     turns = Flag("the angle goes on over whole turns (by one more coordinate of the system); else it is in (-pi, pi] "
                  "from the rest angle, where the torque jumps", default=True)
     needs_rotation = True
 
     def _complete(self):
-        numbers = [self.fields[name].numbers(getattr(self, name)) for name in ("axis", "reference")]
+        numbers = [self.fields[name].numbers(getattr(self, name)) for name in ("axis", "orientation")]
         self.bound = BoundCoordinate(self, self.bodies, Twist("angle", np.concatenate(numbers)))
         if self.turns:
             self.bodies = (*self.bodies, self.bound.counter)
@@ -102,27 +102,27 @@ class TorsionalSpring(ForcePart):
     @property
     def first_turn(self) -> float:
         """Within half a turn of which the angle starts [rad]."""
-        return nearest(self.rest_angle, 0.0)
+        return nearest(self.rest, 0.0)
 
     def energy(self, s: Symbols) -> Expression:
         c = self.named(s.own)
-        numbers = ca.vertcat(c.axis, c.reference)
+        numbers = ca.vertcat(c.axis, c.orientation)
         if self.turns:
-            return c.stiffness / 2 * (self.bound.counted(s.q, numbers) - c.rest_angle) ** 2
-        return c.stiffness / 2 * self.bound.deviation(s.q, numbers, c.rest_angle) ** 2
+            return c.stiffness / 2 * (self.bound.counted(s.q, numbers) - c.rest) ** 2
+        return c.stiffness / 2 * self.bound.deviation(s.q, numbers, c.rest) ** 2
 
 
 class RotationalSpring(ForcePart):
     """Spring against any relative rotation, V = k (1 - cos(angle)), smooth at all angles up to half a turn.
 
-    The angle is that of the rotation `R_b^T R_a` from `reference`; V = 1/2 k angle^2 for small ones.
+    The angle is that of the rotation `R_b^T R_a` from `orientation`; V = 1/2 k angle^2 for small ones.
     """
 
     body_a = On(rotating=True)
     body_b = On(rotating=True, ground=True)
     stiffness = Real("k", "N m/rad", None, above=0)
-    reference = Orientation("of body a relative to body b (the ground) at rest, quaternion or matrix",
-                            default=(1, 0, 0, 0))
+    orientation = Orientation("of a seen from b (the ground) at rest, as quaternion or matrix",
+                              default=(1, 0, 0, 0)).was("reference")
     needs_rotation = True
 
     def energy(self, s: Symbols) -> Expression:

@@ -31,8 +31,8 @@ class TorsionalSpring(ForcePart):
     body_b: Body | None
     axis: np.ndarray
     stiffness: float
-    rest_angle: float
-    reference: np.ndarray
+    rest: float
+    orientation: np.ndarray
     turns: bool
     needs_rotation: bool
     @property
@@ -42,7 +42,7 @@ class TorsionalSpring(ForcePart):
     def energy(self, s: Symbols) -> Expression: ...
     bound: Any
     def __init__(self, body_a: Body, body_b: Body | None = None, axis: Vector = (0, 0, 1), stiffness: Number = ...,
-                 rest_angle: Number = 0.0, reference: Vector | Matrix = (1, 0, 0, 0), turns: bool = True,
+                 rest: Number = 0.0, orientation: Vector | Matrix = (1, 0, 0, 0), turns: bool = True,
                  name: str | None = None) -> None: ...
 
 
@@ -50,8 +50,8 @@ class RotationalSpring(ForcePart):
     body_a: Body
     body_b: Body | None
     stiffness: float
-    reference: np.ndarray
+    orientation: np.ndarray
     needs_rotation: bool
     def energy(self, s: Symbols) -> Expression: ...
     def __init__(self, body_a: Body, body_b: Body | None = None, stiffness: Number = ...,
-                 reference: Vector | Matrix = (1, 0, 0, 0), name: str | None = None) -> None: ...
+                 orientation: Vector | Matrix = (1, 0, 0, 0), name: str | None = None) -> None: ...

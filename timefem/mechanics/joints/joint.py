@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from ...argument_names import known_names
 from ...errors import InputError
 from ..declared import On
 from ..part import Part
@@ -97,7 +98,7 @@ class Joint(Part, abstract=True):
         if name is None and len(names) == 1:
             name = names[0]
         if name not in names:
-            raise InputError(f"{self._title} has no coordinate {name!r}; it has {', '.join(names) or 'none'}")
+            raise InputError(f"{self._title} has no coordinate {name!r}{known_names(name, names)}")
         return self._bound[name]
 
     @cached_property

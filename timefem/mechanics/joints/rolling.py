@@ -45,7 +45,7 @@ class _Rolling(_OnBody):
 
     radius = Real("of what rolls", "m", above=0)
     normal = Direction("of the plane, in space; the body is on its side", default=(0, 0, 1))
-    point = Vector("of the plane, in space", "m", (0, 0, 0))
+    plane_point = Vector("of the plane, in space", "m", (0, 0, 0)).was("point")
     keyword_only = True
     constraint_names = ("contact",)
     nonholonomic_names = ("rolling, first direction", "rolling, second direction")
@@ -55,8 +55,8 @@ class _Rolling(_OnBody):
 
     def numbers(self) -> dict[str, Any]:
         given = super().numbers()
-        first = {"point": given.pop("point"), "normal": given.pop("normal"), "directions": np.ravel(self.directions),
-                 "radius": given.pop("radius")}
+        first = {"plane_point": given.pop("plane_point"), "normal": given.pop("normal"),
+                 "directions": np.ravel(self.directions), "radius": given.pop("radius")}
         return first | given
 
     def _arm(self, s):

@@ -17,7 +17,7 @@ class _OnBody(Part):
 class _Rolling(_OnBody):
     radius: float
     normal: np.ndarray
-    point: np.ndarray
+    plane_point: np.ndarray
     keyword_only: bool
     constraint_names: Any
     nonholonomic_names: Any
@@ -25,18 +25,18 @@ class _Rolling(_OnBody):
     def constraints(self, s: Symbols) -> ca.SX: ...
     def velocity_form(self, s: Symbols) -> ca.SX: ...
     directions: Any
-    def __init__(self, body: Body, *, radius: Number, normal: Vector = (0, 0, 1), point: Vector = (0, 0, 0),
+    def __init__(self, body: Body, *, radius: Number, normal: Vector = (0, 0, 1), plane_point: Vector = (0, 0, 0),
                  name: str | None = None) -> None: ...
 
 
 class RollingSphere(_Rolling):
-    def __init__(self, body: Body, *, radius: Number, normal: Vector = (0, 0, 1), point: Vector = (0, 0, 0),
+    def __init__(self, body: Body, *, radius: Number, normal: Vector = (0, 0, 1), plane_point: Vector = (0, 0, 0),
                  name: str | None = None) -> None: ...
 
 
 class RollingDisc(_Rolling):
     axis: np.ndarray
-    def __init__(self, body: Body, *, radius: Number, normal: Vector = (0, 0, 1), point: Vector = (0, 0, 0),
+    def __init__(self, body: Body, *, radius: Number, normal: Vector = (0, 0, 1), plane_point: Vector = (0, 0, 0),
                  axis: Vector = (0, 0, 1), name: str | None = None) -> None: ...
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ....argument_names import known_names
 from ....errors import InputError
 from .links import Link
 from .numbers import pattern_of, values
@@ -89,4 +90,5 @@ def _place(tree, path, label):
     thing = next((thing for table in VARIED for thing in getattr(tree, table) if path.startswith(f"{thing.name}.")),
                  None)
     known = VARIED["links" if isinstance(thing, Link) else "joints"]
-    raise InputError(f"{label} has no parameter {path!r}; {thing.name} has {', '.join(known)}")
+    known = known_names(path.rpartition(".")[2], known, f"{thing.name} has")
+    raise InputError(f"{label} has no parameter {path!r}{known}")

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from .... import validate
+from ....argument_names import known_names
 from ....errors import InputError, needed
 from ....polynomials import LagrangeBasis, gauss_legendre
 from ...part import Symbols
@@ -164,7 +165,7 @@ def _beam(system, beam):
     known = {system.label(c): c for c in system.composites if isinstance(c, CurveMesh)}
     found = known.get(beam, beam) if isinstance(beam, str) else beam
     if found not in known.values():
-        raise InputError(f"{beam!r} is no beam or rope of the system; it has {', '.join(known) or 'none'}")
+        raise InputError(f"{beam!r} is no beam or rope of the system{known_names(beam, known)}")
     return found
 
 
