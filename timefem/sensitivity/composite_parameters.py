@@ -4,6 +4,7 @@ from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 
+from ..argument_names import did_you_mean
 from ..errors import InputError
 from ..mechanics import Gravity
 from ..mechanics.catalogue import made, stored
@@ -34,11 +35,12 @@ def number_changes(system, composite, name, index):
         For unknown names (names those there are), and numbers that change the formulas, such as a damping of zero.
     """
     label, given = system.label(composite), {key: getattr(composite, key) for key in stored(composite)}
-    known = _numbers(given, composite.fields)
+    known, name = _numbers(given, composite.fields), composite.current_name(name)
     if name not in known or (index is not None and (np.ndim(known[name]) == 0 or not 0 <= index < len(known[name]))):
         sizes = [key + (f"[0 to {len(value) - 1}]" if np.ndim(value) else "") for key, value in known.items()]
+        near = "" if name in known else did_you_mean(name, known)
         raise InputError(f"{label} has no parameter {name!r}{f', index {index}' * (index is not None)}; it has "
-                         f"{', '.join(sizes) or 'none'}")
+                         f"{', '.join(sizes) or 'none'}{near}")
     value = known[name]
     entries = [None] if np.ndim(value) == 0 else range(len(value)) if index is None else [int(index)]
     weights = [p for p in system.parts if isinstance(p, Gravity) and p.bodies[0].owner is composite]

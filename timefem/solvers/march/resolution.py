@@ -62,7 +62,7 @@ def _amplitudes(system, z):
     for own, mass in ((half[:n], np.ones(n)), (half[n:], system.mass_scale)):
         of_block, of_kind = np.zeros(len(kinds)), np.zeros(2)
         np.maximum.at(of_block, blocks, own / mass)
-        for part in system.composites:  # nodes that are nearly held go by the others
+        for part in (c for c in system.composites if c.nodes):  # nodes that are nearly held go by the others
             nodes = np.unique(np.concatenate([blocks[system.coordinates(node)] for node in part.nodes]))
             np.maximum.at(of_kind, kinds[nodes], of_block[nodes])
             of_block[nodes], of_kind[:] = of_kind[kinds[nodes]], 0.0
