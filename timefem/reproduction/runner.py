@@ -9,7 +9,6 @@ import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
-from ..argument_names import known_names
 from ..atomic_write import save_figure, write_text
 from ..errors import InputError
 from ..progress import progress
@@ -51,8 +50,7 @@ def find_scripts(paper="all", figure="all"):
     if figure != "all":
         chosen = [f for f in found if f[1] == figure]
         if not chosen:
-            known = known_names(figure, [f for _, f, _ in found], "there are")
-            raise InputError(f"no figure {figure!r} of {paper}{known}")
+            raise InputError(f"no figure {figure!r} of {paper}; there are {', '.join(f for _, f, _ in found)}")
         found = chosen
     return found
 
