@@ -164,3 +164,24 @@ def test_a_beam_whose_clamped_end_trembles():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert tf.solve(problem, tf.MixedGalerkin(2), 100).success
+
+
+def test_solved_at_once():
+    box = tf.RigidBody(12, (5, 26, 29), name="box")
+    angle = 3.0
+    end = tf.Pose(orientation=[np.cos(angle / 2), 0, 0, np.sin(angle / 2)])
+    problem = tf.BoundaryValueProblem(tf.System([box]), (0, 2), {box: tf.Pose()}, {box: end})
+    with pytest.warns(UnderResolved, match="'?box'? turns by up to 1.7 rad"):
+        tf.solve(problem, tf.MixedGalerkin(1), 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tf.solve(problem, tf.MixedGalerkin(1), 10).success
+
+
+def test_constraints_of_what_is_solved_at_once(monkeypatch):
+    problem = find_case("pendulum-boundary").make()
+    assert tf.solve(problem, tf.MixedGalerkin(2), 40).success
+    monkeypatch.setattr("timefem.solution.audit.LARGEST", 0.0)
+    solution = tf.solve(problem, tf.MixedGalerkin(2), 40)
+    assert not solution.success and solution.status.reason == "constraints violated"
+    assert "is violated by" in solution.status.message and solution.status.time is not None

@@ -4,6 +4,7 @@ Newton's method converges on the discrete equations whatever the mesh. An elemen
 gives numbers without a complaint; what follows looks at the motion itself.
 """
 
+import functools
 import warnings
 
 import numpy as np
@@ -49,6 +50,21 @@ def audited(solution):
     if not _warn_of_turns(solution):
         _warn_of_what_is_missed(solution)
     return solution
+
+
+def audits(solve):
+    """Decorator of what solves all elements at once: fails where a constraint does not hold at a node, and warns of
+    bodies that turn too far in an element."""
+    @functools.wraps(solve)
+    def audited_solve(task):
+        solution = solve(task)
+        if solution.success and (fault := _violated(solution)) is not None:
+            n, time, name, residual, what = fault
+            solution.status = Status.failure(what, n, time, [], f"'{name}' is violated by {residual:.3g}")
+        if solution.success:
+            _warn_of_turns(solution)
+        return solution
+    return audited_solve
 
 
 def audited_slab(solution):

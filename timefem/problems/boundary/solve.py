@@ -1,10 +1,12 @@
 """Boundary-value problems solved: on one mesh, or on meshes that are found for a tolerance."""
 
+from ...solution.audit import audits
 from ..refinement.loop import solve_refined
 from .errors import BoundaryErrors
 from .solver import BoundarySolver
 
 
+@audits
 def solve_boundary(task):
     """Solve a boundary-value problem: a `Task` of `timefem.solve`."""
     problem = task.problem

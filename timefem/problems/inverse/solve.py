@@ -2,6 +2,7 @@
 
 from ...errors import InputError
 from ...solution import Solution
+from ...solution.audit import audits
 from ..common.statistics import solve_statistics
 from ..refinement.loop import solve_refined
 from .direct import follow
@@ -9,6 +10,7 @@ from .equations import solve_inverse
 from .errors import InverseErrors
 
 
+@audits
 def solve_inverse_dynamics(task):
     """Solve a problem of inverse dynamics: a `Task` of `timefem.solve`.
 

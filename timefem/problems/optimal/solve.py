@@ -8,6 +8,7 @@ from ...elements.augmented.constants import with_carrier
 from ...errors import InputError
 from ...mechanics.unknown_numbers import with_numbers
 from ...solution import Solution
+from ...solution.audit import audits
 from ...solvers.nonlinear.methods import method_for_inequalities
 from ..common.statistics import solve_statistics
 from ..refinement.loop import solve_refined
@@ -15,6 +16,7 @@ from .errors import error_estimate
 from .mesh_sequence import optimality_plan, solve_optimal
 
 
+@audits
 def solve_optimal_control(task):
     """Solve a problem of optimal control: a `Task` of `timefem.solve`.
 
