@@ -160,7 +160,7 @@ def _solve_in_windows(job):
                 break
             backward_error = max(backward_error, equations.backward_error)
             owner = None if share is None else np.searchsorted(share, first, side="right") - 1
-            whole, left = equations.gather(x, owner), equations.end(x)
+            whole, left = equations.gather(x, owner), equations.last_element(x)
             if owner is None or owner == comm.rank:
                 done.append((first, whole))
             first += part.n_elements

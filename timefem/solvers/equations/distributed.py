@@ -141,8 +141,8 @@ class DistributedEquations(ElementEquations):
             self.comm.Gatherv(own, (whole, counts) if root == self.comm.rank else None, root)
         return whole
 
-    def end(self, dofs):
-        return self.comm.bcast(super().end(self.own_part(dofs)), self.comm.size - 1)
+    def last_element(self, dofs):
+        return self.comm.bcast(super().last_element(self.own_part(dofs)), self.comm.size - 1)
 
     def evaluate(self, x):
         """As in `ElementEquations`; an error of this rank is kept until `norm`, where the ranks meet."""

@@ -141,6 +141,10 @@ class ElementEquations(NonlinearEquations):
         return dofs[start:stop + self.plan.columns.n_node]
 
     def end(self, dofs):
+        """The dofs of the last node of the mesh, on every rank."""
+        return self.last_element(dofs)[self.plan.columns.step:]
+
+    def last_element(self, dofs):
         """The dofs of the last element of the mesh, on every rank."""
         return dofs[len(dofs) - self.plan.columns.n_local:].copy()
 
