@@ -19,7 +19,8 @@ def test_the_heavy_top_with_few_elements(degree, n, most):
     assert set(np.linspace(0, 1, n + 1)) <= set(found.t) and found.statistics["n_elements"] == len(found.t) - 1 > n
     fine = tf.solve(top, tf.MixedGalerkin(3), 2000)
     assert np.abs(found.z[-1] - fine.z[-1]).max() < most
-    same = tf.solve(top, element, mesh=found.t)  # the same elements from the outset
+    # the same elements from the outset; what Newton's method does in a long one may depend on rounding
+    same = tf.solve(top, element, mesh=found.t, newton=tf.Newton(line_search=True))
     np.testing.assert_allclose(found.z, same.z, rtol=0, atol=1e-9)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from ...assembly import Scaling
 from ...elements.augmented.constants import WithConstants
+from ...elements.components import components
 from ...errors import InputError
 from ...mechanics import System
 from ...mechanics.unknown_numbers import with_numbers
@@ -15,10 +16,11 @@ from .ends import end_blocks, node_places, reduced_ends
 KNOWN_AT_ENDS = "state", "multipliers", "velocity"
 
 
-def check_known_at_ends(element):
+def check_known_at_ends(element, system):
     """Refuse elements whose nodes hold what conditions at the ends do not determine."""
     for name, space in element.trial.items():
-        if space.continuous and name not in KNOWN_AT_ENDS:
+        if space.continuous and name not in KNOWN_AT_ENDS and components(system, [space.components])[
+                space.components].size:
             raise InputError(f"{element!r} has {name} at the nodes, which boundary values do not determine; use "
                              "form='hamilton', or MixedGalerkin")
 
@@ -52,7 +54,7 @@ class BoundaryForm:
 
     def __init__(self, conditions, element, variational=None, kept=None):
         problem, self._kept = conditions.problem, kept or Kept()
-        check_known_at_ends(element)
+        check_known_at_ends(element, problem.system)
         self.conditions, self.problem, self.element = conditions, problem, element
         self.symmetric = variational is not False and element.is_variational \
             and (element.multipliers == "discontinuous" or not problem.system.n_constraints) \
