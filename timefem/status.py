@@ -26,7 +26,7 @@ REMEDIES = {"not converged": "use a smaller step (more elements), a better guess
             "turns not counted": "count on fewer turns, or another element",
             "constraints not redundant": "it repeats others at the start, but not later: leave out the constraint that "
                                          "is not meant, or start where they do not repeat each other",
-            "stopped": "go on from the checkpoint with {restart}"}
+            "stopped": "go on from the checkpoint with {restart}, or from what there is as a guess"}
 GROWN = 100.0  # growth of the residuals from which on what follows is Newton's method gone astray
 ASTRAY = {"singular tangent": "the residuals grew until the tangent was singular",
           "not finite": "the residuals grew beyond all bounds"}

@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem import interrupts
 from timefem.assembly import Scaling, TimeMesh
+from timefem.cases import find_case
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.errors import InputError
 from timefem.problems.optimal.equations import OptimalityEquations
@@ -137,3 +139,13 @@ def _dense(places, values, shape):
 def test_bad_limits(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+@pytest.mark.parametrize("method", ["interior-point", "ipopt"])
+def test_a_stop_keeps_the_last_iterate(method, monkeypatch):
+    asked = iter([None] * 12 + [15] * 10**6)
+    problem = find_case("slew-time").make()
+    monkeypatch.setattr(interrupts, "asked", lambda: next(asked))
+    sol = tf.solve(problem, tf.MixedGalerkin(1), 20, method=method, progress=False)
+    assert not sol.success and sol.status.reason == "stopped"
+    assert len(sol.t) == 21 and np.isfinite(sol.z).all() and sol.statistics["objective"] > 0

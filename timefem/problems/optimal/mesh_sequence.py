@@ -160,10 +160,11 @@ def solve_optimal(task, mesh):
                 _, x, status = solved(level, x, hold=True)
         start_x, before = x, level
         equations, found, status = solved(level, x, near=near, equations=made)
-        if not status.success and guess is None and not near and (comm is None or problem.bounded):
+        failed = not status.success and status.reason != "stopped"
+        if failed and guess is None and not near and (comm is None or problem.bounded):
             rescued = _otherwise(problem, plan, level, solved, start_x, task.progress)
             equations, found, status = rescued or (equations, found, status)
-        x = found if status.success or level is mesh else None  # a finer mesh may do
+        x = None if failed and level is not mesh else found  # a finer mesh may do; after a stop it stops at once
     seconds["total"] = time.perf_counter() - start
     outcome = Outcome(*plan.unpack(equations.dofs(x)), status, np.array([iterations]), equations.n_unknowns_of_all,
                       seconds, n_ranks=equations.comm.size if equations.comm else 1,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ... import validate
+from ... import interrupts, validate
 from ...argument_names import NamedArguments
 from ...status import Status
 from .barrier import Barrier, Scaled
@@ -97,7 +97,7 @@ class Loop:
         it : Iterate
         mu : float
         outcome : str
-            "solved", "left", "acceptable", "not converged", "stuck", or what `restore` says.
+            "solved", "left", "acceptable", "not converged", "stopped", "stuck", or what `restore` says.
         """
         search, taken, acceptable = LineSearch(barrier, direction), Filter(it.theta), 0
         least = self.settings.tolerance / (SUFFICIENT + 1)
@@ -115,6 +115,8 @@ class Loop:
                 return it, mu, "left"
             if self.count == self.settings.max_iterations:
                 return it, mu, "not converged"
+            if barrier.over.largest(interrupts.asked() or 0):
+                return it, mu, "stopped"
             self.count += 1
             self.program.on_iteration(error)
             while mu > least and errors.at(mu) <= SUFFICIENT * mu:
@@ -203,6 +205,8 @@ class _Solve:
         if outcome == "solved":
             status = Status(True, message=note, residual_history=self.loop.history)
         else:
+            if outcome == "stopped":
+                interrupts.answer()
             reason = "not converged" if outcome in ("not converged", "stuck") else outcome
             status = failed(self.program, v, reason, self.loop.history, "interior point",
                             it.y if reason == "infeasible" else None)

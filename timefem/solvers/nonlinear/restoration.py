@@ -55,6 +55,8 @@ class Restoration:
         now = Iterate(found.w[:n], found.y / RHO, it.z_low, it.z_high, *main.values(found.w[:n]))
         if outcome == "stuck" and main.over.largest(np.abs(now.c).max(initial=0.0)) > VIOLATED:
             outcome = "solved"  # no step leaves less violation
+        if outcome == "stopped":
+            return now, outcome
         return now, "not converged" if outcome in ("not converged", "stuck") else "infeasible"
 
     @staticmethod
