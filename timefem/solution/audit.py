@@ -38,11 +38,9 @@ def audited(solution):
         return solution
     fault = _violated(solution)
     if fault is not None:
-        n, time, name, residual, what = fault
-        kind = type(solution)
-        status = Status.failure(what, n, time, [], f"'{name}' is violated by {residual:.3g}")
+        kind, n = type(solution), fault[0]
         return kind(solution.system, solution.element, solution.t[:n + 1], solution.z[0], solution.nodal_state[:n],
-                    solution.nodal_multipliers[:n], status, solution.statistics,
+                    solution.nodal_multipliers[:n], _failure(*fault), solution.statistics,
                     {field: values[:n] for field, values in solution.fields.items()})
     lost = _lost_turns(solution)
     if lost is not None:
@@ -59,8 +57,7 @@ def audits(solve):
     def audited_solve(task):
         solution = solve(task)
         if solution.success and (fault := _violated(solution)) is not None:
-            n, time, name, residual, what = fault
-            solution.status = Status.failure(what, n, time, [], f"'{name}' is violated by {residual:.3g}")
+            solution.status = _failure(*fault)
         if solution.success:
             _warn_of_turns(solution)
         return solution
@@ -73,9 +70,14 @@ def audited_slab(solution):
     faults = [fault for fault in solution.comm.allgather(own and (own[1], solution.elements[0] + own[0], *own[2:]))
               if fault]
     if faults:
-        time, n, name, residual, what = min(faults)
-        solution.status = Status.failure(what, n, time, [], f"'{name}' is violated by {residual:.3g}")
+        time, n, *others = min(faults)
+        solution.status = _failure(n, time, *others)
     return solution
+
+
+def _failure(n, time, name, residual, what):
+    """The status of what violates a constraint from element n on."""
+    return Status.failure(what, n, time, [], f"'{name}' is violated by {residual:.3g}")
 
 
 def _lost_turns(solution):
