@@ -78,3 +78,76 @@ def test_faults(solution):
                           ("shoulder.friction", "shapes the formulas")):
         with pytest.raises(tf.InputError, match=message):
             tf.gradient(solution, end, [tf.Parameter(arm, name)])
+
+
+LOOP = {"a.mass": 2.0, "b.inertia[1,1]": 0.02, "shoulder.damping": 0.3, "rod.length": 0.5, "rod.point_b[0]": 0.6,
+        "rod.point_a[2]": 0.3}
+
+
+def closed(values, start):
+    """The arm with a rod from its last link to space; the start holds the constraint by the smallest change."""
+    v = LOOP | values
+    links = [tf.Link("base"), tf.Link("a", mass=v["a.mass"], centre=(0, 0, 0.3), inertia=(0.05, 0.05, 0.01)),
+             tf.Link("b", mass=1.0, centre=(0, 0.02, 0.2), inertia=(0.02, v["b.inertia[1,1]"], 0.015))]
+    joints = [tf.TreeJoint("shoulder", "base", "a", axis=(0, 1, 0), damping=v["shoulder.damping"]),
+              tf.TreeJoint("elbow", "a", "b", "spherical", position=(0, 0, 0.6))]
+    arm = tf.Tree(links, joints, name="arm")
+    rod = tf.RigidDistance(arm.link("b"), None, point_a=(0, 0, v["rod.point_a[2]"]),
+                           point_b=(v["rod.point_b[0]"], 0, 0.1), length=v["rod.length"], name="rod")
+    system = tf.System([arm, rod], gravity=GRAVITY)
+    if start is None:
+        pose = tf.Pose(orientation=(np.cos(0.45), 0, np.sin(0.45), 0), angular_velocity=(0.3, -1, 2))
+        found = tf.assemble(system, {arm: {"shoulder": (0.3, 0.5), "elbow": pose}})[arm]
+        start = tf.Coordinates(found.q, arm.velocity(found.q, found.p))
+    return tf.InitialValueProblem(system, {arm: start}, (0, 0.2), assemble=True), start
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("element", [tf.MixedGalerkin(2, form="energy"), tf.MixedGalerkin(1, form="impulse"), tf.EML()],
+                         ids=["energy", "impulse", "eml"])
+def test_closed_loops(element):
+    """Masses, damping and lengths of a tree with a loop; coordinates and rates at the end."""
+    problem, start = closed({}, None)
+
+    def ends(values):
+        sol = tf.solve(closed(values, start)[0], element, 8, progress=False)
+        arm = sol.system.bodies[0]
+        q, p = np.split(sol.z[-1], 2)
+        return sol, np.concatenate([q, arm.velocity(q, p)])
+
+    sol, _ = ends({})
+    state = [tf.EndValue(lambda f, t: f[0].q, "arm"), tf.EndValue(lambda f, t: f[0].v, "arm")]
+    parameters = [tf.Parameter(name.split(".")[0] if name.startswith("rod") else "arm",
+                               *given(name.removeprefix("rod."))) for name in LOOP]
+    found = tf.sensitivities(sol, state, parameters)
+    back = tf.gradient(sol, tf.EndValue(lambda f, t: f[0].v[0], "arm"), parameters)
+    np.testing.assert_allclose(back, found[sol.system.n_q], rtol=1e-9, atol=1e-12)
+    for column, (name, at) in zip(found.T, LOOP.items(), strict=True):
+        h = 1e-3 * at
+        near, far = ([ends({name: at + s * k * h})[1] for s in (1, -1)] for k in (1, 2))
+        expected = (8 * (near[0] - near[1]) - (far[0] - far[1])) / (12 * h)
+        np.testing.assert_allclose(column, expected, rtol=1e-6, atol=1e-7 * np.abs(expected).max(), err_msg=name)
+        assert np.abs(column).max() > 1e-4
+
+
+@pytest.mark.parametrize("name, part", [
+    ("value.amplitude", lambda x: tf.JointForce(x, value=tf.Sine(1.0, 2.0, 0.3, 0.1), name="f")),
+    ("value.offset", lambda x: tf.JointForce(x, value=tf.Sine(1.0, 2.0, 0.3, 0.1), name="f")),
+    ("torque.frequency", lambda x: tf.Motor(x, gear=5, damping=0.1, torque=tf.Sine(1.0, 2.0), name="f")),
+    ("reference.amplitude", lambda x: tf.PDControl(x, stiffness=9, damping=1, reference=tf.Sine(0.5, 2), name="f")),
+    ("feedforward", lambda x: tf.PDControl(x, stiffness=9, damping=1, feedforward=0.5, name="f"))])
+def test_functions_of_time(name, part):
+    """Numbers in functions of time of what acts on joints, beside prepared solvers with other numbers."""
+    arm = tree()
+    problem = tf.InitialValueProblem(tf.System([arm, part(arm.joint("elbow"))], gravity=GRAVITY),
+                                     {arm: {"shoulder": (0.3, 1.0)}}, (0, 0.4))
+    element = tf.MixedGalerkin(2, form="lagrange")
+    sol = tf.solve(problem, element, 8, progress=False)
+    found = tf.gradient(sol, tf.EndValue(lambda f, t: f[0].q[1], "arm"), [tf.Parameter("f", name)])[0]
+    solver, at, h = tf.prepare(problem, element, 8, progress=False), sol.system["f"], 1e-4
+    for step in name.split("."):
+        at = getattr(at, step)
+    at = getattr(at, "value", at)
+    ends = [solver.solve(parameters={f"f.{name}": at + s * h}).z[-1][1] for s in (1, -1)]
+    assert abs(found) > 1e-3
+    np.testing.assert_allclose(found, (ends[0] - ends[1]) / (2 * h), rtol=1e-6)

@@ -21,7 +21,6 @@ from ..mechanics.unknown_numbers import with_number
 
 LEVELS = 5  # of Richardson extrapolation
 FIRST_STEP = 0.02  # relative
-FUNCTIONS = {"value": slice(0, 3), "position": slice(0, 3), "time": slice(3, 4), "angle": slice(0, 1)}
 LEAVES = {Constant: ("value",), Step: ("t0", "value"), Sine: ("amplitude", "frequency", "phase", "offset"),
           TrianglePulse: ("t0", "t_peak", "t1", "peak"), Ramp: ("t0", "t1", "v0", "v1"), Table: ("values",),
           Formula: (), Transfer: ("t0", "t1", "v0", "v1"), Spline: ("values",), Polynomial: ("coefficients",)}
@@ -62,7 +61,7 @@ def derivative_of_own(part, name, index, label):
     rules = _rules(part)
     if root in rules and not leaf:
         matrix, keys = rules[root]()
-    elif root.partition("[")[0] in FUNCTIONS and part.functions:
+    elif has_functions(part, root.partition("[")[0]):
         return _of_function(part, root, leaf, index, label)
     elif name in _attributes(part) and not leaf:
         matrix, keys = _by_differences(part, name, index, label)
@@ -160,15 +159,32 @@ def _of_formula(body):
     return matrix, list(range(n))
 
 
-# ---- functions of time inside of loads and prescribed motions, whose numbers come last
+# ---- functions of time among the arguments
+
+def _functions(part, name):
+    """The functions of time of an argument, and where the numbers of each one start in `own_parameters`."""
+    field = part.fields.get(name)
+    if field is None or not field.is_function or getattr(part, name) is None:
+        return (), []
+    functions, start = field.functions(getattr(part, name)), 0
+    for other, value in part.numbers().items():
+        if other == name:
+            break
+        start += np.size(value)
+    return functions, (start + np.cumsum([0, *(len(f.parameters) for f in functions)])).tolist()
+
+
+def has_functions(part, name):
+    """Whether an argument of a part is a function of time, or several."""
+    return bool(_functions(part, name)[0])
+
 
 def _function_names(part):
-    if not part.functions:
-        return []
     names = []
-    for name, where in FUNCTIONS.items():
-        for i, function in enumerate(part.functions[where] if hasattr(part, name) else ()):
-            root = f"{name}[{i}]" if where.stop - where.start > 1 else name
+    for name in part.fields:
+        functions, _ = _functions(part, name)
+        for i, function in enumerate(functions):
+            root = f"{name}[{i}]" if len(functions) > 1 else name
             leaves = LEAVES.get(type(function), ())
             names += [root] if isinstance(function, Constant) else [f"{root}.{leaf}" for leaf in leaves]
     return names
@@ -176,19 +192,16 @@ def _function_names(part):
 
 def _of_function(part, root, leaf, index, label):
     name, _, number = root.partition("[")
-    functions = part.functions[FUNCTIONS[name]] if hasattr(part, name) else ()
+    functions, starts = _functions(part, name)
     several = len(functions) > 1
     chosen = [int(number[:-1])] if number[:-1].isdigit() else list(range(len(functions)))
     if several and not number and index is not None and not leaf:
         chosen, index = [index], None
     if any(i not in range(len(functions)) for i in chosen) or not chosen:
         raise InputError(f"{label} has no parameter {root!r}{known_names(root, _known(part))}")
-    first = FUNCTIONS[name].start
-    stops = len(part.own_parameters) - sum(len(f.parameters) for f in part.functions) + np.cumsum(
-        [0, *(len(f.parameters) for f in part.functions)])
     matrices, names = [], []
     for i in chosen:
-        function, start = functions[i], int(stops[first + i])
+        function, start = functions[i], starts[i]
         which = leaf or ("value" if isinstance(function, Constant) else "")
         if which not in LEAVES.get(type(function), ()):
             whole = f"{root}.{leaf}" if leaf else root

@@ -12,7 +12,7 @@ from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
 from ..mechanics import Symbols
 from ..mechanics.consistent_state import _inverse_mass
-from ..mechanics.point_functions import evaluate
+from ..mechanics.point_functions import evaluate, sees_velocities
 
 
 class Start:
@@ -31,8 +31,6 @@ class Start:
         if system.couples_inertia or not all(b.has_inverse_mass or b.velocity_by_solve for b in system.bodies):
             raise InputError("sensitivities are not offered for mass matrices that are singular or couple bodies; use "
                              "rotation='quaternion' and lumped masses")
-        if any(part.constraint_names and any(body.carrier for body in part.bodies) for part in system.parts):
-            raise InputError("sensitivities are not offered for loops of trees; state the system in bodies and joints")
         self.places = NumberPlaces(system)
         names = {name for name, space in plan.element.trial.items() if space.continuous}
         if names - {"state", "multipliers", "velocity"}:
@@ -140,20 +138,26 @@ class Start:
         lengths = {"alpha": n, "theta": system.n_multipliers, "form": system.n_nonholonomic,
                    "beta": system.n_multipliers, "rate": system.n_z, "push": system.n_z,
                    "values": system.n_multipliers}
-        values = {name: given.get(name, np.zeros((size, length))) for name, length in lengths.items()}
-        z = np.tile(self.z, (size, 1))
-        for group, places in zip(system.groups, self.places.groups, strict=True):
-            state, multipliers = group.state_index, group.multiplier_index
+        values = {name: np.array(given.get(name, np.zeros((size, length)))) for name, length in lengths.items()}
+        z, t = np.tile(self.z, (size, 1)), np.full(size, self.t)
+        seen = np.concatenate([z[:, :n], system.velocity(t, z)], axis=1)  # by parts on links of trees, instead of momenta
+        groups = sorted(zip(system.groups, self.places.groups, strict=True), key=lambda pair: pair[0].part.is_body)
+        for group, places in groups:  # bodies last: gradients by velocities go on to those by states
+            state, multipliers, on_links = group.state_index, group.multiplier_index, _on_links(group.part)
             half = state[:, :state.shape[1] // 2]
             index = {"alpha": half, "theta": multipliers, "form": group.nonholonomic_index}
             if full:
                 index |= {"beta": multipliers, "rate": state, "push": state, "values": multipliers}
-            packed = np.concatenate([z[:, state], *(values[name][:, i] for name, i in index.items())], axis=2)
-            function = _start_function(group.part, full)
-            out = evaluate(function, packed, np.full(size, self.t), group.parameters)
+            packed = np.concatenate([(seen if on_links else z)[:, state],
+                                     *(values[name][:, i] for name, i in index.items())], axis=2)
+            out = evaluate(_start_function(group.part, full), packed, t, group.parameters)
             width = state.shape[1]
             for k in range(len(state)):  # a part sees each of its coordinates and numbers once
-                by_z[:, state[k]] += out[:, k, :width]
+                if on_links:
+                    np.add.at(by_z, (slice(None), half[k]), out[:, k, :width // 2])
+                    np.add.at(values["alpha"], (slice(None), half[k]), out[:, k, width // 2:width])
+                else:
+                    by_z[:, state[k]] += out[:, k, :width]
                 by_numbers[:, places[k]] += out[:, k, width:]
         return by_z, by_numbers
 
@@ -161,17 +165,24 @@ class Start:
 _FUNCTIONS = {}
 
 
+def _on_links(part):
+    """Whether a part acts on links or joints of trees, whose velocities stand in the place of momenta."""
+    return not part.is_body and sees_velocities(part)
+
+
 def _start_function(part, full):
     """Gradient by z and by the parameters of
 
     `alpha.qdot + theta.Theta + form.(A qdot + a) + beta.(Theta_z rate + Theta_t) + push.f + values.(Theta_z push)`,
 
-    the last three terms with `full` only; qdot of bodies only.
+    the last three terms with `full` only; qdot of bodies only. Of parts on links of trees by q and velocities.
     """
     if (part.kind, full) in _FUNCTIONS:
         return _FUNCTIONS[part.kind, full]
     s = Symbols(part)
     z = ca.vertcat(*s.q, *s.p)
+    if _on_links(part):
+        s.velocity = s.p
     theta = ca.vertcat(part.constraints(s), part.velocity_constraints(s))
     form = part.velocity_form(s)
     n = z.numel() // 2
