@@ -107,7 +107,7 @@ def closed(values, start):
                          ids=["energy", "impulse", "eml"])
 def test_closed_loops(element):
     """Masses, damping and lengths of a tree with a loop; coordinates and rates at the end."""
-    problem, start = closed({}, None)
+    _, start = closed({}, None)
 
     def ends(values):
         sol = tf.solve(closed(values, start)[0], element, 8, progress=False)

@@ -140,7 +140,7 @@ class Start:
                    "values": system.n_multipliers}
         values = {name: np.array(given.get(name, np.zeros((size, length)))) for name, length in lengths.items()}
         z, t = np.tile(self.z, (size, 1)), np.full(size, self.t)
-        seen = np.concatenate([z[:, :n], system.velocity(t, z)], axis=1)  # by parts on links of trees, instead of momenta
+        seen = np.concatenate([z[:, :n], system.velocity(t, z)], axis=1)  # by parts on links of trees
         groups = sorted(zip(system.groups, self.places.groups, strict=True), key=lambda pair: pair[0].part.is_body)
         for group, places in groups:  # bodies last: gradients by velocities go on to those by states
             state, multipliers, on_links = group.state_index, group.multiplier_index, _on_links(group.part)
