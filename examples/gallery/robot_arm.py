@@ -1,7 +1,6 @@
 """A robot arm with lengths and masses of a UR5 draws a circle: the torques of its six motors along the way.
 
-Inverse dynamics in joint coordinates; the tool keeps its orientation. The arm ends as it began, at rest, so that the
-work of the motors over the circle is zero.
+The tool keeps its orientation. The arm ends as it began, at rest, so that the work of the motors is zero.
 """
 
 import casadi as ca
@@ -28,7 +27,7 @@ def main():
                                    orientation=(np.cos(half), np.sin(half), 0, 0)))
     arm = tf.Tree(links, joints, name="arm")
     system = tf.System([arm, tf.GeneralizedControl(arm, np.eye(6), name="motors")], gravity=(0, 0, -9.81))
-    wrist, turn = arm.link_pose("link 6", np.array(POSTURE))
+    wrist, turn = arm.link_pose("link 6", POSTURE)
     start = wrist + turn @ (0, 0, 0.1)
 
     def circle(t):
@@ -36,8 +35,8 @@ def main():
         return ca.vertcat(start[0], start[1] + 0.1 * ca.sin(s), start[2] + 0.1 * (1 - ca.cos(s)))
 
     path = tf.pose_outputs(arm.link("link 6", (0, 0, 0.1)), circle, turn)
-    guess = {arm: {f"joint {k + 1}": q for k, q in enumerate(POSTURE)}}
-    problem = tf.InverseDynamics(system, path, guess, t_span=(0, 2))
+    posture = {arm: dict(zip(arm.joint_names, POSTURE, strict=True))}
+    problem = tf.InverseDynamics(system, path, posture, t_span=(0, 2))
     sol = tf.solve(problem, tf.MixedGalerkin(3, form="lagrange"), 100)
     torques, rates = problem.controls(sol.t, sol.z), arm.velocity(*np.split(sol.z, 2, axis=1))
     work = CubicSpline(sol.t, (torques * rates).sum(axis=1)).integrate(0, 2)
@@ -46,10 +45,11 @@ def main():
 
 
 def draw(result):
-    """Torques of the six motors."""
-    figure, ax = plt.subplots(layout="constrained")
-    ax.plot(result["solution"].t, result["torques"])
-    ax.set(xlabel="time [s]", ylabel="torque [N m]", title="one circle of the tool, joints 1 to 6")
+    """The arm with the path of its tool, and the torques of the six motors."""
+    figure, sol = plt.figure(figsize=(11, 4.5)), result["solution"]
+    sol.plot_snapshots([0, 1], ax=figure.add_axes((0, 0, 0.45, 1), projection="3d"), traces=("arm.link 6", (0, 0, 0.1)))
+    ax = figure.add_axes((0.57, 0.13, 0.41, 0.77), xlabel="time [s]", ylabel="torque [N m]")
+    ax.legend(ax.plot(sol.t, result["torques"]), [f"joint {k}" for k in range(1, 7)], ncols=2)
     return figure
 
 

@@ -25,7 +25,7 @@ def plot(finding, figure):
         centre = np.mean([sol.position(body, t) for body in sol.system.bodies], axis=0)
         ax.text(*(centre + (0, 0, 8)), f"{t:g} s", ha="center")
     ax.view_init(25, -75)
-    frame(ax, 1.3, (6, 3, 3))
+    frame(ax, 1.1, (6, 3, 3))
     ax.legend(ncols=4, loc="upper center")
 
 

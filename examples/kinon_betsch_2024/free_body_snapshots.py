@@ -19,13 +19,7 @@ def main(quick=False):
 
 
 def plot(finding, figure):
-    ax = figure.add_subplot(projection="3d")
-    finding.data["solution"].plot_snapshots(TIMES, ax=ax)
-    ax.set_box_aspect([np.ptp(getattr(ax, f"get_{name}lim")()) for name in "xyz"], zoom=1.5)
-    for artist in ax.get_children():  # the row is wider than the square of the axes
-        artist.set_clip_on(False)
-        artist.set_in_layout(False)
-    ax.set_title("free body at t = " + ", ".join(f"{t:g}" for t in TIMES) + " s, side by side")
+    finding.data["solution"].plot_snapshots(TIMES, ax=figure)
 
 
 if __name__ == "__main__":

@@ -17,10 +17,7 @@ def main(quick=False):
 
 
 def plot(finding, figure):
-    sol = finding.data["solution"]
-    ax = figure.add_subplot(projection="3d")
-    sol.plot_snapshots([0, 0.5, 1, 1.5, 2, 2.5], ax=ax, spacing=6)
-    ax.set_title("spinning box at t = 0, 0.5, ..., 2.5 s, side by side")
+    finding.data["solution"].plot_snapshots([0, 0.5, 1, 1.5, 2, 2.5], ax=figure, spacing=6)
 
 
 if __name__ == "__main__":

@@ -15,9 +15,7 @@ def main(quick=False):
 
 
 def plot(finding, figure):
-    ax = figure.add_subplot(projection="3d")
-    finding.data["solution"].plot_snapshots([0, 0.5, 1, 1.5, 2], ax=ax)
-    ax.set_title("physical pendulum at t = 0, 0.5, ..., 2 s")
+    finding.data["solution"].plot_snapshots([0, 0.5, 1, 1.5, 2], ax=figure)
 
 
 if __name__ == "__main__":

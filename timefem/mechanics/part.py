@@ -146,9 +146,9 @@ class Part(Declared, ABC):
         """All parameters of the local formulas: the part's own, then those of its bodies."""
         return np.concatenate([self.own_parameters, *(b.own_parameters for b in self.bodies)])
 
-    def drawn_line(self) -> Stroke | None:
-        """The `Stroke` that pictures show of it, or None."""
-        return None
+    def drawn_lines(self) -> list[Stroke]:
+        """What pictures show of it as lines and dots."""
+        return []
 
     def energy(self, s: Symbols) -> Expression:
         """Contribution to the Hamiltonian, SX scalar, in the symbols `s`: of joints and forces the potential energy."""

@@ -54,11 +54,11 @@ class Shown(Summarized):
         return summarize(self)
 
     def save_html(self, path: FilePath, times: Floats | None = None, title: str | None = None, view: Any = None,
-                  up: Any = None) -> None:
+                  up: Any = None, traces: Any = True) -> None:
         """Write a page that plays the motion in a browser; see `timefem.solution.drawing.viewer.save_html`."""
-        save_html(self, path, times, title, view, up)
+        save_html(self, path, times, title, view, up, traces)
 
-    def animate(self, path: FilePath | None = None, times: Floats | None = None, fps: float = 25, traces: bool = True,
+    def animate(self, path: FilePath | None = None, times: Floats | None = None, fps: float = 25, traces: Any = True,
                 view: Any = None, up: Any = None) -> Any:
         """A film of the motion, .gif or .mp4; see `timefem.solution.drawing.animation.animate`."""
         return animate(self, path, times, fps, traces, view, up)

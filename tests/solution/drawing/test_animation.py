@@ -100,7 +100,7 @@ def test_film(sol, tmp_path):
 
 def test_artists_follow_the_motion(sol):
     scene = make_scene(sol, TIMES)
-    artists = Film(axes3d(0.8), scene, traces=True)
+    artists = Film(axes3d(0.8), scene)
     artists.show(4)
     faces = np.reshape(artists.bodies[0]._faces, (-1, 3))
     np.testing.assert_allclose(faces.mean(axis=0), scene.bodies[0].position[4], rtol=0, atol=1e-12)

@@ -50,8 +50,8 @@ class PointForce(ForcePart, abstract=True):
 
     line = "spring"
 
-    def drawn_line(self) -> Stroke | None:
-        return Stroke(self.line, ((self.bodies[0], self.point_a), ((*self.bodies, None)[1], self.point_b)))
+    def drawn_lines(self) -> list[Stroke]:
+        return [Stroke(self.line, ((self.bodies[0], self.point_a), ((*self.bodies, None)[1], self.point_b)))]
 
     def _square(self, s):
         """Squared distance of the points."""

@@ -33,8 +33,8 @@ class RigidDistance(Joint):
     constraint_names = ("distance",)
     point_mass_dimension = 1
 
-    def drawn_line(self) -> Stroke | None:
-        return Stroke("rod", ((self.bodies[0], self.point_a), ((*self.bodies, None)[1], self.point_b)))
+    def drawn_lines(self) -> list[Stroke]:
+        return [Stroke("rod", ((self.bodies[0], self.point_a), ((*self.bodies, None)[1], self.point_b)))]
 
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         return [(ca.sumsqr(gap(a, b, c.point_a, c.point_b)) - c.length**2) / 2]

@@ -46,8 +46,8 @@ class FixedPoint(Part):
     def point_b(self) -> np.ndarray:
         return self.at
 
-    def drawn_line(self) -> Stroke | None:
-        return Stroke("joint", ((self.bodies[0], self.point),))
+    def drawn_lines(self) -> list[Stroke]:
+        return [Stroke("joint", ((self.bodies[0], self.point),))]
 
     def constraints(self, s: Symbols) -> ca.SX:
         position, rotation = self.bodies[0].frame(s.q[0])

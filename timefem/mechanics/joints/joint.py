@@ -68,8 +68,8 @@ class Joint(Part, abstract=True):
             raise InputError(f"{self._title}: {letter} must be a RigidBody or a PointMass with dimension="
                              f"{self.point_mass_dimension}, not {body!r}")
 
-    def drawn_line(self) -> Stroke | None:
-        return Stroke("joint", ((self.bodies[0], self.point_a),)) if hasattr(self, "point_a") else None
+    def drawn_lines(self) -> list[Stroke]:
+        return [Stroke("joint", ((self.bodies[0], self.point_a),))] if hasattr(self, "point_a") else []
 
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         """Constraints from the frames `a` and `b`, the time `t` and the `numbers` c: list of SX."""

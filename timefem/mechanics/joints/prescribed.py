@@ -53,8 +53,8 @@ class PrescribedPosition(_Prescribed):
     constraint_names = ("position, x", "position, y", "position, z")
     point_mass_dimension = 3
 
-    def drawn_line(self) -> Stroke | None:
-        return Stroke("joint", ((self.bodies[0], self.point),))
+    def drawn_lines(self) -> list[Stroke]:
+        return [Stroke("joint", ((self.bodies[0], self.point),))]
 
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         return [gap(a, b, c.point, ca.vertcat(*self.values_at("position", t, c, motion=True)))]

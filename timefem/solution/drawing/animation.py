@@ -33,8 +33,8 @@ def animate(solution, path=None, times=None, fps=FPS, traces=True, view=None, up
         Increasing [s]. Default: of equal distance, so that the film runs as fast as the motion, but for 2 to 10 s.
     fps : float
         Frames per second of the film.
-    traces : bool
-        Draw the path of the centres of mass.
+    traces : bool, or a point, or a sequence of points
+        Whose paths are drawn, as of `plot_snapshots`.
     view, up : optional
         As of `plot_snapshots`.
 
@@ -54,11 +54,10 @@ def animate(solution, path=None, times=None, fps=FPS, traces=True, view=None, up
     from matplotlib import pyplot as plt
 
     fps = validate.real("fps", fps, positive=True)
-    validate.flag("traces", traces)
     writer = None if path is None else _writer(as_path(path), animation)
-    scene = make_scene(solution, film_times(solution, fps) if times is None else times, view, up)
+    scene = make_scene(solution, film_times(solution, fps) if times is None else times, view, up, traces)
     ax = axes3d(0.8)
-    film_of = Film(ax, scene, traces)
+    film_of = Film(ax, scene)
     film = animation.FuncAnimation(ax.figure, film_of.show, len(scene.times), interval=1000 / fps, blit=False)
     if path is None:
         return film
@@ -92,19 +91,19 @@ def _writer(path, animation):
 
 
 class Film(Artists):
-    """A scene with its clock and the paths of the centres of mass."""
+    """A scene with its clock and the paths of points."""
 
-    def __init__(self, ax, scene, traces):
+    def __init__(self, ax, scene):
         corners = np.array(list(itertools.product(*zip(scene.low, scene.high, strict=True))))
         fit_axes(ax, corners, scene.view)
         self.traces = [ax.plot([], [], [], "--", linewidth=1.0, color=colour)[0]
-                       for _, colour in zip(scene.bodies if traces else (), itertools.cycle(COLOURS), strict=False)]
+                       for _, colour in zip(scene.traces, itertools.cycle(COLOURS), strict=False)]
         self.clock = ax.figure.text(0.03, 0.95, "", fontsize="medium", va="top")
         super().__init__(ax, scene)
 
     def show(self, n, aside=0.0):
         super().show(n, aside)
-        for body, line in zip(self.scene.bodies, self.traces, strict=False):
-            line.set_data_3d(*body.position[:n + 1].T)
+        for path, line in zip(self.scene.traces, self.traces, strict=True):
+            line.set_data_3d(*path[:n + 1].T)
         self.clock.set_text(f"$t$ = {self.scene.times[n]:.3f} s")
         return [*self.traces, *self.links, self.clock]

@@ -10,15 +10,18 @@ WIDTHS = {"joint": dict(marker="o", markersize=4, linestyle=""), "rod": dict(lin
           "spring": dict(linewidth=1.0), "damper": dict(linewidth=1.0, linestyle="--"), "rope": dict(linewidth=2.0)}
 FILLING = 4  # corrections of the scale until axes fill a region
 SMOOTH = 8  # corners of an object from which on its edges are not drawn
+TICK_PAD, LABEL_PAD, MOST_PAD = 8, 21, 3.0  # what mplot3d adds to pads [points], and the most that these are stretched
 TURNS, COIL = 8, 0.012  # of a drawn spring; its radius in parts of the scene
 
 
-def axes3d(height):
-    """3D axes, square (mplot3d wants that) and as wide as the figure, which is `height` times as high."""
+def axes3d(height, figure=None):
+    """3D axes, square (mplot3d wants that) and as wide as the figure, which is made `height` times as high."""
     import matplotlib.pyplot as plt
 
-    width = 7.2
-    figure = plt.figure(figsize=(width, width * height))
+    figure = plt.figure(figsize=(7.2, 7.2)) if figure is None else figure
+    figure.set_layout_engine("none")
+    width = figure.get_figwidth()
+    figure.set_size_inches(width, width * height)
     ax = figure.add_axes((0, 0.5 - 0.5 / height, 1, 1 / height), projection="3d")
     ax.set_title(" ", y=0.5 + 0.5 * height - 0.015)
     return ax
@@ -48,8 +51,14 @@ def fit_axes(ax, points, view, labels=True):
     for k, (axis, name) in enumerate(zip((ax.xaxis, ax.yaxis, ax.zaxis), "xyz", strict=True)):
         axis.set_major_locator(MaxNLocator(max(1, round(6 * extent[k] / extent.max())), min_n_ticks=1))
         axis.set_label_text(f"${name}$ [m]")
-        axis.set_tick_params(pad=5)
-        axis.labelpad = 26 if view.flat and k == view.up else 13  # beside numbers that stand upright
+        beside = view.flat and k == view.up  # numbers that stand upright
+        seen = [extent[j] for j in range(3) if j != k and not (view.flat and abs(view.camera[2][j]) > 0.5)]
+        far = min(extent.max() / max(seen), MOST_PAD)  # mplot3d shrinks pads with the scene across the axis
+        axis.set_tick_params(pad=(26 if beside else 13) * far - TICK_PAD)
+        axis.labelpad = (57 if beside else 34) * far - LABEL_PAD
+        if view.flat:  # to the left and below
+            axis.set_ticks_position("lower")
+            axis.set_label_position("lower")
         if view.flat and abs(view.camera[2][k]) > 0.5:
             axis.set_ticklabels([])
             axis.set_label_text("")

@@ -8,6 +8,7 @@ from ... import validate
 from ...errors import InputError
 from ...mechanics.composites.beam.place import Place
 from .curves import curves_of, has_surface
+from .traces import traces_of
 from .view import View
 
 N_FRAMES = 200  # of a motion whose times are not given
@@ -78,12 +79,16 @@ class DrawnLink:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Bodies, links, surfaces of beams at `times`, shape (n_times,) [s], within `low` and `high`, shape (3,) [m]."""
+    """Bodies, links, surfaces of beams at `times`, shape (n_times,) [s], within `low` and `high`, shape (3,) [m].
+
+    `traces` are the places of the points whose paths are drawn, arrays (n_times, 3) [m].
+    """
 
     times: np.ndarray
     bodies: list
     links: list
     curves: list
+    traces: list
     low: np.ndarray
     high: np.ndarray
     view: View
@@ -94,7 +99,7 @@ class Scene:
         return float((self.high - self.low).max())
 
 
-def make_scene(solution, times=None, view=None, up=None):
+def make_scene(solution, times=None, view=None, up=None, traces=True):
     """Bodies, joints, rods, springs, dampers and ropes of a solution, for drawing.
 
     Parameters
@@ -104,6 +109,8 @@ def make_scene(solution, times=None, view=None, up=None):
         Increasing, inside the solution [s]; default: 200 of equal distance.
     view, up : optional
         See `View.of`.
+    traces : optional
+        See `traces_of`.
 
     Raises
     ------
@@ -117,10 +124,11 @@ def make_scene(solution, times=None, view=None, up=None):
         raise InputError("times must increase")
     z, system = solution(times), solution.system
     n, pieces = system.n_q, {}
-    places = dict.fromkeys(b for part in system.parts for b in part.bodies if isinstance(b, Place) or b.carrier)
+    lines = _lines(system)
+    stood_on = [b for part in system.parts for b in part.bodies] + [b for _, line in lines for b, _ in line.points if b]
+    places = dict.fromkeys(b for b in stood_on if isinstance(b, Place) or b.carrier)
     for body in (*system.bodies, *places):
         pieces[body] = body.drawn_pieces(*system.local_state(body, z))
-    lines = _lines(system)
     hidden = {member for part in system.composites if part.drawn_lines() for member in part.members} | set(places)
     curves = curves_of(system, (times, z[:, :n], solution.rates(times)))
     bodies = [_drawn_body(system.label(body), piece) for body, own in pieces.items() if body not in hidden
@@ -130,14 +138,15 @@ def make_scene(solution, times=None, view=None, up=None):
     if not bodies and not links and not curves:
         raise InputError("no body of the system has a position in space, so that there is nothing to draw")
     outlines = [np.concatenate([b.outline(k) for k in range(len(times))]) for b in bodies]
-    outlines += [link.points.reshape(-1, 3) for link in links]
+    traces = traces_of(solution, traces, times, bodies)
+    outlines += [link.points.reshape(-1, 3) for link in links] + traces
     outlines += [c.surface(k).reshape(-1, 3) for c in curves for k in range(len(times))]
     everything = np.concatenate(outlines)
     low, high = everything.min(axis=0), everything.max(axis=0)
     margin = 0.05 * (high - low).max() or 1.0  # a single point at rest has no extent
     centres = [link.points.reshape(-1, 3) for link in links] + [c.centre.reshape(-1, 3) for c in curves]
     places = np.concatenate([b.position for b in bodies] + centres)
-    return Scene(times, bodies, links, curves, low - margin, high + margin, View.of(system, places, view, up))
+    return Scene(times, bodies, links, curves, traces, low - margin, high + margin, View.of(system, places, view, up))
 
 
 def _drawn_body(label, piece):
@@ -150,13 +159,11 @@ def _drawn_body(label, piece):
 
 def _lines(system):
     """Name and `Stroke` of all that is drawn as lines or dots."""
-    found, replaced = [], set()
-    for part in system.composites:
-        own = part.drawn_lines()
-        found += [(system.label(part), line) for line in own if not has_surface(part)]
-        replaced |= set(part.members) if own else set()
-    return found + [(system.label(part), line) for part in system.parts
-                    if part not in replaced and (line := part.drawn_line()) is not None]
+    own = {part: part.drawn_lines() for part in system.composites}
+    replaced = {member for part, lines in own.items() if lines for member in part.members}
+    own = {part: lines for part, lines in own.items() if not has_surface(part)}
+    own |= {part: part.drawn_lines() for part in system.parts if part not in replaced}
+    return [(system.label(part), line) for part, lines in own.items() for line in lines]
 
 
 def _drawn_link(name, line, pieces):

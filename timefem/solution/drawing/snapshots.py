@@ -11,8 +11,11 @@ from ...mechanics.shapes import box
 from .artists import Artists, axes3d, fill, fit_axes
 from .plots import COLOURS, STYLES
 from .scene import make_scene
+from .times_beside import name_time, places_of_names
+from .traces import traces_of
 
 TITLE = 0.3  # height of the title [in]
+PARTS = 0.25, 0.5, 0.75, 1.0  # of the way from the centre of a body to its outline, and along rods
 
 
 def plot_snapshots(solution, times, body=None, ax=None, spacing=None, view=None, up=None, traces=True):
@@ -27,7 +30,8 @@ def plot_snapshots(solution, times, body=None, ax=None, spacing=None, view=None,
         Times inside the solution [s].
     body : Body, Beam, Rope, str or sequence of them, optional
         Only these; default: everything.
-    ax : Axes3D, optional
+    ax : Axes3D or Figure, optional
+        A figure is filled, and made as high as it has to be.
     spacing : float, optional
         Distance [m] by which each snapshot is moved to the side of the one before. Default: 0 when a body moves
         along, else so far that the boxes do not cover each other.
@@ -36,8 +40,9 @@ def plot_snapshots(solution, times, body=None, ax=None, spacing=None, view=None,
         from its normal, others from above.
     up : str, optional
         "x", "y", "z", "-x", "-y" or "-z"; default: against gravity, z without.
-    traces : bool
-        Draw the paths of the centres of mass.
+    traces : bool, or a point, or a sequence of points
+        Whose paths are drawn. True: the centres of mass; False: none. Points are bodies, `beam.at(s)`, `rope.end`,
+        `tree.link(name, point)`, their names, or pairs of one of them and a point in its axes [m].
 
     Returns
     -------
@@ -45,10 +50,10 @@ def plot_snapshots(solution, times, body=None, ax=None, spacing=None, view=None,
         With one `Poly3DCollection` per body and time.
     """
     picture = Snapshots(solution, times, body, spacing, view, up, traces)
-    own = ax is None
-    ax = axes3d(picture.height) if own else ax
+    whole = not hasattr(ax, "get_proj")  # nothing, or a figure
+    ax = axes3d(picture.height, ax) if whole else ax
     picture.draw(ax)
-    if own:
+    if whole:
         ax.set_title("")
         ax.figure.suptitle(picture.title, fontsize="medium", wrap=True, y=0.985, va="top")
         fill(ax, picture.everything, (0.02, 0.02, 0.96, 0.96 - TITLE / ax.figure.get_figheight()))
@@ -73,14 +78,14 @@ class Snapshots:
         times = validate.array("times", np.atleast_1d(times), (None,))
         if not len(times):
             raise InputError("times: give at least one time")
-        validate.flag("traces", traces)
-        scene = _chosen(make_scene(solution, times, view, up), solution.system, body)
-        whole = _chosen(make_scene(solution, np.union1d(solution.t, times), view, up), solution.system, body)
+        scene = _chosen(make_scene(solution, times, view, up, False), solution.system, body)
+        whole = _chosen(make_scene(solution, np.union1d(solution.t, times), view, up, False), solution.system, body)
+        traces = traces_of(solution, traces, whole.times, whole.bodies)
         outlines = [np.concatenate([b.outline(n) for b in scene.bodies] + [link.points[n] for link in scene.links]
                                    + [c.surface(n).reshape(-1, 3) for c in scene.curves]) for n in range(len(times))]
         size = max(np.ptp(x, axis=0).max() for x in outlines) or 1.0
         paths = [b.position for b in whole.bodies]
-        moving = [np.ptp(x, axis=0).max() > 1e-6 * size for x in paths]
+        moving = [_moves(x, size) for x in paths]
         if spacing is None:
             reach = np.ptp(np.concatenate(paths), axis=0).max() + max(np.linalg.norm(b.size) for b in whole.bodies) \
                 if paths else 0.0
@@ -90,12 +95,15 @@ class Snapshots:
         self.times, self.scene, self.spacing = times, scene, spacing
         self.aside = spacing * scene.view.camera[0]
         self.outlines = [x + n * self.aside for n, x in enumerate(outlines)]
-        self.paths = [(x, colour) for x, moves, colour in zip(paths, moving, itertools.cycle(COLOURS), strict=False)
-                      if traces and moves and not spacing]
-        self.everything = np.concatenate([*self.outlines, *(x for x, _ in self.paths)])
+        self.paths = [(x, colour) for x, colour in zip(traces, itertools.cycle(COLOURS), strict=False)
+                      if _moves(x, size) and not spacing]
+        drawn = np.concatenate([*self.outlines, *(x for x, _ in self.paths)])
+        inside = [_inside(scene, n) for n in range(len(times))]
+        self.names = places_of_names(self.outlines, inside, scene.view, bool(spacing)) if len(times) > 1 else []
+        self.everything = np.concatenate([drawn, *(x[None] for x in self.names if x is not None)])
         across, high, _ = scene.view.camera @ self.everything.T
         self.shape = float(np.ptp(high) / np.ptp(across)) if np.ptp(across) else 1.0
-        self.height = min(1.0, 2.1 / len(times)) if spacing else float(np.clip(self.shape + 0.3, 0.5, 0.95))
+        self.height = float(np.clip(self.shape + (0.12 if spacing else 0.25), 0.2, 0.95))
         self.title = "$t$ = " + ", ".join(f"{t:.4g}" for t in times) + " s" + ", side by side" * bool(spacing)
 
     def draw(self, ax):
@@ -107,8 +115,22 @@ class Snapshots:
         for n in range(len(times)):
             Artists(ax, scene, 0.12 + 0.28 * (n + 1) / len(times)).show(n, n * self.aside)  # later is darker
             _body_axes(ax, scene, n, n * self.aside)
-        if len(times) > 1:
-            _name_times(ax, times, self.outlines, scene.view, bool(self.spacing))
+        for t, place in zip(times, self.names, strict=False):
+            if place is not None:
+                name_time(ax, t, place, bool(self.spacing))
+
+
+def _inside(scene, n):
+    """Points all over bodies, links and surfaces at the time number n, shape (k, 3)."""
+    found = [b.position[n] + part * (b.outline(n) - b.position[n]) for b in scene.bodies for part in PARTS]
+    for link in scene.links:
+        a, b = link.points[n][:-1], link.points[n][1:]
+        found += [a + part * (b - a) for part in PARTS] + [link.points[n]]
+    return np.concatenate(found + [c.surface(n).reshape(-1, 3) for c in scene.curves])
+
+
+def _moves(x, size):
+    return np.ptp(x, axis=0).max() > 1e-6 * size
 
 
 def _chosen(scene, system, body):
@@ -133,9 +155,11 @@ def _chosen(scene, system, body):
 
 
 def _body_axes(ax, scene, n, aside):
-    """Axes of boxes, as in the papers; their names at the first time, where there are few."""
+    """Axes of a box that is alone, as in the papers; their names at the first time."""
+    if len(scene.bodies) > 1 or scene.links or scene.curves:
+        return
     for body in scene.bodies:
-        if body.shape != "box" or len(scene.bodies) > 2:
+        if body.shape != "box":
             continue
         centre, rotation, size = body.position[n] + aside, body.rotation[n], body.size
         for i, (axis, style) in enumerate(zip(rotation.T, STYLES, strict=False)):
@@ -146,27 +170,3 @@ def _body_axes(ax, scene, n, aside):
             if n == 0:
                 ax.text(*(centre + (size[i] / 2 + 0.22 * size.max()) * axis), f"$d_{i + 1}$", fontsize="x-small",
                         color="0.35", ha="center", va="center")
-
-
-def _name_times(ax, times, outlines, view, beside):
-    """Each time beside its snapshot, in one row below snapshots side by side; left out where another one stands."""
-    right, up, _ = view.camera
-    everything = np.concatenate(outlines)
-    extent = max(np.ptp(everything @ right), np.ptp(everything @ up))
-    taken = []
-    for t, x in zip(times, outlines, strict=True):
-        if beside:
-            low = everything @ up
-            place = x.mean(axis=0) + (low.min() - 0.015 * extent - x.mean(axis=0) @ up) * up
-        else:
-            centre = everything.mean(axis=0)
-            far = x[np.argsort(-np.linalg.norm((x - centre) @ np.stack([right, up]).T, axis=1))]
-            places = [c + 0.06 * extent * (c - centre) / (np.linalg.norm(c - centre) or 1.0) for c in far]
-            free = [p for p in places if all(abs((p - q) @ right) > 0.09 * extent or abs((p - q) @ up) > 0.04 * extent
-                                             for q in taken)]
-            if not free:
-                continue
-            place = free[0]
-        taken.append(place)
-        ax.text(*place, f"{t:.4g} s", ha="center", va="top" if beside else "center", fontsize="small", zorder=10,
-                bbox=dict(boxstyle="round,pad=0.1", facecolor="white", edgecolor="none", alpha=0.7))

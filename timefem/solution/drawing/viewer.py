@@ -14,7 +14,7 @@ TEMPLATE = Path(__file__).with_name("viewer.html")
 DIGITS = 6  # significant digits of places and rotations: finer than a pixel
 
 
-def save_html(solution, path, times=None, title=None, view=None, up=None):
+def save_html(solution, path, times=None, title=None, view=None, up=None, traces=True):
     """Write a page that shows the motion in three dimensions; it needs nothing but a browser.
 
     Bodies with a `size` have their `shape` in it, other rigid bodies are their three axes, point masses are balls.
@@ -31,6 +31,8 @@ def save_html(solution, path, times=None, title=None, view=None, up=None):
         Default: the names of the bodies.
     view, up : optional
         To start with, as of `plot_snapshots`.
+    traces : optional
+        Whose paths are drawn, as of `plot_snapshots`.
 
     Raises
     ------
@@ -38,13 +40,13 @@ def save_html(solution, path, times=None, title=None, view=None, up=None):
         When the path cannot be written; see also `make_scene`.
     """
     check_writable(path)
-    page = viewer_page(solution, times, title, view, up)
+    page = viewer_page(solution, times, title, view, up, traces)
     write_text(path, page)
 
 
-def viewer_page(solution, times=None, title=None, view=None, up=None):
+def viewer_page(solution, times=None, title=None, view=None, up=None, traces=True):
     """The page of `save_html` as text."""
-    scene = make_scene(solution, times, view, up)
+    scene = make_scene(solution, times, view, up, traces)
     names = [drawn.name for drawn in (*scene.bodies, *scene.curves)]
     title = ", ".join(names[:4]) + ", ..." * (len(names) > 4) if title is None else str(title)
     data = scene_data(scene)
@@ -66,7 +68,8 @@ def _plain(scene):
     curves = [{"name": c.name, "n": c.centre.shape[1], "outline": _numbers(c.outline), "x": _numbers(c.centre),
                "q": _numbers(_quaternions_along(c.rotation))} for c in scene.curves]
     return {"t": _numbers(scene.times), "low": _numbers(scene.low), "high": _numbers(scene.high), "bodies": bodies,
-            "links": links, "curves": curves, "view": scene.view._asdict()}
+            "links": links, "curves": curves, "traces": [_numbers(x) for x in scene.traces],
+            "view": scene.view._asdict()}
 
 
 def quaternions(rotation):

@@ -14,9 +14,10 @@ from ....errors import InputError
 from ....types import Expression, Floats, Vector
 from ...declared import Choice, Name, Real
 from ...part import Body
-from ...shapes import Piece
+from ...shapes import Piece, Stroke
 from ..states import CanonicalState, Coordinates, Pose
 from .carried import TreeJointCoordinate, TreeLink
+from .drawing import pieces, strokes
 from .functions import TreeFunctions
 from .links import Link, TreeJoint
 from .motions import coordinates_of, is_there, told
@@ -275,15 +276,10 @@ class Tree(Body):
         return Pose(place[:3], place[3:], rate[:3], rate[3:])
 
     def drawn_pieces(self, q: np.ndarray, p: np.ndarray) -> list[Piece]:
-        rates, found = self.velocity(q, p), []
-        for link in self.links:
-            shape = link.drawn
-            if shape is None and not link.mass:
-                continue
-            body = self.link(link.name, (0, 0, 0) if shape else link.centre)
-            own = q[:, body.places], rates[:, body.places]
-            found.append(Piece(link.name, shape, link.drawn_size, *body.motion(*own)))
-        return found
+        return pieces(self, q, p)
+
+    def drawn_lines(self) -> list[Stroke]:
+        return strokes(self)
 
     def link_pose(self, link: str, q: Vector) -> tuple[np.ndarray, np.ndarray]:
         """Place (3,) [m] and rotation matrix (3, 3) in space of the frame of a link, by name, at coordinates (n,)."""

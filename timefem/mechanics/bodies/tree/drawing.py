@@ -1,0 +1,44 @@
+"""Pictures of trees: links in their shapes; those without as rods between joints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...shapes import Piece, Stroke
+
+if TYPE_CHECKING:
+    from .links import Link
+    from .tree import Tree
+
+
+def pieces(tree: Tree, q: np.ndarray, p: np.ndarray) -> list[Piece]:
+    """`Piece` of every link: its shape; else the place of its mass, with the size of a cuboid where it has no rods."""
+    rates, found = tree.velocity(q, p), []
+    for link in tree.links:
+        shape = link.drawn
+        if shape is None and not link.mass:
+            continue
+        body = tree.link(link.name, (0, 0, 0) if shape else link.centre)
+        size = np.zeros(3) if shape is None and rods(tree, link) else link.drawn_size
+        found.append(Piece(link.name, shape, size, *body.motion(q[:, body.places], rates[:, body.places])))
+    return found
+
+
+def strokes(tree: Tree) -> list[Stroke]:
+    """Rods of the links that have no shape, and the joints at their ends."""
+    bare = [link for link in tree.links if link.drawn is None]
+    names = {link.name for link in bare}
+    dots = [tree.link(j.child) for j in tree.joints
+            if j.kind not in ("fixed", "floating") and names & {j.parent, j.child}]
+    return [rod for link in bare for rod in rods(tree, link)] + [Stroke("joint", ((b, np.zeros(3)),)) for b in dots]
+
+
+def rods(tree: Tree, link: Link) -> list[Stroke]:
+    """From the frame of a link to the joints that it carries, or to its centre of mass; none where all are one."""
+    start = tree.link(link.name), np.zeros(3)
+    ends = [(tree.link(j.child), np.zeros(3)) for j in tree.joints if j.parent == link.name and np.any(j.position)]
+    if not ends and link.mass and np.any(link.centre):
+        ends = [(start[0], link.centre)]
+    return [Stroke("rod", (start, end)) for end in ends]
