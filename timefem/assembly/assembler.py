@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..elements.evaluation.elements_in_lanes import lane_scratch
 from ..elements.evaluation.plan import ElementPlan
 from .assembly_loop import assemble
 from .pattern import ChainPattern
@@ -37,7 +38,7 @@ class Assembler:
     def __init__(self, plan: ElementPlan, mesh, free_columns, kept_rows, scaling, before=0, after=0):
         self.plan, self.scaling = plan, scaling
         self.pattern = ChainPattern(plan, mesh.n_elements - before - after, free_columns, kept_rows)
-        self._data = np.empty(self.pattern.nnz)
+        self._data, self._lanes = np.empty(self.pattern.nnz), lane_scratch(plan.arrays)
         self.place(mesh, before, after)
 
     def place(self, mesh, before=0, after=0):
@@ -95,7 +96,7 @@ class Assembler:
         p, c, r = self.pattern, self.plan.columns, self.plan.rows
         columns, rows = (slice(start * n.step, stop * n.step + n.n_node) for n in (c, r))
         residual = np.zeros(rows.stop - rows.start)
-        assemble(self.plan.arrays, x[columns], self.mesh.nodes[start:stop], self.mesh.lengths[start:stop],
+        assemble(self.plan.arrays, self._lanes, x[columns], self.mesh.nodes[start:stop], self.mesh.lengths[start:stop],
                  self.column_scale[columns], self.row_scale[rows], self.plan.tangent_rows, self.plan.tangent_columns,
                  p.kind[start:stop], p.base[start:stop], p.slots, residual, self._data)
         return residual

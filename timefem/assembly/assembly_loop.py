@@ -1,16 +1,18 @@
 """The compiled assembly loop: 8 elements at a time, entries straight into their slots."""
 
-from ..elements.evaluation.elements_in_lanes import evaluate_lanes, lane_scratch
+from ..elements.evaluation.elements_in_lanes import evaluate_lanes
 from ..kernels.lanes import LANES
 from ..kernels.loops import compiled
 
 
-def assemble(plan, *arguments):
+@compiled(error_model="numpy", _nrt=False)
+def assemble(plan, lanes, x, t, h, column_scale, row_scale, rows, columns, kind, base, slots, residual, data):
     """Add elements to the residual and to the CSR values of a chain.
 
     Parameters
     ----------
     plan : Plan
+    lanes : LaneScratch
     x : ndarray
         Dofs of the chain.
     t, h : ndarray, shape (n_e,)
@@ -27,11 +29,6 @@ def assemble(plan, *arguments):
     data : ndarray
         CSR values, scaled; added to.
     """
-    _assemble(plan, lane_scratch(plan), *arguments)
-
-
-@compiled(error_model="numpy", _nrt=False)
-def _assemble(plan, lanes, x, t, h, column_scale, row_scale, rows, columns, kind, base, slots, residual, data):
     n_e = h.shape[0]
     column_step = (x.shape[0] - plan.n_columns) // max(1, n_e - 1)
     row_step = (residual.shape[0] - plan.n_rows) // max(1, n_e - 1)

@@ -106,14 +106,18 @@ class FirstVariation:
         system = self.system
         n, m, k = system.n_q, system.n_constraints, system.n_nonholonomic
         self.n, self.m, self.k = n, m, k
-        first = self._assembled(np.zeros(n), np.zeros(m + k))
+        first = self._unmoved = self._assembled(np.zeros(n), np.zeros(m + k))
         self.gradient = np.concatenate([first["psi_v"], first["form_v"]])
         self.mass = first["row_a"]
         self.forces = np.hstack([first["row_g"], first["form_v"].T])
         right = np.concatenate([first["row"], first["second"], first["third"]])
         solution = self.accelerations(-right)
         self.acceleration, self.multipliers = solution[:n], solution[n:]
-        self._at = self._assembled(self.acceleration, self.multipliers)
+
+    @cached_property
+    def _at(self):
+        """Derivatives, with the accelerations and multipliers."""
+        return self._assembled(self.acceleration, self.multipliers)
 
     @cached_property
     def places(self):
@@ -145,7 +149,7 @@ class FirstVariation:
         out = {name: np.zeros(size) for name, size in rows.items()}
         out |= {f"{name}_{letter}": np.zeros((rows[name], columns[letter])) for name, letters in DERIVATIVES.items()
                 for letter in letters}
-        self._absolute = np.zeros(n)
+        out["absolute"] = np.zeros(n)
         for group in self._groups:
             shapes, _, function = _blocks(group.part)
             q = group.state_index[:, :group.state_index.shape[1] // 2]
@@ -168,7 +172,7 @@ class FirstVariation:
                     continue
                 np.add.at(out[name], index[name], block)
                 if name == "row":
-                    np.add.at(self._absolute, q, np.abs(block))
+                    np.add.at(out["absolute"], q, np.abs(block))
         return out
 
     @cached_property
@@ -199,7 +203,7 @@ class FirstVariation:
     @cached_property
     def size(self):
         """Of the accelerations that the forces would give each on its own."""
-        free = self._absolute**2 / self.system.mass_scale
+        free = self._at["absolute"]**2 / self.system.mass_scale
         return float(np.sqrt(free.sum()))
 
     def tangent(self, dq, dv):
@@ -214,7 +218,7 @@ class FirstVariation:
     def by_controls(self):
         """Changes of the accelerations with the controls, shape (n_q, n_controls)."""
         none = np.zeros((self.m + self.k, len(self.u)))
-        return self.accelerations(-np.concatenate([self._at["row_u"], none]))[:self.n]
+        return self.accelerations(-np.concatenate([self._unmoved["row_u"], none]))[:self.n]
 
     def balance(self):
         """Controls of smallest norm whose forces leave the least acceleration, in the metric of the mass."""

@@ -1,5 +1,6 @@
 """A problem that is solved again keeps its plan."""
 
+import numpy as np
 import pytest
 
 import timefem as tf
@@ -21,3 +22,41 @@ def test_solved_again():
     assert tf.solve(problem, ELEMENT, 16).objective == pytest.approx(first.objective, rel=1e-7)
     with pytest.raises(ValueError, match="read-only"):  # which is why plans can be kept
         load.own_parameters[0] = 0.25
+
+
+def held_below(limit=0.15):
+    body = tf.PointMass(1.0, dimension=1, name="mass")
+    end = tf.EndState(position=[0, None, None], velocity=[-1, None, None])
+    return tf.OptimalControl(tf.System([body]), {body: tf.Pose(velocity=(1, 0, 0))}, {body: end}, (0, 1),
+                             cost=tf.Effort(tf.ControlForce(body, [(1, 0, 0)], name="push")),
+                             limits=tf.Limit(lambda now, u: now.q(body)[0], upper=limit, name="position"))
+
+
+def test_what_is_kept_changes_nothing():
+    """Equations, program and guess of one solve serve the next; other meshes and elements in between do no harm."""
+    problem, fresh = held_below(), tf.solve(held_below(), ELEMENT, 12)
+    uneven = np.linspace(0, 1, 13)**1.1
+    runs = [(ELEMENT, {"n_elements": 12}), (ELEMENT, {"n_elements": 20}), (ELEMENT, {"mesh": uneven}),
+            (tf.MixedGalerkin(1, n_points=1), {"n_elements": 12}), (ELEMENT, {"n_elements": 12})]
+    sols = [tf.solve(problem, element, **how) for element, how in runs]
+    for sol, (element, how) in zip(sols, runs, strict=True):
+        alone = tf.solve(held_below(), element, **how)
+        np.testing.assert_array_equal(sol.nodal_state, alone.nodal_state)
+        np.testing.assert_array_equal(sol.fields["controls"], alone.fields["controls"])
+        assert sol.statistics["newton_iterations"] == alone.statistics["newton_iterations"]
+    np.testing.assert_array_equal(sols[0].nodal_state, sols[-1].nodal_state)
+    np.testing.assert_array_equal(sols[-1].nodal_state, fresh.nodal_state)
+
+
+def test_prepared_with_other_bounds_and_back():
+    body = tf.PointMass(1.0, dimension=1, name="slider")
+    push = tf.ControlForce(body, [(1, 0, 0)], name="push")
+    problem = tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, {body: tf.EndState(
+        position=[1, None, None], velocity=[0, None, None])}, (0, 1), tf.Effort(push), bounds={push: (-5.5, 5.5)})
+    solver = tf.prepare(problem, ELEMENT, 12)
+    first, tight, heavy = (solver.solve(warm=False, **changes) for changes in (
+        {}, {"bounds": {push: (-5, 5)}}, {"parameters": {"slider.mass": 1.1}}))
+    again = solver.solve(warm=False)
+    assert first.objective < tight.objective < heavy.objective
+    np.testing.assert_array_equal(again.nodal_state, first.nodal_state)
+    assert np.abs(tight.fields["controls"]).max() <= 5 + 1e-6

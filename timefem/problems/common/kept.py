@@ -36,11 +36,15 @@ class Kept:
             self._things["mesh"] = asked, mesh
         return mesh
 
-    def thing(self, key, of, make, renew):
+    def thing(self, key, of, make, renew=lambda thing: True):
         """What `make()` made for this key and object; made anew where there is none, or `renew(thing)` is False."""
         known, thing = self._things.get(key, (None, None))
         if known is not of or renew(thing) is False:
             thing = make()
-            if not self.once:
-                self._things[key] = of, thing
+            self.put(key, of, thing)
         return thing
+
+    def put(self, key, of, thing):
+        """Keep a thing for this key and object."""
+        if not self.once:
+            self._things[key] = of, thing

@@ -12,6 +12,7 @@ from ...assembly import Assembler
 from ...elements.augmented.optimality import Functional
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
+from ...kernels.buffered import Buffered
 from ...solvers.equations.distributed import DistributedEquations, slab_ends
 from ...solvers.equations.elements import ElementEquations
 from ...solvers.equations.ends import EndBlock, Ends
@@ -56,7 +57,14 @@ class _OptimalityRows:
     reaches = True, True
 
     def renew_for(self, problem, mesh, scaling):
-        """`renew`, for a problem that differs in numbers."""
+        """`renew`, for a problem that differs in numbers, or the same one."""
+        if mesh.n_elements != self.mesh.n_elements:
+            return False
+        if problem is self.problem and np.array_equal(mesh.nodes, self.mesh.nodes):
+            self.forget()
+            if "_functional" in self.__dict__:
+                self._functional.plan.take(self.plan.system)
+            return True
         if not self.renew(mesh, scaling, ends_of(problem, self.plan, self._hold)):
             return False
         self.problem = problem
@@ -130,7 +138,7 @@ class _OptimalityRows:
     @cached_property
     def _end_cost(self):
         z, numbers = ca.SX.sym("z", self.plan.system.n_z), ca.SX.sym("numbers", len(self.problem.guesses))
-        return ca.Function("end_cost", [z, numbers], [self.problem.terminal(z, numbers)])
+        return Buffered(ca.Function("end_cost", [z, numbers], [ca.densify(self.problem.terminal(z, numbers))]))
 
     def objective(self, x):
         """Integral of the cost and end cost."""
@@ -146,7 +154,9 @@ class _OptimalityRows:
         return self._functional.evaluate(self.split(x)[1])[0][self.slab[0] - self.first:self.slab[1] - self.first]
 
     def end_cost(self, x):
-        return float(self._end_cost(self.end(self.split(x)[1])[:self.plan.system.n_z], self.numbers(x)))
+        if self.problem.end_cost is None:
+            return 0.0
+        return float(self._end_cost(self.end(self.split(x)[1])[:self.plan.system.n_z], self.numbers(x))[0][0])
 
     def numbers(self, x):
         """Unknown numbers of the problem, with free time the duration first."""

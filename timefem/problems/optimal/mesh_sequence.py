@@ -3,7 +3,6 @@
 import time
 from dataclasses import replace
 from functools import partial
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -34,7 +33,6 @@ from .target_continuation import towards_the_target
 MANY = 256  # elements from which on a problem with inequalities is solved on coarser meshes first
 COARSE, RATIO = 64, 10  # elements of the coarsest mesh, and from one mesh to the next
 ITERATIONS = 200
-PLANS = WeakKeyDictionary()  # of problems: element -> plan
 BENDS = 0.1, 0.4  # of paths that are tried where the straight one fails [m or rad]
 FEW = 60  # of the steps for equations alone, after which the interior-point method has a try
 
@@ -56,10 +54,8 @@ def optimality_element(problem, element):
 
 def optimality_plan(problem, element):
     """The plan of the optimality system, kept as long as the problem lives: the numbers of its parts do not change."""
-    known = PLANS.setdefault(problem, {})
-    if element not in known:
-        known[element] = ElementPlan(*optimality_element(problem, element)[::-1])
-    return known[element]
+    return problem.kept.thing(("plan", element), problem,
+                              lambda: ElementPlan(*optimality_element(problem, element)[::-1]))
 
 
 def solve_optimal(task, mesh):
@@ -93,11 +89,18 @@ def solve_optimal(task, mesh):
     seconds, iterations, x = {"setup": time.perf_counter() - start, "assemble": 0.0, "solve": 0.0}, 0, None
     equations, comm = None, own_world() if driver.distributed else None
     linear = "chain" if problem.bounded else driver.linear  # the interior-point method has factors of its own
+    if kept.once and mesh.n_elements <= MANY:
+        kept = problem.kept
     if settings is not None:
         method = replace(method, max_iterations=settings.max_iterations)
     settings = settings or Newton(max_iterations=ITERATIONS)
 
-    def solved(level, x, hold=False, near=False, problem=problem, equations=None):
+    def equations_on(level, problem, hold=False, linear=linear):
+        return kept.thing(("equations", level is mesh, hold, linear == "chain"), plan,
+                          lambda: OptimalityEquations(problem, plan, level, scale, linear, hold),
+                          lambda equations: equations.renew_for(problem, level, scale))
+
+    def solved(level, x, hold=False, near=False, problem=problem):
         nonlocal iterations
         fine = level.n_elements > COARSE
         shared = fine and comm is not None and comm.size <= level.n_elements
@@ -105,14 +108,15 @@ def solve_optimal(task, mesh):
             equations = OptimalitySlab(problem, plan, level, scale, comm)
         elif shared:
             equations = DistributedOptimalityEquations(problem, plan, level, scale, driver.linear, comm=comm)
-        elif equations is None:
-            equations = kept.thing(("equations", level.n_elements, hold), plan,
-                                   lambda: OptimalityEquations(problem, plan, level, scale, linear, hold),
-                                   lambda equations: equations.renew_for(problem, level, scale))
+        else:
+            equations = equations_on(level, problem, hold)
         most, goal = (method.max_iterations, method.tolerance) if problem.bounded else (settings.max_iterations, SMALL)
         with progress(f"optimal control, {level.n_elements} elements", most, task.progress, goal) as bar:
             if problem.bounded:
-                program = OptimalProgram(equations, equations.take(x), bar.step, near)
+                own = equations.take(x)
+                program = kept.thing(("program", level is mesh), equations,
+                                     lambda: OptimalProgram(equations, own, bar.step, near),
+                                     lambda program: program.again(own, bar.step, near))
                 whole = SequenceProgram([program], (), problem.couplings, bar.step) if problem.couplings else program
                 if shared:
                     whole = SlabProgram(whole, equations.slab, whole.outside, equations.first_own, comm)
@@ -142,24 +146,21 @@ def solve_optimal(task, mesh):
     warm = is_warm(problem.system, plan, guess)
     at_once = warm or (problem.bounded and not (method.warm_starts and mesh.n_elements > MANY))
     for level in [mesh] if at_once else meshes(mesh):
-        near, made = warm or x is not None, None
+        near = warm or x is not None
         if x is not None:
             dofs = equations.dofs(x)
             x = np.concatenate([prolonged(plan, before, level, plan.columns.unpack(dofs)), x[len(dofs):]])
         else:
             with progress("guess of optimal control", show=task.progress):
-                x = (from_solution if warm else first_guess)(problem, plan, level, guess)
-                bent = partial(first_guess, problem, plan, level, Guess(bend=BENDS[0]))
-                if not warm:  # what the last solution reached can be reached
-                    made = OptimalityEquations(problem, plan, level, scale,
-                                               "chain" if driver.distributed else linear)
-                    if not check_reach(made, x, bent) and guess is None:
-                        x = bent()
-            made = None if driver.distributed else made
+                if warm:
+                    x = from_solution(problem, plan, level, guess)
+                else:
+                    local = equations_on(level, problem, linear="chain" if driver.distributed else linear)
+                    x = _checked_guess(problem, local, guess, kept)
             if problem.unknown_names and not problem.bounded and not warm:
                 _, x, status = solved(level, x, hold=True)
         start_x, before = x, level
-        equations, found, status = solved(level, x, near=near, equations=made)
+        equations, found, status = solved(level, x, near=near)
         failed = not status.success and status.reason != "stopped"
         if failed and guess is None and not near and (comm is None or problem.bounded):
             rescued = _otherwise(problem, plan, level, solved, start_x, task.progress)
@@ -171,6 +172,21 @@ def solve_optimal(task, mesh):
                       backward_error=equations.backward_error, ordering=equations.linear.ordering)
     x = equations.take(x)
     return element, system, outcome, equations.numbers(x), equations.objective(x)
+
+
+def _checked_guess(problem, equations, guess, kept):
+    """All unknowns to start from, from which the targets are in reach."""
+    plan, level = equations.plan, equations.mesh
+    known, x = (None, None) if guess is not None else kept.thing("guess", problem, lambda: (None, None))
+    if known is level:
+        return x
+    x = first_guess(problem, plan, level, guess)
+    bent = partial(first_guess, problem, plan, level, Guess(bend=BENDS[0]))
+    if not check_reach(equations, x, bent):
+        return bent() if guess is None else x
+    if guess is None:
+        kept.put("guess", problem, (level, x))
+    return x
 
 
 def _otherwise(problem, plan, level, solved, x, show):
@@ -200,13 +216,14 @@ def softness(limits):
 
 def solve_in_turn(method, program, levels):
     """The answer at the last of these levels of softness, each from the one before; `iterations` are those of all."""
-    iterations = 0
+    iterations, start = 0, (program.start, program.start_multipliers)
     for eps in levels:
         program.soften(eps)
         answer = method.solve(program)
         iterations += answer.iterations
         if answer.status.success:
             program.start, program.start_multipliers = answer.v, answer.multipliers
+    program.start, program.start_multipliers = start
     answer.iterations = iterations
     return answer
 

@@ -28,7 +28,7 @@ class OptimalProgram(NonlinearProgram):
     """
 
     def __init__(self, chain, x, on_iteration=lambda residual=None: None, warm=False):
-        self.on_iteration = on_iteration
+        self.on_iteration, self._given = on_iteration, (chain.problem, chain.mesh, x, warm)
         self.chain, self.base, self._key, self._expected = chain, chain.with_costates(x, 0), None, None
         self.primal, self.dual = np.flatnonzero(~chain.dual), np.flatnonzero(chain.dual)
         self.n_chain, self.n_equations = len(self.primal), len(self.dual)
@@ -51,6 +51,15 @@ class OptimalProgram(NonlinearProgram):
         none = np.zeros(self.n_equations)
         self.row_bounds = tuple(np.concatenate([none, bound]) for bound in self._added.bounds)
         self.bounds, self.loose = self._bounds(), self._loose()
+
+    def again(self, x, on_iteration, warm):
+        """Begin another solve from the same unknowns; False where something is not the same."""
+        problem, mesh, given, was_warm = self._given
+        if problem is not self.chain.problem or mesh is not self.chain.mesh or was_warm is not warm or \
+                not np.array_equal(x, given):
+            return False
+        self.on_iteration, self._key, self._expected = on_iteration, None, None
+        return True
 
     def at_start(self):
         """`View` of state and constants at the start."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from ...kernels.buffered import Buffered
 from ...types import Floats, Vector
 
 
@@ -128,8 +129,8 @@ class PointRows:
         self._given = np.zeros((self.n_points, 0)) if given is None else np.asarray(given, float)
         weights = ca.SX.sym("weights", rows.numel())
         jacobian, hessian = ca.jacobian(rows, w), ca.triu(ca.hessian(ca.dot(weights, rows), w)[0])
-        self._function = ca.Function("rows", [w, p], [rows, _nonzeros(jacobian)]).map(self.n_points)
-        self._hessian = ca.Function("rows", [w, p, weights], [_nonzeros(hessian)]).map(self.n_points)
+        self._function = Buffered(ca.Function("rows", [w, p], [rows, _nonzeros(jacobian)]).map(self.n_points))
+        self._hessian = Buffered(ca.Function("rows", [w, p, weights], [_nonzeros(hessian)]).map(self.n_points))
         self.n_rows = self.n_points * self.n_values
         self.elements = np.repeat(self._blocks, self.n_values)
         self.lower, self.upper = (np.tile(np.broadcast_to(np.asarray(b, float), (self.n_values,)), self.n_points)
@@ -159,9 +160,9 @@ class PointRows:
         """Arguments, values and entries of the Jacobian at v, kept for the next question about the same v."""
         if self._known is None or not np.array_equal(self._known[0], v):
             view = self._view
-            w = view.start + np.einsum("pws,pws->pw", view.factors, v[view.columns])
-            arguments = w.T, self._given.T
-            self._known = v.copy(), arguments, *(np.array(part).T for part in self._function(*arguments))
+            arguments = view.start + np.einsum("pws,pws->pw", view.factors, v[view.columns]), self._given
+            found = self._function(*arguments)
+            self._known = v.copy(), arguments, *(part.reshape(self.n_points, -1).copy() for part in found)
         return self._known[1:]
 
     def values(self, v: np.ndarray) -> np.ndarray:
@@ -177,7 +178,7 @@ class PointRows:
         """Entries of the upper triangle of the Hessian of weights . g at `hessian_places`."""
         if not len(self.hessian_places[0]):
             return np.zeros(0)
-        entries = np.array(self._hessian(*self._at(v)[0], weights.reshape(self.n_points, -1).T)).T
+        entries = self._hessian(*self._at(v)[0], weights)[0].reshape(self.n_points, -1)
         return (entries[:, :, None, None] * self._products)[self._kept_pairs]
 
     def describe(self, i: int) -> tuple[int, float, str]:

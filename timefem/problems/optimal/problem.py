@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, InitVar, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -18,6 +19,7 @@ from ...mechanics.forces.actuators import control_name
 from ...mechanics.formula import call, check_symbols
 from ...types import Expression
 from ..common.end import End
+from ..common.kept import Kept
 from ..common.parameters import by_part, checked_parameters, own_parts
 from ..initial.problem import merged
 from .couplings import Coupling, periodic
@@ -163,6 +165,11 @@ class OptimalControl(NamedArguments):
                           parameters=own_parts(system, self.parameters), free_time=self.free_time, limits=self.limits,
                           **given)
 
+    @cached_property
+    def kept(self) -> Kept:
+        """What solves of this problem on meshes that are not fine share."""
+        return Kept(once=False)
+
     @property
     def unknown_names(self) -> list[str]:
         return ["duration"] * self.free_time + list(self.numbers)
@@ -213,6 +220,7 @@ class OptimalControl(NamedArguments):
         z, numbers = ca.SX.sym("z", len(self.z0)), ca.SX.sym("numbers", len(self.guesses))
         function = ca.Function("conditions", [z, numbers], [ca.densify(self.conditions(z, numbers))])
         other = copy(self)
+        other.__dict__.pop("kept", None)
         other.conditions = Shifted(self.conditions, (1 - share) * np.array(function(self.z0, self.guesses)).ravel())
         return other
 

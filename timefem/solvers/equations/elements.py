@@ -2,6 +2,7 @@
 
 import time
 from collections import defaultdict
+from functools import cached_property
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from .conditioning import warn_if_ill_conditioned
 from .ends import Ends
 from .joined_pattern import JoinedPattern
 from .nonlinear import NonlinearEquations
+
+NOTHING = np.zeros(0), np.zeros((0, 0))  # what a block without rows adds
 
 
 class ElementEquations(NonlinearEquations):
@@ -64,7 +67,7 @@ class ElementEquations(NonlinearEquations):
             self.pattern = JoinedPattern(self.assembler.pattern, ends)
             self.assembler.assemble_into(self.pattern.of_elements)
         self.linear = self._make_linear(linear)
-        self.seconds, self.backward_error = defaultdict(float, assemble=0.0, solve=0.0), 0.0
+        self.forget()
         self._condition_known = (self._joined or self.comm is not None or not self.linear.direct
                                  or bool(self.linear.no_transpose))
 
@@ -98,8 +101,12 @@ class ElementEquations(NonlinearEquations):
             return False
         self.blocks, self._weights, self.assembler.scaling = ends.blocks, None, scaling
         self.place(mesh)
-        self.seconds, self.backward_error = defaultdict(float, assemble=0.0, solve=0.0), 0.0
+        self.forget()
         return True
+
+    def forget(self):
+        """Begin to count time and errors anew."""
+        self.seconds, self.backward_error = defaultdict(float, assemble=0.0, solve=0.0), 0.0
 
     @property
     def where(self):
@@ -202,34 +209,42 @@ class ElementEquations(NonlinearEquations):
             return residual, data
         return self.pattern.join(residual, data, *self._block_values(x))
 
-    def _block_values(self, x):
-        """Scaled rows, and scaled Jacobian by the free dofs and the unknowns in time order, of both blocks."""
-        first, dofs, last = self.split(x)
-        n, a, out = self.plan.columns.n_node, self.assembler, []
-        ends = ((dofs[:n], first, a.column_scale[:n], a.row_scale[:self.plan.rows.n_node]),
-                (dofs[len(dofs) - n:], last, a.column_scale[len(dofs) - n:],
-                 a.row_scale[len(a.row_scale) - self.plan.rows.n_node:]))
-        for i, (block, (node, unknowns, sizes, weights)) in enumerate(zip(self.blocks, ends, strict=True)):
-            values, jacobian = block(np.concatenate([node, unknowns]))
-            jacobian = jacobian * np.concatenate([sizes, block.sizes])
+    @cached_property
+    def _of_blocks(self):
+        """Rows of each block that take part, how many of them are those of the node, and columns by the node's dofs
+        and the unknowns of the block, in time order; None for a block that adds nothing."""
+        n, out = self.plan.columns.n_node, []
+        for i, block in enumerate(self.blocks):
             columns = np.concatenate([np.flatnonzero(self.free[i]), n + np.arange(block.n_unknowns)])
             if i == 0:  # unknowns of the block come before the node
                 columns = np.roll(columns, block.n_unknowns)
-            rows = np.flatnonzero(self.kept[i]) if block.n_node_rows else np.zeros(0, int)
-            rows = np.concatenate([rows, block.n_node_rows + np.arange(block.n_rows)])
-            values, jacobian = values[rows], jacobian[np.ix_(rows, columns)]
-            weight = np.ones(len(rows))
-            if block.n_node_rows:
-                weight[:len(rows) - block.n_rows] = weights[self.kept[i]]
-            out.append((values, jacobian, weight))
+            of_node = np.flatnonzero(self.kept[i]) if block.n_node_rows else np.zeros(0, int)
+            rows = np.concatenate([of_node, block.n_node_rows + np.arange(block.n_rows)])
+            out.append((rows, len(of_node), columns, np.ix_(rows, columns)) if block else None)
+        return out
+
+    def _block_values(self, x):
+        """Scaled rows, and scaled Jacobian by the free dofs and the unknowns in time order, of both blocks."""
+        first, dofs, last = self.split(x)
+        n, m, a, out = self.plan.columns.n_node, self.plan.rows.n_node, self.assembler, []
+        ends = ((dofs[:n], first, a.column_scale[:n], a.row_scale[:m]),
+                (dofs[len(dofs) - n:], last, a.column_scale[len(dofs) - n:], a.row_scale[len(a.row_scale) - m:]))
         if self._weights is None:
-            self._weights = [1 / np.maximum(np.abs(j[len(j) - b.n_rows:]).max(axis=1, initial=0.0), 1e-300)
-                             if b.weights is None else b.weights for (_, j, _), b in zip(out, self.blocks, strict=True)]
-        for (values, jacobian, weight), own, block in zip(out, self._weights, self.blocks, strict=True):
-            weight[len(weight) - block.n_rows:] = own
-            values *= weight
-            jacobian *= weight[:, None]
-        return [(v, j) for v, j, _ in out]
+            self._weights = [b.weights for b in self.blocks]
+        for i, (block, places, (node, unknowns, sizes, weights)) in enumerate(zip(self.blocks, self._of_blocks, ends,
+                                                                                  strict=True)):
+            if places is None:
+                out.append(NOTHING)
+                continue
+            rows, n_of_node, columns, both = places
+            values, jacobian = block(np.concatenate([node, unknowns]))
+            values, jacobian = values[rows], jacobian[both]
+            jacobian *= np.concatenate([sizes, block.sizes])[columns]
+            if self._weights[i] is None:
+                self._weights[i] = 1 / np.maximum(np.abs(jacobian[n_of_node:]).max(axis=1, initial=0.0), 1e-300)
+            weight = np.concatenate([weights[rows[:n_of_node]], self._weights[i]])
+            out.append((values * weight, jacobian * weight[:, None]))
+        return out
 
     def linear_step(self, residual):
         start = time.perf_counter()

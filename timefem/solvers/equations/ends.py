@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from ...kernels.buffered import Buffered
+
 
 class EndBlock:
     """What an end of the time span adds to the equations: conditions, unknown numbers, forces on the node.
@@ -29,7 +31,9 @@ class EndBlock:
         node_rows = ca.SX(0, 1) if node_rows is None else node_rows
         self.n_node_rows = node_rows.numel()
         x, values = ca.vertcat(node, unknowns), ca.densify(ca.vertcat(node_rows, rows))
-        self._function = ca.Function("end", [x], [values, ca.densify(ca.jacobian(values, x))])
+        self._n_conditions, self._function = rows.numel(), None
+        if values.numel():
+            self._function = Buffered(ca.Function("end", [x], [values, ca.densify(ca.jacobian(values, x).T)]))
         self.sizes = np.ones(self.n_unknowns) if sizes is None else np.asarray(sizes, float)
         self.weights = weights
 
@@ -41,12 +45,8 @@ class EndBlock:
     def reduced(self, matrix, wanted):
         """The block with combinations `matrix @ (rows - wanted)` in the place of its first conditions."""
         other, m = copy(self), len(wanted)
-        other._reduction, other.n_rows = (matrix, wanted), self._n_rows - m + len(matrix)
+        other._reduction, other.n_rows = (matrix, wanted), self._n_conditions - m + len(matrix)
         return other
-
-    @property
-    def _n_rows(self):
-        return self._function.size1_out(0) - self.n_node_rows
 
     @property
     def shape(self):
@@ -61,7 +61,7 @@ class EndBlock:
         if not self.n_node_rows and not self.n_rows:
             return np.zeros(0), np.zeros((0, len(x)))
         values, jacobian = self._function(x)
-        values, jacobian = np.array(values).ravel(), np.array(jacobian)
+        values, jacobian = values.copy(), jacobian.reshape(-1, len(x)).copy()
         if self._reduction is not None:
             matrix, wanted = self._reduction
             k, m = self.n_node_rows, self.n_node_rows + len(wanted)

@@ -31,7 +31,8 @@ MU_START, MU_WARM, MU_PUSHED = 0.1, 1e-4, 1e-2
 WEAK = 0.1  # multipliers of bounds at a warm start are at least this share of mu over the slack
 PUSH = 1e-2  # start inside of bounds, absolute and of the range
 LARGEST_MULTIPLIER = 1e3  # of rows, where they are estimated; else they start from zero
-SUFFICIENT, SLOWLY = 10.0, 0.2  # error over mu below which mu falls, and by which factor at least
+SUFFICIENT = 10.0  # error over mu below which mu falls
+SLOWLY, QUICKLY = 0.2, 0.01  # factor by which it does at least, and at most: far ahead of the iterate, steps are short
 ACCEPTABLE, ACCEPTED_AFTER = 1e-6, 15  # error that will do when it does not fall further, and after how many iterations
 LARGE = 100.0  # mean multiplier from which on errors are relative to it
 PUSHES, PUSHED = 5, 1e-2  # pushes away from saddle points, and how far, of the range
@@ -120,7 +121,7 @@ class Loop:
             self.count += 1
             self.program.on_iteration(error)
             while mu > least and errors.at(mu) <= SUFFICIENT * mu:
-                mu, taken.entries = max(least, min(SLOWLY * mu, mu**1.5)), []
+                mu, taken.entries = max(least, min(SLOWLY * mu, max(QUICKLY * mu, mu**1.5))), []
             found = None
             if direction.factor(it, mu):
                 found = search(it, direction.step(it, mu, it.c), mu, taken)
