@@ -11,21 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .. import validate
-from ..mechanics.dense_derivatives import dense_derivatives, is_small
+from ..mechanics.measures import ALIKE_IN_STEPS, emphasis
+from ..mechanics.one_state import at_one_state, is_small
 
 SCALINGS = ("full", "weights", "reference", "none")
-ALIKE = 30.0  # ratio of the motions of two bodies, weighted by the masses, up to which errors of both have one measure
-ALIKE_IN_STEPS = 100.0  # the same of Newton's steps: what a step leaves is about its square
-LEAST = 1e-3  # of the largest unweighted motion, that each body is taken to have at least
-
-
-def measure(own, common, alike):
-    """Size by which errors of one body count, from that of its own motion and the largest of all.
-
-    The common one up to a ratio of `alike`, its own beyond its square, and in between what joins them. Weighted by the
-    masses: usual systems have one measure, and a light body beside a heavy or fast one its own.
-    """
-    return min(common, max(own, (alike * own) ** 2 / common)) if common > 0.0 else own
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,20 +52,17 @@ class Scaling:
         validate.choice("scaling", name, SCALINGS)
         state, multipliers = np.ones(system.n_z), np.ones(system.n_multipliers)
         nonholonomic = np.ones(2 * system.n_nonholonomic)
+        here = at_one_state(system, t, z) if is_small(system) else None
         if name == "full":
             state = system.state_scale
-            if is_small(system):
-                jacobian = dense_derivatives(system, np.full(1, float(t)), np.asarray(z, float)[None])[1][0]
-                multipliers = _reciprocal((np.abs(jacobian) * state).max(axis=1, initial=0.0))
-            else:
-                multipliers = _unit_gradient(system.derivatives(t, z)[1], state)
+            multipliers = here.unit.copy() if here else _unit_gradient(system.derivatives(t, z)[1], state)
             if system.n_nonholonomic:
                 matrix, jacobian, _, _ = system.nonholonomic_derivatives(t, z)
                 nonholonomic = np.concatenate([_unit_gradient(matrix, state), _unit_gradient(jacobian, state)])
         powers = {"none": (0, 0), "reference": (0, -1)}.get(name, (-1, element.constraint_row_power))
-        factors = emphasis(system, np.abs(z / system.state_scale).reshape(2, -1).max(axis=0), ALIKE_IN_STEPS)
+        factors = here.emphasis if here else emphasis(system, np.abs(z / system.state_scale).reshape(2, -1).max(axis=0), ALIKE_IN_STEPS)
         return cls(name, state, multipliers, nonholonomic, *powers,
-                   np.tile(factors, 2) if factors.max() > 1.0 else None)
+                   None if factors is None or factors.max() <= 1.0 else np.tile(factors, 2))
 
     def values(self):
         """All sizes one after the other, and a one first."""
@@ -134,32 +120,6 @@ class Scaling:
             if space.components in ("multipliers", "constraints", "joints", "nonholonomic", "nonholonomic pairs"):
                 exponent[field] = dual_power if space.dual else power
         return size, exponent
-
-
-def blocks_of(system):
-    """Number of the block of each coordinate, shape (n_q,), and of each block whether it is of positions, 0, or not.
-
-    The positions of a body are one block, and what its mass tells apart from them, rotations, is another.
-    """
-    blocks, kinds = [], []
-    for body in system.bodies:
-        own = np.where(np.arange(body.n_q) < 3, 0, 1) if body.n_q > 3 else np.zeros(body.n_q, int)
-        blocks.append(len(kinds) + own)
-        kinds += range(own[-1] + 1)
-    return np.concatenate(blocks), np.array(kinds)
-
-
-def emphasis(system, size, alike=ALIKE):
-    """Factors by which changes of coordinates count, shape (n_q,), from the sizes of motions, weighted by the masses.
-
-    What has hardly a motion is taken to move with the part `LEAST` of the largest of its kind, unweighted.
-    """
-    (blocks, kinds), root = blocks_of(system), np.sqrt(system.mass_scale)
-    own, largest = np.zeros(len(kinds)), np.zeros(2)
-    np.maximum.at(largest, kinds[blocks], size / root)
-    np.maximum.at(own, blocks, np.maximum(size, LEAST * root * largest[kinds[blocks]]))
-    common = own.max()
-    return np.array([common / measure(o, common, alike) if o else 1.0 for o in own])[blocks]
 
 
 def _unit_gradient(jacobian, state):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,7 +110,7 @@ class BubnovGalerkin(TimeElement):
     def constraint_row_power(self) -> int:
         return -1 if self._livens is None else 0
 
-    @property
+    @cached_property
     def trial(self) -> dict[str, Space]:
         state = {"state": Space(LagrangeBasis(self.degree, self.nodes), continuous=True)}
         if self._livens is not None:

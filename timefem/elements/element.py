@@ -124,7 +124,7 @@ class TimeElement(NamedArguments, Summarized, ABC):
 
     keeps_factors = False  # whether Newton may take those of the element before: not where unknowns are explicit
 
-    @property
+    @cached_property
     def can_march(self) -> bool:
         """Whether each element can be solved on its own, given its left node: no tests are shared."""
         return not any(space.continuous for space in self.test.values())

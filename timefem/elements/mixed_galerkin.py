@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -108,7 +109,7 @@ class MixedGalerkin(TimeElement):
     def takes_coupled_inertia(self) -> bool:
         return self._form.takes_coupled_inertia
 
-    @property
+    @cached_property
     def trial(self) -> dict[str, Space]:
         return {"state": Space(LagrangeBasis(self.degree, self.nodes), continuous=True)} | self._form.trial(self)
 

@@ -14,9 +14,11 @@ def nonholonomic_values(element, system, times, state):
 
     Arguments as for `TimeElement.nodal_values`. Second multipliers, of rates, are zero.
     """
+    if not system.n_nonholonomic:
+        return np.zeros((len(state), 1, 0))
     space = element.trial["nonholonomic"]
     values = np.zeros((len(state), space.basis.n_shapes, components(system, [space.components])[space.components].size))
-    if len(state) and system.n_nonholonomic:
+    if len(state):
         values[..., :system.n_nonholonomic] = system.consistent_nonholonomic(times[0, 0], state[0, 0])
     return values
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -188,7 +189,7 @@ class OneStep(TimeElement):
     extra = carried = ()
     constraints_of = "constraints"
 
-    @property
+    @cached_property
     def trial(self) -> dict[str, Space]:
         linear, constant = LagrangeBasis(1), LagrangeBasis(0)
         trial = {"state": Space(linear, True), "multipliers": Space(constant, False, self.constraints_of)}

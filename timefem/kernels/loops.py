@@ -18,8 +18,8 @@ from .store import digest, sources, store
 __all__ = ["compiled"]
 
 # where loops are, and what they take constants from: a change there makes all of them anew, as they call each other
-_SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "assembly/scaling.py",
-            "solvers/march", "solvers/linear/element",
+_SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "mechanics/measures.py",
+            "mechanics/one_state_loop.py", "solution/glance_loop.py", "solvers/march", "solvers/linear/element",
             "solvers/linear/time_chain", "solvers/linear/norms.py", "solvers/nonlinear/newton.py",
             "solvers/nonlinear/products.py", "solvers/nonlinear/block_ldl_loops.py")
 
@@ -30,7 +30,7 @@ def compiled(**options):
     The code is kept in the `Store` of the user, under a name that depends on the sources of all loops.
     """
     def decorate(function):
-        dispatcher = njit(**options)(function)
+        dispatcher = njit(no_cfunc_wrapper=True, **options)(function)
         dispatcher._cache = _LoopCache(function, options)
         own = dispatcher.compile
 

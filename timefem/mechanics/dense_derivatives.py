@@ -2,9 +2,8 @@
 
 import numpy as np
 
+from .one_state import at_one_state, is_small
 from .point_functions import evaluate
-
-DENSE = 100_000  # entries of the gradient of the constraints up to which dense arrays are faster than sparse ones
 
 
 def dense_derivatives(system, t, z):
@@ -22,9 +21,6 @@ def dense_derivatives(system, t, z):
     jacobian, rate, theta : ndarray, shapes (n, 2 m, n_z), (n, 2 m), (n, 2 m)
         Of Theta, its partial time derivative, and Theta itself.
     """
-    last = system.__dict__.get("_last_derivatives")
-    if len(z) == 1 and last is not None and last[0] == t[0] and np.array_equal(last[1], z[0]):
-        return last[2]  # several ask about the state at the start
     n = len(z)
     gradient = np.zeros((n, system.n_z))
     jacobian = np.zeros((n, system.n_multipliers, system.n_z))
@@ -42,20 +38,11 @@ def dense_derivatives(system, t, z):
             jacobian[:, rows[:, :, None], index[:, None, :]] = blocks.swapaxes(2, 3)
             rate[:, rows] = values[:, :, width + width * m:width + width * m + m]
             theta[:, rows] = values[:, :, width + width * m + m:]
-    if n == 1:
-        system._last_derivatives = t[0], z[0].copy(), (gradient, jacobian, rate, theta)
     return gradient, jacobian, rate, theta
 
 
 def constraint_sizes(system, t, z):
     """Size of the terms that make up each constraint, on both levels, at one state, shape (2 m,); at least one."""
     if is_small(system):
-        jacobian = np.abs(dense_derivatives(system, np.full(1, float(t)), np.asarray(z, float)[None])[1][0])
-    else:
-        jacobian = abs(system.derivatives(t, z)[1])
-    return np.maximum(1.0, jacobian @ np.abs(z))
-
-
-def is_small(system):
-    """Whether dense arrays are the faster ones."""
-    return system.n_multipliers * system.n_z <= DENSE and not any(system.velocities_solved)
+        return at_one_state(system, t, z).size.copy()
+    return np.maximum(1.0, abs(system.derivatives(t, z)[1]) @ np.abs(z))

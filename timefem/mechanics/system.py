@@ -296,7 +296,7 @@ class System(NamedArguments, StateValues, Summarized):
     def nonholonomic_names(self) -> list[str]:
         return [f"{self.label(p)}: {name}" for p in self.parts for name in p.nonholonomic_names]
 
-    @property
+    @cached_property
     def kinks(self) -> np.ndarray:
         return np.unique(np.array([t for part in self.parts for t in part.kinks], dtype=float))
 

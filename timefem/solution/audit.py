@@ -11,8 +11,9 @@ import numpy as np
 
 from ..errors import UnderResolved
 from ..mechanics.dense_derivatives import constraint_sizes
-from ..solvers.march.resolution import elements_that_do, excess
+from ..solvers.march.resolution import NOISE, differences, elements_that_do, excess
 from ..status import Status
+from .glance import Limits, nothing_wrong
 from .turns import unwrapped
 
 HELD = 1e-6  # residual of a dropped constraint, relative to its terms: those kept hold to 1e-9 and better
@@ -34,7 +35,7 @@ def audited(solution):
         When a body turns too far in an element, or elements of a lower degree would miss most of its motion; names
         it, and the number of elements that would do.
     """
-    if not solution.success or len(solution.t) == 1:
+    if not solution.success or len(solution.t) == 1 or _at_a_glance(solution):
         return solution
     fault = _violated(solution)
     if fault is not None:
@@ -48,6 +49,14 @@ def audited(solution):
     if not _warn_of_turns(solution):
         _warn_of_what_is_missed(solution)
     return solution
+
+
+def _at_a_glance(solution):
+    """Whether surely nothing is wrong."""
+    system, element = solution.system, solution.element
+    return nothing_wrong(system, solution.t, solution.z, solution.nodal_state, Limits(
+        LARGEST * constraint_sizes(system, solution.t[0], solution.z[0]), NOISE * system.state_scale,
+        *differences(element)[::-1], TURN * max(element.degree, 1)))
 
 
 def audits(solve):

@@ -235,8 +235,10 @@ class Solver:
         """
         task = self.task
         problem = self._changed(parameters, changes)
-        if problem is not task.problem or guess is not None or mesh is not None:
-            task = dataclasses.replace(task, problem=problem, guess=guess, mesh=task.mesh if mesh is None else mesh,
+        if problem is not task.problem:
+            task = task.of(problem)
+        if guess is not None or mesh is not None:
+            task = dataclasses.replace(task, guess=guess, mesh=task.mesh if mesh is None else mesh,
                                        n_elements=task.n_elements if mesh is None else None)
         with showing(task.progress, self.kind.title.removeprefix("an ").removeprefix("a ")):
             return self._solved(task, warm)

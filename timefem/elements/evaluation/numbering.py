@@ -31,8 +31,8 @@ class Numbering(NamedTuple):
         """Nodal values per field, shape (n_elements, n_shapes, n_components), of all dofs of a chain of elements."""
         n_elements = (len(x) - self.n_node) // self.step
         x = np.ascontiguousarray(x)
-        elements = np.lib.stride_tricks.as_strided(x, (n_elements, self.n_local), (8 * self.step, 8), writeable=False)
-        return tuple(elements[:, field] for field in self.fields)
+        elements = np.ndarray((n_elements, self.n_local), float, x, 0, (8 * self.step, 8))
+        return tuple(elements.take(field, axis=1) for field in self.fields)
 
     def pack(self, *values):
         """All dofs of a chain of elements from nodal values per field; where elements meet, the later one counts.
@@ -43,8 +43,10 @@ class Numbering(NamedTuple):
             raise ValueError(f"{len(self.fields)} fields have dofs, but there are values of {len(values)}")
         n_elements = len(values[0])
         x = np.zeros(self.n_node + n_elements * self.step)
+        first = self.step * np.arange(n_elements)[:, None, None]
         for field, value in zip(self.fields, values, strict=False):
-            x[self.step * np.arange(n_elements)[:, None, None] + field] = value
+            if field.size:
+                x[first + field] = value
         return x
 
 

@@ -173,8 +173,11 @@ class ElementPlan:
     def constant(self, mesh, z, multipliers):
         """`pack` of one state and one set of multipliers for all nodes."""
         shapes = self.element.state.basis.n_shapes, self.element.multiplier.basis.n_shapes
-        return self.pack(mesh, *(np.tile(v, (mesh.n_elements, n, 1))
-                                 for v, n in zip((z, multipliers), shapes, strict=True)))
+        values = []
+        for v, n in zip((z, multipliers), shapes, strict=True):
+            values.append(np.empty((mesh.n_elements, n, len(v))))
+            values[-1][:] = v
+        return self.pack(mesh, *values)
 
     def unpack(self, x):
         """Nodal values of the state and of the multipliers `(gamma, mu)`, and a dict of those of all other fields, as

@@ -6,7 +6,8 @@ import numpy as np
 import scipy
 
 from ...errors import InputError
-from ..dense_derivatives import dense_derivatives, is_small
+from ..dense_derivatives import dense_derivatives
+from ..one_state import at_one_state, is_small
 from .redundant_rows import factored, redundant_constraints
 
 PIECE = 64  # states at once
@@ -44,6 +45,9 @@ def multipliers_at(system, t, z, force=None):
     force = None if force is None else np.asarray(force, float)[None]
     if _by_mass(system):
         return _by_mass_matrix(system, t, z)
+    if force is None and is_small(system) and (here := at_one_state(system, t, z)).solves:
+        if here.condition < SINGULAR:
+            return here.multipliers.copy()
     values, fine = _independent(system, np.full(1, float(t)), np.asarray(z, float)[None], force)
     if not fine[0]:
         names = redundant_constraints(system, t, z)

@@ -18,10 +18,9 @@ def solve_statistics(driver, backend, mesh, outcome, **further):
     -------
     dict
     """
-    iterations = outcome.iterations
+    iterations, n = outcome.iterations, max(len(outcome.iterations), 1)
     return {"driver": driver.name, "backend": backend, "n_ranks": outcome.n_ranks,
-            "newton_iterations": {"max": int(iterations.max(initial=0)),
-                                  "mean": float(iterations.mean()) if len(iterations) else 0.0},
+            "newton_iterations": {"max": int(iterations.max(initial=0)), "mean": float(iterations.sum() / n)},
             "n_elements": mesh.n_elements, "n_unknowns": outcome.n_unknowns, "seconds": outcome.seconds,
             "backward_error": outcome.backward_error, **({"ordering": outcome.ordering} if outcome.ordering else {}),
             **further}

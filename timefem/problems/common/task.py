@@ -53,6 +53,14 @@ class Task:
         if self.mesh is not None:
             object.__setattr__(self, "mesh", checked_mesh(self.mesh, self.problem.t_span))
 
+    def of(self, problem):
+        """The task for the same problem with other numbers."""
+        if self.mesh is not None:  # may not fit the time span
+            return dataclasses.replace(self, problem=problem)
+        other = object.__new__(Task)
+        other.__dict__.update(self.__dict__, problem=problem)
+        return other
+
     def on(self, element, mesh, guess=None):
         """The task with an element, on a mesh: `guess`, if any, instead of its own."""
         return dataclasses.replace(self, element=element, mesh=mesh, n_elements=None, tolerance=None,

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ...mechanics.dense_derivatives import dense_derivatives, is_small
+from ...mechanics.dense_derivatives import dense_derivatives
+from ...mechanics.one_state import at_one_state, is_small
 
 TOLERANCE = 1e-9  # of constraints, relative to the size of the terms that make them up
 
@@ -26,6 +27,9 @@ def faults(system, t, z, tolerance=TOLERANCE):
     t, z = np.asarray(t, float), np.asarray(z, float)
     if not is_small(system):
         return [_fault(system, *state, tolerance) for state in zip(t, z, strict=True)]
+    if len(z) == 1:
+        fine = at_one_state(system, t[0], z[0]).fine(tolerance) and not system.n_nonholonomic
+        return [None if fine else _fault(system, t[0], z[0], tolerance)]
     gradient, jacobian, rate, theta = dense_derivatives(system, t, z)
     size = np.maximum(1.0, np.einsum("nij,nj->ni", np.abs(jacobian), np.abs(z)))
     # sums of what is finite are finite

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -89,7 +88,8 @@ class InitialValueProblem(NamedArguments):
             As `state`, of the bodies that change; or the whole state `(q, p)`, shape (n_z,).
         t_span : (float, float), optional
         """
-        other, system = copy(self), self.system if system is None else system
+        other, system = object.__new__(type(self)), self.system if system is None else system
+        other.__dict__.update(self.__dict__)
         state = self._state if start is None else merged(system, self._state, start)
         other._take(system, state, self.t_span if t_span is None and system is self.system else
                     checked_span(system, self.t_span if t_span is None else t_span))

@@ -77,7 +77,7 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
     if start == 0:
         x[:n_node + plan.columns.step] = plan.constant(mesh.part(0, 1), z0, multipliers)
     reference = scaling.size(z0)
-    iterations, history = np.zeros(mesh.n_elements, int), np.full(settings.max_iterations + 1, np.nan)
+    iterations, history = np.zeros(mesh.n_elements, int), np.empty(settings.max_iterations + 1)
     e, code, stopped = start, 0, False
     chunk = min(most, loop.chunk)
     while e < mesh.n_elements and not code and not stopped:
@@ -90,12 +90,14 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
         stopped = advance(n_new)
         chunk = min(2 * chunk, most) if time.monotonic() - began < LONG_CHUNK / 2 else max(chunk // 2, 1)
     loop.chunk = chunk
-    status = Status.with_free_forces(mesh.nodes[start + np.flatnonzero(iterations[start:e] < 0)])
+    iterations = iterations[start:e]
+    settled = iterations.min(initial=0) < 0
+    status = Status.with_free_forces(mesh.nodes[start + np.flatnonzero(iterations < 0)] if settled else ())
     if code:
         status = Status.failure(REASONS[code], e, mesh.nodes[e], history[np.isfinite(history)])
     elif e < mesh.n_elements:
         status = Status.failure("stopped", e, mesh.nodes[e], [])
-    return x, e, status, np.abs(iterations[start:e])
+    return x, e, status, np.abs(iterations) if settled else iterations
 
 
 class LoopArrays:

@@ -3,23 +3,23 @@
 Velocities are measured against their largest change v, coordinates against the length v^2 / a that belongs to it, with
 a the largest acceleration: what is travelled while the velocity changes. So a system that drifts away does not become
 less accurate. Positions and rotations count on their own, weighted with masses and inertia: by the largest motion of
-all bodies, and where a body is light beside others by its own (`assembly.scaling.measure`).
+all bodies, and where a body is light beside others by its own (`mechanics.measures.measure`).
 """
 
 import numpy as np
 
-from ...assembly import scaling
 from ...kernels.loops import compiled
 from ...kernels.record import Record
+from ...mechanics import measures
 
 ENOUGH = 0.1  # an increment d, relative to the motion, leaves an error of about d^2
 NOISE = 4e-15  # relative round-off of a state, which is no error
 LEAST = 1e-3  # of the motion of others, that each block is taken to move at least
 DRIFT = 1e-4  # of its velocity, that a block is taken to change its velocity at least
-ALIKE = scaling.ALIKE
+ALIKE = measures.ALIKE
 SPEED, RATE, UNWEIGHTED_SPEED, UNWEIGHTED_RATE = range(4)  # of `Motion.common`
 
-measure = compiled(error_model="numpy", _nrt=False)(scaling.measure)
+measure = compiled(error_model="numpy", _nrt=False)(measures.measure)
 
 
 class Motion(Record):
@@ -38,7 +38,7 @@ class Motion(Record):
     @classmethod
     def of(cls, system, z0):
         """The `Motion` of a system at its start."""
-        (blocks, kinds), roots = scaling.blocks_of(system), np.sqrt(system.mass_scale)
+        (blocks, kinds), roots = measures.blocks_of(system), np.sqrt(system.mass_scale)
         first = np.unique(blocks, return_index=True)[1]
         return cls(roots, blocks, kinds, roots[first], z0[system.n_q:].copy(), *np.zeros((3, len(kinds))),
                    np.zeros((2, 4)))

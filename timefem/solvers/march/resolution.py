@@ -7,13 +7,15 @@ its part, positions and rotations, coordinates and momenta on their own; what ha
 only, does not count.
 """
 
+import functools
+
 import numpy as np
 
 from ...assembly import Scaling, TimeMesh
-from ...assembly.scaling import LEAST, blocks_of
 from ...elements import MixedGalerkin
 from ...elements.evaluation.plan import ElementPlan
 from ...kernels.loops import compiled
+from ...mechanics.measures import LEAST, blocks_of
 from ..nonlinear.newton import Newton
 from .march import march
 from .motion import DRIFT
@@ -43,15 +45,28 @@ def excess(system, element, t, z, nodal):
     first : int
         The first element where a component goes beyond that, or n.
     """
-    points, largest = np.asarray(element.state.basis.points, float), np.zeros(z.shape[1])
-    if len(points) > 2:
-        difference = np.linalg.inv(np.vander(points, increasing=True))[-1]
-        bound = np.abs(difference @ np.exp(1j * FAR * (len(points) - 1) * points)) * _amplitudes(system, z)
+    (difference, factor), largest = differences(element), np.zeros(z.shape[1])
+    bound = factor * _amplitudes(system, z)
+    if len(difference):
         first = _missed(np.ascontiguousarray(nodal), difference, bound, largest)
     else:
-        bound = (1 - np.cos(FAR)) * _amplitudes(system, z)
         first = _missed_in_pairs(t, z, bound, largest)
     return largest / bound, first
+
+
+def differences(element):
+    """Weights of the nodes of an element in its highest divided difference, none of degree 1; and the part of the
+    amplitude of a vibration that goes by `FAR` that it is."""
+    return _differences(tuple(element.state.basis.points.tolist()))
+
+
+@functools.lru_cache(100)
+def _differences(points):
+    points = np.array(points)
+    if len(points) == 2:
+        return np.zeros(0), 1 - np.cos(FAR)
+    difference = np.linalg.inv(np.vander(points, increasing=True))[-1]
+    return difference, float(np.abs(difference @ np.exp(1j * FAR * (len(points) - 1) * points)))
 
 
 def _amplitudes(system, z):

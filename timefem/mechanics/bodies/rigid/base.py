@@ -184,11 +184,12 @@ class RigidBodyBase(Body, abstract=True):
     def largest_rate(self, p: np.ndarray) -> float:
         """A bound of the angular velocity [rad/s] at momenta of shape (n, n_q), whatever the orientation."""
         p = p[:, 3:]
-        return self.spin_per_momentum * np.sqrt(np.einsum("ij,ij->i", p, p).max()) / self._least_inertia
+        return self.rate_per_momentum * np.sqrt(np.einsum("ij,ij->i", p, p).max())
 
     @cached_property
-    def _least_inertia(self):
-        return np.linalg.eigvalsh(self.inertia)[0]
+    def rate_per_momentum(self) -> float:
+        """Largest angular velocity of a body whose momenta of rotation have length one [rad/s]."""
+        return self.spin_per_momentum / np.linalg.eigvalsh(self.inertia)[0]
 
     def angular_velocity(self, q: Floats, p: Floats, frame: str = "body") -> np.ndarray:
         """Angular velocity [rad/s] in body (convective) or space axes, shape (..., 3)."""

@@ -1,0 +1,75 @@
+"""Compiled loops of `glance`."""
+
+from ..kernels.loops import compiled
+
+
+@compiled(error_model="numpy", _nrt=False)
+def gather(index, z, out):
+    """Local states of parts, (n_parts, n_local) places in `index`, at states (n, n_z), one after the other."""
+    at = 0
+    for k in range(z.shape[0]):
+        for part in range(index.shape[0]):
+            for i in range(index.shape[1]):
+                out[at] = z[k, index[part, i]]
+                at += 1
+
+
+@compiled(error_model="numpy", _nrt=False)
+def held(theta, rows, bound):
+    """Whether constraints (n, n_parts, n_rows), one after the other, are within the bounds, of configuration."""
+    n = rows.shape[0] * rows.shape[1]
+    for k in range(theta.shape[0] // n):
+        at = k * n
+        for part in range(rows.shape[0]):
+            for i in range(rows.shape[1]):
+                r = rows[part, i]
+                if r < bound.shape[0] // 2 and not abs(theta[at]) <= bound[r]:
+                    return False
+                at += 1
+    return True
+
+
+@compiled(error_model="numpy", _nrt=False)
+def smooth(t, z, nodal, difference, floor, factor, turning, rates):
+    """Whether no component goes too far in an element by its own amplitude, and no body turns too far at any node.
+
+    Parameters
+    ----------
+    t, z, nodal : arrays, shapes (n + 1,), (n + 1, n_z), (n, n_shapes, n_z)
+    difference : array, shape (n_shapes,)
+        Highest divided difference of an element; of degree 1 none.
+    floor : array, shape (n_z,)
+        Least amplitudes.
+    factor : float
+        Of amplitudes, that differences may reach.
+    turning : array of int, shape (n_bodies, 2)
+        First and last place of rotations among the momenta.
+    rates : array, shape (n_bodies,)
+        Largest square of the momentum there.
+    """
+    n, n_z, half = nodal.shape[0], z.shape[1], z.shape[1] // 2
+    for b in range(turning.shape[0]):
+        for k in range(n + 1):
+            square = 0.0
+            for i in range(half + turning[b, 0], half + turning[b, 1]):
+                square += z[k, i] * z[k, i]
+            if not square <= rates[b]:
+                return False
+    for c in range(n_z):
+        low = high = z[0, c]
+        largest = 0.0
+        for k in range(1, n + 1):
+            low, high = min(low, z[k, c]), max(high, z[k, c])
+        if difference.shape[0]:
+            for e in range(n):
+                d = 0.0
+                for i in range(difference.shape[0]):
+                    d += difference[i] * nodal[e, i, c]
+                largest = max(largest, abs(d))
+        else:
+            for e in range(1, n):
+                before = (t[e + 1] - t[e]) / (t[e + 1] - t[e - 1])
+                largest = max(largest, abs(z[e, c] - before * z[e - 1, c] - (1.0 - before) * z[e + 1, c]))
+        if not largest <= factor * max((high - low) / 2, floor[c]):
+            return False
+    return True
