@@ -60,7 +60,8 @@ class Scaling:
                 matrix, jacobian, _, _ = system.nonholonomic_derivatives(t, z)
                 nonholonomic = np.concatenate([_unit_gradient(matrix, state), _unit_gradient(jacobian, state)])
         powers = {"none": (0, 0), "reference": (0, -1)}.get(name, (-1, element.constraint_row_power))
-        factors = here.emphasis if here else emphasis(system, np.abs(z / system.state_scale).reshape(2, -1).max(axis=0), ALIKE_IN_STEPS)
+        factors = here.emphasis if here else emphasis(
+            system, np.abs(z / system.state_scale).reshape(2, -1).max(axis=0), ALIKE_IN_STEPS)
         return cls(name, state, multipliers, nonholonomic, *powers,
                    None if factors is None or factors.max() <= 1.0 else np.tile(factors, 2))
 

@@ -13,7 +13,7 @@ from ..errors import UnderResolved
 from ..mechanics.dense_derivatives import constraint_sizes
 from ..solvers.march.resolution import NOISE, differences, elements_that_do, excess
 from ..status import Status
-from .glance import Limits, nothing_wrong
+from .glance import Limits, constraints_held, nothing_wrong
 from .turns import unwrapped
 
 HELD = 1e-6  # residual of a dropped constraint, relative to its terms: those kept hold to 1e-9 and better
@@ -134,22 +134,18 @@ def first_violated(system, t, z):
     return None
 
 
-def constraint_faults(system, t, states):
-    """For each of many motions, shape (n, n_nodes, n_z), the reason of the first constraint that does not hold, or
-    None; motions that ended early have NaN for the rest."""
+def constraint_fault(system, t, z, size):
+    """The reason of the first constraint of a motion, shape (n_nodes, n_z), that does not hold, or None.
+
+    Motions that ended early have NaN for the rest. `size` is that of `constraint_sizes` at the start, or None where
+    constraints were dropped as redundant.
+    """
     whole = system.complete or system
-    if not whole.n_constraints:
-        return [None] * len(states)
-    residuals = np.abs(whole.constraints(t, states)[..., :whole.n_constraints])
-    found = []
-    for own, z in zip(residuals, states, strict=True):
-        if np.all(~(own > HELD)):  # small even against terms of size one
-            found.append(None)
-            continue
-        n = len(t) if np.isfinite(z[-1]).all() else int(np.argmax(~np.isfinite(z).all(axis=1)))
-        fault = first_violated(system, t[:n], z[:n]) if n > 1 else None
-        found.append(None if fault is None else fault[4])
-    return found
+    if not whole.n_constraints or (size is not None and constraints_held(system, t, z, LARGEST * size)):
+        return None
+    n = len(t) if np.isfinite(z[-1]).all() else int(np.argmax(~np.isfinite(z).all(axis=1)))
+    fault = first_violated(system, t[:n], z[:n]) if n > 1 else None
+    return None if fault is None else fault[4]
 
 
 def _warn_of_turns(solution):

@@ -50,7 +50,12 @@ def nothing_wrong(system, t, z, nodal, limits):
     longest = (limits.turn / np.diff(t).max())**2
     if not smooth(t, z, nodal, limits.difference, limits.floor, limits.factor, places, longest * rates):
         return False
-    return not system.n_constraints or kept(system, Along).held(system, t, z, limits.constraints)
+    return constraints_held(system, t, z, limits.constraints)
+
+
+def constraints_held(system, t, z, bounds):
+    """Whether constraints surely are within bounds (2 m,), of which only those of configuration count."""
+    return not system.n_constraints or (is_small(system) and kept(system, Along).held(system, t, z, bounds))
 
 
 def _turning(system):

@@ -146,9 +146,9 @@ def _march(solver, cases, share, mesh, kept, found, n_workers, advance):
         problems = [solver.try_changed(cases[i]) for i in share]
     nodes = mesh.nodes[kept]
 
-    def store(i, z):
-        z = z[kept]
-        found.times[i], found.z[i] = np.where(np.isnan(z[:, 0]), np.nan, nodes), z
+    def store(own, z):
+        z = z[:, kept]
+        found.times[own], found.z[own] = np.where(np.isnan(z[:, :, 0]), np.nan, nodes), z
 
     task = solver.task
     model = Model(solver.system, task.element, task.newton or Newton(), task.driver.scaling, mesh)
@@ -164,7 +164,7 @@ def _march(solver, cases, share, mesh, kept, found, n_workers, advance):
             z = np.full((mesh.n_elements + 1, n_z), np.nan)
             there = np.isin(mesh.nodes, sol.t)
             z[there] = sol.z[np.searchsorted(sol.t, mesh.nodes[there])]
-            store(i, z)
+            store([i], z[None])
 
 
 def _in_turn(solver, cases, share, kept, found, n_workers, advance):

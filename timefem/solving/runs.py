@@ -11,13 +11,12 @@ from .. import interrupts
 from ..assembly import Scaling
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
-from ..mechanics.redundancy.consistent_multipliers import multipliers_of
+from ..mechanics.dense_derivatives import constraint_sizes
 from ..problems.initial.faults import faults
-from ..solution.audit import constraint_faults
+from ..solution.audit import constraint_fault
 from ..solvers.march.many import Marcher, Runs
 
 PIECE = 32  # runs that a thread takes at once
-REDUNDANT = "the constraints are redundant at the initial state"
 
 
 def cores():
@@ -46,7 +45,8 @@ def march_runs(model, cases, n_workers, store, advance):
     n_workers : int
         Threads.
     store : callable
-        `store(i, states)` takes the states of run i at all nodes, (n_elements + 1, n_z), NaN behind a failure.
+        `store(numbers, states)` takes the states of some runs at all nodes, (n, n_elements + 1, n_z), NaN behind a
+        failure.
     advance : callable
         Told the number of runs that are done.
 
@@ -58,57 +58,86 @@ def march_runs(model, cases, n_workers, store, advance):
         Of Newton's method, of all elements.
     """
     n, plan = len(cases), ElementPlan(model.system, model.element)
-    runs, reasons, checks, scaling = (_of_states if isinstance(cases, np.ndarray) else _of_problems)(model, plan, cases)
-    iterations = np.zeros(n, int)
+    rows = [_row(model, plan, case) for case in cases]
+    reasons, iterations = [row if isinstance(row, str) else None for row in rows], np.zeros(n, int)
     todo = [i for i in range(n) if reasons[i] is None]
     if not todo:
         return reasons, iterations
-    free = queue.SimpleQueue()
+    runs = _runs(model, plan, [rows[i] for i in todo])
+    systems, sizes = zip(*((rows[i].system, rows[i].size) for i in todo), strict=True)
+    free, stop, emphasized = queue.SimpleQueue(), np.zeros(1, np.int64), runs.emphasized()
     plans = [plan] + [ElementPlan(model.system, model.element) for _ in range(min(n_workers, len(todo)) - 1)]
     for own in plans:
-        free.put(Marcher(own, model.mesh, scaling, model.settings))
+        free.put(Marcher(own, model.mesh, rows[todo[0]].scaling, model.settings))
 
     def work(piece):
         marcher, states = free.get(), np.empty((len(piece), model.mesh.n_elements + 1, model.system.n_z))
         try:
-            found = [marcher.run(runs, i, states[k]) for k, i in enumerate(piece)]
+            found = marcher.run(runs, piece, bool(emphasized[piece[0]]), states, stop)
         finally:
             free.put(marcher)
+        for k, i in enumerate(piece):
+            fault = constraint_fault(systems[i], model.mesh.nodes, states[k], sizes[i]) if found[k][1] else None
+            if fault:
+                found[k], states[k] = (fault, found[k][1]), np.nan
         return piece, states, found
 
-    pieces = [todo[k:k + PIECE] for k in range(0, len(todo), PIECE)]
+    alike, apart = np.flatnonzero(~emphasized), np.flatnonzero(emphasized)
+    pieces = [some[k:k + PIECE] for some in (alike, apart) for k in range(0, len(some), PIECE)]
     with ThreadPoolExecutor(max(1, len(plans))) as pool:
         open_ = {pool.submit(work, pieces.pop(0)) for _ in range(min(2 * len(plans), len(pieces)))}
         while open_:
             done, open_ = wait(open_, timeout=0.2, return_when=FIRST_COMPLETED)
             if interrupts.asked():  # the runs that are under way stop, too
                 interrupts.answer()
+                stop[0] = 1
                 pieces.clear()
             open_ |= {pool.submit(work, pieces.pop(0)) for _ in range(min(len(done), len(pieces)))}
             for future in done:
                 piece, states, found = future.result()
-                audit = checks(piece, model.mesh.nodes, states)
-                for k, (i, (reason, count)) in enumerate(zip(piece, found, strict=True)):
-                    reasons[i], iterations[i] = audit[k] or reason, count
-                    if audit[k]:
-                        states[k] = np.nan
-                    store(i, states[k])
-                advance(len(piece))
+                own = [todo[i] for i in piece]
+                for i, (reason, count) in zip(own, found, strict=True):
+                    reasons[i], iterations[i] = reason, count
+                store(own, states)
+                advance(len(own))
     return ["stopped" if reason is None else reason for reason in reasons], iterations
 
 
-def _of_states(model, plan, z):
-    """`Runs`, what is wrong with each input (None where nothing is), the audit, and a scaling: of one system."""
-    system, t0 = model.system, model.mesh.nodes[0]
-    wrong = faults(system.complete or system, np.full(len(z), t0), z)
-    multipliers, fine = multipliers_of(system, np.full(len(z), t0), z)
-    reasons = [f"input: {fault}" if fault else None if good else f"input: {REDUNDANT}"
-               for fault, good in zip(wrong, fine, strict=True)]
-    multipliers = np.where(fine[:, None], multipliers, 0.0)[:, :system.n_multipliers]
-    scalings = [Scaling.of(model.scaling, system, model.element, t0, state) for state in z]
-    runs = Runs(_first(plan, model.mesh, z, multipliers), scalings,
-                np.array([s.size(state) for s, state in zip(scalings, z, strict=True)]), None)
-    return runs, reasons, lambda piece, times, states: constraint_faults(system, times, states), scalings[0]
+class _Row(NamedTuple):
+    """What differs in one run: system, state, multipliers, scaling, size of constraints, numbers of parts."""
+
+    system: Any
+    z: np.ndarray
+    multipliers: np.ndarray
+    scaling: Scaling
+    size: np.ndarray | None
+    numbers: np.ndarray | None
+
+
+def _row(model, plan, case):
+    """The `_Row` of a case, or what is wrong with its input."""
+    t0, of_states = model.mesh.nodes[0], isinstance(case, np.ndarray)
+    try:
+        if isinstance(case, str):
+            raise InputError(case)
+        system, z = (model.system, case) if of_states else (case.system, case.z0)
+        if of_states and (fault := faults(system.complete or system, (t0,), z[None])[0]):
+            raise InputError(fault)
+        multipliers = system.consistent_multipliers(t0, z)
+        scaling = Scaling.of(model.scaling, system, model.element, t0, z)
+        if not (of_states or plan.take(system)):
+            raise InputError("its system has another structure")
+        size = constraint_sizes(system, t0, z) if system.kept is None else None
+        return _Row(system, z, multipliers, scaling, size, None if of_states else plan.arrays.parameters.copy())
+    except InputError as error:
+        return f"input: {error}"
+
+
+def _runs(model, plan, rows):
+    """The `Runs` of rows."""
+    z, multipliers = np.array([row.z for row in rows]), np.array([row.multipliers for row in rows])
+    first = _first(plan, model.mesh, z, multipliers)
+    return Runs.joined([(first[i], row.scaling, row.scaling.size(row.z), row.numbers) for i, row in enumerate(rows)])
 
 
 def _first(plan, mesh, z, multipliers):
@@ -121,32 +150,3 @@ def _first(plan, mesh, z, multipliers):
     for field, value in zip(c.fields, values, strict=False):
         first[:, field] = value
     return first
-
-
-def _of_problems(model, plan, cases):
-    """The same of problems whose systems have numbers of their own."""
-    rows, reasons = [], []
-    for case in cases:
-        try:
-            if isinstance(case, str):
-                raise InputError(case)
-            system, z, t0 = case.system, case.z0, model.mesh.nodes[0]
-            multipliers = system.consistent_multipliers(t0, z)
-            scaling = Scaling.of(model.scaling, system, model.element, t0, z)
-            if not plan.take(system):
-                raise InputError("its system has another structure")
-            rows.append((_first(plan, model.mesh, z[None], multipliers[None])[0], scaling, scaling.size(z),
-                         plan.arrays.parameters.copy()))
-            reasons.append(None)
-        except InputError as error:
-            rows.append(None)
-            reasons.append(f"input: {error}")
-    filled = next((row for row in rows if row is not None), None)
-    if filled is None:
-        return None, reasons, None, None
-    first, scalings, references, numbers = zip(*(row or filled for row in rows), strict=True)
-
-    def checks(piece, times, states):
-        return [constraint_faults(cases[i].system, times, states[k:k + 1])[0] for k, i in enumerate(piece)]
-
-    return Runs(np.array(first), scalings, np.array(references), np.array(numbers)), reasons, checks, filled[1]

@@ -1,7 +1,5 @@
 """Multipliers that keep the constraints at a state."""
 
-import contextlib
-
 import numpy as np
 import scipy
 
@@ -59,24 +57,6 @@ def multipliers_at(system, t, z, force=None):
         raise InputError(f"the constraints are redundant at the initial state: {shown} can be left out, because "
                          "other constraints imply them; do so, or give System(..., redundant='drop')")
     return values[0]
-
-
-def multipliers_of(system, t, z):
-    """The same at many states, shapes (n,), (n, n_z).
-
-    Returns
-    -------
-    values : ndarray, shape (n, n_multipliers + 2 n_nonholonomic)
-    fine : ndarray of bool, shape (n,)
-        Whether the constraints are independent there; the values mean nothing where they are not.
-    """
-    if not _by_mass(system):
-        return _independent(system, t, z)
-    values, fine = np.full((len(z), system.n_multipliers), np.nan), np.zeros(len(z), bool)
-    for i, state in enumerate(zip(t, z, strict=True)):
-        with contextlib.suppress(InputError):
-            values[i], fine[i] = _by_mass_matrix(system, *state), True
-    return values, fine
 
 
 def _by_mass(system):

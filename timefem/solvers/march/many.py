@@ -3,15 +3,16 @@
 The compiled loop holds no lock of Python, so that threads share the cores; each has loops and memory of its own.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ... import interrupts
-from .loop import march_elements
+from ...assembly import Scaling
+from ...kernels.loops import compiled
+from .loop import NOTHING_KEPT, march_elements
 from .march import REASONS, LoopArrays
 
-CHUNK = 1000  # elements between two looks for a signal
+CHUNK = 1000  # elements between two looks at whether to stop
 
 
 class Runs(NamedTuple):
@@ -21,17 +22,33 @@ class Runs(NamedTuple):
     ----------
     first : ndarray, shape (n_runs, n_local)
         Dofs of the first element: the state at the start, and a guess of the rest.
-    scalings : sequence of Scaling
+    sizes : ndarray, shape (n_runs, n)
+        `Scaling.values` of each.
+    emphasis : ndarray, shape (n_runs, n_z)
+        As in `Scaling`, ones where all bodies count alike.
     references : ndarray, shape (n_runs,)
         Size of the scaled state.
-    numbers : ndarray, shape (n_runs, n_numbers), or None
-        Numbers of the parts, as in `ElementPlan.arrays`; None: those of the plan.
+    numbers : ndarray, shape (n_runs, n_numbers), or (n_runs, 0)
+        Numbers of the parts, as in `ElementPlan.arrays`; none: those of the plan.
     """
 
     first: np.ndarray
-    scalings: Any
+    sizes: np.ndarray
+    emphasis: np.ndarray
     references: np.ndarray
-    numbers: np.ndarray | None
+    numbers: np.ndarray
+
+    def emphasized(self):
+        """Whether bodies count apart, for each run."""
+        return (self.emphasis > 1.0).any(axis=1)
+
+    @classmethod
+    def joined(cls, rows):
+        """From a sequence of the numbers of each run: first dofs, `Scaling`, reference, numbers of parts or None."""
+        first, scalings, references, numbers = zip(*rows, strict=True)
+        emphasis = [np.ones(len(s.state)) if s.emphasis is None else s.emphasis for s in scalings]
+        parameters = [np.zeros(0) if own is None else own for own in numbers]
+        return cls(*map(np.array, (first, [s.values() for s in scalings], emphasis, references, parameters)))
 
 
 class Marcher:
@@ -49,40 +66,74 @@ class Marcher:
 
     def __init__(self, plan, mesh, scaling, settings):
         self.plan, self.mesh, self.settings = plan, mesh, settings
-        self.loop = LoopArrays(plan, scaling)
-        c = plan.columns
-        self.x = np.zeros(c.n_node + mesh.n_elements * c.step)
-        self._elements = np.lib.stride_tricks.as_strided(self.x, (mesh.n_elements, c.n_local),
-                                                         (8 * c.step, 8), writeable=False)
-        self._left, self._right = c.first[0], c.first[-1]
-        self._nodes = np.ascontiguousarray(mesh.nodes[:-1]), np.ascontiguousarray(mesh.lengths)
+        c, n_z = plan.columns, plan.system.n_z
+        self._x, self._nodes = np.zeros(c.n_node + mesh.n_elements * c.step), np.ascontiguousarray(mesh.nodes[:-1])
+        self._lengths = np.ascontiguousarray(mesh.lengths)
+        self._ends = np.ascontiguousarray(c.first[[0, -1]])
+        self._loops = [LoopArrays(plan, Scaling(**vars(scaling) | {"emphasis": e})) for e in (None, np.ones(n_z))]
 
-    def run(self, runs, i, states):
-        """Run i: its states at all nodes into `states`, shape (n_elements + 1, n_z); NaN where it fails.
+    def run(self, runs, piece, emphasized, states, stop):
+        """Runs of numbers `piece`, that all are `emphasized` or not; their states at all nodes into `states`.
+
+        Parameters
+        ----------
+        runs : Runs
+        piece : sequence of int
+        emphasized : bool
+        states : ndarray, shape (len(piece), n_elements + 1, n_z)
+            NaN behind a failure.
+        stop : ndarray of int, shape (1,)
+            Not zero as soon as runs are to end.
 
         Returns
         -------
-        reason : str
-            "converged", why it failed, or "stopped" by a signal.
-        iterations : int
-            Of Newton's method, of all elements.
+        list of (str, int)
+            "converged", why it failed, or "stopped"; and the iterations of Newton's method, of all elements.
         """
-        settings, reference, n = self.settings, runs.references[i], self.mesh.n_elements
-        if runs.numbers is not None:
-            self.plan.arrays.parameters[:] = runs.numbers[i]
-        if not self.loop.rescale(runs.scalings[i]):
-            self.loop = LoopArrays(self.plan, runs.scalings[i])
-        loop, own = self.loop, self.loop.begin()
-        self.x[:runs.first.shape[1]] = runs.first[i]
-        iterations, history = np.zeros(n, int), np.empty(settings.max_iterations + 1)
+        settings, loop, own = self.settings, self._loops[emphasized], Runs(*(values[piece] for values in runs))
+        places = loop.emphasis_places if emphasized else np.zeros(0, np.int64)
+        found = np.zeros((len(piece), 2), np.int64)
+        march_runs(loop.record, loop.record.step.one, loop.begin(), self._x, self._nodes, self._lengths, own.first,
+                   own.sizes, *loop.places, own.emphasis, places, own.references, own.numbers,
+                   self.plan.arrays.parameters, self._ends,
+                   np.array([settings.tol_residual, settings.tol_increment]), settings.max_iterations,
+                   settings.line_search, self.plan.element.keeps_factors and not settings.line_search,
+                   np.zeros(self.mesh.n_elements, np.int64), np.empty(settings.max_iterations + 1), states, found, stop)
+        return [(REASONS[code] if code > 0 else "stopped" if code else "converged", count)
+                for code, count in found.tolist()]
+
+
+@compiled(error_model="numpy", _nrt=False, nogil=True)
+def march_runs(loop, one, work, x, t, h, first, sizes, size_places, weight_places, emphasis, emphasis_places,
+               references, numbers, parameters, ends, tolerances, max_iterations, line_search, keep, iterations,
+               history, states, found, stop):
+    """One march after the other; `found` has a status of each, -1 for those that were stopped, and its iterations."""
+    n, step = h.shape[0], loop.step.plan.n_columns - loop.n_node
+    for r in range(first.shape[0]):
+        for i in range(numbers.shape[1]):
+            parameters[i] = numbers[r, i]
+        for i in range(size_places.shape[0]):
+            loop.sizes[i] = sizes[r, size_places[i]]
+        for i in range(weight_places.shape[0]):
+            loop.weights[i] = sizes[r, weight_places[i]]
+        for i in range(emphasis_places.shape[0]):
+            loop.emphasis[i] = emphasis[r, emphasis_places[i]] if emphasis_places[i] >= 0 else 1.0
+        work.back[0] = 0
+        for i in range(3):
+            work.kept[i] = NOTHING_KEPT[i]
+        for i in range(first.shape[1]):
+            x[i] = first[r, i]
+        for k in range(n):
+            iterations[k] = 0
         e, code = 0, 0
-        while e < n and not code and not interrupts.asked():
-            e, code = march_elements(
-                loop.record, loop.record.step.one, own, self.x, *self._nodes, e, min(e + CHUNK, n),
-                settings.tol_residual * reference, settings.tol_increment * reference, settings.max_iterations,
-                settings.line_search, self.plan.element.keeps_factors and not settings.line_search, iterations, history)
-        states[0] = self.x[self._left]
-        states[1:] = self._elements[:, self._right]
-        states[e + 1:] = np.nan
-        reason = REASONS[code] if code else "stopped" if e < n else "converged"
-        return reason, int(np.abs(iterations).sum())
+        while e < n and code == 0 and stop[0] == 0:
+            e, code = march_elements(loop, one, work, x, t, h, e, min(e + CHUNK, n), tolerances[0] * references[r],
+                                     tolerances[1] * references[r], max_iterations, line_search, keep, iterations,
+                                     history)
+        found[r, 0], found[r, 1] = -1 if code == 0 and e < n else code, 0
+        for k in range(n):
+            found[r, 1] += abs(iterations[k])
+        for c in range(ends.shape[1]):
+            states[r, 0, c] = x[ends[0, c]]
+            for k in range(n):
+                states[r, k + 1, c] = x[k * step + ends[1, c]] if k < e else np.nan

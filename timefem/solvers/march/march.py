@@ -3,6 +3,7 @@
 import time
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -117,9 +118,9 @@ class LoopArrays:
         n_node, (*_, core_rows, core) = plan.columns.n_node, plan.explicit
         sizes, size_powers = (v[core] for v in scaling.local(plan.columns, scaling.multiplier_power))
         weights, weight_powers = (v[core_rows] for v in scaling.local(plan.rows, scaling.constraint_power))
-        self._columns, places = plan.columns, scaling.places()
-        self._places = [places.local(numbering, 0)[0][chosen].astype(int) for numbering, chosen in
-                        ((plan.columns, core), (plan.rows, core_rows))]
+        self._scaling, self._columns, places = scaling, plan.columns, scaling.places()
+        self.places = [places.local(numbering, 0)[0][chosen].astype(int) for numbering, chosen in
+                       ((plan.columns, core), (plan.rows, core_rows))]
         fields = list(zip(plan.columns.fields, plan.columns.spaces, strict=True))
         continuous = np.concatenate([dofs for dofs, space in fields if space.continuous], axis=1)
         owned = [dofs for dofs, space in fields if not space.continuous]
@@ -136,7 +137,7 @@ class LoopArrays:
     def rescale(self, scaling):
         """Take another scaling of the same name; False where bodies count alike in one and not in the other."""
         values = scaling.values()
-        for own, places in zip((self.record.sizes, self.record.weights), self._places, strict=True):
+        for own, places in zip((self.record.sizes, self.record.weights), self.places, strict=True):
             own[:] = values[places]
         emphasis = scaling.emphasis_of(self._columns)
         if (emphasis is None) != (self._emphasis is None):
@@ -144,6 +145,13 @@ class LoopArrays:
         if emphasis is not None:
             self.record.emphasis[:] = emphasis[self.record.core]
         return True
+
+    @cached_property
+    def emphasis_places(self):
+        """Places in `Scaling.emphasis` of the core unknowns; -1 where there is none."""
+        everyone = replace(self._scaling, emphasis=np.arange(1.0, len(self._scaling.state) + 1))
+        factors = everyone.emphasis_of(self._columns)[self.record.core].astype(int)
+        return np.where(self.record.state > 0, factors - 1, -1)
 
     @cached_property
     def work(self):

@@ -1,0 +1,63 @@
+"""The quick look at a motion lets nothing pass that the audit behind it would not."""
+
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.solution import audit
+from timefem.solution.glance import Limits, constraints_held, nothing_wrong
+from timefem.solvers.march.resolution import differences, excess
+
+
+def solved(element, n, speed):
+    body = tf.RigidBody(12, (5, 26, 29), name="box")
+    problem = tf.InitialValueProblem(tf.System([body]), {body: tf.Pose(angular_velocity=(0, speed, 1))}, (0, 1))
+    return tf.solve(problem, element, n, driver=tf.March(keep_mesh=True), progress=False)
+
+
+@pytest.mark.parametrize("element", [tf.MixedGalerkin(1), tf.MixedGalerkin(2), tf.MixedGalerkin(3)])
+@pytest.mark.filterwarnings("ignore::timefem.errors.UnderResolved")
+def test_passes_only_what_the_audit_passes(element):
+    passed = []
+    for n in (6, 10, 20, 40):
+        for speed in (0.5, 3.0, 12.0):
+            sol = solved(element, n, speed)
+            if not sol.success:
+                continue
+            wrong = (audit._violated(sol) is not None or audit._warn_of_turns(sol)
+                     or excess(sol.system, element, sol.t, sol.z, sol.nodal_state)[0].max() > 1)
+            quick = audit._at_a_glance(sol)
+            assert not (quick and wrong), (n, speed)
+            passed.append((quick, wrong))
+    assert (True, False) in passed and not all(quick for quick, _ in passed)
+
+
+def test_each_fault_is_seen():
+    sol = solved(tf.MixedGalerkin(2), 40, 1.0)
+    system, m = sol.system, sol.system.n_multipliers
+    difference, factor = differences(sol.element)
+    limits = Limits(np.full(m, 1e-6), 1e-7 * system.state_scale, factor, difference, 1.5)
+    assert nothing_wrong(system, sol.t, sol.z, sol.nodal_state, limits)
+    assert not nothing_wrong(system, sol.t, sol.z, sol.nodal_state, limits._replace(turn=0.02))
+    assert not nothing_wrong(system, sol.t, sol.z, sol.nodal_state, limits._replace(factor=1e-6))
+    stretched = sol.z.copy()
+    stretched[17, 3:7] *= 1.01
+    assert not nothing_wrong(system, sol.t, stretched, sol.nodal_state, limits)
+    stretched[17, 3:7] = np.nan
+    assert not nothing_wrong(system, sol.t, stretched, sol.nodal_state, limits)
+
+
+def test_constraints_at_many_nodes_of_many_bodies():
+    """More nodes than are looked at at once, several parts of a kind, and another system of the same structure."""
+    bodies = [tf.RigidBody(1, (1, 2, 3), name=name) for name in "ab"]
+    start = {body: tf.Pose(angular_velocity=(0, 1, 2)) for body in bodies}
+    problem = tf.InitialValueProblem(tf.System(bodies), start, (0, 9))
+    sol = tf.solve(problem, tf.MixedGalerkin(1), 700, progress=False)
+    bounds = np.full(problem.system.n_multipliers, 1e-9)
+    assert constraints_held(problem.system, sol.t, sol.z, bounds)
+    for node in (0, 255, 256, 700):
+        off = sol.z.copy()
+
+        off[node, 10:14] *= 1.001
+        assert not constraints_held(problem.system, sol.t, off, bounds)
+        assert constraints_held(problem.system, sol.t, off, np.array([1e-9, 1e-2, 1e-9, 1e-9]))
