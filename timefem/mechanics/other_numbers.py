@@ -12,6 +12,7 @@ from .bodies.tree.entries import named_numbers, spelt_out
 from .catalogue import made, stored
 from .forces import Gravity
 from .redundancy.redundancy import keep_constraints
+from .stand_ins import StandIns, moved_parts
 from .system import System
 
 GRAVITY = "gravity"
@@ -49,7 +50,7 @@ def with_other_numbers(system, changes, names_only=False):
         if names_only:
             return system
         reduced = keep_constraints(other, system.kept)
-        reduced.stands_for = dict(other.stands_for) | dict(zip(system.parts, reduced.parts, strict=True))
+        reduced.stands_for = StandIns(other.stands_for | dict(zip(system.parts, reduced.parts, strict=True)))
         reduced._original = system.structure
         return reduced
     values = {}  # part -> attribute -> value
@@ -181,21 +182,17 @@ def _changed_parts(system, values):
 
 def _rebuilt(system, changed):
     """The system with parts that stand for others, and those on bodies that changed moved to what stands for them."""
-    def stand_in(part):
-        return changed.get(part, part)
-
-    for body in {body for part in system.parts for body in part.bodies if body.carrier in changed}:
-        changed[body] = changed[body.carrier].carried(*body.called)  # links and joints of trees
+    changed = StandIns(changed)
     for part in system.parts:
         for body in part.bodies:
-            if body is not part and body not in changed and any(b in changed for b in body.carriers):
+            if body is not part and body not in changed and body.carrier not in changed and any(
+                    b in changed for b in body.carriers):
                 raise InputError(f"parameters: {system.label(part)} acts on a point of what would change; prepare a "
                                  "solver of the changed system")
-        on_changed = [b for b in (*part.bodies, *part.controls) if b in changed and b is not part]
-        if on_changed:
-            changed[part] = stand_in(part).moved_to(stand_in)
+    moved_parts(system.parts, changed)
     other = object.__new__(type(system))
-    System.__init__(other, [stand_in(part) for part in system.parts], redundant=system.redundant)
+    System.__init__(other, [changed.get(part, part) for part in system.parts], redundant=system.redundant)
     other._original = system.structure
-    other.stands_for = {old: stand_in(part) for old, part in system.stands_for.items()} | changed
+    stood = {old: changed.get(part, part) for old, part in system.stands_for.items()}
+    other.stands_for = StandIns(stood | changed)
     return other

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from .joint_state import state_of_joints
 from .part import Body, Part
 from .part_groups import grouped, with_helpers
 from .part_names import Names, find_part
+from .stand_ins import StandIns, moved_parts, with_rotors
 from .state_values import StateValues
 from .summary import summarize
 from .tree_joints import with_joints_of_trees
@@ -70,11 +70,12 @@ class System(NamedArguments, StateValues, Summarized):
         Of a system without its redundant constraints: the system with them, the numbers of the kept constraints in it,
         and the names of the others. Else None, None and ().
     stands_for : dict
-        Of a system with other numbers (`with_other_numbers`): the parts of the first one -> those here.
+        Of a system with other numbers (`with_other_numbers`), of one in joint coordinates, and with rotors on joints
+        of trees: the parts that were given -> those here.
     """
 
     complete, kept, dropped = None, None, ()
-    stands_for = MappingProxyType({})
+    stands_for = StandIns()
     _original = None
 
     def __init__(self, parts: Declared | Sequence[Declared], gravity: Vector | None = None, *,
@@ -86,7 +87,8 @@ class System(NamedArguments, StateValues, Summarized):
                 raise InputError(f"System: {part!r} is not a body, joint or force")
         if validate.choice("coordinates", coordinates, ("bodies", "joint")) == "joint":
             parts, self.stands_for = in_joint_coordinates(parts)
-        parts = with_helpers(parts)
+        parts, rotors = with_rotors(with_helpers(parts))
+        self.stands_for = StandIns({old: rotors.get(part, part) for old, part in self.stands_for.items()} | rotors)
         if gravity is not None:
             gravity = validate.array("gravity", gravity, (3,))
             parts += [Gravity(b, gravity) for b in parts if isinstance(b, Body) and not b.helper]
@@ -158,6 +160,7 @@ class System(NamedArguments, StateValues, Summarized):
     def label(self, part: Declared) -> str:
         """Name of a part for messages and files: its own, or its class and number."""
         if part.is_body and part.carrier is not None:
+            part = self.stands_for.get(part, part)
             return f"{self.label(part.carrier)}.{part.called[1]}"
         if part.name or part.owner is None:
             return part.name or self._numbered.get(part) or f"{type(part).__name__}, which is not in the system,"
@@ -193,8 +196,17 @@ class System(NamedArguments, StateValues, Summarized):
         return isinstance(part, Part) and not part.is_body
 
     def extended(self, parts: Iterable[Declared]) -> System:
-        """The system with more parts."""
-        return System([*self.parts, *parts])
+        """The system with the parts that it does not have yet, on what stands for their bodies, joints and drives."""
+        stands_for = StandIns(self.stands_for)
+        further = [part for part in parts if stands_for.get(part, part) not in self._present]
+        moved_parts(further, stands_for)
+        return self.of_parts([*self.parts, *(stands_for.get(part, part) for part in further)])
+
+    def of_parts(self, parts: Iterable[Declared]) -> System:
+        """A system of parts of this one and others, in which the same parts stand for others as here."""
+        other = System(list(parts), redundant=self.redundant)
+        other.stands_for = StandIns(self.stands_for)
+        return other
 
     def state(self, given: States, base: Pose | Mapping[Any, Pose] | None = None,
               t: float = 0.0) -> dict[Body, CanonicalState]:

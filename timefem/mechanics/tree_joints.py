@@ -36,7 +36,7 @@ def with_joints_of_trees(system, states):
                 raise InputError(f"state of {system.label(link)}: it hangs on joints; give the states of these")
             of_trees.setdefault(tree, {})[tree.base_joint] = value
         elif joint is None:
-            found[key] = value
+            found[key if link is None else link] = value
         else:
             own = _turned(value) if joint in turning else value
             of_trees.setdefault(joint.carrier, {})[joint.called[1]] = own

@@ -100,7 +100,7 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
             stated = {names.joint(("state", name), name): x for name, x in data["state"].items()}
             state = {body.name: value for body, value in system.state(state | stated, t=start).items()
                      if not body.helper}
-    state = settled(document, state, bodies)
+    state = settled(document, state, {name: system.stands_for.get(body, body) for name, body in bodies.items()})
     if not end > start:
         raise document.error(("time", "span"), f"must go forward: the end {end:g} is not after the start {start:g}")
     solver = with_form(data.get("solver", {}), system.bodies, bool(system.n_constraints))

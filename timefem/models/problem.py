@@ -7,6 +7,7 @@ from ..mechanics.given_states import given_states
 from ..problems.common.end_state import EndState
 from ..problems.kinds import IN_FILES
 from .entries import find, naming
+from .parts import ACTUATORS
 
 BOUNDS = "lower", "upper"
 OPTIMAL = ("effort", "lower", "upper", "lower_rate", "upper_rate")  # keys of actuators
@@ -30,7 +31,7 @@ def kind_of_file(document):
             raise document.error(("problem", key), f"belongs to kind = {' or '.join(users)}")
     for name in dict.fromkeys(name for other in IN_FILES.values() for name in other.in_files.tables):
         users = [other.name for other in IN_FILES.values() if name in other.in_files.tables]
-        if name in data:
+        if name in data and not (name == "actuators" and _act_alone(data[name])):
             _users(document, (name,), users, kind, "[problem] with ")
         if name in kind.in_files.needed and not data.get(name):
             raise document.error(("problem", "kind"), f'"{kind.name}" needs a table of {name}')
@@ -44,6 +45,12 @@ def kind_of_file(document):
                 _users(document, ("problem", "parameters", name, key), ["optimal"], kind)
     kind.in_files.check(document)
     return kind
+
+
+def _act_alone(actuators):
+    """Whether all of them have forces besides their controls, such as the given torque of a motor."""
+    return all(any(field.is_function for field in ACTUATORS[entry["type"]].fields.values())
+               for entry in actuators.values())
 
 
 def unknown_numbers(model):

@@ -15,6 +15,8 @@ from ..mechanics.bodies.rigid import DirectorBody
 from ..mechanics.bodies.tree import Tree
 from ..mechanics.bodies.tree.entries import derivative, named_numbers, spelt_out
 from ..mechanics.catalogue import known, stored
+from ..mechanics.forces.controllers import Controller
+from ..mechanics.forces.formula_force import FormulaForce
 from ..mechanics.functions import Constant, Formula, Ramp, Sine, Step, Table, TrianglePulse
 from ..mechanics.functions.trajectories import Polynomial, Spline, Transfer
 from ..mechanics.unknown_numbers import with_number
@@ -109,9 +111,12 @@ def _rules(part):
         return {"parameters": lambda: _of_formula(part)}
     if isinstance(part, Gravity):
         return {"acceleration": lambda: (part.bodies[0].mass * np.eye(3), list(range(3)))}
-    if isinstance(part, Constraint | NonholonomicConstraint) and not known(part):
+    if isinstance(part, Constraint | NonholonomicConstraint | FormulaForce) and not known(part):
         n = len(part.own_parameters)
         return {"parameters": lambda: (np.eye(n), list(range(n)))}
+    if isinstance(part, Controller):
+        n = len(part.law_parameters)
+        return {"parameters": lambda: (np.eye(len(part.own_parameters))[:, :n], list(range(n)))} if n else {}
     if isinstance(part, NonlinearSpring):
         n = len(part.own_parameters) - 6
         return {"parameters": lambda: (np.eye(n + 6)[:, 6:], list(range(n)))}

@@ -231,6 +231,10 @@ def _check(solution):
                          f"not {solution!r}")
     if not solution.success:
         raise InputError(f"the solution failed, and has no sensitivities: {solution.status.message}")
+    held = [part for part in solution.system.parts if part.period is not None]
+    if held:
+        raise InputError(f"{solution.system.label(held[0])} is sampled in time: what it holds follows from the state "
+                         "of earlier times, which no derivative sees; take differences of solutions, or a Controller")
     if isinstance(solution.element, Extended) or "parameters" in solution.statistics:
         raise InputError("sensitivities are those of initial-value problems; this solution is one of another problem, "
                          "whose conditions and unknowns they would leave out")

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...types import Expression
+from ..bodies.rigid.base import Lengths
 from ..declared import Direction, On, Real, Rows, Vector
 from .between import ForcePart, force_at
 
@@ -98,21 +99,26 @@ class PlaneContact(_OnPlane):
 
 
 class BoxContact(PlaneContact):
-    """The eight corners of a rigid body with a `size` that may touch a plane at rest; as `PlaneContact`."""
+    """The eight corners of a box that may touch a plane at rest; as `PlaneContact`."""
 
     body = On(rotating=True)
+    size = Lengths("edge lengths in body axes; those of the body unless given", "m", None, optional=True)
     points = None
     radius = None
     needs_rotation = True
 
     def _complete(self):
-        if getattr(self.bodies[0], "size", None) is None:
-            raise InputError(f"{self._title}: {self.bodies[0]!r} has no size, and so no corners; give it one, or take "
+        if self._edges is None:
+            raise InputError(f"{self._title}: {self.bodies[0]!r} has no size, and so no corners; give size=, or take "
                              "PlaneContact with points")
         super()._complete()
 
+    @property
+    def _edges(self):
+        return getattr(self.bodies[0], "size", None) if self.size is None else self.size
+
     def _corners(self):
-        return np.array(list(itertools.product((-0.5, 0.5), repeat=3))) * self.bodies[0].size
+        return np.array(list(itertools.product((-0.5, 0.5), repeat=3))) * self._edges
 
     def numbers(self) -> dict[str, Any]:
         return {**super().numbers(), "points": self._corners().ravel(), "radius": np.zeros(1)}

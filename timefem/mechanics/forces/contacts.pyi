@@ -34,6 +34,7 @@ class PlaneContact(_OnPlane):
 
 class BoxContact(PlaneContact):
     body: Body
+    size: Any
     points: Any
     radius: Any
     needs_rotation: bool

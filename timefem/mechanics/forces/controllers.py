@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -96,9 +96,23 @@ class Controller(Part):
         self.law_parameters = validate.array(f"{self._title}: parameters", parameters, (None,))
         bodies = [b for part in (*self.drives, *self.inputs) for b in part.bodies]
         self.bodies = tuple(dict.fromkeys([*bodies, *(x.counter for x in self._counted)]))
+        self._places = {body: i for i, body in enumerate(self.bodies)}  # that others may stand for later
         numbers = [x.coordinate.numbers for x in self.inputs if not _is_output(x)]
         self.own_parameters = np.concatenate([self.law_parameters, *(d.own_parameters for d in self.drives), *numbers])
         self._check()
+
+    changeable = {"parameters": "law_parameters"}  # noqa: RUF012
+
+    def changed(self, values: Mapping[str, Any]) -> Controller:
+        """The same with other parameters."""
+        other = copy(self)
+        other.law_parameters = validate.array(f"{self._title}: parameters", values["law_parameters"],
+                                              (len(self.law_parameters),))
+        other._set_numbers(np.concatenate([other.law_parameters, self.own_parameters[len(self.law_parameters):]]))
+        return other
+
+    def _set_numbers(self, numbers):
+        self.own_parameters = numbers
 
     def _drive(self, drive):
         if isinstance(drive, Actuator) and drive.n_controls:
@@ -126,7 +140,7 @@ class Controller(Part):
 
     @property
     def kind(self) -> Hashable:
-        where = {body: i for i, body in enumerate(self.bodies)}
+        where = self._places
         seen = tuple((Same(x) if _is_output(x) else x.form, self._counts(x), tuple(where[b] for b in x.bodies))
                      for x in self.inputs)
         moved = tuple((d.kind, tuple(where[b] for b in d.bodies)) for d in self.drives)
@@ -160,7 +174,7 @@ class Controller(Part):
                 continue
             numbers = s.own[first:first + len(given.coordinate.numbers)]
             first += numbers.numel()
-            counter = [s.q[self.bodies.index(given.counter)]] if self._counts(given) else []
+            counter = [s.q[self._places[given.counter]]] if self._counts(given) else []
             x.append(given.counted([*seen.q, *counter], numbers) if counter else given.value(seen.q, numbers))
             v.append(given.rate(seen.q, seen.velocity, numbers))
         return call(f"{self._title}: law", self.law, self.n_forces, ca.vertcat(*x), ca.vertcat(*v), s.t,
@@ -172,7 +186,7 @@ class Controller(Part):
 
     def _applied(self, s, u, only=None):
         """Generalized force of all drives, or of one."""
-        total, place = {body: ca.SX(body.n_q, 1) for body in self.bodies}, 0
+        total, place = [ca.SX(body.n_q, 1) for body in self.bodies], 0
         for i, drive in enumerate(self.drives):
             own, place = u[place:place + drive.n_controls], place + drive.n_controls
             if only not in (None, i):
@@ -181,13 +195,13 @@ class Controller(Part):
             seen.own = s.own[self._starts[i]:self._starts[i + 1]]
             force, first = drive.control_force(seen, own), 0
             for body in drive.bodies:
-                total[body] += force[first:first + body.n_q]
+                total[self._places[body]] += force[first:first + body.n_q]
                 first += body.n_q
-        return ca.vertcat(*total.values())
+        return ca.vertcat(*total)
 
     def _of(self, s, bodies):
         """The symbols that a drive or an input sees."""
-        places, seen = [self.bodies.index(body) for body in bodies], copy(s)
+        places, seen = [self._places[body] for body in bodies], copy(s)
         seen.q, seen.p, seen.bodies = ([x[i] for i in places] for x in (s.q, s.p, s.bodies))
         seen.velocity = [s.velocity[i] for i in places]
         return seen
@@ -228,6 +242,9 @@ class SampledController(Controller):
         super().__init__(drives, law, inputs, parameters, turns, name)
         self._law_numbers = self.own_parameters
         self.own_parameters = np.concatenate([self._law_numbers, np.zeros(1 + self.n_forces)])
+
+    def _set_numbers(self, numbers):
+        self.own_parameters, self._law_numbers = numbers, numbers[:len(self._law_numbers)]
 
     @property
     def kind(self) -> Hashable:

@@ -1,7 +1,7 @@
 # made by tools/stubs.py: change the module
 
 import casadi as ca
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from timefem.mechanics.functions.base import TimeFunction
 from timefem.mechanics.joints.joint import Joint
 from timefem.types import Matrix, Number, UserFunction, Vector
@@ -30,6 +30,8 @@ class PDControl(JointPart):
 class Controller(Part):
     def __init__(self, drives: Any, law: UserFunction, inputs: Any = None, parameters: Vector = (), turns: bool = True,
                  name: str | None = None) -> None: ...
+    changeable: Any
+    def changed(self, values: Mapping[str, Any]) -> Controller: ...
     @property
     def members(self) -> tuple[Part, ...]: ...
     @property

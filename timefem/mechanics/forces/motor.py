@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -81,10 +82,12 @@ class Motor(JointPart, Actuator):
 
     On the rotor act the torque tau(t) + u, with the control u of problems that determine it, and -c dphi/dt of its
     bearings. The rotor has the energy `1/2 J (dphi/dt)^2`, by one coordinate and one constraint more; its gyroscopic
-    effects on the bodies are left out. Without inertia the torque acts on the joint at once.
+    effects on the bodies are left out. Without inertia the torque acts on the joint at once. On a joint inside of a
+    tree the inertia J gear^2 is added to the `armature` of that joint, by the system, and there is no constraint.
     """
 
     unit, n_controls = "N m", 1
+    _reflected = False
     gear = Real("turns of the rotor by those of the joint, or radians by metres", "", 1.0)
     rotor_inertia = Real("J, about the axis of the rotor", "kg m^2", 0.0, least=0)
     damping = Real("c, of the bearings of the rotor", "N m s/rad", 0.0, least=0)
@@ -95,14 +98,30 @@ class Motor(JointPart, Actuator):
         if self.gear == 0:
             raise InputError(f"{self._title}: gear must not be zero")
         self._helpers = ()
-        if self.rotor_inertia:
+        if self.rotor_inertia and not self.on_tree:
             rotor = Rotor(self)
             self.bodies = (*self.bound.bodies, rotor)
             self._helpers = rotor, Gear(self)
 
     @property
+    def on_tree(self) -> bool:
+        """Whether it drives a joint inside of a tree, with one coordinate."""
+        return self.joint.is_body and self.joint.n_q == 1
+
+    def reflected(self) -> Motor:
+        """The same without inertia, which the joint of a tree has instead."""
+        other = self.changed({"rotor_inertia": 0.0})
+        vars(other)["_reflected"] = True
+        return other
+
+    @property
     def settled(self) -> tuple[str, ...]:
-        return ("gear", "rotor_inertia") if self.rotor_inertia else ()
+        return ("gear", "rotor_inertia") if self.rotor_inertia or self._reflected else ()
+
+    @property
+    def changeable(self) -> Mapping[str, str]:
+        kept = self.settled if self._reflected else ()
+        return {name: own for name, own in super().changeable.items() if name not in kept}
 
     @property
     def members(self) -> tuple[Part, ...]:
@@ -110,18 +129,18 @@ class Motor(JointPart, Actuator):
 
     @property
     def _form(self):
-        return (*super()._form, bool(self.rotor_inertia))
+        return (*super()._form, bool(self._helpers))
 
     def _on_rotor(self, s, torque):
         """Generalized force of a torque on the rotor."""
-        if self.rotor_inertia:
+        if self._helpers:
             return ca.vertcat(ca.SX(sum(b.n_q for b in self.bodies[:-1]), 1), torque)
         return self.along(s, self.named(s.own).gear * torque)
 
     def force(self, s: Symbols) -> ca.SX:
         c = self.named(s.own)
         given, = self.values_at("torque", s.t, c)
-        speed = s.velocity[-1][0] if self.rotor_inertia else c.gear * self.rate_of(s)
+        speed = s.velocity[-1][0] if self._helpers else c.gear * self.rate_of(s)
         return self._on_rotor(s, given - c.damping * speed)
 
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX:

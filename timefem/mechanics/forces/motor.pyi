@@ -1,6 +1,7 @@
 # made by tools/stubs.py: change the module
 
 import casadi as ca
+from collections.abc import Mapping
 from timefem.mechanics.functions.base import TimeFunction
 from timefem.mechanics.joints.joint import Joint
 from timefem.types import Number, UserFunction
@@ -29,7 +30,12 @@ class Motor(JointPart, Actuator):
     damping: float
     torque: TimeFunction
     @property
+    def on_tree(self) -> bool: ...
+    def reflected(self) -> Motor: ...
+    @property
     def settled(self) -> tuple[str, ...]: ...
+    @property
+    def changeable(self) -> Mapping[str, str]: ...
     @property
     def members(self) -> tuple[Part, ...]: ...
     def force(self, s: Symbols) -> ca.SX: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -35,6 +36,13 @@ class JointPart(Part, abstract=True):
     @property
     def members(self) -> tuple[Part, ...]:
         return (*self.bound.counting, self) if self._counts else (self,)
+
+    def moved_to(self, stand_in: Callable[[Any], Any]) -> Any:
+        other = super().moved_to(stand_in)
+        if self.joint.is_body:  # a joint of a tree, of which others are made
+            vars(other)["joint"] = stand_in(self.joint)
+            other.bound = other.joint.bound(self.coordinate)
+        return other
 
     def numbers(self) -> dict[str, Any]:
         return {**super().numbers(), "axes": self.bound.coordinate.numbers}

@@ -120,6 +120,7 @@ def keep_constraints(system, kept):
         parts.append(part if len(rows) == n else Selected(part, rows, system.label(part)))
         first += n
     reduced = System(parts)
+    reduced.stands_for = system.stands_for
     reduced.complete, reduced.kept = system, np.array(kept, dtype=int)
     reduced.dropped = [name for i, name in enumerate(system.constraint_names) if i not in set(reduced.kept.tolist())]
     return reduced

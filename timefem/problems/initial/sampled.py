@@ -8,7 +8,6 @@ import numpy as np
 
 from ...assembly import TimeMesh
 from ...errors import InputError
-from ...mechanics import System
 from ...solvers.equations.outcome import Outcome
 from .drivers import run_driver
 
@@ -71,7 +70,7 @@ def run_sampled(task):
 
 def _with(system, parts):
     """The system with other parts in the place of some."""
-    return System([parts.get(part, part) for part in system.parts], redundant=system.redundant)
+    return system.of_parts(parts.get(part, part) for part in system.parts)
 
 
 def _joined(outcomes):

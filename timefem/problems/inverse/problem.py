@@ -298,4 +298,4 @@ def _joined(system, actuators):
         if not isinstance(actuator, Actuator):
             raise InputError(f"actuators: {actuator!r} is no Actuator such as ControlForce(body)")
     further = [a for a in actuators if a not in system.parts]
-    return System([*system.parts, *further], redundant=system.redundant) if further else system
+    return system.extended(further) if further else system

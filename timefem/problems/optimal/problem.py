@@ -287,7 +287,7 @@ def _joined(system, cost, actuators):
     costs = [*cost, *(part for part in system.parts if isinstance(part, Cost))]
     named = [actuator for part in costs for actuator in part.controls]
     further = [part for part in dict.fromkeys([*actuators, *named, *cost]) if part not in system.parts]
-    return System([*system.parts, *further], redundant=system.redundant) if further else system
+    return system.extended(further) if further else system
 
 
 def _limits(path, limits):

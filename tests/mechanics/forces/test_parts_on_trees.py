@@ -1,0 +1,240 @@
+"""Every drive and part on a tree: the motion of the redundant system, sensitivities, model files, saved solutions."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.models import load_model
+
+GRAVITY, Y, Z, SPAN, N = (0, 0, -9.81), (0, 1, 0), (0, 0, 1), (0, 0.1), 10
+STATE = {"s": (0.3, 1.0), "e": (0.5, -1.0)}
+LAW = lambda x, v, t, c: -c[0] * (x - 0.1) - c[1] * v
+SWIRL = lambda f, t, c: c[0] * ca.cross(f[0].velocity, ca.SX([0, 1, 0]))
+PUSH = lambda f, t, c, u: c[0] * f[0].velocity * u[0]
+
+
+def tree():
+    """Two links about the y axis, whose frames stand where the joints are."""
+    links = [tf.Link("base"), tf.Link("a", mass=2.0, centre=(0, 0, 0.3), inertia=(0.05, 0.05, 0.01)),
+             tf.Link("b", mass=1.0, centre=(0, 0, 0.2), inertia=(0.02, 0.02, 0.015))]
+    joints = [tf.TreeJoint("s", "base", "a", axis=Y), tf.TreeJoint("e", "a", "b", position=(0, 0, 0.6), axis=Y)]
+    return tf.Tree(links, joints, name="arm")
+
+
+# each part from joints by name, and bodies by name whose points count from their centres of mass
+PARTS = {
+    "joint_spring": lambda j, b: tf.JointSpring(j("e"), stiffness=5, rest=0.1, name="x"),
+    "joint_damper": lambda j, b: tf.JointDamper(j("e"), damping=0.2, name="x"),
+    "joint_force": lambda j, b: tf.JointForce(j("e"), value=tf.Sine(1, 2), name="x"),
+    "joint_friction": lambda j, b: tf.JointFriction(j("e"), friction=0.3, friction_width=0.5, breakaway=0.4,
+                                                    stribeck=1.0, name="x"),
+    "end_stop": lambda j, b: tf.EndStop(j("e"), lowest=-0.5, highest=0.48, stiffness=500, damping=0.2, name="x"),
+    "motor": lambda j, b: tf.Motor(j("s"), gear=20, damping=1e-3, torque=tf.Sine(0.1, 2), name="x"),
+    "rotor": lambda j, b: tf.Motor(j("s"), gear=20, rotor_inertia=1e-3, damping=1e-3, torque=tf.Sine(0.1, 2),
+                                   name="x"),
+    "pd_control": lambda j, b: tf.PDControl(j("e"), stiffness=20, damping=1, reference=tf.Sine(0.2, 1), name="x"),
+    "prescribed_joint": lambda j, b: tf.PrescribedJoint(j("e"), value=tf.Polynomial((0.5, -1.0, 0.3)), name="x"),
+    "controller": lambda j, b: tf.Controller([j("e")], LAW, parameters=[3.0, 0.5], name="x"),
+    "sampled": lambda j, b: tf.SampledController([j("e")], LAW, 0.02, delay=0.01, parameters=[3.0, 0.5], name="x"),
+    "formula_force": lambda j, b: tf.FormulaForce(b("b"), SWIRL, parameters=[3.0], name="x"),
+    "spring": lambda j, b: tf.Spring(b("b"), b("a"), (0, 0, 0.2), (0.2, 0, 0), stiffness=30, name="x"),
+    "damper": lambda j, b: tf.Damper(b("b"), None, (0, 0, 0.2), (1, 0, 0), damping=3, name="x"),
+    "slack_rope": lambda j, b: tf.SlackRope(b("b"), None, (0, 0, 0.2), (1, 0, 0), length=0.9, stiffness=300, name="x"),
+    "drag": lambda j, b: tf.Drag(b("b"), coefficient=0.5, point=(0, 0, 0.2), name="x"),
+    "force": lambda j, b: tf.Force(b("b"), value=(1, 2, 3), time=tf.Sine(1, 2), frame="body", name="x"),
+    "plane_contact": lambda j, b: tf.PlaneContact(b("b"), points=[(0, 0, 0.2)], radius=0.05, stiffness=1e3, damping=0.1,
+                                                  friction=0.2, friction_width=0.05, plane_point=(0, 0, 0.9), name="x"),
+    "box_contact": lambda j, b: tf.BoxContact(b("b"), size=(0.1, 0.1, 0.1), stiffness=1e3, damping=0.1,
+                                              plane_point=(0, 0, 0.7), name="x"),
+    "tyre": lambda j, b: tf.Tyre(b("b"), radius=0.3, stiffness=100, longitudinal=0.5, lateral=0.5,
+                                 plane_point=(0, 0, 0.45), name="x"),
+}
+DRIVES = {  # with one control
+    "joint_control": lambda j, b: tf.JointControl(j("e"), name="x"),
+    "length_control": lambda j, b: tf.LengthControl(b("b"), b("a"), (0, 0, 0.1), (0.2, 0, 0), name="x"),
+    "control_force": lambda j, b: tf.ControlForce(b("b"), [(1, 0, 0)], (0, 0, 0.1), "body", b("a"), name="x"),
+    "control_torque": lambda j, b: tf.ControlTorque(b("b"), [(0, 1, 0)], reaction=b("a"), name="x"),
+    "thruster": lambda j, b: tf.Thruster(b("b"), (1, 0, 0), (0, 0, 0.1), drag=0.1, name="x"),
+    "motor": lambda j, b: tf.Motor(j("e"), gear=2, name="x"),
+    "rotor": lambda j, b: tf.Motor(j("e"), gear=2, rotor_inertia=1e-2, name="x"),
+    "formula_force": lambda j, b: tf.FormulaForce(b("b"), PUSH, parameters=[3.0], n_controls=1, name="x"),
+}
+KINKED = {"end_stop": 1e-4, "plane_contact": 1e-4, "slack_rope": 1e-5, "box_contact": 1e-3, "tyre": 1e-4}
+
+
+def on_tree(make):
+    arm = tree()
+    part = make(arm.joint, lambda name: arm.link(name, {"a": (0, 0, 0.3), "b": (0, 0, 0.2)}[name]))
+    system = tf.System([arm, part], gravity=GRAVITY)
+    return tf.InitialValueProblem(system, {arm: STATE}, SPAN), part
+
+
+def on_bodies(make):
+    a, b = tf.RigidBody(2.0, (0.05, 0.05, 0.01), name="a"), tf.RigidBody(1.0, (0.02, 0.02, 0.015), name="b")
+    s = tf.Revolute(a, point_a=(0, 0, -0.3), point_b=(0, 0, 0), axis_a=Y, axis_b=Y, direction_a=Z, direction_b=Z,
+                    name="s")
+    e = tf.Revolute(b, a, point_a=(0, 0, -0.2), point_b=(0, 0, 0.3), axis_a=Y, axis_b=Y, direction_a=Z, direction_b=Z,
+                    name="e")
+    part = make({"s": s, "e": e}.get, {"a": a, "b": b}.get)
+    system = tf.System([a, b, s, e, part], gravity=GRAVITY)
+    return tf.InitialValueProblem(system, {s: STATE["s"], e: STATE["e"]}, SPAN), part
+
+
+def form_of(system):
+    return "energy" if system.n_constraints else "lagrange"
+
+
+def marched(problem, degree=2, n=N):
+    return tf.solve(problem, tf.MixedGalerkin(degree, form=form_of(problem.system)), n, progress=False)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", PARTS)
+def test_motion_is_that_of_bodies(name):
+    """In joint coordinates and in redundant ones, with reactions of the joints that drive and hold."""
+    (problem, _), (other, _) = on_tree(PARTS[name]), on_bodies(PARTS[name])
+    sol = marched(problem, 3, 40)
+    same = tf.solve(other, tf.MixedGalerkin(3), 40, progress=False)
+    atol = KINKED.get(name, 1e-9)
+    for joint in "se":
+        np.testing.assert_allclose(sol.joint(joint).angle(0.1), same.joint(joint).angle(0.1), rtol=0, atol=atol)
+        np.testing.assert_allclose(sol.joint(joint).rate(0.1), same.joint(joint).rate(0.1), rtol=0, atol=100 * atol)
+    free = marched(on_tree(lambda j, b: tf.JointDamper(j("s"), damping=0))[0], 3, 40)
+    assert abs(sol.joint("e").angle(0.1) - free.joint("e").angle(0.1)) > 1e-5  # it acts
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", DRIVES)
+def test_controls_are_those_of_bodies(name):
+    """Generalized forces of a control along the joints, by the work of unit rates; and a drive in a controller."""
+    law = lambda x, v, t, c: 2.0 + x[0]
+    (problem, drive), (other, same) = on_tree(DRIVES[name]), on_bodies(DRIVES[name])
+    assert problem.system.own(drive).n_controls == 1
+    if name == "rotor":
+        return  # a drive with a rotor of its own is not one of controllers
+    arm = problem.system.bodies[0]
+    led = tf.Controller([drive], law, inputs=[arm.joint("e")])
+    sol = marched(tf.InitialValueProblem(problem.system.extended([led]), {arm: STATE}, SPAN), 3, 20)
+    joint = other.system["e"]
+    led = tf.Controller([same], law, inputs=[joint])
+    there = tf.solve(tf.InitialValueProblem(other.system.extended([led]), {other.system["s"]: STATE["s"],
+                                                                           joint: STATE["e"]}, SPAN),
+                     tf.MixedGalerkin(3), 20, progress=False)
+    for which in "se":
+        np.testing.assert_allclose(sol.joint(which).angle(0.1), there.joint(which).angle(0.1), rtol=0, atol=1e-8)
+
+
+NUMBERS = {"joint_spring": "stiffness", "joint_damper": "damping", "joint_force": "value.amplitude",
+           "joint_friction": "breakaway", "end_stop": "highest", "motor": "gear", "rotor": "damping",
+           "pd_control": "reference.frequency", "prescribed_joint": None, "controller": "parameters[0]",
+           "formula_force": "parameters[0]", "spring": "stiffness", "damper": "damping", "slack_rope": "length",
+           "drag": "coefficient", "force": "time.amplitude", "plane_contact": "friction", "box_contact": "stiffness",
+           "tyre": "radius"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NUMBERS)
+def test_sensitivities(name):
+    """By a number of the part, and by the mass of a link, against prepared solvers with other numbers."""
+    problem, _ = on_tree(PARTS[name])
+    sol, element = marched(problem), tf.MixedGalerkin(2, form=form_of(problem.system))
+    solver = tf.prepare(problem, element, N, progress=False)
+    end = tf.EndValue(lambda f, t: f[0].v[0], "arm")
+    for path in ("arm.b.mass", f"x.{NUMBERS[name]}")[:1 + (NUMBERS[name] is not None)]:
+        label, _, number = path.partition(".")
+        number, _, index = number.partition("[")
+        found = tf.gradient(sol, end, [tf.Parameter(label, number, int(index[:-1]) if index else None)])[0]
+        at = 1.0 if label == "arm" else sol.system["x"]
+        for step in number.split(".") if label == "x" else ():
+            at = getattr(at, "law_parameters" if step == "parameters" and hasattr(at, "law_parameters") else
+                         "own_parameters" if step == "parameters" else step)
+        at = float(np.ravel(at)[0])
+        h, values = 1e-4 * at, []
+        for sign in (1, -1):
+            moved = solver.solve(parameters={path: at + sign * h})
+            q, p = np.split(moved.z[-1], 2)
+            values.append(moved.system.bodies[0].velocity(q, p)[0])
+        expected = (values[0] - values[1]) / (2 * h)
+        np.testing.assert_allclose(found, expected, rtol=2e-4 if name in KINKED else 1e-6, atol=1e-9, err_msg=path)
+        assert abs(found) > 1e-6
+
+
+def test_what_samplers_hold_has_no_derivative():
+    sol = marched(on_tree(PARTS["sampled"])[0])
+    with pytest.raises(tf.InputError, match=r"x is sampled in time: .*take differences"):
+        tf.gradient(sol, tf.EndValue(lambda f, t: f[0].q[0], "arm"), [tf.Parameter("arm", "b.mass")])
+
+
+FILE = """
+gravity = [0, 0, -9.81]
+[time]
+span = [0, 0.1]
+n_elements = 10
+[solver]
+degree = 2
+[bodies.arm]
+type = "tree"
+links = [{name = "base"}, {name = "a", mass = 2, centre = [0, 0, 0.3], inertia = [0.05, 0.05, 0.01]},
+         {name = "b", mass = 1, centre = [0, 0, 0.2], inertia = [0.02, 0.02, 0.015]}]
+joints = [{name = "s", parent = "base", child = "a", axis = [0, 1, 0]},
+          {name = "e", parent = "a", child = "b", position = [0, 0, 0.6], axis = [0, 1, 0]}]
+[bodies.arm.state]
+s = [0.3, 1.0]
+e = [0.5, -1.0]
+"""
+ENTRIES = {  # points count from the frame of the link
+    "joint_spring": 'joint = "e"\nstiffness = 5\nrest = 0.1', "joint_damper": 'joint = "e"\ndamping = 0.2',
+    "joint_force": 'joint = "e"\nvalue = {sine = {amplitude = 1, frequency = 2}}',
+    "joint_friction": 'joint = "e"\nfriction = 0.3\nfriction_width = 0.5\nbreakaway = 0.4\nstribeck = 1.0',
+    "end_stop": 'joint = "e"\nlowest = -0.5\nhighest = 0.48\nstiffness = 500\ndamping = 0.2',
+    "motor": 'joint = "s"\ngear = 20\ndamping = 1e-3\ntorque = {sine = {amplitude = 0.1, frequency = 2}}',
+    "rotor": 'joint = "s"\ngear = 20\ndamping = 1e-3\nrotor_inertia = 1e-3\n'
+             'torque = {sine = {amplitude = 0.1, frequency = 2}}',
+    "pd_control": 'joint = "e"\nstiffness = 20\ndamping = 1\nreference = {sine = {amplitude = 0.2, frequency = 1}}',
+    "prescribed_joint": 'joint = "e"\nvalue = {polynomial = {coefficients = [0.5, -1.0, 0.3]}}',
+    "spring": 'bodies = ["arm.b", "arm.a"]\npoint_a = [0, 0, 0.4]\npoint_b = [0.2, 0, 0.3]\nstiffness = 30',
+    "damper": 'bodies = ["arm.b"]\npoint_a = [0, 0, 0.4]\npoint_b = [1, 0, 0]\ndamping = 3',
+    "slack_rope": 'bodies = ["arm.b"]\npoint_a = [0, 0, 0.4]\npoint_b = [1, 0, 0]\nlength = 0.9\nstiffness = 300',
+    "drag": 'body = "arm.b"\ncoefficient = 0.5\npoint = [0, 0, 0.4]',
+    "force": 'body = "arm.b"\nvalue = [1, 2, 3]\npoint = [0, 0, 0.2]\nframe = "body"\n'
+             'time = {sine = {amplitude = 1, frequency = 2}}',
+    "plane_contact": 'body = "arm.b"\npoints = [[0, 0, 0.4]]\nradius = 0.05\nstiffness = 1e3\ndamping = 0.1\n'
+                     'friction = 0.2\nfriction_width = 0.05\nplane_point = [0, 0, 0.9]',
+}
+TABLES = {"motor": "actuators", "prescribed_joint": "joints"}
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_model_files_and_saved_solutions(tmp_path, name):
+    path, kind = tmp_path / "model.toml", "motor" if name == "rotor" else name
+    path.write_text(f'{FILE}[{TABLES.get(kind, "forces")}.x]\ntype = "{kind}"\n{ENTRIES[name]}\n')
+    sol = load_model(path).solve(progress=False)
+    same = marched(on_tree(PARTS[name])[0])
+    np.testing.assert_allclose(sol.z, same.z, rtol=0, atol=1e-12)
+    same.save(tmp_path / "s.h5")
+    again = tf.load(tmp_path / "s.h5")
+    np.testing.assert_array_equal(again.energy(), same.energy())
+    np.testing.assert_array_equal(again.joint("e").force(), same.joint("e").force())
+
+
+@pytest.mark.parametrize("form", ["lagrange", "impulse"])
+def test_rotors_are_armatures(form):
+    """A rotor behind a gear is the armature J gear^2 of its joint; nothing holds it by a constraint."""
+    problem, motor = on_tree(PARTS["rotor"])
+    arm = next(b for b in motor.bodies).carrier
+    sol = tf.solve(problem, tf.MixedGalerkin(2, form=form), N, progress=False)
+    joints = [j.changed("armature", 0.4) if j.name == "s" else j for j in arm.joints]
+    heavy = tf.Tree(arm.links, joints, name="arm")
+    parts = [heavy, PARTS["motor"](heavy.joint, heavy.link)]
+    same = tf.solve(tf.InitialValueProblem(tf.System(parts, gravity=GRAVITY), {heavy: STATE}, SPAN), sol.element, N,
+                    progress=False)
+    np.testing.assert_allclose(sol.z, same.z, rtol=0, atol=1e-13)
+    assert problem.system.n_constraints == 0 and problem.system.n_q == 2
+    assert sol.joint(arm.joint("e")).angle(0.1) == sol.joint("e").angle(0.1)  # names of the tree that was given
+    np.testing.assert_array_equal(sol.position(arm.link("b", (0, 0, 0.1)), 0.1), sol.position(
+        sol.system.bodies[0].link("b", (0, 0, 0.1)), 0.1))
+    with pytest.raises(tf.InputError, match=r"gear enters .* take differences"):
+        tf.gradient(sol, tf.EndValue(lambda f, t: f[0].q[0], "arm"), [tf.Parameter("x", "gear")])
+    with pytest.raises(tf.InputError, match="has no number 'rotor_inertia'"):
+        tf.prepare(problem, sol.element, N, progress=False).solve(parameters={"x.rotor_inertia": 0.1})

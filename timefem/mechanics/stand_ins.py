@@ -1,0 +1,47 @@
+"""Parts that stand for others: of a system with other numbers, or whose trees carry the rotors of motors."""
+
+from .forces.motor import Motor
+
+
+class StandIns(dict):
+    """Part -> the one that stands for it; of links and joints of a tree those of the tree that stands for it."""
+
+    def get(self, part, default=None):
+        """What stands for a part."""
+        carrier = getattr(part, "carrier", None)
+        if part not in self and carrier is not None and carrier in self:
+            return self[carrier].carried(*part.called)
+        return super().get(part, default)
+
+
+def moved_parts(parts, changed):
+    """Parts on bodies that others stand for, moved to these: their stand-ins join `changed`, a `StandIns`."""
+    for body in {body for part in parts for body in part.bodies if body.carrier in changed}:
+        changed[body] = changed.get(body)  # links and joints of trees
+    for part in parts:
+        if any(b in changed and b is not part for b in (*part.bodies, *part.controls)):
+            changed[part] = changed.get(part, part).moved_to(lambda b: changed.get(b, b))
+
+
+def with_rotors(parts):
+    """The parts with the rotors of motors on joints of trees as inertia of these joints.
+
+    The joint coordinate x turns the rotor by gear x: `1/2 J (gear dx/dt)^2` is that of an armature J gear^2.
+
+    Returns
+    -------
+    parts : list of Part
+    stands_for : StandIns
+    """
+    changed, armature = StandIns(), {}
+    for part in parts:
+        if isinstance(part, Motor) and part.on_tree and part.rotor_inertia:
+            tree, name = part.joint.carrier, part.joint.called[1]
+            own = armature.setdefault(tree, {})
+            own[name] = own.get(name, 0.0) + part.rotor_inertia * part.gear**2
+            changed[part] = part.reflected()
+    for tree, own in armature.items():
+        joints = [joint.changed("armature", joint.armature + own.get(joint.name, 0.0)) for joint in tree.joints]
+        changed[tree] = tree.changed({"joints": joints})
+    moved_parts(parts, changed)
+    return [changed.get(part, part) for part in parts], changed
