@@ -34,14 +34,14 @@ class PlaneContact(_OnPlane):
 
 class BoxContact(PlaneContact):
     body: Body
-    size: Any
+    size: np.ndarray | None
     points: Any
     radius: Any
     needs_rotation: bool
     def numbers(self) -> dict[str, Any]: ...
     def __init__(self, body: Body, *, normal: Vector = (0, 0, 1), plane_point: Vector = (0.0, 0.0, 0.0),
                  stiffness: Number, damping: Number = 0.0, friction: Number = 0.0, friction_width: Number = 0.0,
-                 name: str | None = None) -> None: ...
+                 size: Vector | None = None, name: str | None = None) -> None: ...
 
 
 class Tyre(_OnPlane):
