@@ -12,6 +12,7 @@ import scipy
 from .. import validate
 from ..argument_names import NamedArguments
 from ..errors import InputError, SolveError
+from ..progress import progress
 from ..solution import Solution
 from ..solving import solve
 from ..types import Floats, Matrix, UserFunction, Vector
@@ -145,12 +146,21 @@ def identify(build: Callable[[Any], InitialValueProblem], guess: Vector, element
         if not isinstance(measurement, Measurement):
             raise InputError(f"measurements must be a list of Measurement, not {measurement!r}")
     model = _Model(build, element, n_elements, measurements, options, names)
+    with progress("identification", max_solves) as bar:
+        return _identified(model, guess, bounds, max_solves, bar)
+
+
+def _identified(model, guess, bounds, max_solves, bar):
     model.at(guess)
     if model.failure:
         raise SolveError(f"the model cannot be solved with the guess: {model.failure}")
     low, high = (-np.inf, np.inf) if bounds is None else bounds
     try:
-        found = scipy.optimize.least_squares(model.residual, guess, model.jacobian, bounds=(low, high), x_scale="jac",
+        def residual(values):
+            bar.step()
+            return model.residual(values)
+
+        found = scipy.optimize.least_squares(residual, guess, model.jacobian, bounds=(low, high), x_scale="jac",
                                              ftol=1e-12, xtol=1e-10, gtol=1e-10, max_nfev=max_solves)
     except ValueError as error:
         raise InputError(f"bounds do not fit the guess: {error}") from None

@@ -16,7 +16,7 @@ from ..problems.initial.faults import faults
 from ..solution.audit import constraint_fault
 from ..solvers.march.many import Marcher, Runs
 
-PIECE = 32  # runs that a thread takes at once
+PIECE, ELEMENTS = 32, 2000  # runs that a thread takes at once, and elements of them, but for a single run
 
 
 def cores():
@@ -83,7 +83,8 @@ def march_runs(model, cases, n_workers, store, advance):
         return piece, states, found
 
     alike, apart = np.flatnonzero(~emphasized), np.flatnonzero(emphasized)
-    pieces = [some[k:k + PIECE] for some in (alike, apart) for k in range(0, len(some), PIECE)]
+    n_runs = min(PIECE, max(1, ELEMENTS // model.mesh.n_elements))
+    pieces = [some[k:k + n_runs] for some in (alike, apart) for k in range(0, len(some), n_runs)]
     with ThreadPoolExecutor(max(1, len(plans))) as pool:
         open_ = {pool.submit(work, pieces.pop(0)) for _ in range(min(2 * len(plans), len(pieces)))}
         while open_:

@@ -6,7 +6,7 @@ import pytest
 from timefem.errors import InputError
 from timefem.solvers.nonlinear.ipopt import Ipopt
 from timefem.solvers.nonlinear.methods import METHODS, method_for_inequalities
-from timefem.solvers.nonlinear.program import NonlinearProgram, Row
+from timefem.solvers.nonlinear.program import NonlinearProgram, Row, optimality_error
 
 
 class Hs071(NonlinearProgram):
@@ -48,6 +48,7 @@ class Hs071(NonlinearProgram):
 
     def on_iteration(self, residual=None):
         self.iterations += 1
+        self.told = residual
 
 
 @pytest.mark.parametrize("name", [name for name, cls in METHODS.items() if not getattr(cls, "needs_chain", False)])
@@ -70,6 +71,19 @@ def test_an_infeasible_program_names_the_row(name):
     answer = METHODS[name]().solve(Hs071((1.5, 2, 2, 1.5), upper=3.0))
     assert not answer.status.success and answer.status.reason == "infeasible"
     assert "the length at t = 0.5 stays violated by 4" in answer.status.message
+
+
+def test_how_far_from_optimal():
+    """By multipliers of rows alone: nothing at the solution, and at the point of a barrier about its parameter."""
+    program = Hs071()
+    answer = Ipopt().solve(program)
+    assert optimality_error(program, answer.v, 1.0, answer.multipliers) < 1e-6
+    assert program.told < 1e-4  # the last that progress heard of
+    for size in (1e-1, 1e-3):
+        assert optimality_error(program, answer.v + [0, size, 0, 0], 1.0, answer.multipliers) > size / 10
+    for mu in (1e-2, 1e-4):
+        loose = Ipopt(options={"mu_strategy": "monotone", "mu_target": mu}).solve(Hs071())
+        assert mu / 2 < optimality_error(program, loose.v, 1.0, loose.multipliers) < 2 * mu
 
 
 def test_methods_by_name():

@@ -14,6 +14,7 @@ from ...errors import InputError
 from ...mechanics import CanonicalState, System
 from ...mechanics.composites.beam.along import along
 from ...mechanics.given_states import canonical_states, given_states
+from ...progress import progress
 from ...status import Status
 from ...types import Floats, States
 from .equations import StaticEquations
@@ -127,10 +128,12 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
     equations = StaticEquations(system)
     x = np.concatenate([rest_coordinates(system, guess, start), np.zeros(system.n_constraints)])
     if n_steps == 1 or t == start:
-        found = newton(equations, x, t)
+        with progress("equilibrium", ITERATIONS, goal=TOLERANCE) as bar:
+            found = newton(equations, x, t, bar.iteration)
         if found.success or t == start:
             return found
-    return _in_steps(equations, x, start, t, n_steps)
+    with progress("equilibrium, per cent of the load", 100) as bar:
+        return _in_steps(equations, x, start, t, n_steps, bar)
 
 
 def rest_coordinates(system, guess, t):
@@ -139,13 +142,14 @@ def rest_coordinates(system, guess, t):
     return np.concatenate([s.q for _, s in given.values()])
 
 
-def _in_steps(equations, x, start, t, n_steps):
+def _in_steps(equations, x, start, t, n_steps, bar):
     step, at, last, total = (t - start) / n_steps, start, None, 0
     while abs(at - t) > 1e-14 * abs(t - start):
         goal = at + step if abs(step) < abs(t - at) else t
         found = newton(equations, x, goal)
         total += found.iterations
         if found.success:
+            bar.advance(100 * (goal - at) / (t - start))
             at, x, last = goal, np.concatenate([found.q, found.multipliers]), found
             step *= 2 if found.iterations <= 5 else 1
         elif abs(step) <= LEAST_STEP * abs(t - start):
@@ -159,12 +163,13 @@ def _in_steps(equations, x, start, t, n_steps):
     return last
 
 
-def newton(equations, x, t):
+def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
     """Newton's method from x at the load of t; an `Equilibrium`."""
     history, system, n, change = [], equations.system, equations.n_q, np.inf
     residual, tangent, _ = equations.evaluate(x, t)
     for iteration in range(ITERATIONS):
         history.append(equations.error(residual, tangent, x))
+        on_iteration(iteration, history[-1])
         if history[-1] <= TOLERANCE and (change <= INCREMENT or history[-1] == 0):
             return Equilibrium(system, t, x[:n].copy(), x[n:].copy(), equations.n_unstable(tangent),
                                Status(True, residual_history=history), iteration, tangent)

@@ -19,7 +19,7 @@ from ...errors import InputError
 from ...status import Status
 from .blocks import placed
 from .casadi_functions import called, sparsity
-from .program import Answer, failed
+from .program import Answer, failed, optimality_error
 
 if TYPE_CHECKING:
     from .program import NonlinearProgram
@@ -167,7 +167,7 @@ class _Stages:
 
     def _curvature(self, x, factor, multipliers):
         v = x[self.variables]
-        self.program.on_iteration(self.program.violation(self.program.rows(v)).max(initial=0.0))
+        self.program.on_iteration(optimality_error(self.program, v, float(factor[0]), multipliers[self.rows]))
         entries = self.program.hessian(v, float(factor[0]), multipliers[self.rows])
         return ca.DM(self._hessian, np.concatenate([entries, entries[self._beside]])[self._hessian_order])
 

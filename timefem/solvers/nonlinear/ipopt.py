@@ -15,7 +15,7 @@ from ... import interrupts, validate
 from ...argument_names import NamedArguments
 from ...status import Status
 from .casadi_functions import called, sparsity
-from .program import Answer, failed
+from .program import Answer, failed, optimality_error
 
 if TYPE_CHECKING:
     from .program import NonlinearProgram
@@ -100,7 +100,7 @@ class _Callbacks:
         }
 
     def _hessian(self, v, _, factor, multipliers):  # once in each iteration
-        self.program.on_iteration(self.program.violation(self.program.rows(v)).max(initial=0.0))
+        self.program.on_iteration(optimality_error(self.program, v, float(factor[0]), multipliers))
         values = self.program.hessian(v, float(factor[0]), multipliers)
         return [ca.DM(self.hessian, values[self._hessian_order])]
 

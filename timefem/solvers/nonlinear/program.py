@@ -118,6 +118,22 @@ class Answer:
     iterations: int
 
 
+def optimality_error(program, v, factor, multipliers):
+    """How far v is from optimal, by multipliers of rows alone, for methods that do not tell theirs of bounds.
+
+    The largest violation of a row, and what misses `grad L = 0`, and of multipliers of rows `y (bound - r) = 0`, where a
+    bound is near times the way to it: at a barrier that is the barrier's parameter.
+    """
+    rows, gradient = program.rows(v), factor * program.gradient(v)
+    row, column = program.jacobian_places
+    np.add.at(gradient, column, program.jacobian(v) * multipliers[row])
+    missing = [program.violation(rows)]
+    for slope, x, (lower, upper) in ((-gradient, v, program.bounds), (multipliers, rows, program.row_bounds)):
+        room = np.where(slope > 0, upper - x, x - lower)
+        missing.append(np.abs(slope) * np.clip(room, 0.0, 1.0))
+    return float(max(m.max(initial=0.0) for m in missing))
+
+
 OPPOSED = 1e-3  # multiplier of a limit, over the largest, from which on it stands against a solution
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .... import validate
+from ....progress import progress
 from ..base import LinearOptions
 from ..dissection.lu import DissectionLU
 from ..dissection.order import dissect
@@ -45,7 +46,10 @@ class TimeChain(LinearOptions):
 
     def make(self, pattern: Any) -> Any:
         narrow = np.diff(pattern.column_starts).max() < WIDE
-        fronts = None if self.order == "time" or (self.order == "auto" and narrow) else dissect(pattern)
+        fronts = None
+        if self.order == "dissection" or (self.order == "auto" and not narrow):
+            with progress("ordering of the unknowns"):
+                fronts = dissect(pattern)
         chain = None
         if self.order != "dissection" or fronts is None:  # tells more about a singular pattern
             chain = ChainLU(pattern.indptr, pattern.indices, pattern.column_starts, pattern.row_starts)
