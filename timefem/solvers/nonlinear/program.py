@@ -121,8 +121,8 @@ class Answer:
 def optimality_error(program, v, factor, multipliers):
     """How far v is from optimal, by multipliers of rows alone, for methods that do not tell theirs of bounds.
 
-    The largest violation of a row, and what misses `grad L = 0`, and of multipliers of rows `y (bound - r) = 0`, where a
-    bound is near times the way to it: at a barrier that is the barrier's parameter.
+    The largest violation of a row, of `grad L = 0`, and of `y (bound - r) = 0` for multipliers y of rows; where a bound
+    is near, slopes count times the way to it: at the point of a barrier that is the barrier's parameter.
     """
     rows, gradient = program.rows(v), factor * program.gradient(v)
     row, column = program.jacobian_places
