@@ -215,10 +215,19 @@ class FirstVariation:
         size = inverse @ (np.abs(by_q) @ np.abs(dq) + np.abs(by_v) @ np.abs(dv))
         return -self.accelerations(by_q @ dq + by_v @ dv)[:self.n], size
 
+    @cached_property
+    def _by_controls(self):
+        """Changes of accelerations and multipliers with the controls, in which forces are linear."""
+        none = np.zeros((self.m + self.k, len(self.u)))
+        return self.accelerations(-np.concatenate([self._unmoved["row_u"], none]))
+
     def by_controls(self):
         """Changes of the accelerations with the controls, shape (n_q, n_controls)."""
-        none = np.zeros((self.m + self.k, len(self.u)))
-        return self.accelerations(-np.concatenate([self._unmoved["row_u"], none]))[:self.n]
+        return self._by_controls[:self.n]
+
+    def multipliers_with(self, u):
+        """Multipliers with other controls, shape (n_constraints + n_nonholonomic,)."""
+        return self.multipliers + self._by_controls[self.n:] @ (u - self.u)
 
     def balance(self):
         """Controls of smallest norm whose forces leave the least acceleration, in the metric of the mass."""

@@ -1,9 +1,13 @@
-"""A problem that is solved again keeps its plan."""
+"""A problem that is solved again keeps its plan, equations and program; the inertia of its tangent."""
 
 import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.assembly import Scaling, TimeMesh
+from timefem.problems.optimal.equations import OptimalityEquations
+from timefem.problems.optimal.guess import first_guess
+from timefem.problems.optimal.guess_paths import Way, between
 from timefem.problems.optimal.mesh_sequence import optimality_plan
 
 ELEMENT = tf.MixedGalerkin(2, n_points=2)
@@ -60,3 +64,39 @@ def test_prepared_with_other_bounds_and_back():
     assert first.objective < tight.objective < heavy.objective
     np.testing.assert_array_equal(again.nodal_state, first.nodal_state)
     assert np.abs(tight.fields["controls"]).max() <= 5 + 1e-6
+
+
+def turned_body(inertia=(5, 26, 29)):
+    body = tf.RigidBody(12, inertia, name="box")
+    end = {body: tf.EndState(orientation=(0.5, 0.5, 0.5, 0.5), angular_velocity=(0, 0, 0))}
+    return tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, end, (0, 2), cost=tf.Effort(tf.ControlTorque(body)))
+
+
+def test_excess_is_that_of_the_eigenvalues():
+    problem = turned_body()
+    plan, mesh = optimality_plan(problem, ELEMENT), TimeMesh.uniform((0, 2), 4)
+    equations = OptimalityEquations(problem, plan, mesh, Scaling.of("full", plan.system, plan.element, 0, problem.z0))
+    x, rng, found = first_guess(problem, plan, mesh, None), np.random.default_rng(2), set()
+    for size in (0.0, 1.0, 1e2, 1e4):  # of the costates, which curve the Lagrangian
+        equations.evaluate(equations.moved(x, size * equations.dual * rng.standard_normal(len(equations.dual)), 1.0))
+        values = np.linalg.eigvalsh(equations.matrix().toarray())
+        assert np.abs(values).min() > 1e-7  # far above the regularisation
+        assert equations.excess() == np.sum(values < 0) - np.sum(equations.dual)
+        found.add(equations.excess())
+    assert 0 in found and max(found) > 2
+
+
+def test_way_of_a_body_at_many_times():
+    """Coordinates and momenta of a steady turn, as of poses one by one."""
+    problem = turned_body([[5, 0.1, 0.2], [0.1, 26, 0.3], [0.2, 0.3, 29]])
+    body = problem.system.bodies[0]
+    first, last = tf.Pose((0, 0, 1), (0.5, 0.5, -0.5, 0.5)), tf.Pose((1, 2, 3), (0.6, 0, 0.8, 0))
+    ends = (np.concatenate(body.state(pose)) for pose in (first, last))
+    t = np.linspace(0, 2, 9)
+    z = between(Way(problem.system, *ends, (0, 2.0)), t[None])[0]
+    np.testing.assert_allclose(z[[0, -1], 3:7], [first.quaternion, last.quaternion], rtol=0, atol=1e-12)
+    h = 1e-5
+    around = between(Way(problem.system, *(np.concatenate(body.state(p)) for p in (first, last)), (0, 2.0)),
+                     (t[1:-1, None] + [-h, h]).T)
+    v = (around[1] - around[0])[:, :7] / (2 * h)
+    np.testing.assert_allclose(z[1:-1, 7:], problem.system.momentum(t[1:-1], z[1:-1], v), rtol=0, atol=1e-6)

@@ -17,7 +17,9 @@ from ...solvers.equations.distributed import DistributedEquations, slab_ends
 from ...solvers.equations.elements import ElementEquations
 from ...solvers.equations.ends import EndBlock, Ends
 from ...solvers.equations.nonlinear import SaddleEquations
+from ...solvers.nonlinear.block_ldl import BlockLDL
 from ...solvers.nonlinear.over_ranks import OverRanks
+from ...solvers.nonlinear.search_direction import DELTA_C
 
 
 class _OptimalityRows:
@@ -126,6 +128,23 @@ class _OptimalityRows:
         """The tangent of the last evaluation, CSR."""
         p = self.pattern
         return scipy.sparse.csr_matrix((self.data, p.indices, p.indptr), shape=(p.n_rows, p.n_columns))
+
+    @cached_property
+    def _inertia(self):
+        """The entries of the lower triangle of the tangent, and `BlockLDL` of it with a block for each element."""
+        p, n = self.pattern, self.n_unknowns
+        rows = np.repeat(np.arange(n), np.diff(p.indptr))
+        lower = np.flatnonzero(rows >= p.indices)
+        blocks = np.searchsorted(p.column_starts, np.arange(n), side="right") - 2
+        dual = np.flatnonzero(self.dual)
+        places = (np.concatenate([x[lower], dual]) for x in (rows, p.indices))
+        return lower, BlockLDL(np.clip(blocks, 0, self.mesh.n_elements - 1), *places), np.full(len(dual), -DELTA_C)
+
+    def excess(self):
+        lower, ldl, regular = self._inertia
+        if not ldl.factor(np.concatenate([self.data[lower], regular])):
+            return None
+        return ldl.negative - len(regular)
 
     @cached_property
     def _functional(self):

@@ -42,9 +42,7 @@ def balance(system, bounds, times, states):
         try:
             at = FirstVariation(system, float(times[place]), q, still, middle)
             controls[i] = np.clip(at.balance(), bounds[0] + inset, bounds[1] - inset)
-            if system.n_constraints:
-                held = FirstVariation(system, float(times[place]), q, still, controls[i])
-                multipliers[i] = held.multipliers[:system.n_constraints]
+            multipliers[i] = at.multipliers_with(controls[i])[:system.n_constraints]
         except (InputError, np.linalg.LinAlgError, ValueError):
             continue
     fine = np.isfinite(controls).all(axis=1) & np.isfinite(multipliers).all(axis=1)

@@ -93,6 +93,12 @@ def between(way, times):
         a, b = z0[part], z1[part]
         if body.has_orientation:
             first, axis_angle = _turn(body, a, b)
+            if hasattr(body, "states"):  # of many times at once; the axis stands in the body, too
+                own = rotations.matrix_from_quaternion(first).T @ axis_angle
+                way, rates = b[:3] - a[:3], rate[:, None]
+                out[:, part], out[:, momenta] = body.states(
+                    a[:3] + s[:, None] * way, _turned(first, s[:, None] * axis_angle), rates * way, rates * own)
+                continue
             for i in range(len(tau)):
                 pose = Pose(a[:3] + s[i] * (b[:3] - a[:3]), _turned(first, s[i] * axis_angle),
                             rate[i] * (b[:3] - a[:3]), rate[i] * axis_angle, "space")
@@ -121,9 +127,7 @@ def _turn(body, a, b):
 
 
 def _turned(quaternion, axis_angle):
-    angle = np.linalg.norm(axis_angle)
-    if angle == 0:
-        return quaternion
-    half = np.sin(angle / 2) / angle * axis_angle
-    turned = np.cos(angle / 2) * quaternion + rotations.spatial_map(quaternion).T @ half
-    return turned / np.linalg.norm(turned)
+    """A quaternion after turns by axis times angle, shape (..., 3)."""
+    half = np.linalg.norm(axis_angle, axis=-1, keepdims=True) / 2
+    turned = np.cos(half) * quaternion + np.sinc(half / np.pi) * axis_angle / 2 @ rotations.spatial_map(quaternion)
+    return turned / np.linalg.norm(turned, axis=-1, keepdims=True)

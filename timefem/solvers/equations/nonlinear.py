@@ -112,6 +112,11 @@ class SaddleEquations(NonlinearEquations):
     def objective(self, x):
         """J, on all ranks."""
 
+    def excess(self):
+        """How many eigenvalues of the tangent of the last `evaluate` are negative beyond one per condition, 0 at a
+        minimum; None where that is not known."""
+        return None
+
     @abstractmethod
     def factor(self):
         """Factor the tangent of the last `evaluate`, for `solve`; `linear_step` does so itself.

@@ -178,6 +178,8 @@ def solve_minimum(equations, x, settings, on_iteration=lambda iteration, norm, x
 def _downwards(equations, x):
     """A direction of largest entry 1 along which the Lagrangian curves downwards, or None."""
     equations.evaluate(x)
+    if equations.excess() == 0:
+        return None
     equations.factor()
     primal = np.flatnonzero(~equations.dual)
 

@@ -107,10 +107,15 @@ class QuaternionBody(RigidBodyBase):
         return ca.horzcat(ca.SX(3, 3), -2 * v, 2 * (a * ca.SX.eye(3) + ca.skew(v)))  # omega = 2 E(q) qdot
 
     def state(self, pose: Pose) -> tuple[np.ndarray, np.ndarray]:
-        quaternion = pose.quaternion
-        spin = self.inertia @ pose.angular_velocity_in("body")
-        momentum = 2 * rotations.convective_map(quaternion).T @ spin  # p = 4 M4 qdot = 2 Ql (0, J Omega)
-        return np.concatenate([pose.position, quaternion]), np.concatenate([self.mass * pose.velocity, momentum])
+        return self.states(pose.position, pose.quaternion, pose.velocity, pose.angular_velocity_in("body"))
+
+    def states(self, position: np.ndarray, quaternion: np.ndarray, velocity: np.ndarray,
+               omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates and momenta, of shapes (..., 3), (..., 4), (..., 3) and angular velocities in body axes (..., 3).
+        """
+        # p = 4 M4 qdot = 2 Ql (0, J Omega)
+        turning = 2 * np.einsum("...ab,...a->...b", rotations.convective_map(quaternion), omega @ self.inertia)
+        return np.concatenate([position, quaternion], axis=-1), np.concatenate([self.mass * velocity, turning], axis=-1)
 
     def quaternion(self, q: Floats) -> np.ndarray:
         """Quaternion, scalar first, shape (..., n_q) -> (..., 4)."""
