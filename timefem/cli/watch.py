@@ -15,6 +15,7 @@ EVERY = 0.5  # seconds between two looks
 LAST_LOOK = 3.0  # seconds after the end in which a page can fetch the whole motion
 FOLLOW = """<script>
 let known = "";
+state.time = last;
 setInterval(async () => {
   const text = await (await fetch("scene")).text();
   if (text && text !== known) { known = text; follow(JSON.parse(text)); }

@@ -79,3 +79,13 @@ def test_times_stand_clear_of_other_snapshots():
     for n, place in enumerate(picture.names):
         distances = [np.linalg.norm(place - tip) for tip in tips]
         assert np.argmin(distances) == n and distances[n] < 0.3
+
+
+def test_bodies_of_unknown_shape_have_arms_to_their_joints():
+    bar = tf.RigidBody(1.0, (0.0842, 0.0017, 0.0842), name="bar")
+    system = tf.System([bar, tf.FixedPoint(bar, point=(0, -0.5, 0))], gravity=(0, 0, -9.81))
+    sol = tf.solve(tf.InitialValueProblem(system, {bar: tf.Pose((0, 0.5, 0))}, (0, 0.4)), tf.MixedGalerkin(2), 20)
+    joint, arm = make_scene(sol, TIMES).links
+    assert (joint.kind, arm.kind, arm.name) == ("joint", "rod", "bar")
+    np.testing.assert_allclose(arm.points[:, 0], sol.position(bar, TIMES), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(arm.points[:, 1], 0, rtol=0, atol=1e-12)

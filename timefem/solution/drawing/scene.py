@@ -133,8 +133,9 @@ def make_scene(solution, times=None, view=None, up=None, traces=True):
     curves = curves_of(system, (times, z[:, :n], solution.rates(times)))
     bodies = [_drawn_body(system.label(body), piece) for body, own in pieces.items() if body not in hidden
               for piece in own]
-    links = [_drawn_link(name, line, pieces) for name, line in lines
+    drawn = [(part, _drawn_link(system.label(part), line, pieces)) for part, line in lines
              if all(body is None or pieces.get(body) for body, _ in line.points)]
+    links = [link for _, link in drawn] + list(_arms(system, drawn, pieces, hidden))
     if not bodies and not links and not curves:
         raise InputError("no body of the system has a position in space, so that there is nothing to draw")
     outlines = [np.concatenate([b.outline(k) for k in range(len(times))]) for b in bodies]
@@ -158,12 +159,22 @@ def _drawn_body(label, piece):
 
 
 def _lines(system):
-    """Name and `Stroke` of all that is drawn as lines or dots."""
+    """Part and `Stroke` of all that is drawn as lines or dots."""
     own = {part: part.drawn_lines() for part in system.composites}
     replaced = {member for part, lines in own.items() if lines for member in part.members}
     own = {part: lines for part, lines in own.items() if not has_surface(part)}
     own |= {part: part.drawn_lines() for part in system.parts if part not in replaced}
-    return [(system.label(part), line) for part, lines in own.items() for line in lines]
+    return [(part, line) for part, lines in own.items() for line in lines]
+
+
+def _arms(system, drawn, pieces, hidden):
+    """Rods from the centres of rigid bodies of unknown shape to their joints."""
+    for part, link in drawn:
+        for body in part.bodies if link.kind == "joint" else ():
+            own = pieces.get(body)
+            if own and body not in hidden and own[0].shape is None and np.any(own[0].size):
+                yield DrawnLink(system.label(body), "rod", np.stack([own[0].position, link.points[:, 0]], axis=1),
+                                np.stack([own[0].velocity, link.velocities[:, 0]], axis=1))
 
 
 def _drawn_link(name, line, pieces):
