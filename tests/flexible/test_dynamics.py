@@ -38,16 +38,18 @@ def deviations(sol, known, start=np.array([[10, 0, 0], [10, 10, 0]])):
 
 
 def test_cantilever_of_cubic_elements_is_the_semidiscrete_reference():
+    """The independent reference was made with h = 0.02 s and two points in time: the same equations to round-off."""
+    known, same = reference("right_angle_quaternion_lumped"), find_case("right-angle-cantilever").make(t_end=2.0)
+    assert max(deviations(tf.solve(same, tf.MixedGalerkin(2, n_points=2), 100, progress=False), known)) <= 1e-10
     sol = marched("right-angle-cantilever", 2.0, 100)
-    place, turn = deviations(sol, reference("right_angle_quaternion_lumped"))
-    assert place <= 1e-6 and turn <= 1e-6
+    assert max(deviations(sol, known)) <= 1e-6 and sol.statistics["newton_iterations"]["mean"] <= 2.8
     assert deviations(sol, reference("right_angle_space_time"))[0] <= 2e-5
 
 
 @pytest.mark.slow
 def test_cantilever_keeps_its_energy_after_the_load():
     sol = marched("right-angle-cantilever", 5.0, 500)
-    assert deviations(sol, reference("right_angle_quaternion_lumped")) <= (1e-6, 1e-6)
+    assert max(deviations(sol, reference("right_angle_quaternion_lumped"))) <= 3e-6  # that of the reference: 2.4e-6
     energy = sol.energy()[sol.t >= 2.0]
     assert np.ptp(energy) <= 1e-11 * energy[0]
     assert energy[-1] == pytest.approx(114.88035, abs=2e-4)
@@ -63,11 +65,18 @@ def test_energy_momentum_scheme_on_the_cantilever():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("t_end, n_elements", [(20.0, 1000)])
-def test_fine_cantilever_over_20_seconds(t_end, n_elements):
-    sol = marched("right-angle-cantilever", t_end, n_elements, elements_space=10, degree_space=4)
-    place, turn = deviations(sol, reference("right_angle_space_time"))
-    assert place <= 1e-4 and turn <= 1e-4
+@pytest.mark.parametrize("rotation, element, drift", [("quaternion", tf.MixedGalerkin(2), 1e-9),
+                                                      ("directors", tf.MixedGalerkin(2, form="energy"), 1e-11)])
+def test_fine_cantilever_over_20_seconds(rotation, element, drift):
+    """Ten elements of degree 4 per leg against independent converged states; in directors energy stays to round-off."""
+    problem = find_case("right-angle-cantilever").make(t_end=20.0, rotation=rotation, elements_space=10, degree_space=4)
+    sol = tf.solve(problem, element, 1000, progress=False)
+    known = reference("right_angle_space_time")
+    assert sol.success and known["t"][-1] == 20
+    assert max(deviations(sol, known)) <= 1e-5
+    energy = sol.energy()[sol.t >= 2.0]
+    assert energy[-1] == pytest.approx(114.88035, abs=1e-4)
+    assert np.ptp(energy) <= drift * energy[0]
 
 
 def test_thrown_beam():

@@ -8,6 +8,7 @@ from scipy.integrate import solve_ivp
 
 import timefem as tf
 from timefem.assembly import Scaling
+from timefem.cases import find_case
 
 T_END = 4.0
 CASES = {"alike": (1.0, 1.0, 1.0), "fast": (1e-6, 1e12, 1e3), "heavy": (1e-3, 1e6, 10.0)}
@@ -80,6 +81,13 @@ def test_usual_systems_have_one_measure():
         z = tf.InitialValueProblem(system, {b: tf.Pose(position=[0, 0, 1], velocity=[1, 0, 0]) for b in bodies},
                                    (0, 1)).z0
         assert Scaling.of("full", system, tf.MixedGalerkin(2), 0.0, z).emphasis is None
+
+
+def test_nodes_of_a_beam_have_the_measure_of_the_beam():
+    """One of them is clamped at the origin, and hardly has a size of its own."""
+    problem = find_case("right-angle-cantilever").make(elements_space=2)
+    assert np.abs(problem.z0[:3]).max() == 0
+    assert Scaling.of("full", problem.system, tf.MixedGalerkin(2), 0.0, problem.z0).emphasis is None
 
 
 def test_light_body_on_a_heavy_one_is_not_refused():

@@ -122,7 +122,7 @@ class TimeElement(NamedArguments, Summarized, ABC):
         """Trial space of the multipliers."""
         return self.trial["multipliers"]
 
-    keeps_factors = False  # whether Newton may take those of the element before: not where unknowns are explicit
+    keeps_factors = False  # whether Newton may take those of the element before
 
     @cached_property
     def can_march(self) -> bool:

@@ -69,7 +69,7 @@ class MixedGalerkin(TimeElement):
     strains: str = field("strains")
 
     name = "mg"
-    takes_outputs = costates_converge = True
+    takes_outputs = costates_converge = keeps_factors = True
 
     def __post_init__(self):
         check_fields(self)
@@ -129,10 +129,6 @@ class MixedGalerkin(TimeElement):
     @property
     def explicit(self) -> tuple[tuple[str, int, str, int], ...]:
         return self._form.explicit(self)
-
-    @property
-    def keeps_factors(self) -> bool:
-        return self.form in ("hamilton", "lagrange")
 
     def check(self, system: System) -> None:
         self._form.check(self, system)

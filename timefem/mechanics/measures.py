@@ -19,13 +19,17 @@ def measure(own, common, alike):
 def blocks_of(system):
     """Number of the block of each coordinate, shape (n_q,), and of each block whether it is of positions, 0, or not.
 
-    The positions of a body are one block, and what its mass tells apart from them, rotations, is another.
+    The positions of a body are one block, and what its mass tells apart from them, rotations, is another. All nodes of
+    a composite part are one body here: where one of them is held, or lies at the origin, the others tell how it moves.
     """
-    blocks, kinds = [], []
+    blocks, kinds, first = [], [], {}
     for body in system.bodies:
         own = np.where(np.arange(body.n_q) < 3, 0, 1) if body.n_q > 3 else np.zeros(body.n_q, int)
-        blocks.append(len(kinds) + own)
-        kinds += range(own[-1] + 1)
+        key = body if body.owner is None or body.helper else body.owner, body.n_q > 3
+        if key not in first:
+            first[key] = len(kinds)
+            kinds += range(own[-1] + 1)
+        blocks.append(first[key] + own)
     return np.concatenate(blocks), np.array(kinds)
 
 

@@ -10,6 +10,7 @@ import timefem as tf
 from tests.solvers.linear.test_time_chain import galerkin
 from timefem.cases import find_case
 from timefem.errors import InputError, SingularMatrix
+from timefem.solvers.linear.dissection import lu
 from timefem.solvers.linear.dissection.lu import DissectionLU
 from timefem.solvers.linear.dissection.order import dissect
 from timefem.solvers.linear.embedded import EmbeddedSolver
@@ -49,6 +50,20 @@ def test_solves_and_transposed_solves(shape):
             _, error = solver.solve_checked(b, transposed)
             assert error < 1e-14
     assert solver.factor_size >= matrix.nnz / 2
+
+
+def test_large_factors_are_rounded_and_solves_refined(monkeypatch):
+    rng = np.random.default_rng(4)
+    matrix, starts = grid(12, 20, 3, rng)
+    pattern = pattern_of(matrix, starts)
+    monkeypatch.setattr(lu, "SINGLE_ABOVE", 0)
+    solver = solver_of(pattern, dissect(pattern))
+    solver.factor(matrix.data)
+    b = rng.uniform(-1, 1, matrix.shape[0])
+    for transposed in (False, True):
+        assert 1e-13 < solver.backward_error((solver.solve_transposed if transposed else solver.solve)(b), b,
+                                             transposed)[0] < 1e-5
+        assert solver.solve_checked(b, transposed)[1] < 1e-11
 
 
 def test_tangents_without_a_diagonal():

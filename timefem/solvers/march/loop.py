@@ -19,9 +19,10 @@ EXTRAPOLATION_DEGREE = 3  # at least: the higher, the fewer Newton iterations
 CLOSE = 1e-4  # of the tolerances: with factors kept, the last error is no square of the one before
 SLOW = 0.5  # least reduction of the residual
 CLEAR = 0.1  # reduction from which on the next one is known: if it fails, that is round-off
-NOTHING_KEPT = -1.0, 0.0, 0.0  # see `solve_element`
+NOTHING_KEPT = -1.0, 0.0, 0.0, 0.0  # see `solve_element`
 MOST_ITERATIONS = 6  # with old factors: new ones, and two iterations, cost as much (4 to 10 make little difference)
 FORGET = 0.9  # of what is known of old factors, per element that is solved without them
+LASTS = 0.98  # of the residual that rounding leaves, per element that does not come to it
 
 
 class Loop(Record):
@@ -223,12 +224,13 @@ def solve_element(loop, one, work, local, t, h, tol_residual, tol_increment, max
     rounding, but other unknowns go on moving: near singular positions multipliers are not determined.
 
     `work.kept` has the length of the element that was factored (-1: none), the elements since then, and by how much
-    more the residual is left, per iteration, with each element since then: factors of a smooth motion age evenly.
+    more the residual is left, per iteration, with each element since then: factors of a smooth motion age evenly; and
+    the residual that rounding was seen to leave, below which nothing is to be gained.
     """
     step, core, scratch, matrix, residual = loop.step, loop.core, work.scratch, work.matrix, work.residual
     trial, dx, per_size, rs, kept = work.trial, work.dx, work.per_size, work.rs, work.kept
     n, rate, close, newton = core.shape[0], 0.0, CLOSE * tol_residual, False
-    size, length, norm, own = 0.0, 0.0, np.inf, 0.0
+    size, length, norm, own, floor, increment = 0.0, 0.0, np.inf, 0.0, kept[3], 0.0
     history[:] = np.nan
     for c in range(trial.shape[0]):
         trial[c] = local[c]
@@ -246,9 +248,11 @@ def solve_element(loop, one, work, local, t, h, tol_residual, tol_increment, max
                 _move(trial, local, core, length, dx)
                 continue
             history[it] = new
-            increment = length * size
-            enough = tol_increment if newton else CLOSE * tol_increment
-            small = increment <= enough or increment <= ROUNDING * _scaled_size(trial, core, per_size)
+            before, increment = increment, length * size
+            enough, left = tol_increment if newton else CLOSE * tol_increment, increment
+            if not newton and 0.0 < increment <= CLEAR * before:
+                left *= increment / (before - increment)
+            small = left <= enough or increment <= ROUNDING * _scaled_size(trial, core, per_size)
             if not (newton or increment <= tol_increment or new <= norm):  # too old factors: back, with new ones
                 derived, moved, rate = True, False, 1.0
                 _move(trial, local, core, 0.0, dx)
@@ -257,9 +261,9 @@ def solve_element(loop, one, work, local, t, h, tol_residual, tol_increment, max
                 local[core[c]] = trial[core[c]]
             stalled = not new < 0.5 * norm
             if newton:
-                done = new <= tol_residual or stalled
+                done = new <= max(tol_residual, floor) or stalled
             else:
-                done = new <= close or (stalled and (new <= tol_residual or 0.0 < rate <= CLEAR))
+                done = new <= max(close, floor) or (stalled and (new <= tol_residual or 0.0 < rate <= CLEAR))
             if loop.emphasis.shape[0]:
                 own, own_before = 0.0, own if it > 1 else np.inf
                 for c in range(n):
@@ -268,6 +272,7 @@ def solve_element(loop, one, work, local, t, h, tol_residual, tol_increment, max
             if done and small and np.isfinite(new):
                 if kept[1] > 0.0:
                     kept[2] = rate / kept[1]
+                kept[3] = max(LASTS * floor, new) if stalled else LASTS * floor
                 finish_step(step, one, local, scratch, residual)
                 return DONE, it
             if newton and it >= PATIENCE and new <= tol_residual:
@@ -277,11 +282,12 @@ def solve_element(loop, one, work, local, t, h, tol_residual, tol_increment, max
                 if still <= tol_increment:
                     finish_step(step, one, local, scratch, residual)
                     return DONE, -it
-            rate, norm = max(rate, new / norm), new
-            slow = not keep or _too_slow(norm, rate, close)
+            rate, norm = max(rate, new / norm) if new > floor else rate, new
+            slow = not keep or _too_slow(norm, rate, max(close, floor))
         else:
             history[it] = norm = new
-            slow = not derived and _too_slow(norm, max(kept[1] * kept[2], abs(h / kept[0] - 1.0)), close)
+            slow = not derived and _too_slow(norm, max(kept[1] * kept[2], abs(h / kept[0] - 1.0)),
+                                              max(close, floor))
             if slow:
                 kept[2] *= FORGET
         if not np.isfinite(norm):

@@ -77,10 +77,6 @@ def _amplitudes(system, z):
     for own, mass in ((half[:n], np.ones(n)), (half[n:], system.mass_scale)):
         of_block, of_kind = np.zeros(len(kinds)), np.zeros(2)
         np.maximum.at(of_block, blocks, own / mass)
-        for part in (c for c in system.composites if c.nodes):  # nodes that are nearly held go by the others
-            nodes = np.unique(np.concatenate([blocks[system.coordinates(node)] for node in part.nodes]))
-            np.maximum.at(of_kind, kinds[nodes], of_block[nodes])
-            of_block[nodes], of_kind[:] = of_kind[kinds[nodes]], 0.0
         np.maximum.at(of_kind, kinds, of_block)
         sizes.append(np.maximum(of_block, LEAST * of_kind[kinds])[blocks] * mass)
     sizes[1] = np.maximum(sizes[1], DRIFT * np.abs(z[[0, -1], n:]).max(axis=0))

@@ -10,6 +10,7 @@ from scipy.linalg import blas, lapack
 
 from ....errors import SingularMatrix, SolveError
 
+SINGLE_ABOVE = 4e8  # numbers: larger factors are rounded to single precision, 3.2 GB become 1.6; solves are refined
 ROUNDING = np.finfo(float).eps  # times columns of a front: of a pivot, relative to the largest entry of its column
 
 
@@ -40,6 +41,7 @@ class DissectionLU:
             self._places.append(row + f.n_rows * place[pattern.indices[entries]])
             self._maps.append([place[fronts[c].further] for c in f.children])
         self._factors = None
+        self._kept_as = np.float32 if self.fill > SINGLE_ABOVE else np.float64
 
     @property
     def fill(self):
@@ -82,7 +84,8 @@ class DissectionLU:
             upper = blas.dtrsm(1.0, own[:k], beside[:k], lower=1, diag=1) if w > k else beside[:k]
             if m > k:
                 left[i] = beside[k:] - own[k:] @ upper
-            self._factors.append((own, order, upper))
+            self._factors.append((own.astype(self._kept_as, "F", copy=False), order,
+                                  upper.astype(self._kept_as, "F", copy=False)))
 
     def solve(self, b):
         """Solve A x = b, shape (n,)."""
