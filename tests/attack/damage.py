@@ -1,6 +1,8 @@
 """Damage to files, as disks, transfers and editors do it; seeded."""
 
+import copy
 import shutil
+import xml.etree.ElementTree as ElementTree
 
 import h5py
 import numpy as np
@@ -30,6 +32,43 @@ def spoil(data, rng):
         c, d = a // 2, (a + b) // 2
         data[c:c + 16], data[d:d + 16] = data[d:d + 16], data[c:c + 16]
     return bytes(data)
+
+
+VALUES = ("", "nan", "inf", "1e999", "-1", "0", "1e-300", "x", "1 2", "0 0 0", "1 2 3 4 5 6 7", "true", "base", "mesh",
+          "/etc/passwd", "../outside.xml", "../outside.stl", "file:///etc/passwd", "package://../../etc/passwd",
+          "é" * 300, "free", "fixed", "ball", "floating", "-3 0 1e30")
+INSERTED = ('<include file="../outside.xml"/>', '<include file="/etc/passwd"/>', '<include file="a.xml"/>',
+            '<visual><geometry><mesh filename="../outside.stl"/></geometry></visual>', '<geom type="mesh" mesh="out"/>',
+            '<asset><mesh name="out" file="../outside.stl"/></asset>', '<compiler meshdir="/etc"/>', "<joint/>",
+            "<link/>", '<body><freejoint/></body>', '<mimic joint="nowhere"/>',
+            '<equality><connect body1="a" anchor="0 0 0"/></equality>')
+
+
+def mutate(data, rng):
+    """A robot's file with one to three other elements or attributes: changed, lost, twice, renamed, moved, inserted."""
+    root = ElementTree.fromstring(data)
+    for _ in range(rng.integers(1, 4)):
+        every = list(root.iter())
+        element, other = (every[rng.integers(len(every))] for _ in range(2))
+        names, kind = list(element.attrib), rng.integers(7)
+        name = names[rng.integers(len(names))] if names else "name"
+        if kind == 0:
+            element.set(name, VALUES[rng.integers(len(VALUES))])
+        elif kind == 1:
+            element.attrib.pop(name, None)
+        elif kind == 2 and len(element):
+            element.remove(element[rng.integers(len(element))])
+        elif kind == 3 and len(element):
+            element.append(copy.deepcopy(element[rng.integers(len(element))]))
+        elif kind == 4:
+            element.tag = every[rng.integers(len(every))].tag
+        elif kind == 5 and len(element) and element not in other.iter() and other not in element.iter():
+            child = element[rng.integers(len(element))]
+            element.remove(child)
+            other.append(child)
+        else:
+            element.insert(0, ElementTree.fromstring(INSERTED[rng.integers(len(INSERTED))]))
+    return ElementTree.tostring(root)
 
 
 def spoil_sealed(source, path, rng):

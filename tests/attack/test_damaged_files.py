@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.attack.damage import spoil, spoil_sealed
+from tests.attack.damage import mutate, spoil, spoil_sealed
 from tests.example_systems import pendulum
 
 pytestmark = pytest.mark.slow
@@ -93,6 +93,24 @@ def test_models(files, n, scale, report, tmp_path):
         assert worker.ask(tmp_path / f"whole{ending}")[0] == "read"
     outcomes, longest, faults = attack(worker, spoilt, scale(n), tmp_path)
     report(f"damaged {name}", outcomes, longest)
+    assert not faults
+
+
+def test_robots(scale, report, tmp_path):
+    """Robots with elements and attributes that are wrong: clear errors, and nothing outside their folder is opened."""
+    rng, files, folder = np.random.default_rng(13), robots(), tmp_path / "robot"
+    folder.mkdir()
+    (tmp_path / "outside.stl").write_text("solid out\nendsolid out\n")
+    (tmp_path / "outside.xml").write_text("<mujoco/>")
+
+    def mutated(number):
+        ending, data = files[number % len(files)]
+        path = folder / f"a{ending}"
+        path.write_bytes(mutate(data, rng))
+        return path
+
+    outcomes, longest, faults = attack(Worker("robot", "none"), mutated, scale(1000), tmp_path)
+    report("mutated robots", outcomes, longest)
     assert not faults
 
 

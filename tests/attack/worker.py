@@ -5,6 +5,7 @@ Arguments: the kind ("model", "solution" or "checkpoint") and the file that is n
 
 import faulthandler
 import io
+import os
 import sys
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
@@ -15,12 +16,29 @@ import timefem as tf
 from timefem.cli import main
 
 PATIENCE = 20  # seconds
+CODE = tuple(os.path.realpath(path) for path in (*filter(os.path.isdir, sys.path), sys.prefix, sys.base_prefix,
+                                                 os.environ.get("TIMEFEM_CACHE_DIR", os.path.expanduser("~/.cache"))))
+OPENED = []  # paths
+sys.addaudithook(lambda event, arguments: OPENED.append(arguments[0]) if event == "open" and isinstance(
+    arguments[0], str) else None)
 
 
 def model(path, _):
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         status = main(["check", path])
     return {0: "read", 1: "refused", 2: "refused"}[status], ""
+
+
+def robot(path, _):
+    """A robot, its system and its start; whatever is opened must lie in the folder of the file, or be code."""
+    folder = os.path.realpath(os.path.dirname(path))
+    OPENED.clear()
+    found = (tf.read_urdf if path.endswith(".urdf") else tf.read_mjcf)(path, meshes=folder)
+    outside = [name for name in map(os.path.realpath, OPENED) if not name.startswith((folder + os.sep, *CODE))]
+    if outside:
+        return "OUTSIDE", outside[0]
+    found.problem()
+    return "read", ""
 
 
 def solution(path, whole):
@@ -50,7 +68,7 @@ def answer(kind, path, whole):
 
 def serve(kind, original):
     warnings.simplefilter("ignore")
-    whole = None if kind == "model" else tf.load(original)
+    whole = None if kind in ("model", "robot") else tf.load(original)
     print("ready", flush=True)
     for line in sys.stdin:
         faulthandler.dump_traceback_later(PATIENCE, exit=True)  # also ends code that does not return

@@ -48,5 +48,6 @@ def test_slips_of_units(factor, said, rotation):
         warnings.simplefilter("always")
         tf.RigidBody(mass, factor * inertia, rotation, size=size, name="box")
     assert [w.category for w in found] == [SuspectUnits] * bool(said)
+    assert all(str(w.message).startswith("RigidBody") for w in found)  # as users call it
     if said:
         assert f"'box': the inertia is {said} times that of a box of its mass and size" in str(found[0].message)

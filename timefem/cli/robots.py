@@ -21,9 +21,7 @@ def read_robot(path, friction_width=None, base=None, meshes=None):
         return read_urdf(path, friction_width, base or "fixed", meshes)
     if base is not None:
         raise InputError("--base belongs to URDF files; an MJCF file states its free joints")
-    if meshes is not None:
-        raise InputError("--meshes belongs to URDF files")
-    return read_mjcf(path, friction_width)
+    return read_mjcf(path, friction_width, meshes)
 
 
 def case_of_robot(path, of_problem, joint=(), gravity=None, friction_width=None, base=None, meshes=None):

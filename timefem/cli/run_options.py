@@ -30,7 +30,7 @@ JOINT = Annotated[list[str] | None, typer.Option(
 GRAVITY = Annotated[str | None, typer.Option(metavar="X,Y,Z", help="Robots: gravity [m/s^2]; default 0,0,-9.81.")]
 FRICTION_WIDTH = Annotated[float | None, typer.Option(help="Robots: rate [rad/s or m/s] within which Coulomb friction "
                                                            "turns; without it friction is left out.")]
-MESHES = Annotated[str | None, typer.Option(metavar="FOLDER", help="Robots (.urdf): folder of the meshes for pictures, "
+MESHES = Annotated[str | None, typer.Option(metavar="FOLDER", help="Robots: folder of the meshes for pictures, "
                                             "which trimesh reads.")]
 BASE = Annotated[str | None, typer.Option(help="Robots: fixed (default) or free, the base link. A free one is the "
                                                "joint base: x,y,z and a quaternion w,x,y,z are its position, its rate "

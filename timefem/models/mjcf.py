@@ -12,6 +12,7 @@ from ..mechanics import GeneralizedControl, Link, Spherical, Tree, TreeJoint, We
 from ..types import FilePath
 from .mjcf_body import WORLD, BodyReader
 from .mjcf_settings import Defaults, checked_settings, included
+from .mjcf_shapes import Assets
 from .robot import Robot
 from .xml_file import XmlFile
 
@@ -22,7 +23,7 @@ REFUSED = "deformable", "extension"
 
 
 @named_arguments
-def read_mjcf(path: FilePath, friction_width: float | None = None) -> Robot:
+def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FilePath | None = None) -> Robot:
     """Read a robot from an MJCF file.
 
     Bodies, joints of type hinge, slide, ball and free, inertias as given or of shapes, defaults and their classes;
@@ -36,6 +37,9 @@ def read_mjcf(path: FilePath, friction_width: float | None = None) -> Robot:
     path : str or path-like
     friction_width : float, optional
         w [rad/s or m/s] of Coulomb friction `-f tanh(qdot / w)`. Without it friction is left out, and `notes` say so.
+    meshes : str or path-like, optional
+        Folder of the file, or of a copy of its meshes, which trimesh reads for pictures (`pip install
+        timefem[meshes]`); no file outside of it is read. Without it meshes are not drawn; other shapes are.
 
     Returns
     -------
@@ -69,7 +73,8 @@ def read_mjcf(path: FilePath, friction_width: float | None = None) -> Robot:
         elif element.tag not in (*PASSED_OVER, "contact"):
             raise file.error(element, f"is unknown in <mujoco>; known are {', '.join(PASSED_OVER)}, contact and tendon")
     settings = checked_settings(file, root, notes)
-    reader = BodyReader(file, Defaults(file, root), settings, notes)
+    defaults = Defaults(file, root)
+    reader = BodyReader(file, defaults, settings, notes, Assets(file, root, defaults, meshes))
     for world in root.iterfind("worldbody"):
         reader.children(world, WORLD, None, np.zeros(3), np.eye(3))
     joints = _equalities(file, root, reader)

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..mechanics import Link, Pose, TreeJoint
 from ..mechanics.bodies import rotations
+from .mjcf_shapes import drawn
 from .shapes import NO_MASS, about, from_euler, from_z, inertia_of, joined
 
 WORLD = "world"
@@ -28,8 +29,8 @@ class BodyReader:
         Whether some shapes may touch others.
     """
 
-    def __init__(self, file, defaults, settings, notes):
-        self.file, self.defaults, self.settings, self.notes = file, defaults, settings, notes
+    def __init__(self, file, defaults, settings, notes, assets):
+        self.file, self.defaults, self.settings, self.notes, self.assets = file, defaults, settings, notes, assets
         self.links, self.joints, self.start, self.poses = [], [], {}, {WORLD: (np.zeros(3), np.eye(3))}
         self.collides, self._n = False, 0
 
@@ -103,7 +104,8 @@ class BodyReader:
         elif None in masses:
             raise self.file.error(element, "has no <inertial>, and that of a mesh is not worked out")
         mass, centre, inertia = joined(masses) if any(m for m, _, _ in masses) else (0.0, np.zeros(3), np.zeros((3, 3)))
-        self.links.append(self.file.made(element, Link, name, mass, centre, inertia))
+        shapes = self.shapes(element, inherited, np.zeros(3), np.eye(3))
+        self.links.append(self.file.made(element, Link, name, mass, centre, inertia, shapes=shapes))
         self.children(element, name, inherited, np.zeros(3), np.eye(3))
 
     def masses(self, element, inherited, place, turn):
@@ -212,6 +214,13 @@ class BodyReader:
             return 0.0, np.zeros(3), np.zeros((3, 3))
         if kind in ("mesh", "sdf"):
             return None
+        x, r, size = self.solid(element, given, kind)
+        volume, inertia = inertia_of(kind, size)
+        mass = density * volume if mass is None else mass
+        return mass, place + turn @ x, mass * turn @ r @ np.diag(inertia) @ r.T @ turn.T
+
+    def solid(self, element, given, kind):
+        """Place, rotation matrix, and radii and half lengths of a shape."""
         x, r = self.frame({k: v for k, v in given.items() if k != "fromto"}, element)
         size = self.values(given, element, "size", None)
         if "fromto" in given and kind != "sphere":
@@ -223,8 +232,27 @@ class BodyReader:
         if len(size) < SIZES[kind] or np.any(size[:SIZES[kind]] <= 0):
             raise self.file.error(element, f"needs {SIZES[kind]} positive numbers for 'size', not "
                                            f"{given.get('size')!r}")
-        volume, inertia = inertia_of(kind, size)
-        mass = density * volume if mass is None else mass
-        return mass, place + turn @ x, mass * turn @ r @ np.diag(inertia) @ r.T @ turn.T
+        return x, r, size
+
+    def shapes(self, element, inherited, place, turn):
+        """What pictures show of a body."""
+        found = []
+        for child in element:
+            if child.tag == "frame":
+                x, r = self.frame(child.attrib, child)
+                found += self.shapes(child, child.get("childclass", inherited), place + turn @ x, turn @ r)
+            elif child.tag == "geom":
+                given = self.defaults.complete(child, inherited)
+                kind = given.get("type", "mesh" if "mesh" in given else "sphere")
+                surface, size = None, None
+                if kind in (*NO_MASS, "sdf"):
+                    continue
+                if kind == "mesh":
+                    (x, r), surface = self.frame(given, child), self.assets.surface(child, given.get("mesh"),
+                                                                                    self.values)
+                else:
+                    x, r, size = self.solid(child, given, kind)
+                found += drawn(kind, given, size, place + turn @ x, turn @ r, surface)
+        return found
 
 

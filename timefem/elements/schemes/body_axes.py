@@ -123,9 +123,12 @@ class BodyAxesScheme(OneStep):
 
     def check(self, system: System) -> None:
         for body in system.bodies:
+            fault = f"{self.name} takes rigid bodies in quaternions and point masses, not {system.label(body)}"
+            if body.velocity_by_solve:
+                raise InputError(f"{fault}, whose mass matrix varies with its joints; {body.no_inverse[1]}, or state "
+                                 "the robot in bodies and joints")
             if not isinstance(body, QuaternionBody) and body.n_increments != body.n_q:
-                raise InputError(f"{self.name} takes rigid bodies in quaternions and point masses, not "
-                                 f"{system.label(body)}; use rotation='quaternion', or another element")
+                raise InputError(f"{fault}; use rotation='quaternion', or another element")
 
 
 def _turns(body):

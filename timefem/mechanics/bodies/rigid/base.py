@@ -85,6 +85,10 @@ class RigidBodyBase(Body, abstract=True):
         if self.size is not None:
             self._warn_of_units()
 
+    @property
+    def _title(self):
+        return "RigidBody" + (f" {self.name!r}" if self.name else "")  # whatever turns it: what users write
+
     def _warn_of_units(self):
         """Warn when the inertia is 1000^k times that of a box of this mass and size: of lengths in mm, masses in g."""
         square = self.size**2

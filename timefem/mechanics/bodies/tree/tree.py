@@ -72,7 +72,8 @@ class Tree(Body):
 
     has_inverse_mass = False
     no_inverse = ("has a mass matrix that varies with its joints",
-                  "use MixedGalerkin(k, form='lagrange') (--form lagrange), which does without")
+                  "use MixedGalerkin(k, form='lagrange') (--form lagrange; 'energy' or 'impulse' with closed loops), "
+                  "or EML(), REML(), NullEML() or MPL(), which do without")
     velocity_by_solve = True
 
     links = Rows(Link, "one of them, the base, is the child of no joint")
@@ -119,6 +120,18 @@ class Tree(Body):
         other = super().__copy__()
         vars(other)["_carried"] = {}
         return other
+
+    # ---- increments, of schemes that take these instead of multipliers: any change of q keeps a tree together
+
+    @property
+    def n_increments(self) -> int:
+        return self.n_q
+
+    def moved(self, q: ca.SX, u: ca.SX) -> ca.SX:
+        return q + u
+
+    def null_space(self, q: ca.SX) -> ca.SX:
+        return ca.SX.eye(self.n_q)
 
     # ---- links and joints as bodies
 
