@@ -195,3 +195,21 @@ def test_what_cannot_carry_its_load_says_so():
     bent = equilibrium(tf.System([beam, clamp(beam.start), tf.Torque(beam.end, (0, 0, 1), time=ramp(50.0))]),
                        t=1.0, n_steps=4)
     assert bent.success or 0 < bent.t < 1  # the last load that is carried is kept
+
+
+def test_springs_count_turns():
+    """M = k x, over several turns; an equilibrium that was not found is none to linearize around."""
+    bar = tf.RigidBody(0.5, (1e-3, 0.01, 0.01), name="bar")
+    hinge = tf.Revolute(bar, point_a=(-0.1, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1), name="hinge")
+    load = tf.Torque(bar, (0, 0, 20.0), time=tf.Ramp(0, 1, 0, 1))
+    for spring in (tf.JointSpring(hinge, stiffness=1.0), tf.TorsionalSpring(bar, axis=(0, 0, 1), stiffness=1.0)):
+        system = tf.System([bar, hinge, spring, load])
+        rest = equilibrium(system, t=1.0, n_steps=20)
+        assert rest.success and rest.n_unstable == 0
+        np.testing.assert_allclose(rest.q[-1], 20.0, rtol=1e-12)
+        path = equilibrium_path(system, 1.0)
+        assert path.status.success
+        np.testing.assert_allclose(path.q[:, -1], 20.0 * path.t, rtol=0, atol=1e-9)
+    lost = equilibrium(tf.System([bar, hinge, load]), t=1.0)
+    with pytest.raises(tf.InputError, match="was not found"):
+        tf.modes(lost.system, lost)

@@ -111,6 +111,8 @@ def _at(system, state, t, controls):
             u = state.controls(t)
         return state.system, float(t), state(t), u
     if isinstance(state, Equilibrium):
+        if not state.success:
+            raise InputError(f"the equilibrium was not found: {state.status.message}")
         t, state = state.t if t is None else t, state.state
     t = 0.0 if t is None else validate.real("t", t)
     problem = _consistent(system, {} if state is None else state, t)

@@ -32,6 +32,11 @@ class StaticEquations:
     Parameters
     ----------
     system : System
+
+    Attributes
+    ----------
+    counters : dict
+        Place of a coordinate -> the `TurnCounter` whose it is.
     """
 
     def __init__(self, system):
@@ -42,11 +47,13 @@ class StaticEquations:
             q = group.state_index[:, :group.state_index.shape[1] // 2]
             gamma = group.multiplier_index[:, :group.multiplier_index.shape[1] // 2]
             self._groups.append((_functions(group.part), np.hstack([q, gamma + self.n_q]), group.parameters))
+        self.counters = {system.coordinates(b).start: b for b in system.bodies if b.helper and b.counts_turns}
 
     def evaluate(self, x, t):
         """Residual (n,), tangent (n, n) as CSC, and derivative of the residual by t (n,)."""
         residual, by_time = np.zeros(self.n), np.zeros(self.n)
-        entries = [(np.zeros(0), np.zeros(0, int), np.zeros(0, int))]
+        held = np.array(list(self.counters), int)  # counts of turns are none of the unknowns, see `counted`
+        entries = [(np.ones(len(held)), held, held)]
         for function, index, parameters in self._groups:
             k = index.shape[1]
             values = evaluate(function, x[index][None], np.array([t]), parameters)[0]
@@ -56,6 +63,16 @@ class StaticEquations:
             entries.append((values[:, k:k + k * k].ravel(), rows.ravel(), columns.ravel()))
         data, rows, columns = map(np.concatenate, zip(*entries, strict=True))
         return residual, scipy.sparse.csc_array((data, (rows, columns)), shape=(self.n, self.n)), by_time
+
+    def counted(self, x):
+        """The unknowns with what counts the turns of angles where these are now, less than half a turn further."""
+        if not self.counters:
+            return x
+        x, state = x.copy(), np.append(x[:self.n_q], np.zeros(self.n_q))
+        for place, counter in self.counters.items():
+            angle = counter.bound.of(self.system, state)[0]
+            x[place] = angle + 2 * np.pi * np.floor((x[place] - angle) / (2 * np.pi) + 0.5)
+        return x
 
     def scales(self, tangent):
         """Scaling of rows and columns that balances a tangent, shape (n,)."""

@@ -181,7 +181,7 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
             if step is None:
                 return _failed(equations, x, t, history, "singular tangent", undetermined(equations, tangent))
             change = np.inf
-        x = x - step
+        x = equations.counted(x - step)
         residual, tangent, _ = equations.evaluate(x, t)
         if not np.isfinite(residual).all() or np.abs(x).max() > 1e12 * (1 + np.abs(x - step).max()):
             break

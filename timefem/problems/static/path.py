@@ -119,6 +119,7 @@ class _Follower:
         n = equations.n
         self.weight = np.zeros(n + 1)  # the curve is measured in displacements and load, not in multipliers
         self.weight[:equations.n_q] = 1 / max(1, equations.n_q)
+        self.weight[list(equations.counters)] = 0.0
         self.weight[-1] = 1 / span**2
 
     def direction(self, y, last):
@@ -147,7 +148,7 @@ class _Follower:
             gap = self.weight @ (direction * (y - base))
             dt = (across @ a - gap) / (self.weight[-1] * direction[-1] - across @ b)
             step = np.append(-a - b * dt, dt)
-            y = y + step
+            y = np.append(self.equations.counted((y + step)[:-1]), y[-1] + step[-1])
             change = np.abs(step[:n]).max() / max(1e-300, np.abs(y[:n]).max())
             if not np.isfinite(y).all():
                 return None
@@ -172,8 +173,14 @@ class _Follower:
         step = least = abs(self.span) / n_steps / abs(direction[-1])
         least *= 1e-6
         while len(points) <= max_steps:
-            found = self.corrected(y + step * direction, direction)
-            if found is None or np.sqrt(self.weight @ (found[0] - y - step * direction) ** 2) > FURTHEST * step:
+            ahead = y + step * direction
+            found = self.corrected(ahead, direction)
+            if found is None or np.sqrt(self.weight @ (found[0] - ahead) ** 2) > FURTHEST * step:
+                last = self.at_end(y, ahead, t_end)  # beyond which the load may be the same for ever
+                if last is not None and np.sqrt(self.weight @ (last - ahead) ** 2) <= FURTHEST * step:
+                    points.append(last)
+                    unstable.append(self.equations.n_unstable(self.equations.evaluate(last[:-1], t_end)[1]))
+                    return self.path(points, unstable, critical)
                 step /= 2
                 if step < least:
                     return self.path(points, unstable, critical, f"no equilibrium was found beyond t = {y[-1]:g}")
@@ -181,14 +188,14 @@ class _Follower:
             new, iterations = found
             forward, tangent = self.direction(new, direction)
             n = self.equations.n_unstable(tangent)
-            if (new[-1] - t_end) * (y[-1] - t_end) <= 0:
-                last = newton(self.equations, y[:-1] + (t_end - y[-1]) / (new[-1] - y[-1]) * (new - y)[:-1], t_end)
-                if last.success:
-                    points.append(np.append(np.append(last.q, last.multipliers), t_end))
-                    if last.n_unstable != unstable[-1]:
-                        critical.append(self.critical(y, direction, step, unstable[-1], forward))
-                    unstable.append(last.n_unstable)
-                    return self.path(points, unstable, critical)
+            last = self.at_end(y, new, t_end)
+            if last is not None:
+                points.append(last)
+                n = self.equations.n_unstable(self.equations.evaluate(last[:-1], t_end)[1])
+                if n != unstable[-1]:
+                    critical.append(self.critical(y, direction, step, unstable[-1], forward))
+                unstable.append(n)
+                return self.path(points, unstable, critical)
             if n != unstable[-1]:
                 critical.append(self.critical(y, direction, step, unstable[-1], forward))
             y, direction = new, forward
@@ -197,6 +204,13 @@ class _Follower:
             bar.advance(round(np.clip(100 * (y[-1] - t) / self.span, bar.done, 100)) - bar.done)
             step *= 1.5 if iterations <= 3 else 0.7 if iterations > 6 else 1.0
         return self.path(points, unstable, critical, f"{max_steps} steps were not enough; t = {y[-1]:g} was reached")
+
+    def at_end(self, y, ahead, t_end):
+        """The equilibrium at t_end where the way from y to the point ahead passes it; None where there is none."""
+        if (ahead[-1] - t_end) * (y[-1] - t_end) > 0:
+            return None
+        last = newton(self.equations, (y + (t_end - y[-1]) / (ahead[-1] - y[-1]) * (ahead - y))[:-1], t_end)
+        return np.append(np.append(last.q, last.multipliers), t_end) if last.success else None
 
     def critical(self, y, direction, step, before, forward):
         """The point of a step where the tangent is singular: bisection on the count, then secants on the eigenvalue."""
