@@ -36,6 +36,7 @@ from .elements.schemes import (
     NullEMH,
     NullEML,
     QuatVI,
+    SymplecticEuler,
     Zupan3,
     Zupan3Printed,
 )
@@ -121,6 +122,7 @@ from .polynomials import LagrangeBasis, gauss_legendre
 from .problems import (
     BoundaryValueProblem,
     Complementary,
+    CoulombFriction,
     Coupling,
     InitialValueProblem,
     InverseDynamics,
@@ -163,7 +165,7 @@ from .solving import continuation, prepare, restart, solve, solve_all
 __version__: str
 
 __all__ = [
-    "Complementary", "Coupling", "PhasedSolution", "Phases",
+    "Complementary", "CoulombFriction", "Coupling", "PhasedSolution", "Phases",
     "BoundaryValueProblem", "EndState", "continuation", "solve_all",
     "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "Fatrop", "FixedPoint", "Gravity",
     "IllConditioned", "NotSolved", "InitialValueProblem", "Ipopt", "InputError",
@@ -188,7 +190,7 @@ __all__ = [
     "Tyre",
     # one-step schemes
     "DLA", "EMH", "EML", "MPH", "MPL", "REML", "AlgoC1", "DirEM", "NewmarkSO3", "NonTwistingEM", "NullEMH", "NullEML",
-    "QuatVI", "Zupan3", "Zupan3Printed",
+    "QuatVI", "SymplecticEuler", "Zupan3", "Zupan3Printed",
     # nonholonomic constraints
     "KnifeEdge", "NonTwisting", "NonholonomicConstraint", "RollingDisc", "RollingSphere",
     # sensitivities

@@ -13,12 +13,13 @@ from .null_emh import NullEMH
 from .null_eml import NullEML
 from .quat_vi import QuatVI
 from .reml import REML
+from .symplectic_euler import SymplecticEuler
 from .zupan3 import Zupan3, Zupan3Printed
 
 __all__ = ["DLA", "EMH", "EML", "MPH", "MPL", "AlgoC1", "DirEM", "NewmarkSO3", "NonTwistingEM", "NullEMH", "NullEML",
-           "QuatVI", "REML", "SCHEMES", "Zupan3", "Zupan3Printed"]
+           "QuatVI", "REML", "SCHEMES", "SymplecticEuler", "Zupan3", "Zupan3Printed"]
 
 # by name on the command line
 SCHEMES = {cls.name: cls for cls in (EML, REML, NullEML, EMH, NullEMH, MPL, MPH, QuatVI, DirEM, AlgoC1,
-                                   Zupan3, Zupan3Printed, NewmarkSO3, NonTwistingEM, DLA)}
+                                   Zupan3, Zupan3Printed, NewmarkSO3, NonTwistingEM, DLA, SymplecticEuler)}
 ALIASES = {"quat-em": "emh"}

@@ -3,6 +3,7 @@
 import casadi as ca
 import numpy as np
 
+from ...errors import InputError
 from ...polynomials import gauss_legendre
 from .point_rows import PointRows, View
 from .start import start_rows
@@ -25,8 +26,8 @@ class LimitRows:
         Block of each further variable.
     totals : list of (PointRows, ndarray of int)
         Rows that sum up an integral element by element, and the variables for what it is at their ends.
-    soft : list of (PointRows, ndarray of bool)
-        Rows with products of complementary pairs, and which these are.
+    soft : list of (PointRows, Soft, ndarray of bool)
+        Rows of complementary pairs, whose last given number is their eps, and which of them are smoothed.
     """
 
     def __init__(self, chain, views, n):
@@ -72,11 +73,17 @@ class LimitRows:
 
     def on_path(self, limit):
         """Rows at nodes of the state and at further points; those of the state alone once at a node that two elements
-        share."""
+        share, those of controls alone, and equations for them, at the nodes of the controls, as many as these have
+        values."""
         rows, *bounds = limit.rows(self._now, self._symbols[1])
-        points = np.union1d(self.chain.plan.element.state.basis.points, np.linspace(0, 1, limit.points + 2))
+        element, inner = self.chain.plan.element, np.linspace(0, 1, limit.points + 2)
+        by_controls = ca.depends_on(rows, self._symbols[1])
+        if by_controls and (np.all(bounds[0] == bounds[1]) or not ca.depends_on(rows, self._symbols[0])):
+            points = np.union1d(element.trial["controls"].basis.points, inner[1:-1])
+        else:
+            points = np.union1d(element.state.basis.points, inner)
         points = points[np.append(np.diff(points) > 1e-12, True)]
-        if not ca.depends_on(rows, self._symbols[1]):
+        if not by_controls:
             points = points[points > 0]
             if self.problem.free_start and self.chain.reaches[0]:
                 self.along(limit.name, rows, bounds, np.zeros(1, int), np.zeros(1))
@@ -121,13 +128,24 @@ class LimitRows:
                                    self.chain.mesh.nodes[-1:]))
 
     def complementary(self, pair):
-        """Rows `a >= 0, b >= 0, a b <= eps` at the nodes of the controls, as many as these have values."""
-        a, b = pair.values(self._now, self._symbols[1])
-        points, n_e, n = self.chain.plan.element.trial["controls"].basis.points, self._n_elements, a.numel()
-        upper = np.repeat([np.inf, pair.eps], [2 * n, n])
-        rows = self.along(pair.name, ca.vertcat(a, b, a * b), (np.repeat([0.0, -np.inf], [2 * n, n]), upper),
-                          np.repeat(np.arange(n_e), len(points)), np.tile(points, n_e))
-        self.soft.append((rows, np.tile(np.isfinite(upper), rows.n_points)))
+        """Rows of complementary pairs, as many as the controls have nodal values: there, or with the state at the end
+        of the element."""
+        points, n_e = self.chain.plan.element.trial["controls"].basis.points, self._n_elements
+        if pair.at == "element-end" and len(points) > 1:
+            raise InputError(f"{pair.name}: rigid contacts and friction take elements with one value of the controls: "
+                             "SymplecticEuler() or MixedGalerkin(1)")
+        elements, points = np.repeat(np.arange(n_e), len(points)), np.tile(points, n_e)
+        at, eps = np.ones(len(elements)) if pair.at == "element-end" else points, ca.SX.sym("eps")
+        positive, smoothed = pair.rows(self._now, self._symbols[1], eps)
+        n = positive.numel(), smoothed.numel()
+        bounds = [np.repeat(b, n) for b in zip((0.0, np.inf), pair.band(pair.eps), strict=True)]
+        view = View.joined(self.views("state", elements, at), self.views("controls", elements, points),
+                           self.views.constants(elements))
+        times = self.times(elements, at)
+        self.rows.append(PointRows(pair.name, (self._w, ca.vertcat(self._tau, eps)), ca.vertcat(positive, smoothed),
+                                   bounds, view, elements, times,
+                                   np.column_stack([times, np.full(len(times), pair.eps)])))
+        self.soft.append((self.rows[-1], pair, np.tile(np.repeat([False, True], n), len(times))))
 
     # ---- rates of controls
 

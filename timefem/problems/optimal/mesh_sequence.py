@@ -22,10 +22,10 @@ from ...solvers.nonlinear.saddle_point import SMALL, solve_minimum, solve_saddle
 from ...solvers.nonlinear.slab_program import SlabProgram
 from ..common.parameters import parts_with_unknowns
 from ..initial.global_driver import Global
+from .complementarity import Soft
 from .controllability import check_reach
 from .equations import DistributedOptimalityEquations, OptimalityEquations, OptimalitySlab
 from .guess import Guess, first_guess, from_solution, is_warm, prolonged
-from .limits import Complementary
 from .nonlinear_program import OptimalProgram
 from .sequence_program import SequenceProgram
 from .target_continuation import towards_the_target
@@ -34,6 +34,7 @@ MANY = 256  # elements from which on a problem with inequalities is solved on co
 COARSE, RATIO = 64, 10  # elements of the coarsest mesh, and from one mesh to the next
 ITERATIONS = 200
 BENDS = 0.1, 0.4  # of paths that are tried where the straight one fails [m or rad]
+FALL, LEAST_FALL = 0.1, 0.7  # of the smoothing of complementary pairs, from one solve to the next
 FEW = 60  # of the steps for equations alone, after which the interior-point method has a try
 
 
@@ -120,7 +121,7 @@ def solve_optimal(task, mesh):
                 whole = SequenceProgram([program], (), problem.couplings, bar.step) if problem.couplings else program
                 if shared:
                     whole = SlabProgram(whole, equations.slab, whole.outside, equations.first_own, comm)
-                answer = solve_in_turn(method, whole, softness(problem.limits))
+                answer = solve_in_turn(method, whole, problem.limits)
                 found = whole.placed(answer.v, answer.multipliers) if shared else (answer.v, answer.multipliers)
                 x, status, n = equations.gather(program.place(*found)), answer.status, answer.iterations
             else:
@@ -204,25 +205,25 @@ def _otherwise(problem, plan, level, solved, x, show):
     return None
 
 
-def softness(limits):
-    """Bounds of the products of complementary pairs, one after the other."""
-    pairs = [limit for limit in limits if isinstance(limit, Complementary)]
-    if not pairs:
-        return [0.0]
-    first, last = max(pair.first for pair in pairs), min(pair.eps for pair in pairs)
-    n = int(np.ceil(np.log10(first / last) - 1e-9))
-    return [first / 10**i for i in range(n)] + [last]
+def solve_in_turn(method, program, limits):
+    """The answer at the last smoothing of complementary pairs, each from the one before; `iterations` are those of all.
 
-
-def solve_in_turn(method, program, levels):
-    """The answer at the last of these levels of softness, each from the one before; `iterations` are those of all."""
-    iterations, start = 0, (program.start, program.start_multipliers)
-    for eps in levels:
+    Each is a tenth of the one before, and where that fails, more of it.
+    """
+    pairs = [limit for limit in limits if isinstance(limit, Soft)]
+    eps, last = max([p.first for p in pairs], default=0.0), min([p.eps for p in pairs], default=0.0)
+    reached, ratio, iterations, start = None, FALL, 0, (program.start, program.start_multipliers)
+    while True:
         program.soften(eps)
         answer = method.solve(program)
         iterations += answer.iterations
-        if answer.status.success:
-            program.start, program.start_multipliers = answer.v, answer.multipliers
+        if answer.status.success and eps > last:
+            program.start, program.start_multipliers, reached = answer.v, answer.multipliers, eps
+        elif answer.status.success or reached is None or ratio > LEAST_FALL or answer.status.reason == "stopped":
+            break
+        else:
+            ratio = ratio**0.5
+        eps = max(last, reached * ratio)
     program.start, program.start_multipliers = start
     answer.iterations = iterations
     return answer

@@ -71,10 +71,13 @@ class OptimalProgram(NonlinearProgram):
         return View.joined(self.views("state", last, [1.0]), self.views.constants(last))
 
     def soften(self, eps):
-        """Let products of complementary pairs be as large as this."""
-        for rows, products in self._soft:
-            at = self._added.starts[self._added.sets.index(rows)] + np.flatnonzero(products)
-            self.row_bounds[1][at] = np.maximum(rows.upper[products], eps)
+        """Smooth complementary pairs by this, or by their own number where that is larger."""
+        for rows, pair, smoothed in self._soft:
+            own = max(pair.eps, eps)
+            rows.give(own)
+            at = self._added.starts[self._added.sets.index(rows)] + np.flatnonzero(smoothed)
+            for bounds, value in zip(self.row_bounds, pair.band(own), strict=True):
+                bounds[at] = value
 
     def _places(self, number):
         p = self.chain.pattern

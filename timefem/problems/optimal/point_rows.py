@@ -165,6 +165,10 @@ class PointRows:
             self._known = v.copy(), arguments, *(part.reshape(self.n_points, -1).copy() for part in found)
         return self._known[1:]
 
+    def give(self, value: float) -> None:
+        """Change the last of the given numbers, at all points."""
+        self._given[:, -1], self._known = value, None
+
     def values(self, v: np.ndarray) -> np.ndarray:
         """g at all points, shape (n_rows,)."""
         return self._at(v)[1].ravel()

@@ -22,9 +22,10 @@ from ..common.end import End
 from ..common.kept import Kept
 from ..common.parameters import by_part, checked_parameters, own_parts
 from ..initial.problem import merged
+from .complementarity import Soft
 from .couplings import Coupling, periodic
 from .end_conditions import EndConditions
-from .limits import Complementary, Limit
+from .limits import Limit
 from .start import start_of
 from .target_continuation import Shifted
 
@@ -78,8 +79,8 @@ class OptimalControl(NamedArguments):
     path : callable, optional
         `path(now, u)` -> expressions that are at most zero, at the nodes of the state; `now` is as `end`, and u are the
         controls of all actuators, in the order of the system.
-    limits : Limit, Complementary or sequence of these, optional
-        Two-sided limits of formulas along the path, at its ends or of integrals, and complementary pairs.
+    limits : Limit, Complementary, CoulombFriction or sequence of these, optional
+        Two-sided limits of formulas along the path, at its ends or of integrals, complementary pairs, and friction.
     couplings : Coupling or sequence of Coupling, optional
         Conditions `formula(start, end)` on both ends together.
     periodic : bool
@@ -115,7 +116,7 @@ class OptimalControl(NamedArguments):
     free_time: bool = False
     bounds: Mapping[Any, Any] | None = None
     path: InitVar[Callable | None] = None
-    limits: Limit | Complementary | Sequence[Limit | Complementary] = ()
+    limits: Limit | Soft | Sequence[Limit | Soft] = ()
     rates: Mapping[Any, Any] | None = None
     couplings: Coupling | Sequence[Coupling] = ()
     periodic: bool = False
@@ -291,7 +292,7 @@ def _joined(system, cost, actuators):
 
 
 def _limits(path, limits):
-    limits = _all("limits", limits, (Limit, Complementary))
+    limits = _all("limits", limits, (Limit, Soft))
     return limits if path is None else [Limit(path, upper=0.0, name="path"), *limits]
 
 

@@ -14,7 +14,8 @@ from ..optimal.couplings import Coupling
 
 if TYPE_CHECKING:
     from ...mechanics.system import System
-    from ..optimal.limits import Complementary, Limit
+    from ..optimal.complementarity import Soft
+    from ..optimal.limits import Limit
     from ..optimal.problem import OptimalControl
 
 
@@ -82,7 +83,7 @@ class Phases(NamedArguments):
         return self.phases[0].t_span
 
     @property
-    def limits(self) -> list[Limit | Complementary]:
+    def limits(self) -> list[Limit | Soft]:
         """Of all phases."""
         return [limit for phase in self.phases for limit in phase.limits]
 

@@ -13,7 +13,7 @@ from ...solvers.nonlinear.methods import method_for_inequalities
 from ..optimal.controllability import check_reach
 from ..optimal.equations import OptimalityEquations
 from ..optimal.guess import Guess, first_guess, from_solution
-from ..optimal.mesh_sequence import BENDS, optimality_plan, softness, solve_in_turn
+from ..optimal.mesh_sequence import BENDS, optimality_plan, solve_in_turn
 from ..optimal.nonlinear_program import OptimalProgram
 from ..optimal.sequence_program import SequenceProgram
 from ..optimal.solve import solution_of
@@ -44,7 +44,7 @@ def solve_phases(task):
         programs = [OptimalProgram(equations, x, warm=warm) for *_, equations, x in made]
         whole = SequenceProgram(programs, task.problem.links, task.problem.couplings, bar.step)
         setup = time.perf_counter() - start
-        answer = solve_in_turn(method, whole, softness(task.problem.limits))
+        answer = solve_in_turn(method, whole, task.problem.limits)
     seconds = {"setup": setup, "assemble": sum(equations.seconds["assemble"] for *_, equations, _ in made),
                "total": time.perf_counter() - start}
     seconds["solve"] = seconds["total"] - setup - seconds["assemble"]

@@ -1,0 +1,107 @@
+"""Rigid contacts and sliding friction by complementarity, against solutions by hand and by phases."""
+
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.errors import InputError
+
+G = 9.81
+
+
+def solved(problem, n, element=None, **options):
+    sol = tf.solve(problem, element or tf.SymplecticEuler(), n, progress=False, **options)
+    assert sol.success, sol.status.message
+    return sol
+
+
+def state(x=None, v=None):
+    return tf.EndState(position=[x, None, None], velocity=[v, None, None])
+
+
+def box(t_end, bound=2.0):
+    """A box of 1 kg is pushed by 1 m, from rest to rest, against friction of 2 N, with the least integral of u^2."""
+    body = tf.PointMass(1.0, dimension=1, name="box")
+    push, friction = (tf.ControlForce(body, [(1, 0, 0)], name=name) for name in ("push", "friction"))
+    law = tf.CoulombFriction(lambda now, u: now.rates(body)[0], lambda now, u: u[1], bound)
+    return tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, {body: state(1, 0)}, (0, t_end),
+                             tf.Effort(push, 2.0), actuators=[push, friction], limits=law)
+
+
+def least_effort(t_end):
+    """Sliding for a time T takes `4 T + 12 / T^3`, the least for T = sqrt(3); the box stands still for the rest."""
+    t = min(t_end, 3**0.5)
+    return 4 * t + 12 / t**3
+
+
+@pytest.mark.parametrize("element", [tf.SymplecticEuler(), tf.MixedGalerkin(1)])
+def test_a_box_that_slides_all_the_time(element):
+    sizes = np.array([20, 40, 80])
+    errors = [abs(solved(box(1.5), n, element).objective - least_effort(1.5)) for n in sizes]
+    slope = -np.polyfit(np.log(sizes), np.log(errors), 1)[0]
+    assert 1.7 < slope < 2.3 and errors[-1] < 1e-3
+
+
+def test_a_box_that_slides_and_sticks():
+    sol = solved(box(2.0), 80)
+    assert sol.objective == pytest.approx(least_effort(2.0), rel=1e-4)
+    v, f = sol.z[1:, 1], sol.controls((sol.t[1:] + sol.t[:-1]) / 2)[:, 1]
+    assert v.min() > -1e-6
+    np.testing.assert_allclose(f[v > 0.02], -2, rtol=0, atol=1e-5)
+    assert abs(sol.t[-1] * (v < 1e-4).mean() - (2 - 3**0.5)) < 0.06
+
+
+def test_ipopt_finds_the_same():
+    own, other = (solved(box(1.5), 40, method=m) for m in ("interior-point", "ipopt"))
+    assert own.objective == pytest.approx(other.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["interior-point", "ipopt"])
+def test_a_ball_falls_and_lies(method):
+    """Without rebound: it lies on the ground after the step in which it comes there, and the ground bears it."""
+    body = tf.PointMass(1.0, dimension=1, name="ball")
+    floor = tf.ControlForce(body, [(1, 0, 0)], name="floor")
+    contact = tf.Complementary(lambda now, u: now.q(body)[0], lambda now, u: u[0], at="element-end", name="contact")
+    problem = tf.OptimalControl(tf.System([body, tf.Force(body, (-G, 0, 0))]), {body: tf.Pose((1, 0, 0))}, {}, (0, 1),
+                                tf.Effort(floor, 1e-3), limits=contact)
+    sol = solved(problem, 100, method=method)
+    landed, f = (2 / G)**0.5, sol.controls((sol.t[1:] + sol.t[:-1]) / 2)[:, 0]
+    assert np.abs(sol.z[sol.t > landed + 0.02]).max() < 1e-5 and sol.z[:, 0].min() > -1e-7
+    np.testing.assert_allclose(f[sol.t[1:] < landed - 0.02], 0, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(f[sol.t[:-1] > landed + 0.02], G, rtol=0, atol=1e-3)
+    assert f.sum() * 0.01 == pytest.approx(G, rel=1e-6)  # all momentum is gone
+
+
+def leg(top=1.3, t_end=0.8):
+    """A body of 4 kg on a leg with a foot of 1 kg jumps from 0.7 m; the body is at rest 1.3 m high after 0.8 s."""
+    body, foot = (tf.PointMass(m, dimension=1, name=name) for m, name in ((4.0, "body"), (1.0, "foot")))
+    up, down = tf.ControlForce(body, [(1, 0, 0)], name="up"), tf.ControlForce(foot, [(-1, 0, 0)], name="down")
+    ground = tf.ControlForce(foot, [(1, 0, 0)], name="ground")
+    limits = [tf.Limit(lambda now, u: u[0] - u[1], 0, 0, name="action and reaction"),
+              tf.Limit(lambda now, u: now.q("body")[0] - now.q("foot")[0], 0.5, 1.0, name="length"),
+              tf.Complementary(lambda now, u: now.q("foot")[0], lambda now, u: u[2], at="element-end", name="contact")]
+    return tf.OptimalControl(tf.System([body, foot], gravity=(-G, 0, 0)), {body: tf.Pose((0.7, 0, 0)), foot: tf.Pose()},
+                             {body: state(top, 0)}, (0, t_end), tf.Effort(up, 2.0), actuators=[up, down, ground],
+                             limits=limits)
+
+
+BY_PHASES = 2802.4832  # stance and flight, mG(2), 40 and 80 elements in each
+
+
+def test_a_leg_jumps():
+    own, other = (solved(leg(), 40, method=m) for m in ("interior-point", "ipopt"))
+    assert own.objective == pytest.approx(other.objective, rel=1e-6)
+    assert own.objective == pytest.approx(BY_PHASES, rel=0.03)
+    foot, f = own.position("foot", own.t[1:])[:, 0], own.controls((own.t[1:] + own.t[:-1]) / 2)[:, 2]
+    assert foot.max() > 0.1 and np.abs(foot * f).max() < 1e-5 and f.min() > -1e-6
+    assert 0.4 < own.t[1:][foot < 1e-6].max() < 0.6  # 0.531 by phases
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: tf.Complementary(None, None, at="end"), "at must be"),
+    (lambda: tf.CoulombFriction(None, None, -1), "bound must be positive"),
+    (lambda: tf.solve(box(1.5), tf.MixedGalerkin(2), 5), r"friction: .* take elements with one value of the controls"),
+])
+def test_bad_contacts(make, message):
+    with pytest.raises(InputError, match=message):
+        make()

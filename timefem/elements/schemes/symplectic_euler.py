@@ -1,0 +1,33 @@
+"""The symplectic Euler method, for motions with impacts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from ..discrete_gradient import gradient_at
+from ..one_step import OneStep
+
+
+@dataclass(frozen=True)
+class SymplecticEuler(OneStep):
+    """Symplectic Euler method on Hamilton's equations: momenta first, by forces at the old coordinates; order 1.
+
+    `p1 = p0 - h dH/dq(q0, p1) + h Q`, `q1 = q0 + h dH/dp(q0, p1)` (Hairer, Lubich & Wanner, Geometric Numerical
+    Integration, 2006, (VI.3.1)). Impulses of a step act at its start, so that velocities after an impact are those of
+    the step, as time-stepping methods for contacts need it (Stewart & Trinkle, Int. J. Numer. Meth. Eng. 39 (1996)).
+    Conserves the angular momentum.
+    """
+
+    name = "symplectic-euler"
+    order = 1
+
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
+        by_q = by_p = ca.SX.zeros(s.q1.numel())
+        if s.is_body:
+            by_q = gradient_at(lambda q: s.body.kinetic_energy(q, s.p1, s.parameters), s.q0)
+            by_p = gradient_at(lambda p: s.body.kinetic_energy(s.q0, p, s.parameters), s.p1)
+        balance = s.inertia((s.p0 - s.p1) * s.per_h - by_q) + s.midpoint_force(s.q0, s.velocity(s.q0, s.p1))
+        return ca.vertcat(balance, s.inertia(s.per_h * (s.q1 - s.q0) - by_p)), s.constraints(s.q1, s.t1)

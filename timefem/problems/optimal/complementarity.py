@@ -1,0 +1,139 @@
+"""Conditions of contact in optimal control: complementary pairs, impacts and sliding friction."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from ... import validate
+from ...argument_names import NamedArguments
+from ...errors import InputError
+from ...mechanics.formula import call_vector, check_symbols
+from ...types import UserFunction
+
+PLACES = "controls", "element-end"
+
+
+class Soft(NamedArguments):
+    """Limits with rows that are smoothed by a number, first by `first`, then by a tenth of that, and so on to `eps`."""
+
+    def __init__(self, name: str, eps: float, first: float, at: str) -> None:
+        self.name, self.at = name, validate.choice(f"{name}: at", at, PLACES)
+        self.eps = validate.real(f"{name}: eps", eps, positive=True)
+        self.first = max(self.eps, validate.real(f"{name}: first", first, positive=True))
+
+    @abstractmethod
+    def rows(self, now: Any, u: ca.SX, eps: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Expressions that are positive or zero, and expressions, smoothed by eps, that stay within `band`."""
+
+    @abstractmethod
+    def band(self, eps: float) -> tuple[float, float]:
+        """Bounds of the smoothed expressions."""
+
+    def add_to(self, rows: Any) -> None:
+        rows.complementary(self)
+
+    def check(self, now: Any, symbols: Sequence[ca.SX], z0: np.ndarray | None, t0: float, numbers: np.ndarray) -> None:
+        """Refuse what is no formula of the arguments."""
+        check_symbols(self.name, ca.vertcat(*self.rows(now, symbols[1], ca.SX(self.eps))), *symbols)
+
+    def _values(self, word, formula, now, u):
+        return call_vector(f"{self.name}: {word}", formula, now, u)
+
+
+class Complementary(Soft):
+    """`a >= 0`, `b >= 0` and `a b = 0` for pairs of formulas, by `a b = eps` with eps driven to zero.
+
+    Such as the gap to the ground and the force there, which is a control. The rows are those of Fischer and Burmeister,
+    smoothed (Kanzow, SIAM J. Matrix Anal. Appl. 17 (1996)): `-eps <= a + b - sqrt(a^2 + b^2 + 2 eps) <= 0`. So forces
+    act before contact, and a path of smooth problems leads to the rigid one; eps is `first`, then a tenth of that, and
+    so on down to `eps`, each solve from the one before. The width of eps lets conditions at the end ask for `a = 0`.
+
+    Parameters
+    ----------
+    a, b : callable
+        `a(now, u)` -> expressions, as in `Limit`; as many as `b`. Of sizes that make one unit of a as much as one of b.
+    at : {"controls", "element-end"}
+        At the nodes of the controls, where forces are those of contacts that give a little; or the state at the end of
+        each element with the controls in it, which is for rigid contacts without rebound: a force acts where it keeps
+        the gap from closing (Stewart & Trinkle, Int. J. Numer. Meth. Eng. 39 (1996); Posa, Cantu & Tedrake, Int. J.
+        Robot. Res. 33 (2014)). Take `SymplecticEuler` with it, whose velocities are those after the impulses of a step;
+        elements of higher degree are refused.
+    eps, first : float
+        Last and first product.
+    name : str, optional
+        For reports.
+
+    Raises
+    ------
+    InputError
+    """
+
+    def __init__(self, a: UserFunction, b: UserFunction, *, at: str = "controls", eps: float = 1e-8,
+                 first: float = 1.0, name: str | None = None) -> None:
+        super().__init__(name or "complementarity", eps, first, at)
+        self.a, self.b = a, b
+
+    def rows(self, now, u, eps):
+        a, b = self._values("a", self.a, now, u), self._values("b", self.b, now, u)
+        if a.numel() != b.numel():
+            raise InputError(f"{self.name}: a gives {a.numel()} expressions and b {b.numel()}; they make pairs")
+        return ca.SX(0, 1), a + b - ca.sqrt(a**2 + b**2 + 2 * eps)
+
+    def band(self, eps):
+        return -eps, 0.0
+
+
+CREEPING = 3e-4  # of the first eps: above it sticking is creeping, below it rest is rest
+
+
+class CoulombFriction(Soft):
+    """Dry friction whose force f is a control: `|f| <= bound`, and against the sliding velocity v where it slides.
+
+    Solved is `v (bound^2 - f^2) + 2 eps f = 0`, that is `v = eps / (bound + f) - eps / (bound - f)`: sticking is
+    creeping, ever slower as eps goes to zero. When eps is small, any v with this up to `2 eps bound` will do, so that
+    bodies can be at rest. No slack for the sliding speed is needed. Several velocities and forces are as many contacts,
+    each along a line.
+
+    The velocity is that at the end of each element, the force that in it, so that sliding ends at rest (Posa, Cantu &
+    Tedrake, Int. J. Robot. Res. 33 (2014)). Elements of degree one.
+
+    Parameters
+    ----------
+    velocity, force : callable
+        `velocity(now, u)` -> expressions, as in `Limit`, of the sliding velocity; as many as `force`, which acts
+        against it.
+    bound : float or callable
+        Coefficient of friction times the normal force [N]: a number, or `bound(now, u)` -> one expression, or one each.
+    eps, first : float
+        Last and first product of velocity and what is left of the force to its bound [W].
+    name : str, optional
+        For reports.
+
+    Raises
+    ------
+    InputError
+    """
+
+    def __init__(self, velocity: UserFunction, force: UserFunction, bound: float | UserFunction, *,
+                 eps: float = 1e-8, first: float = 1.0, name: str | None = None) -> None:
+        super().__init__(name or "friction", eps, first, "element-end")
+        self.velocity, self.force = velocity, force
+        self.bound = bound if callable(bound) else validate.real(f"{self.name}: bound", bound, positive=True)
+
+    def rows(self, now, u, eps):
+        v, f = self._values("velocity", self.velocity, now, u), self._values("force", self.force, now, u)
+        bound = self._values("bound", self.bound, now, u) if callable(self.bound) else ca.SX(self.bound)
+        if v.numel() != f.numel() or bound.numel() not in (1, v.numel()):
+            raise InputError(f"{self.name}: velocity, force and bound give {v.numel()}, {f.numel()} and "
+                             f"{bound.numel()} expressions; they belong together")
+        left = bound**2 - f**2
+        return left, (v * left + 2 * eps * f) / ca.sqrt(bound**2 + eps)
+
+    def band(self, eps):
+        width = 0.0 if eps > CREEPING * self.first else 2 * eps
+        return -width, width
