@@ -3,12 +3,15 @@
 import time
 from typing import Annotated
 
+import numpy as np
 import typer
 
+from .. import solving
 from ..cases import find_case
 from ..elements import MixedGalerkin
 from ..errors import InputError
 from ..kernels.store import FOLDER_VARIABLE, store
+from ..solvers.march.resolution import excess
 from ..solving.solve import solve
 from .options import JSON
 from .report import make_console, print_json
@@ -25,6 +28,8 @@ SOLVES = (
     ("closed-chain-10", MixedGalerkin(1, 1), {"n_elements": 6}),
 )
 SHORT = 0.05  # seconds of motion
+ENSEMBLES = MixedGalerkin(2), MixedGalerkin(1, 1)
+OTHERS = ("pendulum-boundary", 10), ("bryson-denham", 10)  # conditions at both ends; inequalities
 
 
 def prepare(as_json: JSON = False):
@@ -36,7 +41,13 @@ def prepare(as_json: JSON = False):
         raise _nothing_kept()
     before = len(store().entries())
     for name, element, options in SOLVES:
-        solve(find_case(name).make(t_end=SHORT), element, progress=False, **options)
+        problem = find_case(name).make(t_end=SHORT)
+        sol = solve(problem, element, progress=False, **options)
+        excess(problem.system, element, sol.t, sol.z, sol.nodal_state)  # solves ask only where in doubt
+    for element in ENSEMBLES:
+        solving.prepare(problem, element, 6).solve_many(np.array([problem.z0]), n_workers=1, progress=False)
+    for name, n_elements in OTHERS:
+        solve(find_case(name).make(), MixedGalerkin(1), n_elements, progress=False)
     facts = _facts() | {"new": len(store().entries()) - before, "seconds": round(time.perf_counter() - begin, 1)}
     if as_json:
         return print_json(facts)
