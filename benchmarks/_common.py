@@ -10,7 +10,7 @@ import numpy as np
 import timefem as tf
 from timefem.assembly import Scaling
 from timefem.elements.evaluation.plan import ElementPlan
-from timefem.solvers.march.march import march
+from timefem.solvers.march.march import LoopArrays, Run, march
 
 
 def interleaved(*functions, repeats):
@@ -43,18 +43,21 @@ def time_at(target, errors, seconds):
 
 
 class PreparedMarch:
-    """A problem marched with the defaults, everything but the march done beforehand."""
+    """A problem marched with the defaults, or to other tolerances of Newton's method, everything but the march done
+    beforehand, as `tf.prepare` does."""
 
-    def __init__(self, problem, element):
-        self.problem, self.plan = problem, ElementPlan(problem.system, element)
+    def __init__(self, problem, element, newton=None):
+        self.problem, self.plan, self.newton = problem, ElementPlan(problem.system, element), newton or tf.Newton()
         self.scaling = Scaling.of("full", problem.system, element, 0, problem.z0)
         self.multipliers = problem.system.consistent_multipliers(0, problem.z0)
+        self.loop = LoopArrays(self.plan, self.scaling)
 
     def march(self, n):
         """Seconds of n elements, and the coordinates at the end (None when it fails)."""
         mesh = tf.TimeMesh.uniform(self.problem.t_span, n)
         start = time.perf_counter()
-        x, _, status, _ = march(self.plan, mesh, self.problem.z0, self.multipliers, self.scaling, tf.Newton())
+        x, _, status, _ = march(self.plan, mesh, self.problem.z0, self.multipliers, self.scaling, self.newton,
+                                Run(loop=self.loop))
         seconds = time.perf_counter() - start
         if not status.success:
             return seconds, None

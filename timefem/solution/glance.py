@@ -44,11 +44,12 @@ def nothing_wrong(system, t, z, nodal, limits):
     t, z, nodal : ndarray, shapes (n + 1,), (n + 1, n_z), (n, n_shapes, n_z)
     limits : Limits
     """
-    if system.kept is not None or not is_small(system) or any(b.helper and b.counts_turns for b in system.bodies):
+    if system.kept is not None or not is_small(system):
         return False
-    places, rates = _turning(system)
-    longest = (limits.turn / np.diff(t).max())**2
-    if not smooth(t, z, nodal, limits.difference, limits.floor, limits.factor, places, longest * rates):
+    places, rates, counts = _turning(system)
+    longest = (t[1:] - t[:-1]).max()
+    if counts or not smooth(t, z, nodal, limits.difference, limits.floor, limits.factor, places,
+                            (limits.turn / longest)**2 * rates):
         return False
     return constraints_held(system, t, z, limits.constraints)
 
@@ -59,13 +60,15 @@ def constraints_held(system, t, z, bounds):
 
 
 def _turning(system):
-    """First and last places of rotations, and the square of the momentum at which each turns by one rad per second."""
+    """First and last places of rotations, the square of the momentum at which each turns by one rad per second, and
+    whether turns are counted."""
     known = system.__dict__.get("_turning")
     if known is None:
         bodies = [body for body in system.bodies if hasattr(body, "angular_velocity")]
         places = [(system.coordinates(b).start + 3, system.coordinates(b).stop) for b in bodies]
         known = system._turning = (np.array(places, np.int64).reshape(-1, 2),
-                                   np.array([1 / b.rate_per_momentum**2 for b in bodies]))
+                                   np.array([1 / b.rate_per_momentum**2 for b in bodies]),
+                                   any(b.helper and b.counts_turns for b in system.bodies))
     return known
 
 
