@@ -8,8 +8,8 @@ timefem marches mG(1), mG(2) and mG(3) with its defaults, and the best of them c
 The error is the distance of the centre of the last body, at the end, to a fine solution by mG(4). "same mechanism"
 is the distance of that solution to the two finest runs of Exudyn, extrapolated. Times are those of the steps alone,
 interpolated in a log-log diagram of doubled step numbers; solvers are initialized before (Exudyn), or prepared
-(timefem, as by `tf.prepare`). "set-up" runs from nothing through a first step, in a fresh process after the imports: for timefem its kernels
-are compiled then, if they are not on disk.
+(timefem, as by `tf.prepare`). "set-up" runs from nothing through a first step, in a fresh process after the imports:
+for timefem its kernels are compiled then, if they are not on disk.
 
     python benchmarks/bench_exudyn.py [--quick] [--json] [--points]
 """

@@ -2,8 +2,8 @@
 
 The cases "free-body" and "heavy-top" (tip held by a joint), in unit quaternions, to t = 1 s. timefem marches mG(1) to
 mG(3) and EML with its defaults (Newton's method to 1e-13 of the motion), and mG(3) with Newton's method to residuals of
-1e-8 and increments of 1e-4, "looser", on meshes of doubled numbers of elements; its loops are prepared beforehand, as by
-`tf.prepare`, and so are the solvers of the peers:
+1e-8 and increments of 1e-4, "looser", on meshes of doubled numbers of elements; its loops are prepared beforehand, as
+by `tf.prepare`, and so are the solvers of the peers:
 
 - scipy-dae (Radau, BDF) and scikit-sundae (IDA) solve Hamilton's equations with constraints on both levels, multipliers
   as rates of further unknowns, 0 = zdot - J (dH/dz + (dTheta/dz)^T dLambda/dt), 0 = Theta(z): index 1 without drift.
@@ -354,7 +354,8 @@ def attempt(method, setting):
 
 
 STYLE = {"timefem mG(1)": ("#1f4e79", "o-"), "timefem mG(2)": ("#1f4e79", "s-"), "timefem mG(3)": ("#1f4e79", "^-"),
-         "timefem mG(3), looser": ("#4f8fc0", "^:"), "timefem EML": ("#6a1b9a", "D-"), "scipy-dae Radau": ("#2e7d32", "v--"), "scipy-dae BDF": ("#2e7d32", "<:"),
+         "timefem mG(3), looser": ("#4f8fc0", "^:"),
+         "timefem EML": ("#6a1b9a", "D-"), "scipy-dae Radau": ("#2e7d32", "v--"), "scipy-dae BDF": ("#2e7d32", "<:"),
          "scikit-sundae IDA": ("#c55a11", "x--"), "CasADi IDAS": ("#b8860b", "P--"),
          "Exudyn gen.-alpha": ("#444444", "+-.")}
 
