@@ -1,8 +1,11 @@
 """CasADi's usual way to optimal control, for comparison: multiple shooting by RK4, with IPOPT or fatrop.
 
 Models are written as explicit rates of a state, by hand, as a user of CasADi would.
+
+    python benchmarks/shooting.py CASE STEPS SOLVER
 """
 
+import sys
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -98,7 +101,7 @@ def crane():
                  controls=([-2.83374, -0.80865], [2.83374, 0.71265]), states=(-limit, limit))
 
 
-INERTIA, TURN, TILT = np.array([5621.0, 4547.0, 2364.0]), np.radians(150), 0.3
+INERTIA, TURN, TILT, T_TURN = np.array([5621.0, 4547.0, 2364.0]), np.radians(150), 0.3, 30.0
 
 
 def turning(s):
@@ -115,15 +118,15 @@ def reorientation():
     a, v, omega = x[0], x[1:4], x[4:]
     spin = ca.vertcat(-ca.dot(v, omega), a * omega + ca.cross(v, omega)) / 2
     rates = ca.vertcat(spin, (u - ca.cross(omega, INERTIA * omega)) / INERTIA)
-    half, t_end = TURN / 2, 30.0
+    half = TURN / 2
 
     def guess(s):
         state = turning(s)
-        state[4:] /= t_end
+        state[4:] /= T_TURN
         return state
 
     # the length of the quaternion is kept but for the error of RK4, so that its first component is left free
-    return Model(x, u, rates, [1, 0, 0, 0, 0, 0, 0], [np.nan, np.sin(half), 0, 0, 0, 0, 0], t_end, free=True,
+    return Model(x, u, rates, [1, 0, 0, 0, 0, 0, 0], [np.nan, np.sin(half), 0, 0, 0, 0, 0], T_TURN, free=True,
                  controls=(-50, 50), guess=guess)
 
 
@@ -191,3 +194,8 @@ class Shooting:
         seconds = time.process_time() - start
         stats = self.solver.stats()
         return float(result["f"]) if stats["success"] else None, seconds, int(stats["iter_count"])
+
+
+if __name__ == "__main__":
+    name, steps, solver = sys.argv[1:]
+    sys.exit(Shooting(name, int(steps), solver)()[0] is None)

@@ -1,7 +1,7 @@
 """Where the times of snapshots stand."""
 
 import numpy as np
-from scipy.spatial import cKDTree
+import scipy
 
 ASIDE, OWN, OTHERS = 0.05, 0.035, 0.05  # of a name: from its snapshot, at least, and from others and their names
 AROUND = np.stack([np.cos(np.arange(12) * np.pi / 6), np.sin(np.arange(12) * np.pi / 6)], axis=1)
@@ -26,8 +26,8 @@ def places_of_names(outlines, inside, view, beside):
         steps = ASIDE * np.tile(AROUND, (len(near), 1))
         places = np.repeat(x[near] @ page.T / extent, len(AROUND), axis=0) + steps
         others = np.concatenate([*flat[:n], *flat[n + 1:], taken])
-        room = cKDTree(others).query(places)[0]
-        room[cKDTree(flat[n]).query(places)[0] < OWN] = -1.0  # upon its own snapshot
+        room = scipy.spatial.cKDTree(others).query(places)[0]
+        room[scipy.spatial.cKDTree(flat[n]).query(places)[0] < OWN] = -1.0  # upon its own snapshot
         best = int(np.argmax(room))
         if room[best] < OTHERS:
             found.append(None)
