@@ -92,6 +92,10 @@ def in_space(system, body, values, asked=()):
     InputError
         For poses that are relative to each other.
     """
+    if body.carrier is not None:  # a link of a tree
+        q, p = body.carrier.state(values.get(body.carrier, body.carrier.reference))
+        motion = body.motion(q[body.places], body.carrier.velocity(q, p)[body.places])
+        return Pose(motion[0], motion[2], motion[1], motion[3], "space")
     value = values.get(body, body.reference)
     if not isinstance(value, Pose):
         return Pose(body.position(value.q), body.orientation(value.q) if body.has_orientation else (1, 0, 0, 0),

@@ -18,6 +18,8 @@ def checked_targets(system, which, targets):
         body = system.find(body)
         title, generalized = f"{which} of {system.label(body)}", not body.has_position
         known = (Coordinates, EndState, CanonicalState) if generalized else (Pose, EndState, CanonicalState)
+        if isinstance(target, dict) and hasattr(body, "by_joint"):
+            target = body.by_joint(target)
         if not isinstance(target, known):
             raise InputError(f"{title} must be given as {' or '.join(c.__name__ for c in known)}, not {target!r}")
         if isinstance(target, Pose):

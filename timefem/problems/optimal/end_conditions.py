@@ -83,6 +83,8 @@ class EndConditions:
             label = self.system.label(body)
             generalized = not body.has_position
             known = (EndState, Coordinates, CanonicalState) if generalized else (EndState, Pose, CanonicalState)
+            if isinstance(target, dict) and hasattr(body, "by_joint"):
+                target = body.by_joint(target)
             if not isinstance(target, known):
                 words = " or ".join(c.__name__ for c in known)
                 raise InputError(f"{self._which} of {label} must be given as {words}, not {target!r}")

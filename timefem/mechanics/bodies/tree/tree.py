@@ -312,7 +312,7 @@ class Tree(Body):
             For another type or length, an unknown joint, and a mimic joint, which follows another one.
         """
         if isinstance(value, dict):
-            value = self._by_joint(value)
+            value = self.by_joint(value)
         if not isinstance(value, Coordinates | CanonicalState):
             raise InputError(f"{self._title}: the state must be a dict from joint to position or (position, rate), or "
                              f"Coordinates(q, v), not {value!r}")
@@ -322,7 +322,8 @@ class Tree(Body):
             return value.q, value.p
         return value.q, self._functions.momenta(value.q, value.v)
 
-    def _by_joint(self, given):
+    def by_joint(self, given: Mapping[str, Any]) -> Coordinates:
+        """`Coordinates` of a dict from joint to position or (position, rate), see `state`."""
         q, v = self._start, np.zeros(self.n_q)
         for name, value in given.items():
             if name not in self._first:
