@@ -1,4 +1,4 @@
-"""The right-angle cantilever over 30 s against Exudyn, side by side: error of the tip and wall time.
+"""The right-angle cantilever over 30 s against Exudyn, side by side: error of the tip and processor time.
 
 Exudyn (`pip install exudyn`; its fast build): two-node geometrically exact beams with Euler parameters, clamped and
 joined at the elbow by generic joints, index-3 generalized-alpha of spectral radius 0.9 with modified Newton iterations,
@@ -34,7 +34,8 @@ from timefem.cases import find_case  # noqa: E402
 T_END = 30.0
 EVERY = 0.5  # s between the times that are compared
 PEERS = (10, 0.05), (20, 0.025)  # elements per leg, step [s]
-OURS = (2, 3, 1, 0.0625), (3, 3, 2, 0.05), (2, 4, 3, 0.1), (5, 3, 2, 0.025)  # elements, degree, degree and step in time
+# elements, degree; degree and step in time
+OURS = (3, 2, 1, 0.0625), (2, 3, 1, 0.0625), (3, 3, 2, 0.05), (2, 4, 3, 0.1), (5, 3, 2, 0.025)
 FINE, CHECK = (10, 4, 2, 0.025), (5, 4, 2, 0.025)
 
 
@@ -76,17 +77,17 @@ def tip_by_exudyn(n, h, t_end):
     settings.linearSolverType = exu.LinearSolverType.EigenSparse
     settings.solutionSettings.writeSolutionToFile = False
     settings.solutionSettings.sensorsWritePeriod = EVERY
-    start = time.perf_counter()
+    start = time.process_time()
     mbs.SolveDynamic(settings)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     return seconds, np.array(mbs.GetSensorStoredData(tip))[1:, 1:4]
 
 
 def tip_by_timefem(n, p, k, h, t_end):
     problem = find_case("right-angle-cantilever").make(t_end=t_end, elements_space=n, degree_space=p)
-    start = time.perf_counter()
+    start = time.process_time()
     sol = tf.solve(problem, tf.MixedGalerkin(k, n_points=k), round(t_end / h), progress=False)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     assert sol.success, sol.status.message
     return seconds, sol.position("tip", np.arange(1, round(t_end / EVERY) + 1) * EVERY)
 

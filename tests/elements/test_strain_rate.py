@@ -87,6 +87,13 @@ def test_parts_without_strains_are_as_they_were():
     np.testing.assert_array_equal(*z)
 
 
+def test_strains_that_are_not_quadratic_are_refused():
+    beam = tf.Beam(1.0, tf.Section(EA=1, GA=1, GJ=1, EI=1, mass=1, inertia=(2, 1, 1)), 1, name="arm")
+    problem = tf.InitialValueProblem(tf.System([beam]), {}, (0, 1))
+    with pytest.raises(tf.InputError, match=r"needs strains that are quadratic.*those of arm.* are not: leave strains"):
+        tf.solve(problem, tf.MixedGalerkin(1, strains="rate"), 2, progress=False)
+
+
 def test_number_of_points():
     assert tf.MixedGalerkin(2, strains="rate").n_points == 2
     with pytest.raises(tf.InputError, match=r"strains='rate' needs n_points = degree = 2.*4 are given"):

@@ -79,22 +79,28 @@ def test_fine_cantilever_over_20_seconds(rotation, element, drift):
     assert np.ptp(energy) <= drift * energy[0]
 
 
-def test_thrown_beam():
-    """Linear momentum is the impulse, exactly; no moment acts about x."""
-    sol = marched("flying-beam", 5.0, 100, elements_space=5)
+@pytest.mark.parametrize("elements, n_elements, error", [
+    (5, 100, 2e-3), pytest.param(10, 400, 5e-5, marks=pytest.mark.slow)])
+def test_thrown_beam(elements, n_elements, error):
+    """Linear momentum is the impulse, exactly; no moment acts about x. The reference is good to some 1e-5."""
+    sol = marched("flying-beam", 5.0, n_elements, elements_space=elements)
     known = reference("flying_beam")
     for body, places in (("loaded end", known["loaded_end"]), ("other end", known["other_end"])):
         for t, x in zip(known["t"], places, strict=True):
-            assert np.abs(sol.position(body, t) - x).max() <= 2e-3
+            assert np.abs(sol.position(body, t) - x).max() <= error
     assert np.allclose(sol.linear_momentum()[-1], (50, 0, 0), rtol=0, atol=1e-11)
     assert np.allclose(sol.angular_momentum()[-1], (0, -295.7031, -553.0015), rtol=0, atol=1e-3)
 
 
-def test_flexible_pendulum():
-    sol = marched("flexible-pendulum", 0.5, 100, elements_space=6)
+@pytest.mark.parametrize("t_end, elements, n_elements, error", [
+    (0.5, 6, 100, 3e-4), pytest.param(2.0, 10, 1600, 3e-5, marks=pytest.mark.slow)])
+def test_flexible_pendulum(t_end, elements, n_elements, error):
+    """The reference is good to some 1e-5; longer steps do not resolve the axial waves."""
+    sol = marched("flexible-pendulum", t_end, n_elements, elements_space=elements)
     known = reference("flexible_pendulum")
-    for t, x in zip(known["t"][:2], known["tip"][:2], strict=True):
-        assert np.abs(sol.position("tip", t)[:2] - x).max() <= 3e-4
+    for t, x in zip(known["t"], known["tip"], strict=True):
+        if t <= t_end:
+            assert np.abs(sol.position("tip", t)[:2] - x).max() <= error
     assert sol.errors()["energy"] <= 1e-11 and sol.errors()["configuration"] <= 1e-13
 
 

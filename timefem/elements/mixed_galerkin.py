@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..mechanics.part import Part
 from ..polynomials import LagrangeBasis
 from ..validate.options import check_fields, field
 from .element import Space, TimeElement
@@ -133,6 +134,10 @@ class MixedGalerkin(TimeElement):
     def check(self, system: System) -> None:
         self._form.check(self, system)
         super().check(system)
+        offering = [part for part in system.parts if type(part).strains is not Part.strains]
+        if self.strains == "rate" and offering and not any(part.strains_are_quadratic for part in offering):
+            raise InputError(f"strains='rate' needs strains that are quadratic in the coordinates, as of beams in "
+                             f"directors; those of {system.label(offering[0])} are not: leave strains out")
 
     def kept_multipliers(self, system: System) -> np.ndarray:
         return self._form.kept_multipliers(system)
