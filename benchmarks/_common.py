@@ -53,19 +53,19 @@ class PreparedMarch:
         self.loop = LoopArrays(self.plan, self.scaling)
 
     def march(self, n):
-        """Seconds of n elements, and the coordinates at the end (None when it fails)."""
+        """Seconds of the processor for n elements, and the coordinates at the end (None when it fails)."""
         mesh = tf.TimeMesh.uniform(self.problem.t_span, n)
-        start = time.perf_counter()
+        start = time.process_time()
         x, _, status, _ = march(self.plan, mesh, self.problem.z0, self.multipliers, self.scaling, self.newton,
                                 Run(loop=self.loop))
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         if not status.success:
             return seconds, None
         return seconds, self.plan.columns.unpack(x)[0][-1, -1, :self.problem.system.n_q]
 
 
 def exudyn_steps(exu, mbs, t_end, n, change=None):
-    """Seconds of n steps of Exudyn on one thread without output, and whether they succeeded.
+    """Seconds of the processor for n steps of Exudyn on one thread without output, and whether they succeeded.
 
     `change(settings)` sets what differs from its defaults besides.
     """
@@ -79,9 +79,9 @@ def exudyn_steps(exu, mbs, t_end, n, change=None):
         change(settings)
     solver = exu.MainSolverImplicitSecondOrder()
     solver.InitializeSolver(mbs, settings)
-    start = time.perf_counter()
+    start = time.process_time()
     success = solver.SolveSteps(mbs, settings)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     solver.FinalizeSolver(mbs, settings)
     return seconds, success
 

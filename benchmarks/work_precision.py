@@ -1,4 +1,4 @@
-"""Work-precision against DAE solvers and a multibody code: wall time over error, free body and heavy top.
+"""Work-precision against DAE solvers and a multibody code: time over error, free body and heavy top.
 
 The cases "free-body" and "heavy-top" (tip held by a joint), in unit quaternions, to t = 1 s. timefem marches mG(1) to
 mG(3) and EML with its defaults (Newton's method to 1e-13 of the motion), and mG(3) with Newton's method to residuals of
@@ -16,9 +16,9 @@ machine with exact Jacobians; tolerances (absolute = relative) are swept from 1e
 are Python loops; IDA is compiled, but calls Python for residual and Jacobian (through buffers); IDAS and Exudyn do not.
 
 The error is the angle between the rotation matrix at the end and that of a fine solution by mG(4), in rad. Methods and
-settings take turns; times are medians, of the integration alone. Set-up (kernels and patterns in a fresh process,
-symbolic model, mechanism) is stated apart. All on one thread. A setting that takes over two seconds is the last of its
-method. Peers that are not installed are left out:
+settings take turns; times are medians, of the processor, of the integration alone. Set-up (kernels and patterns in a
+fresh process, symbolic model, mechanism) is stated apart. All on one thread. A setting that takes over two seconds is
+the last of its method. Peers that are not installed are left out:
 
     pip install scipy-dae scikit-sundae exudyn matplotlib
     python benchmarks/work_precision.py [--quick] [--json] [-o docs/images/work_precision.png]
@@ -58,11 +58,11 @@ class Timefem(PreparedMarch):
     """A problem marched by one element; the setting is the number of elements."""
 
     def __init__(self, problem, element, coarsest, newton=None):
-        start = time.perf_counter()
+        start = time.process_time()
         super().__init__(problem, element, newton)
         self.settings = [coarsest * 2**k for k in range(12)]
         self.run(1)
-        self.setup = time.perf_counter() - start
+        self.setup = time.process_time() - start
 
     def run(self, n):
         seconds, q = self.march(n)
@@ -179,10 +179,10 @@ class ScipyDae:
     def __init__(self, problem, method):
         from scipy_dae.integrate import solve_dae
 
-        start = time.perf_counter()
+        start = time.process_time()
         self.model, self.method, self.solve = Model(problem), method, solve_dae
         self.f, self.j = map(Buffers, self.model.residual())
-        self.setup = time.perf_counter() - start
+        self.setup = time.process_time() - start
 
     def run(self, tolerance):
         def residual(t, y, yp):
@@ -193,10 +193,10 @@ class ScipyDae:
             return a.copy(), b.copy()
 
         y, yp = self.model.start()
-        start = time.perf_counter()
+        start = time.process_time()
         solution = self.solve(residual, (0, self.model.t_end), y, yp, method=self.method, rtol=tolerance,
                               atol=tolerance, jac=jacobian)
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         return seconds, self.model.rotation(solution.y[:14, -1]) if solution.success else None
 
 
@@ -208,10 +208,10 @@ class Ida:
     def __init__(self, problem):
         from sksundae.ida import IDA
 
-        start = time.perf_counter()
+        start = time.process_time()
         self.model, self.make = Model(problem), IDA
         self.f, self.j = map(Buffers, self.model.residual())
-        self.setup = time.perf_counter() - start
+        self.setup = time.process_time() - start
 
     def run(self, tolerance):
         def residual(t, y, yp, out):
@@ -223,9 +223,9 @@ class Ida:
 
         solver = self.make(residual, rtol=tolerance, atol=tolerance, jacfn=jacobian, max_num_steps=10**6)
         y, yp = self.model.start()
-        start = time.perf_counter()
+        start = time.process_time()
         solution = solver.solve(np.array([0, self.model.t_end]), y, yp)
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         return seconds, self.model.rotation(solution.y[-1][:14]) if solution.success else None
 
 
@@ -235,17 +235,17 @@ class Idas:
     settings = TOLERANCES
 
     def __init__(self, problem):
-        start = time.perf_counter()
+        start = time.process_time()
         m = self.model = Model(problem)
         dae = {"x": m.y, "z": m.multipliers, "ode": m.rate, "alg": m.hidden}
         self.solvers = {tol: ca.integrator("i", "idas", dae, 0, m.t_end, {
             "reltol": tol, "abstol": tol, "max_num_steps": 10**5, "suppress_algebraic": True}) for tol in TOLERANCES}
-        self.setup = (time.perf_counter() - start) / len(TOLERANCES)
+        self.setup = (time.process_time() - start) / len(TOLERANCES)
 
     def run(self, tolerance):
-        start = time.perf_counter()
+        start = time.process_time()
         end = self.solvers[tolerance](x0=self.model.y0, z0=self.model.m0)["xf"]
-        return time.perf_counter() - start, self.model.rotation(end)
+        return time.process_time() - start, self.model.rotation(end)
 
 
 class Exudyn:
@@ -258,7 +258,7 @@ class Exudyn:
             import exudyn
             from exudyn import itemInterface as items
 
-        start = time.perf_counter()
+        start = time.process_time()
         self.exu, self.t_end = exudyn, problem.t_span[1]
         body, q, p = problem.system.bodies[0], problem.z0[:7], problem.z0[7:]
         self.container = exudyn.SystemContainer()
@@ -281,7 +281,7 @@ class Exudyn:
                            for number, place in ((ground, part.at), (self.number, part.point))]
                 mbs.AddObject(items.ObjectJointSpherical(markerNumbers=markers))
         mbs.Assemble()
-        self.setup = time.perf_counter() - start
+        self.setup = time.process_time() - start
 
     def run(self, n):
         def change(settings):
@@ -375,7 +375,7 @@ def draw(results, path):
                       markersize=5, linewidth=1.2)
         ax.set(title=r["case"], xlabel="error of the rotation at the end [rad]", xlim=(0.5, 1e-13))
         ax.grid(alpha=0.3)
-    axes[0, 0].set_ylabel("wall time of the integration [ms]")
+    axes[0, 0].set_ylabel("time of the integration [ms of the processor]")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize="small")
     figure.savefig(path, dpi=110)
 

@@ -125,7 +125,7 @@ class RigidBodyBase(Body, abstract=True):
         size = np.sqrt(12 * np.maximum(euler, 0) / self.mass)
         return np.maximum(size, 0.01 * size.max())
 
-    @property
+    @cached_property
     def _diagonal(self):
         return not np.any(self.inertia - np.diag(np.diag(self.inertia)))
 
