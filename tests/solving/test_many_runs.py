@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.assembly import Scaling
 
 
 def box(speed=(0, 5, 1)):
@@ -137,3 +138,23 @@ def test_sweep(timefem, tmp_path):
 def test_sweep_refuses(timefem, arguments, words):
     status, _, err = timefem("sweep", "spinning-box", *arguments)
     assert status == 2 and words in err
+
+
+def test_light_bodies_in_some_runs_only():
+    """Runs in which bodies count apart, and runs in which they do not, are those of single solves."""
+    heavy, light = (tf.RigidBody(m, (m, 2 * m, 3 * m), name=name) for m, name in ((10.0, "heavy"), (0.01, "light")))
+    problem = tf.InitialValueProblem(tf.System([heavy, light]), {heavy: tf.Pose(angular_velocity=(0, 1, 2))}, (0, 1))
+    solver = tf.prepare(problem, tf.MixedGalerkin(2), 30, progress=False)
+    starts = [{heavy: tf.Pose((5, 0, 0), velocity=(fast, 0, 0), angular_velocity=(0, slow, 1)),
+               light: tf.Pose((3, 0, 0), angular_velocity=(1, slow, 0))}
+              for fast, slow in ((500, 1), (0, 1), (300, 2), (0, 2))]
+    emphases = [Scaling.of("full", problem.system, solver.element, 0.0, problem.changed(start=s).z0).emphasis
+                for s in starts]
+    assert {e is None for e in emphases} == {True, False}
+    ensemble = solver.solve_many(starts, every=1, progress=False)
+    assert ensemble.success.all()
+    for i, start in enumerate(starts):
+        sol = solver.solve(start=start)
+        np.testing.assert_allclose(ensemble.z[i], sol.z, rtol=0, atol=1e-11 * np.abs(sol.z).max())
+        assert ensemble.values["iterations"][i] == pytest.approx(
+            30 * sol.statistics["newton_iterations"]["mean"], abs=0.5)
