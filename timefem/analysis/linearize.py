@@ -111,6 +111,8 @@ def _at(system, state, t, controls):
             u = state.controls(t)
         return state.system, float(t), state(t), u
     if isinstance(state, Equilibrium):
+        if state.system is not system and state.system.complete is not system:
+            raise InputError("the equilibrium is one of another system; make the system once, and give it to both")
         if not state.success:
             raise InputError(f"the equilibrium was not found: {state.status.message}")
         t, state = state.t if t is None else t, state.state

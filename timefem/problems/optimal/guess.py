@@ -119,6 +119,8 @@ class Guess(NamedArguments):
         label, n = problem.system.label(actuator), actuator.n_controls
         if callable(value):
             return lambda t: validate.array(f"guess of {label}", np.reshape(value(t), (len(t), -1)), (len(t), n))
+        if n == 1 and np.ndim(value) == 1 and len(value) > 1:
+            value = np.reshape(value, (-1, 1))
         if np.ndim(value) == 2:
             table = validate.array(f"guess of {label}", value, (None, n))
             nodes = self._nodes(problem, len(table), f"controls of {label}")
