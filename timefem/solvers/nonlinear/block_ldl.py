@@ -56,10 +56,11 @@ class BlockLDL:
         i, j = np.where(couples, i, np.maximum(i, j)), np.where(couples, j, np.minimum(i, j))
         block = blocks[rows]
         skipped = np.concatenate([[0], (sizes - self._held)[:-1]])  # unknowns of the block before that are not held
-        places = np.where(couples, (j - skipped[block]) * sizes[block] + i, i * sizes[block] + j)
+        strides = _whole(sizes)
+        places = np.where(couples, (j - skipped[block]) * strides[block] + i, i * strides[block] + j)
         self._entries = [_by_block(block, np.flatnonzero(chosen), places, n_blocks) for chosen in (~couples, couples)]
         before = np.concatenate([[border], self._held[:-1]])
-        room = (sizes**2).sum(), (before * sizes).sum(), (self._held * sizes).sum(), border * n
+        room = (sizes @ strides, before @ strides, sizes @ _whole(self._held), n * _whole(border))
         self._memory = (*(np.empty(count) for count in room), np.empty(n, np.int64), np.empty(n), np.empty(n))
         self._border, width = border, border + int(self._held[-1])
         self.ends = np.zeros((width, width))
@@ -89,6 +90,10 @@ class BlockLDL:
         out = np.empty_like(work)
         out[self._order] = work
         return out
+
+
+def _whole(n):
+    return loops.whole.py_func(n)
 
 
 def _by_block(block, chosen, places, n_blocks):
