@@ -8,6 +8,7 @@ along their own z axes, as trees of timefem have them, with dampers and springs,
 """
 
 import json
+import os
 import sys
 import time
 
@@ -171,11 +172,8 @@ class WithExudyn(Machine):
 
     def make(self):
         sys.exudynFast = True
-        import contextlib
-
-        with contextlib.redirect_stdout(sys.stderr):
-            import exudyn as exu
-            from exudyn.itemInterface import NodeGenericODE2, ObjectKinematicTree
+        import exudyn as exu
+        from exudyn.itemInterface import NodeGenericODE2, ObjectKinematicTree
 
         if self.tyres or any(b["own"] != i for i, b in enumerate(self.joints)):
             raise SystemExit("no mimic joints, and tyres in Python only")
@@ -243,14 +241,16 @@ PEERS = {"pinocchio": WithPinocchio, "mujoco": WithMujoco, "exudyn": WithExudyn}
 
 
 def main():
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what engines print by themselves
     machine = PEERS[sys.argv[1]](json.loads(sys.stdin.readline()))
     start = time.process_time()
     machine.make()
-    print(json.dumps(time.process_time() - start), flush=True)
+    print(json.dumps(time.process_time() - start), file=answers, flush=True)
     for line in sys.stdin:
         start = time.process_time()
         end = machine.run(json.loads(line))
-        print(json.dumps([time.process_time() - start, end.tolist()]), flush=True)
+        print(json.dumps([time.process_time() - start, end.tolist()]), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -49,7 +49,8 @@ def call(title, function, n, *arguments):
         value = ca.densify(ca.SX(value))
     except Exception as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise InputError(f"{title} failed on CasADi symbols ({reason}); write it with casadi.sin, casadi.dot, ...") \
+        raise InputError(f"{title} failed on CasADi symbols ({reason}); write it with casadi.vertcat, "
+                         "casadi.sin, casadi.dot, ...") \
             from error
     if value.shape not in ((n, 1), (1, n)):
         raise InputError(f"{title} must return {n} value{'s' * (n > 1)}, not shape {value.shape}")

@@ -83,8 +83,8 @@ class FormulaForce(FormulaPart, Actuator):
             values = [ca.densify(ca.SX(ca.vertcat(*v) if isinstance(v, list | tuple) else v)) for v in values]
         except Exception as error:
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise InputError(f"{self._formula_title} failed on CasADi symbols ({reason}); write it with casadi.sin, "
-                             "casadi.dot, ...") from error
+            raise InputError(f"{self._formula_title} failed on CasADi symbols ({reason}); write it with "
+                             "casadi.vertcat, casadi.sin, casadi.dot, ...") from error
         if len(values) != len(self.bodies):
             raise InputError(f"{self._formula_title} must return one vector for each of {len(self.bodies)} bodies, not "
                              f"{len(values)}")
