@@ -100,7 +100,8 @@ def test_motions_of_other_problems_as_guesses():
     np.testing.assert_allclose(values[1:, 0, 4:8], 0.5 * free(np.array([0.25, 0.5, 0.75]))[:, 4:8], rtol=0, atol=1e-12)
     table = Guess(best(np.linspace(0, 2, 21)), controls={"force": best.controls(np.linspace(0.05, 1.95, 20))},
                   times=None)
-    for guess in (free, best, table, lambda t: best(t)):
+    row = {"force": best.controls(np.linspace(0.05, 1.95, 20))[:, 0]}  # of one control
+    for guess in (free, best, table, row, lambda t: best(t)):
         sol = tf.solve(problem, tf.MixedGalerkin(2), 12, guess=guess, progress=False)
         assert sol.success and abs(sol.objective - best.objective) < 1e-2 * best.objective
     # one with fewer controls
