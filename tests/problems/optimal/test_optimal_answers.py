@@ -53,6 +53,13 @@ def test_bubnov_galerkin_and_backends_agree():
     assert other.objective == pytest.approx(reference.objective, rel=1e-10)
 
 
+@pytest.mark.parametrize("degree, n", [(1, 2), (2, 1), (3, 1)])
+def test_few_elements(degree, n):
+    """As many controls as conditions leave one solution, which is the minimum."""
+    for element in (tf.BubnovGalerkin(degree), tf.MixedGalerkin(max(degree, 2))):
+        assert tf.solve(slider()[0], element, n, progress=False).success
+
+
 def test_found_controls_drive_the_body_there():
     sol = tf.solve(reorientation(), tf.MixedGalerkin(3), 100)
     body = tf.RigidBody(mass=12, inertia=[5, 26, 29], name="satellite")

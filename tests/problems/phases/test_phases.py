@@ -132,6 +132,25 @@ def test_a_hopping_leg():
     assert sol[0].controls(sol[0].t).min() >= -G - 1e-6
 
 
+def test_phases_to_a_tolerance():
+    """A ball in air that resists with the square of the speed bounces and is fanned up to 0.9 m."""
+    def flight(start, end):
+        body = tf.PointMass(1.0, dimension=1, name="ball")
+        fan = tf.ControlForce(body, [(1, 0, 0)], name="fan")
+        air = tf.FormulaForce(body, lambda f, t, c: -c[0] * f[0].velocity**3, parameters=[0.2], name="air")
+        return tf.OptimalControl(tf.System([body, tf.Force(body, (-G, 0, 0)), air]), {body: start}, {body: end},
+                                 (0, 0.5), tf.Effort(fan), free_time=True, bounds={"duration": (0.01, 5)})
+
+    phases = tf.Phases([flight(tf.Pose((1, 0, 0)), state(0)), flight(state(0), state(0.9, 0))], [bounce()])
+    exact = tf.solve(phases, tf.MixedGalerkin(3, n_points=3), 60, progress=False)
+    for tolerance in (1e-3, 1e-6):
+        sol = tf.solve(phases, tf.MixedGalerkin(1), tolerance=tolerance, n_elements=4, progress=False)
+        assert sol.success and sol.statistics["estimated_error"] <= tolerance
+        assert abs(sol.objective / exact.objective - 1) < tolerance
+        assert np.abs(sol.durations / exact.durations - 1).max() < 2 * tolerance
+    assert len(sol.statistics["meshes"]) > 1
+
+
 def test_what_cannot_hold_is_named():
     """1 m up with 0.1 of the speed, and no force."""
     weak = ball(state(0), state(1, 0), limits=tf.Limit(lambda now, u: u[0], -0.1, 0.1, name="push"))
@@ -147,7 +166,8 @@ def test_what_cannot_hold_is_named():
     (lambda: tf.Phases([ball(tf.Pose(), state(0)), ball(state(), state(0))], []), "links must have 1 entries"),
     (lambda: tf.Phases([ball(tf.Pose(), state(0)), ball(state(), state(0))], [3]), r"links\[0\]: 3 is no Coupling"),
     (lambda: tf.Phases([ball(state(), state(0), periodic=True)]), "couplings of both ends of a phase are not taken"),
-    (lambda: tf.solve(tf.Phases([ball(tf.Pose(), state(0))]), ELEMENT, tolerance=1e-3), "not tolerance or mesh"),
+    (lambda: tf.solve(tf.Phases([ball(tf.Pose(), state(0))]), ELEMENT, mesh=[0, 0.2, 0.5]), "not mesh"),
+    (lambda: tf.solve(tf.Phases([ball(tf.Pose(), state(0))]), tf.BubnovGalerkin(2), tolerance=1e-3), "do not converge"),
     (lambda: tf.solve(tf.Phases([ball(tf.Pose(), state(0))]), ELEMENT, 3, guess=[None, None]), "a list of 1 guesses"),
 ])
 def test_bad_input(make, message):

@@ -97,17 +97,23 @@ class BoundedErrors(OptimalErrors):
         """Nodes on the switches of controls, see `switches`."""
         return settled(self.problem.bounds, mesh, sol, solve_on)
 
-    def compared(self, sol, mesh):
+    def finer(self, sol, mesh):
+        """State, other fields, unknown numbers and objective on the mesh with all elements halved; None if it fails."""
         task = Task(self.problem, self.element, mesh=mesh, guess=sol)
         _, _, outcome, numbers, objective = solve_optimal(task, halved(mesh))
-        if not outcome.status.success:
+        return (outcome.state, outcome.others, numbers, objective) if outcome.status.success else None
+
+    def compared(self, sol, mesh):
+        found = self.finer(sol, mesh)
+        if found is None:
             return {"state": np.nan}, 1 / mesh.lengths
+        state, others, numbers, objective = found
         sizes, (xi, weights) = self.sizes(sol), gauss_legendre(self.better.degree)
         xi, weights = np.concatenate([xi, 1 + xi]) / 2, np.concatenate([weights, weights]) / 2
-        change = outcome.state[1::2, -1] - sol.nodal_state[:, -1]
+        change = state[1::2, -1] - sol.nodal_state[:, -1]
         errors = {"state": float(np.abs(change / sizes["state"]).max())}
         changes, degree = {}, self.element.degree
-        for name, fine in {"state": outcome.state, **outcome.others}.items():
+        for name, fine in {"state": state, **others}.items():
             if name in sizes:
                 basis, coarse = sol.element.trial[name].basis, {"state": sol.nodal_state, **sol.fields}[name]
                 fine = np.einsum("gi,eia->ega", basis.values(2 * xi[:len(xi) // 2]), fine)

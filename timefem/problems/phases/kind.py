@@ -9,7 +9,7 @@ from .solve import solve_phases
 
 
 def no_estimate(problem, element):
-    raise InputError("errors of phases are not estimated; compare solutions with more elements")
+    raise InputError("errors of given phases are not estimated; solve them with tolerance=")
 
 
 PHASES = Kind("phases", Phases, "optimal control in phases", drivers=(Global,), solve=solve_phases,

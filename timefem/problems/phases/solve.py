@@ -17,11 +17,12 @@ from ..optimal.mesh_sequence import BENDS, optimality_plan, solve_in_turn
 from ..optimal.nonlinear_program import OptimalProgram
 from ..optimal.sequence_program import SequenceProgram
 from ..optimal.solve import solution_of
+from .refinement import solve_refined
 from .solution import PhasedSolution
 
 
 def solve_phases(task):
-    """Solve a problem in phases: a `Task` of `timefem.solve`, with `n_elements` in each phase.
+    """Solve a problem in phases: a `Task` of `timefem.solve`, with `n_elements` in each phase, or a `tolerance`.
 
     `guess` is a `PhasedSolution`, or a list of what each phase takes as a guess.
 
@@ -29,15 +30,23 @@ def solve_phases(task):
     -------
     PhasedSolution
     """
-    if task.tolerance is not None or task.mesh is not None:
-        raise InputError("phases take n_elements, the elements of each phase, not tolerance or mesh")
+    if task.mesh is not None:
+        raise InputError("phases take n_elements, the elements of each phase, or tolerance, not mesh")
+    if task.tolerance is not None:
+        return solve_refined(task, solve_on)
+    return solve_on(task, [TimeMesh.uniform(phase.t_span, task.n_elements) for phase in task.problem.phases],
+                    task.guess)
+
+
+def solve_on(task, meshes, guess):
+    """The `PhasedSolution` on a mesh of each phase."""
     phases, start = task.problem.phases, time.perf_counter()
-    guesses = [None] * len(phases) if task.guess is None else task.guess
+    guesses = [None] * len(phases) if guess is None else guess
     if isinstance(guesses, str) or not hasattr(guesses, "__len__") or len(guesses) != len(phases):
         raise InputError(f"guess must be a PhasedSolution, or a list of {len(phases)} guesses, one for each phase, not "
-                         f"{task.guess!r}")
+                         f"{guess!r}")
     method = method_for_inequalities(task.method)
-    made = [_made(phase, task, guess) for phase, guess in zip(phases, guesses, strict=True)]
+    made = [_made(task, *one) for one in zip(phases, meshes, guesses, strict=True)]
     warm = all(hasattr(guess, "nodal_state") for guess in guesses)
     title = f"optimal control, {len(phases)} phases"
     with progress(title, method.max_iterations, task.progress, method.tolerance) as bar:
@@ -61,10 +70,10 @@ def solve_phases(task):
         "n_unknowns": whole.n})
 
 
-def _made(phase, task, guess):
+def _made(task, phase, mesh, guess):
     """Element, system, equations and unknowns to start from of one phase."""
     task.element.check(phase.system)
-    plan, mesh = optimality_plan(phase, task.element), TimeMesh.uniform(phase.t_span, task.n_elements)
+    plan = optimality_plan(phase, task.element)
     element, system = plan.element, plan.system
     scale = Scaling.of(task.driver.scaling, system, element, mesh.nodes[0], phase.z0)
     equations = OptimalityEquations(phase, plan, mesh, scale, task.driver.linear)

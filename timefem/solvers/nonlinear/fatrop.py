@@ -37,7 +37,7 @@ class Fatrop(NamedArguments):
         Further options of fatrop.
     """
 
-    tolerance: float = 1e-9
+    tolerance: float = 1e-8
     max_iterations: int = 1000
     options: dict = field(default_factory=dict, hash=False)
 

@@ -178,10 +178,10 @@ def solve_minimum(equations, x, settings, on_iteration=lambda iteration, norm, x
 def _downwards(equations, x):
     """A direction of largest entry 1 along which the Lagrangian curves downwards, or None."""
     equations.evaluate(x)
-    if equations.excess() == 0:
+    primal = np.flatnonzero(~equations.dual)
+    if equations.excess() == 0 or 2 * len(primal) <= len(equations.dual):  # as many equations as unknowns: one point
         return None
     equations.factor()
-    primal = np.flatnonzero(~equations.dual)
 
     def inverse(v):
         b = np.zeros(len(equations.dual))
@@ -197,7 +197,7 @@ def _downwards(equations, x):
 
     try:
         values, vectors = extreme("SA", 1e-2, maxiter=20)
-    except scipy.sparse.linalg.ArpackNoConvergence:
+    except scipy.sparse.linalg.ArpackError:  # no convergence, or no direction that the equations leave
         return None
     largest = abs(extreme("LM", 1e-1, return_eigenvectors=False)[0])
     if values[0] >= -1e-6 * largest:
