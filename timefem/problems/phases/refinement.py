@@ -11,7 +11,6 @@ from ..optimal.errors import REMAINING, BoundedErrors
 from ..refinement.grading import SAFETY, graded, halved
 from ..refinement.loop import MOST_FAILURES, MOST_MESHES, ROUGH, START
 
-
 NO_COST = 1e-10  # a sum of costs that is none
 
 
