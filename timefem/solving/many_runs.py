@@ -141,18 +141,19 @@ def _march(solver, cases, share, mesh, kept, found, n_workers, advance):
     if states is not None:
         if states.ndim != 2 or states.shape[1] != n_z:
             raise InputError(f"starts must have shape (n_runs, {n_z}), not {states.shape}")
-        problems = np.ascontiguousarray(states[share], float)
-    else:
-        problems = [solver.try_changed(cases[i]) for i in share]
+        states = np.ascontiguousarray(states[share], float)
     nodes = mesh.nodes[kept]
 
     def store(own, z):
         z = z[:, kept]
         found.times[own], found.z[own] = np.where(np.isnan(z[:, :, 0]), np.nan, nodes), z
 
+    def case(i):
+        return solver.try_changed(cases[share[i]]) if states is None else states[i]
+
     task = solver.task
     model = Model(solver.system, task.element, task.newton or Newton(), task.driver.scaling, mesh)
-    reasons, iterations = march_runs(model, problems, n_workers, store, advance)
+    reasons, iterations = march_runs(model, len(share), case, n_workers, store, advance)
     for i, (reason, count) in enumerate(zip(reasons, iterations, strict=True)):
         found.reasons[i], found.values[i] = reason, {"iterations": int(count)}
         if reason == "converged" or reason == "stopped":

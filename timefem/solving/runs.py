@@ -34,14 +34,17 @@ class Model(NamedTuple):
     mesh: Any
 
 
-def march_runs(model, cases, n_workers, store, advance):
+def march_runs(model, n, case, n_workers, store, advance):
     """March a system with many numbers.
 
     Parameters
     ----------
     model : Model
-    cases : list of InitialValueProblem or str, or ndarray, shape (n, n_z)
-        What is wrong with its input in the place of a problem; or states at the start of the system of the model.
+    n : int
+        Number of runs.
+    case : callable
+        `case(i)` is the InitialValueProblem of run i, or a state at the start of the system of the model, or a text,
+        what is wrong with its input; called in a thread.
     n_workers : int
         Threads.
     store : callable
@@ -57,51 +60,57 @@ def march_runs(model, cases, n_workers, store, advance):
     iterations : ndarray of int
         Of Newton's method, of all elements.
     """
-    n, plan = len(cases), ElementPlan(model.system, model.element)
-    rows = [_row(model, plan, case) for case in cases]
-    reasons, iterations = [row if isinstance(row, str) else None for row in rows], np.zeros(n, int)
-    todo = [i for i in range(n) if reasons[i] is None]
-    if not todo:
-        return reasons, iterations
-    runs = _runs(model, plan, [rows[i] for i in todo])
-    systems, sizes = zip(*((rows[i].system, rows[i].size) for i in todo), strict=True)
-    free, stop, emphasized = queue.SimpleQueue(), np.zeros(1, np.int64), runs.emphasized()
-    plans = [plan] + [ElementPlan(model.system, model.element) for _ in range(min(n_workers, len(todo)) - 1)]
-    for own in plans:
-        free.put(Marcher(own, model.mesh, rows[todo[0]].scaling, model.settings))
+    reasons, iterations, stop, free = ["stopped"] * n, np.zeros(n, int), np.zeros(1, np.int64), queue.SimpleQueue()
+    for _ in range(max(1, min(n_workers, n))):
+        free.put(Marcher(ElementPlan(model.system, model.element), model.mesh, model.settings))
 
     def work(piece):
-        marcher, states = free.get(), np.empty((len(piece), model.mesh.n_elements + 1, model.system.n_z))
+        marcher = free.get()
         try:
-            found = marcher.run(runs, piece, bool(emphasized[piece[0]]), states, stop)
+            return _march_piece(model, marcher, [case(i) for i in piece], stop)
         finally:
             free.put(marcher)
-        for k, i in enumerate(piece):
-            fault = constraint_fault(systems[i], model.mesh.nodes, states[k], sizes[i]) if found[k][1] else None
-            if fault:
-                found[k], states[k] = (fault, found[k][1]), np.nan
-        return piece, states, found
 
-    alike, apart = np.flatnonzero(~emphasized), np.flatnonzero(emphasized)
-    n_runs = min(PIECE, max(1, ELEMENTS // model.mesh.n_elements))
-    pieces = [some[k:k + n_runs] for some in (alike, apart) for k in range(0, len(some), n_runs)]
-    with ThreadPoolExecutor(max(1, len(plans))) as pool:
-        open_ = {pool.submit(work, pieces.pop(0)) for _ in range(min(2 * len(plans), len(pieces)))}
+    pieces = [range(k, min(k + PIECE, n)) for k in range(0, n, PIECE)]
+    with ThreadPoolExecutor(free.qsize()) as pool:
+        n_threads, open_ = free.qsize(), {}
+        for piece in pieces[:2 * n_threads]:
+            open_[pool.submit(work, piece)] = piece
+        pieces = pieces[2 * n_threads:]
         while open_:
-            done, open_ = wait(open_, timeout=0.2, return_when=FIRST_COMPLETED)
+            done = wait(open_, timeout=0.2, return_when=FIRST_COMPLETED)[0]
             if interrupts.asked():  # the runs that are under way stop, too
                 interrupts.answer()
                 stop[0] = 1
                 pieces.clear()
-            open_ |= {pool.submit(work, pieces.pop(0)) for _ in range(min(len(done), len(pieces)))}
             for future in done:
-                piece, states, found = future.result()
-                own = [todo[i] for i in piece]
-                for i, (reason, count) in zip(own, found, strict=True):
+                piece = open_.pop(future)
+                if pieces:
+                    open_[pool.submit(work, pieces[0])] = pieces.pop(0)
+                states, found = future.result()
+                for i, (reason, count) in zip(piece, found, strict=True):
                     reasons[i], iterations[i] = reason, count
-                store(own, states)
-                advance(len(own))
-    return ["stopped" if reason is None else reason for reason in reasons], iterations
+                store(piece, states)
+                advance(len(piece))
+    return reasons, iterations
+
+
+def _march_piece(model, marcher, cases, stop):
+    """States (n, n_elements + 1, n_z) of some runs, and the reason and the iterations of each."""
+    rows = [_row(model, marcher.plan, case) for case in cases]
+    states = np.full((len(rows), model.mesh.n_elements + 1, model.system.n_z), np.nan)
+    found = [(row, 0) if isinstance(row, str) else None for row in rows]
+    for emphasized in (False, True):
+        own = [k for k, row in enumerate(rows) if not isinstance(row, str)
+               and (row.scaling.emphasis is not None) == emphasized]
+        if not own:
+            continue
+        some, moved = [rows[k] for k in own], np.empty((len(own), *states.shape[1:]))
+        results = marcher.run(_runs(model, marcher.plan, some), some[0].scaling, moved, stop)
+        for k, row, z, (reason, count) in zip(own, some, moved, results, strict=True):
+            fault = constraint_fault(row.system, model.mesh.nodes, z, row.size) if count else None
+            states[k], found[k] = np.nan if fault else z, (fault or reason, count)
+    return states, found
 
 
 class _Row(NamedTuple):

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...assembly import Scaling
 from ...kernels.loops import compiled
 from .loop import NOTHING_KEPT, march_elements
 from .march import REASONS, LoopArrays
@@ -38,10 +37,6 @@ class Runs(NamedTuple):
     references: np.ndarray
     numbers: np.ndarray
 
-    def emphasized(self):
-        """Whether bodies count apart, for each run."""
-        return (self.emphasis > 1.0).any(axis=1)
-
     @classmethod
     def joined(cls, rows):
         """From a sequence of the numbers of each run: first dofs, `Scaling`, reference, numbers of parts or None."""
@@ -59,28 +54,24 @@ class Marcher:
     plan : ElementPlan
         Of its own, whose numbers it overwrites.
     mesh : TimeMesh
-    scaling : Scaling
-        Of any run.
     settings : Newton
     """
 
-    def __init__(self, plan, mesh, scaling, settings):
-        self.plan, self.mesh, self.settings = plan, mesh, settings
-        c, n_z = plan.columns, plan.system.n_z
+    def __init__(self, plan, mesh, settings):
+        self.plan, self.mesh, self.settings, c = plan, mesh, settings, plan.columns
         self._x, self._nodes = np.zeros(c.n_node + mesh.n_elements * c.step), np.ascontiguousarray(mesh.nodes[:-1])
         self._lengths = np.ascontiguousarray(mesh.lengths)
-        self._ends = np.ascontiguousarray(c.first[[0, -1]])
-        self._loops = [LoopArrays(plan, Scaling(**vars(scaling) | {"emphasis": e})) for e in (None, np.ones(n_z))]
+        self._ends, self._loops = np.ascontiguousarray(c.first[[0, -1]]), {}
 
-    def run(self, runs, piece, emphasized, states, stop):
-        """Runs of numbers `piece`, that all are `emphasized` or not; their states at all nodes into `states`.
+    def run(self, runs, scaling, states, stop):
+        """March some runs, and put their states at all nodes into `states`.
 
         Parameters
         ----------
         runs : Runs
-        piece : sequence of int
-        emphasized : bool
-        states : ndarray, shape (len(piece), n_elements + 1, n_z)
+        scaling : Scaling
+            Of one of them; bodies count apart in all of them or in none.
+        states : ndarray, shape (n_runs, n_elements + 1, n_z)
             NaN behind a failure.
         stop : ndarray of int, shape (1,)
             Not zero as soon as runs are to end.
@@ -90,11 +81,14 @@ class Marcher:
         list of (str, int)
             "converged", why it failed, or "stopped"; and the iterations of Newton's method, of all elements.
         """
-        settings, loop, own = self.settings, self._loops[emphasized], Runs(*(values[piece] for values in runs))
+        settings, emphasized = self.settings, scaling.emphasis is not None
+        if emphasized not in self._loops:
+            self._loops[emphasized] = LoopArrays(self.plan, scaling)
+        loop = self._loops[emphasized]
         places = loop.emphasis_places if emphasized else np.zeros(0, np.int64)
-        found = np.zeros((len(piece), 2), np.int64)
-        march_runs(loop.record, loop.record.step.one, loop.begin(), self._x, self._nodes, self._lengths, own.first,
-                   own.sizes, *loop.places, own.emphasis, places, own.references, own.numbers,
+        found = np.zeros((len(states), 2), np.int64)
+        march_runs(loop.record, loop.record.step.one, loop.begin(), self._x, self._nodes, self._lengths, runs.first,
+                   runs.sizes, *loop.places, runs.emphasis, places, runs.references, runs.numbers,
                    self.plan.arrays.parameters, self._ends,
                    np.array([settings.tol_residual, settings.tol_increment]), settings.max_iterations,
                    settings.line_search, self.plan.element.keeps_factors and not settings.line_search,
