@@ -8,6 +8,7 @@ import pytest
 
 import timefem as tf
 from timefem.assembly import Scaling
+from timefem.solving.runs import PIECE
 
 
 def box(speed=(0, 5, 1)):
@@ -138,6 +139,16 @@ def test_sweep(timefem, tmp_path):
 def test_sweep_refuses(timefem, arguments, words):
     status, _, err = timefem("sweep", "spinning-box", *arguments)
     assert status == 2 and words in err
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_more_runs_than_are_taken_at_once(n_workers):
+    z = states(5 * PIECE + 3)
+    found = tf.prepare(box(), tf.MixedGalerkin(1), 4).solve_many(z, n_workers=n_workers)
+    assert found.success.all()
+    np.testing.assert_array_equal(found.z[:, 0], z)  # each in its place
+    for i in (0, 2 * PIECE, 5 * PIECE + 2):
+        np.testing.assert_allclose(found.z[i, -1], found.solution(i).z[-1], rtol=0, atol=1e-11)
 
 
 def test_light_bodies_in_some_runs_only():

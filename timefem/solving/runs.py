@@ -73,10 +73,10 @@ def march_runs(model, n, case, n_workers, store, advance):
 
     pieces = [range(k, min(k + PIECE, n)) for k in range(0, n, PIECE)]
     with ThreadPoolExecutor(free.qsize()) as pool:
-        n_threads, open_ = free.qsize(), {}
-        for piece in pieces[:2 * n_threads]:
+        at_once, open_ = 2 * free.qsize(), {}
+        for piece in pieces[:at_once]:
             open_[pool.submit(work, piece)] = piece
-        pieces = pieces[2 * n_threads:]
+        pieces = pieces[at_once:]
         while open_:
             done = wait(open_, timeout=0.2, return_when=FIRST_COMPLETED)[0]
             if interrupts.asked():  # the runs that are under way stop, too
@@ -86,7 +86,8 @@ def march_runs(model, n, case, n_workers, store, advance):
             for future in done:
                 piece = open_.pop(future)
                 if pieces:
-                    open_[pool.submit(work, pieces[0])] = pieces.pop(0)
+                    following = pieces.pop(0)
+                    open_[pool.submit(work, following)] = following
                 states, found = future.result()
                 for i, (reason, count) in zip(piece, found, strict=True):
                     reasons[i], iterations[i] = reason, count
