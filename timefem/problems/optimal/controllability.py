@@ -1,6 +1,7 @@
 """Whether the actuators can move what an optimal control problem asks for, at its guess."""
 
 import warnings
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy
@@ -9,6 +10,8 @@ from ...errors import InputError
 
 NOTHING = 1e-9  # relative size of an effect that is none
 NEARBY = 0.3  # how far off the guess is tried once more, scaled
+HELD = 1e-8  # miss of conditions, scaled, that the motion meets whatever actuators do
+GROWTH = 1e8  # of changes along a guess, scaled, beyond which small effects are lost in rounding
 
 
 class Unreached(UserWarning):
@@ -20,7 +23,28 @@ REFUSALS = {"control": "{} does nothing: constraints take all of it, or its dire
 WARNINGS = {"control": "{} does nothing", "end": "no actuator moves the {}"}
 
 
-def check_reach(equations, x, nearby):
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """What the actuators do to the conditions at the end, to first order.
+
+    Attributes
+    ----------
+    unmoved : (str, str) or None
+        ("end", name of a condition) that none moves, and that is not met without, or ("control", name of one without
+        effect).
+    told : bool
+        Whether rounding leaves small effects to be seen.
+    held : ndarray, shape (n, n_held)
+        Orthonormal combinations of the conditions that no actuator moves and that are met whatever they do, such as
+        those across the plane of a plane motion.
+    """
+
+    unmoved: tuple[str, str] | None = None
+    told: bool = True
+    held: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+
+
+def check_reach(equations, x, nearby=None, quiet=False):
     """Warn of conditions at the end that no actuator moves to first order at the guess `x`.
 
     Where none does at states, controls and forces nearby either, that is in general, it is refused. An effect of second
@@ -33,38 +57,40 @@ def check_reach(equations, x, nearby):
     x : ndarray
     nearby : callable
         Gives unknowns of another guess.
+    quiet : bool
+        Neither warn nor refuse.
 
     Returns
     -------
-    bool
-        Whether all conditions are moved at the guess.
+    Reach
 
     Raises
     ------
     InputError
         Names the control, or a condition; also when there are fewer controls on the mesh than conditions.
     """
-    unmoved = _unmoved(equations, equations.with_costates(x, 0))
-    if unmoved is None:
-        return True
+    found = reach(equations, equations.with_costates(x, 0))
+    if found.unmoved is None or quiet:
+        return found
     fields = [equations.columns_of(name).ravel() for name in ("controls", "multipliers")
               if name in equations.plan.element.trial]
     places = np.concatenate(fields)
     step = np.zeros(equations.n_unknowns)
     step[places[places >= 0]] = NEARBY * np.random.default_rng(0).normal(size=(places >= 0).sum())
-    never = _unmoved(equations, equations.moved(equations.with_costates(nearby(), 0), step, 1.0))
-    if never is not None:
-        raise InputError(REFUSALS[never[0]].format(never[1]))
-    warnings.warn(f"{WARNINGS[unmoved[0]].format(unmoved[1])} at t = {equations.mesh.nodes[-1]:g}, to first order, at "
-                  "the guess; the solve begins beside it, where effects of second order show. Another guess may be "
-                  "better: guess={actuator: value}, or a motion", Unreached, stacklevel=2)
-    return False
+    never = reach(equations, equations.moved(equations.with_costates(nearby(), 0), step, 1.0))
+    if never.unmoved is not None and found.told and never.told:
+        raise InputError(REFUSALS[never.unmoved[0]].format(never.unmoved[1]))
+    what, name = found.unmoved
+    warnings.warn(f"{WARNINGS[what].format(name)} at t = {equations.mesh.nodes[-1]:g}, to first order, at the guess; "
+                  "the solve begins beside it, where effects of second order show. Another guess may be better: "
+                  "guess={actuator: value}, or a motion", Unreached, stacklevel=2)
+    return found
 
 
-def _unmoved(equations, x):
-    """("end", name of a condition) or ("control", name) without effect at unknowns `x`, or None."""
+def reach(equations, x):
+    """The `Reach` at unknowns `x`."""
     problem = equations.problem
-    equations.evaluate(x)
+    residual = equations.evaluate(x)
     matrix = equations.matrix().tocsr()
     n_end = equations.blocks[1].n_unknowns
     controls = equations.columns_of("controls")
@@ -74,9 +100,6 @@ def _unmoved(equations, x):
     if problem.unknown_names:
         inputs = np.append(inputs, equations.columns_of("constants")[0, 0])
     n = equations.n_unknowns
-    if len(inputs) < n_end:
-        raise InputError(f"the mesh has {len(inputs)} nodal values of controls for {n_end} conditions at the end; use "
-                         "more elements, or fewer conditions")
     is_input = np.zeros(n, bool)
     is_input[inputs] = True
     motion = np.flatnonzero(~equations.dual & ~is_input)
@@ -84,22 +107,34 @@ def _unmoved(equations, x):
     try:
         lu = scipy.sparse.linalg.splu(matrix[motion_rows][:, motion].tocsc())
     except RuntimeError:  # the motion itself is not determined: Newton's method will tell
-        return None
+        return Reach()
     by_inputs = matrix[motion_rows][:, inputs].tocsc()
     idle = _idle_control(problem, equations, lu, by_inputs, controls, motion)
     if idle is not None or not n_end:
-        return idle
+        return Reach(idle)
     conditions = matrix[n - n_end:][:, motion].toarray()
     adjoint = lu.solve(np.ascontiguousarray(conditions.T), trans="T")
     effect = -np.asarray(by_inputs.T @ adjoint).T + matrix[n - n_end:][:, inputs].toarray()
-    largest = np.linalg.norm(effect, axis=1).max()
-    size = np.maximum(np.linalg.norm(effect, axis=1, keepdims=True), NOTHING * largest)
-    vectors, values, _ = np.linalg.svd(effect / np.where(size > 0, size, 1.0), full_matrices=False)
-    if values[-1] > NOTHING:
-        return None
-    combination = np.abs(vectors[:, -1]) @ np.abs(problem.conditions.combinations)
-    name = problem.conditions.names[int(np.argmax(combination))]
-    return "end", name
+    size = np.linalg.norm(effect, axis=1, keepdims=True)
+    least = NOTHING * size.max()
+    n_moved = np.count_nonzero(size > least)
+    size = np.maximum(size, least or 1.0)
+    vectors, values, _ = np.linalg.svd(effect / size)
+    if np.count_nonzero(values > NOTHING) == len(inputs) < n_moved:
+        raise InputError(f"the mesh has {len(inputs)} nodal values of controls for {n_moved} conditions at the end; "
+                         "use more elements, or fewer conditions")
+    idle = vectors[:, np.append(values, np.zeros(max(n_end - len(values), 0))) <= NOTHING] / size
+    if not idle.shape[1]:
+        return Reach()
+    idle = np.linalg.qr(idle / np.linalg.norm(idle, axis=0))[0]
+    missed = idle.T @ (residual[n - n_end:] - adjoint.T @ residual[motion_rows])  # by what the guess leads to
+    told = np.abs(adjoint).max() * np.finfo(float).eps <= 1 / GROWTH
+    if not np.linalg.norm(missed) > HELD:
+        return Reach(None, told, idle)
+    directions = np.linalg.svd(missed[None])[2].T  # the first is missed, the others are met
+    held = idle @ directions[:, 1:]
+    combination = np.abs(idle @ directions[:, 0]) @ np.abs(problem.conditions.combinations)
+    return Reach(("end", problem.conditions.names[int(np.argmax(combination))]), told, held)
 
 
 def _idle_control(problem, equations, lu, by_inputs, controls, motion):

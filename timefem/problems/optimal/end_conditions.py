@@ -137,13 +137,13 @@ class EndConditions:
                                 ("coordinates", target.q, q), ("velocities", target.v, v)):
             if value is None:
                 continue
-            if of is None:
+            if of is None and body.has_position:
+                of = p[:body.dimension] / body.mass
+            elif of is None:
                 if not np.isfinite(value).all():
                     raise InputError(f"{self._which} of {label}: velocities must be given all together, or none, not "
                                      f"{np.asarray(value).tolist()}")
-                rate = ca.SX.sym("v", body.n_q)
-                momenta = ca.gradient(body.kinetic_of_velocity(q, rate, body.own_parameters), rate)
-                ask(what, p - ca.substitute(momenta, rate, ca.DM(value)), np.zeros(body.n_q))
+                ask(what, p - _momenta(body, q, ca.DM(value)), np.zeros(body.n_q))
                 continue
             value = value[:body.dimension] if what in ("position", "velocity") else value
             ask(what, of, value)
@@ -155,7 +155,15 @@ class EndConditions:
             wanted = body.state(Pose(orientation=target.orientation))[0][3:]
             ask("orientation", q[3:], wanted)
             z[s][3:] = wanted
-        if target.angular_velocity is not None:
+        if target.angular_velocity is not None and v is None:
+            omega = np.asarray(target.angular_velocity, float)
+            if not np.isfinite(omega).all():
+                raise InputError(f"{self._which} of {label}: the angular velocity must be given as a whole, or not at "
+                                 f"all, not {omega.tolist()}")
+            turn = body.frame(q)[1] if target.frame == "body" else ca.SX.eye(3)
+            rate = ca.vertcat(ca.SX.zeros(3), body.rotation_rate(q[3:]) @ (turn @ ca.DM(omega)))
+            ask("angular velocity", (p - _momenta(body, q, rate))[3:], np.zeros(body.n_q - 3))
+        elif target.angular_velocity is not None:
             omega = body.angular_velocity_map(q) @ v
             ask("angular velocity", body.frame(q)[1].T @ omega if target.frame == "body" else omega,
                 target.angular_velocity)
@@ -223,6 +231,13 @@ class EndConditions:
         if not len(self.combinations):
             return ca.SX(0, 1)
         return ca.sparsify(ca.DM(self.combinations)) @ self.function(z, numbers)
+
+
+def _momenta(body, q, rates):
+    """p = dT/dv, of bodies without an inverse mass matrix."""
+    v = ca.SX.sym("v", body.n_q)
+    momenta = ca.gradient(body.kinetic_of_velocity(q, v, body.own_parameters), v)
+    return ca.substitute(momenta, v, ca.SX(rates))
 
 
 def _null_space(constraints):

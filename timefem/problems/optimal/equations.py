@@ -21,6 +21,8 @@ from ...solvers.nonlinear.block_ldl import BlockLDL
 from ...solvers.nonlinear.over_ranks import OverRanks
 from ...solvers.nonlinear.search_direction import DELTA_C
 
+HELD_BY = 1e-6  # change of conditions that no actuator moves, by their costates, which are zero then
+
 
 class _OptimalityRows:
     """What the optimality system has besides its equations, on one process or shared.
@@ -115,6 +117,12 @@ class _OptimalityRows:
         rows = np.flatnonzero(np.diff(by_costates.indptr))
         self.split(x)[2][:] = np.linalg.lstsq(by_costates[rows].toarray(), -gradient[rows], rcond=None)[0]
         return x
+
+    def broken(self, x):
+        """How far off those conditions are that no actuator was found to move."""
+        if self.problem.held is None:
+            return 0.0
+        return HELD_BY * np.abs(self.problem.held.T @ self.split(x)[2]).max()
 
     def nodal(self, x, name):
         """Nodal values of a field at unknowns `x`, shape (n_elements, n_shapes, n_components)."""
@@ -323,5 +331,7 @@ def _end_block(problem, plan):
     rows = problem.conditions(z, numbers)
     costates = ca.SX.sym("costates", rows.numel())
     total = problem.terminal(z, numbers) + ca.dot(costates, rows)
+    if problem.held is not None:  # nothing else determines the costates of what no actuator moves
+        rows = rows - HELD_BY * ca.DM(problem.held) @ (ca.DM(problem.held).T @ costates)
     return EndBlock(node, costates, rows, ca.gradient(ca.SX(total), node),
                     weights=np.ones(rows.numel()))  # conditions have rows of unit gradient already

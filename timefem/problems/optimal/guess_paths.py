@@ -9,6 +9,8 @@ from ...errors import InputError
 from ...mechanics import CanonicalState, Pose
 from ...mechanics.bodies import rotations
 from ...mechanics.consistent_state import assemble
+from .guess_shapes import closed_as_wholes, has_shapes, with_shapes
+from .guess_turns import quaternions, turn, turned
 
 SAMPLES = 17  # configurations that a path goes through, where joints have to be closed or it is bent
 
@@ -33,14 +35,18 @@ def path(way, times, bend=0.0, seed=0):
     """
     system = way.system
     joints = system.n_constraints > sum(len(b.constraint_names) for b in system.bodies if b.has_orientation)
-    if not (joints or bend):
+    shapes = has_shapes(system)
+    if not (joints or bend or shapes):
         return between(way, times)
     t = np.linspace(*way.t_span, SAMPLES)
     q = between(way, t[None])[0, :, :system.n_q]
+    if shapes:
+        q = with_shapes(way, steadily((t - t[0]) / (t[-1] - t[0])), q)
     if bend:
         q = _bent(system, q, bend, np.random.default_rng(seed))
     if joints:
-        q = np.array([_closed(system, *x) for x in zip(t, q, strict=True)])
+        q = np.array([_closed(system, time, closed_as_wholes(system, time, x) if shapes else x)
+                      for time, x in zip(t, q, strict=True)])
     spline = scipy.interpolate.CubicSpline(t, q, bc_type="clamped")
     flat = times.ravel()
     z = np.concatenate([spline(flat), np.zeros((len(flat), system.n_q))], axis=1)
@@ -60,10 +66,7 @@ def _bent(system, q, bend, rng):
             axis = rng.normal(size=3)
             axis /= np.linalg.norm(axis)
             for x, angle in zip(out[:, part], aside, strict=True):
-                quaternion = body.quaternion(x) if hasattr(body, "quaternion") else rotations.as_quaternion(
-                    body.rotation_matrix(x))
-                turned = _turned(quaternion, angle * axis)
-                x[3:] = body.state(Pose(orientation=turned))[0][3:]
+                x[3:] = body.state(Pose(orientation=turned(quaternions(body, x)[0], angle * axis)))[0][3:]
     return out
 
 
@@ -81,26 +84,32 @@ def _closed(system, t, q):
     return closed
 
 
+def steadily(tau):
+    """Shares of a way from rest to rest, at shares of the time."""
+    return tau**2 * (3 - 2 * tau)
+
+
 def between(way, times):
     """States on a smooth way from the start to the end, at times of shape (n_elements, n_shapes)."""
     system, z0, z1, (t0, t1) = way
     tau = (times.ravel() - t0) / (t1 - t0)
-    s, rate = tau**2 * (3 - 2 * tau), 6 * tau * (1 - tau) / (t1 - t0)
+    s, rate = steadily(tau), 6 * tau * (1 - tau) / (t1 - t0)
     out = np.zeros((len(tau), system.n_z))
     for body in system.bodies:
         part = system.coordinates(body)
         momenta = slice(system.n_q + part.start, system.n_q + part.stop)
         a, b = z0[part], z1[part]
         if body.has_orientation:
-            first, axis_angle = _turn(body, a, b)
+            first, last = quaternions(body, a, b)
+            axis_angle = turn(first, last)
             if hasattr(body, "states"):  # of many times at once; the axis stands in the body, too
                 own = rotations.matrix_from_quaternion(first).T @ axis_angle
                 way, rates = b[:3] - a[:3], rate[:, None]
                 out[:, part], out[:, momenta] = body.states(
-                    a[:3] + s[:, None] * way, _turned(first, s[:, None] * axis_angle), rates * way, rates * own)
+                    a[:3] + s[:, None] * way, turned(first, s[:, None] * axis_angle), rates * way, rates * own)
                 continue
             for i in range(len(tau)):
-                pose = Pose(a[:3] + s[i] * (b[:3] - a[:3]), _turned(first, s[i] * axis_angle),
+                pose = Pose(a[:3] + s[i] * (b[:3] - a[:3]), turned(first, s[i] * axis_angle),
                             rate[i] * (b[:3] - a[:3]), rate[i] * axis_angle, "space")
                 out[i, part], out[i, momenta] = body.state(pose)
             continue
@@ -112,22 +121,3 @@ def between(way, times):
             v = v * body.mass_scale
         out[:, momenta] = v
     return out.reshape(*times.shape, system.n_z)
-
-
-def _turn(body, a, b):
-    """Quaternion at the start, and axis times angle (in space) of the rotation to the end."""
-    if hasattr(body, "quaternion"):
-        first, last = body.quaternion(a), body.quaternion(b)
-    else:
-        first, last = (rotations.as_quaternion(body.rotation_matrix(q)) for q in (a, b))
-        last = last if first @ last >= 0 else -last
-    vector, scalar = rotations.spatial_map(first) @ last, first @ last  # last = turn o first
-    size = np.linalg.norm(vector)
-    return first, (2 * np.arctan2(size, scalar) / size if size else 0.0) * vector
-
-
-def _turned(quaternion, axis_angle):
-    """A quaternion after turns by axis times angle, shape (..., 3)."""
-    half = np.linalg.norm(axis_angle, axis=-1, keepdims=True) / 2
-    turned = np.cos(half) * quaternion + np.sinc(half / np.pi) * axis_angle / 2 @ rotations.spatial_map(quaternion)
-    return turned / np.linalg.norm(turned, axis=-1, keepdims=True)

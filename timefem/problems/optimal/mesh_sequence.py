@@ -23,7 +23,7 @@ from ...solvers.nonlinear.slab_program import SlabProgram
 from ..common.parameters import parts_with_unknowns
 from ..initial.global_driver import Global
 from .complementarity import Soft
-from .controllability import check_reach
+from .controllability import HELD, check_reach
 from .equations import DistributedOptimalityEquations, OptimalityEquations, OptimalitySlab
 from .guess import Guess, first_guess, from_solution, is_warm, prolonged
 from .nonlinear_program import OptimalProgram
@@ -153,15 +153,20 @@ def solve_optimal(task, mesh):
             x = np.concatenate([prolonged(plan, before, level, plan.columns.unpack(dofs)), x[len(dofs):]])
         else:
             with progress("guess of optimal control", show=task.progress):
+                local = partial(equations_on, level, problem, linear="chain" if driver.distributed else linear)
                 if warm:
                     x = from_solution(problem, plan, level, guess)
                 else:
-                    local = equations_on(level, problem, linear="chain" if driver.distributed else linear)
                     x = _checked_guess(problem, local, guess, kept)
             if problem.unknown_names and not problem.bounded and not warm:
                 _, x, status = solved(level, x, hold=True)
         start_x, before = x, level
         equations, found, status = solved(level, x, near=near)
+        if status.reason == "singular tangent" and warm and _holds(problem, check_reach(local(), x, quiet=True)):
+            equations, found, status = solved(level, x, near=near)
+        if status.success and comm is None and equations.broken(found) > HELD:
+            problem.held = None  # a symmetry of the guess that the best motion has not
+            equations, found, status = solved(level, found, near=near)
         failed = not status.success and status.reason != "stopped"
         if failed and guess is None and not near and (comm is None or problem.bounded):
             rescued = _otherwise(problem, plan, level, solved, start_x, task.progress)
@@ -175,19 +180,30 @@ def solve_optimal(task, mesh):
     return element, system, outcome, equations.numbers(x), equations.objective(x)
 
 
-def _checked_guess(problem, equations, guess, kept):
+def _checked_guess(problem, make, guess, kept):
     """All unknowns to start from, from which the targets are in reach."""
-    plan, level = equations.plan, equations.mesh
     known, x = (None, None) if guess is not None else kept.thing("guess", problem, lambda: (None, None))
-    if known is level:
+    if known is not None and known is make.args[0]:
         return x
+    problem.held = None
+    equations = make()
+    plan, level = equations.plan, equations.mesh
     x = first_guess(problem, plan, level, guess)
     bent = partial(first_guess, problem, plan, level, Guess(bend=BENDS[0]))
-    if not check_reach(equations, x, bent):
+    found = check_reach(equations, x, bent)
+    _holds(problem, found)
+    if found.unmoved is not None:
         return bent() if guess is None else x
     if guess is None:
         kept.put("guess", problem, (level, x))
     return x
+
+
+def _holds(problem, found):
+    """Whether there are conditions that are met without actuators, which the problem takes note of."""
+    if found.held.size and not problem.bounded:  # the interior-point method does without
+        problem.held = found.held
+    return problem.held is not None
 
 
 def _otherwise(problem, plan, level, solved, x, show):

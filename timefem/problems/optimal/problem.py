@@ -95,6 +95,8 @@ class OptimalControl(NamedArguments):
     start_conditions : EndConditions or None
         Where some of the start is free.
     actuators : list of Actuator
+    held : ndarray or None
+        Combinations (n, n_held) of the conditions that are met whatever actuators do, found by the last solve.
 
     Raises
     ------
@@ -120,6 +122,8 @@ class OptimalControl(NamedArguments):
     rates: Mapping[Any, Any] | None = None
     couplings: Coupling | Sequence[Coupling] = ()
     periodic: bool = False
+
+    held = None
 
     def __post_init__(self, start, end, cost, end_conditions, path):
         if not isinstance(self.system, System):

@@ -80,6 +80,6 @@ def _made(task, phase, mesh, guess):
     warm = hasattr(guess, "nodal_state")
     x = (from_solution if warm else first_guess)(phase, plan, mesh, guess)
     bent = partial(first_guess, phase, plan, mesh, Guess(bend=BENDS[0]))
-    if not check_reach(equations, x, bent) and guess is None:
+    if check_reach(equations, x, bent).unmoved is not None and guess is None:
         x = bent()
     return element, system, equations, x

@@ -149,7 +149,7 @@ def _reversed(equations, point, primal, curvature, weights, share):
         if not trial.merit(weights) <= (best[0].merit(weights) if best else merit) + 1e-2 * length * curvature:
             break
         best = trial, length
-    return best
+    return best and (_Point(equations, best[0].x, share), best[1])  # with its tangent, not that of the last trial
 
 
 def solve_minimum(equations, x, settings, on_iteration=lambda iteration, norm, x: None):

@@ -1,0 +1,81 @@
+"""Optimal control of beams: what no actuator moves and is met anyway, and guesses that do not strain them."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.assembly import TimeMesh
+from timefem.problems.optimal.controllability import Unreached
+from timefem.problems.optimal.guess_paths import Way, path
+
+AXIS = {"axis_a": (0, 0, 1), "axis_b": (0, 0, 1)}
+SECTION = tf.Section(EA=500, GA=500, GJ=20, EI=20, mass=1, inertia=(0.08, 0.04, 0.04))
+
+
+def arm(angles, **options):
+    """Beams of 1 m one after the other, each on a joint."""
+    turns = np.cumsum(angles)
+    knots = np.cumsum([np.zeros(3), *((np.cos(a), np.sin(a), 0) for a in turns)], axis=0)
+    links = [tf.Beam(tf.Line(*knots[i:i + 2]), SECTION, 1, 2, name=f"link {i}", **options) for i in range(len(turns))]
+    places = [None, *(link.end for link in links[:-1])]
+    joints = [tf.Revolute(link.start, *([end] if end else []), point_a=(0, 0, 0), point_b=(0, 0, 0), **AXIS,
+                          name=f"joint {i}") for i, (link, end) in enumerate(zip(links, places, strict=True))]
+    return [*links, *joints], joints, {node.name: node.reference for link in links for node in link.nodes}
+
+
+def problem(first, last, t_end=1.5, **options):
+    parts, joints, start = arm(first, **options)
+    motors = [tf.JointControl(joint, name=f"motor {i}") for i, joint in enumerate(joints)]
+    return tf.OptimalControl(tf.System(parts), start, arm(last, **options)[2], (0, t_end),
+                             cost=[tf.Effort(motor) for motor in motors])
+
+
+@pytest.mark.parametrize("options, form", [({}, "hamilton"), ({"rotation": "directors"}, "energy")])
+def test_a_flexible_link_from_rest_to_rest(options, form):
+    """Nothing moves it out of its plane, where it stays by itself: no refusal, no warning, and it comes to rest."""
+    asked = problem([0.0], [0.5], **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", Unreached)
+        sol = tf.solve(asked, tf.MixedGalerkin(1, form=form), 30, progress=False)
+    assert sol.success, sol.status.message
+    if form == "hamilton":  # across the plane 3 nodes have 9 degrees of freedom, of which the axle takes 3
+        assert asked.held.shape == (26, 12)
+    tip = sol.position("link 0.node[2]", asked.t_span[1])
+    np.testing.assert_allclose(tip, [np.cos(0.5), np.sin(0.5), 0], rtol=0, atol=1e-9)
+    assert np.abs(sol.z[-1][asked.system.n_q:]).max() < 1e-9
+    again = tf.solve(asked, tf.MixedGalerkin(1, form=form), 30, guess=sol, progress=False)
+    assert again.success and again.objective == pytest.approx(sol.objective, rel=1e-9)
+
+
+def test_guesses_turn_beams_without_strain():
+    asked = problem([0.0, 0.5], [1.2, 1.0])
+    system = asked.system
+    way = Way(system, asked.z0, asked.conditions.state, asked.t_span)
+    mesh = TimeMesh.uniform(asked.t_span, 16)
+    z = path(way, mesh.points(tf.LagrangeBasis(1, "equidistant")))[:, 0]
+    assert np.abs(system.constraints(0.0, z)[:, :system.n_constraints]).max() < 1e-9
+    z[:, system.n_q:] = 0
+    assert np.abs(system.hamiltonian(0.0, z)).max() < 1e-12  # of strains
+
+
+def test_ropes_turn_as_wholes_in_guesses():
+    """A quarter turn of a rope: straight ways of its nodes would shorten it by 30 %."""
+    rope = tf.Rope(tf.Line((0, 0, 0), (0, 0, -1)), tf.RopeSection(100, 1), 4, name="rope")
+    system = tf.System([rope])
+    first, last = (np.concatenate([*places, np.zeros(15)]) for places in (
+        [node.reference.position for node in rope.nodes], [(s, 0, 0) for s in np.linspace(0, 1, 5)]))
+    z = path(Way(system, first, last, (0, 1)), np.linspace(0, 1, 9)[None])[0]
+    lengths = np.linalg.norm(np.diff(z[:, :15].reshape(9, 5, 3), axis=1), axis=2)
+    np.testing.assert_allclose(lengths, 0.25, rtol=1e-3, atol=0)
+
+
+def test_torques_do_not_carry_a_beam_away():
+    beam = tf.Beam(1.0, SECTION, 1, 2, name="beam")
+    wheel = tf.ControlTorque(beam.end, name="wheel")
+    end = {node.name: tf.Pose(node.reference.position + [1, 0, 0]) for node in beam.nodes}
+    asked = tf.OptimalControl(tf.System([beam]), {}, end, (0, 1), cost=tf.Effort(wheel))
+    with pytest.warns(Unreached, match="no actuator moves the position of beam.node.* at t = 1"):
+        sol = tf.solve(asked, tf.MixedGalerkin(1), 60, progress=False, newton=tf.Newton(max_iterations=2))
+    assert not sol.success

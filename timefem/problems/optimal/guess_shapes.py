@@ -1,0 +1,123 @@
+"""Beams and ropes on the way of a guess: they turn as a whole while their shape changes steadily.
+
+Straight ways of their nodes would compress what turns, so that it buckles.
+"""
+
+import numpy as np
+import scipy
+
+from ...mechanics import Pose
+from ...mechanics.bodies import rotations
+from .guess_turns import quaternions, turn, turned
+
+STEPS, CLOSED = 20, 1e-10  # of Gauss-Newton, and violation of joints at which they end
+REDUNDANT = 1e-8  # singular values of joints, relative, below which they repeat others
+NO_TURN = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+def has_shapes(system):
+    """Whether some part has several nodes."""
+    return any(len(group) > 1 for group in _groups(system))
+
+
+def with_shapes(way, shares, q):
+    """Coordinates (n, n_q) at shares of the way, with the nodes of each part going with the first of them."""
+    q = q.copy()
+    for group in _groups(way.system):
+        if len(group) > 1:
+            _carry(way, group, shares, q)
+    return q
+
+
+def _carry(way, group, shares, q):
+    places = [way.system.coordinates(body) for body in group]
+    first, last = ([(z[place], _point(body, z[place])) for body, place in zip(group, places, strict=True)]
+                   for z in (way.first, way.last))
+    arms = np.array([[x - end[0][1] for _, x in end] for end in (first, last)])
+    axes = [quaternions(body, a, b) if body.has_orientation else (NO_TURN, NO_TURN)
+            for body, (a, _), (b, _) in zip(group, first, last, strict=True)]
+    whole = turn(*axes[0]) if group[0].has_orientation else _least_turn(*arms)
+    arms[1] = arms[1] @ rotations.matrix_from_quaternion(turned(NO_TURN, whole))  # the last shape, turned back
+    change = [turn(a, turned(b, -whole)) for a, b in axes]
+    for row, s in zip(q, shares, strict=True):
+        origin, r = _point(group[0], row[places[0]]), rotations.matrix_from_quaternion(turned(NO_TURN, s * whole))
+        for i, (body, place) in enumerate(zip(group, places, strict=True)):
+            x = origin + r @ ((1 - s) * arms[0, i] + s * arms[1, i])
+            row[place] = _placed(body, x, turned(turned(axes[i][0], s * change[i]), s * whole))
+
+
+def closed_as_wholes(system, t, q):
+    """Coordinates near `q` with joints as closed as motions of bodies, and of parts as wholes, can make them."""
+    m, n = system.n_constraints, system.n_q
+    joints = np.concatenate([np.full(len(p.constraint_names), not p.has_orientation) for p in system.parts])
+    best, least = q, np.inf
+    for _ in range(STEPS):
+        z = np.concatenate([q, np.zeros(n)])
+        violation = system.constraints(t, z)[:m][joints]
+        size = np.abs(violation).max(initial=0.0)
+        if not size < least:
+            break
+        best, least = q, size
+        if size <= CLOSED:
+            break
+        changes = _motions(system, q)
+        effect = (system.derivatives(t, z)[1][:m, :n][joints] @ changes).toarray()
+        q = _moved(system, q, -np.linalg.lstsq(effect, violation, rcond=REDUNDANT)[0])
+    return best
+
+
+def _groups(system):
+    """Bodies that go together: the nodes of a part, and all others alone."""
+    groups = {}
+    for body in system.bodies:
+        if body.has_position and not body.helper:
+            groups.setdefault(id(body.owner or body), []).append(body)
+    return list(groups.values())
+
+
+def _motions(system, q):
+    """Changes of the coordinates by translations and turns of the groups, about their middles: (n_q, 6 n_groups)."""
+    groups = _groups(system)
+    out = scipy.sparse.lil_array((system.n_q, 6 * len(groups)))
+    for g, group in enumerate(groups):
+        places = [system.coordinates(body) for body in group]
+        points = np.array([_point(body, q[place]) for body, place in zip(group, places, strict=True)])
+        for body, place, arm in zip(group, places, points - points.mean(axis=0), strict=True):
+            change = np.zeros((body.n_q, 6))
+            d = body.dimension
+            change[:d, :3], change[:d, 3:] = np.eye(3)[:d], -rotations.hat(arm)[:d]
+            if body.has_orientation:
+                change[:, 3:] += body.turning(q[place])[0]
+            out[place, 6 * g:6 * g + 6] = change
+    return out.tocsr()
+
+
+def _moved(system, q, steps):
+    """Coordinates after translations and turns of the groups."""
+    q = q.copy()
+    for group, step in zip(_groups(system), steps.reshape(-1, 6), strict=True):
+        places = [system.coordinates(body) for body in group]
+        points = np.array([_point(body, q[place]) for body, place in zip(group, places, strict=True)])
+        middle, r = points.mean(axis=0), rotations.matrix_from_quaternion(turned(NO_TURN, step[3:]))
+        for body, place, x in zip(group, places, points, strict=True):
+            first = quaternions(body, q[place])[0] if body.has_orientation else NO_TURN
+            q[place] = _placed(body, middle + step[:3] + r @ (x - middle), turned(first, step[3:]))
+    return q
+
+
+def _point(body, q):
+    return np.concatenate([q[:body.dimension], np.zeros(3 - body.dimension)])
+
+
+def _placed(body, x, quaternion):
+    if body.has_orientation:
+        return body.state(Pose(x, quaternion))[0]
+    return x[:body.dimension]
+
+
+def _least_turn(first, last):
+    """Axis times angle of the rotation that brings points closest to others, the least of these where they are many."""
+    h = last.T @ first
+    u, _, vt = np.linalg.svd(h + 1e-6 * max(np.trace(first.T @ first), 1e-300) * np.eye(3))
+    r = u @ np.diag([1.0, 1.0, np.sign(np.linalg.det(u @ vt))]) @ vt
+    return turn(NO_TURN, rotations.quaternion_from_matrix(r))
