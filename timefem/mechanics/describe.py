@@ -5,6 +5,8 @@ from dataclasses import fields
 import numpy as np
 
 from ..errors import InputError
+from .bodies.generalized_body import GeneralizedBody
+from .bodies.generalized_system import GeneralizedPotential
 from .bodies.tree import Link, TreeJoint
 from .catalogue import catalogue, known, made, stored
 from .composites.beam import Line, RopeSection, Section
@@ -18,6 +20,8 @@ from .system import System
 # Functions of time and other values inside of parts; those given by formulas are code, and cannot be stored.
 TIME_FUNCTIONS = {cls.__name__: cls for cls in (Constant, Ramp, TrianglePulse, Step, Sine, Table, Transfer,
                                                 Polynomial, Spline)}
+# Parts whose formulas are stored as lists of operations
+FORMULAS = {cls.__name__: cls for cls in (GeneralizedBody, GeneralizedPotential)}
 VALUES = TIME_FUNCTIONS | {cls.__name__: cls for cls in (Line, Section, RopeSection, Link, TreeJoint)}
 
 
@@ -49,6 +53,11 @@ def describe(system):
                 continue
             done.add(owner)
             part = owner
+        if FORMULAS.get(type(part).__name__) is type(part):
+            bodies = {} if part.is_body else {"bodies": [_named(system, body, number) for body in part.bodies]}
+            places[part] = len(parts)
+            parts.append({"class": type(part).__name__, **part.description(), **bodies})
+            continue
         if not known(part):
             raise InputError(f"{system.label(part)} cannot be saved: {type(part).__name__} has no description for "
                              f"files; known are {_known()}")
@@ -152,6 +161,9 @@ def _found(reference, bodies, composites):
 
 
 def _make(entry, bodies=()):
+    if entry["class"] in FORMULAS:
+        own = {name: value for name, value in entry.items() if name not in ("class", "bodies")}
+        return FORMULAS[entry["class"]].from_description(bodies, own)
     if entry["class"] not in catalogue():
         raise InputError(f"unknown part {entry['class']!r}; known are {_known()}")
     cls = catalogue()[entry["class"]]

@@ -14,6 +14,7 @@ from ...errors import InputError
 from ...types import Expression, Floats, UserFunction, Vector
 from ..formula import Same, call, call_vector, check_symbols, checked_names, idle_rows, with_time
 from ..part import Body
+from ..stored_formula import StoredFormula
 from .states import CanonicalState, Coordinates
 
 if TYPE_CHECKING:
@@ -242,6 +243,28 @@ class GeneralizedBody(Body):
     def changed(self, values: Mapping[str, Any]) -> GeneralizedBody:
         n, kinetic, constraints, *others = self._arguments
         return type(self)(n, kinetic, constraints, values["formula_parameters"], *others, self.name)
+
+    # ---- in files
+
+    def description(self) -> dict[str, Any]:
+        """Plain data from which `from_description` makes the same body."""
+        n, _, constraints, names, mass_scale, regularize = self._arguments
+        scale = None if mass_scale is None else np.asarray(mass_scale, float).tolist()
+        formulas = {"kinetic": (self._kinetic, True), "constraints": (self._ordered_constraints(), constraints)}
+        return {"n": n, "parameters": self.formula_parameters.tolist(), "names": None if names is None else list(names),
+                "mass_scale": scale, "regularize": regularize, "name": self.name,
+                **{name: StoredFormula.of(f"{self._title}: {name}", f).data() if given else None
+                   for name, (f, given) in formulas.items()}}
+
+    def _ordered_constraints(self):
+        q, _, t, c, _ = self._symbols()
+        return ca.Function("constraints", [q, c, t], [self._phi(q, t, c)[0]])
+
+    @classmethod
+    def from_description(cls, bodies: Sequence[Body], own: Mapping[str, Any]) -> GeneralizedBody:
+        """The body of plain data."""
+        formulas = {name: own[name] and StoredFormula(**own[name]) for name in ("kinetic", "constraints")}
+        return cls(**{**own, **formulas})
 
     # ---- what a body offers
 

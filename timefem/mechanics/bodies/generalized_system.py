@@ -11,6 +11,7 @@ from ...errors import InputError
 from ...types import UserFunction
 from ..formula import Same, call, check_symbols, with_time
 from ..part import Part
+from ..stored_formula import StoredFormula
 from ..system import System
 from .generalized_body import GeneralizedBody, OfBody
 
@@ -36,6 +37,17 @@ class GeneralizedPotential(Part):
     @property
     def kind(self):
         return "generalized potential", self._formula, self.bodies[0].kind
+
+    def description(self):
+        """Plain data from which `from_description` makes the same part."""
+        q, _, t, c, _ = self.bodies[0]._symbols()
+        function = ca.Function("potential", [q, c, t], [self._potential(q, t, c)])
+        return {"potential": StoredFormula.of("GeneralizedSystem: potential", function).data(), "name": self.name}
+
+    @classmethod
+    def from_description(cls, bodies, own):
+        """The part of plain data, and its body."""
+        return cls(bodies[0], StoredFormula(**own["potential"]), own["name"])
 
     def energy(self, s):
         return self._potential(s.q[0], s.t, s.bodies[0][:len(self.bodies[0].formula_parameters)])

@@ -1,0 +1,115 @@
+"""Formulas in CasADi symbols as plain data: lists of known operations, of which none is code that a file could run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import casadi as ca
+
+from ..errors import InputError
+
+BINARY = {"ADD": lambda x, y: x + y, "SUB": lambda x, y: x - y, "MUL": lambda x, y: x * y, "DIV": lambda x, y: x / y,
+          "POW": ca.power, "CONSTPOW": ca.power, "LT": ca.lt, "LE": ca.le, "EQ": ca.eq, "NE": ca.ne,
+          "AND": ca.logic_and, "OR": ca.logic_or, "FMIN": ca.fmin, "FMAX": ca.fmax, "ATAN2": ca.atan2,
+          "IF_ELSE_ZERO": lambda x, y: ca.if_else(x, y, 0), "COPYSIGN": ca.copysign, "FMOD": ca.fmod,
+          "HYPOT": ca.hypot}
+UNARY = {"ASSIGN": lambda x: x, "NEG": lambda x: -x, "SQ": lambda x: x * x, "TWICE": lambda x: 2 * x,
+         "INV": lambda x: 1 / x, "NOT": ca.logic_not, "SIGN": ca.sign, "SQRT": ca.sqrt, "FABS": ca.fabs,
+         "FLOOR": ca.floor, "CEIL": ca.ceil, "EXP": ca.exp, "LOG": ca.log, "SIN": ca.sin, "COS": ca.cos, "TAN": ca.tan,
+         "ASIN": ca.asin, "ACOS": ca.acos, "ATAN": ca.atan, "SINH": ca.sinh, "COSH": ca.cosh, "TANH": ca.tanh,
+         "ASINH": ca.asinh, "ACOSH": ca.acosh, "ATANH": ca.atanh, "ERF": ca.erf, "LOG1P": ca.log1p,
+         "EXPM1": ca.expm1}
+
+
+class StoredFormula:
+    """A formula of three vectors, as it was when it was stored.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Of its arguments.
+    steps : sequence
+        `[operation, operands ...]` in order, operands by the number of an earlier step; "INPUT" takes the number of an
+        argument and a place in it, "CONST" a number.
+    results : sequence of int
+        Numbers of what it returns.
+
+    Raises
+    ------
+    InputError
+        For unknown operations, and for numbers that are out of range.
+    """
+
+    def __init__(self, sizes: Sequence[int], steps: Sequence[Sequence[Any]], results: Sequence[int]) -> None:
+        self.sizes, self.steps, self.results = list(sizes), [list(step) for step in steps], list(results)
+        try:
+            self(*(ca.SX.sym("x", int(n)) for n in self.sizes))
+        except (LookupError, TypeError, ValueError, RuntimeError) as error:
+            raise InputError(f"a formula in the file is damaged: {error!r}") from None
+
+    @classmethod
+    def of(cls, title: str, function: ca.Function) -> StoredFormula:
+        """Of the first result of an SX function of dense arguments.
+
+        Raises
+        ------
+        InputError
+            For an operation that files do not have.
+        """
+        steps, results = [], {}
+        for k in range(function.n_instructions()):
+            name, given, out = (_names()[function.instruction_id(k)], function.instruction_input(k),
+                                function.instruction_output(k))
+            if name == "OUTPUT":
+                if out[0] == 0:
+                    results[out[1]] = len(steps)
+                    steps.append(["ASSIGN", given[0]])
+            elif name == "CONST":
+                value = float(function.instruction_constant(k))
+                if not math.isfinite(value):
+                    raise InputError(f"{title} has the constant {value}, which files do not have")
+                steps.append([name, value, out[0]])
+            elif name == "INPUT" or name in BINARY or name in UNARY:
+                steps.append([name, *given[:1 if name in UNARY else 2], out[0]])
+            else:
+                raise InputError(f"{title} has the operation {name.lower()}, which files do not have")
+        return cls([function.numel_in(i) for i in range(function.n_in())], *_numbered(steps, results))
+
+    def data(self) -> dict[str, Any]:
+        return {"sizes": self.sizes, "steps": self.steps, "results": self.results}
+
+    def __call__(self, first: ca.SX, second: ca.SX, third: ca.SX) -> ca.SX:
+        arguments, values = (first, second, third), []
+        for name, *operands in self.steps:
+            if name == "INPUT":
+                values.append(arguments[operands[0]][operands[1]])
+            elif name == "CONST":
+                values.append(ca.SX(float(operands[0])))
+            elif name in UNARY:
+                values.append(UNARY[name](values[operands[0]]))
+            else:
+                values.append(BINARY[name](values[operands[0]], values[operands[1]]))
+        return ca.vertcat(ca.SX(0, 1), *(values[i] for i in self.results))
+
+
+def _numbered(steps, results):
+    """Steps whose operands are numbers of earlier steps, instead of places in memory that are used again."""
+    at, out = {}, []
+    for number, (name, *numbers) in enumerate(steps):
+        if name in ("INPUT", "CONST"):
+            out.append([name, *numbers[:-1]])
+            at[numbers[-1]] = number
+        elif name == "ASSIGN" and len(numbers) == 1:  # a result
+            out.append([name, at[numbers[0]]])
+        else:
+            out.append([name, *(at[i] for i in numbers[:-1])])
+            at[numbers[-1]] = number
+    return out, [results[i] for i in sorted(results)]
+
+
+@cache
+def _names():
+    return {getattr(ca, name): name[3:] for name in dir(ca) if name.startswith("OP_")}
