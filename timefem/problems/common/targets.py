@@ -2,6 +2,7 @@
 
 from ...errors import InputError
 from ...mechanics import CanonicalState, Coordinates, Pose
+from ...mechanics.tree_joints import with_joints_of_trees
 from .end_state import EndState
 
 
@@ -14,7 +15,7 @@ def checked_targets(system, which, targets):
     if not isinstance(targets, dict):
         raise InputError(f"{which} must be a dict from body to Pose, EndState or Coordinates, not {targets!r}")
     out = {}
-    for body, target in targets.items():
+    for body, target in with_joints_of_trees(system, targets).items():
         body = system.find(body)
         title, generalized = f"{which} of {system.label(body)}", not body.has_position
         known = (Coordinates, EndState, CanonicalState) if generalized else (Pose, EndState, CanonicalState)

@@ -104,6 +104,11 @@ class InverseDynamics(NamedArguments):
         if len(self.outputs) != n_controls:
             raise InputError(f"{len(self.outputs)} outputs are prescribed, but there are {n_controls} controls; give "
                              "as many outputs as controls")
+        tree = next((body for body in self.system.bodies if body.velocity_by_solve), None)
+        if tree is not None:
+            raise InputError(f"inverse dynamics of {self.system.label(tree)} in joint coordinates needs a drive for "
+                             "each of its joints, a fixed base, no quaternions, no closed loops and no other bodies; "
+                             "state the robot in bodies and joints, with MixedGalerkin(k)")
         self.inversion = ServoInversion(self.system, self.outputs) if self.system.couples_inertia else Inversion(
             self.system, self.outputs, self.t_span[0], first.z0, self.t_span[1] - self.t_span[0], end is not None)
         self._check_smoothness()

@@ -7,6 +7,7 @@ import scipy
 from ...errors import InputError
 from ...mechanics import CanonicalState, Coordinates, Pose
 from ...mechanics.formula import call_vector, check_symbols
+from ...mechanics.tree_joints import with_joints_of_trees
 from ..common.conditions import independent_combinations, least_norm_search
 from ..common.end_state import INDEPENDENT, EndState, body_velocity
 
@@ -78,7 +79,7 @@ class EndConditions:
             raise InputError(f"{self._which} must be a dict from body to EndState, Pose or Coordinates, not "
                              f"{targets!r}")
         out = {}
-        for body, target in targets.items():
+        for body, target in with_joints_of_trees(self.system, targets).items():
             body = self.system.find(body)
             label = self.system.label(body)
             generalized = not body.has_position

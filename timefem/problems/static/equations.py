@@ -5,7 +5,7 @@ import numpy as np
 import scipy
 
 from ...mechanics.part import Symbols
-from ...mechanics.point_functions import evaluate
+from ...mechanics.point_functions import evaluate, sees_velocities
 
 _FUNCTIONS = {}
 
@@ -15,6 +15,8 @@ def _functions(part):
     if part.kind not in _FUNCTIONS:
         s = Symbols(part)
         q, p = ca.vertcat(*s.q), ca.vertcat(*s.p)
+        if sees_velocities(part):
+            s.velocity = [ca.SX.zeros(b.n_q) for b in part.bodies]
         gamma = ca.SX.sym("gamma", len(part.constraint_names))
         phi = part.constraints(s)
         residual = ca.gradient(ca.SX(part.energy(s)), q) - part.force(s) + part.constraint_force(s, gamma)
