@@ -36,7 +36,13 @@ class Auxiliary:
 
 
 class Scaled:
-    """A program with objective and rows scaled so that no gradient at the start is larger than 100."""
+    """A program with objective and rows scaled so that no gradient at the start is larger than 100.
+
+    Attributes
+    ----------
+    many : float
+        Blocks over `FEW_BLOCKS`, 1 at least: by which the objective may be scaled up.
+    """
 
     def __init__(self, program, v):
         self.program, self.n, self.m, self.over = program, program.n, program.n_rows, OverRanks(program.comm)
@@ -48,8 +54,9 @@ class Scaled:
         scales = program.rows_with_neighbours(self.row_scale)
         # the share of a block in an integral falls with their number, but mu should mean the same on all meshes
         self.n_blocks = int(self.over.total(program.variable_blocks[:self.n].max(initial=-1) + 1))
-        many, steepest = max(1.0, self.n_blocks / FEW_BLOCKS), self.over.largest(np.abs(gradient).max(initial=0.0))
-        self.objective_scale = LARGEST_GRADIENT * many / max(steepest * many, LARGEST_GRADIENT)
+        self.many = max(1.0, self.n_blocks / FEW_BLOCKS)
+        steepest = self.many * self.over.largest(np.abs(gradient).max(initial=0.0))
+        self.objective_scale = LARGEST_GRADIENT * self.many / max(steepest, LARGEST_GRADIENT)
         self._entry_scale = scales[rows] if scales.min(initial=1.0) < 1 else None
         lower, upper = (bound * self.row_scale for bound in program.row_bounds)
         self.equation = lower == upper

@@ -6,7 +6,8 @@ from .block_ldl import BlockLDL
 from .shared_ldl import SharedLDL
 
 # Always subtracted from the diagonal of the rows; solutions stay what they are. It falls with mu, since multipliers of
-# rows that nearly repeat each other move by no more than the violation over it in one step
+# rows that nearly repeat each other move by no more than the violation over it in one step. Over many blocks its effect
+# adds up, and the objective is scaled up beside it: so it falls with the square of their number
 DELTA_C, LEAST_DELTA_C, FALLS_FROM = 1e-9, 1e-12, 1e-5
 FIRST, GROWTH_AT_FIRST, GROWTH, SHRINKAGE = 1e-4, 100.0, 8.0, 3.0  # of the regularisation of the Hessian
 SMALLEST, LARGEST = 1e-8, 1e20
@@ -86,7 +87,8 @@ class SearchDirection:
     """Steps of a `Barrier` at one iterate."""
 
     def __init__(self, matrix, barrier):
-        self.matrix, self.barrier, self.regularisation, self._delta_c = matrix, barrier, Regularisation(), DELTA_C
+        self.matrix, self.barrier, self.regularisation = matrix, barrier, Regularisation()
+        self._delta_c = DELTA_C / barrier.scaled.many**2
 
     def look(self, it):
         """Evaluate derivatives at an iterate."""
@@ -101,7 +103,7 @@ class SearchDirection:
     def factor(self, it, mu):
         """Factor with as little regularisation as the inertia needs; whether there is one that will do."""
         barrier = self.barrier
-        self._delta_c = max(LEAST_DELTA_C, DELTA_C * min(1.0, mu / FALLS_FROM))
+        self._delta_c = max(LEAST_DELTA_C, DELTA_C * min(1.0, mu / FALLS_FROM)) / barrier.scaled.many**2
         sigma = np.zeros(len(it.w)) if barrier.weights is None else barrier.weights.copy()
         sigma[barrier.low] += it.z_low / self.low
         sigma[barrier.high] += it.z_high / self.high
