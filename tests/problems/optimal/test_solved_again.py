@@ -5,6 +5,7 @@ import pytest
 
 import timefem as tf
 from timefem.assembly import Scaling, TimeMesh
+from timefem.cases import CASES
 from timefem.problems.optimal.equations import OptimalityEquations
 from timefem.problems.optimal.guess import first_guess
 from timefem.problems.optimal.guess_paths import Way, between
@@ -100,3 +101,10 @@ def test_way_of_a_body_at_many_times():
                      (t[1:-1, None] + [-h, h]).T)
     v = (around[1] - around[0])[:, :7] / (2 * h)
     np.testing.assert_allclose(z[1:-1, 7:], problem.system.momentum(t[1:-1], z[1:-1], v), rtol=0, atol=1e-6)
+
+
+def test_many_elements_take_as_many_iterations():
+    """From one mesh to a finer one; a regularisation of the rows that did not fall with their number took 60 in all."""
+    sol = tf.solve(CASES["cart-pole-limited"].make(), ELEMENT, 10_000)
+    assert sol.success and sol.objective == pytest.approx(59.1914766, rel=1e-8)
+    assert sol.statistics["newton_iterations"]["max"] <= 53
