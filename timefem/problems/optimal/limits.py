@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ...mechanics.joints.joint import Joint
 
 PLACES = "path", "start", "end", "integral"
+SAMPLES = 101  # times at which bounds that depend on it are compared
 
 
 class Limit(NamedArguments):
@@ -104,6 +105,18 @@ class Limit(NamedArguments):
         values, lower, upper = zip(*rows, strict=True)
         return ca.densify(ca.vertcat(*values)), np.concatenate(lower), np.concatenate(upper)
 
+    def check_bounds(self, t0: float, t1: float) -> None:
+        """Refuse a lower bound that is above the upper one at some time."""
+        if not (callable(self.lower) or callable(self.upper)) or self.lower is None or self.upper is None:
+            return
+        t, times = ca.SX.sym("t"), np.linspace(t0, t1, SAMPLES)
+        low, high = (_sampled(f"{self.name}: {word}", bound, t, times)
+                     for word, bound in (("lower", self.lower), ("upper", self.upper)))
+        crossed = (low > high + 1e-12 * np.maximum(1.0, np.abs(high))).any(axis=0)
+        if crossed.any():
+            raise InputError(f"{self.name}: the lower bound is above the upper one at t = "
+                             f"{times[crossed.argmax()]:.6g}")
+
     def add_to(self, rows: Any) -> None:
         """Add its rows to `LimitRows`."""
         if self.at == "path":
@@ -128,3 +141,10 @@ class Limit(NamedArguments):
             if missing > 1e-9 * max(1.0, abs(at_start[i])):
                 raise InputError(f"{self.name}[{i}] is broken by the state at the start, by {missing:.3g}: give "
                                  "another start, or loosen the bound")
+
+
+def _sampled(title, bound, t, times):
+    """Values of a bound, (n, n_times)."""
+    if not callable(bound):
+        return np.repeat(bound[:, None], len(times), axis=1)
+    return np.array(ca.Function("bound", [t], [call_vector(title, bound, t)]).map(len(times))(times))

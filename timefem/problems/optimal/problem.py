@@ -146,6 +146,8 @@ class OptimalControl(NamedArguments):
                                         self.guesses)
         self._check_formulas()
         self.bounds, self.number_bounds = self._bounds("bounds", self.bounds, self.unknown_names)
+        if self.free_time and not self.number_bounds[1, 0] > 0:
+            raise InputError(f"bounds of duration: the upper one must be above zero, not {self.number_bounds[1, 0]:g}")
         self.rate_bounds, _ = self._bounds("rates", self.rates)
         self.couplings = _all("couplings", self.couplings, Coupling)
         if validate.flag("periodic", self.periodic):
@@ -250,6 +252,8 @@ class OptimalControl(NamedArguments):
         u, t = ca.SX.sym("u", self.n_controls), ca.SX.sym("t")
         for limit in self.limits:
             z0 = None if self.free_start else self.z0
+            if isinstance(limit, Limit) and not self.free_time:
+                limit.check_bounds(*self.t_span)
             limit.check(self.now(z, t, c), (z, u, t, c), z0, self.t_span[0], self.guesses)
 
     def _bounds(self, what, bounds, names=()):
