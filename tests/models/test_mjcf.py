@@ -109,14 +109,28 @@ def test_equality_and_motors(tmp_path):
         <actuator><motor name="drive" joint="a" gear="3"/><position joint="b" kp="3"/></actuator>""")
     robot = tf.read_mjcf(path)
     assert robot.tree.joint_names == ("a", "b", "c") and len(robot.joints) == 1
-    assert robot.notes == ("contacts are left out", "<position> actuator 2 is left out: only motors of hinges and "
-                           "slides act here")
+    assert robot.notes == ("contacts are left out", "<position> actuator 2 is left out: only motors of hinges, "
+                           "slides and fixed tendons of these act here")
     system = robot.system(parts=list(robot.actuators.values()))
     z = np.zeros(system.n_z)
     np.testing.assert_allclose(system.control_force(0.0, z, [2.0]), (6, 0, 0), rtol=0, atol=0)
     np.testing.assert_allclose(robot.joints[0].point_b, (1, 0, 0), rtol=0, atol=1e-15)
     states = robot.tree.joint_states(np.array([0.3, 0, 0]), np.zeros(3))
     assert states["d"][0] == pytest.approx(0.7, abs=1e-15)
+
+
+def test_motors_of_tendons(tmp_path):
+    """A fixed tendon pulls its joints with their arms, of which one follows another; spatial ones are left out."""
+    world = ROD.format("a", "0 0 0", ROD.format("b", "1 0 0", "")) + ROD.format("c", "0 1 0", "")
+    path = written(tmp_path, world, """<equality><joint joint1="c" joint2="a" polycoef="0 2 0 0 0"/></equality>
+        <tendon><fixed name="flexor"><joint joint="a" coef="0.1"/><joint joint="b" coef="-0.3"/>
+        <joint joint="c" coef="0.05"/></fixed><spatial name="rope"/></tendon>
+        <actuator><motor name="pull" tendon="flexor" gear="10"/><motor name="other" tendon="rope"/></actuator>""")
+    robot = tf.read_mjcf(path)
+    assert list(robot.actuators) == ["pull"] and any("rope" in note for note in robot.notes)
+    system = robot.system(parts=list(robot.actuators.values()))
+    force = system.control_force(0.0, np.zeros(system.n_z), [2.0])
+    np.testing.assert_allclose(force, (2 * 10 * (0.1 + 2 * 0.05), -6), rtol=0, atol=1e-14)
 
 
 def test_loop_runs(tmp_path):

@@ -28,9 +28,10 @@ def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FileP
 
     Bodies, joints of type hinge, slide, ball and free, inertias as given or of shapes, defaults and their classes;
     damping, friction, springs, `armature`, ranges (as data); equality constraints (connect, weld, and joint where it is
-    linear), which hold exactly here; motors, as actuators whose controls are zero unless a problem finds them.
-    Positions of joints are those of MuJoCo's qpos. Contacts, tendons, sensors and the like are left out; `notes` say
-    so.
+    linear), which hold exactly here; motors of joints and of fixed tendons, as actuators whose controls are zero unless
+    a problem finds them.
+    Positions of joints are those of MuJoCo's qpos. Contacts, springs of tendons, sensors and the like are left out;
+    `notes` say so.
 
     Parameters
     ----------
@@ -68,9 +69,9 @@ def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FileP
     for element in root:
         if element.tag in REFUSED:
             raise file.error(element, "is not supported")
-        if element.tag == "tendon" or (element.tag == "contact" and len(element)):
+        if element.tag == "contact" and len(element):
             notes.append(f"<{element.tag}> is left out")
-        elif element.tag not in (*PASSED_OVER, "contact"):
+        elif element.tag not in (*PASSED_OVER, "contact", "tendon"):
             raise file.error(element, f"is unknown in <mujoco>; known are {', '.join(PASSED_OVER)}, contact and tendon")
     settings = checked_settings(file, root, notes)
     defaults = Defaults(file, root)
@@ -164,7 +165,7 @@ def _held(file, element, given, reader):
 
 def _actuators(file, root, reader, tree):
     """Actuators of joints, by name."""
-    found, kinds = {}, {joint.name: joint.kind for joint in tree.joints}
+    found, kinds, tendons = {}, {joint.name: joint.kind for joint in tree.joints}, _fixed_tendons(file, root, reader)
     for n, element in enumerate(e for table in root.iterfind("actuator") for e in table):
         given = reader.defaults.complete(element, None)
         joint = given.get("joint")
@@ -172,16 +173,37 @@ def _actuators(file, root, reader, tree):
         force = element.tag == "motor" or (element.tag == "general" and given.get("biastype", "none") == "none"
                                            and given.get("gaintype", "fixed") == "fixed"
                                            and given.get("dyntype", "none") == "none")
-        if not force or kinds.get(joint) not in ("revolute", "prismatic"):
+        pulled = tendons.get(given.get("tendon"), {joint: 1.0})
+        if not force or any(kinds.get(name) not in ("revolute", "prismatic") for name in pulled):
             if joint is not None and joint not in kinds:
                 raise file.error(element, f"names the joint {joint!r}, which there is not")
-            reader.notes.append(f"<{element.tag}> {name} is left out: only motors of hinges and slides act here")
+            reader.notes.append(f"<{element.tag}> {name} is left out: only motors of hinges, slides and fixed tendons "
+                                "of these act here")
             continue
         gear, gain = reader.values(given, element, "gear", None, (1,))[0], 1.0
         if element.tag == "general":
             gain = reader.values(given, element, "gainprm", None, (1,))[0]
-        factor = next((j.mimic[1] for j in tree.joints if j.name == joint and j.mimic), 1.0)
-        found[name] = GeneralizedControl(tree.joint(joint), [[gear * gain * factor]], name=name)
+        factors = {j.name: j.mimic[1] for j in tree.joints if j.mimic}
+        if "tendon" not in given:
+            found[name] = GeneralizedControl(tree.joint(joint), [[gear * gain * factors.get(joint, 1.0)]], name=name)
+            continue
+        column = np.zeros((tree.n_q, 1))
+        for pulls, arm in pulled.items():
+            column[tree.joint(pulls).places] += gear * gain * arm * factors.get(pulls, 1.0)
+        found[name] = GeneralizedControl(tree, column, name=name)
+    return found
+
+
+def _fixed_tendons(file, root, reader):
+    """Name -> joint -> its arm, of tendons whose length is `sum_i coef_i q_i`."""
+    found = {}
+    for element in (e for table in root.iterfind("tendon") for e in table):
+        if element.tag == "fixed" and "name" in element.attrib:
+            found[element.get("name")] = {file.text(child, "joint"): file.number(child, "coef")
+                                          for child in element.iterfind("joint")}
+        if element.tag != "fixed" or any(np.any(file.numbers(element, key, None, (0,)))
+                                          for key in ("stiffness", "damping", "frictionloss")):
+            reader.notes.append(f"the tendon {element.get('name')} is left out, but for motors that pull a fixed one")
     return found
 
 
