@@ -12,8 +12,9 @@ from timefem.cases import find_case
 from timefem.errors import InputError, SingularMatrix
 from timefem.solvers.linear.dissection import lu
 from timefem.solvers.linear.dissection.lu import DissectionLU
-from timefem.solvers.linear.dissection.order import dissect
+from timefem.solvers.linear.dissection.order import dissect, work_of_piece
 from timefem.solvers.linear.embedded import EmbeddedSolver
+from timefem.solvers.linear.time_chain import solver as time_chain
 
 
 def grid(n_space, n_time, size, rng):
@@ -99,6 +100,18 @@ def test_work_and_fill_of_a_square_grid():
         work.append(sum(f.work for f in fronts))
         fill.append(sum(f.size for f in fronts))
     assert 2.5 < np.log2(work[2] / work[1]) < 3.5 and 1.9 < np.log2(fill[2] / fill[1]) < 2.6
+
+
+def test_a_piece_tells_the_work_of_a_long_pattern(monkeypatch):
+    """Nothing long is ordered in vain: a piece in the middle tells when the chain takes less work."""
+    rng = np.random.default_rng(5)
+    for n_space in (4, 12, 20):
+        pattern = pattern_of(*grid(n_space, 400, 6, rng))
+        whole = sum(f.work for f in dissect(pattern))
+        assert 0.6 * whole < work_of_piece(pattern, 64) * 400 / 64 < whole
+    monkeypatch.setattr(time_chain, "WIDE", 12)
+    monkeypatch.setattr(time_chain, "dissect", lambda pattern: pytest.fail("ordered in vain"))
+    assert tf.TimeChain().make(pattern_of(*grid(2, 400, 6, rng))).ordering == "time"
 
 
 def test_the_order_is_chosen_and_told():

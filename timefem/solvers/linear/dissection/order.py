@@ -58,15 +58,35 @@ def dissect(pattern):
     if np.diff(pattern.indptr).min(initial=1) == 0 or len(np.unique(pattern.indices)) < n:
         return None
     incidence = sp.csr_array((np.ones(len(pattern.indices), np.int8), pattern.indices, pattern.indptr), shape=(n, n))
-    time = np.repeat(np.arange(len(pattern.column_starts) - 1), np.diff(pattern.column_starts))
-    cell_of, cells, touching = _cells(incidence, time, _levels(incidence, pattern.column_starts, time))
+    fronts = _fronts(incidence, pattern.column_starts)
+    regular = all(f.n_rows == len(f.columns) or (f.n_rows > len(f.columns) and len(f.further)) for f in fronts)
+    return fronts if regular else None
+
+
+def work_of_piece(pattern, n_blocks):
+    """Multiplications by dissection of `n_blocks` blocks in the middle of a pattern, without their neighbours."""
+    first = (len(pattern.column_starts) - 1 - n_blocks) // 2
+    columns, rows = (starts[first:first + n_blocks + 1] for starts in (pattern.column_starts, pattern.row_starts))
+    places = slice(pattern.indptr[rows[0]], pattern.indptr[rows[-1]])
+    indptr = pattern.indptr[rows[0]:rows[-1] + 1] - places.start
+    piece = sp.csr_array((np.ones(places.stop - places.start, np.int8), pattern.indices[places], indptr),
+                         shape=(rows[-1] - rows[0], len(pattern.indptr) - 1))[:, columns[0]:columns[-1]]
+    touched = np.bincount(piece.indices, minlength=piece.shape[1]) > 0
+    starts = np.concatenate([[0], np.cumsum(touched)])[columns - columns[0]]
+    return sum(f.work for f in _fronts(piece[np.diff(piece.indptr) > 0][:, touched], starts))
+
+
+def _fronts(incidence, starts):
+    """Fronts of rows and columns that are in use, children first, whether or not there are as many of both."""
+    time = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    cell_of, cells, touching = _cells(incidence, time, _levels(incidence, starts, time))
     members = np.split(np.argsort(cell_of, kind="stable"), np.cumsum(np.bincount(cell_of))[:-1])
     sets, parents = _not_empty(*_cut(np.arange(len(cells)), cells, np.bincount(cell_of), touching))
     number = np.empty(len(cells), int)
     for i, chosen in enumerate(sets):
         number[chosen] = i
     # children come first, and so the first of the fronts that a row touches is the deepest
-    deepest = np.minimum.reduceat(number[cell_of[pattern.indices]], pattern.indptr[:-1])
+    deepest = np.minimum.reduceat(number[cell_of[incidence.indices]], incidence.indptr[:-1])
     entering = np.split(np.argsort(deepest, kind="stable"), np.cumsum(np.bincount(deepest, minlength=len(sets)))[:-1])
     fronts, place, below = [], np.argsort(np.argsort(number[cell_of], kind="stable")), [[] for _ in sets]
     for i, (chosen, parent) in enumerate(zip(sets, parents, strict=True)):
@@ -79,8 +99,6 @@ def dissect(pattern):
         further = every[number[cell_of[every]] != i]
         further = further[np.argsort(place[further])]
         n_rows = len(rows) + sum(fronts[c].n_rows - len(fronts[c].columns) for c in below[i])
-        if n_rows < len(own) or (not len(further) and n_rows > len(own)):
-            return None
         fronts.append(Front(own, further, rows, below[i], n_rows))
         if parent >= 0 and n_rows > len(own):
             below[parent].append(i)

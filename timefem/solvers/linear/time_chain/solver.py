@@ -11,11 +11,12 @@ from .... import validate
 from ....progress import progress
 from ..base import LinearOptions
 from ..dissection.lu import DissectionLU
-from ..dissection.order import dissect
+from ..dissection.order import dissect, work_of_piece
 from ..embedded import EmbeddedSolver
 from .lu import ChainLU
 
 WIDE = 128  # unknowns of a block: below, dissection has not been faster
+PIECE = 64  # blocks that tell the work by dissection, a little low: 1 ms each to order
 SLOWER = 1.5  # a multiplication by dissection, in those of the time chain; 1.3 to 2.2 were measured
 
 
@@ -45,14 +46,22 @@ class TimeChain(LinearOptions):
         validate.choice("order", self.order, ("auto", "time", "dissection"))
 
     def make(self, pattern: Any) -> Any:
-        narrow = np.diff(pattern.column_starts).max() < WIDE
-        fronts = None
-        if self.order == "dissection" or (self.order == "auto" and not narrow):
+        by_dissection = self.order == "dissection"
+        if by_dissection or (self.order == "auto" and self._pays(pattern)):
             with progress("ordering of the unknowns"):
                 fronts = dissect(pattern)
-        chain = None
-        if self.order != "dissection" or fronts is None:  # tells more about a singular pattern
-            chain = ChainLU(pattern.indptr, pattern.indices, pattern.column_starts, pattern.row_starts)
-        if fronts is None or (chain and SLOWER * sum(f.work for f in fronts) >= chain.work):
-            return EmbeddedSolver(pattern, chain, "time")
-        return EmbeddedSolver(pattern, DissectionLU(pattern, fronts), "space and time")
+            if fronts is not None and (by_dissection or SLOWER * sum(f.work for f in fronts) < _chain(pattern).work):
+                return EmbeddedSolver(pattern, DissectionLU(pattern, fronts), "space and time")
+        return EmbeddedSolver(pattern, _chain(pattern), "time")  # tells more about a singular pattern
+
+    @staticmethod
+    def _pays(pattern):
+        """Whether dissection may be worth its ordering, by the work on a piece of a long pattern."""
+        n_blocks = len(pattern.column_starts) - 1
+        if np.diff(pattern.column_starts).max() < WIDE:
+            return False
+        return n_blocks < 2 * PIECE or SLOWER * work_of_piece(pattern, PIECE) * n_blocks / PIECE < _chain(pattern).work
+
+
+def _chain(pattern):
+    return ChainLU(pattern.indptr, pattern.indices, pattern.column_starts, pattern.row_starts)
