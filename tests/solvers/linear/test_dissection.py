@@ -105,7 +105,7 @@ def test_work_and_fill_of_a_square_grid():
 def test_a_piece_tells_the_work_of_a_long_pattern(monkeypatch):
     """Nothing long is ordered in vain: a piece in the middle tells when the chain takes less work."""
     rng = np.random.default_rng(5)
-    for n_space in (4, 12, 20):
+    for n_space in (12, 20):
         pattern = pattern_of(*grid(n_space, 400, 6, rng))
         whole = sum(f.work for f in dissect(pattern))
         assert 0.6 * whole < work_of_piece(pattern, 64) * 400 / 64 < whole
