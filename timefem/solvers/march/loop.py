@@ -22,7 +22,8 @@ CLEAR = 0.1  # reduction from which on the next one is known: if it fails, that 
 NOTHING_KEPT = -1.0, 0.0, 0.0, 0.0  # see `solve_element`
 MOST_ITERATIONS = 6  # with old factors: new ones, and two iterations, cost as much (4 to 10 make little difference)
 FORGET = 0.9  # of what is known of old factors, per element that is solved without them
-LASTS = 0.98  # of the residual that rounding leaves, per element that does not come to it
+LASTS = 0.95  # of the residual that rounding leaves, per element that does not come to it
+SURE = 1e3  # times what kept factors are expected to leave: energy is kept to rounding
 
 
 class Loop(Record):
@@ -251,7 +252,10 @@ def solve_element(loop, one, work, local, t, h, tol_residual, tol_increment, max
             before, increment = increment, length * size
             enough, left = tol_increment if newton else CLOSE * tol_increment, increment
             if not newton and 0.0 < increment <= CLEAR * before:
-                left *= increment / (before - increment)
+                left *= SURE * increment / (before - increment)
+            stalled = not new < 0.5 * norm
+            if stalled and norm <= floor:  # nothing but rounding in both residuals
+                enough = tol_increment
             small = left <= enough or increment <= ROUNDING * _scaled_size(trial, core, per_size)
             if not (newton or increment <= tol_increment or new <= norm):  # too old factors: back, with new ones
                 derived, moved, rate = True, False, 1.0
@@ -259,9 +263,8 @@ def solve_element(loop, one, work, local, t, h, tol_residual, tol_increment, max
                 continue
             for c in range(n):
                 local[core[c]] = trial[core[c]]
-            stalled = not new < 0.5 * norm
             if newton:
-                done = new <= max(tol_residual, floor) or stalled
+                done = new <= tol_residual or stalled
             else:
                 done = new <= max(close, floor) or (stalled and (new <= tol_residual or 0.0 < rate <= CLEAR))
             if loop.emphasis.shape[0]:
