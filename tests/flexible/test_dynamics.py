@@ -184,3 +184,12 @@ def test_files_hold_beams(tmp_path):
     again = tf.load(tmp_path / "a.h5")
     assert np.array_equal(again.position("elbow", 0.05), sol.position("elbow", 0.05))
     assert np.array_equal(again.energy(), sol.energy())
+
+
+def test_a_scheme_that_lets_stiff_beams_diverge_says_what_does_not():
+    section = tf.Section(EA=1e6, GA=1e6, GJ=1, EI=1, mass=1, inertia=(2e-4, 1e-4, 1e-4))
+    beam = tf.Beam(1.0, section, 1)
+    parts = [beam, tf.Weld(beam.start, point_a=(0, 0, 0), point_b=(0, 0, 0)), tf.Force(beam.end, (0, 1, 0))]
+    sol = tf.solve(tf.InitialValueProblem(tf.System(parts), {}, (0, 1)), tf.Zupan3(), 20, progress=False)
+    assert not sol.success and "take Zupan3Printed(), or a Galerkin element" in sol.status.message
+    assert not tf.Zupan3Printed().remedy

@@ -90,6 +90,7 @@ class TimeElement(NamedArguments, Summarized, ABC):
     constraint_row_power = 0
     needs_inverse_mass = has_tangent = True
     takes_coupled_inertia = is_variational = takes_outputs = costates_converge = False
+    remedy = ""  # what else may help where a march of it fails
     symbols = PointSymbols
     explicit = ()
     slots = (("state", "value"), ("state", "rate"), ("multipliers", "value"))

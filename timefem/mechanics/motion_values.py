@@ -14,6 +14,8 @@ from .energies import with_own_momenta
 from .point_functions import evaluate
 from .solved_velocities import entries, sparse
 
+SINGULAR, HOLDS = 1e-13, 1e-8  # pivots, relative, of motions without mass; residual of equations that hold
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
@@ -59,7 +61,7 @@ class ValuesOfMotion:
         if not self.couples_inertia:
             return z
         t, z, shape = self.points(t, z)
-        velocity = np.array([self.consistent_velocity(*state) for state in zip(t, z, strict=True)])
+        velocity = np.array([self.consistent_velocity(*state, least=True) for state in zip(t, z, strict=True)])
         return with_own_momenta(self, t, z, velocity).reshape(*shape, self.n_z)
 
     def mass_matrix(self, t: float, z: np.ndarray) -> csr_array:
@@ -76,10 +78,11 @@ class ValuesOfMotion:
             found.append(entries(values.swapaxes(0, 1).reshape(len(places), -1), places, places))
         return sparse(found, (self.n_q, self.n_q))
 
-    def consistent_velocity(self, t: float, z: np.ndarray) -> np.ndarray:
+    def consistent_velocity(self, t: float, z: np.ndarray, least: bool = False) -> np.ndarray:
         """Velocities at one state that belong to its momenta and hold the constraints, shape (n_q,).
 
-        Solves `M v - G^T mu = p`, `G v + dPhi/dt = 0` with the mass matrix of `T(q, v)` and `G = dPhi/dq`.
+        Solves `M v - G^T mu = p`, `G v + dPhi/dt = 0` with the mass matrix of `T(q, v)` and `G = dPhi/dq`; with `least`
+        the smallest solution where there are many, which all have the same energy.
 
         Raises
         ------
@@ -91,10 +94,18 @@ class ValuesOfMotion:
         gradient = jacobian[:m, :n]
         matrix = scipy.sparse.block_array([[self.mass_matrix(t, z), -gradient.T], [gradient, None]] if m else
                                           [[self.mass_matrix(t, z)]], format="csc")
+        given = np.concatenate([z[n:], -rate[:m]])
         try:
-            solution = scipy.sparse.linalg.splu(matrix).solve(np.concatenate([z[n:], -rate[:m]]))
+            lu = scipy.sparse.linalg.splu(matrix)
+            pivots, solution = np.abs(lu.U.diagonal()), lu.solve(given)
+            if least and pivots.min() <= SINGULAR * pivots.max():
+                solution = np.full(n + m, np.nan)
         except RuntimeError:
             solution = np.full(n + m, np.nan)
+        if least and not np.isfinite(solution).all():
+            found = np.linalg.lstsq(matrix.toarray(), given, rcond=SINGULAR)[0]
+            if np.abs(matrix @ found - given).max() <= HOLDS * max(1.0, np.abs(given).max()):
+                solution = found
         if not np.isfinite(solution).all():
             raise InputError("the velocities at the start are not determined by the momenta: some motion has neither "
                              "mass nor a constraint, or constraints repeat others")

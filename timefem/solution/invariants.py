@@ -37,7 +37,8 @@ class Invariants:
         if not self.system.couples_inertia:
             return self.system.hamiltonian(t, z)
         states = zip(np.broadcast_to(t, z.shape[:-1]).ravel(), z.reshape(-1, self.system.n_z), strict=True)
-        v = np.array([self.system.consistent_velocity(*state) for state in states]).reshape(*z.shape[:-1], -1)
+        v = np.array([self.system.consistent_velocity(*state, least=True) for state in states])
+        v = v.reshape(*z.shape[:-1], -1)
         return self.system.kinetic_energy(t, z, v) + self.system.potential(t, z)
 
     def energies(self, part: Part | Composite | str, t: Floats | None = None) -> Energies:

@@ -279,7 +279,7 @@ class Solution(_SolvedElements, Invariants, Shown):
         if "velocity" in self.fields and len(self.t) > 1:
             return self.field("velocity", t)
         pairs = zip(t.ravel(), z.reshape(-1, z.shape[-1]), strict=True)
-        return np.array([self.system.consistent_velocity(*pair) for pair in pairs]).reshape(*t.shape, -1)
+        return np.array([self.system.consistent_velocity(*pair, least=True) for pair in pairs]).reshape(*t.shape, -1)
 
     def along(self, beam: CurveMesh | str, s: Floats | None = None, t: Floats | None = None) -> Along:
         """Positions, rotations, strains, section forces and moments, and velocities along a beam or rope.

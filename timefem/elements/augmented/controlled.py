@@ -35,3 +35,12 @@ class Controlled(Extended):
         n = components(system, ["controls"])["controls"].size
         controls = np.zeros((len(state), self.trial["controls"].basis.n_shapes, n))
         return [*self.element.nodal_values(system, times, state, multipliers), controls]
+
+
+@dataclass(frozen=True)
+class ControlledByMultipliers(Controlled):
+    """An element whose controls were multipliers: they have the basis of these."""
+
+    @property
+    def trial(self):
+        return self.element.trial | {"controls": Space(self.element.multiplier.basis, False, "controls")}

@@ -29,6 +29,7 @@ class Zupan3(BodyAxesScheme):
     """
 
     name = "zupan3"
+    remedy = "vibrations that are not resolved grow with Zupan3: take Zupan3Printed(), or a Galerkin element"
     order = 3
     embedded_order = 2
     extra = (("start", "increments"), ("stage", "increments"), ("end", "increments"), ("error", "state"),
@@ -74,6 +75,7 @@ class Zupan3Printed(Zupan3):
     """
 
     name = "zupan3-printed"
+    remedy = ""
     order = 2
     correction = 1 / 48
     updates_velocity = False

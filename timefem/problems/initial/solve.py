@@ -52,7 +52,7 @@ def solve_initial(task):
         path = task.checkpoint and task.checkpoint.path
         solution.status.message = f"{solution.status.message} ({path})" if path else _stopped(solution)
     elif not solution.success:
-        solution.status.message += _not_finite(solution, mesh)
+        solution.status.message += _not_finite(solution, mesh) + _remedy(solution.element)
     return audited(solution)
 
 
@@ -112,7 +112,7 @@ def _march_to_tolerance(task):
     if solution.status.reason == "stopped":
         solution.status.message = f"{_stopped(solution)}, to a looser tolerance perhaps"
     elif not solution.success:
-        solution.status.message += _not_finite(solution, mesh)
+        solution.status.message += _not_finite(solution, mesh) + _remedy(solution.element)
     return audited(solution)
 
 
@@ -130,6 +130,10 @@ def _mesh_through_kinks(t_span, n_elements, kinks):
     except InputError:  # more kinks than elements
         return uniform
     return mesh if mesh.lengths.max() <= 2 * uniform.lengths.max() else uniform
+
+
+def _remedy(element):
+    return f"; {element.remedy}" if element.remedy else ""
 
 
 def _not_finite(solution, mesh):

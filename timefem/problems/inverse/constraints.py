@@ -4,28 +4,16 @@ Unknown at each node are q, p and the velocity u. Given at the start: p = T_v(q,
 their rates, and the stable part of the internal dynamics; at the end its unstable part.
 """
 
-from dataclasses import dataclass
-
 import casadi as ca
 import numpy as np
 import scipy
 
-from ...elements.augmented.controlled import Controlled
-from ...elements.element import Space
+from ...elements.augmented.controlled import ControlledByMultipliers
 from ...errors import InputError
 from ...mechanics.part import Body, Symbols
 from ...solvers.equations.ends import EndBlock
 from .few_times import few_times
 from .held import held_at_rest
-
-
-@dataclass(frozen=True)
-class ControlledByMultipliers(Controlled):
-    """An element whose controls were multipliers: they have the basis of these."""
-
-    @property
-    def trial(self):
-        return self.element.trial | {"controls": Space(self.element.multiplier.basis, False, "controls")}
 
 
 def as_controls(problem, element, multipliers, others):

@@ -51,9 +51,12 @@ class Curve(NamedArguments):
         try:
             x = np.asarray(self.position(u), float)
         except Exception as error:
-            raise InputError(f"curve: position failed: {error}") from None
+            raise InputError("curve: position takes an array of parameters u (n,) and gives points (n, 3), but failed: "
+                             f"{error}") from None
         if x.shape != (len(u), 3) or not np.isfinite(x).all():
-            raise InputError(f"curve: position must give finite points of shape {(len(u), 3)}, not {x.shape}")
+            found = f"of shape {x.shape}" if x.shape != (len(u), 3) else "some that are not finite"
+            raise InputError(f"curve: position must give finite points (n, 3) for parameters u (n,), here of shape "
+                             f"{(len(u), 3)}, not {found}")
         spline = scipy.interpolate.CubicSpline(u, x)
         speed = np.linalg.norm(spline(u, 1), axis=1)
         if speed.min() <= 1e-9 * speed.max():
