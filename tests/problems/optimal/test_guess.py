@@ -79,7 +79,7 @@ def test_controls_as_a_guess():
     held = unknowns(problem, {turn: 1.0})["controls"]
     np.testing.assert_allclose(held, np.broadcast_to([1.5 * G, 1, 1, 1], held.shape), rtol=0, atol=1e-9)
     assert not unknowns(problem, Guess(controls="zero"))["controls"].any()
-    for guess, text in (({"rotor": 1.0}, "no actuator"), ({"lift": (1, 2)}, "must be a number"),
+    for guess, text in (({"rotor": 1.0}, "no actuator"), ({"turn": (1, 2)}, "must be a number"),
                         ({"lift": [[1.0], [2.0], [np.nan]]}, "guess of lift")):
         with pytest.raises(tf.InputError, match=text):
             unknowns(problem, guess)
