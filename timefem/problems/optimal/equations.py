@@ -46,7 +46,7 @@ class _OptimalityRows:
     """
 
     def __init__(self, problem, plan, mesh, scaling, linear=None, hold=False, **shared):
-        self.problem, self._hold = problem, hold
+        self.problem, self._hold, self._held = problem, hold, problem.held
         super().__init__(plan, mesh, scaling, ends_of(problem, plan, hold), linear, **shared)
         c, n_elements = self.plan.columns, self.last - self.first
         self._dual = np.zeros(c.n_node + n_elements * c.step, bool)
@@ -64,14 +64,15 @@ class _OptimalityRows:
         """`renew`, for a problem that differs in numbers, or the same one."""
         if mesh.n_elements != self.mesh.n_elements:
             return False
-        if problem is self.problem and np.array_equal(mesh.nodes, self.mesh.nodes):
+        same = problem is self.problem and problem.held is self._held  # which stands in the end block
+        if same and np.array_equal(mesh.nodes, self.mesh.nodes):
             self.forget()
             if "_functional" in self.__dict__:
                 self._functional.plan.take(self.plan.system)
             return True
         if not self.renew(mesh, scaling, ends_of(problem, self.plan, self._hold)):
             return False
-        self.problem = problem
+        self.problem, self._held = problem, problem.held
         self.__dict__.pop("_end_cost", None)
         functional = self.__dict__.get("_functional")
         if functional is not None:

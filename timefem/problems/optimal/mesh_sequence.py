@@ -182,9 +182,10 @@ def solve_optimal(task, mesh):
 
 def _checked_guess(problem, make, guess, kept):
     """All unknowns to start from, from which the targets are in reach."""
-    known, x = (None, None) if guess is not None else kept.thing("guess", problem, lambda: (None, None))
-    if known is not None and known is make.args[0]:
-        return x
+    if guess is None:
+        known, x, problem.held = kept.thing("guess", problem, lambda: (None, None, None))
+        if known is make.args[0]:
+            return x
     problem.held = None
     equations = make()
     plan, level = equations.plan, equations.mesh
@@ -195,7 +196,7 @@ def _checked_guess(problem, make, guess, kept):
     if found.unmoved is not None:
         return bent() if guess is None else x
     if guess is None:
-        kept.put("guess", problem, (level, x))
+        kept.put("guess", problem, (level, x, problem.held))
     return x
 
 
