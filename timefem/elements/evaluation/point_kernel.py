@@ -4,16 +4,10 @@ import json
 from typing import NamedTuple
 
 import casadi as ca
-import numpy as np
 
 from ...kernels import cached_kernel, compile_kernel
 from ...kernels.store import digest, store
 from .lasting_name import lasting_name
-
-PROBES = 3  # points at which values are compared
-_SMOOTH = {getattr(ca, f"OP_{name}") for name in (
-    "CONST", "INPUT", "OUTPUT", "ADD", "SUB", "MUL", "DIV", "NEG", "INV", "SQ", "SQRT", "TWICE", "SIN", "COS", "TAN",
-    "EXP", "LOG", "POW", "CONSTPOW", "ASSIGN", "ATAN2", "ATAN", "TANH", "SINH", "COSH")}
 
 
 class PointKernel(NamedTuple):
@@ -94,30 +88,10 @@ def _density(part, element, sizes):
                 outputs += jacobian.nonzeros()
                 entries += [(test, slot, r, c) for r, c in zip(*jacobian.sparsity().get_triplet(), strict=True)]
     inputs = ca.vertcat(*slots, s.t, s.h, s.xi, s.parameters)
-    values = ca.densify(_without_repetition(inputs, ca.vertcat(*outputs)))
+    values = ca.densify(ca.vertcat(*outputs))
     constants = [float(v) if v.is_constant() else float("nan") for v in ca.vertsplit(values)]
     function = ca.Function("point", [inputs], [ca.cse(values)])
     return function, tuple(v.numel() for v in slots), tuple(r.numel() for r in rows), entries, constants
-
-
-def _without_repetition(inputs, values):
-    """The same values, with one expression for all that are equal, or equal but for the sign.
-
-    Half of a symmetric block, and the transposed of another one, repeat what is there in other words, which no
-    simplification finds; numbers do, at points chosen at random. Where an expression has branches, points prove
-    nothing, and all stay as they are.
-    """
-    probe, rng = ca.Function("probe", [inputs], [ca.densify(values)]), np.random.default_rng(0)
-    if not _SMOOTH.issuperset(probe.instruction_id(k) for k in range(probe.n_instructions())):
-        return values
-    points = [np.array(probe(rng.uniform(0.5, 1.5, inputs.numel()))).ravel() for _ in range(PROBES)]
-    first, chosen = {}, []
-    for i, own in enumerate(np.transpose(points)):
-        sign = -1.0 if own[0] < 0 else 1.0
-        usable = np.isfinite(own).all() and own[0] != 0
-        j, other = first.setdefault(tuple(float(f"{sign * v:.11e}") for v in own), (i, sign)) if usable else (i, sign)
-        chosen.append(values[j] if other == sign else -values[j])
-    return ca.vertcat(*chosen)
 
 
 _DENSITIES, _FUNCTIONS = {}, {}  # by kind of part and density

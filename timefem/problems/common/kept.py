@@ -1,6 +1,16 @@
 """What solves one after the other share."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
 from ...elements.evaluation.plan import ElementPlan
+
+if TYPE_CHECKING:
+    from ...assembly.mesh import TimeMesh
+    from ...elements import TimeElement
+    from ...mechanics.system import System
 
 
 class Kept:
@@ -17,17 +27,19 @@ class Kept:
         The last one that succeeded, to start from.
     """
 
-    def __init__(self, once=True):
-        self.once, self.last, self._things = once, None, {}
+    def __init__(self, once: bool = True) -> None:
+        self.once, self.last = once, None
+        self._things: dict[Hashable, Any] = {}
 
-    def plan(self, system, element):
+    def plan(self, system: System, element: TimeElement) -> ElementPlan:
         """The `ElementPlan` of a system, which has the numbers of that from now on."""
         plan = self._things.get(("plan", element))
         if plan is None or not plan.take(system):
             plan = self._things["plan", element] = ElementPlan(system, element)
         return plan
 
-    def mesh(self, t_span, n_elements, kinks, make):
+    def mesh(self, t_span: Sequence[float], n_elements: int, kinks: Sequence[float],
+             make: Callable[[Sequence[float], int, Sequence[float]], TimeMesh]) -> TimeMesh:
         """The mesh `make(t_span, n_elements, kinks)`."""
         asked = tuple(t_span), n_elements, tuple(kinks)
         known, mesh = self._things.get("mesh", (None, None))
@@ -36,7 +48,8 @@ class Kept:
             self._things["mesh"] = asked, mesh
         return mesh
 
-    def thing(self, key, of, make, renew=lambda thing: True):
+    def thing(self, key: Hashable, of: Any, make: Callable[[], Any],
+              renew: Callable[[Any], Any] = lambda thing: True) -> Any:
         """What `make()` made for this key and object; made anew where there is none, or `renew(thing)` is False."""
         known, thing = self._things.get(key, (None, None))
         if known is not of or renew(thing) is False:
@@ -44,7 +57,7 @@ class Kept:
             self.put(key, of, thing)
         return thing
 
-    def put(self, key, of, thing):
+    def put(self, key: Hashable, of: Any, thing: Any) -> None:
         """Keep a thing for this key and object."""
         if not self.once:
             self._things[key] = of, thing

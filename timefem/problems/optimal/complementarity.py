@@ -78,13 +78,13 @@ class Complementary(Soft):
         super().__init__(name or "complementarity", eps, first, at)
         self.a, self.b = a, b
 
-    def rows(self, now, u, eps):
+    def rows(self, now: Any, u: ca.SX, eps: ca.SX) -> tuple[ca.SX, ca.SX]:
         a, b = self._values("a", self.a, now, u), self._values("b", self.b, now, u)
         if a.numel() != b.numel():
             raise InputError(f"{self.name}: a gives {a.numel()} expressions and b {b.numel()}; they make pairs")
         return ca.SX(0, 1), a + b - ca.sqrt(a**2 + b**2 + 2 * eps)
 
-    def band(self, eps):
+    def band(self, eps: float) -> tuple[float, float]:
         return -eps, 0.0
 
 
@@ -125,7 +125,7 @@ class CoulombFriction(Soft):
         self.velocity, self.force = velocity, force
         self.bound = bound if callable(bound) else validate.real(f"{self.name}: bound", bound, positive=True)
 
-    def rows(self, now, u, eps):
+    def rows(self, now: Any, u: ca.SX, eps: ca.SX) -> tuple[ca.SX, ca.SX]:
         v, f = self._values("velocity", self.velocity, now, u), self._values("force", self.force, now, u)
         bound = self._values("bound", self.bound, now, u) if callable(self.bound) else ca.SX(self.bound)
         if v.numel() != f.numel() or bound.numel() not in (1, v.numel()):
@@ -134,6 +134,6 @@ class CoulombFriction(Soft):
         left = bound**2 - f**2
         return left, (v * left + 2 * eps * f) / ca.sqrt(bound**2 + eps)
 
-    def band(self, eps):
+    def band(self, eps: float) -> tuple[float, float]:
         width = 0.0 if eps > CREEPING * self.first else 2 * eps
         return -width, width
