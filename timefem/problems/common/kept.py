@@ -31,7 +31,7 @@ class Kept:
         self.once, self.last = once, None
         self._things: dict[Hashable, Any] = {}
 
-    def plan(self, system: System, element: TimeElement) -> ElementPlan:
+    def plan(self, system: System, element: TimeElement) -> Any:
         """The `ElementPlan` of a system, which has the numbers of that from now on."""
         plan = self._things.get(("plan", element))
         if plan is None or not plan.take(system):
