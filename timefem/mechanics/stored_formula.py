@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -11,6 +11,9 @@ import casadi as ca
 
 from ..errors import InputError
 
+BINARY: dict[str, Callable[[Any, Any], Any]]
+UNARY: dict[str, Callable[[Any], Any]]
+# declared: to find a common type of CasADi's overloads takes a type checker minutes
 BINARY = {"ADD": lambda x, y: x + y, "SUB": lambda x, y: x - y, "MUL": lambda x, y: x * y, "DIV": lambda x, y: x / y,
           "POW": ca.power, "CONSTPOW": ca.power, "LT": ca.lt, "LE": ca.le, "EQ": ca.eq, "NE": ca.ne,
           "AND": ca.logic_and, "OR": ca.logic_or, "FMIN": ca.fmin, "FMAX": ca.fmax, "ATAN2": ca.atan2,
