@@ -3,6 +3,8 @@
 The torques that are best for rigid links leave it swinging; they are where the search for the right ones begins.
 """
 
+from typing import Any
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -16,7 +18,9 @@ def arm(angles, rigid=False):
     """Two links of 1 m and their joints, and where bodies are at these angles."""
     first, second = np.cumsum(angles)
     knots = np.cumsum([(0, 0, 0), (np.cos(first), np.sin(first), 0), (np.cos(second), np.sin(second), 0)], axis=0)
-    links, ends, states, half = [], [], {}, (0.5 if rigid else 0.0, 0, 0)
+    links: list[Any] = []
+    ends: list[Any] = []
+    states, half = {}, (0.5 if rigid else 0.0, 0, 0)
     for name, a, x, y in zip(("upper", "fore"), (first, second), knots[:-1], knots[1:], strict=True):
         if rigid:
             links.append(tf.RigidBody(1, np.add(SECTION.inertia, (0, 1 / 12, 1 / 12)), name=name))
@@ -25,9 +29,10 @@ def arm(angles, rigid=False):
             links.append(tf.Beam(tf.Line(x, y), SECTION, 1, 2, name=name))
             states |= {node.name: node.reference for node in links[-1].nodes}
         ends += [links[-1]] * 2 if rigid else [links[-1].start, links[-1].end]
-    axis, back = {"axis_a": (0, 0, 1), "axis_b": (0, 0, 1)}, np.negative(half)
-    shoulder = tf.Revolute(ends[0], point_a=back, point_b=(0, 0, 0), **axis, name="shoulder")
-    return [*links, shoulder, tf.Revolute(*ends[1:3], point_a=half, point_b=back, **axis, name="elbow")], states
+    z, back = (0, 0, 1), np.negative(half)
+    shoulder = tf.Revolute(ends[0], point_a=back, point_b=(0, 0, 0), axis_a=z, axis_b=z, name="shoulder")
+    elbow = tf.Revolute(ends[1], ends[2], point_a=half, point_b=back, axis_a=z, axis_b=z, name="elbow")
+    return [*links, shoulder, elbow], states
 
 
 def best(guess=None, n_elements=60):

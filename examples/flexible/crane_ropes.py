@@ -4,6 +4,8 @@ Trolleys and winches are forces on the upper ends. Those that are found are put 
 load arrives at rest where it was to be.
 """
 
+from typing import Any
+
 import casadi as ca
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,13 +24,13 @@ def crane(mass):
     ends = [tf.PointMass(LOAD, name=f"{rope.name} end") for rope in ropes]
     hooks = [tf.Spherical(end, rope.end, point_a=(0, 0, 0), point_b=(0, 0, 0))
              for end, rope in zip(ends, ropes, strict=True)]
-    return ropes, ends, [*ropes, *ends, *hooks, tf.Spring(*ends, stiffness=1e4, length=LONG)]
+    return ropes, ends, [*ropes, *ends, *hooks, tf.Spring(ends[0], ends[1], stiffness=1e4, length=LONG)]
 
 
 def main(n_elements=300):
     """How far the ends of the load are off their places after the march."""
     ropes, (left, right), parts = crane("gauss")
-    path = {tf.PositionOutput(left, axis): way for axis, way in WAY.items()}
+    path: dict[Any, Any] = {tf.PositionOutput(left, axis): way for axis, way in WAY.items()}
     path |= {tf.PositionOutput(end, "z"): 0 for end in (left, right)}
     path |= {tf.PositionOutput(right, "x"): lambda t: WAY["x"](t) + LONG * ca.cos(TILT(t)),
              tf.PositionOutput(right, "y"): lambda t: WAY["y"](t) + LONG * ca.sin(TILT(t))}
@@ -39,13 +41,14 @@ def main(n_elements=300):
     sol = tf.solve(problem, tf.MixedGalerkin(1, form="energy"), n_elements)
     t = (sol.t[1:] + sol.t[:-1]) / 2
     found = sol.controls(t)
-    ropes, ends, parts = crane("lumped")
+    ropes, _, parts = crane("lumped")
     pull = [tf.Table([0, *t, T_END], f[[0, *range(n_elements), -1]]) for f in found.T]
     held = tf.System([*parts, tf.Force(ropes[0].start, pull[:3]), tf.Force(ropes[1].start, pull[3:])],
                      gravity=(0, -9.81, 0))
-    start = {body: tf.Pose(sol.position(body.name, 0.0)) for body in held.bodies}
+    start = {body: tf.Pose(sol.position(str(body.name), 0.0)) for body in held.bodies}
     march = tf.solve(tf.InitialValueProblem(held, start, (0, T_END)), tf.MixedGalerkin(2), n_elements)
-    missed = [np.linalg.norm(march.position(end.name, T_END) - sol.position(end.name, T_END)) for end in ends]
+    missed = [np.linalg.norm(march.position(f"{rope.name} end", T_END) - sol.position(f"{rope.name} end", T_END))
+              for rope in ropes]
     return {"what": "by how much an end of the load misses its place in a march of the forces [m]",
             "number": max(missed), "expected": 0.0, "tolerance": 5e-3, "solution": sol, "t": t, "forces": found}
 
