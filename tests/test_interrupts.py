@@ -163,7 +163,15 @@ runpy.run_module("timefem", run_name="__main__")
 """
 
 
-def test_interrupted_while_it_is_imported():
+@pytest.fixture
+def heard():
+    """SIGINT, which what a shell starts in the background ignores, and its children too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_interrupted_while_it_is_imported(heard):
     ended = subprocess.run([sys.executable, "-c", IMPORTED], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stderr) == (-signal.SIGINT, "")
 
@@ -177,7 +185,7 @@ def test_python_that_does_not_ask(number):
     assert error.value.status == 128 + number and not interrupts.active()
 
 
-def test_handlers_are_given_back():
+def test_handlers_are_given_back(heard):
     before = [signal.getsignal(n) for n in interrupts.SIGNALS]
     with interrupts.stoppable(), interrupts.stoppable():
         assert [signal.getsignal(n) for n in interrupts.SIGNALS] != before
