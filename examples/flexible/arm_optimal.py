@@ -18,9 +18,7 @@ def arm(angles, rigid=False):
     """Two links of 1 m and their joints, and where bodies are at these angles."""
     first, second = np.cumsum(angles)
     knots = np.cumsum([(0, 0, 0), (np.cos(first), np.sin(first), 0), (np.cos(second), np.sin(second), 0)], axis=0)
-    links: list[Any] = []
-    ends: list[Any] = []
-    states, half = {}, (0.5 if rigid else 0.0, 0, 0)
+    links, ends, states, half = list[Any](), list[Any](), {}, (0.5 if rigid else 0.0, 0, 0)
     for name, a, x, y in zip(("upper", "fore"), (first, second), knots[:-1], knots[1:], strict=True):
         if rigid:
             links.append(tf.RigidBody(1, np.add(SECTION.inertia, (0, 1 / 12, 1 / 12)), name=name))
