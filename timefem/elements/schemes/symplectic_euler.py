@@ -7,8 +7,8 @@ from typing import Any
 
 import casadi as ca
 
-from ..discrete_gradient import gradient_at
 from ..one_step import OneStep
+from .hamiltons_equations import hamiltons_equations
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,4 @@ class SymplecticEuler(OneStep):
     order = 1
 
     def density(self, s: Any) -> tuple[ca.SX, ...]:
-        by_q = by_p = ca.SX.zeros(s.q1.numel())
-        if s.is_body:
-            by_q = gradient_at(lambda q: s.body.kinetic_energy(q, s.p1, s.parameters), s.q0)
-            by_p = gradient_at(lambda p: s.body.kinetic_energy(s.q0, p, s.parameters), s.p1)
-        balance = s.inertia((s.p0 - s.p1) * s.per_h - by_q) + s.midpoint_force(s.q0, s.velocity(s.q0, s.p1))
-        return ca.vertcat(balance, s.inertia(s.per_h * (s.q1 - s.q0) - by_p)), s.constraints(s.q1, s.t1)
+        return hamiltons_equations(s, s.q0, s.p1)
