@@ -299,12 +299,12 @@ class Body(Part, abstract=True):
         raise NotImplementedError
 
     def moved(self, q: ca.SX, u: ca.SX) -> ca.SX:
-        """Coordinates after an increment u (n_increments,) that keeps the body's own constraints."""
-        raise NotImplementedError
+        """Coordinates after an increment u (n_increments,) that keeps the body's own constraints; here it has none."""
+        return q + u
 
     def null_space(self, q: ca.SX) -> ca.SX:
-        """Velocities qdot = P(q) udot that the body's own constraints allow, SX (n_q, n_increments)."""
-        raise NotImplementedError
+        """Velocities qdot = P(q) udot that the body's own constraints allow, SX (n_q, n_increments); here all."""
+        return ca.SX.eye(self.n_q)
 
     def energy(self, s: Symbols) -> Expression:
         return self.kinetic_energy(s.q[0], s.p[0], s.own) + self.potential_energy(s)

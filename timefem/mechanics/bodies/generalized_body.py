@@ -202,12 +202,6 @@ class GeneralizedBody(Body):
     def n_increments(self) -> int | None:
         return None if self.constraint_names else self.n_q
 
-    def moved(self, q: ca.SX, u: ca.SX) -> ca.SX:
-        return q + u
-
-    def null_space(self, q: ca.SX) -> ca.SX:
-        return ca.SX.eye(self.n_q)
-
     def mass_matrix(self, q: Floats) -> np.ndarray:
         """Mass matrix, of the regularised kinetic energy where asked for, shape (..., n) -> (..., n, n)."""
         q = np.asarray(q, float)

@@ -75,12 +75,6 @@ class PointMass(Body):
     def n_increments(self) -> int:
         return self.dimension
 
-    def moved(self, q: ca.SX, u: ca.SX) -> ca.SX:
-        return q + u
-
-    def null_space(self, q: ca.SX) -> ca.SX:
-        return ca.SX.eye(self.dimension)
-
     def frame(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Symbolic position (3,) and the identity matrix, so that joints see it as they see a rigid body."""
         return ca.vertcat(q, ca.SX.zeros(3 - self.dimension)), ca.SX.eye(3)

@@ -128,12 +128,6 @@ class Follower(Body, abstract=True):
     def kinetic_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> Expression:
         return v[0] ** 2 / 2
 
-    def moved(self, q: ca.SX, u: ca.SX) -> ca.SX:
-        return q + u
-
-    def null_space(self, q: ca.SX) -> ca.SX:
-        return ca.SX.eye(1)
-
     def mass_matrix(self, q: Floats) -> np.ndarray:
         """Shape (..., 1) -> (..., 1, 1)."""
         return np.broadcast_to(np.diag(self.mass_scale), (*np.shape(q), 1))

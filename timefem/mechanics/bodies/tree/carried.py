@@ -67,12 +67,6 @@ class Carried(Body, abstract=True):
     def n_increments(self) -> int:
         return self.n_q
 
-    def moved(self, q: ca.SX, u: ca.SX) -> ca.SX:
-        return q + u
-
-    def null_space(self, q: ca.SX) -> ca.SX:
-        return ca.SX.eye(self.n_q)
-
     def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
         raise NotImplementedError(f"{self!r} has no kinetic energy of its own")
 

@@ -121,17 +121,9 @@ class Tree(Body):
         vars(other)["_carried"] = {}
         return other
 
-    # ---- increments, of schemes that take these instead of multipliers: any change of q keeps a tree together
-
     @property
     def n_increments(self) -> int:
-        return self.n_q
-
-    def moved(self, q: ca.SX, u: ca.SX) -> ca.SX:
-        return q + u
-
-    def null_space(self, q: ca.SX) -> ca.SX:
-        return ca.SX.eye(self.n_q)
+        return self.n_q  # any change of these keeps a tree together
 
     # ---- links and joints as bodies
 
