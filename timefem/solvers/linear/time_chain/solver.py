@@ -46,22 +46,25 @@ class TimeChain(LinearOptions):
         validate.choice("order", self.order, ("auto", "time", "dissection"))
 
     def make(self, pattern: Any) -> Any:
-        by_dissection = self.order == "dissection"
-        if by_dissection or (self.order == "auto" and self._pays(pattern)):
-            with progress("ordering of the unknowns"):
-                fronts = dissect(pattern)
-            if fronts is not None and (by_dissection or SLOWER * sum(f.work for f in fronts) < _chain(pattern).work):
-                return EmbeddedSolver(pattern, DissectionLU(pattern, fronts), "space and time")
-        return EmbeddedSolver(pattern, _chain(pattern), "time")  # tells more about a singular pattern
-
-    @staticmethod
-    def _pays(pattern):
-        """Whether dissection may be worth its ordering, by the work on a piece of a long pattern."""
-        n_blocks = len(pattern.column_starts) - 1
-        if np.diff(pattern.column_starts).max() < WIDE:
-            return False
-        return n_blocks < 2 * PIECE or SLOWER * work_of_piece(pattern, PIECE) * n_blocks / PIECE < _chain(pattern).work
+        chain = None
+        if self.order != "dissection":
+            chain = _chain(pattern)
+            if self.order == "time" or not _pays(pattern, chain.work):
+                return EmbeddedSolver(pattern, chain, "time")
+        with progress("ordering of the unknowns"):
+            fronts = dissect(pattern)
+        if fronts is None or (chain and SLOWER * sum(f.work for f in fronts) >= chain.work):
+            return EmbeddedSolver(pattern, chain or _chain(pattern), "time")  # tells more about a singular pattern
+        return EmbeddedSolver(pattern, DissectionLU(pattern, fronts), "space and time")
 
 
 def _chain(pattern):
     return ChainLU(pattern.indptr, pattern.indices, pattern.column_starts, pattern.row_starts)
+
+
+def _pays(pattern, work):
+    """Whether dissection may take less than the `work` in time order, by that on a piece of a long pattern."""
+    n_blocks = len(pattern.column_starts) - 1
+    if np.diff(pattern.column_starts).max() < WIDE:
+        return False
+    return n_blocks < 2 * PIECE or SLOWER * work_of_piece(pattern, PIECE) * n_blocks / PIECE < work
