@@ -157,7 +157,7 @@ def solve_optimal(task, mesh):
                 if warm:
                     x = from_solution(problem, plan, level, guess)
                 else:
-                    x = _checked_guess(problem, local, guess, kept)
+                    x = _checked_guess(problem, plan, level, local, guess, kept)
             if problem.unknown_names and not problem.bounded and not warm:
                 _, x, status = solved(level, x, hold=True)
         start_x, before = x, level
@@ -180,15 +180,14 @@ def solve_optimal(task, mesh):
     return element, system, outcome, equations.numbers(x), equations.objective(x)
 
 
-def _checked_guess(problem, make, guess, kept):
+def _checked_guess(problem, plan, level, make, guess, kept):
     """All unknowns to start from, from which the targets are in reach."""
     if guess is None:
-        known, x, problem.held = kept.thing("guess", problem, lambda: (None, None, None))
-        if known is make.args[0]:
+        known, nodes, x, problem.held = kept.thing("guess", problem, lambda: (None,) * 4)
+        if known is plan and np.array_equal(nodes, level.nodes):
             return x
     problem.held = None
     equations = make()
-    plan, level = equations.plan, equations.mesh
     x = first_guess(problem, plan, level, guess)
     bent = partial(first_guess, problem, plan, level, Guess(bend=BENDS[0]))
     found = check_reach(equations, x, bent)
@@ -196,7 +195,7 @@ def _checked_guess(problem, make, guess, kept):
     if found.unmoved is not None:
         return bent() if guess is None else x
     if guess is None:
-        kept.put("guess", problem, (level, x, problem.held))
+        kept.put("guess", problem, (plan, level.nodes, x, problem.held))
     return x
 
 
