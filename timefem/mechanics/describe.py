@@ -15,6 +15,7 @@ from .functions import Constant, Ramp, Sine, Step, Table, TrianglePulse
 from .functions.trajectories import Polynomial, Spline, Transfer
 from .part import Body
 from .redundancy.redundancy import keep_constraints
+from .stored_formula import StoredFormula
 from .system import System
 
 # Functions of time and other values inside of parts; those given by formulas are code, and cannot be stored.
@@ -22,7 +23,7 @@ TIME_FUNCTIONS = {cls.__name__: cls for cls in (Constant, Ramp, TrianglePulse, S
                                                 Polynomial, Spline)}
 # Parts whose formulas are stored as lists of operations
 FORMULAS = {cls.__name__: cls for cls in (GeneralizedBody, GeneralizedPotential)}
-VALUES = TIME_FUNCTIONS | {cls.__name__: cls for cls in (Line, Section, RopeSection, Link, TreeJoint)}
+VALUES = TIME_FUNCTIONS | {cls.__name__: cls for cls in (Line, Section, RopeSection, Link, TreeJoint, StoredFormula)}
 
 
 def describe(system):
@@ -66,9 +67,9 @@ def describe(system):
         if bodies and id(part) not in number:
             entry["bodies"] = [_named(system, body, number) for body in bodies]
         for name in stored(part):
-            value = getattr(part, name)
-            entry[part.fields[name].argument or name] = value if part.fields[name].is_joint else \
-                plain(f"{system.label(part)} cannot be saved: {name}", value)
+            field, value = part.fields[name], getattr(part, name)
+            entry[field.argument or name] = value if field.is_joint else \
+                plain(f"{system.label(part)} cannot be saved: {name}", field.stored(part, value))
         places[part] = len(parts)
         if part is not owner and not np.array_equal(part.own_parameters, part.declared_numbers()):
             entry["own_parameters"] = part.own_parameters.tolist()  # found by a solver, beyond what may be declared

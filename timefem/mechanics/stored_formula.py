@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -27,6 +28,7 @@ UNARY = {"ASSIGN": lambda x: x, "NEG": lambda x: -x, "SQ": lambda x: x * x, "TWI
          "EXPM1": ca.expm1}
 
 
+@dataclass(eq=False)
 class StoredFormula:
     """A formula of three vectors, as it was when it was stored.
 
@@ -46,8 +48,12 @@ class StoredFormula:
         For unknown operations, and for numbers that are out of range.
     """
 
-    def __init__(self, sizes: Sequence[int], steps: Sequence[Sequence[Any]], results: Sequence[int]) -> None:
-        self.sizes, self.steps, self.results = list(sizes), [list(step) for step in steps], list(results)
+    sizes: Sequence[int]
+    steps: Sequence[Sequence[Any]]
+    results: Sequence[int]
+
+    def __post_init__(self) -> None:
+        self.sizes, self.steps, self.results = list(self.sizes), [list(step) for step in self.steps], list(self.results)
         try:
             self(*(ca.SX.sym("x", int(n)) for n in self.sizes))
         except (LookupError, TypeError, ValueError, RuntimeError) as error:

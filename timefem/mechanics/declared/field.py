@@ -66,6 +66,10 @@ class Field:
         """What enters the formulas, ndarray."""
         return np.zeros(0)
 
+    def stored(self, part, value):
+        """The value as files of solutions have it."""
+        return value
+
     def with_entry(self, value, index, entry):
         """The value with another entry; raises IndexError or TypeError where it has none of that index."""
         entries = np.array(value, object if isinstance(value, list | tuple) else None)

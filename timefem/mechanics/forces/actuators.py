@@ -16,6 +16,7 @@ from ..declared import Choice, Direction, Field, On, Point, Real, Rows
 from ..formula import Same, call, needs_two
 from ..joints.on_joint import JointPart
 from ..part import Body, Part
+from ..stored_formula import StoredFormula
 from .between import ForcePart, PointForce, force_at
 
 if TYPE_CHECKING:
@@ -145,6 +146,14 @@ class InputMatrix(Field):
     def form(self, value):
         return Same(value) if callable(value) else value.shape[1]
 
+    def stored(self, part, value):
+        if not callable(value) or isinstance(value, StoredFormula):
+            return value
+        state = [ca.SX.sym(name, part.bodies[0].n_q) for name in ("q", "v")[:1 + part.takes_rates]]
+        entries, none = ca.densify(ca.vec(part.matrix_at(*state))), ca.SX(0, 1)
+        function = ca.Function("B", [*state, *[none] * (3 - len(state))], [entries])
+        return StoredFormula.of(part._argument(self.name), function)
+
     def schema(self):
         row = {"description": "a list of numbers", "type": "array", "items": {"$ref": "#/$defs/number"}, "minItems": 1}
         return {"description": "one row of numbers for each coordinate of the body", "type": "array", "items": row,
@@ -184,10 +193,23 @@ class GeneralizedControl(Actuator):
     def n_controls(self) -> int:
         return self.columns if callable(self.matrix) else self.matrix.shape[1]
 
+    @property
+    def takes_rates(self) -> bool:
+        """Whether a formula's B depends on the rates as well."""
+        if isinstance(self.matrix, StoredFormula):
+            return self.matrix.sizes[1] > 0
+        return needs_two(self.matrix, *(ca.SX.sym("q", self.bodies[0].n_q),) * 2)
+
+    def matrix_at(self, *state: ca.SX) -> ca.SX:
+        """A formula's B at q, or at q and v where it takes rates, shape (n_q, n)."""
+        if isinstance(self.matrix, StoredFormula):
+            entries = self.matrix(*(*state, ca.SX(0, 1), ca.SX(0, 1))[:3])
+            return ca.reshape(entries, self.bodies[0].n_q, self.n_controls)
+        return ca.SX(self.matrix(*state))
+
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX:
         if callable(self.matrix):
-            takes_rates = needs_two(self.matrix, s.q[0], s.q[0])
-            return ca.SX(self.matrix(s.q[0], s.velocity[0]) if takes_rates else self.matrix(s.q[0])) @ u
+            return self.matrix_at(s.q[0], *([s.velocity[0]] if self.takes_rates else [])) @ u
         return ca.reshape(s.own, self.bodies[0].n_q, self.n_controls) @ u
 
 
