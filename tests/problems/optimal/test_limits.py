@@ -1,5 +1,7 @@
 """Limits of formulas: what they may contain, where and when they hold, and what is refused."""
 
+import re
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -88,6 +90,24 @@ def test_what_cannot_hold_is_named_with_its_time():
         assert "stays violated by" in sol.status.message
         if method == "interior-point":
             assert "most against it stands speed[0], at t = " in sol.status.message
+
+
+@pytest.mark.parametrize("options, against", [
+    ({"limits": tf.Limit(lambda now, u: u[0] - now.t, 0, 0, name="given")}, r"given\[0\], at t = "),
+    ({"bounds": 1.0}, "the bound of control 0 of force, at t = "),
+])
+def test_equations_and_bounds_that_stand_against_a_solution(options, against):
+    """2 m in 1 s, from rest to rest, with a force that is given, or too small."""
+    body = tf.PointMass(1.0, dimension=1, name="ball")
+    force = tf.ControlForce(body, [(1, 0, 0)], name="force")
+    end = tf.EndState(position=[2, None, None], velocity=[0, None, None])
+    if "bounds" in options:
+        options = {"bounds": {force: (-options["bounds"], options["bounds"])}}
+    sol = tf.solve(tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, {body: end}, (0, 1), tf.Effort(force),
+                                     **options), ELEMENT, 10, progress=False)
+    assert not sol.success and sol.status.reason == "infeasible"
+    assert re.search(rf"an equation of motion of ball at t = .* stays violated by .*; most against it stands {against}",
+                     sol.status.message)
 
 
 def test_derivatives_with_limits_of_all_kinds():

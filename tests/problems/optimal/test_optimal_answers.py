@@ -60,6 +60,23 @@ def test_few_elements(degree, n):
         assert tf.solve(slider()[0], element, n, progress=False).success
 
 
+def test_conditions_that_hold_need_no_controls():
+    """A ball that moves in the plane x = y: of six conditions two follow from the others, and four controls are enough
+    on one element."""
+    body = tf.PointMass(1.0, name="ball")
+    push = tf.ControlForce(body, [(1, 1, 0), (0, 0, 1)], name="push")
+
+    def to(x, y, z):
+        end = tf.EndState(position=(x, y, z), velocity=(0, 0, 0))
+        return tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, {body: end}, (0, 1), tf.Effort(push))
+
+    sol = tf.solve(to(1, 1, 2), tf.MixedGalerkin(2), 1, progress=False)
+    assert sol.success and sol.objective == pytest.approx(6 * (1 + 4), rel=1e-9)
+    np.testing.assert_allclose(sol.z[-1], [1, 1, 2, 0, 0, 0], rtol=0, atol=1e-9)
+    with pytest.raises(InputError, match="4 nodal values of controls for 6 conditions"):
+        tf.solve(to(1, 2, 2), tf.MixedGalerkin(2), 1, progress=False)
+
+
 def test_found_controls_drive_the_body_there():
     sol = tf.solve(reorientation(), tf.MixedGalerkin(3), 100)
     body = tf.RigidBody(mass=12, inertia=[5, 26, 29], name="satellite")

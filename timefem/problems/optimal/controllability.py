@@ -120,9 +120,6 @@ def reach(equations, x):
     n_moved = np.count_nonzero(size > least)
     size = np.maximum(size, least or 1.0)
     vectors, values, _ = np.linalg.svd(effect / size)
-    if np.count_nonzero(values > NOTHING) == len(inputs) < n_moved:
-        raise InputError(f"the mesh has {len(inputs)} nodal values of controls for {n_moved} conditions at the end; "
-                         "use more elements, or fewer conditions")
     idle = vectors[:, np.append(values, np.zeros(max(n_end - len(values), 0))) <= NOTHING] / size
     if not idle.shape[1]:
         return Reach()
@@ -131,6 +128,9 @@ def reach(equations, x):
     told = np.abs(adjoint).max() * np.finfo(float).eps <= 1 / GROWTH
     if not np.linalg.norm(missed) > HELD:
         return Reach(None, told, idle)
+    if np.count_nonzero(values > NOTHING) == len(inputs) < n_moved:
+        raise InputError(f"the mesh has {len(inputs)} nodal values of controls for {n_moved} conditions at the end; "
+                         "use more elements, or fewer conditions")
     directions = np.linalg.svd(missed[None])[2].T  # the first is missed, the others are met
     held = idle @ directions[:, 1:]
     combination = np.abs(idle @ directions[:, 0]) @ np.abs(problem.conditions.combinations)

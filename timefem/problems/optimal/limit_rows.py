@@ -119,6 +119,7 @@ class LimitRows:
                          total - old - h * integral / size, (0.0, 0.0), view, np.arange(n_e),
                          self.chain.mesh.nodes[1:], np.column_stack([self.times(elements, points).reshape(n_e, -1),
                                                                      self.chain.mesh.lengths]))
+        sums.stated = False
         self.rows.append(sums)
         self.totals.append((sums, columns))
         if not self.chain.reaches[1]:
@@ -174,3 +175,4 @@ class LimitRows:
         elements, xi = np.repeat(np.arange(self._n_elements), len(xi)), np.tile(xi, self._n_elements)
         add("rate of the control", slope, bounds, controls(elements, xi, rate=True), elements, xi, lengths[elements])
         add("jump of the control", change, (0.0, 0.0), jump, later, 0.0, lengths[1:])
+        self.rows[-1].stated = False

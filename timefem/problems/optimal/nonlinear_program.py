@@ -7,7 +7,9 @@ from .limit_rows import LimitRows
 from .point_rows import AddedRows, ChainView, View
 
 SHORTEST = 1e-6  # duration over its guess
-EQUATIONS = {"state": "an equation of motion", "multipliers": "a constraint", "constants": "an unknown number's rate"}
+EQUATIONS = {"state": "an equation of motion", "motion": "an equation of motion", "multipliers": "a constraint",
+             "constants": "an unknown number's rate"}
+MOTION = EQUATIONS["state"]
 
 
 class OptimalProgram(NonlinearProgram):
@@ -183,22 +185,51 @@ class OptimalProgram(NonlinearProgram):
             values -= self.data[self._of_hessian]
         return self._added.hessian(values, v, multipliers)
 
+    @property
+    def stated(self):
+        return np.arange(self.n_rows) >= self.n_equations
+
     def describe(self, i):
-        chain, problem, x = self.chain, self.chain.problem, self.x
+        chain, problem = self.chain, self.chain.problem
         if i >= self.n_equations:
             element, t, name = self._added.describe(i)
-        else:
-            element, name = int(self.row_blocks[i]), "an equation"
-            t = chain.mesh.nodes[element]
-            of_end = i - (self.n_equations - chain.blocks[1].n_unknowns)
-            if of_end >= 0:
-                t = chain.mesh.nodes[-1]
-                combination = np.abs(problem.conditions.combinations[of_end])
-                name = f"the {problem.conditions.names[int(np.argmax(combination))]} at the end"
-            for field, told in EQUATIONS.items():
-                costate = f"costate of {field}"
-                if costate in chain.plan.element.trial and np.any(chain.columns_of(costate) == self.dual[i]):
-                    name = told
+            return self._row(name, element, t)
+        element, of_end = int(self.row_blocks[i]), i - (self.n_equations - chain.blocks[1].n_unknowns)
+        if of_end >= 0:
+            combination = np.abs(problem.conditions.combinations[of_end])
+            return self._row(f"the {problem.conditions.names[int(np.argmax(combination))]} at the end", element,
+                             chain.mesh.nodes[-1])
+        name = "an equation"
+        for field, told in EQUATIONS.items():
+            component = self._component(f"costate of {field}", self.dual[i])
+            if component is not None:
+                name = told + (f" of {_owner(problem.system, component)}" if told == MOTION else "")
+        return self._row(name, element, chain.mesh.nodes[element])
+
+    def describe_variable(self, i):
+        chain, problem, element = self.chain, self.chain.problem, int(self.variable_blocks[i])
+        if i < self.n_chain:
+            for name, told in (("controls", problem.control_name), ("constants", problem.unknown_names.__getitem__)):
+                component = self._component(name, self.primal[i])
+                if component is not None:
+                    return self._row(f"the bound of {told(component)}", element, chain.mesh.nodes[element])
+        return self._row("a bound", element, chain.mesh.nodes[element])
+
+    def _component(self, field, unknown):
+        """Which component of a field an unknown is a value of; None for other fields."""
+        chain = self.chain
+        found = np.argwhere(chain.columns_of(field) == unknown) if field in chain.plan.element.trial else ()
+        return int(found[0, 2]) if len(found) else None
+
+    def _row(self, name, element, t):
+        """A `Row` with the time on the mesh as it is after the duration found."""
+        problem = self.chain.problem
         t0, t1 = problem.t_span
-        stretch = chain.numbers(x)[0] / (t1 - t0) if problem.free_time else 1.0
+        stretch = self.chain.numbers(self.x)[0] / (t1 - t0) if problem.free_time else 1.0
         return Row(name, element, float(t0 + (t - t0) * stretch))
+
+
+def _owner(system, i):
+    """The body of a component of the state."""
+    places = np.arange(system.n_q)
+    return next(system.label(body) for body in system.bodies if i % system.n_q in places[system.coordinates(body)])

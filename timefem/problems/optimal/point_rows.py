@@ -115,9 +115,13 @@ class PointRows:
     elements : ndarray of int, shape (n_rows,)
         Blocks of the rows.
     lower, upper : ndarray, shape (n_rows,)
+    stated : bool
+        Whether they are what a problem asks for, rather than what defines variables.
     jacobian_places, hessian_places : (ndarray of int, ndarray of int)
         As in `NonlinearProgram`; those of the Hessian may come twice, and count together.
     """
+
+    stated = True
 
     def __init__(self, name: str | Sequence[str], symbols: tuple[ca.SX, ca.SX], rows: ca.SX,
                  bounds: Sequence[Floats], view: View, blocks: Vector, times: Vector,
@@ -235,6 +239,10 @@ class AddedRows:
     def bounds(self):
         none = np.zeros(0)
         return tuple(np.concatenate([none, *b]) for b in ([s.lower for s in self.sets], [s.upper for s in self.sets]))
+
+    @property
+    def stated(self):
+        return np.concatenate([np.zeros(0, bool), *(np.full(rows.n_rows, rows.stated) for rows in self.sets)])
 
     @property
     def blocks(self):

@@ -62,6 +62,10 @@ class SequenceProgram(NonlinearProgram):
         return tuple(np.concatenate([*(p.row_bounds[i] for p in self.programs), self._added.bounds[i]])
                      for i in (0, 1))
 
+    @property
+    def stated(self):
+        return np.concatenate([*(p.stated for p in self.programs), self._added.stated])
+
     def soften(self, eps):
         """As `OptimalProgram.soften`."""
         for program in self.programs:
@@ -144,9 +148,16 @@ class SequenceProgram(NonlinearProgram):
         block, time, name = self._added.describe(i)
         return Row(name, block, time)
 
+    def describe_variable(self, i):
+        k = min(int(np.searchsorted(self._columns, i, side="right")) - 1, len(self.programs) - 1)
+        row = self.programs[k].describe_variable(i - self._columns[k])
+        return row._replace(element=row.element + int(self._blocks[k]))
+
 
 def _ties(view, blocks):
     """Rows that components of a view are zero."""
     w = ca.SX.sym("w", view.start.shape[1])
-    return PointRows("the start as it is known later", (w, ca.SX(0, 1)), w, (0.0, 0.0), view, blocks,
+    rows = PointRows("the start as it is known later", (w, ca.SX(0, 1)), w, (0.0, 0.0), view, blocks,
                      np.zeros(len(blocks)))
+    rows.stated = False
+    return rows

@@ -47,6 +47,8 @@ class NonlinearProgram(ABC):
         Of the ranks that share the program, see `SlabProgram`.
     first_block : int
         Number of its block 0 in the whole program.
+    stated : ndarray of bool, shape (n_rows,)
+        Rows that somebody asked for, and may loosen, rather than equations that define variables.
     """
 
     start_multipliers, loose, comm, first_block = None, (), None, 0
@@ -71,9 +73,18 @@ class NonlinearProgram(ABC):
     def hessian(self, v, factor, multipliers):
         """Entries of the Hessian of `factor f + multipliers . r` at `hessian_places`."""
 
+    @property
+    def stated(self):
+        lower, upper = self.row_bounds
+        return lower < upper
+
     @abstractmethod
     def describe(self, i):
         """The `Row` number i, for reports."""
+
+    def describe_variable(self, i):
+        """The bounds of variable i as a `Row`, for reports."""
+        return Row(f"the bound of variable {i}", int(self.variable_blocks[i]), 0.0)
 
     def expect(self, v, factor, multipliers):
         """Told that values at v are wanted next, and perhaps derivatives with this factor and these multipliers."""
@@ -135,25 +146,35 @@ def optimality_error(program, v, factor, multipliers):
 
 
 OPPOSED = 1e-3  # multiplier of a limit, over the largest, from which on it stands against a solution
+NEAR = 1e-3  # to a bound, scaled
 
 
 def failed(program, v, reason, history, detail, multipliers=None):
     """The status of a solve that ended at v: which row stays violated, by how much, and when.
 
-    With the multipliers of rows where the violation is least: also the limit that stands against it most.
+    With the multipliers of rows where the violation is least: also the limit, or bound, that stands against it most.
     """
     over = OverRanks(program.comm)
 
-    def worst(sizes):
-        return over.first_of_largest(float(sizes.max(initial=0.0)), lambda: program.describe(int(np.argmax(sizes))))
+    def worst(sizes, describe=program.describe):
+        return over.first_of_largest(float(sizes.max(initial=0.0)), lambda: describe(int(np.argmax(sizes))))
 
     missing = program.violation(program.rows(v))
     most, row = worst(np.where(np.isfinite(missing), missing, np.inf))
     if most > 1e-6:
         detail += f"; {row.name} at t = {row.time:.6g} stays violated by {most:.3g} of its size"
     if multipliers is not None:
-        lower, upper = program.row_bounds
-        size, limit = worst(np.where(lower < upper, np.abs(multipliers), 0.0))
+        of_rows, of_bounds = worst(np.where(program.stated, np.abs(multipliers), 0.0)), \
+            worst(_at_bounds(program, v, multipliers), program.describe_variable)
+        size, limit = max(of_rows, of_bounds, key=lambda pair: pair[0])
         if size > OPPOSED * over.largest(np.abs(multipliers).max(initial=0.0)):
             detail += f"; most against it stands {limit.name}, at t = {limit.time:.6g}"
     return Status.failure(reason, row.element, row.time, history, detail)
+
+
+def _at_bounds(program, v, multipliers):
+    """Sizes of the multipliers of bounds that are near, by those of rows."""
+    rows, columns = program.jacobian_places
+    slopes = np.bincount(columns, program.jacobian(v) * program.rows_with_neighbours(multipliers)[rows], len(v))
+    near = np.min([np.abs(bound - v) for bound in program.bounds], axis=0) <= NEAR
+    return np.where(near, np.abs(slopes[:len(v)]), 0.0)

@@ -66,6 +66,10 @@ class SlabProgram(NonlinearProgram):
     def row_bounds(self):
         return tuple(bound[self._r[:self.n_rows]] for bound in self.program.row_bounds)
 
+    @property
+    def stated(self):
+        return self.program.stated[self._r[:self.n_rows]]
+
     def soften(self, eps):
         self.program.soften(eps)
 
@@ -139,8 +143,13 @@ class SlabProgram(NonlinearProgram):
     def on_iteration(self, residual=None):
         self.program.on_iteration(residual)
 
+    def describe_variable(self, i):
+        return self._shifted(self.program.describe_variable(int(self._v[i])))
+
     def describe(self, i):
-        row = self.program.describe(int(self._r[i]))
+        return self._shifted(self.program.describe(int(self._r[i])))
+
+    def _shifted(self, row):
         return row._replace(element=row.element + self.first_block - self._before)
 
 
