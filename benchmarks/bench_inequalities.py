@@ -7,9 +7,11 @@ Two comparisons, candidates in turns, processor time, ratios of medians:
   program of shooting is not counted; `solve` of timefem counts from the problem to the solution, on a problem that was
   solved before. First solves are those of new processes, from their start to their end, imports included;
 - `--methods`: one nonlinear program, that of timefem, and three methods: its own, IPOPT and fatrop, through the same
-  entries; `--large N` on N elements as well.
+  entries; `--large N` on N elements as well;
+- `--stages`: fatrop on its own ground, a quadrotor with limited thrusts in 300 stages: mG(1) on 300 elements by three
+  methods, and 300 steps of shooting.
 
-    python benchmarks/bench_inequalities.py [--methods] [--json] [--repeats 7] [--large 1000]
+    python benchmarks/bench_inequalities.py [--methods | --stages] [--json] [--repeats 7] [--large 1000]
 """
 
 import argparse
@@ -22,7 +24,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from shooting import T_TURN, Shooting, turning
+from shooting import QUADROTOR, T_TURN, Shooting, turning
 
 import timefem as tf
 from timefem.cases import CASES
@@ -34,11 +36,23 @@ SAME = 1e-7  # objectives of one program
 # steps of shooting, and the converged objective: published, or by both codes on 1000 and more
 SHOOTING = {"cart-pole-limited": (80, 59.19148), "reorientation-time": (200, 28.6304077),
             "robot-arm-time": (100, 9.14091), "container-crane": (60, 5.1505e-3)}
+STAGES = "quadrotor", 300
 MESHES = {1: (40, 60, 80, 100, 120, 150, 200), 2: (10, 15, 20, 30, 40, 60, 80, 100, 120), 3: (10, 15, 20, 30, 40, 50)}
 
 
 def element(degree):
     return tf.MixedGalerkin(degree, n_points=degree)
+
+
+def quadrotor():
+    q = QUADROTOR
+    frame = tf.RigidBody(1.0, q["inertia"], name="frame")
+    rotors = [tf.Thruster(frame, point=point, drag=drag, name=f"rotor {i}") for i, (point, drag) in enumerate((
+        ((q["arm"], 0, 0), q["drag"]), ((-q["arm"], 0, 0), q["drag"]), ((0, q["arm"], 0), -q["drag"]),
+        ((0, -q["arm"], 0), -q["drag"])))]
+    return tf.OptimalControl(tf.System([frame], gravity=(0, 0, -9.81)), {frame: tf.Pose()}, {frame: tf.Pose(q["to"])},
+                             (0, q["t_end"]), [tf.Effort(r) for r in rotors],
+                             bounds={r: (0, q["limit"]) for r in rotors})
 
 
 def case(name):
@@ -125,8 +139,18 @@ def of_one_program(name, n, repeats):
     return {"case": name, "n_elements": n, **runs}
 
 
-def main(repeats=7, methods=False, large=None, cases=SHOOTING):
+def in_stages(repeats):
+    name, n = STAGES
+    problem = quadrotor()
+    runs = in_turns({m: lambda m=m: by_timefem(problem, 1, n, method=m) for m in METHODS} |
+                    {f"RK4, {solver}": Shooting(name, n, solver) for solver in ("ipopt", "fatrop")}, repeats)
+    return {"case": name, "n_elements": n, **runs}
+
+
+def main(repeats=7, methods=False, large=None, cases=SHOOTING, stages=False):
     """Results per case, of the comparison at equal error or of methods: dict of objective, seconds and iterations."""
+    if stages:
+        return [in_stages(repeats)]
     if not methods:
         return [at_equal_error(name, repeats) for name in cases]
     results = [of_one_program(name, n, repeats) for name, n in SIZES.items()]
@@ -159,6 +183,7 @@ if __name__ == "__main__":
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--methods", action="store_true", help="three methods on one program")
+    parser.add_argument("--stages", action="store_true", help="a quadrotor in 300 stages")
     parser.add_argument("--large", type=int, help="elements of a further comparison of methods")
     parser.add_argument("--cases", nargs="+", choices=SHOOTING, default=list(SHOOTING))
     parser.add_argument("--once", nargs=3, help=argparse.SUPPRESS)
@@ -167,5 +192,5 @@ if __name__ == "__main__":
         name, degree, size = arguments.once
         problem, guess = case(name)
         sys.exit(by_timefem(problem, int(degree), int(size), guess)[0] is None)
-    results = main(arguments.repeats, arguments.methods, arguments.large, arguments.cases)
+    results = main(arguments.repeats, arguments.methods, arguments.large, arguments.cases, arguments.stages)
     print(json.dumps(results)) if arguments.json else report(results)

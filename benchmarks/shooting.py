@@ -130,8 +130,25 @@ def reorientation():
                  controls=(-50, 50), guess=guess)
 
 
-MODELS = {"cart-pole-limited": cart_pole, "robot-arm-time": robot_arm, "speed-limit": speed_limit,
-          "two-link-arm-time": two_link_arm, "container-crane": crane, "reorientation-time": reorientation}
+QUADROTOR = {"inertia": (0.01, 0.01, 0.02), "arm": 0.2, "drag": 0.02, "limit": 3.5, "t_end": 1.5, "to": (3, 1, 0.5)}
+
+
+def quadrotor():
+    """1 kg, four rotors; from hover to hover with the least integral of the squared thrusts."""
+    x, u, q = ca.SX.sym("x", 13), ca.SX.sym("u", 4), QUADROTOR  # place, quaternion, velocity, angular velocity in body
+    a, e, v, w = x[3], x[4:7], x[7:10], x[10:]
+    inertia, arm, drag = np.array(q["inertia"]), q["arm"], q["drag"]
+    up = ca.vertcat(2 * (e[0] * e[2] + a * e[1]), 2 * (e[1] * e[2] - a * e[0]), 1 - 2 * (e[0]**2 + e[1]**2))
+    torque = ca.vertcat(arm * (u[2] - u[3]), arm * (u[1] - u[0]), drag * (u[0] + u[1] - u[2] - u[3]))
+    rates = ca.vertcat(v, -ca.dot(e, w) / 2, (a * w + ca.cross(e, w)) / 2, up * ca.sum1(u) - np.array([0, 0, 9.81]),
+                       (torque - ca.cross(w, inertia * w)) / inertia)
+    first, last = [0, 0, 0, 1, *np.zeros(9)], [*q["to"], np.nan, *np.zeros(9)]
+    return Model(x, u, rates, first, last, q["t_end"], ca.sumsqr(u) / 2, controls=(0, q["limit"]))
+
+
+MODELS = {"quadrotor": quadrotor, "cart-pole-limited": cart_pole, "robot-arm-time": robot_arm,
+          "speed-limit": speed_limit, "two-link-arm-time": two_link_arm, "container-crane": crane,
+          "reorientation-time": reorientation}
 
 
 class Shooting:
