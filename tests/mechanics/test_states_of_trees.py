@@ -48,3 +48,32 @@ def test_targets_by_joints(arm, kind):
         np.testing.assert_allclose(motion.angle(sol.t[[0, -1]]), [start[name], end[name]], rtol=0, atol=1e-9)
     with pytest.raises(tf.InputError, match="elbo"):
         tf.BoundaryValueProblem(tf.System([arm]), (0, 1), start={arm: start}, end={arm: {"elbo": 0.1}})
+
+
+def _crank(coordinates):
+    names = ("crank", "rod", "piston")
+    crank, rod, piston = (tf.RigidBody(m, (0.001, i, i), name=n) for m, i, n in zip((1, 1.5, 0.8), (0.01, 0.05, 0.001),
+                                                                                    names, strict=True))
+    z = {"axis_a": (0, 0, 1), "axis_b": (0, 0, 1)}
+    joints = [tf.Revolute(crank, point_a=(-0.1, 0, 0), point_b=(0, 0, 0), **z, name="main"),
+              tf.Revolute(rod, crank, point_a=(-0.3, 0, 0), point_b=(0.1, 0, 0), **z, name="big"),
+              tf.Revolute(piston, rod, point_a=(0, 0, 0), point_b=(0.3, 0, 0), **z, name="small"),
+              tf.Prismatic(piston, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_b=(1, 0, 0), name="slide")]
+    return tf.System([crank, rod, piston, *joints], redundant="drop", coordinates=coordinates)
+
+
+def test_loops_are_completed_around_what_is_given():
+    """Angle and rate of the crank stay, and the joints of the tree close the loop as bodies do."""
+    system = _crank("joint")
+    problem = tf.InitialValueProblem(system, {"main": (0.4, 2.0)}, (0, 1))
+    tree = problem.system.bodies[0]
+    q, p = problem.z0[:3], problem.z0[3:]
+    states = {name: tree.joint_states(q, p)[name] for name in ("main", "big")}
+    np.testing.assert_allclose(states["main"], (0.4, 2.0), rtol=0, atol=1e-11)
+    sine = np.sin(0.4) / 3
+    slope = -2 * np.cos(0.4) / 3 / np.sqrt(1 - sine**2)
+    np.testing.assert_allclose(states["big"], (-np.arcsin(sine) - 0.4, slope - 2), rtol=0, atol=1e-11)
+    with pytest.raises(tf.InputError, match="cannot be assembled"):
+        tf.InitialValueProblem(system, {"main": 0.4, "big": 0.1}, (0, 1))
+    moved = tf.InitialValueProblem(system, {"main": 0.4, "big": -0.5}, (0, 1), assemble=True)
+    assert np.abs(moved.system.constraints(0, moved.z0)).max() < 1e-11 and 1e-3 < abs(moved.z0[0] - 0.4) < 0.05

@@ -67,7 +67,7 @@ def assemble(system: System, state: GivenStates, t: float = 0.0, *,
     if not isinstance(system, StateValues):
         raise InputError(f"system must be a System, not {system!r}")
     t = validate.real("t", t)
-    given = given_states(system, canonical_states(system, state, t))
+    given = given_states(system, canonical_states(system, state, t, approximate=True))
     fix = [system.find(body) for body in (fix if isinstance(fix, list | tuple) else [fix])]
     moves = np.ones(system.n_q)
     for body in fix:

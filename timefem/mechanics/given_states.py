@@ -8,27 +8,30 @@ from ..errors import InputError
 from ..types import States
 from .bodies.rotations import matrix_from_quaternion
 from .bodies.states import CanonicalState, Coordinates, Pose
+from .tree_joints import tree_joint
 
 GivenStates: TypeAlias = States | Coordinates | CanonicalState  # of all bodies, or of the only one
 
 
-def canonical_states(system, state, t):
+def canonical_states(system, state, t, approximate=False):
     """The states that a user gave, with a `CanonicalState` for each body without a position, such as a
-    `GeneralizedBody`; see `InitialValueProblem`.
+    `GeneralizedBody`; see `InitialValueProblem`. Coordinates of joints that are `approximate` need not close
+    loops.
 
     Raises
     ------
     InputError
         As `GeneralizedBody.state`; when a `GeneralizedBody` is left out, for it has no reference position.
     """
-    state = system.spread(state)
+    asked, state = state, system.spread(state)
     generalized = [body for body in system.bodies if not (body.has_position or body.helper)]
     if isinstance(state, Coordinates | CanonicalState) and len(system.bodies) == 1:
         state = {system.bodies[0]: state}
     if not isinstance(state, dict):
         return state
-    if any(system.is_joint(part) for part in state):
-        return system.state(state, t=t)
+    in_trees = any(tree_joint(system, key) is not None for key in asked)
+    if any(system.is_joint(part) for part in state) or (in_trees and _closes_loops(system)):
+        return system.state(state, t=t, approximate=approximate)
     if not generalized:
         return state
     state = {system.find(body): value for body, value in state.items()}
@@ -38,6 +41,10 @@ def canonical_states(system, state, t):
             raise InputError(f"state of {system.label(body)} is missing: give it as Coordinates(q, v)")
         state[body] = CanonicalState(*body.state(value, t))
     return state
+
+
+def _closes_loops(system):
+    return any(part.constraint_names and not part.is_body for part in system.parts)
 
 
 def given_states(system, state):

@@ -1,6 +1,5 @@
 """Initial states from the coordinates of joints: poses along the tree of joints, closed loops completed."""
 
-import casadi as ca
 import numpy as np
 
 from .. import validate
@@ -9,25 +8,21 @@ from .bodies.rotations import as_quaternion, matrix_from_quaternion
 from .bodies.states import Pose
 from .composites.composite import Composite
 from .consistent_state import assemble
-from .functions.trajectories import Polynomial
 from .given_states import canonical_states, given_states, in_space
-from .joints.frame import frames_of
+from .held_joint import held_in_tree, held_joint
 from .joints.joint import Joint
-from .joints.prescribed import PrescribedJoint
-from .joints.turning import turned
-from .part import Part
 
 GROUND = None
 CLOSED = 1e-9  # constraints that the tree of joints leaves violated by more are closed by Newton's method
 
 
-def state_of_joints(system, given, base=None, t=0.0):
+def state_of_joints(system, given, base=None, t=0.0, approximate=False):
     """States of all bodies, from coordinates and rates of joints along the tree that joints make of the bodies.
 
     The poses go out from the ground, and from bodies whose states are given: `R_a = R_b R(x)`,
     `x_a + R_a r_a = x_b + R_b (r_b + d(x))`, and so do the velocities. Where joints close loops, those that are not
     given are completed, `Phi = 0`, `x_i = given`, by `assemble` from there; joints that are not given and close no loop
-    are at zero and at rest.
+    are at zero and at rest. So are those inside of a `Tree`, whose loops the other joints of the tree close.
 
     Parameters
     ----------
@@ -42,6 +37,8 @@ def state_of_joints(system, given, base=None, t=0.0):
         origin in the reference orientation, at rest.
     t : float
         Time [s].
+    approximate : bool
+        Return what the joints make of it, with loops open, where these cannot be closed: for `assemble`.
 
     Returns
     -------
@@ -68,13 +65,20 @@ def state_of_joints(system, given, base=None, t=0.0):
     states = canonical_states(system, tree.states, t)
     found = {body: state for body, (_, state) in given_states(system, states).items()}
     z = np.concatenate([*(s.q for s in found.values()), *(s.p for s in found.values())])
-    system = system.extended([part for joint in tree.held for part in
-                              _hold(system.label(joint), joint, tree.values[joint], t)])
+    system = system.extended([*(part for joint in tree.held for part in
+                                held_joint(system.label(joint), joint, tree.values[joint], t)),
+                              *(part for body, value in tree.states.items() if isinstance(value, dict)
+                                for part in held_in_tree(system.label(body), body, value, t))])
     size = np.maximum(1.0, abs(system.derivatives(t, z)[1]) @ np.abs(z))
     if not (np.abs(system.constraints(t, z)) > CLOSED * size).any() and \
             not (np.abs(system.nonholonomic(t, z)) > CLOSED).any():
         return found
-    return assemble(system, states, t, fix=tree.roots)
+    try:
+        return assemble(system, states, t, fix=tree.roots)
+    except InputError:
+        if approximate:
+            return found
+        raise
 
 
 class JointTree:
@@ -256,31 +260,3 @@ def _connected(ends, links):
                 reached.update(others)
                 grown = True
     return all(end in reached for end in ends)
-
-
-def _hold(label, joint, values, t):
-    """Parts that hold the coordinates of a joint, and their rates, at the time t."""
-    if joint.free_rotation and not _oriented(joint):
-        return []
-    if joint.free_rotation:
-        return [_HeldRotation(f"{label} as given", joint, *values["rotation"], t)]
-    return [PrescribedJoint(joint, coordinate=name, value=Polynomial((x - rate * t, rate)), name=f"{label} as given")
-            for name, (x, rate) in values.items()]
-
-
-class _HeldRotation(Part):
-    """Rotation and angular velocity of a body against another at a time."""
-
-    constraint_names = ("rotation, 1", "rotation, 2", "rotation, 3")
-
-    def __init__(self, name, joint, turn, spin, t):
-        self.bodies, self.name = joint.bodies, name
-        self.own_parameters = np.concatenate([turn.ravel(order="F"), np.cross(spin, turn.T).ravel(), [t]])
-
-    @property
-    def kind(self):
-        return (_HeldRotation, *(body.kind for body in self.bodies))
-
-    def constraints(self, s):
-        turn, rate, start = ca.vertsplit(s.own, [0, 9, 18, 19])
-        return ca.vertcat(*turned(*frames_of(self.bodies, s.q), turn + rate * (s.t - start)))

@@ -209,9 +209,9 @@ class System(NamedArguments, StateValues, Summarized):
         return other
 
     def state(self, given: States, base: Pose | Mapping[Any, Pose] | None = None,
-              t: float = 0.0) -> dict[Body, CanonicalState]:
+              t: float = 0.0, approximate: bool = False) -> dict[Body, CanonicalState]:
         """States of all bodies from the coordinates of joints; see `timefem.mechanics.joint_state.state_of_joints`."""
-        return state_of_joints(self, given, base, t)
+        return state_of_joints(self, given, base, t, approximate)
 
     @property
     def structure(self) -> System:

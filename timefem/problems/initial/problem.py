@@ -64,7 +64,7 @@ class InitialValueProblem(NamedArguments):
         if isinstance(state, np.ndarray):
             self.z0 = validate.array("start", state, (system.n_z,))
         else:
-            state = canonical_states(system, state, t_span[0])
+            state = canonical_states(system, state, t_span[0], approximate=self._assemble)
             if self._assemble:
                 state = assembled(system, state, t_span[0])
             given = given_states(system, state)
