@@ -57,6 +57,7 @@ PROBLEMS = {  # problem, element, number of elements
               (rates, MG, 66), (free_start_and_both_ends, MG, 67), (too_far, MG, 65)],
     "cases": [*cases(robot_arm_time=100, container_crane=100, speed_limit=300, reorientation_time=70),
               (rates, tf.MixedGalerkin(1), 66), (pendulum, tf.MixedGalerkin(2), 65), (pair, tf.MixedGalerkin(1), 65)],
+    "many": cases(cart_pole_limited=10000),
 }
 
 
