@@ -65,6 +65,29 @@ def add_four_lanes(typing, y, i, factors, x, j, stride):
 
 
 @intrinsic
+def load(typing, x, i):
+    """x[i] for i from 0 on; what brackets do about negative indices can take as long as the work."""
+
+    def emit(context, builder, signature, args):
+        data = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0]).data
+        return builder.load(builder.gep(data, [args[1]]))
+
+    return x.dtype(x, types.int64), emit
+
+
+@intrinsic
+def store(typing, x, i, value):
+    """x[i] = value, as `load`; of the type of x."""
+
+    def emit(context, builder, signature, args):
+        data = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0]).data
+        builder.store(args[2], builder.gep(data, [args[1]]))
+        return context.get_dummy_value()
+
+    return types.void(x, types.int64, x.dtype), emit
+
+
+@intrinsic
 def set_lanes(typing, y, i, a, x, j):
     """y[i:i+8] = a * x[j:j+8], offsets counted in doubles from the start of C-contiguous arrays."""
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ....kernels.lanes import LANES, add_lanes, aligned_zeros, copy_lanes, dot_runs
+from ....kernels.lanes import LANES, add_lanes, aligned_zeros, copy_lanes, dot_runs, load, store
 from ....kernels.loops import compiled
 
 THRESHOLD = 0.01  # of the largest entry in its column, for a pivot: with 0.1 many more columns have to wait
@@ -75,8 +75,9 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
     """Factor; return a code, two numbers, and what is left in the last front: row numbers, column numbers, entries.
 
     Returns FACTORED and the lengths used of `lower` and `upper`; or what is wrong, and the column without a pivot,
-    the row that vanished, or the block at which there was not enough room. A pivot leaves the places behind those of
-    the held rows and columns, so that these stay the first ones of the front.
+    the row that vanished, or the block at which there was not enough room. Held rows and columns stay the first ones
+    of the front; pivot k comes to the first place behind them, and they have a run of vectors of their own in the front
+    and in what is kept.
 
     Parameters
     ----------
@@ -88,62 +89,74 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
     held_columns, held_rows : how many, from the first on, are never eliminated
     capacity : most rows and columns of the front
     ends : (n_blocks,) filled in: number of pivots up to the end of each block
-    column_swaps, row_swaps : (n,) filled in: place that is interchanged with the first place not held, and this
-        with place k
+    column_swaps, row_swaps : (n,) filled in: place that is interchanged with that of pivot k, the one behind k pivots
+        and those that are held
     inverses : (n,) filled in: 1 / pivot
-    lower, upper : filled in: multipliers by pivot, and pivot rows behind the pivot
+    lower, upper : filled in: multipliers by pivot, and pivot rows behind the pivot; held ones first
     """
-    # row i of the front starts at front[rows[i]] and is row names[i] of the matrix; behind its columns are zeros
-    n_blocks, stride = len(column_starts) - 1, whole(capacity) + LANES
+    # row i of the front starts at front[rows[i]] and is row names[i] of the matrix; zeros fill up its held columns to
+    # whole vectors, then come the others, and zeros again
+    n_blocks, begin, fill_rows = len(column_starts) - 1, whole(held_columns), whole(held_rows) - held_rows
+    stride = begin + whole(capacity) + LANES
+    fill = begin - held_columns  # from the number of a column in the front to its place in the rows
     front, spare, zeros = aligned_zeros(capacity * stride), aligned_zeros(capacity * stride), aligned_zeros(LANES)
     rows, names, columns = np.empty(capacity, np.int64), np.empty(capacity, np.int64), np.empty(capacity, np.int64)
-    slot, read = np.empty(len(column_order), np.int32), indptr[:-1].copy()
+    entries = np.empty(capacity, np.int64)  # rows of the front that are not zero in the column of the pivot
+    slot, read = np.empty(len(column_order), np.int32), indptr[:-1].astype(np.int64)
     sizes = np.zeros(len(column_order))  # largest magnitude so far in each column of the matrix
+    sign, corner, origin = (-1, column_starts[-1] - 1, len(indices) - 1) if flipped else (1, 0, 0)
     none, empty = rows[:0], np.empty((0, 0))
-    done, at_l, at_u, last = 0, 0, 0, column_starts[-1] - 1
+    done, at_l, at_u = 0, 0, 0
     for e in range(n_blocks):
         old_rows, n_rows = row_starts[e] - done, row_starts[e + 1] - done
         old_columns, n_columns = column_starts[e] - done, column_starts[e + 1] - done
         complete, eligible = n_rows - n_open_rows[e], n_columns - n_open_columns[e]
         if n_rows > capacity or n_columns > capacity:
             return FRONT_FULL, e, 0, none, none, empty
-        if at_l + eligible * whole(n_rows) > len(lower) or at_u + eligible * whole(n_columns) > len(upper):
+        if (at_l + eligible * (fill_rows + whole(n_rows) + LANES) > len(lower)
+                or at_u + eligible * (begin + whole(n_columns)) > len(upper)):
             return STORE_FULL, e, 0, none, none, empty
         names[old_rows:n_rows] = row_order[row_starts[e]:row_starts[e + 1]]
         columns[old_columns:n_columns] = column_order[column_starts[e]:column_starts[e + 1]]
         for j in range(n_columns):
-            slot[columns[j]] = j
+            slot[columns[j]] = j if j < held_columns else j + fill
         for i in range(n_rows):
             row, r = i * stride, names[i]
             rows[i] = row
-            for v in range(whole(old_columns) if i < old_rows else 0, whole(n_columns) + LANES, LANES):
+            for v in range(whole(old_columns + fill) if i < old_rows else 0, whole(n_columns + fill) + LANES, LANES):
                 copy_lanes(front, row + v, zeros, 0)
-            k, stop = read[r], indptr[r + 1]
-            while k < stop:
-                c, value = _column(indices, k, flipped, last), _value(data, k, flipped)
+            at, stop = origin + sign * read[r], origin + sign * np.int64(indptr[r + 1])
+            while at != stop:
+                c = corner + sign * load(indices, at)
                 if c >= column_starts[e + 1]:
                     break
-                front[row + slot[c]] = value
-                sizes[c] = max(sizes[c], abs(value))
-                k += 1
-            read[r] = k
+                value = load(data, at)
+                store(front, row + load(slot, c), value)
+                store(sizes, c, max(load(sizes, c), abs(value)))
+                at += sign
+            read[r] = sign * (at - origin)
 
         k, j, tolerance = 0, held_columns, ROUNDING * n_columns
         while k + held_columns < eligible:
-            best, pivot, tries = 0.0, k + held_rows, eligible - k - held_columns
+            place, tries = k + held_rows, eligible - k - held_columns
+            best, pivot, at, n_entries, n_others = 0.0, place, 0, 0, 0
             while tries > 0:  # from the last pivot on, since columns before it had to wait, and then from the start
                 if j >= eligible:
                     j = k + held_columns
-                best = 0.0
-                for i in range(k + held_rows, complete):
-                    value = abs(front[rows[i] + j])
+                at, best, largest, n_entries = j + fill, 0.0, 0.0, 0
+                for m in range(held_rows + n_rows - complete):
+                    i = m if m < held_rows else complete + m - held_rows
+                    value = abs(load(front, load(rows, i) + at))
+                    store(entries, n_entries, i)
+                    n_entries += value != 0.0
+                    largest = max(largest, value)
+                n_others = n_entries
+                for i in range(place, complete):
+                    value = abs(load(front, load(rows, i) + at))
+                    store(entries, n_entries, i)
+                    n_entries += value != 0.0
                     if value > best:
                         best, pivot = value, i
-                largest = best
-                for i in range(k, k + held_rows):
-                    largest = max(largest, abs(front[rows[i] + j]))
-                for i in range(complete, n_rows):
-                    largest = max(largest, abs(front[rows[i] + j]))
                 if best >= THRESHOLD * largest:
                     break
                 j += 1
@@ -157,61 +170,68 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
                 if not best > tolerance * _row_size(indptr, data, flipped, names[pivot]):
                     return NO_PIVOT, columns[j], 0, none, none, empty
             column_swaps[done + k], row_swaps[done + k] = done + j, done + pivot
-            between = k + held_columns
-            if j > k:
+            first = begin + k
+            if at > first:
                 for i in range(n_rows):
-                    row = rows[i]
-                    value = front[row + j]
-                    front[row + j] = front[row + between]
-                    front[row + between] = front[row + k]
-                    front[row + k] = value
-                column = columns[j]
-                columns[j] = columns[between]
-                columns[between] = columns[k]
-                columns[k] = column
-            between = k + held_rows
-            source, name = rows[pivot], names[pivot]
-            rows[pivot], names[pivot] = rows[between], names[between]
-            rows[between], names[between] = rows[k], names[k]
-            rows[k], names[k] = source, name
-            inverse = 1.0 / front[source + k]
+                    row = load(rows, i)
+                    value = load(front, row + at)
+                    store(front, row + at, load(front, row + first))
+                    store(front, row + first, value)
+                columns[j], columns[k + held_columns] = columns[k + held_columns], columns[j]
+            source = rows[pivot]
+            rows[pivot], rows[place], names[pivot], names[place] = rows[place], source, names[place], names[pivot]
+            if n_others < n_entries and entries[n_others] == place:  # now that of the pivot
+                n_entries -= 1
+                entries[n_others] = entries[n_entries]
+            inverse = 1.0 / front[source + first]
             inverses[done + k] = inverse
-            for v in range(k + 1, n_columns, LANES):
+            for v in range(0, begin, LANES):
                 copy_lanes(upper, at_u, front, source + v)
                 at_u += LANES
-            first = k - k % LANES  # aligned vectors are faster, and columns up to k do not matter any more
-            for i in range(k + 1, n_rows):
-                row = rows[i]
-                multiplier = front[row + k] * inverse
-                lower[at_l + i - k - 1] = multiplier
-                if multiplier != 0.0:
-                    for v in range(first, n_columns, LANES):
-                        add_lanes(front, row + v, -multiplier, front, source + v)
-            length = n_rows - k - 1
-            for i in range(length, whole(length)):
-                lower[at_l + i] = 0.0
-            at_l += whole(length)
+            for v in range(first + 1, n_columns + fill, LANES):
+                copy_lanes(upper, at_u, front, source + v)
+                at_u += LANES
+            length = whole(held_rows) + whole(n_rows - place - 1)
+            for v in range(0, length, LANES):
+                copy_lanes(lower, at_l + v, zeros, 0)
+            aligned = first - k % LANES  # aligned vectors are faster, and columns of pivots do not matter any more
+            for m in range(n_entries):
+                i = load(entries, m)
+                row = load(rows, i)
+                multiplier = load(front, row + first) * inverse
+                store(lower, at_l + (i if i < held_rows else i + fill_rows - k - 1), multiplier)
+                for v in range(0, begin, LANES):
+                    add_lanes(front, row + v, -multiplier, front, source + v)
+                for v in range(aligned, n_columns + fill, LANES):
+                    add_lanes(front, row + v, -multiplier, front, source + v)
+            at_l += length
             k += 1
             j += 1
 
         # what is left moves to the next front
-        for i in range(k, n_rows):
-            row = rows[i]
-            if k + held_rows <= i < complete:
-                j = k
-                while j < n_columns and not abs(front[row + j]) > tolerance * sizes[columns[j]]:
+        for j in range(held_columns + k, n_columns):
+            columns[j - k] = columns[j]
+        n_left = n_columns - k
+        for i in range(n_rows):
+            if held_rows <= i < held_rows + k:
+                continue
+            row, new = rows[i], (i if i < held_rows else i - k) * stride
+            names[new // stride] = names[i]
+            for v in range(0, begin, LANES):
+                copy_lanes(spare, new + v, front, row + v)
+            for v in range(begin, n_left + fill, LANES):
+                copy_lanes(spare, new + v, front, row + k + v)
+            if held_rows <= i < complete:
+                j = 0
+                while j < n_left and not (abs(spare[new + j + (fill if j >= held_columns else 0)])
+                                          > tolerance * sizes[columns[j]]):
                     j += 1
-                if j == n_columns:  # found here and now: its rounding errors would grow into a pivot on the way
+                if j == n_left:  # found here and now: its rounding errors would grow into a pivot on the way
                     largest = 0.0
-                    for j in range(k, n_columns):
-                        largest = max(largest, abs(front[row + j]))
+                    for j in range(n_left + fill):
+                        largest = max(largest, abs(spare[new + j]))
                     if not largest > tolerance * _row_size(indptr, data, flipped, names[i]):
                         return VANISHED, names[i], 0, none, none, empty
-            names[i - k] = names[i]
-            for v in range(0, n_columns - k, LANES):
-                copy_lanes(spare, (i - k) * stride + v, front, row + k + v)
-        for j in range(k, n_columns):
-            columns[j - k] = columns[j]
         front, spare = spare, front
         done += k
         ends[e] = done
@@ -219,59 +239,51 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
     left_over = np.empty((n_rows, n_columns))
     for i in range(n_rows):
         for j in range(n_columns):
-            left_over[i, j] = front[i * stride + j]
+            left_over[i, j] = front[i * stride + j + (fill if j >= held_columns else 0)]
     return FACTORED, at_l, at_u, names[:n_rows].copy(), columns[:n_columns].copy(), left_over
-
-
-@compiled()
-def _to_front(y, k, between, other):
-    """Interchange places `other` and `between`, then `between` and k; return what is now at k."""
-    value = y[other]
-    y[other] = y[between]
-    y[between] = y[k]
-    y[k] = value
-    return value
-
-
-@compiled()
-def _from_front(y, k, between, other, value):
-    """Put `value` at k and undo `_to_front`."""
-    y[k] = y[between]
-    y[between] = y[other]
-    y[other] = value
 
 
 @compiled(error_model="numpy")
 def forward(starts, held, ends, swaps, scales, factors, y):
     """Eliminate from the right-hand side y, padded by 8 zeros, in the order of the chain's rows.
 
-    Behind the pivots' places is then the right-hand side of what is left over. For the matrix, `starts`, `held` and
+    Held ones come first, then the pivots, then what is left over. For the matrix, `starts`, `held` and
     `swaps` are those of the rows, `factors` is `lower` and `scales` is empty; for the transposed matrix they are those
     of the columns, `upper` and `inverses`.
     """
     k, at = 0, 0
     for e in range(len(ends)):
         while k < ends[e]:
-            value = _to_front(y, k, k + held, swaps[k])
+            place, other = held + k, load(swaps, k)
+            value = load(y, other)
+            store(y, other, load(y, place))
             if len(scales) > 0:
                 value *= scales[k]
-                y[k] = value
-            k += 1
-            for v in range(k, starts[e + 1], LANES):
+            store(y, place, value)
+            for v in range(0, held, LANES):
                 add_lanes(y, v, -value, factors, at)
                 at += LANES
+            for v in range(place + 1, starts[e + 1], LANES):
+                add_lanes(y, v, -value, factors, at)
+                at += LANES
+            k += 1
 
 
 @compiled(error_model="numpy")
 def backward(starts, held, ends, swaps, scales, factors, y):
-    """Recover the solution from y, which holds it behind the pivots' places; `upper` where `forward` has `lower`."""
-    k, at = ends[-1], len(factors)
+    """Recover the solution from y, which holds it in the places of what is held and left over; `upper` where `forward`
+    has `lower`."""
+    k, at = ends[-1] - 1, len(factors)
     for e in range(len(ends) - 1, -1, -1):
-        while k > (ends[e - 1] if e > 0 else 0):
-            length = whole(starts[e + 1] - k)
+        while k >= (ends[e - 1] if e > 0 else 0):
+            place, length = held + k, whole(starts[e + 1] - held - k - 1)
             at -= length
-            value = y[k - 1] - dot_runs(factors, at, y, k, length)
-            k -= 1
+            value = load(y, place) - dot_runs(factors, at, y, place + 1, length)
+            if held > 0:
+                at -= whole(held)
+                value -= dot_runs(factors, at, y, 0, whole(held))
             if len(scales) > 0:
                 value *= scales[k]
-            _from_front(y, k, k + held, swaps[k], value)
+            store(y, place, load(y, load(swaps, k)))
+            store(y, load(swaps, k), value)
+            k -= 1

@@ -154,7 +154,7 @@ class ChainLU:
         return x
 
     def _forward(self, b, transposed):
-        """Work vector in which the pivots' places are followed by the right-hand side of what is left over."""
+        """Work vector: right-hand side of what is held, of the pivots, and of what is left over."""
         if self._factors is None:
             raise SolveError("there are no factors to solve with: call factor first")
         y = np.zeros(max(self._n_rows, self._n_columns) + LANES)  # whole vectors reach past the end
@@ -163,7 +163,7 @@ class ChainLU:
         return y
 
     def _backward(self, y, transposed):
-        """Solution from a work vector in which the pivots' places are followed by the solution of what is left."""
+        """Solution from a work vector as of `_forward`, with the solution of what is held and left over."""
         loops.backward(*self._half(not transposed), y)
         order = self._order(not transposed)
         x = np.empty(len(order))

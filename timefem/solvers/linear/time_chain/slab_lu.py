@@ -6,6 +6,8 @@ towards it, without fill, unless the other direction is less work all the same. 
 the elimination starts stay in the front all the way.
 """
 
+import numpy as np
+
 from .lu import ChainLU
 
 
@@ -54,15 +56,21 @@ class SlabLU(ChainLU):
             Right-hand side of the rows, for the transposed matrix of the columns, that are left over.
         """
         y = self._forward(b, transposed)
-        n_pivots = self._factors[0][-1]
-        return y, y[n_pivots:n_pivots + self.left_over.shape[1 if transposed else 0]].copy()
+        return y, y[self._left_places(not transposed)]
 
     def recover(self, work, x, transposed=False):
         """Solution of all columns (rows) of the slab, of its part `x` at those that are left over."""
-        n_pivots = self._factors[0][-1]
-        work[n_pivots:] = 0.0
-        work[n_pivots:n_pivots + len(x)] = x
+        n_pivots, (of_columns, of_rows) = self._factors[0][-1], self._held
+        old, new = (of_columns, of_rows) if transposed else (of_rows, of_columns)
+        work[new:new + n_pivots] = work[old:old + n_pivots].copy()
+        work[new + n_pivots:] = 0.0
+        work[self._left_places(transposed)] = x
         return self._backward(work, transposed)
+
+    def _left_places(self, of_rows):
+        """Where a work vector has what belongs to the rows (columns) left over."""
+        n_pivots, held = self._factors[0][-1], self._held[1 if of_rows else 0]
+        return np.r_[:held, held + n_pivots:self._n_rows if of_rows else self._n_columns]
 
     def _count_columns(self, column_starts):
         return column_starts[-1]
