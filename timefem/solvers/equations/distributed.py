@@ -12,7 +12,7 @@ from .elements import ElementEquations
 
 # Work per element, assembly included, of the first slab, those in between and the last one, when slabs are eliminated
 # on their own: the last goes backwards, which is cheaper, and those in between carry both of their ends along.
-SLAB_WORK = 1.15, 1.5, 1.0
+SLAB_WORK = 1.05, 1.4, 1.0
 EQUAL_WORK = 1.0, 1.0, 1.0
 
 
