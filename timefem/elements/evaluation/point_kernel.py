@@ -28,9 +28,9 @@ class PointKernel(NamedTuple):
 
         def build():
             x = ca.SX.sym("x", self.kernel.n_in)
-            values = ca.vertcat(*(self.kernel.function(x)[i] for i in outputs))
-            for i in zero:
-                values = ca.substitute(values, x[i], 0)
+            given = ca.SX(x)
+            given[list(zero)] = 0
+            values = self.kernel.function(given)[list(outputs)]
             return ca.Function("point", [x], [ca.cse(ca.densify(values))])
 
         known = None
