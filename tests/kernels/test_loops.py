@@ -24,6 +24,34 @@ print(outer(3))
 """
 
 
+INTERPRETED = """
+import numpy as np
+from timefem.kernels import loops
+from timefem.kernels.loops import compiled
+
+@compiled(interpreted=True)
+def inner(x, i):
+    return x[i] * x[i] / 3.0
+
+@compiled(interpreted=True, error_model="numpy")
+def total(x, by):
+    value = 0.0
+    for i in range(x.shape[0]):
+        value += inner(x, i) / by
+    return value
+
+few, many = np.random.default_rng(0).normal(size=50), np.zeros(loops.LARGE + 1)
+x = total(few, 0.3)
+assert not total.loop.overloads and not inner.loop.overloads, "compiled for few numbers"
+assert total(few, np.float64(0.0)) == np.inf
+with loops.nothing_interpreted():
+    assert total(few, 0.3) == x, "other bits"
+assert total.loop.overloads and inner.loop.overloads
+print(total(many, 1.0))
+"""
+LARGE = INTERPRETED.replace("x = total(few, 0.3)", "total(many, 1.0); print(total(few, 0.3)); raise SystemExit")
+
+
 @pytest.fixture
 def run(tmp_path):
     script = tmp_path / "script.py"
@@ -70,3 +98,18 @@ def test_one_of_several_processes_compiles(run):
     outcomes = [outcome(process) for process in [run() for _ in range(3)]]
     assert [out for out, _ in outcomes] == ["10"] * 3
     assert "".join(err for _, err in outcomes).count("compiling") == 1
+
+
+def test_interpreted_where_little_is_to_be_done(run, tmp_path):
+    (tmp_path / "script.py").write_text(INTERPRETED)
+    out, err = outcome(run())
+    assert out == "0.0" and err.count("compiling") == 1
+
+
+def test_code_on_disk_is_not_interpreted(run, tmp_path):
+    (tmp_path / "script.py").write_text(LARGE)
+    out, err = outcome(run())
+    assert "compiling total" in err  # many numbers
+    code = LARGE.replace("total(many, 1.0); ", "").replace("raise", "assert total.loop.overloads; raise")
+    (tmp_path / "script.py").write_text(code)
+    assert outcome(run()) == (out, "")

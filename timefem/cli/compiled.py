@@ -10,6 +10,7 @@ from .. import solving
 from ..cases import find_case
 from ..elements import MixedGalerkin
 from ..errors import InputError
+from ..kernels.loops import nothing_interpreted
 from ..kernels.store import FOLDER_VARIABLE, store
 from ..solvers.march.resolution import excess
 from ..solving.solve import solve
@@ -40,6 +41,17 @@ def prepare(as_json: JSON = False):
     if not store().can_write():  # not after a minute of work
         raise _nothing_kept()
     before = len(store().entries())
+    with nothing_interpreted():
+        _solve_all()
+    facts = _facts() | {"new": len(store().entries()) - before, "seconds": round(time.perf_counter() - begin, 1)}
+    if as_json:
+        return print_json(facts)
+    if not facts["entries"]:
+        raise _nothing_kept()
+    make_console().print(f"prepared in {facts['seconds']} s: {facts['new']} new entries in {facts['folder']}")
+
+
+def _solve_all():
     for name, element, options in SOLVES:
         problem = find_case(name).make(t_end=SHORT)
         sol = solve(problem, element, progress=False, **options)
@@ -48,12 +60,6 @@ def prepare(as_json: JSON = False):
         solving.prepare(problem, element, 6).solve_many(np.array([problem.z0]), n_workers=1, progress=False)
     for name, n_elements in OTHERS:
         solve(find_case(name).make(), MixedGalerkin(1), n_elements, progress=False)
-    facts = _facts() | {"new": len(store().entries()) - before, "seconds": round(time.perf_counter() - begin, 1)}
-    if as_json:
-        return print_json(facts)
-    if not facts["entries"]:
-        raise _nothing_kept()
-    make_console().print(f"prepared in {facts['seconds']} s: {facts['new']} new entries in {facts['folder']}")
 
 
 def _nothing_kept():

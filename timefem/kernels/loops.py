@@ -5,17 +5,24 @@ trust, does not notice changes in functions that a loop calls, and lets every ra
 """
 
 import contextlib
+import functools
 import pickle
 import sys
 import time
 
-from numba import njit
+import numpy as np
+from numba import njit, types
 from numba.core.caching import CompileResultCacheImpl, _Cache
+from numba.core.registry import cpu_target
 from numba.core.serialize import dumps
 
+from .record import Record
 from .store import digest, sources, store
 
-__all__ = ["compiled"]
+__all__ = ["compiled", "nothing_interpreted"]
+
+ENOUGH = 0.5  # seconds for which a loop is interpreted at most: about what it takes to compile one
+LARGE = 500_000  # numbers in the arguments, from which on it is not
 
 # where loops are, and what they take constants from: a change there makes all of them anew, as they call each other
 _SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "mechanics/measures.py",
@@ -24,10 +31,11 @@ _SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "mech
             "solvers/nonlinear/products.py", "solvers/nonlinear/block_ldl_loops.py")
 
 
-def compiled(**options):
+def compiled(interpreted=False, **options):
     """Decorator: a function compiled by ``numba.njit(**options)`` when it is first called with arguments of new types.
 
-    The code is kept in the `Store` of the user, under a name that depends on the sources of all loops.
+    The code is kept in the `Store` of the user, under a name that depends on the sources of all loops. What is not
+    there and has little to do is `interpreted` where that is allowed: plain arithmetic gives the same bits.
     """
     def decorate(function):
         dispatcher = njit(no_cfunc_wrapper=True, **options)(function)
@@ -35,13 +43,62 @@ def compiled(**options):
         own = dispatcher.compile
 
         def compile_or_load(signature):
-            with _turn:
-                return own(signature)
+            with _turn:  # once for the number 0 and all other integers
+                return own(tuple(map(types.unliteral, signature)))
 
         dispatcher.compile = compile_or_load
-        return dispatcher
+        return _Interpreted(dispatcher) if interpreted else dispatcher
 
     return decorate
+
+
+class _Interpreted:
+    """A loop that Python runs itself until compiling it pays: a first short run spends more on that than on its work.
+
+    All loops that it calls, and that are interpreted with it, have to be of this kind.
+    """
+
+    inside = always = 0  # whether another loop is being interpreted; whether all are to be compiled
+
+    def __init__(self, loop):
+        functools.update_wrapper(self, loop.py_func)
+        self.loop, self.seconds, self.at_hand = loop, 0.0, False
+        self._numba_type_ = types.Dispatcher(loop)  # what other compiled loops see
+
+    def __call__(self, *arguments):
+        if self.at_hand or not (_Interpreted.inside or self.is_cheap(arguments)):
+            return self.loop(*arguments)
+        _Interpreted.inside += 1
+        begin = time.perf_counter()
+        try:
+            with np.errstate(all="ignore"):
+                return self.loop.py_func(*arguments)
+        finally:
+            _Interpreted.inside -= 1
+            self.seconds += time.perf_counter() - begin
+
+    def is_cheap(self, arguments):
+        """Whether to interpret: there is no code, on disk neither, and not much to do."""
+        signature = tuple(map(self.loop.typeof_pyval, arguments))
+        self.at_hand = (_Interpreted.always or self.seconds > ENOUGH or sum(map(_size, arguments)) > LARGE
+                        or signature in self.loop.overloads or self.loop._cache.has(signature))
+        return not self.at_hand
+
+
+@contextlib.contextmanager
+def nothing_interpreted():
+    """Context in which all loops are compiled."""
+    _Interpreted.always += 1
+    try:
+        yield
+    finally:
+        _Interpreted.always -= 1
+
+
+def _size(thing):
+    if isinstance(thing, Record):
+        return sum(_size(getattr(thing, name)) for name in thing.fields)
+    return getattr(thing, "size", 0)
 
 
 class _Turn:
@@ -98,6 +155,11 @@ class _LoopCache(_Cache):
 
     def _entry(self, signature, codegen):
         return digest("loop", self._name, self._options, signature, codegen.magic_tuple(), sources(*_SOURCES))
+
+    def has(self, signature):
+        """Whether there is an entry, as far as can be told without reading it."""
+        folder = store().folder
+        return folder is not None and (folder / self._entry(signature, cpu_target.target_context.codegen())).exists()
 
     def load_overload(self, signature, target_context):
         target_context.refresh()

@@ -6,10 +6,10 @@ from ..kernels.loops import compiled
 from .measures import ALIKE_IN_STEPS, LEAST, measure
 
 FINITE, VIOLATION, REFERENCE, CONDITION, EMPHASIZED = range(5)  # of `facts`
-_measure = compiled(error_model="numpy", _nrt=False)(measure)
+_measure = compiled(interpreted=True, error_model="numpy", _nrt=False)(measure)
 
 
-@compiled(error_model="numpy", _nrt=False)
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
 def spread(tables, z):
     """Local states of all parts from a state."""
     for i in range(tables.state_index.shape[0]):
@@ -18,7 +18,7 @@ def spread(tables, z):
         tables.z[i] = z[i]
 
 
-@compiled(error_model="numpy", _nrt=False)
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
 def assess(tables):
     """Derivatives of the system from those of all parts, and what follows from them."""
     gradient, jacobian, rate, theta = tables.gradient, tables.jacobian, tables.rate, tables.theta
@@ -67,7 +67,7 @@ def assess(tables):
     facts[CONDITION] = _multipliers(tables) if tables.matrix.shape[0] else 0.0
 
 
-@compiled(error_model="numpy", _nrt=False)
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
 def _emphasize(tables):
     """`measures.emphasis` of the state; whether bodies count apart."""
     z, roots, scratch, n = tables.z, tables.roots, tables.scratch, tables.roots.shape[0]
@@ -95,7 +95,7 @@ def _emphasize(tables):
     return 1.0 if most > 1.0 else 0.0
 
 
-@compiled(error_model="numpy", _nrt=False)
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
 def _multipliers(tables):
     """Consistent multipliers by the inverse of the scaled `grad Theta J grad Theta^T`, and its condition number.
 

@@ -3,7 +3,7 @@
 from ..kernels.loops import compiled
 
 
-@compiled(error_model="numpy", _nrt=False)
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
 def gather(index, z, out):
     """Local states of parts, (n_parts, n_local) places in `index`, at states (n, n_z), one after the other."""
     at = 0
@@ -14,7 +14,7 @@ def gather(index, z, out):
                 at += 1
 
 
-@compiled(error_model="numpy", _nrt=False)
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
 def held(theta, rows, bound):
     """Whether constraints (n, n_parts, n_rows), one after the other, are within the bounds, of configuration."""
     n = rows.shape[0] * rows.shape[1]
@@ -29,7 +29,7 @@ def held(theta, rows, bound):
     return True
 
 
-@compiled(error_model="numpy", _nrt=False)
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
 def smooth(t, z, nodal, difference, floor, factor, turning, rates):
     """Whether no component goes too far in an element by its own amplitude, and no body turns too far at any node.
 

@@ -20,7 +20,7 @@ def infinity_norm(indptr, data):
     return norm
 
 
-@compiled()
+@compiled(interpreted=True)
 def product_of_magnitudes(indptr, indices, data, v):
     """`|A| |v|` of a CSR matrix."""
     product = np.zeros(len(indptr) - 1)

@@ -12,7 +12,7 @@ TINY = 1e-300  # its inverse is still finite
 FACTORED, NO_PIVOT, VANISHED, FRONT_FULL, STORE_FULL = range(5)
 
 
-@compiled()
+@compiled(interpreted=True)
 def whole(n):
     """Numbers rounded up to whole vectors."""
     return (n + LANES - 1) // LANES * LANES
@@ -48,7 +48,7 @@ def check_pattern(indptr, indices, flipped, column_starts, row_starts, open_colu
     return -1
 
 
-@compiled()
+@compiled(interpreted=True)
 def estimate_work(column_starts, row_starts, n_open_columns, n_open_rows, held_columns, held_rows):
     """Multiplications of a factorisation in which columns and rows wait for each other only."""
     done, work = 0, 0.0
@@ -116,8 +116,10 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
         if (at_l + eligible * (fill_rows + whole(n_rows) + LANES) > len(lower)
                 or at_u + eligible * (begin + whole(n_columns)) > len(upper)):
             return STORE_FULL, e, 0, none, none, empty
-        names[old_rows:n_rows] = row_order[row_starts[e]:row_starts[e + 1]]
-        columns[old_columns:n_columns] = column_order[column_starts[e]:column_starts[e + 1]]
+        for i in range(old_rows, n_rows):  # slices of which Numba checks the shapes take two seconds to compile
+            names[i] = row_order[done + i]
+        for j in range(old_columns, n_columns):
+            columns[j] = column_order[done + j]
         for j in range(n_columns):
             slot[columns[j]] = j if j < held_columns else j + fill
         for i in range(n_rows):
