@@ -3,6 +3,7 @@
 import casadi as ca
 import numpy as np
 import pytest
+import scipy
 
 import timefem as tf
 from timefem.errors import SingularMatrix
@@ -143,3 +144,16 @@ def test_a_stationary_point_that_is_no_minimum_is_left():
     x, status = solve_minimum(equations, at, tf.Newton(max_iterations=80))
     assert status.success, status.message
     np.testing.assert_allclose([abs(x[0]), *x[1:]], [np.pi, 0.5, 0.5, -1], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_few_unknowns_need_no_iteration_for_eigenvalues(n, monkeypatch):
+    """Lanczos' method takes more than one unknown, and may fail on a few."""
+    def fails(*arguments, **options):
+        raise scipy.sparse.linalg.ArpackError(-9999)
+
+    monkeypatch.setattr(scipy.sparse.linalg, "eigsh", fails)
+    equations = Programme(n, lambda x: ca.cos(x[0]) + ca.sumsqr(x[1:]), lambda x: [])
+    x, status = solve_minimum(equations, np.zeros(n), tf.Newton(max_iterations=80))
+    assert status.success, status.message
+    np.testing.assert_allclose(np.abs(x), [np.pi, 0][:n], rtol=0, atol=1e-8)

@@ -13,6 +13,7 @@ CLOSE = 0.3  # relative size of a full Gauss-Newton step after which Newton's me
 LEAST = 0.2  # share of the costates below which there are none
 ESCAPE = 0.2  # relative size of a step away from a point that is no minimum
 ATTEMPTS = 3  # such steps
+DENSE = 100  # unknowns up to which all eigenvalues are found, by no iteration that may fail
 
 
 def solve_saddle(equations, x, settings, on_iteration=lambda iteration, norm, x: None):
@@ -188,20 +189,27 @@ def _downwards(equations, x):
         b[primal] = np.ravel(v)
         return equations.solve(b)[primal]
 
-    operator = scipy.sparse.linalg.LinearOperator((len(primal),) * 2, inverse, dtype=float)
-    rng = np.random.default_rng(0)
+    found = _lowest(inverse, len(primal))
+    if found is None or found[0] >= -1e-6 * found[2]:
+        return None
+    direction = np.zeros(len(equations.dual))
+    direction[primal] = found[1] / np.abs(found[1]).max()
+    return direction
+
+
+def _lowest(multiply, n):
+    """The lowest eigenvalue of a symmetric matrix, its vector, and the largest magnitude of all; None where unknown."""
+    if n <= DENSE:
+        values, vectors = np.linalg.eigh(np.column_stack([multiply(e) for e in np.eye(n)]))
+        return values[0], vectors[:, 0], np.abs(values).max()
+    operator, rng = scipy.sparse.linalg.LinearOperator((n, n), multiply, dtype=float), np.random.default_rng(0)
 
     def extreme(which, tol, **arguments):
-        start = inverse(rng.standard_normal(len(primal)))
-        return scipy.sparse.linalg.eigsh(operator, 1, which=which, v0=start, tol=tol, **arguments)
+        return scipy.sparse.linalg.eigsh(operator, 1, which=which, v0=multiply(rng.standard_normal(n)), tol=tol,
+                                         **arguments)
 
     try:
         values, vectors = extreme("SA", 1e-2, maxiter=20)
+        return values[0], vectors[:, 0], abs(extreme("LM", 1e-1, return_eigenvectors=False)[0])
     except scipy.sparse.linalg.ArpackError:  # no convergence, or no direction that the equations leave
         return None
-    largest = abs(extreme("LM", 1e-1, return_eigenvectors=False)[0])
-    if values[0] >= -1e-6 * largest:
-        return None
-    direction = np.zeros(len(equations.dual))
-    direction[primal] = vectors[:, 0] / np.abs(vectors[:, 0]).max()
-    return direction
