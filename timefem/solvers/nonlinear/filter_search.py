@@ -31,11 +31,19 @@ class Iterate:
 
 
 class Filter:
-    """Pairs of violation and barrier function that a new point must improve on."""
+    """Pairs of violation and barrier function that a new point must improve on.
 
-    def __init__(self, theta):
+    Parameters
+    ----------
+    theta : float
+        Violation at the start, to which those that are small, and those that are too large, are relative.
+    most : float
+        The largest violation over max(1, theta).
+    """
+
+    def __init__(self, theta, most):
         self.entries = []
-        self.least, self.most = 1e-4 * max(1.0, theta), 1e4 * max(1.0, theta)
+        self.least, self.most = 1e-4 * max(1.0, theta), most * max(1.0, theta)
 
     def add(self, theta, phi):
         new = (1 - GAMMA_THETA) * theta, phi - GAMMA_PHI * theta
