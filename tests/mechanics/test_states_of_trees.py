@@ -75,5 +75,7 @@ def test_loops_are_completed_around_what_is_given():
     np.testing.assert_allclose(states["big"], (-np.arcsin(sine) - 0.4, slope - 2), rtol=0, atol=1e-11)
     with pytest.raises(tf.InputError, match="cannot be assembled"):
         tf.InitialValueProblem(system, {"main": 0.4, "big": 0.1}, (0, 1))
+    alone = tf.InitialValueProblem(tf.System([tree]), tf.Coordinates([0.4, 0, 0]), (0, 1))  # of the only body
+    assert alone.z0[0] == 0.4
     moved = tf.InitialValueProblem(system, {"main": 0.4, "big": -0.5}, (0, 1), assemble=True)
     assert np.abs(moved.system.constraints(0, moved.z0)).max() < 1e-11 and 1e-3 < abs(moved.z0[0] - 0.4) < 0.05

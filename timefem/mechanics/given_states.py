@@ -29,7 +29,7 @@ def canonical_states(system, state, t, approximate=False):
         state = {system.bodies[0]: state}
     if not isinstance(state, dict):
         return state
-    in_trees = any(tree_joint(system, key) is not None for key in asked)
+    in_trees = isinstance(asked, dict) and any(tree_joint(system, key) is not None for key in asked)
     if any(system.is_joint(part) for part in state) or (in_trees and _closes_loops(system)):
         return system.state(state, t=t, approximate=approximate)
     if not generalized:
