@@ -31,13 +31,31 @@ def check(
         return status
     table = make_table(f"{model.title} ({path})", "", "")
     table.show_header = False
+    for k, phase in enumerate(facts.get("phases", (facts,))):
+        if "phases" in facts:
+            table.add_section()
+            table.add_row(model.phase_names[k], "")
+        _add_rows(table, phase)
+    for k, links in enumerate(facts.get("links", ()), 1):
+        table.add_row(f"{model.phase_names[k]} follows by", ", ".join(links) or "nothing")
+    if facts.get("couplings"):
+        table.add_row("both ends tied by", ", ".join(facts["couplings"]))
+    console = make_console()
+    console.print(table)
+    for fault in facts["faults"]:
+        console.print(f"fault: {fault}", soft_wrap=True)
+    return status
+
+
+def _add_rows(table, facts):
+    """Rows of a file, or of one of its phases."""
     for name, body in facts["bodies"].items():
         table.add_row(f"body {name}", f"{body['class']}, {body['n_q']} coordinates")
     table.add_row("coordinates, constraints", f"{facts['n_q']}, {facts['n_constraints']} of rank {facts['rank']}")
     table.add_row("degrees of freedom", str(facts["degrees_of_freedom"]))
     table.add_row("redundant constraints", "\n".join(facts["redundant"]) or "none")
-    if model.kind != "initial":
-        table.add_row("problem", model.kind)
+    if facts["kind"] != "initial":
+        table.add_row("problem", facts["kind"])
     if "conditions" in facts:
         table.add_row("conditions", "\n".join(facts["conditions"]))
         table.add_row("unknown numbers", ", ".join(facts["unknown"]) or "none")
@@ -49,11 +67,6 @@ def check(
     table.add_row("violated at the start", "position, velocity")
     for name, v in facts["violations"].items():
         table.add_row(f"  {name}", f"{v['configuration']:.1e}, {v['velocity']:.1e}")
-    console = make_console()
-    console.print(table)
-    for fault in facts["faults"]:
-        console.print(f"fault: {fault}", soft_wrap=True)
-    return status
 
 
 def schema(output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")] = None):

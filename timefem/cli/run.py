@@ -13,6 +13,7 @@ from . import PETSC_PREFIX
 from .chosen import chosen
 from .continuation import follower
 from .output import check_output, stdout_to_stderr
+from .phases_report import phases_report, print_phases
 from .ranks import note, rank, world
 from .report import print_details, print_json, print_report, run_report
 from .watch import watched
@@ -42,8 +43,12 @@ def run(options, petsc_options=None):
     solver = follower(found, own["follow"], options) or solve
     if own["output"] is not None:
         check_output(own["output"])
-        check_savable(found.problem.system)
+        for system in getattr(found.problem, "systems", (found.problem.system,)):
+            check_savable(system)
     _note_on_ranks(found)
+    if watch and found.kind.name == "phases":
+        raise InputError("--watch is not used: the page follows one motion, and there are several in phases; leave it "
+                         "out")
     with (stdout_to_stderr() if own["as_json"] else nullcontext(), watched() if watch else nullcontext() as watcher):
         sol = solver(found.problem, found.element, found.n_elements, **found.arguments,
                      progress=None if rank() == 0 else False)
@@ -77,23 +82,25 @@ def _note_on_ranks(found):
 
 def _tell(found, sol, output, as_json, verbose, follow=None):
     """Save and report a solution; returns the exit status."""
-    status = 0 if sol.success else exit_status(sol)
+    status, files = 0 if sol.success else exit_status(sol), None
+    in_phases = found.kind.name == "phases"
     if rank() == 0 or isinstance(sol, SlabSolution):  # of which every rank has a part
         if output is not None:
             try:
-                sol.save(output)
+                files = sol.save(output)
             except OSError as error:  # a full disk must not take the numbers with it
                 if rank() == 0:
                     print("timefem: error:", error, file=sys.stderr, flush=True)
                 output, status = None, 1
-        report = run_report(found.case, found.problem, sol) | ({"notes": list(found.notes)} if found.notes else {})
+        report = (phases_report if in_phases else run_report)(found.case, found.problem, sol) | ({"notes": list(found.notes)} if found.notes else {})
     if rank() == 0:
         if verbose:
-            print_details(sol)
+            for one in getattr(sol, "phases", (sol,)):
+                print_details(one)
         if as_json:
             print_json(report)
         else:
-            print_report(report, found.case, output)
+            (print_phases if in_phases else print_report)(report, found.case, files if in_phases else output)
         if not sol.success:
             print("timefem: failed:", " ".join(sol.status.message.split()), file=sys.stderr, flush=True)
     return status

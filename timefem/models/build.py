@@ -1,5 +1,7 @@
 """From the data of a model file to a `Model`."""
 
+from dataclasses import replace
+
 from ..mechanics import MassProperties, PointMass, Pose, RigidBody, System
 from ..mechanics.composites.composite import Composite
 from ..mechanics.part import Body
@@ -65,7 +67,24 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
     """As `load_model`, without the checks of the initial state, which `inspect` tells about."""
     changes = ({} if t_end is None else {"time.span[1]": t_end}) | (changes or {})
     document = Document(path, changes)
-    data, kind = document.data, kind_of_file(document)
+    kind = kind_of_file(document)
+
+    def changed(more):
+        return read_model(path, rotation, inverse_mass, changes=changes | more)
+
+    if "phases" not in document.data:
+        return _model(document, kind, rotation, inverse_mass, changed)
+    phases = [_model(own, kind_of_file(own), rotation, inverse_mass, changed) for own in document.phases()]
+    first, solver = phases[0], document.data.get("solver", {})
+    with naming(document, ("solver",), solver), spelt_as("file"):
+        settings = arguments_of(with_form(solver, first.system.bodies, bool(first.system.n_constraints)), kind,
+                                first.element, "the problem")
+    return replace(first, document=document, settings=settings, kind=kind.name, phases=phases)
+
+
+def _model(document, kind, rotation, inverse_mass, changed):
+    """The `Model` of a document of that `Kind`."""
+    data = document.data
     bodies, state, parts = {}, {}, []
     for name, entry in data["bodies"].items():
         with naming(document, ("bodies", name), entry):
@@ -111,8 +130,7 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
         raise document.error(("solver", "tolerance"), "is not used with a continuation, whose meshes are given; leave "
                                                       "one of them out")
     model = Model(document, data.get("title", document.path), system, state, (start, end), data["time"]["n_elements"],
-                  element, settings, data.get("assemble", False), kind.name,
-                  lambda more: read_model(path, rotation, inverse_mass, changes=changes | more))
+                  element, settings, data.get("assemble", False), kind.name, changed)
     for part in system.parts:
         fault = uncovered(part, model.t_span)
         if fault:

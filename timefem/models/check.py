@@ -21,8 +21,11 @@ def inspect(model):
         (names of constraints), `violations` (name of the constraint -> configuration, velocity) and `faults`: what
         keeps the model from being solved, each with the `keys` of its table and a `message`. Besides `kind`, and
         without faults: of boundary-value problems and optimal control `conditions` and `unknown` (names), of inverse
-        dynamics `relative_degrees` (by output), `internal` and `unstable` (dimensions of the internal dynamics).
+        dynamics `relative_degrees` (by output), `internal` and `unstable` (dimensions of the internal dynamics). Of
+        optimal control in phases: `phases`, what there is of each, with its `links` and the `couplings` of both ends.
     """
+    if model.phases:
+        return _of_phases(model)
     system, z = model.system, model.z0
     t, n, m = model.t_span[0], system.n_q, system.n_constraints
     with np.errstate(all="ignore"):  # points that coincide give NaN, which is told below
@@ -57,5 +60,14 @@ def inspect(model):
         "redundant": [names[i] for i in redundant],
         "violations": {name: {"configuration": float(abs(theta[i])), "velocity": float(abs(theta[m + i]))}
                        for i, name in enumerate(names)},
-        "faults": faults, "kind": model.kind, **({} if faults else KINDS[model.kind].in_files.facts(model.problem)),
+        "faults": [{**fault, "keys": model.document.full(fault["keys"])} for fault in faults], "kind": model.kind, **({} if faults else KINDS[model.kind].in_files.facts(model.problem)),
     }
+
+
+def _of_phases(model):
+    found = [inspect(phase) for phase in model.phases]
+    faults = [fault for one in found for fault in one["faults"]]
+    for one in found:
+        del one["faults"]
+    return {"phases": found, "faults": faults, "kind": model.kind,
+            **({} if faults else KINDS[model.kind].in_files.facts(model.problem))}

@@ -1,6 +1,7 @@
 """A TOML file that satisfies the schema, and errors that name its file, line and key."""
 
 import codecs
+import copy
 import difflib
 import json
 import re
@@ -18,6 +19,7 @@ except ModuleNotFoundError:  # Python 3.10
     import tomli as tomllib
 
 PARTS = {"bodies": COMPOSITES, "joints": JOINTS, "forces": FORCES, "actuators": ACTUATORS}
+OF_WHOLE_FILE = "phases", "couplings", "sensitivity", "continuation"
 LARGEST_FILE = 10**8  # bytes
 LARGEST = 1e100  # products of larger numbers overflow
 
@@ -34,6 +36,8 @@ class Document:
     Attributes
     ----------
     data : dict
+    follows : bool
+        Whether it is a phase that follows another one.
 
     Raises
     ------
@@ -41,6 +45,8 @@ class Document:
         When the file cannot be read, is not TOML, or does not satisfy the schema; and for changes of what is no number
         in the file.
     """
+
+    follows = False
 
     def __init__(self, path, changes=None):
         self.path = str(path)
@@ -73,6 +79,14 @@ class Document:
                 for key in [key for key in entry if key in cls.earlier] if cls is not None else ():
                     entry[cls.current_name(key)] = entry.pop(key)
 
+    def phases(self):
+        """The documents of the phases of the file, in their order."""
+        return [Phase(self, k) for k in range(len(self.data["phases"]))]
+
+    def full(self, keys):
+        """Keys from the top of the file."""
+        return keys
+
     def number(self, key):
         """The number at a key; InputError when there is none."""
         place, last = self._place(key)
@@ -99,6 +113,7 @@ class Document:
 
     def error(self, keys, message):
         """InputError at a key, given by its names (and numbers, inside of arrays) from the top of the file."""
+        keys = self.full(keys)
         return self._failure(self.line(keys), f"{spell(keys)}: {message}" if keys else message)
 
     def line(self, keys):
@@ -115,9 +130,35 @@ class Document:
         if errors:
             # an unknown key first: it may be the missing one, misspelt
             told = [(e.validator != "additionalProperties", *explain(e)) for e in errors]
-            told = [(rank, self.line(keys) or 0, keys, message) for rank, keys, message in told]
+            told = [(rank, self.line(self.full(keys)) or 0, keys, message) for rank, keys, message in told]
             _, _, keys, message = min(told, key=lambda entry: entry[:2])
             raise self.error(keys, message)
+
+
+class Phase(Document):
+    """What a file says of one of its phases: what stands at its top, with what the phase states in place of it."""
+
+    def __init__(self, whole, k):
+        self.path, self.text, self._k, self.follows = whole.path, whole.text, k, k > 0
+        self._own = {key: value for key, value in whole.data["phases"][k].items() if key != "name"}
+        top = {key: value for key, value in whole.data.items() if key not in OF_WHOLE_FILE}
+        top["problem"] = whole.data["problem"] | {"kind": "optimal"}
+        self.data = merged(top, self._own)
+        self._use_current_names()
+        self._validate()
+
+    def full(self, keys):
+        place, n = self._own, 0
+        while n < len(keys) and keys[n] in (place if isinstance(place, dict) else ()):
+            place, n = place[keys[n]], n + 1
+        return ("phases", self._k, *keys) if n else keys
+
+
+def merged(table, other):
+    """A table with what another one has in addition, or in place of it."""
+    both = {key: merged(table[key], other[key]) for key in table.keys() & other.keys()
+            if isinstance(table[key], dict) and isinstance(other[key], dict)}
+    return copy.deepcopy({**table, **other, **both})
 
 
 def _decoded(data):

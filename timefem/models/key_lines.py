@@ -15,16 +15,19 @@ DEEPEST = 20  # tables in each other; no schema has that many
 def key_lines(text):
     """Line numbers of the tables and keys of a valid TOML file: dict from tuples of keys.
 
-    Keys inside of inline tables and arrays have no entry.
+    Keys inside of inline tables and arrays have no entry; an array of tables has its numbers.
     """
-    found, table = {}, ()
+    found, table, numbers = {}, (), {}
     words, in_value, depth, line, start = [], False, 0, 1, 1
 
     def note():
         nonlocal table
         keys = _keys("".join(words).strip("[]"))
+        if words[:2] == ["[", "["]:
+            before = _numbered(keys, numbers, last=False)
+            numbers[before] = numbers.get(before, -1) + 1
         if words[0] == "[":
-            table = keys
+            table = keys = _numbered(keys, numbers)
         else:
             keys = table + keys
         for n in range(1, min(len(keys), DEEPEST) + 1):
@@ -47,6 +50,16 @@ def key_lines(text):
     if words:
         note()
     return found
+
+
+def _numbered(keys, numbers, last=True):
+    """Keys with the present numbers of arrays of tables, of the last key as well or not."""
+    out = ()
+    for n, key in enumerate(keys, 1):
+        out += (key,)
+        if out in numbers and (last or n < len(keys)):
+            out += (numbers[out],)
+    return out
 
 
 def _keys(text):

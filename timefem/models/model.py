@@ -16,6 +16,7 @@ from ..validate.options import OPTIONS
 from .entries import find, naming, value_of
 from .problem import as_states, end_states, plain_state, unknown_numbers
 from .settings import arguments_of
+from .trees import Names
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,8 @@ class Model:
         Of the problem.
     changed : callable
         `changed({key: number})` -> the Model with other numbers in the file, keys spelt as in "bodies.bar.mass".
+    phases : sequence of Model
+        Of optimal control in phases, where the other attributes are those of the first one.
     """
 
     document: Any
@@ -55,6 +58,7 @@ class Model:
     assemble: bool = False
     kind: str = "initial"
     changed: Any = None
+    phases: Any = ()
 
     @cached_property
     def start(self):
@@ -76,11 +80,17 @@ class Model:
 
         Of a boundary-value problem, one that satisfies its conditions.
         """
-        if KINDS[self.kind].in_files.state is not None:
-            return KINDS[self.kind].in_files.state(self)
+        own = KINDS[self.kind].in_files.state
+        found = None if own is None else own(self)
+        if found is not None:
+            return found
         return self.start.z0 if self.assemble else plain_state(self)
 
     # ---- what kinds of problems read from the file
+
+    @property
+    def phase_names(self):
+        return [one.get("name", f"phase {k}") for k, one in enumerate(self.document.data.get("phases", ()))]
 
     @property
     def start_state(self):
@@ -96,6 +106,20 @@ class Model:
     def find(self, keys, name, known):
         """What has that name among those known; an error at the keys when there is none."""
         return find(self.document, keys, name, known)
+
+    def body(self, keys, name):
+        """The body, or link of a tree, of that name."""
+        return self._names.body(keys, name, whole=False)
+
+    def joint(self, keys, name):
+        """The joint, or joint of a tree, of that name."""
+        return self._names.joint(keys, name)
+
+    @cached_property
+    def _names(self):
+        system = self.system
+        joints = {part.name: part for part in system.parts if getattr(part, "coordinates", ()) and part.name}
+        return Names(self.document, {body.name: body for body in system.bodies}, system.composites, joints)
 
     def value_of(self, keys, value):
         """A value with functions of time in place of their tables."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..errors import InputError
 from ..mechanics import CanonicalState
 from ..mechanics.given_states import given_states
 from ..problems.common.end_state import EndState
@@ -38,11 +39,11 @@ def kind_of_file(document):
     for name, entry in data.get("actuators", {}).items():
         for key in OPTIMAL:
             if key in entry:
-                _users(document, ("actuators", name, key), ["optimal"], kind, "[problem] with ")
+                _users(document, ("actuators", name, key), ["optimal", "phases"], kind, "[problem] with ")
     for name, entry in table.get("parameters", {}).items():
         for key in BOUNDS:
             if key in entry:
-                _users(document, ("problem", "parameters", name, key), ["optimal"], kind)
+                _users(document, ("problem", "parameters", name, key), ["optimal", "phases"], kind)
     kind.in_files.check(document)
     return kind
 
@@ -73,7 +74,12 @@ def end_states(model, which, cls=EndState):
         given = {key: [None if v == "free" else v for v in value] if isinstance(value, list) else value
                  for key, value in entry.items()}
         with naming(document, keys, entry):
-            found[name] = cls(**given)
+            if "joints" not in given:
+                found[name] = cls(**given)
+            elif len(given) > 1:
+                raise InputError("joints state all that is asked of a tree; leave the rest out")
+            else:
+                found[name] = given["joints"]
     return found
 
 

@@ -10,13 +10,14 @@ from ..mechanics.bodies.point_mass import PointMass
 from ..mechanics.bodies.rigid import QuaternionBody
 from ..mechanics.catalogue import file_types
 from .parts import FUNCTIONS
-from .schema_tables import LIMITS, OPTIMAL_KEYS, OUTPUTS, TABLES
+from .schema_limits import COUPLINGS, LIMITS, QUANTITIES
+from .schema_tables import OPTIMAL_KEYS, OUTPUTS, TABLES
 from .schema_trees import SCHEMAS
 from .schema_values import VALUES, numbers, record, ref
 
 SOLIDS = ("cuboid", "cylinder", "cone", "sphere")
 NOUNS = {"bodies": "a body", "joints": "a joint", "forces": "a force", "actuators": "an actuator",
-         "outputs": "an output", "limits": "a limit"}
+         "outputs": "an output", "limits": "a limit", "couplings": "a coupling", "link": "a coupling"}
 STATE = {"position": ref("vector"), "velocity": ref("vector"), "orientation": ref("orientation"),
          "angular_velocity": ref("vector"), "frame": ref("space_or_body")}
 # What the annotations of functions of time do not say.
@@ -36,16 +37,18 @@ def schema():
     bodies = {"rigid": rigid(), "point": point()} | SCHEMAS | {name: body_schema(cls)
                                                      for name, cls in file_types("composites").items()}
     outputs = {f"output_{name}": entry for name, entry in OUTPUTS.items()}
-    outputs |= {f"limit_{name}": entry for name, entry in LIMITS.items()}
+    for word, entries in (("limit", LIMITS), ("quantity", QUANTITIES), ("coupling", COUPLINGS)):
+        outputs |= {f"{word}_{name}": entry for name, entry in entries.items()}
     tables = {table: kinds(table, dict.fromkeys(known)) for table, known in types.items()}
     tables["bodies"] = {**kinds("bodies", dict.fromkeys(bodies)), "description": "a table of bodies, at least one",
                         "minProperties": 1}
     tables["outputs"] = kinds("outputs", {name: f"output_{name}" for name in OUTPUTS})
     tables["limits"] = kinds("limits", {name: f"limit_{name}" for name in LIMITS})
+    tables |= {table: kinds(table, {name: f"coupling_{name}" for name in COUPLINGS}) for table in ("couplings", "link")}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "timefem model file",
-            "description": "a model", "type": "object", "properties": TABLES | tables, "required": ["time", "bodies"],
-            "additionalProperties": False,
-            "$defs": VALUES | {"function": functions()} | bodies | stated | outputs}
+            "description": "a model", "type": "object", "properties": TABLES | tables, "additionalProperties": False,
+            "if": {"not": {"required": ["phases"]}}, "then": {"required": ["time", "bodies"]},
+            "$defs": VALUES | {"function": functions(), "quantity": quantity()} | bodies | stated | outputs}
 
 
 def text():
@@ -53,15 +56,24 @@ def text():
     return json.dumps(schema(), indent=1) + "\n"
 
 
+def quantity():
+    """A quantity of a state, by its type."""
+    return entry_of("a quantity", {name: f"quantity_{name}" for name in QUANTITIES})
+
+
 def kinds(table, types):
     """A table of entries that have a `type`: type -> definition, None for one of that name."""
-    rules = [{"if": {"properties": {"type": {"const": name}}, "required": ["type"]}, "then": ref(definition or name)}
-             for name, definition in types.items()]
     return {"description": f"a table of {table}", "type": "object",
             "propertyNames": {"description": "a name of at least one character", "minLength": 1},
-            "additionalProperties": {"description": f"a table that states {NOUNS[table]}", "type": "object",
-                                     "properties": {"type": {"enum": list(types)}}, "required": ["type"],
-                                     "allOf": rules}}
+            "additionalProperties": entry_of(NOUNS[table], types)}
+
+
+def entry_of(noun, types):
+    """An entry with a `type`, one of these."""
+    rules = [{"if": {"properties": {"type": {"const": name}}, "required": ["type"]}, "then": ref(definition or name)}
+             for name, definition in types.items()]
+    return {"description": f"a table that states {noun}", "type": "object",
+            "properties": {"type": {"enum": list(types)}}, "required": ["type"], "allOf": rules}
 
 
 def part_schema(cls):

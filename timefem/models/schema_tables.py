@@ -3,7 +3,9 @@
 from ..elements.named import ELEMENTS
 from ..problems.kinds import IN_FILES
 from ..validate.options import OPTIONS
-from .schema_values import ref
+from .schema_values import record, ref
+
+PHASE_TABLES = "bodies", "joints", "state", "forces", "actuators", "limits", "problem", "link"
 
 TABLES = {
     "title": ref("text"),
@@ -100,6 +102,10 @@ TABLES = {
         "required": ["kind"],
         "additionalProperties": False,
     },
+    "phases": {"description": "a list of tables [[phases]]", "type": "array", "minItems": 1,
+               "items": record("a phase, by what it has besides the top of the file, or in place of it", {
+                   "name": ref("text"), **dict.fromkeys((*PHASE_TABLES, "time"), {
+                       "description": "a table", "type": "object"}), "gravity": ref("vector")}, [])},
     "sensitivity": {
         "description": "a table that states derivatives: of what, and by which parameters",
         "type": "object",
@@ -167,36 +173,6 @@ OUTPUTS = {
         "required": ["body", "index", "trajectory"],
         "additionalProperties": False,
     },
-}
-
-_AXIS = {"enum": ["x", "y", "z"]}
-_INDEX = OUTPUTS["coordinate"]["properties"]["index"]
-
-
-def _limit(description, properties, required):
-    bounds = {"lower": ref("function"), "upper": ref("function"), "at": {"enum": ["path", "start", "end", "integral"]},
-              "points": {"description": "an integer from 0 to 100", "type": "integer", "minimum": 0, "maximum": 100}}
-    return {"description": description, "type": "object", "properties": {"type": True, **properties, **bounds},
-            "required": required, "additionalProperties": False}
-
-
-def _of_output(name):
-    own = {key: value for key, value in OUTPUTS[name]["properties"].items() if key not in ("type", "trajectory")}
-    return _limit(OUTPUTS[name]["description"].replace(", and its trajectory", ", in limits"), own,
-                  [key for key in OUTPUTS[name]["required"] if key != "trajectory"])
-
-
-LIMITS = {name: _of_output(name) for name in OUTPUTS} | {
-    "velocity": _limit("a component of the velocity of a centre of mass, in limits", {
-        "body": ref("body"), "axis": _AXIS}, ["body", "axis"]),
-    "rate": _limit("the rate of a coordinate of a body, in limits", {"body": ref("body"), "index": _INDEX},
-                   ["body", "index"]),
-    "angular_velocity": _limit("a component of the angular velocity of a body, in limits", {
-        "body": ref("body"), "axis": _AXIS, "frame": ref("space_or_body")}, ["body", "axis"]),
-    "distance": _limit("the distance of a body from another one or a point, in limits", {
-        "body": ref("body"), "other": ref("body"), "point": ref("vector")}, ["body"]),
-    "effort": _limit("the sum of the squared controls of an actuator, in limits", {
-        "actuator": {"description": "the name of an actuator, in quotes", "type": "string"}}, ["actuator"]),
 }
 
 # Keys of actuators in optimal control

@@ -102,14 +102,24 @@ VALUES = {
         "minItems": 3,
         "maxItems": 3,
     },
+    "partial_numbers": {
+        "description": 'a list of one entry for each coordinate, each a number, or "free" where nothing is asked for',
+        "type": "array",
+        "items": {"description": 'a finite number, or "free"', "anyOf": [ref("number"), {"const": "free"}]},
+        "minItems": 1,
+    },
     "bound": {
         "description": "a number, or a list of one for each control",
         "anyOf": [ref("number"), {"description": "numbers", "type": "array", "items": ref("number"), "minItems": 1}],
     },
     "end_state": {
-        "description": "a table of what is asked of a body: position, orientation, velocity, angular_velocity",
+        "description": "a table of what is asked of a body: position, orientation, velocity, angular_velocity; of a "
+                       "tree: joints, or q and v",
         "type": "object",
         "properties": {
+            "joints": ref("joint_states"),
+            "q": ref("partial_numbers"),
+            "v": ref("partial_numbers"),
             "position": ref("partial_vector"),
             "orientation": ref("orientation"),
             "velocity": ref("partial_vector"),

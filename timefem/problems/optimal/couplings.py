@@ -12,6 +12,7 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.formula import call_vector, check_symbols
 from ...types import Floats, UserFunction
+from ..common.end_state import INDEPENDENT
 from .point_rows import PointRows, View
 
 
@@ -77,3 +78,20 @@ class Coupling(NamedArguments):
 def periodic(conditions, size):
     """The coupling of equal states at both ends, of this size, as far as the constraints leave them open."""
     return Coupling(lambda start, end: ca.DM(conditions.tangent.T / size) @ (end.z - start.z), name="periodic")
+
+
+def same_state(before, after, bodies=None, name="the state goes on"):
+    """The coupling of equal states at the end of a problem and at the free start of another one.
+
+    As far as the constraints after it leave them open; of all bodies, in the same order, or of those of these names.
+    """
+    def places(system):
+        n = system.n_q
+        own = np.arange(n) if bodies is None else np.concatenate([
+            np.arange(n)[system.coordinates(system.find(body))] for body in bodies])
+        return np.append(own, n + own)
+
+    first, second = places(before.system), places(after.system)
+    open_, values, _ = np.linalg.svd(after.start_conditions.tangent[second], full_matrices=False)
+    open_ = open_[:, values > INDEPENDENT].T / after.system.state_scale[second]
+    return Coupling(lambda one, two: ca.DM(open_) @ (two.z[second.tolist()] - one.z[first.tolist()]), name=name)

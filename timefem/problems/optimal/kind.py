@@ -3,16 +3,18 @@
 import numpy as np
 
 from ...mechanics import Effort
+from ..common.end_state import EndState
 from ..common.kind import FileFormat, Kind
 from ..common.report import largest_controls, worst
 from ..initial.global_driver import Global
 from .errors import error_estimate
-from .limits_in_files import limit_from_file
+from .limits_in_files import couplings_from_file, limit_from_file
 from .mesh_sequence import ITERATIONS
 from .problem import OptimalControl
 from .solve import solve_optimal_control
 
 ACTUATORS = "effort", "lower", "upper", "lower_rate", "upper_rate"  # keys of actuators that only optimal control takes
+KEYS = "start", "end", "periodic", "free_time", "time_weight", "duration", "parameters"  # of the table [problem]
 NOT_BOUNDED = "tol_residual", "tol_increment"  # settings that problems with bounds do not use
 
 
@@ -33,6 +35,8 @@ def check_file(document):
     for key in ("time_weight", "duration"):
         if key in table and not table.get("free_time"):
             raise document.error(("problem", key), "needs free_time = true")
+    if "link" in document.data and not document.follows:
+        raise document.error(("link",), "belongs to a phase that follows another one")
     solver = document.data.get("solver", {})
     if "tolerance" in solver and solver.get("element", "mg") != "mg":
         raise document.error(("solver", "tolerance"), 'of optimal control belongs to element = "mg"')
@@ -61,18 +65,26 @@ def make_from_file(model):
     weight = table.get("time_weight")
     end_cost = None if weight is None else lambda end, parameters: weight * parameters["duration"]
     ends = model.end_states("end")
-    start = {model.system.find(body): state for given in (model.start_state, model.end_states("start"))
+    own = dict.fromkeys(model.start_state, EndState()) if document.follows else model.start_state
+    start = {model.system.find(body): state for given in (own, model.end_states("start"))
              for body, state in given.items()}
-    limits = [limit_from_file(model, name, entry, actuators) for name, entry in data.get("limits", {}).items()]
+    limits = [limit_from_file(model, name, entry) for name, entry in data.get("limits", {}).items()]
+    couplings = couplings_from_file(model, model, ("couplings",), data.get("couplings", {}))
     with model.naming(("problem",), table):
         problem = OptimalControl(model.system, start, ends, model.t_span, costs, end_cost=end_cost,
                                  parameters=model.parameters(), free_time=table.get("free_time", False), bounds=bounds,
-                                 limits=limits, rates=rates, periodic=table.get("periodic", False))
+                                 limits=limits, rates=rates, couplings=couplings,
+                                 periodic=table.get("periodic", False))
     for key in problem.bounded * NOT_BOUNDED:
         if key in data.get("solver", {}):
             raise document.error(("solver", key), "is not used where there are bounds, with which an interior-point "
                                  "method deals; leave it out")
     return problem
+
+
+def state_of_file(model):
+    """The state at the start where it is to be found."""
+    return model.problem.z0 if model.document.follows or "start" in model.document.data["problem"] else None
 
 
 def file_facts(problem):
@@ -86,6 +98,6 @@ OPTIMAL = Kind(
                             "where controls have bounds, with which an interior-point method deals"),
     changes=("start", "end", "t_span", "bounds"),
     in_files=FileFormat(
-        make_from_file, keys=("start", "end", "periodic", "free_time", "time_weight", "duration", "parameters"),
-        tables=("actuators", "limits"), needed=("actuators",), check=check_file, facts=file_facts),
+        make_from_file, keys=KEYS, tables=("actuators", "limits", "couplings", "link"), needed=("actuators",),
+        check=check_file, facts=file_facts, state=state_of_file),
 )

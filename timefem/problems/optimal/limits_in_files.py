@@ -1,74 +1,103 @@
-"""Limits that a model file states: of places, angles, coordinates, velocities, distances and efforts."""
-
-import casadi as ca
+"""Limits, contacts and couplings that a model file states."""
 
 from ...errors import InputError
-from ...mechanics.inversion.outputs import AXES, AngleOutput, CoordinateOutput, PositionOutput
+from .complementarity import Complementary, CoulombFriction
+from .couplings import Coupling, same_state
 from .limits import Limit
+from .quantities_in_files import actuator_from_file, control_of, quantity_from_file
 
-OUTPUTS = {"position": PositionOutput, "angle": AngleOutput, "coordinate": CoordinateOutput}
-COMMON = "type", "lower", "upper", "at", "points"
+BOUNDS = "lower", "upper"
+OF_LIMITS = *BOUNDS, "at", "points"
+OF_COUPLINGS = *BOUNDS, "before", "factor", "offset"
 
 
-def limit_from_file(model, name, entry, actuators):
-    """The `Limit` of a table `[limits.NAME]`."""
-    keys, bodies = ("limits", name), {body.name: body for body in model.system.bodies}
-    own = {key: value for key, value in entry.items() if key not in COMMON}
-    for key in ("body", "other"):
-        if key in own:
-            own[key] = model.find((*keys, key), own[key], bodies)
-    if "actuator" in own:
-        own["actuator"] = model.find((*keys, "actuator"), own["actuator"], actuators)
+def limit_from_file(model, name, entry):
+    """The `Limit`, `Complementary` or `CoulombFriction` of a table `[limits.NAME]`."""
+    keys = "limits", name
+    if entry["type"] in CONTACTS:
+        with model.naming(keys, entry):
+            return CONTACTS[entry["type"]](model, keys, entry)
+    formula = quantity_from_file(model, keys, entry, OF_LIMITS)
     with model.naming(keys, entry):
-        kind = entry["type"]
-        formula = _of_output(OUTPUTS[kind](own.pop("body"), **own)) if kind in OUTPUTS else FORMULAS[kind](**own)
-        lower, upper = (model.value_of((*keys, key), entry.get(key)) for key in ("lower", "upper"))
+        lower, upper = (model.value_of((*keys, key), entry.get(key)) for key in BOUNDS)
         return Limit(formula, lower, upper, at=entry.get("at", "path"), points=entry.get("points", 0), name=name)
 
 
-def _of_output(output):
-    return lambda now, u: output.value(*(now.q(body) for body in output.bodies))
+def _control(model, keys, entry, key):
+    return control_of(actuator_from_file(model, (*keys, key), entry[key]), key)
 
 
-def _velocity(body, axis):
-    direction = ca.DM(AXES[axis])
-    if not body.has_position:
-        raise InputError(f"velocity: the body has no place in space: it is {body!r}")
-    return lambda now, u: ca.dot(direction, now.velocity(body))
+def _contact(model, keys, entry):
+    """A gap and the force that acts where it is closed; of a spring that only pushes where there is a stiffness."""
+    gap, force = quantity_from_file(model, (*keys, "gap"), entry["gap"]), _control(model, keys, entry, "force")
+    own, stiffness = {key: entry[key] for key in ("eps", "first") if key in entry}, entry.get("stiffness")
+    at = entry.get("at", "element-end" if stiffness is None else "controls")
+    if stiffness is None:
+        return Complementary(gap, force, at=at, name=keys[-1], **own)
+    return Complementary(lambda now, u: gap(now, u) + force(now, u) / stiffness,
+                         lambda now, u: force(now, u) / stiffness, at=at, name=keys[-1], **own)
 
 
-def _rate(body, index):
-    if index >= body.n_q:
-        raise InputError(f"rate: index must be below {body.n_q}, the coordinates of {body!r}, not {index}")
-    return lambda now, u: now.rates(body)[index]
+def _friction(model, keys, entry):
+    velocity = quantity_from_file(model, (*keys, "velocity"), entry["velocity"])
+    force, bound = _control(model, keys, entry, "force"), entry.get("bound")
+    if ("bound" in entry) == ("normal" in entry) or ("normal" in entry) != ("coefficient" in entry):
+        raise InputError("give either bound, or coefficient and normal, the actuator of the normal force")
+    if bound is None:
+        normal, coefficient = _control(model, keys, entry, "normal"), entry["coefficient"]
+        bound = lambda now, u: coefficient * normal(now, u)  # noqa: E731
+    own = {key: entry[key] for key in ("eps", "first") if key in entry}
+    return CoulombFriction(velocity, force, bound, name=keys[-1], **own)
 
 
-def _angular_velocity(body, axis, frame="body"):
-    if not body.has_orientation:
-        raise InputError(f"angular_velocity: the body does not turn: it is {body!r}")
-    direction = ca.DM(AXES[axis])
-    return lambda now, u: ca.dot(direction, now.angular_velocity(body, frame))
+CONTACTS = {"contact": _contact, "friction": _friction}
 
 
-def _distance(body, other=None, point=(0.0, 0.0, 0.0)):
-    """Of the centre of mass from that of another body, or from a point of space."""
-    def formula(now, u):
-        place = ca.DM(point) if other is None else now.position(other)
-        return ca.sqrt(ca.sumsqr(now.position(body) - place) + 1e-30)
-    return formula
+def couplings_from_file(before, after, keys, table, closing=False):
+    """The couplings of a table of two ends, in the order of time.
+
+    Parameters
+    ----------
+    before, after : Model
+        Of the earlier end and of the later one; the same for both ends of one motion.
+    keys : tuple
+        Of the table, in the file of `after`.
+    table : dict
+    closing : bool
+        Whether the ends are the start of the first phase and the end of the last one.
+
+    Returns
+    -------
+    list of Coupling
+    """
+    return [_coupling(before, after, (*keys, name), entry, closing) for name, entry in table.items()]
 
 
-def _effort(actuator):
-    """Sum of the squared controls."""
-    def formula(now, u):
-        first = 0
-        for part in now.system.parts:
-            if part is actuator:
-                return ca.sumsqr(u[first:first + part.n_controls])
-            first += part.n_controls
-        raise InputError(f"effort: {actuator!r} is no actuator of the system")
-    return formula
+def _coupling(before, after, keys, entry, closing):
+    """`after - factor before - offset` of a quantity, or of one at the later end and another one at the earlier end."""
+    if entry["type"] == "same":
+        return _same(before, after, keys, entry["bodies"], closing)
+    later = quantity_from_file(after, keys, entry, OF_COUPLINGS)
+    stated = entry.get("before", {key: value for key, value in entry.items() if key not in OF_COUPLINGS})
+    earlier = quantity_from_file(before, (*keys, "before"), stated)
+    factor, offset = entry.get("factor", 1.0), entry.get("offset", 0.0)
+    with after.naming(keys, entry):
+        lower, upper = (entry.get(key) for key in BOUNDS) if set(BOUNDS) & set(entry) else (0.0, 0.0)
+        return Coupling(lambda one, two: later(two, None) - factor * earlier(one, None) - offset, lower, upper,
+                        name=keys[-1])
 
 
-FORMULAS = {"velocity": _velocity, "rate": _rate, "angular_velocity": _angular_velocity, "distance": _distance,
-            "effort": _effort}
+def _same(before, after, keys, bodies, closing):
+    """Equal states of bodies: those of the later end are at a free start; where it closes a cycle, the earlier are."""
+    for model in (before, after):
+        for body in bodies:
+            after.find((*keys, "bodies"), body, {own.name: own for own in model.system.bodies})
+    if keys[0] == "link":
+        return same_state(before.problem, after.problem, bodies, keys[-1])
+    if not closing:
+        raise after.document.error((*keys, "type"), 'is for phases; both ends of one motion take "periodic = true" in '
+                                                    "[problem]")
+    if not before.problem.free_start:
+        raise after.document.error(keys, "the start is given as a whole; leave some of it free in problem.start")
+    closed = same_state(after.problem, before.problem, bodies, keys[-1])
+    return Coupling(lambda start, end: closed.formula(end, start), name=keys[-1])

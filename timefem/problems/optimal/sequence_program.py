@@ -22,10 +22,12 @@ class SequenceProgram(NonlinearProgram):
     closing : list of Coupling
         Of the start of the first phase and the end of the last one.
     on_iteration : callable
+    names : sequence of str, optional
+        Of the programs, for reports.
     """
 
-    def __init__(self, programs, links=(), closing=(), on_iteration=lambda residual=None: None):
-        self.programs, self.on_iteration = programs, on_iteration
+    def __init__(self, programs, links=(), closing=(), on_iteration=lambda residual=None: None, names=()):
+        self.programs, self.on_iteration, self._names = programs, on_iteration, names
         counts = [[p.n for p in programs], [p.n_rows for p in programs],
                   [int(p.variable_blocks.max()) + 1 for p in programs]]
         self._columns, self._rows, self._blocks = (np.concatenate([[0], np.cumsum(c)]) for c in counts)
@@ -143,15 +145,17 @@ class SequenceProgram(NonlinearProgram):
     def describe(self, i):
         k = int(np.searchsorted(self._rows, i, side="right")) - 1
         if k < len(self.programs):
-            row = self.programs[k].describe(i - self._rows[k])
-            return row._replace(element=row.element + int(self._blocks[k]))
+            return self._of(k, self.programs[k].describe(i - self._rows[k]))
         block, time, name = self._added.describe(i)
         return Row(name, block, time)
 
     def describe_variable(self, i):
         k = min(int(np.searchsorted(self._columns, i, side="right")) - 1, len(self.programs) - 1)
-        row = self.programs[k].describe_variable(i - self._columns[k])
-        return row._replace(element=row.element + int(self._blocks[k]))
+        return self._of(k, self.programs[k].describe_variable(i - self._columns[k]))
+
+    def _of(self, k, row):
+        name = f"{self._names[k]}: {row.name}" if self._names else row.name
+        return row._replace(name=name, element=row.element + int(self._blocks[k]))
 
 
 def _ties(view, blocks):

@@ -4,6 +4,7 @@ from ...errors import InputError
 from ..common.kind import Kind
 from ..initial.global_driver import Global
 from ..optimal.kind import NOT_BOUNDED
+from .files import FILES
 from .problem import Phases
 from .solve import solve_phases
 
@@ -13,5 +14,5 @@ def no_estimate(problem, element):
 
 
 PHASES = Kind("phases", Phases, "optimal control in phases", drivers=(Global,), solve=solve_phases,
-              estimate=no_estimate,
+              estimate=no_estimate, in_files=FILES,
               unused=lambda problem: ((*NOT_BOUNDED, "backend"), "where phases are solved by an interior-point method"))

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import casadi as ca
-
 from ...argument_names import NamedArguments
 from ...errors import InputError
-from ..optimal.couplings import Coupling
+from ..optimal.couplings import Coupling, same_state
 
 if TYPE_CHECKING:
     from ...mechanics.system import System
@@ -36,10 +34,13 @@ class Phases(NamedArguments):
         as it is; the last one for all unless given.
     couplings : Coupling or sequence of Coupling
         Of the start of the first phase and the end of the last one, `formula(start, end)`.
+    names : sequence of str, optional
+        Of the phases, for reports.
 
     Attributes
     ----------
     links : list of list of Coupling
+    systems : list of System
 
     Raises
     ------
@@ -50,6 +51,7 @@ class Phases(NamedArguments):
     phases: Sequence[OptimalControl]
     links: Sequence[Coupling | Sequence[Coupling] | None] | None = None
     couplings: Coupling | Sequence[Coupling] = ()
+    names: Sequence[str] | None = None
 
     bounded = True
 
@@ -63,6 +65,10 @@ class Phases(NamedArguments):
             if phase.couplings:
                 raise InputError(f"phases[{k}]: couplings of both ends of a phase are not taken; give couplings of the "
                                  "first start and the last end to Phases")
+        names = [f"phase {k}" for k in range(len(self.phases))] if self.names is None else self.names
+        if not isinstance(names, list | tuple) or len(names) != len(self.phases):
+            raise InputError(f"names must be {len(self.phases)} texts, one for each phase, not {names!r}")
+        self.names = list(names)
         pairs = list(zip(self.phases[:-1], self.phases[1:], strict=True))
         links = [None] * len(pairs) if self.links is None else self.links
         if not isinstance(links, list | tuple) or len(links) != len(pairs):
@@ -77,6 +83,10 @@ class Phases(NamedArguments):
     def system(self) -> System:
         """That of the first phase."""
         return self.phases[0].system
+
+    @property
+    def systems(self) -> list[System]:
+        return [phase.system for phase in self.phases]
 
     @property
     def t_span(self) -> Sequence[float]:
@@ -108,8 +118,7 @@ def _link(k, given, before, after):
         if not after.free_start:
             raise InputError(f"links[{k}]: the start of phase {k + 1} is given as a whole; leave it free with "
                              "EndState(), or give a Coupling")
-        tangent, size = after.start_conditions.tangent, after.system.state_scale
-        given = Coupling(lambda one, two: ca.DM(tangent.T / size) @ (two.z - one.z), name="the state goes on")
+        given = same_state(before, after)
     found = _couplings(f"links[{k}]", given)
     for coupling in found:
         coupling.check(before.symbols_at(1), after.symbols_at(0))

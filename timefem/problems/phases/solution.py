@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,20 @@ class PhasedSolution:
     def starts(self) -> np.ndarray:
         """When each phase starts, counted from the start of the first one [s]."""
         return np.concatenate([[0.0], np.cumsum(self.durations)])[:-1]
+
+    def save(self, path: str) -> list[str]:
+        """Write the solution of each phase to an HDF5 file of its own: of a.h5 the first to a-1.h5, and so on.
+
+        Returns
+        -------
+        list of str
+            Their names; `timefem.load` reads each.
+        """
+        root, ending = os.path.splitext(path)
+        files = [f"{root}-{number}{ending}" for number in range(1, len(self.phases) + 1)]
+        for file, phase in zip(files, self.phases, strict=True):
+            phase.save(file)
+        return files
 
     def __len__(self) -> int:
         return len(self.phases)

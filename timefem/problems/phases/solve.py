@@ -51,7 +51,8 @@ def solve_on(task, meshes, guess):
     title = f"optimal control, {len(phases)} phases"
     with progress(title, method.max_iterations, task.progress, method.tolerance) as bar:
         programs = [OptimalProgram(equations, x, warm=warm) for *_, equations, x in made]
-        whole = SequenceProgram(programs, task.problem.links, task.problem.couplings, bar.step)
+        whole = SequenceProgram(programs, task.problem.links, task.problem.couplings, bar.step,
+                                task.problem.names)
         setup = time.perf_counter() - start
         answer = solve_in_turn(method, whole, task.problem.limits)
     seconds = {"setup": setup, "assemble": sum(equations.seconds["assemble"] for *_, equations, _ in made),
