@@ -10,18 +10,15 @@ is solved by both methods, on the same program, at most 500 iterations.
 import argparse
 import json
 import warnings
-from pathlib import Path
 
 import numpy as np
 
 import timefem as tf
 from timefem.cases import CASES
-from timefem.models import load_model
 from timefem.progress import progress
 from timefem.solving.many_starts import starts
 
 ELEMENT = tf.MixedGalerkin(2, n_points=2)
-QUADROTOR = Path(__file__).parent.parent / "examples" / "quadrotor.toml"
 METHODS = "interior-point", "ipopt", "fatrop"
 SAME = 1e-6  # objectives, relative
 MOST = 500
@@ -38,8 +35,8 @@ def solved(problem, n, method, guess=None):
 
 def problems():
     found = {name: (case.make(), case.n_elements) for name, case in CASES.items()
-             if case.kind == "optimal" and case.make().bounded}
-    return found | {"quadrotor": (load_model(QUADROTOR).problem, 40)}
+             if case.kind == "optimal" and case.path is None and case.make().bounded}
+    return found | {"quadrotor": (CASES["quadrotor"].make(), 40)}
 
 
 def all_cases():
@@ -100,7 +97,7 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     if arguments.starts:
         given = {"cart-pole-limited": (CASES["cart-pole-limited"].make(), 40),
-                 "quadrotor": (load_model(QUADROTOR).problem, 20)}
+                 "quadrotor": (CASES["quadrotor"].make(), 20)}
         results = {name: random_starts(*of, arguments.starts) for name, of in given.items()}
     else:
         results = all_cases()

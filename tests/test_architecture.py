@@ -16,7 +16,7 @@ FLOORS = (  # each imports from those before it, and from its own
     {"argument_names", "atomic_write", "errors", "status", "version", "validate", "display", "progress", "parallel",
      "interrupts", "types"},
     {"polynomials"}, {"kernels"}, {"mechanics"}, {"elements"}, {"assembly"}, {"solvers"}, {"solution"}, {"problems"},
-    {"solving"}, {"sensitivity"}, {"analysis"}, {"studies"}, {"cases"}, {"models"}, {"reproduction"},
+    {"solving"}, {"sensitivity"}, {"analysis"}, {"studies"}, {"models"}, {"cases"}, {"reproduction"},
     {"verification"}, {"cli"}, {"__main__"},
 )
 MOST_INNER_IMPORTS = 60  # MPI, PETSc, matplotlib and other packages that need not be there

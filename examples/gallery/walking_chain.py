@@ -1,6 +1,6 @@
 """A five-link chain walks: two steps in a cycle, with the impact of the foot between them, by least effort.
 
-Shanks, thighs and a trunk, as stated in examples/walking.py. Both steps come out alike, though none was asked to.
+Shanks, thighs and a trunk, as stated in timefem/cases/walking.py. Both steps come out alike, though none was asked to.
 """
 
 from pathlib import Path
@@ -8,6 +8,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
+from timefem.cases.walking import LENGTH
 from timefem.reproduction.runner import load_script
 
 WALKING = load_script(Path(__file__).parents[1] / "walking.py")
@@ -26,7 +27,7 @@ def draw(result):
     figure, ax = plt.subplots(layout="constrained")
     for k, t in enumerate(np.linspace(step.t[0], step.t[-1], 9)):
         angles = step(t)[:5]
-        along = np.stack([-np.sin(angles), np.cos(angles)], axis=1) * WALKING.LENGTH[:, None]
+        along = np.stack([-np.sin(angles), np.cos(angles)], axis=1) * LENGTH[:, None]
         knee = along[0]
         hip = knee + along[1]
         swing_knee = hip - along[3]

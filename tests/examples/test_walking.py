@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from timefem.cases import walking as chain
+
 PATH = Path(__file__).parents[2] / "examples" / "walking.py"
 
 
@@ -41,7 +43,7 @@ def test_the_two_steps_are_equal_and_make_a_cycle(walk):
 def test_the_torques_marched_lead_to_the_impact(walking, walk):
     """Rates from the kinetic energy by CasADi, integrated by DOP853 with the torques of the solution."""
     q, v, u = ca.SX.sym("q", 5), ca.SX.sym("v", 5), ca.SX.sym("u", 5)
-    kinetic, potential = walking.kinetic(q, v, None), walking.potential(q, None)
+    kinetic, potential = chain.kinetic(q, v, None), chain.potential(q, None)
     joints = np.array([[1, -1, 0, 0, 0], [0, 1, -1, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, -1, 1], [0, 0, 0, 0, -1.0]])
     momenta = ca.gradient(kinetic, v)
     force = ca.gradient(kinetic - potential, q) - ca.jtimes(momenta, q, v) + joints @ u
@@ -69,11 +71,11 @@ def test_the_impact_takes_energy_and_the_feet_keep_to_the_ground(walking, walk):
     for sol, k in ((walk[0], -1), (walk[1], 0)):
         q, p = ca.SX.sym("q", 5), sol.z[k, 5:]
         w = ca.SX.sym("w", 5)
-        mass = np.array(ca.Function("m", [q], [ca.hessian(walking.kinetic(q, w, None), w)[0]])(sol.z[k, :5]))
+        mass = np.array(ca.Function("m", [q], [ca.hessian(chain.kinetic(q, w, None), w)[0]])(sol.z[k, :5]))
         energies.append(p @ np.linalg.solve(mass, p) / 2)
     assert energies[1] < 0.99 * energies[0]
     q = ca.SX.sym("q", 5)
-    foot = ca.Function("foot", [q], [walking.places(q)[1]])
+    foot = ca.Function("foot", [q], [chain.places(q)[1]])
     path = np.array([np.array(foot(z[:5])).ravel() for z in walk[0].z])
     np.testing.assert_allclose(path[[0, -1], 0], [-0.5, 0.5], rtol=0, atol=1e-6)
     assert path[:, 1].min() > -1e-6 and np.all(np.diff(path[:, 0]) > -0.05)

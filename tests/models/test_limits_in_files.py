@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.cases import find_case
 from timefem.models import load_model
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
@@ -31,7 +32,7 @@ def test_a_limit_of_a_position(tmp_path, method):
 
 
 def test_methods_of_the_command_line_agree_on_a_quadrotor():
-    model = load_model(MODELS.parent / "quadrotor.toml")
+    model = load_model(find_case("quadrotor").path)
     own, ipopt = (model.solve(method=method, progress=False) for method in ("interior-point", "ipopt"))
     assert own.success and ipopt.success and own.objective == pytest.approx(ipopt.objective, rel=1e-7)
     away = np.linalg.norm(own.position("frame", own.t) - [1.5, 0.05, -0.1], axis=1)

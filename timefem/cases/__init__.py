@@ -5,12 +5,14 @@ from . import (  # noqa: F401  enter their cases
     boundary,
     control,
     cranes,
+    files,
     flexible,
     formulas,
     inequalities,
     mechanisms,
     nonholonomic,
     rotations,
+    walking,
 )
 from .cases import CASES, Case, find_case
 

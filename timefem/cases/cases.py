@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from inspect import signature
+from pathlib import Path
 
 import numpy as np
 
@@ -35,8 +36,10 @@ class Case:
         `make(t_end=None, **options)` returns the problem; options are `rotation` and `inverse_mass` of rigid bodies,
         `elements_space` and `degree_space` of beams; None is the default of the case. InputError for an option that
         the case has no use for.
-    kind : {"initial", "boundary", "inverse", "optimal"}
+    kind : {"initial", "boundary", "inverse", "optimal", "phases"}
         Of the problem: an InitialValueProblem, and so on.
+    path : Path or None
+        The model file that it is, with settings of its own.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Case:
     has_rotation: bool
     make: Callable
     kind: str = "initial"
+    path: Path | None = None
 
 
 def find_case(name):
@@ -84,6 +88,16 @@ def define_problem(name, title, kind, t_end, n_elements):
     def enter(build):
         has_rotation = _takes_rotation(build)
         return _enter(Case(name, title, _described(build), t_end, n_elements, (), has_rotation, build, kind), build)
+
+    return enter
+
+
+def define_file(path, title, kind, t_end, n_elements):
+    """Enter a model file as a case of its name, with the function that returns its problem."""
+    def enter(build):
+        has_rotation = _takes_rotation(build)
+        return _enter(Case(path.stem, title, _described(build), t_end, n_elements, (), has_rotation, build, kind, path),
+                      build)
 
     return enter
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ..cases import Case, find_case
+from ..cases import CASES, Case, find_case
 from ..elements.named import ELEMENT_OPTIONS
 from ..errors import InputError
 from ..models import load_model
@@ -65,12 +65,13 @@ def chosen(options):
     options = {name: value for name, value in options.items() if name not in of_robot}
     of_problem = {name: options[name] for name in OF_PROBLEM if name in options}
     settings = {name: value for name, value in options.items() if name not in ("case", "n_elements", *of_problem)}
-    if options["case"].endswith(".toml") and not of_robot:
+    path = options["case"] if options["case"].endswith(".toml") else getattr(CASES.get(options["case"]), "path", None)
+    if path is not None and not of_robot:
         in_file = [name for name in ("elements_space", "degree_space") if name in of_problem]
         if in_file:
             raise InputError(f"--{in_file[0].replace('_', '-')} belongs to named cases; a model file states "
                              "n_elements and degree of its beams")
-        return _of_model(load_model(options["case"], **of_problem), options, settings)
+        return _of_model(load_model(path, **of_problem), options, settings)
     notes = ()
     if is_robot(options["case"]):
         case, robot = case_of_robot(options["case"], of_problem, **of_robot)

@@ -92,7 +92,8 @@ def _tell(found, sol, output, as_json, verbose, follow=None):
                 if rank() == 0:
                     print("timefem: error:", error, file=sys.stderr, flush=True)
                 output, status = None, 1
-        report = (phases_report if in_phases else run_report)(found.case, found.problem, sol) | ({"notes": list(found.notes)} if found.notes else {})
+        report = (phases_report if in_phases else run_report)(found.case, found.problem, sol)
+        report |= {"notes": list(found.notes)} if found.notes else {}
     if rank() == 0:
         if verbose:
             for one in getattr(sol, "phases", (sol,)):

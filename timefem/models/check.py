@@ -60,7 +60,8 @@ def inspect(model):
         "redundant": [names[i] for i in redundant],
         "violations": {name: {"configuration": float(abs(theta[i])), "velocity": float(abs(theta[m + i]))}
                        for i, name in enumerate(names)},
-        "faults": [{**fault, "keys": model.document.full(fault["keys"])} for fault in faults], "kind": model.kind, **({} if faults else KINDS[model.kind].in_files.facts(model.problem)),
+        "faults": [{**fault, "keys": model.document.full(fault["keys"])} for fault in faults], "kind": model.kind,
+        **({} if faults else KINDS[model.kind].in_files.facts(model.problem)),
     }
 
 

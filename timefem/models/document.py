@@ -151,7 +151,7 @@ class Phase(Document):
         place, n = self._own, 0
         while n < len(keys) and keys[n] in (place if isinstance(place, dict) else ()):
             place, n = place[keys[n]], n + 1
-        return ("phases", self._k, *keys) if n else keys
+        return ("phases", self._k, *keys) if n or keys == ("link",) else keys
 
 
 def merged(table, other):

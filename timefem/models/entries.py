@@ -14,6 +14,8 @@ def naming(document, keys, entry):
     try:
         yield
     except InputError as error:
+        if str(error).startswith(f"{document.path}:"):  # named already
+            raise
         words = re.findall(r"\w+", str(error))
         named = [word for word in words if word in entry and word not in ("type", "body", "bodies", *keys)]
         raise document.error((*keys, *named[:1]), str(error)) from None

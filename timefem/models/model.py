@@ -103,9 +103,9 @@ class Model:
         """Context in which errors get the file, the line and the key of an entry."""
         return naming(self.document, keys, entry)
 
-    def find(self, keys, name, known):
+    def find(self, keys, name, known, what="body"):
         """What has that name among those known; an error at the keys when there is none."""
-        return find(self.document, keys, name, known)
+        return find(self.document, keys, name, known, what)
 
     def body(self, keys, name):
         """The body, or link of a tree, of that name."""

@@ -10,7 +10,7 @@ from ..mechanics.bodies.point_mass import PointMass
 from ..mechanics.bodies.rigid import QuaternionBody
 from ..mechanics.catalogue import file_types
 from .parts import FUNCTIONS
-from .schema_limits import COUPLINGS, LIMITS, QUANTITIES
+from .schema_limits import COUPLINGS, LIMITS, QUANTITIES, TERMS
 from .schema_tables import OPTIMAL_KEYS, OUTPUTS, TABLES
 from .schema_trees import SCHEMAS
 from .schema_values import VALUES, numbers, record, ref
@@ -37,7 +37,7 @@ def schema():
     bodies = {"rigid": rigid(), "point": point()} | SCHEMAS | {name: body_schema(cls)
                                                      for name, cls in file_types("composites").items()}
     outputs = {f"output_{name}": entry for name, entry in OUTPUTS.items()}
-    for word, entries in (("limit", LIMITS), ("quantity", QUANTITIES), ("coupling", COUPLINGS)):
+    for word, entries in (("limit", LIMITS), ("quantity", QUANTITIES), ("coupling", COUPLINGS), ("term", TERMS)):
         outputs |= {f"{word}_{name}": entry for name, entry in entries.items()}
     tables = {table: kinds(table, dict.fromkeys(known)) for table, known in types.items()}
     tables["bodies"] = {**kinds("bodies", dict.fromkeys(bodies)), "description": "a table of bodies, at least one",
@@ -48,7 +48,7 @@ def schema():
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "timefem model file",
             "description": "a model", "type": "object", "properties": TABLES | tables, "additionalProperties": False,
             "if": {"not": {"required": ["phases"]}}, "then": {"required": ["time", "bodies"]},
-            "$defs": VALUES | {"function": functions(), "quantity": quantity()} | bodies | stated | outputs}
+            "$defs": VALUES | {"function": functions(), **quantities()} | bodies | stated | outputs}
 
 
 def text():
@@ -56,9 +56,10 @@ def text():
     return json.dumps(schema(), indent=1) + "\n"
 
 
-def quantity():
-    """A quantity of a state, by its type."""
-    return entry_of("a quantity", {name: f"quantity_{name}" for name in QUANTITIES})
+def quantities():
+    """A quantity of a state, and a term of a sum, by their types."""
+    return {word: entry_of(f"a {word}", {name: f"{word}_{name}" for name in entries})
+            for word, entries in (("quantity", QUANTITIES), ("term", TERMS))}
 
 
 def kinds(table, types):

@@ -27,6 +27,9 @@ OF_STATES = {name: _of_output(name, "index") for name in OUTPUTS} | {
         "body": ref("body"), "other": ref("body"), "point": ref("vector")}, ["body"]),
     "joint": ("a coordinate of a joint", _JOINT, ["joint"]),
     "joint_rate": ("the rate of a coordinate of a joint", _JOINT, ["joint"]),
+    "sum": ("a sum of quantities, each times its factor", {"terms": {
+        "description": "a list of quantities, which may have a factor", "type": "array", "minItems": 1,
+        "items": ref("term")}}, ["terms"]),
 }
 OF_CONTROLS = {
     "effort": ("the sum of the squared controls of an actuator", {"actuator": _ACTUATOR}, ["actuator"]),
@@ -46,6 +49,8 @@ _CONTACTS = {
 _JUMP = {"before": ref("quantity"), "factor": ref("number"), "offset": ref("number"), "lower": ref("number"),
          "upper": ref("number")}
 
+TERMS = {name: record(said, _TYPE | own | {"factor": ref("number")}, needed)
+         for name, (said, own, needed) in (OF_STATES | OF_CONTROLS).items() if name != "sum"}
 QUANTITIES = {name: record(said, _TYPE | own, needed) for name, (said, own, needed) in OF_STATES.items()}
 LIMITS = {name: record(f"{said}, in limits", _TYPE | own | _BOUNDS, needed)
           for name, (said, own, needed) in (OF_STATES | OF_CONTROLS).items()} | _CONTACTS

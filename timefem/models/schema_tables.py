@@ -9,6 +9,7 @@ PHASE_TABLES = "bodies", "joints", "state", "forces", "actuators", "limits", "pr
 
 TABLES = {
     "title": ref("text"),
+    "description": ref("text"),
     "gravity": ref("vector"),
     "redundant": {"enum": ["refuse", "drop"]},
     "assemble": ref("flag"),
@@ -104,8 +105,8 @@ TABLES = {
     },
     "phases": {"description": "a list of tables [[phases]]", "type": "array", "minItems": 1,
                "items": record("a phase, by what it has besides the top of the file, or in place of it", {
-                   "name": ref("text"), **dict.fromkeys((*PHASE_TABLES, "time"), {
-                       "description": "a table", "type": "object"}), "gravity": ref("vector")}, [])},
+                   "name": ref("text"), "gravity": ref("vector"),
+                   **{key: {"description": "a table", "type": "object"} for key in (*PHASE_TABLES, "time")}}, [])},
     "sensitivity": {
         "description": "a table that states derivatives: of what, and by which parameters",
         "type": "object",

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.reproduction.runner import load_script
+from timefem.cases import walking
 
-WALKING = load_script(Path(__file__).parents[3] / "examples" / "walking.py")
 G = 9.81
 STILL = dict(velocity=(0, 0, 0))
 
@@ -111,8 +110,8 @@ def robot(*angles):
 
 def walker(length, duration):
     """One step of a walking chain in a cycle, with the impact of the foot at its end."""
-    cycle = tf.Coupling(lambda start, end: WALKING.impact(end, start), name="impact")
-    return WALKING.step(length, duration, cycle), 12
+    cycle = tf.Coupling(lambda start, end: walking.impact(end, start), name="impact")
+    return walking.step(length, duration, cycle), 12
 
 
 PROBLEMS = {

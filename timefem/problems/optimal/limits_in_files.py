@@ -45,7 +45,9 @@ def _friction(model, keys, entry):
         raise InputError("give either bound, or coefficient and normal, the actuator of the normal force")
     if bound is None:
         normal, coefficient = _control(model, keys, entry, "normal"), entry["coefficient"]
-        bound = lambda now, u: coefficient * normal(now, u)  # noqa: E731
+
+        def bound(now, u):
+            return coefficient * normal(now, u)
     own = {key: entry[key] for key in ("eps", "first") if key in entry}
     return CoulombFriction(velocity, force, bound, name=keys[-1], **own)
 

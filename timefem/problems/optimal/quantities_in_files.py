@@ -21,6 +21,10 @@ def quantity_from_file(model, keys, entry, besides=()):
     besides : sequence of str
         Its keys that do not belong to the quantity.
     """
+    if entry["type"] == "sum":
+        terms = [(term.get("factor", 1.0), quantity_from_file(model, (*keys, "terms", i), term, ("factor",)))
+                 for i, term in enumerate(entry["terms"])]
+        return lambda now, u: sum(factor * formula(now, u) for factor, formula in terms)
     own = {key: value for key, value in entry.items() if key != "type" and key not in besides}
     bodies = {body.name: body for body in model.system.bodies}
     for key in BODIES:
@@ -37,7 +41,7 @@ def quantity_from_file(model, keys, entry, besides=()):
 
 def actuator_from_file(model, keys, name):
     """The actuator of that name."""
-    return model.find(keys, name, {part.name: part for part in model.system.parts if part.n_controls})
+    return model.find(keys, name, {part.name: part for part in model.system.parts if part.n_controls}, "actuator")
 
 
 def control_of(actuator, what="force"):
@@ -109,6 +113,8 @@ def _joint_rate(joint, coordinate=None):
 
 def _controls(actuator, u, now):
     """The controls of an actuator, of those of all."""
+    if u is None:
+        raise InputError(f"{actuator!r}: controls are not those of an end, which couplings tie; leave it out")
     first = 0
     for part in now.system.parts:
         if part is actuator:
@@ -124,7 +130,8 @@ def _effort(actuator):
 
 def _control(actuator, index=None):
     if index is not None and index >= actuator.n_controls:
-        raise InputError(f"control: index must be below {actuator.n_controls}, the controls of {actuator!r}, not {index}")
+        raise InputError(f"control: index must be below {actuator.n_controls}, the controls of {actuator!r}, not "
+                         f"{index}")
     return lambda now, u: _controls(actuator, u, now) if index is None else _controls(actuator, u, now)[index]
 
 

@@ -1,6 +1,7 @@
 """Phases in model files: `[[phases]]`, each as a file of optimal control, and what ties them together."""
 
-from ...errors import InputError
+from itertools import pairwise
+
 from ..common.kind import FileFormat
 from ..optimal.kind import KEYS
 from ..optimal.limits_in_files import couplings_from_file
@@ -13,17 +14,22 @@ def check_file(document):
 
 
 def make_from_file(model):
-    models = model.phases
-    links = [None if "link" not in after.document.data else
-             couplings_from_file(before, after, ("link",), after.document.data["link"])
-             for before, after in zip(models[:-1], models[1:], strict=True)]
-    problems = [one.problem for one in models]
-    try:
-        closing = couplings_from_file(models[0], models[-1], ("couplings",), model.document.data.get("couplings", {}),
-                                      closing=True)
-        return Phases(problems, links, closing, model.phase_names)
-    except InputError as error:
-        raise model.document.error((), str(error)) from None
+    models, document = model.phases, model.document
+    links = [_link(*pair) for pair in pairwise(models)]
+    ends = document.data.get("couplings", {})
+    closing = couplings_from_file(models[0], models[-1], ("couplings",), ends, closing=True)
+    with model.naming((), ()):
+        return Phases([one.problem for one in models], links, closing, model.phase_names)
+
+
+def _link(before, after):
+    """Couplings of a phase and the one before it; None where the state goes on as a whole."""
+    if "link" in after.document.data:
+        return couplings_from_file(before, after, ("link",), after.document.data["link"])
+    if [(body.name, body.n_q) for body in before.system.bodies] != [(b.name, b.n_q) for b in after.system.bodies]:
+        raise after.document.error(("link",), "is missing: the phase has other bodies than the one before it; say what "
+                                   'goes on, as in [phases.link.NAME] with type = "same" and bodies')
+    return None
 
 
 def file_facts(problem):
