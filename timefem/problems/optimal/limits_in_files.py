@@ -2,7 +2,7 @@
 
 from ...errors import InputError
 from .complementarity import Complementary, CoulombFriction
-from .couplings import Coupling, same_state
+from .couplings import Coupling
 from .limits import Limit
 from .quantities_in_files import actuator_from_file, control_of, quantity_from_file
 
@@ -55,7 +55,7 @@ def _friction(model, keys, entry):
 CONTACTS = {"contact": _contact, "friction": _friction}
 
 
-def couplings_from_file(before, after, keys, table, closing=False):
+def couplings_from_file(before, after, keys, table, same=None):
     """The couplings of a table of two ends, in the order of time.
 
     Parameters
@@ -65,20 +65,20 @@ def couplings_from_file(before, after, keys, table, closing=False):
     keys : tuple
         Of the table, in the file of `after`.
     table : dict
-    closing : bool
-        Whether the ends are the start of the first phase and the end of the last one.
+    same : callable, optional
+        `same(keys, bodies)` -> the coupling of equal states of bodies of these names.
 
     Returns
     -------
     list of Coupling
     """
-    return [_coupling(before, after, (*keys, name), entry, closing) for name, entry in table.items()]
+    return [_coupling(before, after, (*keys, name), entry, same) for name, entry in table.items()]
 
 
-def _coupling(before, after, keys, entry, closing):
+def _coupling(before, after, keys, entry, same):
     """`after - factor before - offset` of a quantity, or of one at the later end and another one at the earlier end."""
     if entry["type"] == "same":
-        return _same(before, after, keys, entry["bodies"], closing)
+        return _same(before, after, keys, entry["bodies"], same)
     later = quantity_from_file(after, keys, entry, OF_COUPLINGS)
     stated = entry.get("before", {key: value for key, value in entry.items() if key not in OF_COUPLINGS})
     earlier = quantity_from_file(before, (*keys, "before"), stated)
@@ -89,17 +89,11 @@ def _coupling(before, after, keys, entry, closing):
                         name=keys[-1])
 
 
-def _same(before, after, keys, bodies, closing):
-    """Equal states of bodies: those of the later end are at a free start; where it closes a cycle, the earlier are."""
+def _same(before, after, keys, bodies, same):
+    if same is None:
+        raise after.document.error((*keys, "type"), 'is for phases; both ends of one motion take "periodic = true" in '
+                                                    "[problem]")
     for model in (before, after):
         for body in bodies:
             after.find((*keys, "bodies"), body, {own.name: own for own in model.system.bodies})
-    if keys[0] == "link":
-        return same_state(before.problem, after.problem, bodies, keys[-1])
-    if not closing:
-        raise after.document.error((*keys, "type"), 'is for phases; both ends of one motion take "periodic = true" in '
-                                                    "[problem]")
-    if not before.problem.free_start:
-        raise after.document.error(keys, "the start is given as a whole; leave some of it free in problem.start")
-    closed = same_state(after.problem, before.problem, bodies, keys[-1])
-    return Coupling(lambda start, end: closed.formula(end, start), name=keys[-1])
+    return same(keys, bodies)

@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 from ..common.kind import FileFormat
+from ..optimal.couplings import Coupling, same_state
 from ..optimal.kind import KEYS
 from ..optimal.limits_in_files import couplings_from_file
 from .problem import Phases
@@ -15,17 +16,28 @@ def check_file(document):
 
 def make_from_file(model):
     models, document = model.phases, model.document
+    first, last = models[0], models[-1]
+
+    def same(keys, bodies):
+        """Of the last end, as far as constraints leave the first start open."""
+        if not first.problem.free_start:
+            raise document.error(keys, "the start is given as a whole; leave some of it free in problem.start")
+        closed = same_state(last.problem, first.problem, bodies, keys[-1])
+        return Coupling(lambda start, end: closed.formula(end, start), name=keys[-1])
+
     links = [_link(*pair) for pair in pairwise(models)]
-    ends = document.data.get("couplings", {})
-    closing = couplings_from_file(models[0], models[-1], ("couplings",), ends, closing=True)
+    closing = couplings_from_file(first, last, ("couplings",), document.data.get("couplings", {}), same)
     with model.naming((), ()):
         return Phases([one.problem for one in models], links, closing, model.phase_names)
 
 
 def _link(before, after):
     """Couplings of a phase and the one before it; None where the state goes on as a whole."""
+    def same(keys, bodies):
+        return same_state(before.problem, after.problem, bodies, keys[-1])
+
     if "link" in after.document.data:
-        return couplings_from_file(before, after, ("link",), after.document.data["link"])
+        return couplings_from_file(before, after, ("link",), after.document.data["link"], same)
     if [(body.name, body.n_q) for body in before.system.bodies] != [(b.name, b.n_q) for b in after.system.bodies]:
         raise after.document.error(("link",), "is missing: the phase has other bodies than the one before it; say what "
                                    'goes on, as in [phases.link.NAME] with type = "same" and bodies')
