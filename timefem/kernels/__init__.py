@@ -9,5 +9,6 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
     "cache": ["cached_kernel", "compile_count"],
     "compile": ["LANES", "Kernel", "compile_kernel"],
-    "emit": ["UnsupportedOperation", "emit_ir"],
+    "emit": ["emit_ir"],
+    "operations": ["UnsupportedOperation"],
 })

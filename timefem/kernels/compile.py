@@ -9,8 +9,9 @@ import threading
 import numpy as np
 
 from ..errors import InputError, MissingBackend
-from .emit import check_function, emit_ir
-from .machine import fingerprint, link, object_code, vector_width
+from .emit import emit_ir
+from .machine import fingerprint, link, object_code, registers, vector_width
+from .operations import check_function
 from .store import digest, sources, store
 
 __all__ = ["LANES", "Kernel", "compile_kernel", "default_backend"]
@@ -173,7 +174,7 @@ def _checked_backend(name, what):
 
 def _object_code(function, lanes):
     """Object code of one form."""
-    return object_code(emit_ir(function, "kernel", lanes, min(lanes, vector_width())))
+    return object_code(emit_ir(function, "kernel", lanes, min(lanes, vector_width()), registers()))
 
 
 def _callback(function, lanes):

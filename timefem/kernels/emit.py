@@ -1,114 +1,18 @@
 """From the instruction list of a CasADi function to LLVM IR.
 
 A kernel is straight-line code: one instruction of CasADi's virtual machine becomes one to four of LLVM. The
-scalar form works on ``double``, the batched form on ``<8 x double>``; the templates below serve both.
+scalar form works on ``double``, the batched form on ``<8 x double>``; the templates of `operations` serve both.
 """
 
-import functools
+import heapq
 import struct
 
-import casadi
+from .operations import COPIES, INTRINSICS, LIBM, TEMPLATES, check_function, operation_names
 
-from ..errors import InputError
-
-__all__ = ["UnsupportedOperation", "check_function", "emit_ir"]
+__all__ = ["emit_ir"]
 
 
-class UnsupportedOperation(NotImplementedError):
-    """A CasADi operation for which there is no LLVM template."""
-
-
-# A template is a tuple of instructions. {x} and {y} are the operands, {0}, {1}, ... the results of the
-# instructions before; {T} is the floating type, {B} the boolean type. Of the fast-math flags only `contract`
-# (fused multiply-add) is set: the others give up NaN, infinity, signed zeros or the order of a sum.
-def _compare(predicate):
-    return f"fcmp {predicate} {{T}} {{x}}, {{y}}", "uitofp {B} {0} to {T}"
-
-
-def _logical(instruction):
-    return ("fcmp une {T} {x}, {zero}", "fcmp une {T} {y}, {zero}", f"{instruction} {{B}} {{0}}, {{1}}",
-            "uitofp {B} {2} to {T}")
-
-
-TEMPLATES = {
-    "ADD": ("fadd contract {T} {x}, {y}",),
-    "SUB": ("fsub contract {T} {x}, {y}",),
-    "MUL": ("fmul contract {T} {x}, {y}",),
-    "DIV": ("fdiv arcp {T} {x}, {y}",),
-    "NEG": ("fneg {T} {x}",),
-    "SQ": ("fmul contract {T} {x}, {x}",),
-    "TWICE": ("fadd contract {T} {x}, {x}",),
-    "INV": ("fdiv arcp {T} {one}, {x}",),
-    "LT": _compare("olt"),
-    "LE": _compare("ole"),
-    "EQ": _compare("oeq"),
-    "NE": _compare("une"),
-    "NOT": ("fcmp oeq {T} {x}, {zero}", "uitofp {B} {0} to {T}"),
-    "AND": _logical("and"),  # NaN counts as true, as in C
-    "OR": _logical("or"),
-    "IF_ELSE_ZERO": ("fcmp une {T} {x}, {zero}", "select {B} {0}, {T} {y}, {T} {zero}"),
-    # a zero (of either sign) and NaN are returned as they are
-    "SIGN": ("fcmp olt {T} {x}, {zero}", "select {B} {0}, {T} {minus}, {T} {x}",
-             "fcmp ogt {T} {x}, {zero}", "select {B} {2}, {T} {one}, {T} {1}"),
-}
-INTRINSICS = {"SQRT": "sqrt", "FABS": "fabs", "FLOOR": "floor", "CEIL": "ceil", "COPYSIGN": "copysign",
-              "FMIN": "minnum", "FMAX": "maxnum"}
-LIBM = {name: name.lower() for name in (
-    "EXP", "LOG", "POW", "SIN", "COS", "TAN", "ASIN", "ACOS", "ATAN", "SINH", "COSH", "TANH", "ASINH",
-    "ACOSH", "ATANH", "ATAN2", "FMOD", "REMAINDER", "HYPOT", "ERF", "LOG1P", "EXPM1")}
-LIBM["CONSTPOW"] = "pow"  # CasADi itself writes whole powers up to 100 as products
-COPIES = {"ASSIGN", "LIFT"}  # nothing to compute
-MACHINE = {"CONST", "INPUT", "OUTPUT"}  # constants and memory: see _Emitter.run
-
-SUPPORTED = TEMPLATES.keys() | INTRINSICS.keys() | LIBM.keys() | COPIES | MACHINE
-
-
-@functools.cache
-def _operation_names():
-    return {getattr(casadi, name): name[3:] for name in dir(casadi) if name.startswith("OP_")}
-
-
-def check_function(function, native=True):
-    """Check that a CasADi function can be made into a kernel.
-
-    Parameters
-    ----------
-    function : casadi.Function
-    native : bool
-        Whether it has to be translated; CasADi's own virtual machine takes every operation.
-
-    Raises
-    ------
-    InputError
-        If the function has not exactly one dense vector input and one dense vector output, has free
-        variables, or (when native) is not built of SX.
-    UnsupportedOperation
-        If it contains an operation without a template (when native).
-    """
-    what = f"kernel {function.name()!r}"
-    if (function.n_in(), function.n_out()) != (1, 1):
-        raise InputError(f"{what} has {function.n_in()} inputs and {function.n_out()} outputs; concatenate "
-                         "them into one vector each (casadi.vertcat)")
-    for sparsity, side in ((function.sparsity_in(0), "input"), (function.sparsity_out(0), "output")):
-        if not sparsity.is_dense() or sparsity.size2() > 1:
-            raise InputError(f"the {side} of {what} is {sparsity.dim(True)}, not a dense column; "
-                             "use casadi.vec and casadi.densify")
-    if function.has_free():
-        raise InputError(f"{what} has free variables {function.get_free()}; make them part of its input")
-    if not native:
-        return
-    if not function.is_a("SXFunction"):
-        raise InputError(f"{what} is a {function.class_name()}, not built of SX; use function.expand()")
-    names = _operation_names()
-    operations = set(map(function.instruction_id, range(function.n_instructions())))
-    for name in sorted(names.get(operation, f"number {operation}") for operation in operations):
-        if name not in SUPPORTED:
-            raise UnsupportedOperation(
-                f"{what} contains the CasADi operation {name}, which has no LLVM template; "
-                "set the environment variable TIMEFEM_KERNELS=vm to run it in CasADi")
-
-
-def emit_ir(function, name, lanes, width=None):
+def emit_ir(function, name, lanes, width=None, registers=14):
     """LLVM IR of ``void name(double *in, double *out)``.
 
     Parameters
@@ -124,6 +28,9 @@ def emit_ir(function, name, lanes, width=None):
     width : int, optional
         Lanes that are worked on at once, a divisor of `lanes`; default all of them. The widest vectors of the
         processor are best: wider ones take two registers each, run 10 % slower and take twice as long to compile.
+    registers : int, optional
+        Values that are held at once; the others wait in memory until they are used. What LLVM then has to decide is
+        little: it takes two thirds of the time, and the code is as fast.
 
     Returns
     -------
@@ -136,7 +43,7 @@ def emit_ir(function, name, lanes, width=None):
         As :func:`check_function`.
     """
     check_function(function)
-    return _Emitter(lanes, lanes if width is None else width).run(function, name)
+    return _Emitter(lanes, lanes if width is None else width, registers).run(function, name)
 
 
 # #0 a function defined here, #1 one declared, #2 one that is not to be taken into its caller. Without the preferred
@@ -147,63 +54,87 @@ attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"=
 attributes #1 = { nounwind nobuiltin memory(none) }
 attributes #2 = { nounwind noinline "prefer-vector-width"="512" "min-legal-vector-width"="512" }
 """
-# Operations of one function: LLVM takes more than proportionally long for long ones. Values that later pieces need
-# go through memory, which costs nothing, as registers are too few for them anyhow.
+# Operations of one function: LLVM takes more than proportionally long for long ones.
 PIECE = 1000
+GIVEN_UP = 6  # values that leave their registers together
 
 
 class _Emitter:
     """Appends instructions to `lines`; a value is the text of an operand (``%v12`` or a literal)."""
 
-    def __init__(self, lanes, width):
-        self.lanes, self.width = lanes, width
+    def __init__(self, lanes, width, registers):
+        self.lanes, self.width, self.registers = lanes, width, registers
         self.type = "double" if width == 1 else f"<{width} x double>"
         self.libm_suffix = "" if width == 1 else ".lanes"
         self.intrinsic_suffix = "f64" if width == 1 else f"v{width}f64"
         self.lines = []
         self.n_values = 0
         self.called = {}  # name of a function -> number of its arguments
-        self.words = {"T": self.type, "B": "i1" if width == 1 else f"<{width} x i1>",
-                      "zero": self.literal(0.0), "one": self.literal(1.0), "minus": self.literal(-1.0)}
+        words = {"T": self.type, "B": "i1" if width == 1 else f"<{width} x i1>",
+                 "zero": self.literal(0.0), "one": self.literal(1.0), "minus": self.literal(-1.0)}
+        self.templates = {name: [_filled(template, words) for template in templates]
+                          for name, templates in TEMPLATES.items()}
 
     def run(self, function, name):
-        pieces, shared = _pieces(function)
-        bodies = [self.piece(piece, shared) for piece in pieces]
-        return self.module(name, bodies, function.sz_w())
+        code, uses, ends = _read(function)
+        stored = set()  # values that stand in `work`, each in its slot of the virtual machine, until they are used up
+        starts = [0, *ends[:-1]]
+        bodies = [self.piece(code, uses, stored, *part) for part in zip(starts, ends, strict=True)]
+        return self.module(name, bodies, function.sz_w() if stored else 0)
 
-    def piece(self, instructions, shared):
-        """Lines of one piece; values that others need stand in `work`, at their slots of the virtual machine."""
+    def piece(self, code, uses, stored, start, end):
+        """Lines of the instructions from `start` to `end`, which give up the values that are used last first
+        (Belady, IBM Syst. J. 5, 1966)."""
         self.lines = []
-        values = {}  # slot of the virtual machine's work vector -> value; a new value each time, so this is SSA
-        for k, operation, inputs, outputs, given in instructions:
+        held = {}  # instruction -> its value, a new one each time, so this is SSA
+
+        def needed(value):
+            return uses[value][-1]
+
+        for n in range(start, end):
+            operation, operands, _, given = code[n]
+            if operation in ("INPUT", "CONST"):
+                continue  # where they are used
+            texts = []
+            for value in operands:
+                uses[value].pop()
+                if value not in held:
+                    held[value] = self.fetch(code[value])
+                texts.append(held[value])
             if operation == "OUTPUT":
-                self.store(self.read(values, inputs[0]), "%out", outputs[1] * self.lanes)
-            elif operation == "INPUT":
-                values[outputs[0]] = self.load("%in", given * self.lanes)
-            elif operation == "CONST":
-                values[outputs[0]] = self.literal(given)
-            elif operation in COPIES:
-                values[outputs[0]] = self.read(values, inputs[0])
+                self.store(texts[0], "%out", given * self.lanes)
             else:
-                values[outputs[0]] = self.operation(operation, [self.read(values, slot) for slot in inputs])
-            if k in shared:
-                self.store(values[outputs[0]], "%work", outputs[0] * self.width)
+                held[n] = texts[0] if operation in COPIES else self.operation(operation, texts)
+                if uses[n] and uses[n][0] >= end:  # in a later piece
+                    self.put(n, code, held, stored)
+            for value in (*operands, n):
+                if value in held and not uses[value]:
+                    del held[value]
+            if len(held) > self.registers:
+                for value in heapq.nlargest(GIVEN_UP, held, needed):
+                    if code[value][0] not in ("INPUT", "CONST") and value not in stored:
+                        self.put(value, code, held, stored)
+                    del held[value]
         return self.lines
 
-    def read(self, values, slot):
-        if slot not in values:  # of a piece before
-            values[slot] = self.load("%work", slot * self.width)
-        return values[slot]
+    def fetch(self, instruction):
+        operation, _, slot, given = instruction
+        if operation == "CONST":
+            return self.literal(given)
+        return self.load("%in", given * self.lanes) if operation == "INPUT" else self.load("%work", slot * self.width)
+
+    def put(self, value, code, held, stored):
+        stored.add(value)
+        self.store(held[value], "%work", code[value][2] * self.width)
 
     def operation(self, name, operands):
         if name in INTRINSICS:
             return self.call(f"llvm.{INTRINSICS[name]}.{self.intrinsic_suffix}", operands)
         if name in LIBM:
             return self.call(LIBM[name] + self.libm_suffix, operands)
-        words = {**self.words, "x": operands[0], "y": operands[-1]}
         results = []
-        for template in TEMPLATES[name]:
-            results.append(self.value(template.format(*results, **words)))
+        for template in self.templates[name]:
+            results.append(self.value(template.format(*results, x=operands[0], y=operands[-1])))
         return results[-1]
 
     def value(self, instruction):
@@ -236,9 +167,10 @@ class _Emitter:
                 text.append(f"declare {self.type} @{callee}({', '.join([self.type] * n_arguments)}) #1")
             else:
                 text += self.lane_loop(callee, n_arguments)
-        lines = bodies[0]
+        room = [f"%work = alloca [{n_work * self.width} x double], align 64"] if n_work else []
+        lines = [*room, *bodies[0]]
         if len(bodies) > 1:
-            lines = [f"%work = alloca [{n_work * self.width} x double], align 64"]
+            lines = room
             for number, body in enumerate(bodies):
                 text += [f"define internal void @piece{number}(ptr noalias readonly %in, ptr noalias %out, "
                          "ptr noalias %work) #2 {", *body, "ret void", "}"]
@@ -272,34 +204,49 @@ class _Emitter:
         return [*lines, f"ret {self.type} {vector}", "}"]
 
 
-def _pieces(function):
-    """The instructions of a function in pieces of `PIECE` operations, and which of them have results for later pieces.
+def _filled(template, words):
+    """A template with the words in place, and the operands still open."""
+    for word, text in words.items():
+        template = template.replace(f"{{{word}}}", text)
+    return template
+
+
+def _read(function):
+    """The instructions of a function, and its pieces.
 
     Returns
     -------
-    pieces : list of list of (k, operation, inputs, outputs, given)
-        Instruction k; `given` is a constant, or the place of an input.
-    shared : set of int
+    code : list of (operation, operands, slot, given)
+        Operands are numbers of instructions; `slot` is the result's in the virtual machine, free until it is used up,
+        and `given` a constant, or the place of an input or output.
+    uses : list of list of int
+        Instructions that use each result, the last one first.
+    ends : list of int
+        Where pieces of `PIECE` operations end.
     """
-    names, pieces, shared, count = _operation_names(), [[]], set(), 0
-    made = {}  # slot -> (number of the piece, instruction)
+    names, code, ends, count, made = operation_names(), [], [], 0, {}
     for k in range(function.n_instructions()):
-        operation = names[function.instruction_id(k)]
-        inputs, outputs, given = function.instruction_input(k), function.instruction_output(k), None
+        operation, inputs, outputs = (names[function.instruction_id(k)], function.instruction_input(k),
+                                      function.instruction_output(k))
         if operation == "CONST":
-            given = function.instruction_constant(k)
+            operands, given = (), function.instruction_constant(k)
         elif operation == "INPUT":
-            given = inputs[1]
+            operands, given = (), inputs[1]
         else:
             if count == PIECE:
-                pieces.append([])
+                ends.append(k)
                 count = 0
             count += 1
-            for slot in inputs:
-                number, producer = made[slot]
-                if number < len(pieces) - 1:
-                    shared.add(producer)
-        pieces[-1].append((k, operation, inputs, outputs, given))
+            if operation == "OUTPUT":
+                inputs, given = inputs[:1], outputs[1]
+            else:
+                given = None
+            operands = [made[slot] for slot in inputs]
+        code.append((operation, operands, outputs[0], given))
         if operation != "OUTPUT":
-            made[outputs[0]] = len(pieces) - 1, k
-    return pieces, shared
+            made[outputs[0]] = k
+    uses = [[] for _ in code]
+    for k in range(len(code) - 1, -1, -1):
+        for value in code[k][1]:
+            uses[value].append(k)
+    return code, uses, [*ends, len(code)]

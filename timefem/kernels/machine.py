@@ -10,9 +10,9 @@ try:
 except ImportError:  # kernels then run in CasADi's virtual machine
     llvm = None
 
-from .emit import LIBM
+from .operations import LIBM
 
-__all__ = ["fingerprint", "link", "object_code", "vector_width"]
+__all__ = ["fingerprint", "link", "object_code", "registers", "vector_width"]
 
 SCHEDULING = ("enable-misched", "false"), ("disable-post-ra", "true")  # before and after registers are chosen
 KNOWN = range(14, 23)  # versions of LLVM that have these options
@@ -54,6 +54,11 @@ def fingerprint():
 def vector_width():
     """Doubles in a vector register, for kernels of 8 lanes."""
     return 8 if "+avx512f" in _processor()[1].split(",") else 4
+
+
+def registers():
+    """Values that kernels hold at once: some less than there are vector registers, which addresses do not take."""
+    return 30 if vector_width() == 8 else 14
 
 
 @contextlib.contextmanager
