@@ -73,6 +73,15 @@ ENTRIES = {
     "slack_rope": {**APART, "length": 1.0, "stiffness": 10, "damping": 0.1},
     "drag": {"coefficient": 0.5, "point": X, "wind": X},
     "gravity": {"acceleration": [0, 0, -9.81]},
+    "nonlinear_spring": {**APART, "potential": "c[0] * (l - 1)**4", "parameters": [3.0]},
+    "constraint": {"formula": "dot(f[0].position - [0, 0, 1], f[0].position) - c[0]", "n": 1, "parameters": [0.0],
+                   "names": ["sphere"]},
+    "nonholonomic_constraint": {"formula": "f[0].velocity[0]", "n": 1, "parameters": [], "names": ["blade"]},
+    "formula_force": {"formula": "[c[0] * f[0].velocity[1], 0, sin(t)]", "parameters": [3.0], "n_controls": 0},
+    "controller": {"drives": ["axle"], "inputs": [["axle", "angle"]], "law": "-c[0] * x[0] - v[0]", "parameters": [3.0],
+                   "turns": False},
+    "sampled_controller": {"drives": ["axle"], "inputs": ["axle"], "law": "-c[0] * x[0]", "parameters": [3.0],
+                           "turns": True, "period": 0.1, "delay": 0.01},
     "spring": {**APART, "stiffness": 10, "length": 1.0},
     "torsional_spring": {"axis": Z, "stiffness": 2.5, "rest": 0.1, "orientation": UNIT, "turns": True},
     "rotational_spring": {"stiffness": 2.5, "orientation": UNIT},
@@ -89,7 +98,8 @@ ENTRIES = {
 def stated(kind):
     """A small valid model with one joint or force of that type."""
     properties = schema()["$defs"][kind]["properties"]
-    bodies = {} if "joint" in properties else {"bodies": ["one"]} if "bodies" in properties else {"body": "one"}
+    bodies = {"bodies": ["one"]} if "bodies" in properties else {"body": "one"}
+    bodies = {} if {"joint", "drives"} & properties.keys() else bodies
     axle = {"joints": {"axle": {"type": "revolute", "bodies": ["one"], **POINTS, **AXES}}} if not bodies else {}
     part = {"part": {"type": kind, **bodies, **ENTRIES[kind]}}
     return axle | {
@@ -133,8 +143,8 @@ def write(path, data):
 def test_every_part_of_the_registry_can_be_stated():
     """Keys of the schema are the names in the Python API; what the constructor needs, the schema needs."""
     defs = schema()["$defs"]
-    plain = {cls: [name for name, field in cls.fields.items() if field.in_files and not field.is_body]
-             for cls in catalogue().values() if cls not in (tf.NonlinearSpring, tf.Tree)}  # trees have URDF
+    plain = {cls: [field.argument or name for name, field in cls.fields.items() if field.in_files and not field.is_body]
+             for cls in catalogue().values() if cls is not tf.Tree}  # trees have URDF
     types = {cls: name for name, cls in {**JOINTS, **FORCES, **ACTUATORS, **COMPOSITES, "point": PointMass}.items()}
     types |= {QuaternionBody: "rigid", DirectorBody: "rigid"}
     assert set(types) == set(plain)
@@ -152,7 +162,7 @@ def test_every_part_of_the_registry_can_be_stated():
     for table, known in tables.items():
         kinds = schema()["properties"][table]["additionalProperties"]
         assert set(kinds["properties"]["type"]["enum"]) == set(known)
-        assert {rule["then"]["$ref"].rsplit("/", 1)[1] for rule in kinds["allOf"]} == set(known)
+        assert {rule["then"]["$ref"].rsplit("/", 1)[1].partition("_of_")[0] for rule in kinds["allOf"]} == set(known)
     assert set(FUNCTIONS.values()) == set(TIME_FUNCTIONS.values()) - {tf.Constant}
     assert set(defs["function"]["then"]["properties"]) == set(FUNCTIONS)
 
@@ -191,6 +201,8 @@ def test_each_type_gives_its_part(tmp_path, kind):
     for key, value in ENTRIES[kind].items():
         if key == "joint":
             assert model.system[value] is part.joint
+        elif key in ("drives", "inputs"):
+            assert [getattr(x, "bound", x).owner.name for x in getattr(part, key)] == ["axle"]
         else:
             assert same(value, described[key]), key
     assert model.element == tf.MixedGalerkin(1, 2, "lobatto")

@@ -34,6 +34,11 @@ def stored(part):
     return tuple(name for name, field in part.fields.items() if not field.is_body) if known(part) else ()
 
 
+def refers_in(cls):
+    """The fields of a class whose values name other parts: name -> field."""
+    return {name: field for name, field in cls.fields.items() if field.refers}
+
+
 def file_type(cls):
     """The `type` of a class in a model file: RigidDistance is "rigid_distance"."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<!^)(?=[A-Z][a-z])", "_", cls.__name__).lower()
@@ -48,4 +53,6 @@ def file_types(table):
 def made(cls, bodies, arguments):
     """A part of that class from its bodies, in the order of `part.bodies`, and its other arguments by name."""
     places = [name for name, field in cls.fields.items() if field.is_body]
+    if places and cls.fields[places[0]].several:
+        bodies = [list(bodies)]
     return cls(**dict(zip(places, bodies, strict=False)), **arguments)

@@ -8,17 +8,19 @@ from ..errors import InputError
 from .bodies.generalized_body import GeneralizedBody
 from .bodies.generalized_system import GeneralizedPotential
 from .bodies.tree import Link, TreeJoint
-from .catalogue import catalogue, known, made, stored
+from .catalogue import catalogue, known, made, refers_in, stored
 from .composites.beam import Line, RopeSection, Section
 from .composites.composite import Composite
 from .functions import Constant, Ramp, Sine, Step, Table, TrianglePulse
+from .functions import Formula as FormulaOfTime
 from .functions.trajectories import Polynomial, Spline, Transfer
 from .part import Body
 from .redundancy.redundancy import keep_constraints
+from .references import Found, Refer, carrying
 from .stored_formula import StoredFormula
 from .system import System
 
-# Functions of time and other values inside of parts; those given by formulas are code, and cannot be stored.
+# Functions of time and other values inside of parts; those given by formulas are stored as text
 TIME_FUNCTIONS = {cls.__name__: cls for cls in (Constant, Ramp, TrianglePulse, Step, Sine, Table, Transfer,
                                                 Polynomial, Spline)}
 # Parts whose formulas are stored as lists of operations
@@ -44,9 +46,10 @@ def describe(system):
     """
     if system.complete is not None:
         return {**describe(system.complete), "kept": system.kept.tolist()}
-    number = {id(body): i for i, body in enumerate(body for body in system.bodies if not body.helper)}
     parts, places, present, done = [], {}, set(system.parts), set()
+    refer = Refer(system, places, _entry)
     whole = {owner for owner in system.composites if present.issuperset(owner.members)}
+    described = []
     for part in (part for part in system.parts if not part.helper):
         owner = part.owner
         if owner in whole:  # else some members were replaced: one by one
@@ -54,33 +57,34 @@ def describe(system):
                 continue
             done.add(owner)
             part = owner
-        if FORMULAS.get(type(part).__name__) is type(part):
-            bodies = {} if part.is_body else {"bodies": [_named(system, body, number) for body in part.bodies]}
-            places[part] = len(parts)
-            parts.append({"class": type(part).__name__, **part.description(), **bodies})
-            continue
-        if not known(part):
-            raise InputError(f"{system.label(part)} cannot be saved: {type(part).__name__} has no description for "
-                             f"files; known are {_known()}")
-        entry = {"class": type(part).__name__}
-        bodies = () if joints_of(part) else part.given_bodies if part is not owner else getattr(owner, "bodies", ())
-        if bodies and id(part) not in number:
-            entry["bodies"] = [_named(system, body, number) for body in bodies]
-        for name in stored(part):
-            field, value = part.fields[name], getattr(part, name)
-            entry[field.argument or name] = value if field.is_joint else \
-                plain(f"{system.label(part)} cannot be saved: {name}", field.stored(part, value))
-        places[part] = len(parts)
-        if part is not owner and not np.array_equal(part.own_parameters, part.declared_numbers()):
-            entry["own_parameters"] = part.own_parameters.tolist()  # found by a solver, beyond what may be declared
-        parts.append(entry)
-    for entry in parts:
-        for name in joints_in(entry):
-            joint = entry[name]
-            if joint not in places and not (joint.is_body and system.has(joint)):
-                raise InputError(f"a {entry['class']} cannot be saved: {joint!r} is not in the system")
-            entry[name] = places[joint] if joint in places else _named(system, joint, number)
+        places[part] = len(described)
+        described.append(part)
+    for part in described:
+        parts.append(_entry(part, refer))
     return {"parts": parts, "redundant": system.redundant}
+
+
+def _entry(part, refer):
+    """Plain data of one part."""
+    label, name = refer.system.label(part) if part in refer.places else repr(part), type(part).__name__
+    whole = part in refer.system.composites
+    if FORMULAS.get(name) is type(part):
+        bodies = {} if part.is_body else {"bodies": [refer.body(body) for body in part.bodies]}
+        return {"class": name, **part.description(), **bodies}
+    if not known(part):
+        raise InputError(f"{label} cannot be saved: {name} has no description for files; known are {_known()}")
+    entry = {"class": name}
+    bodies = () if refers_in(type(part)) else getattr(part, "bodies", ()) if whole else part.given_bodies
+    if bodies and not refer.is_body(part):
+        entry["bodies"] = [refer.body(body) for body in bodies]
+    for attribute in stored(part):
+        field = part.fields[attribute]
+        value = field.stored(part, getattr(part, attribute))
+        entry[field.argument or attribute] = field.described(value, refer) if field.refers else \
+            plain(f"{label} cannot be saved: {attribute}", value)
+    if not whole and not np.array_equal(part.own_parameters, part.declared_numbers()):
+        entry["own_parameters"] = part.own_parameters.tolist()  # found by a solver, beyond what may be declared
+    return entry
 
 
 def build(description):
@@ -93,14 +97,13 @@ def build(description):
     """
     try:
         entries = description["parts"]
-        parts = [None if "bodies" in entry or joints_in(entry) else _make(entry) for entry in entries]
+        parts = [None if "bodies" in entry or _refers(entry) else _make(entry) for entry in entries]
         bodies = [member for part in parts if part is not None for member in part.members if isinstance(member, Body)]
-        composites = _carrying([part for part in parts if isinstance(part, Composite)])
-        for i, entry in sorted(enumerate(entries), key=lambda item: len(joints_in(item[1]))):
-            if "bodies" in entry or joints_in(entry):
-                own = {**entry, **{name: _found(entry[name], bodies, composites) if isinstance(entry[name], list) else
-                                   parts[entry[name]] for name in joints_in(entry)}}
-                parts[i] = _make(own, [_found(reference, bodies, composites) for reference in entry.get("bodies", ())])
+        composites = carrying([part for part in parts if isinstance(part, Composite)])
+        found = Found(bodies, composites, parts, _made_of)
+        for i, entry in sorted(enumerate(entries), key=lambda item: len(_refers(item[1]))):
+            if "bodies" in entry or _refers(entry):
+                parts[i] = _made_of(entry, found)
         kept = description.get("kept")
         if kept is not None and not set(kept) <= set(range(sum(
                 len(member.constraint_names) for part in parts for member in part.members))):
@@ -111,19 +114,23 @@ def build(description):
     return system if kept is None else keep_constraints(system, sorted(set(kept)))
 
 
-def joints_of(part):
-    """Names of the arguments of a part that are joints."""
-    return [name for name, field in part.fields.items() if field.is_joint]
-
-
-def joints_in(entry):
+def _refers(entry):
     """The same for an entry of a description."""
     cls = catalogue().get(entry["class"])
-    return [] if cls is None else joints_of(cls)
+    return {} if cls is None else refers_in(cls)
+
+
+def _made_of(entry, found):
+    """The part of an entry that names others."""
+    own = {name: field.restored(entry[name], found) for name, field in _refers(entry).items()}
+    return _make({**entry, **own}, [found.body(reference) for reference in entry.get("bodies", ())])
 
 
 def plain(what, value):
     """`value` as JSON can hold it: NumPy arrays and numbers become lists and numbers, which keeps every bit."""
+    if isinstance(value, FormulaOfTime):
+        return {"function": "Formula", "text": value.text, "kinks": list(value.kinks), "n": value.n,
+                "component": value.component}
     if VALUES.get(type(value).__name__) is type(value):
         return {"function": type(value).__name__,
                 **{f.name: plain(what, getattr(value, f.name)) for f in fields(value)}}
@@ -138,29 +145,6 @@ def plain(what, value):
     return value
 
 
-def _named(system, body, number):
-    """What a part acts on: a body by its number, a composite part by its own, of a point of it with the place."""
-    if id(body) in number:
-        return number[id(body)]
-    if getattr(body, "carrier", None) is not None:
-        return [number[id(body.carrier)], *body.called]
-    composite = body if body in system.composites else body.owner
-    return {"composite": _carrying(system.composites).index(composite)} | ({} if composite is body else {"at": body.s})
-
-
-def _carrying(composites):
-    return [c for c in composites if c.nodes]
-
-
-def _found(reference, bodies, composites):
-    if isinstance(reference, list):
-        return bodies[reference[0]].carried(*reference[1:])
-    if not isinstance(reference, dict):
-        return bodies[reference]
-    composite = composites[reference["composite"]]
-    return composite.at(reference["at"]) if "at" in reference else composite
-
-
 def _make(entry, bodies=()):
     if entry["class"] in FORMULAS:
         own = {name: value for name, value in entry.items() if name not in ("class", "bodies")}
@@ -171,10 +155,7 @@ def _make(entry, bodies=()):
     own = {name: _restore(value) for name, value in entry.items() if name not in ("class", "bodies", "own_parameters")}
     part = made(cls, bodies, own)
     if "own_parameters" in entry:
-        numbers = np.array(entry["own_parameters"], float)
-        if numbers.shape != part.own_parameters.shape:
-            raise IndexError("own_parameters")
-        part.own_parameters = numbers
+        part.take_numbers(np.array(entry["own_parameters"], float))
     return part
 
 
@@ -187,6 +168,8 @@ def _restore(value):
     own = {name: _restore(v) for name, v in value.items() if name != "function"}
     if "function" not in value:
         return own
+    if value["function"] == "Formula":
+        return FormulaOfTime(own.pop("text"), **own)
     if value["function"] not in VALUES:
         raise InputError(f"unknown function of time {value['function']!r}; known are {', '.join(VALUES)}")
     return VALUES[value["function"]](**own)

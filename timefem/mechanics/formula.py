@@ -6,10 +6,12 @@ import casadi as ca
 import numpy as np
 
 from ..errors import InputError
+from .formula_text import TextFormula
 
 
 class Same:
-    """Stands for one object in a `kind`: equal to those of the very same object, which it keeps alive.
+    """Stands for one object in a `kind`: equal to those of the very same object, which it keeps alive; of a formula
+    given as text to those of the same text.
 
     A bare `id` could be given to another function once the first one is gone, which would then get its kernel.
     """
@@ -18,10 +20,11 @@ class Same:
         self.thing = thing
 
     def __eq__(self, other):
-        return isinstance(other, Same) and self.thing is other.thing
+        return isinstance(other, Same) and (self.thing is other.thing or (
+            isinstance(self.thing, TextFormula) and self.thing == other.thing))
 
     def __hash__(self):
-        return id(self.thing)
+        return hash(self.thing) if isinstance(self.thing, TextFormula) else id(self.thing)
 
 
 def call(title, function, n, *arguments):
@@ -48,6 +51,8 @@ def call(title, function, n, *arguments):
         value = ca.vertcat(*value) if isinstance(value, list | tuple | np.ndarray) else ca.SX(value)
         value = ca.densify(ca.SX(value))
     except Exception as error:
+        if isinstance(function, TextFormula) and isinstance(error, InputError):
+            raise InputError(f"{title}: {error}") from None
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise InputError(f"{title} failed on CasADi symbols ({reason}); write it with casadi.vertcat, "
                          "casadi.sin, casadi.dot, ...") \

@@ -78,7 +78,10 @@ def with_followers(states, system):
     """The same with the states of bodies that start where others put them: dict body -> `CanonicalState`."""
     for body in system.bodies:
         if body not in states:
-            states[body] = CanonicalState(*body.start({other: (s.q, s.p) for other, s in states.items()}))
+            known = {other: (s.q, s.p) for other, s in states.items()}
+            # followers name the bodies that they were made of, for which others may stand
+            known |= {old: known[new] for old, new in system.stands_for.items() if new in known}
+            states[body] = CanonicalState(*body.start(known))
     return {body: states[body] for body in system.bodies}
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from ..errors import InputError
 from .bodies.rigid import RigidBodyBase
 from .bodies.tree import Link, Tree, TreeJoint
-from .catalogue import known, made, stored
+from .catalogue import known, made, refers_in, stored
 from .declared.declared import Declared
 from .joints import Prismatic, Revolute, Spherical, Weld
 
@@ -128,7 +128,16 @@ def _moved(part, found):
                          "make a Tree, and let it act on tree.joint(name) or tree.link(name)")
     if part.n_controls == 0 and getattr(part, "acceleration", None) is not None:
         raise InputError("coordinates='joint': give the weight as System(gravity=...)")
-    joints = {name: found.get(joint, joint) for name, joint in _joints_of(part).items()}
-    own = {part.fields[name].argument or name: getattr(part, name) for name in stored(part) if name not in joints}
-    bodies = () if joints else [found.get(body, body) for body in part.given_bodies]
-    return made(type(part), bodies, {**own, **joints, "name": part.name})
+    given = {name: part.fields[name].moved(getattr(part, name), lambda thing: _stand_in(thing, found))
+             for name in refers_in(type(part))}
+    own = {name: getattr(part, name) for name in stored(part) if name not in given}
+    bodies = () if given else [found.get(body, body) for body in part.given_bodies]
+    own = {part.fields[name].argument or name: value for name, value in {**own, **given, "name": part.name}.items()}
+    return made(type(part), bodies, own)
+
+
+def _stand_in(thing, found):
+    """What stands for a body, a joint or an actuator."""
+    if thing in found or thing.is_body or getattr(thing, "coordinates", ()):
+        return found.get(thing, thing)
+    return _moved(thing, found)

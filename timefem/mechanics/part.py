@@ -99,6 +99,8 @@ class Part(Declared, ABC):
         Controls of its own: unknown functions of time, of problems that determine them.
     controls : tuple of Part
         The actuators whose controls it sees.
+    drives : tuple of Part
+        The actuators that it moves by itself, as controllers do.
     sees_multipliers : bool
         Whether it sees those of the whole system.
     strains_are_quadratic : bool
@@ -119,7 +121,7 @@ class Part(Declared, ABC):
     period = None  # [s], of feedback in discrete time
     has_velocity = False  # whether its energy, not being that of a body, contains momenta
     n_controls = 0
-    controls = ()
+    controls = drives = ()
     sees_multipliers = False
     couples_inertia = False
     strains_are_quadratic = True

@@ -19,7 +19,7 @@ def moved_parts(parts, changed):
     for body in {body for part in parts for body in part.bodies if body.carrier in changed}:
         changed[body] = changed.get(body)  # links and joints of trees
     for part in parts:
-        if any(b in changed and b is not part for b in (*part.bodies, *part.controls)):
+        if any(b in changed and b is not part for b in (*part.bodies, *part.controls, *part.drives)):
             changed[part] = changed.get(part, part).moved_to(lambda b: changed.get(b, b))
 
 

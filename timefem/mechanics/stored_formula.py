@@ -30,7 +30,7 @@ UNARY = {"ASSIGN": lambda x: x, "NEG": lambda x: -x, "SQ": lambda x: x * x, "TWI
 
 @dataclass(eq=False)
 class StoredFormula:
-    """A formula of three vectors, as it was when it was stored.
+    """A formula of vectors, as it was when it was stored.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class StoredFormula:
     def __post_init__(self) -> None:
         self.sizes, self.steps, self.results = list(self.sizes), [list(step) for step in self.steps], list(self.results)
         try:
-            self(*(ca.SX.sym("x", int(n)) for n in self.sizes))
+            self.at(*(ca.SX.sym("x", int(n)) for n in self.sizes))
         except (LookupError, TypeError, ValueError, RuntimeError) as error:
             raise InputError(f"a formula in the file is damaged: {error!r}") from None
 
@@ -91,7 +91,11 @@ class StoredFormula:
         return {"sizes": self.sizes, "steps": self.steps, "results": self.results}
 
     def __call__(self, first: ca.SX, second: ca.SX, third: ca.SX) -> ca.SX:
-        arguments, values = (first, second, third), []
+        return self.at(first, second, third)
+
+    def at(self, *arguments: ca.SX) -> ca.SX:
+        """Its values at any number of arguments, SX (n,)."""
+        values = []
         for name, *operands in self.steps:
             if name == "INPUT":
                 values.append(arguments[operands[0]][operands[1]])

@@ -22,6 +22,9 @@ LOOKS = {  # shape of a solid, and its edges: parts of its lengths
     "cuboid": ("box", (("length", 1), ("width", 1), ("height", 1))),
     "cylinder": ("cylinder", (("radius", 2), ("radius", 2), ("height", 1))),
     "sphere": ("ellipsoid", (("radius", 2),) * 3)}
+STAGES = [(table, types, after) for table, types in (("joints", JOINTS), ("actuators", ACTUATORS), ("forces", FORCES))
+          for after in (0, 1, 2) if after < 2 or table == "forces"]
+LISTS = {"drives": "drive", "inputs": "measured"}  # of controllers: key -> what of `Names` finds each
 STATE = ("position", "orientation", "velocity", "angular_velocity", "frame")
 
 
@@ -103,19 +106,21 @@ def _model(document, kind, rotation, inverse_mass, changed):
                         state[body.name] = Pose(**given) if given else body.reference
                         body.state(state[body.name])  # a point mass may leave its plane
     composites, joints = [part for part in parts if isinstance(part, Composite)], {}
-    for table, types in (("joints", JOINTS), ("forces", FORCES), ("actuators", ACTUATORS)):
-        for on_joints in (False, True):  # what acts on joints comes after them
-            entries = {name: entry for name, entry in data.get(table, {}).items() if ("joint" in entry) == on_joints}
-            names = Names(document, bodies, composites, joints)
-            made = list(_parts(document, table, types, names, entries))
-            joints |= {part.name: part for part in made if table == "joints"}
-            parts += made
+    names = Names(document, bodies, composites, joints)
+    for table, types, after in STAGES:
+        entries = {name: entry for name, entry in data.get(table, {}).items() if _after(entry) == after}
+        made = list(_parts(document, table, types, names, entries))
+        if table in ("joints", "actuators"):
+            getattr(names, table).update({part.name: part for part in made})
+        parts += made
+        if table == "joints":
+            names.outputs.update({name: names.output(("outputs", name), entry, name)
+                                  for name, entry in data.get("outputs", {}).items() if after})
     with naming(document, (), data):
         system = System(parts, gravity=data.get("gravity"), redundant=data.get("redundant", "refuse"))
     start, end = data["time"]["span"]
     if "state" in data:
         with naming(document, ("state",), data["state"]):
-            names = Names(document, bodies, composites, joints)
             stated = {names.joint(("state", name), name): x for name, x in data["state"].items()}
             state = {body.name: value for body, value in system.state(state | stated, t=start).items()
                      if not body.helper}
@@ -130,12 +135,17 @@ def _model(document, kind, rotation, inverse_mass, changed):
         raise document.error(("solver", "tolerance"), "is not used with a continuation, whose meshes are given; leave "
                                                       "one of them out")
     model = Model(document, data.get("title", document.path), system, state, (start, end), data["time"]["n_elements"],
-                  element, settings, data.get("assemble", False), kind.name, changed)
+                  element, settings, data.get("assemble", False), kind.name, changed, names=names)
     for part in system.parts:
         fault = uncovered(part, model.t_span)
         if fault:
             raise document.error(model.keys(part), fault)
     return model
+
+
+def _after(entry):
+    """The stage of an entry: what acts on joints comes after them, and controllers last."""
+    return 2 if "drives" in entry else int("joint" in entry)
 
 
 def _body(name, entry, rotation, inverse_mass):
@@ -161,10 +171,14 @@ def _parts(document, table, types, known, entries):
     for name, entry in entries.items():
         keys = (table, name)
         key = "bodies" if "bodies" in entry else "body"
-        names = [] if "joint" in entry else entry[key] if key == "bodies" else [entry[key]]
+        names = entry.get(key, ()) if key == "bodies" else [entry[key]] if key in entry else ()
         on = [known.body((*keys, key), body) for body in names]
+        if any(field.several for field in types[entry["type"]].fields.values()):
+            on = [on]
         own = {k: value_of(document, (*keys, k), value) for k, value in entry.items()
-               if k not in ("type", key, "reaction", "joint", *OPTIMAL)}
+               if k not in ("type", key, "reaction", "joint", *LISTS, *OPTIMAL)}
+        for word, found in ((word, getattr(known, LISTS[word])) for word in LISTS if word in entry):
+            own[word] = [found((*keys, word, i), given) for i, given in enumerate(entry[word])]
         if "joint" in entry:
             own["joint"] = known.joint((*keys, "joint"), entry["joint"])
         if "reaction" in entry:

@@ -45,6 +45,8 @@ class Model:
         `changed({key: number})` -> the Model with other numbers in the file, keys spelt as in "bodies.bar.mass".
     phases : sequence of Model
         Of optimal control in phases, where the other attributes are those of the first one.
+    names : Names
+        What names in the file stand for; `names.output(keys, entry, name)` makes outputs.
     """
 
     document: Any
@@ -59,6 +61,7 @@ class Model:
     kind: str = "initial"
     changed: Any = None
     phases: Any = ()
+    names: Any = None
 
     @cached_property
     def start(self):

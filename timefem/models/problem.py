@@ -11,6 +11,7 @@ from .entries import find, naming
 from .parts import ACTUATORS
 
 BOUNDS = "lower", "upper"
+LOOPS = {"outputs": "inputs", "actuators": "drives"}  # keys of controllers that name entries of a table
 OPTIMAL = ("effort", "lower", "upper", "lower_rate", "upper_rate")  # keys of actuators
 
 
@@ -32,7 +33,7 @@ def kind_of_file(document):
             raise document.error(("problem", key), f"belongs to kind = {' or '.join(users)}")
     for name in dict.fromkeys(name for other in IN_FILES.values() for name in other.in_files.tables):
         users = [other.name for other in IN_FILES.values() if name in other.in_files.tables]
-        if name in data and not (name == "actuators" and _act_alone(data[name])):
+        if name in data and not (name in LOOPS and _act_alone(name, data)):
             _users(document, (name,), users, kind, "[problem] with ")
         if name in kind.in_files.needed and not data.get(name):
             raise document.error(("problem", "kind"), f'"{kind.name}" needs a table of {name}')
@@ -48,10 +49,13 @@ def kind_of_file(document):
     return kind
 
 
-def _act_alone(actuators):
-    """Whether all of them have forces besides their controls, such as the given torque of a motor."""
-    return all(any(field.is_function for field in ACTUATORS[entry["type"]].fields.values())
-               for entry in actuators.values())
+def _act_alone(table, data):
+    """Whether all outputs or actuators of a file are of controllers, or have forces besides their controls, such as
+    the given torque of a motor."""
+    loops = [entry for entry in data.get("forces", {}).values() if "drives" in entry]
+    used = {name for entry in loops for name in entry.get(LOOPS[table], ()) if isinstance(name, str)}
+    return all(name in used if table == "outputs" else name in used or entry["type"] == "formula_force" or any(
+        field.is_function for field in ACTUATORS[entry["type"]].fields.values()) for name, entry in data[table].items())
 
 
 def unknown_numbers(model):

@@ -9,7 +9,7 @@ from ..mechanics import MassProperties
 from ..mechanics.bodies.point_mass import PointMass
 from ..mechanics.bodies.rigid import QuaternionBody
 from ..mechanics.catalogue import file_types
-from .parts import FUNCTIONS
+from .parts import ACTUATORS, FORCES, FUNCTIONS, JOINTS
 from .schema_limits import COUPLINGS, LIMITS, QUANTITIES, TERMS
 from .schema_tables import OPTIMAL_KEYS, OUTPUTS, TABLES
 from .schema_trees import SCHEMAS
@@ -32,14 +32,17 @@ WORDS = {("ramp", "kind"): ("linear", "smooth"), ("table", "kind"): ("linear", "
 @cache
 def schema():
     """The JSON schema of model files, as plain data."""
-    types = {table: file_types(table) for table in ("joints", "forces", "actuators")}
-    stated = {name: part_schema(cls) for known in types.values() for name, cls in known.items()}
+    types = {"joints": JOINTS, "forces": FORCES, "actuators": ACTUATORS}
+    names = {table: {name: name if cls.table == table else f"{name}_of_{table}" for name, cls in known.items()}
+             for table, known in types.items()}
+    stated = {names[table][name]: part_schema(cls, table) for table, known in types.items()
+              for name, cls in known.items()}
     bodies = {"rigid": rigid(), "point": point()} | SCHEMAS | {name: body_schema(cls)
                                                      for name, cls in file_types("composites").items()}
     outputs = {f"output_{name}": entry for name, entry in OUTPUTS.items()}
     for word, entries in (("limit", LIMITS), ("quantity", QUANTITIES), ("coupling", COUPLINGS), ("term", TERMS)):
         outputs |= {f"{word}_{name}": entry for name, entry in entries.items()}
-    tables = {table: kinds(table, dict.fromkeys(known)) for table, known in types.items()}
+    tables = {table: kinds(table, names[table]) for table in types}
     tables["bodies"] = {**kinds("bodies", dict.fromkeys(bodies)), "description": "a table of bodies, at least one",
                         "minProperties": 1}
     tables["outputs"] = kinds("outputs", {name: f"output_{name}" for name in OUTPUTS})
@@ -77,20 +80,22 @@ def entry_of(noun, types):
             "properties": {"type": {"enum": list(types)}}, "required": ["type"], "allOf": rules}
 
 
-def part_schema(cls):
+def part_schema(cls, table):
     """Schema of a joint, force or actuator, from its declared arguments."""
     properties, needed = {"type": True}, []
     bodies = [field for field in cls.fields.values() if field.is_body and not field.key]
-    key = "bodies" if len(bodies) > 1 else "body"
+    several = any(field.several for field in bodies)
+    key = "bodies" if len(bodies) > 1 or several else "body"
     if bodies:
-        properties[key] = ref(key)
+        properties[key] = bodies[0].schema() if several else ref(key)
         needed.append(key)
     for name, field in cls.fields.items():
         if name == "name" or not field.in_files or (field.is_body and not field.key):
             continue
-        properties[field.key if field.is_body else name] = described(field)
-        needed += [name] * field.required
-    if cls.table == "actuators":
+        key = field.key if field.is_body else field.argument or name
+        properties[key] = described(field)
+        needed += [key] * field.required
+    if table == "actuators":
         properties |= OPTIMAL_KEYS
     return record(first_sentence(cls), properties, needed)
 
@@ -145,9 +150,9 @@ def functions():
     one = {"description": f"one function of time ({known})",
            "properties": {name: function(name, cls) for name, cls in FUNCTIONS.items()}, "additionalProperties": False,
            "minProperties": 1, "maxProperties": 1}
-    return {"description": f"a number or one function of time ({known}), as in "
-                           "{sine = {amplitude = 1, frequency = 2}}",
-            "type": ["number", "object"], "if": {"type": "object"}, "then": one}
+    return {"description": f"a number, one function of time ({known}), as in "
+                           "{sine = {amplitude = 1, frequency = 2}}, or a formula of t in quotes",
+            "type": ["number", "object", "string"], "if": {"type": "object"}, "then": one}
 
 
 def function(name, cls):

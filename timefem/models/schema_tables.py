@@ -145,7 +145,7 @@ OUTPUTS = {
             "point": ref("vector"),
             "trajectory": ref("function"),
         },
-        "required": ["body", "axis", "trajectory"],
+        "required": ["body", "axis"],
         "additionalProperties": False,
     },
     "angle": {
@@ -159,7 +159,7 @@ OUTPUTS = {
             "reference": ref("vector"),
             "trajectory": ref("function"),
         },
-        "required": ["body", "axis", "direction", "trajectory"],
+        "required": ["body", "axis", "direction"],
         "additionalProperties": False,
     },
     "coordinate": {
@@ -171,7 +171,23 @@ OUTPUTS = {
             "index": {"description": "an integer from 0 to 12", "type": "integer", "minimum": 0, "maximum": 12},
             "trajectory": ref("function"),
         },
-        "required": ["body", "index", "trajectory"],
+        "required": ["body", "index"],
+        "additionalProperties": False,
+    },
+    "joint": {
+        "description": "a coordinate of a joint, and its trajectory",
+        "type": "object",
+        "properties": {"type": True, "joint": ref("joint"), "coordinate": ref("coordinate"),
+                       "trajectory": ref("function")},
+        "required": ["joint"],
+        "additionalProperties": False,
+    },
+    "formula": {
+        "description": "a formula of the frames f of bodies, and its trajectory",
+        "type": "object",
+        "properties": {"type": True, "bodies": ref("several_bodies"), "formula": ref("text"),
+                       "trajectory": ref("function")},
+        "required": ["bodies", "formula"],
         "additionalProperties": False,
     },
 }

@@ -8,7 +8,10 @@ from ..mechanics.tree_joints import joints_of_trees
 from .document import suggest
 from .entries import naming
 from .mjcf import read_mjcf
+from .parts import OUTPUTS
 from .urdf import read_urdf
+
+LIMITS = "lower", "upper", "at", "points"
 
 
 def tree_of(document, name, entry):
@@ -59,6 +62,7 @@ class Names:
 
     def __init__(self, document, bodies, composites, joints):
         self.document, self.bodies, self.composites, self.joints = document, bodies, composites, joints
+        self.actuators, self.outputs = {}, {}
         self._trees = [body for body in bodies.values() if isinstance(body, Tree)]
 
     def body(self, keys, name, whole=True):
@@ -76,13 +80,37 @@ class Names:
             return place
         raise self.document.error(keys, f"there is no body {name!r}; {suggest(name, [*known, *links])}")
 
-    def joint(self, keys, name):
+    def drive(self, keys, given):
+        """What a controller moves: a joint, a pair of joint and coordinate, or an actuator."""
+        return self._joint_or(keys, given, self.actuators)
+
+    def measured(self, keys, given):
+        """What a controller measures: a joint, a pair of joint and coordinate, or an output."""
+        return self._joint_or(keys, given, self.outputs)
+
+    def _joint_or(self, keys, given, known):
+        if isinstance(given, list):
+            return self.joint(keys, given[0]), given[1]
+        return known[given] if given in known else self.joint(keys, given, known)
+
+    def output(self, keys, entry, name):
+        """The output of an entry, whose trajectory and limits are left out."""
+        own = {key: value for key, value in entry.items() if key not in ("type", "trajectory", *LIMITS)}
+        for key in ("body", "joint"):
+            if key in own:
+                own[key] = getattr(self, key)((*keys, key), own[key])
+        if "bodies" in own:
+            own["bodies"] = [self.body((*keys, "bodies"), body) for body in own["bodies"]]
+        with naming(self.document, keys, entry):
+            return OUTPUTS[entry["type"]](**own, name=name)
+
+    def joint(self, keys, name, others=()):
         """The joint, or joint of a tree, of that name."""
         system = _Bodies(self._trees)
         known = {f"{joint.carrier.name}.{joint.called[1]}": joint for joint in joints_of_trees(system).values()} | \
             joints_of_trees(system) | self.joints
         if name not in known:
-            raise self.document.error(keys, f"there is no joint {name!r}; {suggest(name, known)}")
+            raise self.document.error(keys, f"there is no joint {name!r}; {suggest(name, [*known, *others])}")
         return known[name]
 
 

@@ -9,16 +9,16 @@ import scipy
 
 from ..argument_names import did_you_mean, known_names
 from ..errors import InputError
-from ..mechanics import Constraint, Gravity, NonholonomicConstraint, NonlinearSpring
+from ..mechanics import Gravity, NonlinearSpring
 from ..mechanics.bodies.generalized_body import GeneralizedBody
 from ..mechanics.bodies.rigid import DirectorBody
 from ..mechanics.bodies.tree import Tree
 from ..mechanics.bodies.tree.entries import derivative, named_numbers, spelt_out
-from ..mechanics.catalogue import known, stored
+from ..mechanics.catalogue import stored
 from ..mechanics.forces.controllers import Controller
-from ..mechanics.forces.formula_force import FormulaForce
 from ..mechanics.functions import Constant, Formula, Ramp, Sine, Step, Table, TrianglePulse
 from ..mechanics.functions.trajectories import Polynomial, Spline, Transfer
+from ..mechanics.joints.formula_part import FormulaPart
 from ..mechanics.unknown_numbers import with_number
 
 LEVELS = 5  # of Richardson extrapolation
@@ -111,7 +111,7 @@ def _rules(part):
         return {"parameters": lambda: _of_formula(part)}
     if isinstance(part, Gravity):
         return {"acceleration": lambda: (part.bodies[0].mass * np.eye(3), list(range(3)))}
-    if isinstance(part, Constraint | NonholonomicConstraint | FormulaForce) and not known(part):
+    if isinstance(part, FormulaPart):
         n = len(part.own_parameters)
         return {"parameters": lambda: (np.eye(n), list(range(n)))}
     if isinstance(part, Controller):
@@ -250,6 +250,8 @@ def _of_leaf(function, leaf):
 
 def _attributes(part):
     """Numeric attributes that the constructor takes."""
+    if isinstance(part, Controller | FormulaPart):
+        return []
     skip = {"name", "size", "frame", "dimension", "invariant", "inverse_mass", "value", "time", "position", "angle",
             "potential", "inertia", "mass"}
     return [a for a in stored(part) if a not in skip and _numeric(getattr(part, a))]

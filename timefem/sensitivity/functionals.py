@@ -54,8 +54,9 @@ class _Probe(Part):
 
     kind = "probe"
 
-    def __init__(self, bodies):
+    def __init__(self, bodies, part):
         self.bodies = bodies
+        self.own_parameters = np.zeros(0) if part is None else part.own_parameters
 
 
 class Functional(NamedArguments, ABC):
@@ -74,6 +75,8 @@ class Functional(NamedArguments, ABC):
     InputError
         When it is used: for unknown bodies, and for formulas that fail or contain other symbols.
     """
+
+    part = None  # whose own numbers the formula takes besides
 
     def __init__(self, formula: UserFunction, bodies: Body | str | Sequence[Body | str] | None = None) -> None:
         self.formula = formula
@@ -214,18 +217,18 @@ class Evaluated:
         self.functional, system = functional, plan.system
         own = tuple(b for b in system.bodies if not b.helper)
         chosen = own if functional.bodies is None else tuple(map(system.find, functional.bodies))
-        s = Symbols(_Probe(chosen))
+        s, part = Symbols(_Probe(chosen, functional.part)), functional.part
         title, z = functional._title, ca.vertcat(*s.q, *s.p)
         views = [View(body, *of) for body, *of in zip(chosen, s.q, s.p, s.velocity, strict=True)]
-        value = call_vector(title, functional.formula, views, s.t)
-        check_symbols(title, value, *s.q, *s.p, *s.bodies, s.t)
+        value = call_vector(title, functional.formula, views, s.t, *([] if part is None else [s.own]))
+        check_symbols(title, value, *s.q, *s.p, *s.bodies, s.t, s.own)
         e, xi, self.weights = functional.points(mesh, plan.element)
         shapes = plan.element.state.basis.values(xi)  # (n_points, n_shapes)
         q = np.concatenate([np.arange(system.n_q)[system.coordinates(b)] for b in chosen])
         field = plan.columns.first[:, np.concatenate([q, q + system.n_q])]  # (n_shapes, n_local)
         self.dofs = e[:, None, None] * plan.columns.step + field
         self.shapes = shapes[:, :, None]
-        self.numbers = np.concatenate([places.of(b) for b in chosen])
+        self.numbers = np.concatenate([places.of(b) for b in ([] if part is None else [part]) + list(chosen)])
         n, widths = value.numel(), (z.numel(), s.parameters.numel())
         function = ca.Function("functional", [z, s.t, s.parameters], [
             ca.vertcat(value, *(ca.vec(ca.densify(ca.jacobian(value, v)).T) for v in (z, s.parameters)))])

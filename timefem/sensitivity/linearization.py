@@ -25,6 +25,7 @@ from ..solvers.linear import linear_options
 from .functionals import Evaluated
 from .initial_state import Start
 from .parameters import directions
+from .sampled_feedback import SampledFeedback
 
 if TYPE_CHECKING:
     from ..solvers.linear.base import LinearOptions
@@ -79,6 +80,8 @@ class Linearization(NamedArguments):
         # of the rows of the first element by the dofs of the first node
         self._first_tangent = batch.dense(tangent)[0, :, :self.plan.columns.n_node]
         self._wrapped, self._values = {}, {}
+        held = [part for part in self.system.parts if part.period is not None and part.n_held > 1]
+        self._feedback = SampledFeedback(self, held) if held else None
 
     # ---- what users ask for
 
@@ -94,6 +97,8 @@ class Linearization(NamedArguments):
             raise InputError(f"a gradient needs a functional with one value, not {len(at.values)}; use sensitivities, "
                              "or one component")
         by_x, by_numbers = at.backward(np.ones(1), len(self.x), self.places.size)
+        if self._feedback is not None:
+            by_x, by_numbers = self._feedback.back(by_x, by_numbers)
         costates = self.transposed_solve(by_x)
         wanted = np.unique(given.numbers.indices)
         by_numbers -= self.residual_by_numbers(costates, wanted)
@@ -105,7 +110,9 @@ class Linearization(NamedArguments):
         given = self._directions(parameters)
         functionals = functional if isinstance(functional, list | tuple) else [functional]
         every, numbers = [self._evaluated(f) for f in functionals], given.numbers.toarray()
-        tangents = self.tangents(given)
+        tangents = self.motion_of_equations(given)
+        if self._feedback is not None:
+            tangents, numbers = self._feedback.follow(tangents, numbers)
         return np.concatenate([at.forward(tangents, numbers) for at in every])
 
     def labels(self, parameters: Any) -> list[str]:
@@ -123,6 +130,11 @@ class Linearization(NamedArguments):
 
     def tangents(self, given: Directions) -> np.ndarray:
         """Changes of all dofs with parameters, given as `Directions`, shape (n_dofs, n_parameters)."""
+        tangents = self.motion_of_equations(given)
+        return tangents if self._feedback is None else self._feedback.follow(tangents, given.numbers.toarray())[0]
+
+    def motion_of_equations(self, given: Directions) -> np.ndarray:
+        """The same where sampled controllers go on holding what they held."""
         (columns, sizes), (rows, weights) = self._scales
         n_node = self.plan.columns.n_node
         first = self._start_changes(np.eye(n_node), given)
@@ -231,10 +243,6 @@ def _check(solution):
                          f"not {solution!r}")
     if not solution.success:
         raise InputError(f"the solution failed, and has no sensitivities: {solution.status.message}")
-    held = [part for part in solution.system.parts if part.period is not None]
-    if held:
-        raise InputError(f"{solution.system.label(held[0])} is sampled in time: what it holds follows from the state "
-                         "of earlier times, which no derivative sees; take differences of solutions, or a Controller")
     if isinstance(solution.element, Extended) or "parameters" in solution.statistics:
         raise InputError("sensitivities are those of initial-value problems; this solution is one of another problem, "
                          "whose conditions and unknowns they would leave out")

@@ -17,6 +17,7 @@ from ..problems.kinds import check_kind
 from ..types import Vector
 from .attribute_derivatives import derivative_of_own, differentiated, mass_of_tree
 from .composite_parameters import number_changes
+from .other_parts import enters_rotor, in_controllers, of_motor
 
 if TYPE_CHECKING:
     from ..mechanics.composites.composite import Composite
@@ -130,7 +131,7 @@ def directions(system, z, parameters):
     entries, labels, count = [[], [], [], [], []], [], 0
     for parameter in given:
         if isinstance(parameter, Parameter):
-            blocks, names = _of_numbers(system, places, parameter)
+            blocks, names = _of_numbers(system, places, z, parameter)
         elif isinstance(parameter, Initial):
             blocks, names = _of_start(system, z, parameter)
         elif isinstance(parameter, Family):
@@ -154,6 +155,7 @@ def directions(system, z, parameters):
 def find_part(system, part):
     """The part of the system that is meant: itself, by its name, or the one that stands for it without its redundant
     constraints."""
+    part = system.stands_for.get(part, part) if isinstance(part, Part) else part
     for own in system.parts:
         if own is part or (getattr(own, "part", None) is part and part is not None):
             return own
@@ -165,7 +167,7 @@ def find_part(system, part):
     raise InputError(f"{what} is not in the system{known_names(part, map(system.label, system.parts))}")
 
 
-def _of_numbers(system, places, parameter):
+def _of_numbers(system, places, z, parameter):
     part, name, index = parameter
     if isinstance(part, System):
         weights = [p for p in system.parts if isinstance(p, Gravity)]
@@ -182,9 +184,15 @@ def _of_numbers(system, places, parameter):
         return [(kind, places.start[part], change) for part, change in changes for kind in (NUMBERS, KEPT)], names
     part = find_part(system, part)
     label = system.label(part)
-    _check_alone(system, getattr(part, "part", part), str(name).partition("[")[0], label)
-    own, names = derivative_of_own(getattr(part, "part", part), name, index, label)
-    changes = [(places.start[part], own)]
+    source, start = getattr(part, "part", part), None
+    if enters_rotor(source, name):
+        own, others, start = of_motor(system, z, source, name, label)
+        names = [name]
+    else:
+        _check_alone(system, source, str(name).partition("[")[0], label)
+        (own, names), others = derivative_of_own(source, name, index, label), []
+    changes = [(places.start[part], own), *((places.start[p], matrix) for p, matrix in others)]
+    changes += [(places.start[p] + first, matrix) for p, first, matrix in in_controllers(system, part, own)]
     if name == "mass":
         changes += [(places.start[p], p.acceleration[:, None]) for p in system.parts
                     if isinstance(p, Gravity) and p.bodies[0] is part]
@@ -192,7 +200,11 @@ def _of_numbers(system, places, parameter):
         mass = mass_of_tree(part, name, index, label)
         changes += [(places.start[p], p.acceleration[:, None] * mass) for p in system.parts
                     if isinstance(p, Gravity) and p.bodies[0] is part]
-    return [(kind, *change) for change in changes for kind in (NUMBERS, KEPT)], [f"{label}.{x}" for x in names]
+    found = [(kind, *change) for change in changes for kind in (NUMBERS, KEPT)]
+    if start is not None:  # of the rotor of a motor
+        place = system.coordinates(start[0]).start
+        found += [(kind, place, np.full((1, 1), value)) for kind, value in zip((Q, V), start[1:], strict=True)]
+    return found, [f"{label}.{x}" for x in names]
 
 
 def _check_alone(system, part, name, label):

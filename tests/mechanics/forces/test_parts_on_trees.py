@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.models import load_model
+from timefem.sensitivity import Linearization
 
 GRAVITY, Y, Z, SPAN, N = (0, 0, -9.81), (0, 1, 0), (0, 0, 1), (0, 0.1), 10
 STATE = {"s": (0.3, 1.0), "e": (0.5, -1.0)}
@@ -160,62 +160,43 @@ def test_sensitivities(name):
         assert abs(found) > 1e-6
 
 
-def test_what_samplers_hold_has_no_derivative():
-    sol = marched(on_tree(PARTS["sampled"])[0])
-    with pytest.raises(tf.InputError, match=r"x is sampled in time: .*take differences"):
-        tf.gradient(sol, tf.EndValue(lambda f, t: f[0].q[0], "arm"), [tf.Parameter("arm", "b.mass")])
+@pytest.mark.parametrize("where", ["tree", "bodies"])
+@pytest.mark.parametrize("delay", [0.0, 0.05])
+def test_derivatives_through_samplers(where, delay):
+    """What is held follows from the states at which it is told: by gains and masses, against other solutions."""
+    make = lambda c, k: tf.SampledController([c("e")], LAW, 0.02, delay=delay, parameters=[3.0, 0.5], name="x")
+    problem, _ = (on_tree if where == "tree" else on_bodies)(make)
+    element = tf.MixedGalerkin(2, form="lagrange" if where == "tree" else "hamilton")
+    solver = tf.prepare(problem, element, N, progress=False)
+    end = tf.EndValue(*{"tree": (lambda f, t: f[0].v[0], "arm"), "bodies": (lambda f, t: f[0].velocity[0], "a")}[where])
+    body, mass = ("arm", "b.mass") if where == "tree" else ("b", "mass")
+    wanted = [tf.Parameter("x", "parameters", 1), tf.Parameter(body, mass)]
+    at = Linearization(solver.solve())
+    found, h = at.gradient(end, wanted), 1e-4
+    np.testing.assert_allclose(at.sensitivities(end, wanted)[0], found, rtol=1e-9)
+    for change, name, value in zip(found, ("x.parameters[1]", f"{body}.{mass}"), (0.5, 1.0), strict=True):
+        ends = [Linearization(solver.solve(parameters={name: value + s * h})).value(end)[0] for s in (1, -1)]
+        np.testing.assert_allclose(change, (ends[0] - ends[1]) / (2 * h), rtol=1e-6)
+        assert abs(change) > 1e-3
 
 
-FILE = """
-gravity = [0, 0, -9.81]
-[time]
-span = [0, 0.1]
-n_elements = 10
-[solver]
-degree = 2
-[bodies.arm]
-type = "tree"
-links = [{name = "base"}, {name = "a", mass = 2, centre = [0, 0, 0.3], inertia = [0.05, 0.05, 0.01]},
-         {name = "b", mass = 1, centre = [0, 0, 0.2], inertia = [0.02, 0.02, 0.015]}]
-joints = [{name = "s", parent = "base", child = "a", axis = [0, 1, 0]},
-          {name = "e", parent = "a", child = "b", position = [0, 0, 0.6], axis = [0, 1, 0]}]
-[bodies.arm.state]
-s = [0.3, 1.0]
-e = [0.5, -1.0]
-"""
-ENTRIES = {  # points count from the frame of the link
-    "joint_spring": 'joint = "e"\nstiffness = 5\nrest = 0.1', "joint_damper": 'joint = "e"\ndamping = 0.2',
-    "joint_force": 'joint = "e"\nvalue = {sine = {amplitude = 1, frequency = 2}}',
-    "joint_friction": 'joint = "e"\nfriction = 0.3\nfriction_width = 0.5\nbreakaway = 0.4\nstribeck = 1.0',
-    "end_stop": 'joint = "e"\nlowest = -0.5\nhighest = 0.48\nstiffness = 500\ndamping = 0.2',
-    "motor": 'joint = "s"\ngear = 20\ndamping = 1e-3\ntorque = {sine = {amplitude = 0.1, frequency = 2}}',
-    "rotor": 'joint = "s"\ngear = 20\ndamping = 1e-3\nrotor_inertia = 1e-3\n'
-             'torque = {sine = {amplitude = 0.1, frequency = 2}}',
-    "pd_control": 'joint = "e"\nstiffness = 20\ndamping = 1\nreference = {sine = {amplitude = 0.2, frequency = 1}}',
-    "prescribed_joint": 'joint = "e"\nvalue = {polynomial = {coefficients = [0.5, -1.0, 0.3]}}',
-    "spring": 'bodies = ["arm.b", "arm.a"]\npoint_a = [0, 0, 0.4]\npoint_b = [0.2, 0, 0.3]\nstiffness = 30',
-    "damper": 'bodies = ["arm.b"]\npoint_a = [0, 0, 0.4]\npoint_b = [1, 0, 0]\ndamping = 3',
-    "slack_rope": 'bodies = ["arm.b"]\npoint_a = [0, 0, 0.4]\npoint_b = [1, 0, 0]\nlength = 0.9\nstiffness = 300',
-    "drag": 'body = "arm.b"\ncoefficient = 0.5\npoint = [0, 0, 0.4]',
-    "force": 'body = "arm.b"\nvalue = [1, 2, 3]\npoint = [0, 0, 0.2]\nframe = "body"\n'
-             'time = {sine = {amplitude = 1, frequency = 2}}',
-    "plane_contact": 'body = "arm.b"\npoints = [[0, 0, 0.4]]\nradius = 0.05\nstiffness = 1e3\ndamping = 0.1\n'
-                     'friction = 0.2\nfriction_width = 0.05\nplane_point = [0, 0, 0.9]',
-}
-TABLES = {"motor": "actuators", "prescribed_joint": "joints"}
+@pytest.mark.parametrize("where", ["tree", "bodies"])
+def test_derivatives_by_gear_and_rotor(where):
+    """Both enter what the rotor is in the system, and its state at the start."""
+    def solved(gear, inertia):
+        make = lambda j, b: tf.Motor(j("s"), gear=gear, rotor_inertia=inertia, torque=tf.Sine(0.1, 2), name="x")
+        return Linearization(marched((on_tree if where == "tree" else on_bodies)(make)[0]))
 
-
-@pytest.mark.parametrize("name", ENTRIES)
-def test_model_files_and_saved_solutions(tmp_path, name):
-    path, kind = tmp_path / "model.toml", "motor" if name == "rotor" else name
-    path.write_text(f'{FILE}[{TABLES.get(kind, "forces")}.x]\ntype = "{kind}"\n{ENTRIES[name]}\n')
-    sol = load_model(path).solve(progress=False)
-    same = marched(on_tree(PARTS[name])[0])
-    np.testing.assert_allclose(sol.z, same.z, rtol=0, atol=1e-12)
-    same.save(tmp_path / "s.h5")
-    again = tf.load(tmp_path / "s.h5")
-    np.testing.assert_array_equal(again.energy(), same.energy())
-    np.testing.assert_array_equal(again.joint("e").force(), same.joint("e").force())
+    at = solved(20.0, 1e-3)
+    end = tf.EndValue(*{"tree": (lambda f, t: f[0].v[0], "arm"), "bodies": (lambda f, t: f[0].velocity[0], "a")}[where])
+    wanted = [tf.Parameter("x", "gear"), tf.Parameter("x", "rotor_inertia")]
+    found = at.gradient(end, wanted)
+    np.testing.assert_allclose(at.sensitivities(end, wanted)[0], found, rtol=1e-8)
+    assert at.labels(wanted) == ["x.gear", "x.rotor_inertia"]
+    for i, h in enumerate((1e-3, 1e-6)):
+        ends = [solved(20.0 + s * h * (i == 0), 1e-3 + s * h * (i == 1)).value(end)[0] for s in (1, -1)]
+        np.testing.assert_allclose(found[i], (ends[0] - ends[1]) / (2 * h), rtol=1e-6)
+        assert abs(found[i]) > 1e-3
 
 
 @pytest.mark.parametrize("form", ["lagrange", "impulse"])
@@ -234,7 +215,5 @@ def test_rotors_are_armatures(form):
     assert sol.joint(arm.joint("e")).angle(0.1) == sol.joint("e").angle(0.1)  # names of the tree that was given
     np.testing.assert_array_equal(sol.position(arm.link("b", (0, 0, 0.1)), 0.1), sol.position(
         sol.system.bodies[0].link("b", (0, 0, 0.1)), 0.1))
-    with pytest.raises(tf.InputError, match=r"gear enters .* take differences"):
-        tf.gradient(sol, tf.EndValue(lambda f, t: f[0].q[0], "arm"), [tf.Parameter("x", "gear")])
     with pytest.raises(tf.InputError, match="has no number 'rotor_inertia'"):
         tf.prepare(problem, sol.element, N, progress=False).solve(parameters={"x.rotor_inertia": 0.1})

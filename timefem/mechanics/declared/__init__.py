@@ -6,9 +6,9 @@ documentation.
 """
 
 from .field import CoordinateName, Field, Name, On, OnJoint
+from .formulas import Formula, SeveralBodies, Texts
 from .values import (
     Choice,
-    Code,
     Direction,
     Flag,
     Function,
@@ -22,5 +22,6 @@ from .values import (
     VectorFunction,
 )
 
-__all__ = ["Choice", "Code", "CoordinateName", "Direction", "Field", "Flag", "Function", "Integer", "Name", "Numbers",
-           "On", "OnJoint", "Orientation", "Point", "Real", "Rows", "Vector", "VectorFunction"]
+__all__ = ["Choice", "CoordinateName", "Direction", "Field", "Flag", "Formula", "Function", "Integer", "Name",
+           "Numbers", "On", "OnJoint", "Orientation", "Point", "Real", "Rows", "SeveralBodies", "Texts", "Vector",
+           "VectorFunction"]

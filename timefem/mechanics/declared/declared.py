@@ -154,6 +154,18 @@ class Declared(NamedArguments):
         """All of `numbers` in one array: what `own_parameters` are unless a solver found others."""
         return np.concatenate([np.zeros(0), *map(np.ravel, self.numbers().values())])
 
+    def take_numbers(self, numbers: np.ndarray) -> None:
+        """Take other `own_parameters`, which a solver found.
+
+        Raises
+        ------
+        InputError
+            When they are not as many.
+        """
+        if numbers.shape != self.own_parameters.shape:
+            raise InputError(f"{self._title}: {len(numbers)} numbers do not fit")
+        self.own_parameters = numbers
+
     def named(self, own: ca.SX) -> SimpleNamespace:
         """Symbols of the `numbers` by name, from those of `own_parameters`."""
         sizes = {name: np.size(value) for name, value in self.numbers().items()}

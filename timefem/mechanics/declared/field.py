@@ -24,8 +24,9 @@ class Field:
         None is a value.
     """
 
-    is_body = is_function = is_joint = False
+    is_body = is_function = is_joint = several = False
     in_files = True  # whether a file can state it
+    refers = False  # whether its value names parts of the system: has `described`, `restored` and `moved` then
     kind_of_value = "object"  # for the documentation
     given_as = kept_as = "Any"  # types of the argument and of the attribute, for `tools/stubs.py`
     earlier = None  # its earlier name, which still works
@@ -120,7 +121,7 @@ class On(Field):
 class OnJoint(Field):
     """A joint of whose coordinates the part acts on one; needs `coordinate`, its name."""
 
-    is_joint, kind_of_value, schema_type = True, "Joint", "joint"
+    is_joint, refers, kind_of_value, schema_type = True, True, "Joint", "joint"
     given_as = kept_as = "Joint"
 
     def check(self, title, value):
@@ -128,6 +129,15 @@ class OnJoint(Field):
             raise InputError(f"{title} must be a joint with an angle or a displacement (Revolute, Cylindrical, "
                              f"Universal, Prismatic, Planar, or joint(name) of a Tree), not {value!r}")
         return value
+
+    def described(self, value, refer):
+        return refer.joint(value)
+
+    def restored(self, data, found):
+        return found.joint(data)
+
+    def moved(self, value, stand_in):
+        return stand_in(value)
 
 
 class CoordinateName(Field):

@@ -5,7 +5,6 @@ import numpy as np
 from ... import validate
 from ...errors import InputError
 from ..bodies.rotations import as_quaternion, matrix_from_quaternion
-from ..formula import Same
 from ..functions import as_time_function, as_vector_function
 from .field import REQUIRED, Field
 
@@ -257,13 +256,3 @@ class VectorFunction(Function):
 
     def functions(self, value):
         return value
-
-
-class Code(Field):
-    """A function in CasADi symbols, which no file can hold."""
-
-    in_files, kind_of_value = False, "callable"
-    given_as = kept_as = "UserFunction"
-
-    def form(self, value):
-        return Same(value)

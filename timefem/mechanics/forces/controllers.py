@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +11,20 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
-from ...types import Matrix, UserFunction, Vector
-from ..declared import Flag, Function, Real
+from ...types import Matrix, Vector
+from ..declared import Flag, Formula, Function, Numbers, Real
 from ..formula import Same, call, check_symbols
-from ..inversion.outputs import Output
 from ..joints.on_joint import JointPart
 from ..part import Part, Symbols
-from .actuators import Actuator, JointControl
+from .actuators import JointControl
+from .loop_fields import Drives, Inputs, is_output
 from .on_joints import TURNS
 
 if TYPE_CHECKING:
+    from ..part import Body
     from ..system import System
+
+LAW = "x", "v", "t", "c"  # arguments of a law
 
 
 class PDControl(JointPart):
@@ -52,23 +55,9 @@ class PDControl(JointPart):
 class Controller(Part):
     """Feedback by any formula: PD with gravity compensation, computed torque, LQR.
 
-    Parameters
-    ----------
-    drives : sequence
-        What the controller moves: joints (or pairs of joint and name of a coordinate), and actuators, whose controls
-        it sets; these need not be in the system, but for a `Motor` with a rotor.
-    law : callable
-        `law(x, v, t, c)` -> one force per drive [N m or N], and per control of an actuator, in CasADi symbols; x are
-        the measured values, v their rates, t is the time [s], c the parameters. Controllers with the very same function
-        share a kernel.
-    inputs : sequence, optional
-        What is measured, in order: joints (or pairs of joint and name of a coordinate) and outputs, such as
-        `PositionOutput`. Default: the joints among the drives.
-    parameters : array_like, shape (n_parameters,), optional
-        Gains and other numbers.
-    turns : bool
-        Whether measured angles go on over whole turns (by one more coordinate each); else they are in (-pi, pi].
-    name : str, optional
+    The law is `law(x, v, t, c)` -> one force per drive [N m or N], and per control of an actuator, in CasADi symbols; x
+    are the measured values, v their rates, t is the time [s], c the parameters. As text it is `"-c[0] * x[0] - c[1] *
+    v[0]"`, or a list of such, one per force. Controllers with the very same function, or text, share a kernel.
 
     Raises
     ------
@@ -83,56 +72,55 @@ class Controller(Part):
     >>> hold = tf.Controller([hinge], lambda x, v, t, c: -c[0] * (x - 0.5) - c[1] * v, parameters=[40.0, 8.0])
     """
 
-    def __init__(self, drives: Any, law: UserFunction, inputs: Any = None, parameters: Vector = (), turns: bool = True,
-                 name: str | None = None) -> None:
-        self.name, self.law = name, law
-        self.drives = tuple(self._drive(drive) for drive in _listed(f"{self._title}: drives", drives))
-        given = [d.bound for d in self.drives if isinstance(d, JointControl)] if inputs is None else \
-            [self._input(x) for x in _listed(f"{self._title}: inputs", inputs)]
-        if not given:
-            raise InputError(f"{self._title}: inputs are needed, because no joint is among the drives")
-        self.inputs, self.turns = tuple(given), validate.flag(f"{self._title}: turns", turns)
+    drives = Drives("what the controller moves: joints (or pairs of joint and name of a coordinate), and actuators, "
+                    "whose controls it sets; these need not be in the system, but for a `Motor` with a rotor")
+    law = Formula("see above", *LAW)
+    inputs = Inputs("what is measured, in order: joints (or pairs of joint and name of a coordinate) and outputs, such "
+                    "as `PositionOutput`; the joints among the drives unless given")
+    law_parameters = Numbers("gains and other numbers", (), argument="parameters")
+    turns = Flag("measured angles go on over whole turns (by one more coordinate each); else they are in (-pi, pi]",
+                 default=True)
+
+    def _complete(self):
         self._counted = [x for x in self.inputs if self._counts(x)]
-        self.law_parameters = validate.array(f"{self._title}: parameters", parameters, (None,))
         bodies = [b for part in (*self.drives, *self.inputs) for b in part.bodies]
         self.bodies = tuple(dict.fromkeys([*bodies, *(x.counter for x in self._counted)]))
         self._places = {body: i for i, body in enumerate(self.bodies)}  # that others may stand for later
-        numbers = [x.coordinate.numbers for x in self.inputs if not _is_output(x)]
-        self.own_parameters = np.concatenate([self.law_parameters, *(d.own_parameters for d in self.drives), *numbers])
+        self.own_parameters = self.declared_numbers()
         self._check()
 
-    changeable = {"parameters": "law_parameters"}  # noqa: RUF012
+    def numbers(self) -> dict[str, Any]:
+        drives = [d.own_parameters for d in self.drives]
+        measured = [x.coordinate.numbers for x in self.inputs if not is_output(x)]
+        return {"law": self.law_parameters, "drives": np.concatenate([np.zeros(0), *drives]),
+                "inputs": np.concatenate([np.zeros(0), *measured])}
+
+    @property
+    def given_bodies(self) -> tuple[Body, ...]:
+        return ()  # those of drives and inputs
 
     def changed(self, values: Mapping[str, Any]) -> Controller:
         """The same with other parameters."""
         other = copy(self)
-        other.law_parameters = validate.array(f"{self._title}: parameters", values["law_parameters"],
-                                              (len(self.law_parameters),))
-        other._set_numbers(np.concatenate([other.law_parameters, self.own_parameters[len(self.law_parameters):]]))
+        vars(other)["law_parameters"] = validate.array(f"{self._title}: parameters", values["law_parameters"],
+                                                       (len(self.law_parameters),))
+        other.own_parameters = np.concatenate([other.law_parameters, self.own_parameters[len(self.law_parameters):]])
         return other
 
-    def _set_numbers(self, numbers):
-        self.own_parameters = numbers
+    changeable = {"parameters": "law_parameters"}  # noqa: RUF012
 
-    def _drive(self, drive):
-        if isinstance(drive, Actuator) and drive.n_controls:
-            return drive
-        try:
-            return JointControl(drive[0], coordinate=drive[1]) if isinstance(drive, list | tuple) else \
-                JointControl(drive)
-        except InputError as error:
-            raise InputError(f"{self._title}: drives: {error}, and no actuator") from None
-
-    def _input(self, given):
-        if isinstance(given, Output):
-            return given
-        joint, name = given if isinstance(given, list | tuple) and len(given) == 2 else (given, None)
-        if not getattr(joint, "coordinates", ()):
-            raise InputError(f"{self._title}: inputs must be joints with coordinates, or outputs, not {given!r}")
-        return joint.bound(name or joint.coordinates[0].name)
+    def moved_to(self, stand_in: Callable[[Any], Any]) -> Controller:
+        other, own = copy(self), np.array(self.own_parameters)
+        other.bodies = tuple(map(stand_in, self.bodies))
+        other._places = self._places | {body: i for i, body in enumerate(other.bodies)}
+        vars(other)["drives"] = tuple(map(stand_in, self.drives))
+        for start, drive in zip(self.starts, other.drives, strict=False):
+            own[start:start + len(drive.own_parameters)] = drive.own_parameters
+        other.own_parameters = own
+        return other
 
     def _counts(self, x):
-        return self.turns and not _is_output(x) and x.coordinate.turns
+        return self.turns and not is_output(x) and x.coordinate.turns
 
     @property
     def members(self) -> tuple[Part, ...]:
@@ -141,7 +129,7 @@ class Controller(Part):
     @property
     def kind(self) -> Hashable:
         where = self._places
-        seen = tuple((Same(x) if _is_output(x) else x.form, self._counts(x), tuple(where[b] for b in x.bodies))
+        seen = tuple((Same(x) if is_output(x) else x.form, self._counts(x), tuple(where[b] for b in x.bodies))
                      for x in self.inputs)
         moved = tuple((d.kind, tuple(where[b] for b in d.bodies)) for d in self.drives)
         return (Controller, Same(self.law), len(self.law_parameters), seen, moved, *(b.kind for b in self.bodies))
@@ -158,17 +146,17 @@ class Controller(Part):
         return self._applied(s, self._told(s), only)
 
     @property
-    def _starts(self):
+    def starts(self) -> list[int]:
         """Where the numbers of each drive begin, and those of inputs."""
         sizes = [len(self.law_parameters), *(len(d.own_parameters) for d in self.drives)]
         return np.cumsum(sizes).tolist()
 
     def _told(self, s):
         """What the law says, SX of one force per control of the drives."""
-        x, v, first = [], [], self._starts[-1]
+        x, v, first = [], [], self.starts[-1]
         for given in self.inputs:
             seen = self._of(s, given.bodies)
-            if _is_output(given):
+            if is_output(given):
                 x.append(given.value(*seen.q))
                 v.append(ca.jtimes(ca.SX(x[-1]), ca.vertcat(*seen.q), ca.vertcat(*seen.velocity)))
                 continue
@@ -177,8 +165,16 @@ class Controller(Part):
             counter = [s.q[self._places[given.counter]]] if self._counts(given) else []
             x.append(given.counted([*seen.q, *counter], numbers) if counter else given.value(seen.q, numbers))
             v.append(given.rate(seen.q, seen.velocity, numbers))
-        return call(f"{self._title}: law", self.law, self.n_forces, ca.vertcat(*x), ca.vertcat(*v), s.t,
-                    s.own[:len(self.law_parameters)])
+        return self._of_law(ca.vertcat(*x), ca.vertcat(*v), s.t, s.own[:len(self.law_parameters)])
+
+    def _of_law(self, *arguments):
+        return call(f"{self._title}: law", self.law, self.n_forces, *arguments)
+
+    def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]:
+        """What the law returns, and its symbols by their names in a text."""
+        sizes = len(self.inputs), len(self.inputs), 1, len(self.law_parameters)
+        symbols = {word: ca.SX.sym(word, n) for word, n in zip(LAW, sizes, strict=True)}
+        return ca.vertsplit(self._of_law(*symbols.values())), symbols
 
     @property
     def n_forces(self) -> int:
@@ -192,7 +188,7 @@ class Controller(Part):
             if only not in (None, i):
                 continue
             seen = self._of(s, drive.bodies)
-            seen.own = s.own[self._starts[i]:self._starts[i + 1]]
+            seen.own = s.own[self.starts[i]:self.starts[i + 1]]
             force, first = drive.control_force(seen, own), 0
             for body in drive.bodies:
                 total[self._places[body]] += force[first:first + body.n_q]
@@ -209,7 +205,7 @@ class Controller(Part):
     def _check(self):
         s = Symbols(self)
         s.velocity = [ca.SX.sym("v", b.n_q) for b in self.bodies]
-        check_symbols(f"{self._title}: law", self.force(s), *s.q, *s.velocity, s.t, s.own, *s.bodies)
+        check_symbols(f"{self._title}: law", self._told(s), *s.q, *s.velocity, s.t, s.own, *s.bodies)
 
 
 class SampledController(Controller):
@@ -218,33 +214,31 @@ class SampledController(Controller):
     Before the first one the forces are zero. It is for initial-value problems that are marched; nodes of the mesh stand
     where forces change.
 
-    Parameters
-    ----------
-    drives, law, inputs, parameters, turns, name
-        As for `Controller`.
-    period, delay : float
-        [s].
-
     Raises
     ------
     InputError
         As `Controller`; for a period that is not positive, and a negative delay.
     """
 
-    def __init__(self, drives: Any, law: UserFunction, period: float, delay: float = 0.0, inputs: Any = None,
-                 parameters: Vector = (), turns: bool = True, name: str | None = None) -> None:
-        self.name = name
-        self.period = validate.real(f"{self._title}: period", period, positive=True)
-        self.delay = validate.real(f"{self._title}: delay", delay)
-        if self.delay < 0:
-            raise InputError(f"{self._title}: delay must not be negative, but is {self.delay:g}")
-        self.n_held = 1
-        super().__init__(drives, law, inputs, parameters, turns, name)
-        self._law_numbers = self.own_parameters
-        self.own_parameters = np.concatenate([self._law_numbers, np.zeros(1 + self.n_forces)])
+    period = Real("between two times at which the law is told", "s", above=0)
+    delay = Real("from then until its forces act", "s", 0.0, least=0)
+    inputs = Inputs("as for `Controller`")
+    law_parameters = Numbers("as for `Controller`", (), argument="parameters")
+    turns = Flag("as for `Controller`", default=True)
+    n_held = 1
 
-    def _set_numbers(self, numbers):
-        self.own_parameters, self._law_numbers = numbers, numbers[:len(self._law_numbers)]
+    def numbers(self) -> dict[str, Any]:
+        return {**super().numbers(), "held": np.zeros(1 + self.n_forces)}
+
+    @property
+    def _law_numbers(self):
+        return self.own_parameters[:len(self.own_parameters) - self.n_held * (1 + self.n_forces)]
+
+    def take_numbers(self, numbers: Vector) -> None:
+        n = len(numbers) - len(self._law_numbers)
+        if n <= 0 or n % (1 + self.n_forces):
+            raise InputError(f"{self._title}: {len(numbers)} numbers do not fit")
+        self.n_held, self.own_parameters = n // (1 + self.n_forces), numbers
 
     @property
     def kind(self) -> Hashable:
@@ -252,14 +246,12 @@ class SampledController(Controller):
 
     def holding(self, times: Vector, values: Matrix) -> SampledController:
         """The same with forces held from some times on, shapes (n,), (n, n_forces)."""
-        other = copy(self)
+        other, law = copy(self), self._law_numbers
         other.n_held = len(times)
-        other.own_parameters = np.concatenate([self._law_numbers, times, np.ravel(values)])
+        other.own_parameters = np.concatenate([law, times, np.ravel(values)])
         return other
 
     def force(self, s: Symbols, only: int | None = None) -> ca.SX:
-        if not hasattr(self, "_law_numbers"):  # while it is made
-            return super().force(s, only)
         first, n = len(self._law_numbers), self.n_forces
         times = ca.vertsplit(s.own[first:first + self.n_held])
         values = ca.vertsplit(s.own[first + self.n_held:], n)
@@ -267,6 +259,14 @@ class SampledController(Controller):
         for t, before, after in zip(times[1:], values[:-1], values[1:], strict=True):
             u = u + (s.t >= t) * (after - before)
         return self._applied(s, u, only)
+
+    def told_in(self, s: Symbols) -> ca.SX:
+        """What the law says, in CasADi symbols."""
+        return self._told(s)
+
+    def places_of_held(self) -> np.ndarray:
+        """Places of the held forces among `own_parameters`, without those before the first one."""
+        return np.arange(len(self._law_numbers) + self.n_held + self.n_forces, len(self.own_parameters))
 
     def told(self, system: System, t: float, z: np.ndarray) -> np.ndarray:
         """What the law says at a state, shape (n_forces,)."""
@@ -293,13 +293,3 @@ class _Share(Part):
 
     def force(self, s):
         return self.controller.force(s, self.i)
-
-
-def _is_output(x):
-    return isinstance(x, Output)
-
-
-def _listed(title, values):
-    if not isinstance(values, list | tuple) or not values:
-        raise InputError(f"{title} must be a list, not {values!r}")
-    return values

@@ -1,15 +1,18 @@
 # made by tools/stubs.py: change the module
 
 import casadi as ca
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from timefem.mechanics.functions.base import TimeFunction
 from timefem.mechanics.joints.joint import Joint
 from timefem.types import Matrix, Number, UserFunction, Vector
 from typing import Any
 import numpy as np
 from ..joints.on_joint import JointPart
-from ..part import Part, Symbols
+from ..part import Body, Part, Symbols
 from ..system import System
+
+
+LAW: Any
 
 
 class PDControl(JointPart):
@@ -28,10 +31,17 @@ class PDControl(JointPart):
 
 
 class Controller(Part):
-    def __init__(self, drives: Any, law: UserFunction, inputs: Any = None, parameters: Vector = (), turns: bool = True,
-                 name: str | None = None) -> None: ...
-    changeable: Any
+    drives: tuple[Any, ...]
+    law: Any
+    inputs: tuple[Any, ...] | None
+    law_parameters: np.ndarray
+    turns: bool
+    def numbers(self) -> dict[str, Any]: ...
+    @property
+    def given_bodies(self) -> tuple[Body, ...]: ...
     def changed(self, values: Mapping[str, Any]) -> Controller: ...
+    changeable: Any
+    def moved_to(self, stand_in: Callable[[Any], Any]) -> Controller: ...
     @property
     def members(self) -> tuple[Part, ...]: ...
     @property
@@ -40,24 +50,33 @@ class Controller(Part):
     def shares(self) -> list[Part]: ...
     def force(self, s: Symbols, only: int | None = None) -> ca.SX: ...
     @property
+    def starts(self) -> list[int]: ...
+    def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]: ...
+    @property
     def n_forces(self) -> int: ...
-    drives: Any
-    law_parameters: Any
-    law: Any
-    inputs: Any
-    turns: Any
+    def __init__(self, drives: Any, law: UserFunction | str | Sequence[Any], inputs: Any | None = None,
+                 parameters: Vector = (), turns: bool = True, name: str | None = None) -> None: ...
 
 
 class SampledController(Controller):
-    def __init__(self, drives: Any, law: UserFunction, period: float, delay: float = 0.0, inputs: Any = None,
-                 parameters: Vector = (), turns: bool = True, name: str | None = None) -> None: ...
+    period: float
+    delay: float
+    inputs: tuple[Any, ...] | None
+    law_parameters: np.ndarray
+    turns: bool
+    n_held: int
+    def numbers(self) -> dict[str, Any]: ...
+    def take_numbers(self, numbers: Vector) -> None: ...
     @property
     def kind(self) -> Hashable: ...
     def holding(self, times: Vector, values: Matrix) -> SampledController: ...
     def force(self, s: Symbols, only: int | None = None) -> ca.SX: ...
+    def told_in(self, s: Symbols) -> ca.SX: ...
+    def places_of_held(self) -> np.ndarray: ...
     def told(self, system: System, t: float, z: np.ndarray) -> np.ndarray: ...
-    delay: Any
-    n_held: Any
+    def __init__(self, drives: Any, law: UserFunction | str | Sequence[Any], period: Number, delay: Number = 0.0,
+                 inputs: Any | None = None, parameters: Vector = (), turns: bool = True,
+                 name: str | None = None) -> None: ...
 
 
 class _Share(Part):

@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
-from ... import validate
 from ...errors import InputError
-from ...types import UserFunction, Vector
-from ..formula import Same, check_symbols
+from ..declared import Formula, Integer, Numbers
+from ..formula import check_symbols
+from ..formula_text import TextFormula
 from ..joints.formula_part import FormulaPart
 from ..joints.nonholonomic import MovingFrame
-from ..part import Symbols
 from .actuators import Actuator
 from .between import force_at
 
 if TYPE_CHECKING:
-    from ..part import Body, Part
+    from ..part import Part, Symbols
+
 
 
 class FormulaForce(FormulaPart, Actuator):
     """Forces and torques on one or more bodies, by a formula of places, velocities, time and controls.
 
-    Parameters
-    ----------
-    bodies : Body or sequence of Body
-    formula : callable
-        `formula(frames, t, c)`, or `formula(frames, t, c, u)` with controls u, which it must be affine in: so B(q, v) u
-        is taken. `frames` holds per body a `MovingFrame` with `position`, `velocity`, `rotation`, `angular_velocity`,
-        `q`, `rate`, `direction(a)` and `velocity_at(arm)`; `t` is the time [s], `c` the parameters. It returns one
-        vector per body (the vector alone for one body): the force in space axes [N] at the centre of mass, shape (3,),
-        or force and torque, shape (6,); of bodies without a place in space the generalized force, shape (n_q,). Zero
-        stands for none. Forces with the very same function share a kernel; each new function is compiled.
-    parameters : array_like, shape (n_parameters,), optional
-    n_controls : int
-        Of u; without controls it is a force like any other.
-    name : str, optional
+    The formula is `formula(frames, t, c)`, or `formula(frames, t, c, u)` with controls u, which it must be affine in:
+    so B(q, v) u is taken. `frames` holds per body a `MovingFrame` with `position`, `velocity`, `rotation`,
+    `angular_velocity`, `q`, `rate`, `direction(a)` and `velocity_at(arm)`; `t` is the time [s], `c` the parameters. It
+    returns one vector per body (the vector alone for one body): the force in space axes [N] at the centre of mass,
+    shape (3,), or force and torque, shape (6,); of bodies without a place in space the generalized force, shape (n_q,).
+    Zero stands for none. Forces with the very same function, or text, share a kernel; each new one is compiled. As text
+    the frames are `f`: `"c[0] * cross([0, 0, 1], f[0].velocity)"`.
 
     Raises
     ------
@@ -52,43 +44,50 @@ class FormulaForce(FormulaPart, Actuator):
     ...                         parameters=[2.0])
     """
 
-    def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction, parameters: Vector | None = None,
-                 n_controls: int = 0, name: str | None = None) -> None:
-        super().__init__(bodies, formula, 1, parameters, name)
-        self.n_controls = validate.integer(f"{self._title}: n_controls", n_controls, minimum=0)
-        self.table = "actuators" if self.n_controls else "forces"
+    table = "forces"
+    formula = Formula("see above", "f", "t", "c", "u")
+    formula_parameters = Numbers("c of the formula", (), argument="parameters")
+    n_controls = Integer("of u; without controls it is a force like any other", 0, least=0, most=1000)
+
+    def _complete(self):
         self._check()
 
     @property
     def controls(self) -> tuple[Part, ...]:
         return (self,) if self.n_controls else ()
 
-    @property
-    def kind(self) -> Hashable:
-        sizes = self.n_controls, len(self.own_parameters)
-        return (type(self), Same(self.formula), *sizes, *(b.kind for b in self.bodies))
-
     def __repr__(self):
         return f"{self._title} on {' and '.join(map(repr, self.bodies))}"
 
-    def _force(self, s, u):
-        frames = [MovingFrame.of(*x) for x in zip(self.bodies, s.q, s.velocity, strict=True)]
-        arguments = (frames, s.t, s.own, u) if self.n_controls else (frames, s.t, s.own)
-        if not callable(self.formula):
-            raise InputError(f"{self._formula_title} must be a function that returns CasADi symbols, not "
-                             f"{self.formula!r}")
+    def _values(self, frames, t, c, u):
+        """One vector for each body, list of SX."""
+        arguments = (frames, t, c, u) if self.n_controls or isinstance(self.formula, TextFormula) else (frames, t, c)
         try:
             values = self.formula(*arguments)
             values = list(values) if isinstance(values, list | tuple) else [values]
-            values = [ca.densify(ca.SX(ca.vertcat(*v) if isinstance(v, list | tuple) else v)) for v in values]
+            if len(self.bodies) == 1 < len(values):  # a vector by its entries
+                values = [values]
+            return [ca.densify(ca.SX(ca.vertcat(*v) if isinstance(v, list | tuple) else v)) for v in values]
+        except InputError as error:
+            raise InputError(f"{self._formula_title}: {error}") from None
         except Exception as error:
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise InputError(f"{self._formula_title} failed on CasADi symbols ({reason}); write it with "
                              "casadi.vertcat, casadi.sin, casadi.dot, ...") from error
+
+    def _force(self, s, u):
+        frames = [MovingFrame.of(*x) for x in zip(self.bodies, s.q, s.velocity, strict=True)]
+        values = self._values(frames, s.t, s.own, u)
         if len(values) != len(self.bodies):
             raise InputError(f"{self._formula_title} must return one vector for each of {len(self.bodies)} bodies, not "
                              f"{len(values)}")
         return ca.vertcat(*(self._on(i, value, frames[i], s) for i, value in enumerate(values)))
+
+    def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]:
+        """What the formula returns, and its symbols by their names in a text."""
+        *arguments, symbols = self._traced(MovingFrame)
+        u = ca.SX.sym("u", self.n_controls)
+        return [ca.vertsplit(ca.vec(v)) for v in self._values(*arguments, u)], symbols | {"u": u}
 
     def _on(self, i, value, frame, s):
         body, n = self.bodies[i], value.numel()
@@ -110,8 +109,7 @@ class FormulaForce(FormulaPart, Actuator):
         return self._force(s, u) - self.force(s)
 
     def _check(self):
-        s, u = Symbols(self), ca.SX.sym("u", self.n_controls)
-        s.velocity = [ca.SX.sym("v", b.n_q) for b in self.bodies]
+        s, u = self._symbols(), ca.SX.sym("u", self.n_controls)
         value = self._force(s, u)
         check_symbols(self._formula_title, value, *s.q, *s.velocity, s.t, s.own, u)
         if self.n_controls and ca.depends_on(ca.jacobian(value, u), u):

@@ -88,6 +88,7 @@ class Motor(JointPart, Actuator):
 
     unit, n_controls = "N m", 1
     _reflected = False
+    reflected_inertia = 0.0  # of the rotor that a joint of a tree has as its armature
     gear = Real("turns of the rotor by those of the joint, or radians by metres", "", 1.0)
     rotor_inertia = Real("J, about the axis of the rotor", "kg m^2", 0.0, least=0)
     damping = Real("c, of the bearings of the rotor", "N m s/rad", 0.0, least=0)
@@ -97,11 +98,11 @@ class Motor(JointPart, Actuator):
         super()._complete()
         if self.gear == 0:
             raise InputError(f"{self._title}: gear must not be zero")
-        self._helpers = ()
+        self.helpers = ()
         if self.rotor_inertia and not self.on_tree:
             rotor = Rotor(self)
             self.bodies = (*self.bound.bodies, rotor)
-            self._helpers = rotor, Gear(self)
+            self.helpers = rotor, Gear(self)
 
     @property
     def on_tree(self) -> bool:
@@ -111,7 +112,7 @@ class Motor(JointPart, Actuator):
     def reflected(self) -> Motor:
         """The same without inertia, which the joint of a tree has instead."""
         other = self.changed({"rotor_inertia": 0.0})
-        vars(other)["_reflected"] = True
+        vars(other).update(_reflected=True, reflected_inertia=self.rotor_inertia)
         return other
 
     @property
@@ -125,22 +126,22 @@ class Motor(JointPart, Actuator):
 
     @property
     def members(self) -> tuple[Part, ...]:
-        return (*self._helpers, self)
+        return (*self.helpers, self)
 
     @property
     def _form(self):
-        return (*super()._form, bool(self._helpers))
+        return (*super()._form, bool(self.helpers))
 
     def _on_rotor(self, s, torque):
         """Generalized force of a torque on the rotor."""
-        if self._helpers:
+        if self.helpers:
             return ca.vertcat(ca.SX(sum(b.n_q for b in self.bodies[:-1]), 1), torque)
         return self.along(s, self.named(s.own).gear * torque)
 
     def force(self, s: Symbols) -> ca.SX:
         c = self.named(s.own)
         given, = self.values_at("torque", s.t, c)
-        speed = s.velocity[-1][0] if self._helpers else c.gear * self.rate_of(s)
+        speed = s.velocity[-1][0] if self.helpers else c.gear * self.rate_of(s)
         return self._on_rotor(s, given - c.damping * speed)
 
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX:

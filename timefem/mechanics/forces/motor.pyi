@@ -25,6 +25,7 @@ class Gear(Part):
 class Motor(JointPart, Actuator):
     unit: str
     n_controls: int
+    reflected_inertia: float
     gear: float
     rotor_inertia: float
     damping: float
@@ -40,6 +41,7 @@ class Motor(JointPart, Actuator):
     def members(self) -> tuple[Part, ...]: ...
     def force(self, s: Symbols) -> ca.SX: ...
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
+    helpers: Any
     def __init__(self, joint: Joint, *, coordinate: str | None = None, gear: Number = 1.0, rotor_inertia: Number = 0.0,
                  damping: Number = 0.0, torque: Number | TimeFunction | UserFunction = 0.0,
                  name: str | None = None) -> None: ...

@@ -8,8 +8,9 @@ import casadi as ca
 import numpy as np
 
 from ...types import Expression
-from ..declared import Code, Direction, Flag, Numbers, On, Orientation, Real
+from ..declared import Direction, Flag, Formula, Numbers, On, Orientation, Real
 from ..formula import call, check_symbols
+from ..formula_text import TextFormula
 from ..joints.bound import BoundCoordinate
 from ..joints.coordinates import Twist, nearest
 from .between import ForcePart, PointForce, relative_rotation
@@ -46,8 +47,8 @@ class NonlinearSpring(PointForce):
     """Spring with any potential V(l) of the distance l of two points.
 
     The points must not coincide, where the direction of the force is not defined. `potential(l, *parameters)` [J] is
-    written in CasADi symbols, for instance `lambda l, k: k * (l - 1)**4`. Each new function is compiled; springs with
-    the very same function and other parameters share a kernel.
+    written in CasADi symbols, for instance `lambda l, k: k * (l - 1)**4`, or as text `"c[0] * (l - 1)**4"`. Each new
+    function is compiled; springs with the very same function and other parameters share a kernel.
 
     Raises
     ------
@@ -55,18 +56,24 @@ class NonlinearSpring(PointForce):
         Also when the function fails, or returns something else than a scalar of its arguments.
     """
 
-    potential = Code("V(l), see above", default=None)
+    potential = Formula("V(l), see above", "l", "c", default=None)
     parameters_of_potential = Numbers("of the potential", (), argument="parameters")
 
     def _complete(self):
-        symbols = ca.SX.sym("l"), *ca.vertsplit(ca.SX.sym("c", len(self.parameters_of_potential)))
-        check_symbols(f"{self._title}: potential", self._potential(*symbols), *symbols)
+        value, symbols = self.traced("potential")
+        check_symbols(f"{self._title}: potential", value, *symbols.values())
 
-    def _potential(self, *arguments):
-        return call(f"{self._title}: potential", self.potential, 1, *arguments)
+    def traced(self, name: str) -> tuple[ca.SX, dict[str, ca.SX]]:
+        """The potential, and its symbols by their names in a text."""
+        length, c = ca.SX.sym("l"), ca.SX.sym("c", len(self.parameters_of_potential))
+        return self._potential(length, c), {"l": length, "c": c}
+
+    def _potential(self, length, c):
+        own = [c] if isinstance(self.potential, TextFormula) else ca.vertsplit(c)
+        return call(f"{self._title}: potential", self.potential, 1, length, *own)
 
     def energy(self, s: Symbols) -> Expression:
-        return self._potential(ca.sqrt(self._square(s)), *ca.vertsplit(s.own[6:]))
+        return self._potential(ca.sqrt(self._square(s)), s.own[6:])
 
 
 class TorsionalSpring(ForcePart):

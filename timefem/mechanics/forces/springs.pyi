@@ -1,5 +1,7 @@
 # made by tools/stubs.py: change the module
 
+import casadi as ca
+from collections.abc import Sequence
 from timefem.mechanics.part import Body
 from timefem.types import Expression, Matrix, Number, UserFunction, Vector
 from typing import Any
@@ -18,12 +20,13 @@ class Spring(PointForce):
 
 
 class NonlinearSpring(PointForce):
-    potential: UserFunction
+    potential: Any
     parameters_of_potential: np.ndarray
+    def traced(self, name: str) -> tuple[ca.SX, dict[str, ca.SX]]: ...
     def energy(self, s: Symbols) -> Expression: ...
     def __init__(self, body_a: Body, body_b: Body | None = None, point_a: Vector = (0, 0, 0),
-                 point_b: Vector = (0, 0, 0), potential: UserFunction = ..., parameters: Vector = (),
-                 name: str | None = None) -> None: ...
+                 point_b: Vector = (0, 0, 0), potential: UserFunction | str | Sequence[Any] = ...,
+                 parameters: Vector = (), name: str | None = None) -> None: ...
 
 
 class TorsionalSpring(ForcePart):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,9 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...types import UserFunction, Vector
 from ..formula import call, check_symbols
+from ..formula_text import TextFormula, as_formula
+from ..formula_writing import text_of
+from ..joints.frame import Frame
 from ..part import Body
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ class Output(NamedArguments, ABC):
 
     bodies = ()
     name = None
+    arguments = {}  # noqa: RUF012  those of the constructor besides bodies and name, for files
 
     def __repr__(self):
         return self.name or f"{type(self).__name__}({', '.join(b.name or 'body' for b in self.bodies)})"
@@ -50,12 +54,36 @@ class Output(NamedArguments, ABC):
 
     def on(self, system: System) -> Output:
         """The same output of the bodies of a system with other numbers."""
-        bodies = tuple(map(system.own, self.bodies))
+        return self.moved(system.own)
+
+    def moved(self, stand_in: Callable[[Any], Any]) -> Output:
+        """The same output of other bodies."""
+        bodies = tuple(map(stand_in, self.bodies))
         if bodies == self.bodies:
             return self
         other = copy(self)
         other.bodies = bodies
         return other
+
+    def described(self, refer: Any) -> dict[str, Any]:
+        """Plain data from which `restored` makes the same output; `refer` names bodies and joints."""
+        if type(self).__name__ not in OUTPUTS:
+            raise InputError(f"{self!r} cannot be saved: {type(self).__name__} has no description for files")
+        own = {name: value.tolist() if isinstance(value, np.ndarray) else value
+               for name, value in self.arguments.items()}
+        on = {"joint": refer.coordinate(self.bound)} if isinstance(self, JointOutput) else \
+            {"bodies": [refer.body(body) for body in self.bodies]}
+        return {"output": type(self).__name__, **on, **own, "name": self.name}
+
+    @staticmethod
+    def restored(data: Mapping[str, Any], found: Any) -> Output:
+        """The output of a description; `found` has the bodies and joints that it names."""
+        own = {name: value for name, value in data.items() if name not in ("output", "joint", "bodies")}
+        cls = OUTPUTS[data["output"]]
+        if "joint" in data:
+            return cls(*found.coordinate(data["joint"]), **own)
+        bodies = [found.body(body) for body in data["bodies"]]
+        return cls(bodies=bodies, **own) if cls is FormulaOutput else cls(*bodies, **own)
 
     def evaluate(self, system: System, z: np.ndarray) -> np.ndarray:
         """y at states of shape (..., n_z) -> (...)."""
@@ -91,7 +119,7 @@ class PositionOutput(Output):
         self.point = validate.array("PositionOutput: point", point, (3,))
         if np.any(self.point) and not body.has_orientation:
             raise InputError(f"PositionOutput: {body!r} has no points but its own; leave point out")
-        self.bodies = (body,)
+        self.bodies, self.arguments = (body,), {"axis": self.axis, "point": self.point}
         self.name = name or f"{body.name or 'body'} {axis if known else 'position'}"
 
     def value(self, q: ca.SX) -> ca.SX:
@@ -116,7 +144,7 @@ class CoordinateOutput(Output):
         if self.index >= body.n_q:
             raise InputError(f"CoordinateOutput: index must be below {body.n_q}, the coordinates of {body!r}, "
                              f"not {index}")
-        self.bodies = (body,)
+        self.bodies, self.arguments = (body,), {"index": self.index}
         self.name = name or f"{body.name or 'body'} q[{self.index}]"
 
     def value(self, q: ca.SX) -> ca.SX:
@@ -150,6 +178,7 @@ class AngleOutput(Output):
             raise InputError(f"AngleOutput: the reference direction is along {axis}, about which it has no angle")
         self.plane = np.array([first, np.cross(axis_vector, first)]) / np.linalg.norm(first)
         self.bodies = (body,)
+        self.arguments = {"axis": axis, "direction": self.direction, "reference": reference}
         self.name = name or f"{body.name or 'body'} angle"
 
     def value(self, q: ca.SX) -> ca.SX:
@@ -192,20 +221,35 @@ class FormulaOutput(Output):
 
     Parameters
     ----------
-    formula : callable
-        `formula(q1, q2, ...)` of the coordinates of each body -> CasADi scalar.
+    formula : callable or str
+        `formula(q1, q2, ...)` of the coordinates of each body -> CasADi scalar; or text, in which `f` has a `Frame` of
+        each body: `"f[0].position[2] - f[1].q[0]"`.
     bodies : Body or sequence of Body
     name : str, optional
     """
 
-    def __init__(self, formula: UserFunction, bodies: Body | Sequence[Body], name: str | None = None) -> None:
+    def __init__(self, formula: UserFunction | str, bodies: Body | Sequence[Body], name: str | None = None) -> None:
         self.bodies = (bodies,) if isinstance(bodies, Body) else tuple(bodies)
         for body in self.bodies:
             if not isinstance(body, Body):
                 raise InputError(f"FormulaOutput: {body!r} is no body")
-        self.formula, self.name = formula, name or "output"
+        self.name = name or "output"
+        self.formula = as_formula(f"FormulaOutput {self.name!r}", formula, ["f"])
         symbols = [ca.SX.sym("q", b.n_q) for b in self.bodies]
         check_symbols("FormulaOutput", self.value(*symbols), *symbols)
 
     def value(self, *q: ca.SX) -> ca.SX:
+        if isinstance(self.formula, TextFormula):
+            q = [Frame.of(*x) for x in zip(self.bodies, q, strict=True)],
         return call(f"FormulaOutput {self.name!r}", self.formula, 1, *q)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The formula as text."""
+        if isinstance(self.formula, TextFormula):
+            return {"formula": self.formula.text}
+        q = [ca.SX.sym("q", b.n_q) for b in self.bodies]
+        return {"formula": text_of(repr(self), self.value(*q), {f"f[{i}].q": x for i, x in enumerate(q)})}
+
+
+OUTPUTS = {cls.__name__: cls for cls in (PositionOutput, CoordinateOutput, AngleOutput, JointOutput, FormulaOutput)}

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 from ...errors import InputError
-from ...types import UserFunction, Vector
+from ..declared import Integer, Numbers, Texts
 from ..formula import call, check_symbols, checked_names, idle_rows
-from ..part import Symbols
 from .formula_part import FormulaPart
 from .frame import Frame
 
 if TYPE_CHECKING:
-    from ..part import Body
+    from ..part import Symbols
 
 
 class Constraint(FormulaPart):
@@ -24,21 +22,11 @@ class Constraint(FormulaPart):
     Rheonomic when the formula contains the time. Its velocity level is derived. Scalar products of vectors between
     bodies conserve momentum exactly, vectors in space axes do not.
 
-    Parameters
-    ----------
-    bodies : Body or sequence of Body
-    formula : callable
-        `formula(frames, t, c)` returns `n` expressions (SX, or a sequence). `frames` holds per body a `Frame` with
-        `position`, `rotation`, `q`, `point(x)` and `direction(a)`; `t` is the time [s], `c` the parameters, SX of
-        shape (n_parameters,). It is called a few times only, and must give the same expressions each time: numbers
-        that differ between constraints belong into `parameters`. Constraints with the very same function share a
-        kernel; each new function is compiled.
-    n : int
-        Number of constraints.
-    parameters : array_like, shape (n_parameters,), optional
-    names : sequence of str, optional
-        One per constraint, for messages.
-    name : str, optional
+    The formula is `formula(frames, t, c)` and returns `n` expressions (SX, or a sequence). `frames` holds per body a
+    `Frame` with `position`, `rotation`, `q`, `point(x)` and `direction(a)`; `t` is the time [s], `c` the parameters, SX
+    of shape (n_parameters,). It is called a few times only, and must give the same expressions each time: numbers that
+    differ between constraints belong into `parameters`. Constraints with the very same function, or text, share a
+    kernel; each new one is compiled. As text the frames are `f`: `"sumsqr(f[0].position) - c[0]"`.
 
     Raises
     ------
@@ -53,18 +41,26 @@ class Constraint(FormulaPart):
     >>> ellipsoid = tf.Constraint(bead, lambda f, t, c: casadi.sumsqr(f[0].position / c) - 1, 1, parameters=[1, 2, 3])
     """
 
-    def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction, n: int, parameters: Vector | None = None,
-                 names: Sequence[str] | None = None, name: str | None = None) -> None:
-        super().__init__(bodies, formula, n, parameters, name)
-        self.constraint_names = checked_names(self._title, names, self.n)
+    table = "joints"
+    n = Integer("how many", least=1, most=1000)
+    formula_parameters = Numbers("c of the formula", (), argument="parameters")
+    names = Texts("one per constraint, for messages")
+
+    def _complete(self):
+        self.constraint_names = checked_names(self._title, self.names, self.n)
         self._check()
+
+    def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]:
+        """What the formula returns, and its symbols by their names in a text."""
+        *arguments, symbols = self._traced(Frame)
+        return ca.vertsplit(call(self._formula_title, self.formula, self.n, *arguments)), symbols
 
     def constraints(self, s: Symbols) -> ca.SX:
         frames = [Frame.of(body, q) for body, q in zip(self.bodies, s.q)]
         return call(self._formula_title, self.formula, self.n, frames, s.t, s.own)
 
     def _check(self):
-        s = Symbols(self)
+        s = self._symbols()
         phi, q = self.constraints(s), ca.vertcat(*s.q)
         check_symbols(self._formula_title, phi, *s.q, s.t, s.own)
         idle = idle_rows(ca.jacobian(phi, q))

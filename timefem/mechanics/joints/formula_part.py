@@ -1,53 +1,53 @@
-"""What constraints given by a formula share, holonomic or not."""
+"""What constraints and forces given by a formula share, holonomic or not."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from copy import copy
-from typing import Any
+import casadi as ca
 
-from ... import validate
 from ...errors import InputError
-from ...types import UserFunction, Vector
-from ..formula import Same
-from ..part import Body, Part
+from ..declared import Formula, Numbers, SeveralBodies
+from ..part import Body, Part, Symbols
 
 
-class FormulaPart(Part):
-    """`n` equations of one or more bodies, by `formula(frames, t, c)` with the parameters c."""
+class FormulaPart(Part, abstract=True):
+    """Equations or forces of one or more bodies, by `formula(frames, t, c)` with the parameters c."""
 
-    table = "joints"
+    bodies = SeveralBodies()
+    formula = Formula("see above", "f", "t", "c")
+    formula_parameters = Numbers("c of the formula", (), argument="parameters")
 
-    def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction, n: int, parameters: Vector | None,
-                 name: str | None) -> None:
-        self.name = name
-        self.bodies = (bodies,) if isinstance(bodies, Body) else tuple(bodies) if isinstance(bodies, list | tuple) \
-            else ()
-        if not self.bodies or not all(isinstance(b, Body) for b in self.bodies):
-            raise InputError(f"{self._title}: bodies must be a body or a list of bodies, not {bodies!r}")
-        if len({id(b) for b in self.bodies}) < len(self.bodies):
+    def _checked_bodies(self, bodies):
+        given, = bodies
+        found = (given,) if isinstance(given, Body) else tuple(given) if isinstance(given, list | tuple) else ()
+        if not found or not all(isinstance(b, Body) for b in found):
+            raise InputError(f"{self._title}: bodies must be a body or a list of bodies, not {given!r}")
+        if len({id(b) for b in found}) < len(found):
             raise InputError(f"{self._title}: a body is given twice in bodies; give each one once")
-        self.n, self.formula = validate.integer(f"{self._title}: n", n, minimum=1), formula
-        self.own_parameters = self._checked(() if parameters is None else parameters)
-
-    def _checked(self, parameters):
-        return validate.array(f"{self._title}: parameters", parameters, (None,))
-
-    changeable = {"parameters": "own_parameters"}  # noqa: RUF012
-
-    def changed(self, values: Mapping[str, Any]) -> Any:
-        other = copy(self)
-        other.own_parameters = self._checked(values["own_parameters"])
-        return other
+        return found
 
     @property
     def _formula_title(self):
         return f"{self._title}: the formula"
 
     def __repr__(self):
-        name = f", name={self.name!r}" * bool(self.name)
-        return f"{type(self).__name__}({len(self.bodies)} bodies, {self.n} equations{name})"
+        return f"{self._title} of {' and '.join(map(repr, self.bodies))}"
 
-    @property
-    def kind(self) -> Hashable:
-        return (type(self), Same(self.formula), self.n, len(self.own_parameters), *(b.kind for b in self.bodies))
+    def _symbols(self):
+        """Symbols before the numbers are settled."""
+        self.own_parameters = self.declared_numbers()
+        s = Symbols(self)
+        s.velocity = [ca.SX.sym("v", b.n_q) for b in self.bodies]
+        return s
+
+    def _traced(self, kind, *further):
+        """What the formula returns of frames of their own symbols, and these by the names of a text."""
+        symbols, frames = {}, []
+        for i, body in enumerate(self.bodies):
+            shapes = {"position": (3, 1), "velocity": (3, 1), "rotation": (3, 3), "angular_velocity": (3, 1)}
+            own = {name: ca.SX.sym(name, *shape) for name, shape in shapes.items() if name in kind._fields and
+                   body.has_position and (name != "angular_velocity" or body.has_orientation)}
+            own |= {name: ca.SX.sym(name, body.n_q) for name in ("q", "rate") if name in kind._fields}
+            frames.append(kind(**{name: own.get(name) for name in kind._fields}))
+            symbols |= {f"f[{i}].{name}": x for name, x in own.items()}
+        t, c = ca.SX.sym("t"), ca.SX.sym("c", len(self.formula_parameters))
+        return frames, t, c, symbols | {"t": t, "c": c}

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import casadi as ca
 
 from ...errors import InputError
-from ...types import UserFunction, Vector
+from ..declared import Integer, Numbers, Texts
 from ..formula import call, check_symbols, checked_names, idle_rows
-from ..part import Symbols
 from .formula_part import FormulaPart
 from .frame import Frame
 
 if TYPE_CHECKING:
-    from ..part import Body
+    from ..part import Symbols
 
 
 class MovingFrame(NamedTuple):
@@ -61,20 +59,11 @@ class NonholonomicConstraint(FormulaPart):
 
     Its force on the coordinates is `-A^T gamma`, which does no work where a is zero.
 
-    Parameters
-    ----------
-    bodies : Body or sequence of Body
-    formula : callable
-        `formula(frames, t, c)` returns `n` expressions (SX, or a sequence) that are affine in the velocities. `frames`
-        holds per body a `MovingFrame` with `position`, `velocity`, `rotation`, `angular_velocity`, `q`, `rate`,
-        `direction(a)` and `velocity_at(arm)`; `t` is the time [s], `c` the parameters, SX of shape (n_parameters,).
-        Constraints with the very same function share a kernel; numbers that differ belong into `parameters`.
-    n : int
-        Number of constraints.
-    parameters : array_like, shape (n_parameters,), optional
-    names : sequence of str, optional
-        One per constraint, for messages.
-    name : str, optional
+    The formula is `formula(frames, t, c)` and returns `n` expressions (SX, or a sequence) that are affine in the
+    velocities. `frames` holds per body a `MovingFrame` with `position`, `velocity`, `rotation`, `angular_velocity`,
+    `q`, `rate`, `direction(a)` and `velocity_at(arm)`; `t` is the time [s], `c` the parameters, SX of shape
+    (n_parameters,). Constraints with the very same function, or text, share a kernel; numbers that differ belong into
+    `parameters`. As text the frames are `f`: `"dot(f[0].direction([0, 1, 0]), f[0].velocity)"`.
 
     Raises
     ------
@@ -89,19 +78,26 @@ class NonholonomicConstraint(FormulaPart):
     >>> edge = tf.NonholonomicConstraint(skate, lambda f, t, c: f[0].direction([0, 1, 0]).T @ f[0].velocity, 1)
     """
 
-    def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction, n: int, parameters: Vector | None = None,
-                 names: Sequence[str] | None = None, name: str | None = None) -> None:
-        super().__init__(bodies, formula, n, parameters, name)
-        self.nonholonomic_names = checked_names(self._title, names, self.n)
+    table = "joints"
+    n = Integer("how many", least=1, most=1000)
+    formula_parameters = Numbers("c of the formula", (), argument="parameters")
+    names = Texts("one per constraint, for messages")
+
+    def _complete(self):
+        self.nonholonomic_names = checked_names(self._title, self.names, self.n)
         self._check()
+
+    def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]:
+        """What the formula returns, and its symbols by their names in a text."""
+        *arguments, symbols = self._traced(MovingFrame)
+        return ca.vertsplit(call(self._formula_title, self.formula, self.n, *arguments)), symbols
 
     def velocity_form(self, s: Symbols) -> ca.SX:
         frames = [MovingFrame.of(*x) for x in zip(self.bodies, s.q, s.velocity, strict=True)]
         return call(self._formula_title, self.formula, self.n, frames, s.t, s.own)
 
     def _check(self):
-        s = Symbols(self)
-        s.velocity = [ca.SX.sym("v", b.n_q) for b in self.bodies]
+        s = self._symbols()
         form, v = self.velocity_form(s), ca.vertcat(*s.velocity)
         check_symbols(self._formula_title, form, *s.q, *s.velocity, s.t, s.own)
         matrix = ca.jacobian(form, v)

@@ -69,8 +69,10 @@ def run_sampled(task):
 
 
 def _with(system, parts):
-    """The system with other parts in the place of some."""
-    return system.of_parts(parts.get(part, part) for part in system.parts)
+    """The system with other parts in the place of some, for which they stand."""
+    other = system.of_parts(parts.get(part, part) for part in system.parts)
+    other.stands_for.update(parts)
+    return other
 
 
 def _joined(outcomes):

@@ -3,8 +3,7 @@
 import casadi as ca
 import numpy as np
 
-from ...mechanics import AngleOutput, CoordinateOutput, Pose, PositionOutput
-from ...mechanics.composites.beam.place import place_named
+from ...mechanics import Pose
 from ...mechanics.consistent_state import assemble
 from ..common.kind import FileFormat, Kind
 from ..common.report import largest_controls
@@ -12,8 +11,6 @@ from ..initial.global_driver import Global
 from .errors import InverseErrors
 from .problem import InverseDynamics
 from .solve import solve_inverse_dynamics
-
-OUTPUTS = {"position": PositionOutput, "angle": AngleOutput, "coordinate": CoordinateOutput}  # by `type` in a file
 
 
 def report_facts(problem, sol):
@@ -38,13 +35,9 @@ def deviations(output, trajectory, sol):
 def make_from_file(model):
     data, bodies, outputs = model.document.data, {body.name: body for body in model.system.bodies}, {}
     for name, entry in data["outputs"].items():
-        keys = ("outputs", name)
-        place = place_named(model.system.composites, entry["body"])
-        body = place or model.find((*keys, "body"), entry["body"], bodies)
-        trajectory = model.value_of((*keys, "trajectory"), entry["trajectory"])
-        own = {key: value for key, value in entry.items() if key not in ("type", "body", "trajectory")}
-        with model.naming(keys, entry):
-            outputs[OUTPUTS[entry["type"]](body, **own, name=name)] = trajectory
+        if "trajectory" in entry:  # others are measured only
+            trajectory = model.value_of(("outputs", name, "trajectory"), entry["trajectory"])
+            outputs[model.names.outputs[name].on(model.system)] = trajectory
     end = model.end_states("end", Pose) or None
     for name in bodies if end else ():
         if name not in end:

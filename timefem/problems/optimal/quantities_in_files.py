@@ -3,9 +3,9 @@
 import casadi as ca
 
 from ...errors import InputError
-from ...mechanics.inversion.outputs import AXES, AngleOutput, JointOutput, PositionOutput
+from ...mechanics.inversion.outputs import AXES, AngleOutput, FormulaOutput, JointOutput, PositionOutput
 
-OUTPUTS = {"position": PositionOutput, "angle": AngleOutput}
+OUTPUTS = {"position": PositionOutput, "angle": AngleOutput, "formula": FormulaOutput}
 BODIES, CONTROLS = ("body", "other"), ("actuator",)
 
 
@@ -30,13 +30,15 @@ def quantity_from_file(model, keys, entry, besides=()):
     for key in BODIES:
         if key in own:
             own[key] = _place(model, (*keys, key), own[key], bodies, whole=key == "body")
+    if "bodies" in own:
+        own["bodies"] = [_place(model, (*keys, "bodies"), name, bodies, True) for name in own["bodies"]]
     if "actuator" in own:
         own["actuator"] = actuator_from_file(model, (*keys, "actuator"), own["actuator"])
     if "joint" in own:
         own["joint"] = model.joint((*keys, "joint"), own["joint"])
     kind = entry["type"]
     with model.naming(keys, entry):
-        return _of_output(OUTPUTS[kind](own.pop("body"), **own)) if kind in OUTPUTS else FORMULAS[kind](**own)
+        return _of_output(OUTPUTS[kind](**own)) if kind in OUTPUTS else FORMULAS[kind](**own)
 
 
 def actuator_from_file(model, keys, name):

@@ -1,0 +1,75 @@
+"""Formulas as text: the values of the same formula in CasADi, what is written of a function, and what is refused."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.mechanics.formula_text import TextFormula, as_formula
+from timefem.mechanics.formula_writing import text_of
+
+X, V, T, C = ca.SX.sym("x", 3), ca.SX.sym("v", 3), ca.SX.sym("t"), ca.SX.sym("c", 2)
+NAMES = "x", "v", "t", "c"
+PAIRS = [
+    ("-c[0] * (x[0] - 0.5) - c[1] * v[0]", lambda x, v, t, c: -c[0] * (x[0] - 0.5) - c[1] * v[0]),
+    ("c[0] * x + v**2 / 3", lambda x, v, t, c: c[0] * x + v**2 / 3),
+    ("dot(cross(x, v), [1, 2, 3]) @ pi", lambda x, v, t, c: ca.dot(ca.cross(x, v), ca.DM([1, 2, 3])) * ca.pi),
+    ("a = sin(x[0])\n b = a * t\n [b, a**c[1] if a > 0 and not t < 0 else -a, max(a, b)]",
+     lambda x, v, t, c: ca.vertcat(ca.sin(x[0]) * t, ca.if_else(ca.sin(x[0]) > 0, ca.sin(x[0])**c[1], -ca.sin(x[0])),
+                                   ca.fmax(ca.sin(x[0]), ca.sin(x[0]) * t))),
+    ("norm(x[:2]) + sumsqr(v[1:]) + sum(x) + x.T @ v", lambda x, v, t, c: ca.norm_2(x[:2]) + ca.sumsqr(v[1:]) +
+     ca.sum1(x) + ca.dot(x, v)),
+    ("if_else(x[-1] <= v[0], tanh(t), atan2(x[0], 1e-3)) + abs(min(x[0], v[0]))",
+     lambda x, v, t, c: ca.if_else(x[2] <= v[0], ca.tanh(t), ca.atan2(x[0], 1e-3)) + ca.fabs(ca.fmin(x[0], v[0]))),
+]
+
+
+def values(f, seed):
+    value = f(X, V, T, C)
+    value = ca.vertcat(*value) if isinstance(value, list) else value
+    rng = np.random.default_rng(seed)
+    at = rng.normal(size=3), rng.normal(size=3), rng.uniform(0, 1), rng.uniform(1, 2, 2)
+    return np.array(ca.Function("f", [X, V, T, C], [ca.densify(value)])(*at)).ravel()
+
+
+@pytest.mark.parametrize(("text", "function"), PAIRS)
+def test_values_and_what_is_written(text, function):
+    read = TextFormula(text, NAMES)
+    entries = ca.vertsplit(ca.SX(function(X, V, T, C)))
+    again = TextFormula(text_of("f", entries, {"x": X, "v": V, "t": T, "c": C}), NAMES)
+    for seed in range(5):
+        expected = values(function, seed)
+        np.testing.assert_allclose(values(read, seed), expected, rtol=1e-15)
+        np.testing.assert_allclose(values(again, seed), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("__import__('os')", "unknown name '__import__'"), ("x.__class__", "has no '__class__'"),
+    ("(lambda: 1)()", "is no function"), ("[i for i in x]", "unknown name"), ("x[9]", "out of bounds"),
+    ("x[t]", "is no integer"), ("x[0", "cannot be read"), ("a = 1\nb", "unknown name 'b'"), ("a = 1", "must end with"),
+    ("import os\nx", "must be name = expression"), ("'a' + x", "is no number"), ("sinn(x)", "did you mean 'sin'"),
+    ("sin(x, v, t)", "cannot be evaluated"), ("sin(z=x)", "unknown name 'z'|take no names"), ("x if", "cannot be read"),
+    ("(" * 300 + "1" + ")" * 300, "cannot be read"), ("x // v", "not of a kind"), ("1 < x < 2", "no comparison"),
+    ("x.position", "has no 'position'"), ("f'{x}'", "not of a kind"), ("x[0:1:0]", "cannot be evaluated|zero"),
+])
+def test_what_is_refused(text, message):
+    with pytest.raises(tf.InputError, match=message):
+        TextFormula(text, NAMES)(X, V, T, C)
+
+
+def test_other_things_are_no_formulas():
+    for wrong in (3, None, ["x[0]", None], []):
+        with pytest.raises(tf.InputError, match=r"it: |it must be"):
+            as_formula("it", wrong, NAMES)
+
+
+def test_equal_texts_share_their_kernels():
+    bead = tf.PointMass(1.0)
+    first, second, other = (tf.FormulaForce(bead, text, [1.0]) for text in ("c[0] * f[0].velocity",) * 2 +
+                            ("-c[0] * f[0].velocity",))
+    assert first.kind == second.kind != other.kind
+
+
+def test_infinite_numbers_have_no_text():
+    with pytest.raises(tf.InputError, match="has the constant inf"):
+        text_of("it", [X[0] * ca.inf], {"x": X})

@@ -1,0 +1,62 @@
+"""Arguments that are formulas, and what goes with them: any number of bodies, names."""
+
+from __future__ import annotations
+
+from ...errors import InputError
+from ..formula import Same
+from ..formula_text import TextFormula, as_formula
+from ..formula_writing import text_of
+from .field import REQUIRED, Field, On
+
+
+class Formula(Field):
+    """A function in CasADi symbols, or a formula as text in the `arguments` named; files hold the text.
+
+    The part has a method `traced(name)`: what the formula returns, and a dict from the names that a text has for its
+    symbols to these.
+    """
+
+    kind_of_value, schema_type = "callable, str or list of str", "formula"
+    given_as, kept_as = "UserFunction | str | Sequence[Any]", "Any"
+
+    def __init__(self, help="", *arguments, default=REQUIRED):
+        super().__init__(help, default=default)
+        self.arguments = arguments
+
+    def check(self, title, value):
+        return as_formula(title, value, self.arguments)
+
+    def form(self, value):
+        return Same(value)
+
+    def stored(self, part, value):
+        """The formula as text; InputError where it has no such form."""
+        if isinstance(value, TextFormula):
+            return value.text
+        return text_of(f"{part._title}: {self.name}", *part.traced(self.name))
+
+
+class SeveralBodies(On):
+    """Any number of bodies, at least one."""
+
+    several = True
+    given_as, kept_as = "Body | Sequence[Body]", "tuple[Body, ...]"
+    kind_of_value, schema_type = "Body or sequence of Body", "several_bodies"
+
+    def __get__(self, part, owner):
+        return self if part is None else ()
+
+
+class Texts(Field):
+    """A list of texts, or None."""
+
+    kind_of_value, schema_type = "sequence of str", "names"
+    given_as, kept_as = "Sequence[str]", "tuple[str, ...] | None"
+
+    def __init__(self, help=""):
+        super().__init__(help, default=None, optional=True)
+
+    def check(self, title, value):
+        if not isinstance(value, list | tuple) or not all(isinstance(x, str) for x in value):
+            raise InputError(f"{title} must be a list of texts, not {value!r}")
+        return tuple(value)

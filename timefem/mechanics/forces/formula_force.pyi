@@ -1,0 +1,25 @@
+# made by tools/stubs.py: change the module
+
+import casadi as ca
+from collections.abc import Sequence
+from timefem.mechanics.part import Body
+from timefem.types import UserFunction, Vector
+from typing import Any
+import numpy as np
+from ..joints.formula_part import FormulaPart
+from ..part import Part, Symbols
+from .actuators import Actuator
+
+
+class FormulaForce(FormulaPart, Actuator):
+    table: str
+    formula: Any
+    formula_parameters: np.ndarray
+    n_controls: int
+    @property
+    def controls(self) -> tuple[Part, ...]: ...
+    def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]: ...
+    def force(self, s: Symbols) -> ca.SX: ...
+    def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
+    def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction | str | Sequence[Any],
+                 parameters: Vector = (), n_controls: int = 0, name: str | None = None) -> None: ...

@@ -1,0 +1,247 @@
+"""Formulas as text: arithmetic and a few functions, read by a parser of their own. Nothing in a text is executed.
+
+`"-c[0] * (x[0] - 0.5) - c[1] * v[0]"`; lines before the last one give names to what is used more than once.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import casadi as ca
+
+from ..argument_names import known_names
+from ..errors import InputError
+
+LONGEST = 2_000_000  # characters
+ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+              ast.Pow: ca.power, ast.MatMult: ca.mtimes}
+COMPARISONS = {ast.Lt: ca.lt, ast.LtE: ca.le, ast.Gt: ca.gt, ast.GtE: ca.ge, ast.Eq: ca.eq, ast.NotEq: ca.ne}
+FUNCTIONS: dict[str, Callable[..., Any]]
+FUNCTIONS = {name: getattr(ca, name) for name in (
+    "sqrt exp log sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf log1p expm1 sign floor ceil "
+    "copysign fmod hypot dot cross sumsqr").split()}
+FUNCTIONS |= {"abs": ca.fabs, "min": ca.fmin, "max": ca.fmax, "norm": ca.norm_2, "sum": ca.sum1,
+              "if_else": ca.if_else}
+
+
+class TextFormula:
+    """A formula given as text, to be called as a Python function of the same arguments.
+
+    Parameters
+    ----------
+    text : str
+        An expression, after lines of the form `name = expression` if any. With the arguments, `pi`, numbers, `+ - * /
+        ** @`, comparisons, `and`, `or`, `not`, `a if b else c`, `[a, b]`, entries `x[0]` and `x[:3]`, and the functions
+        of `FUNCTIONS`; of frames also `position`, `velocity`, `rotation`, `angular_velocity`, `q`, `rate`,
+        `direction(a)`, `point(a)`, `velocity_at(a)`.
+    names : sequence of str
+        Of the arguments.
+
+    Raises
+    ------
+    InputError
+        For anything else; names it.
+    """
+
+    def __init__(self, text: str, names: Sequence[str]) -> None:
+        self.text, self.names = text, tuple(names)
+        if len(text) > LONGEST:
+            raise InputError(f"a formula has {len(text)} characters; {LONGEST} are the most")
+        try:
+            body = ast.parse(text.strip() if "\n" not in text.strip() else _dedented(text)).body
+        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+            raise InputError(f"{_short(text)} cannot be read: {str(error) or 'it is nested too deeply'}") \
+                from None
+        if not body or not isinstance(body[-1], ast.Expr):
+            raise InputError(f"{_short(text)} must end with an expression, its value")
+        self._lines, known = [], [*self.names, "pi"]
+        for line in body[:-1]:
+            if not (isinstance(line, ast.Assign) and len(line.targets) == 1 and isinstance(line.targets[0], ast.Name)):
+                raise InputError(f"{_short(text)}: lines before the last one must be name = expression")
+            self._check_names(line.value, known)
+            known.append(line.targets[0].id)
+            self._lines.append((line.targets[0].id, line.value))
+        self._check_names(body[-1].value, known)
+        self._value = body[-1].value
+
+    def _check_names(self, tree, known):
+        called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node.id not in (FUNCTIONS if id(node) in called else known):
+                words = FUNCTIONS if id(node) in called else known
+                raise InputError(f"{_short(self.text)} has the unknown name "
+                                 f"{node.id!r}{known_names(node.id, words)}")
+
+    def __call__(self, *arguments: Any) -> Any:
+        values = dict(zip(self.names, arguments, strict=True)) | {"pi": ca.SX(ca.pi)}
+        try:
+            for name, tree in self._lines:
+                values[name] = _value_of(tree, values)
+            return _value_of(self._value, values)
+        except InputError as error:
+            raise InputError(f"{_short(self.text)}: {error}") from None
+        except (RecursionError, ArithmeticError, LookupError, TypeError, ValueError, RuntimeError,
+                NotImplementedError) as error:
+            reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
+            raise InputError(f"{_short(self.text)} cannot be evaluated: {reason}") from None
+
+    def __eq__(self, other):
+        return isinstance(other, TextFormula) and (self.text, self.names) == (other.text, other.names)
+
+    def __hash__(self):
+        return hash((self.text, self.names))
+
+    def __repr__(self):
+        return f"TextFormula({_short(self.text)})"
+
+
+def as_formula(title: str, value: Any, names: Sequence[str]) -> Any:
+    """A text, or a list of texts and numbers, as `TextFormula`; functions as they are.
+
+    Raises
+    ------
+    InputError
+        For anything else, and for texts that are no formulas.
+    """
+    if callable(value):
+        return value
+    try:
+        if isinstance(value, str | list | tuple):
+            return TextFormula(_joined(value), names)
+    except InputError as error:
+        raise InputError(f"{title}: {error}") from None
+    raise InputError(f"{title} must be a function that returns CasADi symbols, or a formula as text, not {value!r}")
+
+
+def _joined(value):
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return repr(float(value))
+    if isinstance(value, list | tuple) and value:
+        return f"[{', '.join(map(_joined, value))}]"
+    raise InputError(f"a formula is a text, or a list of such and of numbers, not {value!r}")
+
+
+def _dedented(text):
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+
+
+def _short(text):
+    text = " ".join(text.split())
+    return repr(text if len(text) <= 60 else f"{text[:57]}...")
+
+
+# ---- the value of a tree of syntax
+
+def _value_of(tree, values):
+    try:
+        return VALUES[type(tree)](tree, values)
+    except KeyError:
+        if type(tree) in VALUES:
+            raise
+        raise InputError(f"{ast.unparse(tree)!r} is not of a kind that formulas have") from None
+
+
+def _symbol(tree, values):
+    """A value as SX; lists become vectors."""
+    value = _value_of(tree, values)
+    if isinstance(value, list):
+        return ca.vertcat(*value)
+    if not isinstance(value, ca.SX | ca.DM | float):
+        raise InputError(f"{ast.unparse(tree)!r} is no number or vector")
+    return value
+
+
+def _constant(tree, values):
+    if isinstance(tree.value, bool) or not isinstance(tree.value, int | float):
+        raise InputError(f"{tree.value!r} is no number")
+    return ca.SX(float(tree.value))
+
+
+def _call(tree, values):
+    if tree.keywords:
+        raise InputError(f"{ast.unparse(tree)!r}: functions take no names of arguments")
+    arguments = [_symbol(a, values) for a in tree.args]
+    if isinstance(tree.func, ast.Name):
+        return FUNCTIONS[tree.func.id](*arguments)
+    return _of_frame(tree.func, values, True)(*arguments)
+
+
+def _attribute(tree, values):
+    if tree.attr == "T":
+        return _symbol(tree.value, values).T
+    return _of_frame(tree, values, False)
+
+
+def _of_frame(tree, values, method):
+    if not isinstance(tree, ast.Attribute):
+        raise InputError(f"{ast.unparse(tree)!r} is no function")
+    frame, name = _value_of(tree.value, values), tree.attr
+    fields = getattr(frame, "_fields", ())
+    methods = [m for m in ("direction", "point", "velocity_at") if hasattr(frame, m)] if fields else []
+    if name not in (methods if method else fields):
+        raise InputError(f"{ast.unparse(tree.value)!r} has no {name!r}{known_names(name, [*fields, *methods])}")
+    value = getattr(frame, name)
+    if value is None:
+        raise InputError(f"{ast.unparse(tree.value)!r} has no {name}, being of a body without one")
+    return value
+
+
+def _entry(tree, values):
+    value = _value_of(tree.value, values)
+    if hasattr(value, "_fields"):
+        raise InputError(f"{ast.unparse(tree.value)!r} is a frame; take {ast.unparse(tree.value)}.position or the like")
+    index = tuple(map(_index, tree.slice.elts)) if isinstance(tree.slice, ast.Tuple) else _index(tree.slice)
+    return value[index]
+
+
+def _index(tree):
+    if isinstance(tree, ast.Slice):
+        return slice(*(None if part is None else _index(part) for part in (tree.lower, tree.upper, tree.step)))
+    try:
+        value = ast.literal_eval(tree)
+    except ValueError:
+        value = None
+    if type(value) is not int or abs(value) > 10**6:
+        raise InputError(f"the index {ast.unparse(tree)!r} is no integer")
+    return value
+
+
+def _compared(tree, values):
+    if len(tree.ops) > 1 or type(tree.ops[0]) not in COMPARISONS:
+        raise InputError(f"{ast.unparse(tree)!r} is no comparison of two numbers")
+    return COMPARISONS[type(tree.ops[0])](_symbol(tree.left, values), _symbol(tree.comparators[0], values))
+
+
+def _logical(tree, values):
+    join = ca.logic_and if isinstance(tree.op, ast.And) else ca.logic_or
+    first, *others = (_symbol(v, values) for v in tree.values)
+    for other in others:
+        first = join(first, other)
+    return first
+
+
+def _unary(tree, values):
+    known = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: ca.logic_not}
+    if type(tree.op) not in known:
+        raise InputError(f"{ast.unparse(tree)!r} is not of a kind that formulas have")
+    return known[type(tree.op)](_symbol(tree.operand, values))
+
+
+def _binary(tree, values):
+    if type(tree.op) not in ARITHMETIC:
+        raise InputError(f"{ast.unparse(tree)!r} is not of a kind that formulas have")
+    return ARITHMETIC[type(tree.op)](_symbol(tree.left, values), _symbol(tree.right, values))
+
+
+VALUES = {ast.Constant: _constant, ast.Name: lambda tree, values: values[tree.id], ast.Call: _call,
+          ast.Attribute: _attribute, ast.Subscript: _entry, ast.Compare: _compared, ast.BoolOp: _logical,
+          ast.UnaryOp: _unary, ast.BinOp: _binary,
+          ast.IfExp: lambda tree, values: ca.if_else(*(_symbol(x, values) for x in (tree.test, tree.body,
+                                                                                     tree.orelse))),
+          ast.List: lambda tree, values: [_value_of(x, values) for x in tree.elts],
+          ast.Tuple: lambda tree, values: [_value_of(x, values) for x in tree.elts]}
