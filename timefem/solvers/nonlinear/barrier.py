@@ -3,11 +3,13 @@
 import numpy as np
 
 from . import products
+from .enlarged import enlargement
 from .over_ranks import OverRanks
 
 RELAXED = 1e-8  # of bounds, relative to max(1, their size)
 LARGEST_GRADIENT = 100.0  # from which on objective and rows are scaled down
-FEW_BLOCKS = 100  # up to which the objective is not scaled up
+FEW_BLOCKS = 100  # up to which the objective is not scaled up, unless it is small
+SMALL, MOST_ENLARGED = 0.1, 1e12  # objective below which it is scaled up, and how much at most
 ONE_SIDED = 1e-5  # weight of what keeps variables with one bound from growing
 
 
@@ -42,7 +44,11 @@ class Scaled:
     ----------
     many : float
         Blocks over `FEW_BLOCKS`, 1 at least: by which the objective may be scaled up.
+    enlarged : bool
+        Whether `enlarge` has been asked.
     """
+
+    enlarged = False
 
     def __init__(self, program, v):
         self.program, self.n, self.m, self.over = program, program.n, program.n_rows, OverRanks(program.comm)
@@ -79,6 +85,13 @@ class Scaled:
     def values(self, v):
         """Scaled objective, and scaled rows minus what equations ask for."""
         return self.objective_scale * self.program.objective(v), self.row_scale * self.program.rows(v) - self.target
+
+    def enlarge(self, f, gradient):
+        """Scale a small objective up that is f near the end, with this gradient; by what factor."""
+        self.enlarged = True
+        factor = enlargement(f / self.many, self.over.largest(np.abs(gradient).max(initial=0.0)) / self.many)
+        self.objective_scale *= factor
+        return factor
 
     def evaluate_jacobian(self, v):
         entries = self.program.jacobian(v)

@@ -19,6 +19,7 @@ from ...errors import InputError
 from ...status import Status
 from .blocks import placed
 from .casadi_functions import called, sparsity
+from .enlarged import solved_enlarged
 from .program import Answer, failed, optimality_error
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ class Fatrop(NamedArguments):
         InputError
             When rows touch a later block, or there is one block only.
         """
+        return solved_enlarged(self._solve, program)
+
+    def _solve(self, program):
         stages = _Stages(program)
         x = ca.MX.sym("x", stages.n)
         f, g = stages.function(x)

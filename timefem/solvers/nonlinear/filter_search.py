@@ -29,6 +29,12 @@ class Iterate:
         """The barrier function."""
         return self.f + mu * self.well
 
+    def enlarged(self, factor):
+        """Take the objective that many times as large, and so multipliers; the factor."""
+        self.f, self.y = factor * self.f, factor * self.y
+        self.z_low, self.z_high = factor * self.z_low, factor * self.z_high
+        return factor
+
 
 class Filter:
     """Pairs of violation and barrier function that a new point must improve on.

@@ -33,6 +33,7 @@ PUSH = 1e-2  # start inside of bounds, absolute and of the range
 LARGEST_MULTIPLIER = 1e3  # of rows, where they are estimated; else they start from zero
 SUFFICIENT = 10.0  # error over mu below which mu falls
 SLOWLY, QUICKLY = 0.2, 0.01  # factor by which it does at least, and at most: far ahead of the iterate, steps are short
+NEARLY = 1e-3  # violation of rows below which the objective tells its size
 ACCEPTABLE, ACCEPTED_AFTER = 1e-6, 15  # error that will do when it does not fall further, and after how many iterations
 # growth of the violation that the filter allows. The published 1e4 lets constraints of rotations be left so far, for a
 # little less cost, that none of the later steps finds back: a payload on a weld, of 40 elements, violation 14 -> 5900
@@ -124,6 +125,11 @@ class Loop:
                 return it, mu, "stopped"
             self.count += 1
             self.program.on_iteration(error)
+            sure = restore is not None and errors.rows <= NEARLY and errors.at(mu) <= SUFFICIENT * mu
+            if sure and not barrier.scaled.enlarged:
+                mu *= it.enlarged(barrier.scaled.enlarge(it.f, direction.gradient))
+                direction.look(it)
+                errors = Errors(barrier, direction, it)
             while mu > least and errors.at(mu) <= SUFFICIENT * mu:
                 mu, taken.entries = max(least, min(SLOWLY * mu, max(QUICKLY * mu, mu**1.5))), []
             found = None

@@ -15,6 +15,7 @@ from ... import interrupts, validate
 from ...argument_names import NamedArguments
 from ...status import Status
 from .casadi_functions import called, sparsity
+from .enlarged import solved_enlarged
 from .program import Answer, failed, optimality_error
 
 if TYPE_CHECKING:
@@ -49,6 +50,9 @@ class Ipopt(NamedArguments):
 
     def solve(self, program: NonlinearProgram) -> Answer:
         """The `Answer` for a `NonlinearProgram`, from its start."""
+        return solved_enlarged(self._solve, program)
+
+    def _solve(self, program):
         callbacks = _Callbacks(program)
         functions = callbacks.functions()
         options = {name: functions[name] for name in ("grad_f", "jac_g", "hess_lag")}

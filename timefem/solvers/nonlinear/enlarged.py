@@ -1,0 +1,54 @@
+"""Small objectives taken as many times as large, as tolerances are absolute: those of an objective of order one."""
+
+from dataclasses import replace
+
+import numpy as np
+
+SMALL, MOST = 0.1, 1e6  # objective below which it is scaled up, and how much at most
+
+
+def enlargement(f, steepest):
+    """The factor for an objective that is f near the end, where no entry of its gradient is larger than `steepest`."""
+    size = max(abs(f), steepest)
+    return 1.0 if size >= SMALL else 1 / max(size, 1 / MOST)
+
+
+def solved_enlarged(solve, program):
+    """The answer of a method that has no such factor: where the objective turns out to be small, of a second solve.
+
+    Parameters
+    ----------
+    solve : callable
+        Of a program -> its `Answer`.
+    program : NonlinearProgram
+    """
+    first = solve(program)
+    factor = 1.0
+    if first.status.success:
+        factor = enlargement(program.objective(first.v), np.abs(program.gradient(first.v)).max(initial=0.0))
+    if factor == 1:
+        return first
+    found = solve(_Enlarged(program, factor, first.v))
+    if not found.status.success:
+        return replace(first, iterations=first.iterations + found.iterations)
+    return replace(found, multipliers=found.multipliers / factor, bound_multipliers=found.bound_multipliers / factor,
+                   iterations=first.iterations + found.iterations)
+
+
+class _Enlarged:
+    """A program with its objective times a factor, from another start."""
+
+    def __init__(self, program, factor, start):
+        self._program, self._factor, self.start = program, factor, start
+
+    def __getattr__(self, name):
+        return getattr(self._program, name)
+
+    def objective(self, v):
+        return self._factor * self._program.objective(v)
+
+    def gradient(self, v):
+        return self._factor * self._program.gradient(v)
+
+    def hessian(self, v, factor, multipliers):
+        return self._program.hessian(v, self._factor * factor, multipliers)
