@@ -90,3 +90,18 @@ def test_failed_solves_say_so(arm):
         sol.objective  # noqa: B018
     with pytest.warns(tf.NotSolved, match="no solution"):
         sol.controls(0.5)
+
+
+def test_payload_on_a_weld(arm):
+    """A body on a `Weld` to the tool, with bounded torques: steps that leave its rotation are not taken."""
+    robot, motors, bounds = arm
+    load = tf.RigidBody(2.0, (0.01, 0.01, 0.01), name="load")
+    weld = tf.Weld(load, robot.tree.link("tool0"), point_a=(0, 0, -0.1), point_b=(0, 0, 0))
+    system = tf.System([robot.tree, load, weld, *motors], gravity=(0, 0, -9.81))
+    first, last = (dict(zip(robot.tree.joint_names, x, strict=True)) for x in
+                   ((0, -1.2, 1.5, -0.5, -1.2, 0.1), (1.2, -0.8, 0.7, -0.9, -0.5, 0.8)))
+    problem = tf.OptimalControl(system, system.state(first), {robot.tree: last}, (0, 1),
+                                cost=[tf.Effort(motor) for motor in motors],
+                                bounds={motor: tuple(5 * b for b in bounds[motor]) for motor in motors})
+    sol = tf.solve(problem, tf.MixedGalerkin(2, form="energy"), 20, progress=False)
+    assert sol.success and sol.objective < 334 and sol.statistics["newton_iterations"]["max"] < 80

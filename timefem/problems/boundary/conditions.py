@@ -9,6 +9,7 @@ import scipy
 from ...errors import InputError
 from ...mechanics import CanonicalState, Pose
 from ...mechanics.formula import call_vector, check_symbols
+from ..common import carried_targets
 from ..common.conditions import independent_combinations, least_norm_search
 from ..common.end import End
 from ..common.end_state import INDEPENDENT, EndState
@@ -101,7 +102,8 @@ class BoundaryConditions:
         self.ends = [End(system, t, z, numbers) for t, z in zip(times, self.symbols, strict=False)]
         self.names, rows = [], []
         for which, body, what, frame, given, _ in asked:
-            values = QUANTITIES[what](self.ends[ENDS.index(which)], body, frame)
+            quantities = QUANTITIES if body.carrier is None else carried_targets.QUANTITIES
+            values = quantities[what](self.ends[ENDS.index(which)], body, frame)
             rows.append(ca.vertcat(ca.SX(0, 1), *(values[i] for i in given)))
             self.names += [f"{what} of {system.label(body)} at the {which}"] * len(given)
         for body in (body for body in system.bodies if body.helper and body.counts_turns):
@@ -234,6 +236,10 @@ def _asked(which, body, target):
         given = tuple(np.flatnonzero(np.isfinite(wanted)).tolist())
         found.append((which, body, what, frame, given, wanted[list(given)]))
 
+    if body.carrier is not None:
+        for what, wanted in carried_targets.asked_of(body, target).items():
+            ask(what, wanted, target.frame)
+        return found
     if isinstance(target, CanonicalState):
         ask("coordinates", target.q)
         ask("momenta", target.p)

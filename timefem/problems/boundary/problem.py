@@ -188,7 +188,7 @@ class BoundaryValueProblem(NamedArguments):
         out = {}
         for body, target in targets.items():
             own = q[self.system.coordinates(body)]
-            if isinstance(target, EndState):
+            if isinstance(target, EndState) and body.carrier is None:
                 place = {"position": own[:3]} if target.position is not None else {}
                 if target.orientation is not None:
                     place["orientation"] = body.orientation(own)
@@ -228,7 +228,9 @@ def _is_configuration(body, target, at_least=False):
 
 
 def _reference(body):
-    return np.zeros(body.n_q) if not body.has_position else np.array(body.state(body.reference)[0], float)
+    if not body.has_position and isinstance(body.reference, Pose):
+        return np.zeros(body.n_q)
+    return np.array(body.state(body.reference)[0], float)
 
 
 def _fill(body, q, target):

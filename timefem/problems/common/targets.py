@@ -3,6 +3,7 @@
 from ...errors import InputError
 from ...mechanics import CanonicalState, Coordinates, Pose
 from ...mechanics.tree_joints import with_joints_of_trees
+from .carried_targets import split_targets
 from .end_state import EndState
 
 
@@ -14,6 +15,7 @@ def checked_targets(system, which, targets):
         return {}
     if not isinstance(targets, dict):
         raise InputError(f"{which} must be a dict from body to Pose, EndState or Coordinates, not {targets!r}")
+    targets, carried = split_targets(system, which, targets, rates=False)
     out = {}
     for body, target in with_joints_of_trees(system, targets).items():
         body = system.find(body)
@@ -40,4 +42,4 @@ def checked_targets(system, which, targets):
             if getattr(target, name, None) is not None:
                 raise InputError(f"{title}: {body!r} has no {name.replace('_', ' ')}")
         out[body] = target
-    return out
+    return out | carried

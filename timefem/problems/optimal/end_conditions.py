@@ -8,7 +8,9 @@ from ...errors import InputError
 from ...mechanics import CanonicalState, Coordinates, Pose
 from ...mechanics.formula import call_vector, check_symbols
 from ...mechanics.tree_joints import with_joints_of_trees
+from ..common.carried_targets import QUANTITIES, asked_of, split_targets
 from ..common.conditions import independent_combinations, least_norm_search
+from ..common.end import End
 from ..common.end_state import INDEPENDENT, EndState, body_velocity
 
 ATTEMPTS = 3  # searches of a state
@@ -78,6 +80,7 @@ class EndConditions:
         if not isinstance(targets, dict):
             raise InputError(f"{self._which} must be a dict from body to EndState, Pose or Coordinates, not "
                              f"{targets!r}")
+        targets, carried = split_targets(self.system, self._which, targets)
         out = {}
         for body, target in with_joints_of_trees(self.system, targets).items():
             body = self.system.find(body)
@@ -97,7 +100,7 @@ class EndConditions:
                 target = target if isinstance(target, EndState) else EndState.of(target)
                 self._check_fields(body, label, target)
             out[body] = target
-        return out
+        return out | carried
 
     def _check_fields(self, body, label, target):
         given = [name for name in ("position", "orientation", "velocity", "angular_velocity", "q", "v")
@@ -117,6 +120,8 @@ class EndConditions:
 
     def _of_body(self, body, target, z_symbol, z):
         """Rows of a body; its part of `z` is set to the target where that is plain."""
+        if body.carrier is not None:
+            return self._of_carried(body, target, End(self.system, None, z_symbol, {}), z)
         label, n, s = self.system.label(body), self.system.n_q, self.system.coordinates(body)
         q, p = z_symbol[s], z_symbol[n + s.start:n + s.stop]
         # without an inverse mass matrix velocities are asked for by their momenta, p = dT/dv
@@ -168,6 +173,17 @@ class EndConditions:
             omega = body.angular_velocity_map(q) @ v
             ask("angular velocity", body.frame(q)[1].T @ omega if target.frame == "body" else omega,
                 target.angular_velocity)
+        return rows
+
+    def _of_carried(self, body, target, end, z):
+        """Rows of a link or joint of a tree."""
+        rows = []
+        for what, wanted in asked_of(body, target).items():
+            given = np.flatnonzero(np.isfinite(wanted))
+            rows.append(QUANTITIES[what](end, body, target.frame)[given.tolist()] - ca.DM(wanted[given]))
+            self.names += [f"{what} of {self.system.label(body)}"] * len(given)
+            if what == "coordinates":
+                z[self.system.coordinates(body)[given]] = wanted[given]
         return rows
 
     def _values(self, z, t, numbers):

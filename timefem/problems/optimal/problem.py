@@ -51,7 +51,7 @@ class OptimalControl(NamedArguments):
     end : dict, optional
         Body -> `EndState` (what it leaves out is free), or `Pose`, `Coordinates`, `CanonicalState` (everything is asked
         for, velocities too). Bodies left out are free. A quaternion is taken with its sign, so that it also tells which
-        way to turn.
+        way to turn. Links and joints of trees take an `EndState`, too; a tree takes a dict of its joints.
     t_span : (float, float)
         Start and end [s]; with `free_time` the end is a guess.
     cost : Cost or sequence of Cost

@@ -1,0 +1,105 @@
+"""What is asked of single links and joints of trees at an end of a motion."""
+
+import casadi as ca
+import numpy as np
+
+from ... import validate
+from ...errors import InputError
+from ...mechanics import Body, Pose
+from ...mechanics.bodies.rotations import matrix_from_quaternion
+from ...mechanics.tree_joints import tree_joint
+from .end_state import EndState
+
+QUANTITIES = {  # name -> expressions of an `End`, of a link or joint, in the axes of a frame
+    "coordinates": lambda end, body, _: end.q(body), "velocities": lambda end, body, _: end.rates(body),
+    "position": lambda end, body, _: end.position(body), "velocity": lambda end, body, _: end.velocity(body),
+    "orientation": lambda end, body, _: end.q(body)[3:] if _is_base(body) else ca.vec(end.rotation_matrix(body)),
+    "angular velocity": lambda end, body, frame: end.angular_velocity(body, frame)}
+
+
+def split_targets(system, which, targets, rates=True):
+    """Targets of whole bodies, and those of single links and joints: two dicts, the latter to `EndState`.
+
+    An `EndState` of a link or joint, or of a joint in the dict of a tree, leaves free what it leaves out, and so do the
+    joints that such a dict leaves out. The base of a free tree is its first link.
+
+    Parameters
+    ----------
+    rates : bool
+        Whether joints of such a dict that are given by numbers, and a `Pose`, ask for velocities, too.
+
+    Raises
+    ------
+    InputError
+        For joints that there are not, and what links and joints do not have.
+    """
+    whole, carried = {}, {}
+    for key, value in targets.items():
+        body = _found(system, key, value)
+        if isinstance(value, EndState) and body is not None and body.carrier is not None:
+            carried[body] = value
+        elif body is not None and hasattr(body, "by_joint") and any(isinstance(v, EndState) for v in value.values()):
+            carried |= {_of_joint(body, validate.choice(f"{which} of {system.label(body)}: joint", name,
+                                                        body.joint_names)):
+                        _end_state(body, name, own, rates) for name, own in value.items()}
+        else:
+            whole[key] = value
+    for body, target in carried.items():
+        _check(f"{which} of {system.label(body)}", body, target)
+    return whole, carried
+
+
+def asked_of(body, target):
+    """Name of a quantity -> what is wanted of a link or joint, numbers that are nan where they are free.
+
+    Of the base it is the quaternion, whose length is a coordinate; else the nine entries of the rotation matrix, three
+    of which are independent.
+    """
+    turn = target.orientation
+    if turn is not None and not _is_base(body):
+        turn = matrix_from_quaternion(turn).ravel(order="F")
+    every = {"coordinates": target.q, "velocities": target.v, "position": target.position, "orientation": turn,
+             "velocity": target.velocity, "angular velocity": target.angular_velocity}
+    return {what: np.asarray(wanted, float) for what, wanted in every.items() if wanted is not None}
+
+
+def _found(system, key, value):
+    """The link or joint that an `EndState` is of, or the tree that a dict is of; else None."""
+    if not isinstance(value, EndState | dict) or (not isinstance(key, str | Body) and tree_joint(system, key) is None):
+        return None
+    joint = tree_joint(system, key)
+    if joint is None:
+        return system.find(key)
+    return _of_joint(joint.carrier, joint.called[1])
+
+
+def _is_base(body):
+    tree = body.carrier
+    return tree.base_joint is not None and body.called[:2] == ("link", tree.links[0].name)
+
+
+def _of_joint(tree, name):
+    return tree.link(tree.links[0].name) if name == tree.base_joint else tree.joint(name)
+
+
+def _end_state(tree, name, value, rates):
+    if isinstance(value, EndState):
+        return value
+    if isinstance(value, Pose) and name == tree.base_joint:
+        return EndState.of(value) if rates else EndState(value.position, value.quaternion)
+    given, places = tree.by_joint({name: value}), tree.joint(name).places
+    return EndState(q=given.q[places], v=given.v[places] if rates else None)
+
+
+def _check(title, body, target):
+    link = body.has_position
+    for name in ("q", "v") if link else ("position", "orientation", "velocity", "angular_velocity"):
+        if getattr(target, name) is not None:
+            raise InputError(f"{title}: {body!r} has no {name.replace('_', ' ')}; "
+                             f"give {'position, orientation and their rates' if link else 'q and v'}")
+    for name in () if link else ("q", "v"):
+        value = getattr(target, name)
+        if value is not None and len(value) != body.n_q:
+            raise InputError(f"{title}: {name} must have length {body.n_q}, not {len(value)}")
+    if not link and body.called[1] not in body.carrier.joint_names:
+        raise InputError(f"{title}: this joint mimics another one; give the state of that one")
