@@ -58,8 +58,8 @@ def test_boundary_values_of_links():
                                       end={tool: tf.EndState(position=place)})
     sol = tf.solve(problem, ELEMENT, 20, progress=False)
     assert sol.success and np.abs(sol.z[0, :3] - start).max() < 1e-10
-    march = tf.solve(tf.InitialValueProblem(system, {arm: tf.CanonicalState(*np.split(sol.z[0], 2))}, (0, 0.5)), ELEMENT,
-                     20, progress=False)
+    found = tf.InitialValueProblem(system, {arm: tf.CanonicalState(*np.split(sol.z[0], 2))}, (0, 0.5))
+    march = tf.solve(found, ELEMENT, 20, progress=False)
     np.testing.assert_allclose(march.position(tool, 0.5), place, rtol=0, atol=1e-9)
 
 
