@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from ...kernels.buffered import Buffered
+from ...solvers.nonlinear import products
 from ...types import Floats, Vector
 
 
@@ -147,26 +148,31 @@ class PointRows:
         row, component = of_jacobian
         at = columns[:, component]
         rows = np.broadcast_to(np.arange(self.n_points)[:, None, None] * self.n_values + row[:, None], at.shape)
-        self._kept = at >= 0
-        self._factors, n = factors[:, component], columns.max(initial=0) + 1
-        keys, self._slots = np.unique(rows[self._kept] * n + at[self._kept], return_inverse=True)
+        kept, n = at >= 0, columns.max(initial=0) + 1
+        keys, slots = np.unique(rows[kept] * n + at[kept], return_inverse=True)
+        self._to_jacobian = slots, self._entries(kept, len(row)), factors[:, component][kept]
         self.jacobian_places = np.divmod(keys, n)
         first, second = of_hessian
         a, b = np.broadcast_arrays(columns[:, first][..., :, None], columns[:, second][..., None, :])
         # of different components a pair counts once, as the upper triangle does; of one component all pairs of shapes
         same = (first == second)[None, :, None, None]
-        self._kept_pairs = (a >= 0) & (b >= 0) & (~same | (a <= b))
-        products = factors[:, first][..., :, None] * factors[:, second][..., None, :]
-        self._products = np.where(~same & (a == b), 2.0, 1.0) * products
-        self.hessian_places = tuple(f(a, b)[self._kept_pairs] for f in (np.minimum, np.maximum))
+        kept = (a >= 0) & (b >= 0) & (~same | (a <= b))
+        both = factors[:, first][..., :, None] * factors[:, second][..., None, :]
+        both = (np.where(~same & (a == b), 2.0, 1.0) * both)[kept]
+        self._to_hessian = np.arange(len(both)), self._entries(kept, len(first)), both
+        self.hessian_places = tuple(f(a, b)[kept] for f in (np.minimum, np.maximum))
+
+    def _entries(self, kept, n):
+        """Places of those kept, of shape (n_points, n, ...), among n entries of each point."""
+        entries = np.arange(self.n_points * n).reshape(self.n_points, n, *[1] * (kept.ndim - 2))
+        return np.broadcast_to(entries, kept.shape)[kept]
 
     def _at(self, v):
         """Arguments, values and entries of the Jacobian at v, kept for the next question about the same v."""
         if self._known is None or not np.array_equal(self._known[0], v):
             view = self._view
-            arguments = view.start + np.einsum("pws,pws->pw", view.factors, v[view.columns]), self._given
-            found = self._function(*arguments)
-            self._known = v.copy(), arguments, *(part.reshape(self.n_points, -1).copy() for part in found)
+            arguments = products.gathered(view.start, view.columns, view.factors, v), self._given
+            self._known = v.copy(), arguments, *(part.copy() for part in self._function(*arguments))
         return self._known[1:]
 
     def give(self, value: float) -> None:
@@ -175,19 +181,18 @@ class PointRows:
 
     def values(self, v: np.ndarray) -> np.ndarray:
         """g at all points, shape (n_rows,)."""
-        return self._at(v)[1].ravel()
+        return self._at(v)[1]
 
     def jacobian(self, v: np.ndarray) -> np.ndarray:
         """Entries of the Jacobian at `jacobian_places`."""
-        entries = (self._at(v)[2][:, :, None] * self._factors)[self._kept]
-        return np.bincount(self._slots, entries, len(self.jacobian_places[0]))
+        return products.spread(len(self.jacobian_places[0]), *self._to_jacobian, self._at(v)[2])
 
     def hessian(self, v: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Entries of the upper triangle of the Hessian of weights . g at `hessian_places`."""
         if not len(self.hessian_places[0]):
             return np.zeros(0)
-        entries = self._hessian(*self._at(v)[0], weights)[0].reshape(self.n_points, -1)
-        return (entries[:, :, None, None] * self._products)[self._kept_pairs]
+        entries = self._hessian(*self._at(v)[0], weights)[0]
+        return products.spread(len(self.hessian_places[0]), *self._to_hessian, entries)
 
     def describe(self, i: int) -> tuple[int, float, str]:
         """Block, time on the mesh [s] and name of row i."""

@@ -3,6 +3,7 @@
 import numpy as np
 
 from . import products
+from .bounds import Bounds
 from .enlarged import enlargement
 from .over_ranks import OverRanks
 
@@ -10,7 +11,6 @@ RELAXED = 1e-8  # of bounds, relative to max(1, their size)
 LARGEST_GRADIENT = 100.0  # from which on objective and rows are scaled down
 FEW_BLOCKS = 100  # up to which the objective is not scaled up, unless it is small
 SMALL, MOST_ENLARGED = 0.1, 1e12  # objective below which it is scaled up, and how much at most
-ONE_SIDED = 1e-5  # weight of what keeps variables with one bound from growing
 
 
 class Auxiliary:
@@ -146,33 +146,20 @@ class Barrier:
         self.reference, self.weights = reference, weights
         self.lower = np.concatenate([scaled.lower, auxiliary.lower])
         self.upper = np.concatenate([scaled.upper, auxiliary.upper])
-        has = np.isfinite(self.lower), np.isfinite(self.upper)
-        self.low, self.high = (np.flatnonzero(h) for h in has)
-        self._one_sided = has[0].astype(float) - has[1].astype(float)
-        self.n_bounds, self.n_rows = map(int, self.over.total(len(self.low) + len(self.high), self.m))
-
-    def slacks(self, w):
-        """Distances to lower and to upper bounds."""
-        return w[self.low] - self.lower[self.low], self.upper[self.high] - w[self.high]
+        self.bounds = Bounds(self.lower, self.upper)
+        self.n_bounds, self.n_rows = map(int, self.over.total(len(self.bounds), self.m))
 
     def values(self, w):
-        """Objective, rows of shape (m,), the sum of their magnitudes, and the barrier over mu."""
+        """Objective, rows of shape (m,), the sum of their magnitudes, the barrier over mu, and slacks of bounds."""
         v, t = w[:self.n], w[self.n:]
         f, c = self.scaled.values(v)
         f = self.factor * f + self.auxiliary.cost @ t
         if self.weights is not None:
             f += self.weights @ (w - self.reference)**2 / 2
         c = c + np.bincount(self.auxiliary.row, self.auxiliary.coefficient * t, self.m)
-        f, theta, well = self.over.total(f, np.abs(c).sum(), self._well(w)).tolist()
-        return f, c, theta, well
-
-    def _well(self, w):
-        """What the barrier adds to the objective, over mu; infinite outside of the bounds."""
-        low, high = self.slacks(w)
-        if low.min(initial=1.0) <= 0 or high.min(initial=1.0) <= 0:
-            return np.inf
-        one_sided = low @ self._one_sided[self.low].clip(0) + high @ (-self._one_sided[self.high]).clip(0)
-        return ONE_SIDED * one_sided - np.log(low).sum() - np.log(high).sum()
+        slack = self.bounds.slacks(w)
+        f, theta, well = self.over.total(f, np.abs(c).sum(), self.bounds.well(slack)).tolist()
+        return f, c, theta, well, slack
 
     def gradient(self, w):
         """Gradient of the objective, shape (n + n_t,)."""
@@ -182,14 +169,6 @@ class Barrier:
         if self.weights is not None:
             gradient += self.weights * (w - self.reference)
         return gradient
-
-    def of_barrier(self, w, mu):
-        """Gradient of what the barrier adds."""
-        low, high = self.slacks(w)
-        out = ONE_SIDED * mu * self._one_sided
-        out[self.low] -= mu / low
-        out[self.high] += mu / high
-        return out
 
     def by_multipliers(self, y):
         """`A_full^T y` with the Jacobian of the last evaluation."""

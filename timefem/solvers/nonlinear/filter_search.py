@@ -4,26 +4,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from . import bounds_loops as loops
+
 GAMMA_THETA, GAMMA_PHI, ETA = 1e-5, 1e-8, 1e-8  # what a step must gain
 S_THETA, S_PHI = 1.1, 2.3  # when the violation of the rows counts more than the barrier function
 SHORTEST = 0.05  # of the steps that can be accepted
 CORRECTIONS, SLOW = 4, 0.99  # second-order corrections, and what each must leave at most of the violation
 ROUNDING = 10 * np.finfo(float).eps
-CLIPPED = 1e10  # multipliers of bounds stay within this factor of mu over the slack
 
 
 @dataclass
 class Iterate:
-    """Variables, multipliers of rows and of lower and upper bounds, and `Barrier.values` there."""
+    """Variables, multipliers of rows and of bounds, and `Barrier.values` there."""
 
     w: np.ndarray
     y: np.ndarray
-    z_low: np.ndarray
-    z_high: np.ndarray
+    z: np.ndarray
     f: float
     c: np.ndarray
     theta: float
     well: float
+    slack: np.ndarray
 
     def phi(self, mu):
         """The barrier function."""
@@ -71,31 +72,28 @@ class LineSearch:
         self.it, self.mu, self.taken = it, mu, taken
         self.tau = max(0.99, 1 - mu)
         self.phi = it.phi(mu)
-        dw, dy, dz_low, dz_high = step
+        dw, dy, dz = step
         slopes, sizes, alphas = self.over.every(
-            float((self.direction.gradient + self.barrier.of_barrier(it.w, mu)) @ dw),
-            float(np.abs(dw / (1 + np.abs(it.w))).max(initial=0.0)), self._longest_here(dw))
+            *loops.slope_and_size(self.direction.gradient, self.direction.of_barrier, dw, it.w), self._longest_here(dw))
         self.slope, alpha = float(slopes.sum()), float(alphas.min())
         largest = alpha
         if sizes.max() < ROUNDING:
-            return self._accepted(self._trial(dw, dy, alpha), dz_low, dz_high)
+            return self._accepted(self._trial(dw, dy, alpha), dz)
         shortest = self._shortest()
         while alpha >= shortest:
             trial = self._trial(dw, dy, alpha)
             if self._good(trial, alpha):
-                return self._accepted(trial, dz_low, dz_high)
+                return self._accepted(trial, dz)
             if alpha == largest and trial.theta >= it.theta:
                 corrected = self._corrected(trial, alpha)
                 if corrected is not None:
-                    return self._accepted(corrected, dz_low, dz_high)
+                    return self._accepted(corrected, dz)
             alpha /= 2
         return None
 
     def _longest_here(self, dw):
         """The longest step of this rank."""
-        b = self.barrier
-        return min(longest(self.direction.low, dw[b.low], self.tau),
-                   longest(self.direction.high, -dw[b.high], self.tau))
+        return self.barrier.bounds.longest(self.it.slack, dw, self.tau)
 
     def _shortest(self):
         theta, slope = self.it.theta, self.slope
@@ -110,7 +108,7 @@ class LineSearch:
         it, b = self.it, self.barrier
         w, y = it.w + alpha * dw, it.y + alpha * dy
         b.scaled.expect(w[:b.n], b.factor, y)
-        return Iterate(w, y, it.z_low, it.z_high, *b.values(w))
+        return Iterate(w, y, it.z, *b.values(w))
 
     def _good(self, trial, alpha):
         theta, phi = trial.theta, trial.phi(self.mu)
@@ -132,7 +130,7 @@ class LineSearch:
         for _ in range(CORRECTIONS):
             if not np.isfinite(trial.theta):
                 return None
-            dw, dy, _, _ = self.direction.step(self.it, self.mu, c)
+            dw, dy, _ = self.direction.step(self.it, self.mu, c)
             alpha_c = self.over.least(self._longest_here(dw))
             trial = self._trial(dw, dy, alpha_c)
             if self._good(trial, alpha_c):
@@ -142,17 +140,7 @@ class LineSearch:
             last, c = trial.theta, alpha_c * c + trial.c
         return None
 
-    def _accepted(self, trial, dz_low, dz_high):
-        it = self.it
-        alpha = self.over.least(min(longest(it.z_low, dz_low, self.tau), longest(it.z_high, dz_high, self.tau)))
-        slacks = self.barrier.slacks(trial.w)
-        trial.z_low, trial.z_high = (np.clip(z + alpha * dz, self.mu / slack / CLIPPED, self.mu / slack * CLIPPED)
-                                     for z, dz, slack in zip((it.z_low, it.z_high), (dz_low, dz_high), slacks,
-                                                             strict=True))
+    def _accepted(self, trial, dz):
+        alpha = self.over.least(loops.longest(self.it.z, dz, self.tau))
+        trial.z = self.barrier.bounds.moved(self.it.z, dz, alpha, self.mu, trial.slack)
         return trial
-
-
-def longest(values, change, tau):
-    """The longest step, 1 at most, that takes no more than the share tau of positive values."""
-    falls = change < 0
-    return min(1.0, float((-tau * values[falls] / change[falls]).min(initial=1.0)))

@@ -17,6 +17,7 @@ import numpy as np
 from ... import interrupts, validate
 from ...argument_names import NamedArguments
 from ...status import Status
+from . import bounds_loops as loops
 from .barrier import Barrier, Scaled
 from .blocks import placed
 from .filter_search import Filter, Iterate, LineSearch
@@ -157,23 +158,19 @@ class Errors:
     """
 
     def __init__(self, barrier, direction, it):
-        dual = direction.of_lagrangian.copy()
-        dual[barrier.low] -= it.z_low
-        dual[barrier.high] += it.z_high
-        products = direction.low * it.z_low, direction.high * it.z_high
-        y, z, duals, rows, most, least = barrier.over.every(
-            float(np.abs(it.y).sum()), float(it.z_low.sum() + it.z_high.sum()), float(np.abs(dual).max(initial=0.0)),
-            float(np.abs(it.c).max(initial=0.0)), float(max(p.max(initial=-np.inf) for p in products)),
-            float(min(p.min(initial=np.inf) for p in products)))
-        y, z, self.rows = float(y.sum()), float(z.sum()), float(rows.max())
+        bounds = barrier.bounds
+        every = barrier.over.every(*loops.errors(direction.of_lagrangian, it.y, it.c, bounds.at, bounds.sign, it.slack,
+                                                 it.z))
+        (y, z), (dual, self.rows, most), least = (every[:2].sum(axis=1).tolist(), every[2:5].max(axis=1).tolist(),
+                                                  float(every[5].min()))
         by_dual = max(LARGE, (y + z) / max(barrier.n_rows + barrier.n_bounds, 1)) / LARGE
         self._by_bounds = max(LARGE, z / max(barrier.n_bounds, 1)) / LARGE
-        self._others, self._products = max(float(duals.max()) / by_dual, self.rows), (most.max(), least.min())
+        self._others, self._products = max(dual / by_dual, self.rows), (most, least)
 
     def at(self, mu):
         """The largest, complementarity being `slack z = mu`."""
         most, least = self._products
-        return max(self._others, float(max(most - mu, mu - least)) / self._by_bounds)
+        return max(self._others, max(most - mu, mu - least) / self._by_bounds)
 
 
 class _Solve:
@@ -211,8 +208,7 @@ class _Solve:
         scale = self.scaled.objective_scale
         v, y = it.w[:self.scaled.n], it.y * self.scaled.row_scale / scale
         z = np.zeros(len(it.w))
-        z[self.barrier.low] += it.z_low
-        z[self.barrier.high] -= it.z_high
+        self.barrier.bounds.add(z, it.z)
         if outcome == "solved":
             status = Status(True, message=note, residual_history=self.loop.history)
         else:
@@ -233,22 +229,21 @@ class _Solve:
         a = self.barrier.auxiliary
         w[self.scaled.n:] = self.scaled.values(w[:self.scaled.n])[1][a.row]
         w = self._inside(w, room)
-        z_low, z_high = self._near(w, mu) if warm else (np.ones(len(x)) for x in (self.barrier.low, self.barrier.high))
-        return self._iterate(w, z_low, z_high), mu
+        return self._iterate(w, self._near(w, mu) if warm else np.ones(self.barrier.bounds.at.shape)), mu
 
     def _near(self, w, mu):
         """Multipliers of bounds near a solution: what its multipliers of rows leave of the gradient."""
         b, y = self.barrier, self.program.start_multipliers * self.scaled.objective_scale / self.scaled.row_scale
-        low, high = b.slacks(w)
-        it = Iterate(w, y, mu / low, mu / high, *b.values(w))
+        it = Iterate(w, y, None, *b.values(w))
+        at, near = b.bounds.at, mu / it.slack
+        it.z = near
         self.direction.look(it)
-        left = self.direction.of_lagrangian
-        return (np.where(at < b.n, np.maximum(sign * left[at], WEAK * mu / slack), mu / slack)
-                for at, slack, sign in ((b.low, low, 1), (b.high, high, -1)))
+        left = b.bounds.sign * self.direction.of_lagrangian[at]
+        return np.where(at < b.n, np.maximum(left, WEAK * near), near)
 
-    def _iterate(self, w, z_low, z_high):
+    def _iterate(self, w, z):
         """With multipliers of the rows that are estimated, unless they are too large."""
-        it = Iterate(w, np.zeros(self.barrier.m), z_low, z_high, *self.barrier.values(w))
+        it = Iterate(w, np.zeros(self.barrier.m), z, *self.barrier.values(w))
         self.direction.look(it)
         y = self.direction.multipliers(it)
         if self.barrier.over.largest(np.abs(y).max(initial=0.0)) <= LARGEST_MULTIPLIER:
@@ -273,8 +268,7 @@ class _Solve:
         span = self.barrier.upper - self.barrier.lower
         span = np.where(np.isfinite(span), span, np.maximum(1.0, np.abs(it.w)))
         w = self._inside(it.w + PUSHED * span * self._random(rng))
-        low, high = self.barrier.slacks(w)
-        return self._iterate(w, MU_PUSHED / low, MU_PUSHED / high)
+        return self._iterate(w, MU_PUSHED / self.barrier.bounds.slacks(w))
 
     def _random(self, rng):
         """A number from -1 to 1 for each variable and slack, told by its place in its block: so they are the same on

@@ -1,4 +1,4 @@
-"""Compiled products of sparse matrices in rows (CSR) with vectors."""
+"""Compiled products of sparse matrices in rows (CSR) with vectors, and sums of a few entries each."""
 
 import numpy as np
 
@@ -35,4 +35,25 @@ def symmetric(starts, columns, data, x):
             out[i] += data[k] * x[j]
             if j != i:
                 out[j] += data[k] * x[i]
+    return out
+
+
+@compiled()
+def gathered(start, columns, factors, x):
+    """`start + sum over s of factors x[columns]`, shape (n_points, n_w), without columns that are negative."""
+    out = start.copy()
+    for p in range(columns.shape[0]):
+        for w in range(columns.shape[1]):
+            for s in range(columns.shape[2]):
+                if columns[p, w, s] >= 0:
+                    out[p, w] += factors[p, w, s] * x[columns[p, w, s]]
+    return out
+
+
+@compiled()
+def spread(n, slots, sources, factors, values):
+    """Sums of `factors values[sources]` in n slots."""
+    out = np.zeros(n)
+    for k in range(len(slots)):
+        out[slots[k]] += factors[k] * values[sources[k]]
     return out

@@ -8,7 +8,8 @@ so that the pattern stays.
 import numpy as np
 
 from .barrier import Auxiliary, Barrier
-from .filter_search import Iterate, longest
+from .bounds_loops import longest
+from .filter_search import Iterate
 from .search_direction import SearchDirection
 
 RHO, LEFT = 1000.0, 0.9  # weight of the violation, and how much of it may be left
@@ -43,7 +44,7 @@ class Restoration:
 
         def leave(now):
             """Whether the program's own filter takes the point."""
-            f, _, theta, well = main.values(now.w[:n])
+            f, _, theta, well, _ = main.values(now.w[:n])
             return theta <= LEFT * least and taken.takes(theta, f + mu * well) and (
                 theta <= least or f + mu * well < phi)
 
@@ -52,36 +53,31 @@ class Restoration:
         found, _, outcome = self.loop.run(barrier, direction, start, mu_start, leave=leave)
         if outcome == "left":
             return self._back(it, found.w[:n], mu), "left"
-        now = Iterate(found.w[:n], found.y / RHO, it.z_low, it.z_high, *main.values(found.w[:n]))
+        now = Iterate(found.w[:n], found.y / RHO, it.z, *main.values(found.w[:n]))
         if outcome == "stuck" and main.over.largest(np.abs(now.c).max(initial=0.0)) > VIOLATED:
             outcome = "solved"  # no step leaves less violation
         if outcome == "stopped":
             return now, outcome
         return now, "not converged" if outcome in ("not converged", "stuck") else "infeasible"
 
-    @staticmethod
-    def _start(barrier, it, mu):
+    def _start(self, barrier, it, mu):
         mu = max(mu, barrier.over.largest(np.abs(it.c).max(initial=0.0)))
         half = (mu - RHO * it.c) / (2 * RHO)
         n = half + np.sqrt(half**2 + mu * it.c / (2 * RHO))
         p = it.c + n
-        z_low = np.concatenate([np.minimum(RHO, it.z_low), mu / p, mu / n])
+        low, high = np.split(np.minimum(RHO, it.z), [self.barrier.bounds.n_low])
         w = np.concatenate([it.w, p, n])
-        return Iterate(w, np.zeros(barrier.m), z_low, np.minimum(RHO, it.z_high), *barrier.values(w)), mu
+        z = np.concatenate([low, mu / p, mu / n, high])
+        return Iterate(w, np.zeros(barrier.m), z, *barrier.values(w)), mu
 
     def _back(self, it, w, mu):
         """An iterate of the program at w, with multipliers that a step there would have given."""
         main = self.barrier
-        change = w - it.w
-        z_low, z_high = [], []
-        for z, slack, moved, out in zip((it.z_low, it.z_high), main.slacks(it.w),
-                                        (change[main.low], -change[main.high]), (z_low, z_high), strict=True):
-            dz = mu / slack - z - z / slack * moved
-            out.append(z + main.over.least(longest(z, dz, max(0.99, 1 - mu))) * dz)
-        z_low, z_high = z_low[0], z_high[0]
-        if main.over.largest(max(z_low.max(initial=0.0), z_high.max(initial=0.0))) > LARGEST_MULTIPLIER:
-            z_low, z_high = np.ones_like(z_low), np.ones_like(z_high)
-        new = Iterate(w, np.zeros(main.m), z_low, z_high, *main.values(w))
+        dz = main.bounds.change(it.slack, it.z, w - it.w, mu)
+        z = it.z + main.over.least(longest(it.z, dz, max(0.99, 1 - mu))) * dz
+        if main.over.largest(z.max(initial=0.0)) > LARGEST_MULTIPLIER:
+            z = np.ones_like(z)
+        new = Iterate(w, np.zeros(main.m), z, *main.values(w))
         self.direction.look(new)
         y = self.direction.multipliers(new)
         if main.over.largest(np.abs(y).max(initial=0.0)) <= LARGEST_MULTIPLIER:

@@ -97,16 +97,14 @@ class SearchDirection:
         self._hessian = scaled.evaluate_hessian(v, barrier.factor, it.y)
         self._jacobian = scaled.evaluate_jacobian(v)
         self.gradient = barrier.gradient(it.w)
-        self.low, self.high = barrier.slacks(it.w)
         self.of_lagrangian = self.gradient + barrier.by_multipliers(it.y)
 
     def factor(self, it, mu):
         """Factor with as little regularisation as the inertia needs; whether there is one that will do."""
         barrier = self.barrier
         self._delta_c = max(LEAST_DELTA_C, DELTA_C * min(1.0, mu / FALLS_FROM)) / barrier.scaled.many**2
-        sigma = np.zeros(len(it.w)) if barrier.weights is None else barrier.weights.copy()
-        sigma[barrier.low] += it.z_low / self.low
-        sigma[barrier.high] += it.z_high / self.high
+        weights = np.zeros(len(it.w)) if barrier.weights is None else barrier.weights
+        sigma = barrier.bounds.curvature(weights, it.slack, it.z)
         delta = self.regularisation.first()
         while delta <= LARGEST:
             if self._factor(sigma, delta) and self.matrix.excess == 0:
@@ -118,9 +116,7 @@ class SearchDirection:
     def excess(self, it, delta):
         """Eigenvalues of the Hessian along the rows below -delta, at an iterate whose derivatives are at hand."""
         self.regularisation.now = 0.0
-        sigma = np.zeros(len(it.w))
-        sigma[self.barrier.low] += it.z_low / self.low
-        sigma[self.barrier.high] += it.z_high / self.high
+        sigma = self.barrier.bounds.curvature(np.zeros(len(it.w)), it.slack, it.z)
         return self.matrix.excess if self._factor(sigma, delta) else 0
 
     def _factor(self, sigma, delta, hessian=None):
@@ -133,12 +129,11 @@ class SearchDirection:
         return self.matrix.factor(hessian, self._jacobian, self._diagonal[:n], of_rows)
 
     def step(self, it, mu, c):
-        """Steps of w, y and the multipliers of lower and upper bounds, for rows c."""
-        barrier = self.barrier
-        dw, dy = self._refined(self.of_lagrangian + barrier.of_barrier(it.w, mu), c)
-        dz_low = mu / self.low - it.z_low - it.z_low / self.low * dw[barrier.low]
-        dz_high = mu / self.high - it.z_high + it.z_high / self.high * dw[barrier.high]
-        return dw, dy, dz_low, dz_high
+        """Steps of w, y and the multipliers of bounds, for rows c."""
+        bounds = self.barrier.bounds
+        self.of_barrier = bounds.gradient(it.slack, mu)
+        dw, dy = self._refined(self.of_lagrangian + self.of_barrier, c)
+        return dw, dy, bounds.change(it.slack, it.z, dw, mu)
 
     def _refined(self, gradient, c):
         """Solution of the system with slacks, after one step of refinement."""
@@ -160,8 +155,7 @@ class SearchDirection:
         """Multipliers y that leave the least gradient of the Lagrangian; none where the rows do not tell."""
         barrier = self.barrier
         gradient = self.gradient.copy()
-        gradient[barrier.low] -= it.z_low
-        gradient[barrier.high] += it.z_high
+        barrier.bounds.add(gradient, it.z, -1.0)
         if not self._factor(np.ones(len(it.w)), 0.0, np.zeros_like(self._hessian)):
             return np.zeros(barrier.m)
         return self._solve(-gradient, np.zeros(barrier.m))[1]

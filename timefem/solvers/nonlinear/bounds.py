@@ -1,0 +1,70 @@
+"""Bounds of variables: slacks, the logarithmic barrier, and steps of the multipliers."""
+
+import numpy as np
+
+from . import bounds_loops as loops
+
+ONE_SIDED = 1e-5  # weight of what keeps variables with one bound from growing
+CLIPPED = 1e10  # multipliers of bounds stay within this factor of mu over the slack
+
+
+class Bounds:
+    """The finite bounds of variables w.
+
+    Slacks and multipliers are those of lower bounds, then those of upper ones.
+
+    Parameters
+    ----------
+    lower, upper : ndarray, shape (n,)
+        Infinite where there are none.
+
+    Attributes
+    ----------
+    at : ndarray of int
+        Variable of each bound.
+    sign : ndarray
+        1 for lower bounds, -1 for upper ones.
+    n_low : int
+        How many lower ones there are.
+    """
+
+    def __init__(self, lower, upper):
+        low, high = (np.flatnonzero(np.isfinite(b)) for b in (lower, upper))
+        self.at, self.n, self.n_low = np.concatenate([low, high]), len(lower), len(low)
+        self.sign = np.repeat([1.0, -1.0], [len(low), len(high)])
+        self._value = np.concatenate([lower[low], upper[high]])
+        self._one_sided = np.where(np.isfinite(np.concatenate([upper[low], lower[high]])), 0.0, 1.0)
+
+    def __len__(self):
+        return len(self.at)
+
+    def slacks(self, w):
+        return loops.slacks(w, self.at, self.sign, self._value)
+
+    def well(self, slack):
+        """What the barrier adds to the objective, over mu; infinite outside of the bounds."""
+        return loops.well(slack, self._one_sided, ONE_SIDED)
+
+    def gradient(self, slack, mu):
+        """Gradient of what the barrier adds, shape (n,)."""
+        return loops.gradient(self.n, self.at, self.sign, self._one_sided, slack, mu, ONE_SIDED)
+
+    def add(self, out, z, factor=1.0):
+        """Add multipliers to a gradient, positive at lower bounds."""
+        loops.add(out, self.at, z, factor * self.sign)
+
+    def curvature(self, weights, slack, z):
+        """`z / slack` at the variables, added to weights."""
+        return loops.curvature(weights, self.at, slack, z)
+
+    def change(self, slack, z, dw, mu):
+        """Steps of z that belong to those of w."""
+        return loops.change(self.at, self.sign, slack, z, dw, mu)
+
+    def longest(self, slack, dw, tau):
+        """The longest step along dw, 1 at most, that leaves the share `1 - tau` of each slack."""
+        return loops.longest_along(slack, self.at, self.sign, dw, tau)
+
+    def moved(self, z, dz, alpha, mu, slack):
+        """Multipliers after a step, not too far from `mu / slack`."""
+        return loops.moved(z, dz, alpha, mu, slack, CLIPPED)

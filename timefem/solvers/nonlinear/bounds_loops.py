@@ -1,0 +1,132 @@
+"""Compiled loops of `bounds`: each is one pass over what would take many short operations on arrays.
+
+`at` are the places of variables with a lower bound, then those with an upper one, from `first_high` on; `sign` is 1 and
+-1 there. Slacks and multipliers z of bounds are in the same order.
+"""
+
+import numpy as np
+
+from ...kernels.loops import compiled
+
+
+@compiled(error_model="numpy")
+def slacks(w, at, sign, value):
+    """`sign (w - value)`."""
+    out = np.empty(len(at))
+    for k in range(len(at)):
+        out[k] = sign[k] * (w[at[k]] - value[k])
+    return out
+
+
+@compiled(error_model="numpy")
+def well(slack, one_sided, weight):
+    """`weight one_sided . slack - sum of log(slack)`; infinite outside of the bounds."""
+    linear, logarithms, product = 0.0, 0.0, 1.0
+    for k in range(len(slack)):
+        if not slack[k] > 0:
+            return np.inf
+        linear += one_sided[k] * slack[k]
+        product *= slack[k]
+        if not 1e-100 < product < 1e100:  # one logarithm for many slacks
+            logarithms += np.log(product)
+            product = 1.0
+    return weight * linear - logarithms - np.log(product)
+
+
+@compiled(error_model="numpy")
+def gradient(n, at, sign, one_sided, slack, mu, weight):
+    """Gradient of mu times the well, shape (n,)."""
+    out = np.zeros(n)
+    for k in range(len(at)):
+        out[at[k]] += sign[k] * mu * (weight * one_sided[k] - 1 / slack[k])
+    return out
+
+
+@compiled(error_model="numpy")
+def add(out, at, values, sign):
+    """Add `sign values` at the places `at`."""
+    for k in range(len(at)):
+        out[at[k]] += sign[k] * values[k]
+
+
+@compiled(error_model="numpy")
+def curvature(weights, at, slack, z):
+    """`weights` and `z / slack` at their places."""
+    out = weights.copy()
+    for k in range(len(at)):
+        out[at[k]] += z[k] / slack[k]
+    return out
+
+
+@compiled(error_model="numpy")
+def change(at, sign, slack, z, dw, mu):
+    """Steps of z that belong to those of w: `z dslack + slack dz = mu - slack z`."""
+    out = np.empty(len(at))
+    for k in range(len(at)):
+        out[k] = mu / slack[k] - z[k] - z[k] / slack[k] * sign[k] * dw[at[k]]
+    return out
+
+
+@compiled(error_model="numpy")
+def longest(values, step, tau):
+    """The longest step, 1 at most, that takes no more than the share tau of positive values."""
+    out = 1.0
+    for k in range(len(values)):
+        if step[k] < 0 and -tau * values[k] > out * step[k]:
+            out = -tau * values[k] / step[k]
+    return out
+
+
+@compiled(error_model="numpy")
+def longest_along(slack, at, sign, dw, tau):
+    """`longest` of the slacks, for a step of w."""
+    out = 1.0
+    for k in range(len(slack)):
+        step = sign[k] * dw[at[k]]
+        if step < 0 and -tau * slack[k] > out * step:
+            out = -tau * slack[k] / step
+    return out
+
+
+@compiled(error_model="numpy")
+def moved(z, dz, alpha, mu, slack, factor):
+    """`z + alpha dz`, kept within a factor of `mu / slack`."""
+    out = np.empty(len(z))
+    for k in range(len(z)):
+        central = mu / slack[k]
+        out[k] = min(max(z[k] + alpha * dz[k], central / factor), central * factor)
+    return out
+
+
+@compiled(error_model="numpy")
+def _largest(x):
+    """Largest magnitude; NaN where one is."""
+    out, missing = 0.0, False
+    for i in range(len(x)):
+        out = max(out, abs(x[i]))
+        missing = missing or np.isnan(x[i])
+    return np.nan if missing else out
+
+
+@compiled(error_model="numpy")
+def errors(of_lagrangian, y, c, at, sign, slack, z):
+    """Sums of |y| and z, the largest entry of `grad L - z` and of c, the largest and the least product `slack z`."""
+    dual, sum_y, sum_z, most, least = of_lagrangian.copy(), 0.0, 0.0, -np.inf, np.inf
+    for k in range(len(at)):
+        product = slack[k] * z[k]
+        dual[at[k]] -= sign[k] * z[k]
+        sum_z += z[k]
+        most, least = max(most, product), min(least, product)
+    for i in range(len(y)):
+        sum_y += abs(y[i])
+    return sum_y, sum_z, _largest(dual), _largest(c), most, least
+
+
+@compiled(error_model="numpy")
+def slope_and_size(gradient, of_barrier, dw, w):
+    """`(gradient + of_barrier) . dw`, and the largest `|dw| / (1 + |w|)`."""
+    slope, size = 0.0, 0.0
+    for i in range(len(dw)):
+        slope += (gradient[i] + of_barrier[i]) * dw[i]
+        size = max(size, abs(dw[i]) / (1 + abs(w[i])))
+    return slope, size
