@@ -7,8 +7,10 @@ import time
 from contextlib import contextmanager
 from math import log
 
-from rich.console import Console
-from rich.progress import Progress
+import lazy_loader
+
+# imported when the first bar is drawn: most solves are over before
+console, bars = (lazy_loader.load(f"rich.{name}", suppress_warning=True) for name in ("console", "progress"))
 
 DELAY = 2.0  # seconds until a bar is drawn
 EVERY = 10.0  # seconds from line to line, where standard error is no terminal
@@ -79,7 +81,7 @@ class _Bar:
         if now - self.start < DELAY:
             return
         if self.bar is None:
-            self.bar = Progress(console=Console(stderr=True), transient=True)
+            self.bar = bars.Progress(console=console.Console(stderr=True), transient=True)
             self.task = self.bar.add_task(self.title, total=self.total)
             self.bar.start()
         self.bar.update(self.task, completed=self.done, description=", ".join(filter(None, (self.title, text))))

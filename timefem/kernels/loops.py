@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit, types
 from numba.core.caching import CompileResultCacheImpl, _Cache
 from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from .record import Record
@@ -162,7 +163,7 @@ class _LoopCache(_Cache):
         return folder is not None and (folder / self._entry(signature, cpu_target.target_context.codegen())).exists()
 
     def load_overload(self, signature, target_context):
-        target_context.refresh()
+        rtsys.initialize(target_context)  # what Numba itself calls here imports all that it can compile, and SciPy
         entry = self._entry(signature, target_context.codegen())
         found = self._load(entry, target_context)
         if found is None and _turn.lock():

@@ -1,9 +1,9 @@
 """`Solver.solve_many`: many runs of a prepared problem, over threads, processes and ranks."""
 
-import multiprocessing
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent import futures
 
+import lazy_loader
 import numpy as np
 
 from .. import interrupts, validate
@@ -15,6 +15,8 @@ from ..solution.ensemble import Ensemble
 from ..solvers.nonlinear.newton import Newton
 from ..validate.memory import check_memory
 from .runs import Model, cores, march_runs
+
+multiprocessing = lazy_loader.load("multiprocessing")
 
 TOGETHER = 8  # runs that a process takes at once
 
@@ -178,7 +180,7 @@ def _in_turn(solver, cases, share, kept, found, n_workers, advance):
         results = map(_piece, pieces)
         pool = None
     else:
-        pool = ProcessPoolExecutor(n_workers, multiprocessing.get_context("fork"))
+        pool = futures.ProcessPoolExecutor(n_workers, multiprocessing.get_context("fork"))
         results = pool.map(_piece, pieces)
     try:
         for piece, result in zip(pieces, results, strict=True):

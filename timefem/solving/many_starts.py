@@ -1,9 +1,9 @@
 """Optimal control from many starts: the distinct minima, with their costs."""
 
-import multiprocessing
 import os
 import warnings
 
+import lazy_loader
 import numpy as np
 
 from ..parallel import own_world
@@ -14,6 +14,8 @@ from ..progress import progress as progress_bar
 from ..solution import Solution
 from ..solvers.nonlinear.interior_point import NO_MINIMUM
 from .solve import solve
+
+multiprocessing = lazy_loader.load("multiprocessing")
 
 BENDS = 0.1, 0.3, 1.0  # how far motions go aside in the middle [m or rad], in turn
 WAVES = 3  # of the controls

@@ -2,7 +2,7 @@
 
 import base64
 import os
-from xml.sax.saxutils import quoteattr
+from html import escape
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def to_vtk(solution, path, times=None):
     for n, t in enumerate(scene.times):
         name = f"{folder.name}_{n:0{digits}d}.vtu"
         grids[name] = n
-        entries.append(f'<DataSet timestep="{float(t)!r}" file={quoteattr(f"{folder.name}/{name}")}/>')
+        entries.append(f'<DataSet timestep="{float(t)!r}" file="{escape(folder.name)}/{name}"/>')
     with replacing(path) as temporary, folder_beside(path) as made:
         for name, n in grids.items():
             (made / name).write_text(_grid(*_cells(scene, n)), encoding="ascii")
