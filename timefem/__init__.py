@@ -3,6 +3,8 @@
 The public names are declared in `__init__.pyi` and imported when they are first used.
 """
 
+import atexit
+import gc
 import os
 
 import lazy_loader
@@ -15,6 +17,7 @@ from .version import __version__  # noqa: F401
 os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
 
 tell_others_at_the_end()
+atexit.register(gc.freeze)  # looking for cycles in all of CasADi and Numba takes the end of a process a quarter second
 
 _public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 

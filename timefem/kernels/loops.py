@@ -6,7 +6,6 @@ trust, does not notice changes in functions that a loop calls, and lets every ra
 
 import contextlib
 import functools
-import pickle
 import sys
 import time
 
@@ -14,9 +13,8 @@ import numpy as np
 from numba import njit, types
 from numba.core.caching import CompileResultCacheImpl, _Cache
 from numba.core.registry import cpu_target
-from numba.core.runtime import rtsys
-from numba.core.serialize import dumps
 
+from .loaded_loop import load, loop_as_bytes
 from .record import Record
 from .store import digest, sources, store
 
@@ -29,7 +27,8 @@ LARGE = 500_000  # numbers in the arguments, from which on it is not
 _SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "mechanics/measures.py",
             "mechanics/one_state_loop.py", "solution/glance_loop.py", "solvers/march", "solvers/linear/element",
             "solvers/linear/time_chain", "solvers/linear/norms.py", "solvers/nonlinear/newton.py",
-            "solvers/nonlinear/products.py", "solvers/nonlinear/block_ldl_loops.py", "solvers/nonlinear/bounds_loops.py")
+            "solvers/nonlinear/products.py", "solvers/nonlinear/block_ldl_loops.py",
+            "solvers/nonlinear/bounds_loops.py")
 
 
 def compiled(interpreted=False, **options):
@@ -163,7 +162,6 @@ class _LoopCache(_Cache):
         return folder is not None and (folder / self._entry(signature, cpu_target.target_context.codegen())).exists()
 
     def load_overload(self, signature, target_context):
-        rtsys.initialize(target_context)  # what Numba itself calls here imports all that it can compile, and SciPy
         entry = self._entry(signature, target_context.codegen())
         found = self._load(entry, target_context)
         if found is None and _turn.lock():
@@ -177,13 +175,13 @@ class _LoopCache(_Cache):
         if data is None:
             return None
         try:
-            return self._impl.rebuild(target_context, pickle.loads(data))
+            return load(data, target_context)
         except Exception:  # of another version of Numba's own formats: made anew
             return None
 
     def save_overload(self, signature, result):
         if self._impl.check_cachable(result):
-            store().write(self._entry(signature, result.codegen), dumps(self._impl.reduce(result)))
+            store().write(self._entry(signature, result.codegen), loop_as_bytes(result))
 
     def enable(self):
         pass

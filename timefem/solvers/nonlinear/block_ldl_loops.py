@@ -20,6 +20,22 @@ def whole(n):
     return (n + LANES - 1) // LANES * LANES
 
 
+@compiled()
+def _most(counts):  # what NumPy has for this takes Numba longer to load than all loops here
+    most = 0
+    for count in counts:
+        most = max(most, count)
+    return most
+
+
+@compiled()
+def _largest(starts):
+    largest = 0
+    for e in range(len(starts) - 1):
+        largest = max(largest, starts[e + 1] - starts[e])
+    return largest
+
+
 @compiled(error_model="numpy")
 def _swap(a, n, stride, at, k, first, second, two):
     """Interchange rows and columns `first` < `second` of what is left from column k on, and rows of L before."""
@@ -190,7 +206,7 @@ def factor(starts, held, border, own, coupled, values, blocks, couplings, invers
         Becomes minus the inverse between border and what is held of the last block: `-[C E]^T A^-1 [C E]`.
     """
     n_blocks, wide = len(held), whole(border)
-    largest, widest = whole(np.max(starts[1:] - starts[:-1])), whole(max(1, border, held.max()))
+    largest, widest = whole(_largest(starts)), whole(max(1, border, _most(held)))
     u, v, product, reduced = np.zeros(largest), np.zeros(largest), np.empty(largest * widest), np.zeros(widest * widest)
     divided, across, square = np.zeros(largest * widest), np.zeros(border * widest), np.zeros(border * wide)
     negative, at, at_b, at_v, at_s, before = 0, 0, 0, 0, 0, border
@@ -259,7 +275,7 @@ def forward(starts, held, border, blocks, couplings, inverses, spikes, order, d,
     `ends` becomes what it leaves to the border and to what is held of the last block: `-[C E]^T A^-1 b`.
     """
     n_blocks, wide = len(held), whole(border)
-    largest, widest = np.max(starts[1:] - starts[:-1]), max(1, held.max())
+    largest, widest = _largest(starts), max(1, _most(held))
     work, passed = np.empty(largest), np.zeros(widest)
     at, at_b, at_v, at_s, before = 0, 0, 0, 0, border
     ends[:] = 0.0
@@ -294,7 +310,7 @@ def backward(starts, held, border, blocks, couplings, inverses, spikes, order, d
     """Second half of a solve, in place, with the unknowns of the border and the multipliers of what is held of the
     last block in `ends`."""
     n_blocks, wide = len(held), whole(border)
-    largest, widest = np.max(starts[1:] - starts[:-1]), max(1, held.max())
+    largest, widest = _largest(starts), max(1, _most(held))
     work, passed = np.empty(largest), np.zeros(widest)
     at, at_b, at_v, at_s = len(blocks), len(couplings), len(inverses), len(spikes)
     passed[:held[n_blocks - 1]] = ends[border:]
