@@ -9,8 +9,7 @@ from .over_ranks import OverRanks
 
 RELAXED = 1e-8  # of bounds, relative to max(1, their size)
 LARGEST_GRADIENT = 100.0  # from which on objective and rows are scaled down
-FEW_BLOCKS = 100  # up to which the objective is not scaled up, unless it is small
-SMALL, MOST_ENLARGED = 0.1, 1e12  # objective below which it is scaled up, and how much at most
+FEW_BLOCKS = 100  # up to which the objective is not scaled up for their number
 
 
 class Auxiliary:

@@ -33,7 +33,7 @@ class Iterate:
     def enlarged(self, factor):
         """Take the objective that many times as large, and so multipliers; the factor."""
         self.f, self.y = factor * self.f, factor * self.y
-        self.z_low, self.z_high = factor * self.z_low, factor * self.z_high
+        self.z = factor * self.z
         return factor
 
 
