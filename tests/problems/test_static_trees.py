@@ -20,14 +20,6 @@ def test_equilibrium():
     assert 30 * q == pytest.approx(2 * 9.81 * 0.5 * np.cos(q), abs=1e-9)
 
 
-def test_inverse_dynamics_of_free_bases_is_refused():
-    arm = tf.Tree([tf.Link("sat", mass=10, inertia=(1, 1, 1)), LINKS[1]], [tf.TreeJoint("hinge", "sat", "rod")],
-                  base="free", name="arm")
-    drive, output = tf.JointControl(arm.joint("hinge")), tf.JointOutput(arm.joint("hinge"))
-    with pytest.raises(tf.InputError, match=r"of arm in joint coordinates needs a drive for each .*bodies and joints"):
-        tf.InverseDynamics(tf.System([arm, drive]), {output: tf.Sine(0.1, 1)}, {}, t_span=(0, 1))
-
-
 def test_ends_by_joints():
     """Ends of boundary values and of optimal control name joints as starts do."""
     arm = tf.Tree([*LINKS, tf.Link("fore", mass=1, centre=(0.3, 0, 0), inertia=(0.01, 0.03, 0.03))],

@@ -1,15 +1,17 @@
 """Inverse dynamics where outputs and constraints settle the coordinates: controls follow from these.
 
-So it is for trees whose joints are all driven, and for robots in redundant coordinates with as many outputs as
-degrees of freedom. At each time `F(x, t) = 0` with x = q and F the deviations of the outputs; where these are fewer
-than the joints, x is (q, mu) and `F = (q - q_s + W^-1 J^T mu, deviations)`, so that q is as near to the posture q_s
-as the outputs allow, in the metric W of the mass matrix's diagonal. Its derivatives along the motion follow exactly,
-`F_x x' = -F_t` and so on, and the controls from `B u = d/dt T_v - dL/dq - Q + G^T gamma`: the least ones where they
-are more than joints. With constraints F has them, too.
+So it is for trees where all motions that constraints leave open are driven, also with free bases, loops and other
+bodies, and for robots in redundant coordinates with as many outputs as degrees of freedom. At each time `F(x, t) = 0`
+with x = q and F the constraints, the lengths of quaternions, which rest, and the deviations of the outputs; where these
+are fewer than the coordinates, x is (q, mu) and `F = (q - q_s + W^-1 J^T mu, held)` with all that is held and its
+Jacobian J, so that q is as near to the posture q_s as the outputs allow, in the metric W of the mass matrix's diagonal.
+Its derivatives along the motion follow exactly, `F_x x' = -F_t` and so on, and the controls from
+`B u = d/dt T_v - dL/dq - Q + G^T gamma`: the least ones where they are more than what moves.
 """
 
 import casadi as ca
 import numpy as np
+import scipy
 
 from ...errors import InputError
 from ..functions.trajectories import derivatives
@@ -19,17 +21,41 @@ from ..point_functions import evaluate, pointwise
 MANY = 30  # constraints from which on these are not combined in symbols
 SINGULAR = 1e-9  # smallest singular value, relative to the largest, of rows of unit length
 ITERATIONS = 50
+LEFT = 1e-7  # forces that drives leave over, relative to all
 
 
-def is_direct(system, outputs):
-    """Whether a system is a tree without quaternions and loops, all of whose joints are driven."""
-    tree = system.bodies[0]
-    if len(system.bodies) > 1 or not tree.velocity_by_solve or system.n_constraints or tree.n_v < tree.n_q:
+def is_direct(system, outputs, t, z):
+    """Whether a system has a tree, and all that its constraints leave open is driven: loops, free bases, other bodies.
+
+    Lengths of quaternions rest by themselves. Systems without controls, and those that count turns, are not.
+    """
+    if not any(body.velocity_by_solve for body in system.bodies) or any(body.helper for body in system.bodies):
         return False
-    n = sum(part.n_controls for part in system.parts)
-    if n < tree.n_q or len(outputs) > tree.n_q:
+    if not any(part.n_controls for part in system.parts):
         return False
-    return np.linalg.matrix_rank(input_matrix(system, 0.0, np.zeros(system.n_z))) == tree.n_q
+    q = z[:system.n_q]
+    held = system.derivatives(t, z)[1].toarray()[:system.n_constraints, :system.n_q]
+    held = np.vstack([held, *length_rows(system, q)])
+    open_ = scipy.linalg.null_space(held / np.maximum(np.linalg.norm(held, axis=1, keepdims=True), 1e-300))
+    moved = open_.T @ input_matrix(system, t, z)
+    return len(outputs) <= open_.shape[1] == np.linalg.matrix_rank(moved)
+
+
+def length_rows(system, q):
+    """Gradients of the halved squared lengths of the quaternions of trees, list of (1, n_q)."""
+    rows = []
+    for places in quaternions(system):
+        row = np.zeros((1, system.n_q))
+        row[0, places] = q[places]
+        rows.append(row)
+    return rows
+
+
+def quaternions(system):
+    """Places of the quaternions of trees among all coordinates, list of ndarray."""
+    return [np.arange(system.n_q)[system.coordinates(tree)][list(body.places)[body.motion.first:]]
+            for tree in system.bodies if tree.velocity_by_solve for body in tree.moving
+            if body.motion.turns and body.joint.mimic is None]
 
 
 def is_settled(system, outputs):
@@ -100,14 +126,17 @@ class DirectInversion:
     def __init__(self, system, outputs, posture):
         self.system, self.outputs, self.n, m = system, outputs, system.n_q, len(outputs)
         self.n_forces, self.relative_degrees = system.n_constraints, [2] * m
-        open_ = m + self.n_forces < self.n
-        q, t, mu = ca.SX.sym("q", self.n), ca.SX.sym("t"), ca.SX.sym("mu", m if open_ else 0)
+        rest = quaternions(system)
+        n_rows = self.n_forces + len(rest) + m
+        open_ = n_rows < self.n
+        q, t, mu = ca.SX.sym("q", self.n), ca.SX.sym("t"), ca.SX.sym("mu", n_rows if open_ else 0)
         deviations = []
         for output, trajectory in outputs:
             symbol, (target,) = derivatives(trajectory, 0)
             own = [q[place(system, body)] for body in output.bodies]
             deviations.append(output.deviation(ca.substitute(target, symbol, t), *own))
-        rows = ca.vertcat(constraints_of(system, q, t), *deviations)
+        lengths = [(ca.sumsqr(q[places.tolist()]) - float(posture[places] @ posture[places])) / 2 for places in rest]
+        rows = ca.vertcat(constraints_of(system, q, t), *lengths, *deviations)
         if open_:
             pull = ca.jtimes(rows, q, mu, True) / ca.DM(system.mass_scale)
             rows = ca.vertcat(q - ca.DM(posture) + pull, rows)
@@ -152,10 +181,10 @@ class DirectInversion:
         """The function b -> matrix^-1 b; refuses singular positions."""
         u, s, v = np.linalg.svd(matrix)
         if not s[-1] > SINGULAR * s[0]:
-            m, names = len(self.outputs), self._names
+            m = len(self.outputs)
             row = int(np.argmax(np.abs(u[-m:, -1])))
             way = v[-1, :self.n] / np.abs(v[-1, :self.n]).max(initial=1e-300)
-            moved = ", ".join(f"{way[i]:+.2g} {names[i]}" for i in np.argsort(-np.abs(way))[:4] if abs(way[i]) > 0.05)
+            moved = self._spelt(way)
             raise InputError(f"the outputs pass a singular position at t = {t:g}: no motion of the joints changes "
                              f"{self.outputs[row][0]!r} alone there, and the motion ({moved}) changes none; go around "
                              "it, or prescribe other outputs")
@@ -176,9 +205,20 @@ class DirectInversion:
         z = self.state(t, q, v)
         gradient, jacobian, _ = self.system.derivatives(t, z)
         force = momentum_rate(self.system, t, z, v, a) + gradient[:self.n]
-        held = jacobian[:self.n_forces, :self.n].toarray().T
-        matrix = np.hstack([-held, input_matrix(self.system, t, z)])
-        size = np.maximum(np.linalg.norm(matrix[:, :self.n_forces], axis=0), 1e-300)
-        matrix[:, :self.n_forces] /= size  # the least controls, whatever the constraints are measured in
-        found = np.linalg.lstsq(matrix, force, rcond=1e-13)[0]
-        return np.append(found[:self.n_forces] / size, found[self.n_forces:])
+        held = jacobian[:self.n_forces, :self.n].toarray()
+        size = np.maximum(np.linalg.norm(held, axis=1, keepdims=True), 1e-300)
+        rows = np.vstack([held / size, *(row / np.linalg.norm(row) for row in length_rows(self.system, q))])
+        drives, open_ = input_matrix(self.system, t, z), scipy.linalg.null_space(rows) if len(rows) else np.eye(self.n)
+        u = np.linalg.lstsq(open_.T @ drives, open_.T @ force, rcond=1e-12)[0]  # the least ones
+        left = open_ @ (open_.T @ (force - drives @ u))
+        if np.abs(left).max() > LEFT * max(np.abs(force).max(), np.abs(drives @ u).max(), 1e-300):
+            way = left / np.abs(left).max()
+            raise InputError(f"the drives cannot give the motion at t = {t:g}: no control acts along "
+                             f"{self._spelt(way)}; add a drive, or go around this position")
+        gamma = np.linalg.lstsq(-held.T / size[:, 0], force - drives @ u, rcond=1e-13)[0] / size[:, 0]
+        return np.append(gamma, u)
+
+    def _spelt(self, way):
+        """The largest parts of a direction, by names of coordinates."""
+        names = self._names
+        return ", ".join(f"{way[i]:+.2g} {names[i]}" for i in np.argsort(-np.abs(way))[:4] if abs(way[i]) > 0.05)

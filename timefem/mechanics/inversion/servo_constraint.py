@@ -11,10 +11,12 @@ import scipy
 
 from ...errors import InputError
 from ..first_variation import FirstVariation
+from ..forces.actuators import control_name
 from ..formula import Same
 from ..part import Part, Symbols
 from ..system import System
 
+SINGULAR = 1e-8  # least singular value, relative to the largest, of columns of unit length
 INDEPENDENT = 1e-12  # least singular value, of rows and columns of unit size, with which outputs determine controls
 
 
@@ -81,9 +83,32 @@ class ServoInversion:
     def __init__(self, system, outputs):
         places = [(a, i) for a in system.parts for i in range(a.n_controls)]
         self.outputs, self.n_forces, n = outputs, system.n_constraints, len(outputs)
+        self._free = system
         self.system = System([*system.parts, *(ServoConstraint(*pair, *place)
                                                for pair, place in zip(outputs, places, strict=True))])
         self.relative_degrees, self.n_hidden = [2] * n, [2] * n
+
+    def check(self, t, z):
+        """Refuse states at which the controls do not determine the second derivatives of the outputs.
+
+        Raises
+        ------
+        InputError
+            Names the output, the time, and the combination of controls that moves none.
+        """
+        system = self._free
+        at, n = FirstVariation.of_state(system, t, z), len(self.outputs)
+        rows = self.system.derivatives(t, z)[1].toarray()[self.n_forces:self.n_forces + n, :system.n_q]
+        moved = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300) @ at.by_controls()
+        moved = moved / np.maximum(np.linalg.norm(moved, axis=0), 1e-300)
+        u, s, v = np.linalg.svd(moved)
+        if not s[-1] > SINGULAR * s[0]:
+            output = self.outputs[int(np.argmax(np.abs(u[:, -1])))][0]
+            way = v[-1] / np.abs(v[-1]).max()
+            shown = ", ".join(f"{way[i]:+.2g} of {control_name(system, i)}" for i in np.argsort(-np.abs(way))[:4]
+                              if abs(way[i]) > 0.05)
+            raise InputError(f"the controls do not determine {output!r} by its second derivative at t = {t:g}: {shown} "
+                             "moves no output there; choose drives that move it, or other outputs")
 
     def variation(self, t, z):
         """`FirstVariation` of the servo system at a state.

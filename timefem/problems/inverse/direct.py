@@ -33,13 +33,13 @@ def follow(task):
     for i, t in enumerate(times):
         try:
             x = _reached(inversion, before, t)
+            q, v, a = x[:, :n]
+            z[i], u[i] = inversion.state(t, q, v), inversion.forces(t, q, v, a)
         except InputError as error:
             e = max(int(np.searchsorted(mesh.nodes, t, "right")) - 1, 0)
             status, done = Status.failure("not converged", e, t, [], detail=str(error)), i
             break
         before = t, x[0], x[1]
-        q, v, a = x[:, :n]
-        z[i], u[i] = inversion.state(t, q, v), inversion.forces(t, q, v, a)
     solved = int((states[:, -1] <= times[done - 1]).sum()) if done else 0
     place = inverse.ravel()
     nodal = z[place[:states.size]].reshape(*states.shape, -1)[:solved]

@@ -10,7 +10,8 @@ import scipy
 
 from ...argument_names import NamedArguments
 from ...errors import InputError
-from ...mechanics import Actuator, System
+from ...mechanics import Actuator, CanonicalState, System
+from ...mechanics.consistent_state import assemble
 from ...mechanics.functions import Table, as_time_function
 from ...mechanics.functions.trajectories import Spline, first_jump, ordinal
 from ...mechanics.inversion.direct import DirectInversion, is_direct, is_settled
@@ -37,11 +38,13 @@ class InverseDynamics(NamedArguments):
     unstable part at the end (the system is not minimum phase then), so that the motion stays bounded in between, which
     no march can do.
 
-    Of a `Tree` without quaternions and loops whose joints are all driven, and of systems with many constraints that
-    have as many outputs and controls as degrees of freedom, and no `end`, the coordinates follow from the outputs at
-    each time, and the controls from these, exactly and without a mesh. Outputs may be fewer than joints: then the
-    coordinates are as near as possible to those of `start`, by the mass. Controls may be more: then they are the least
-    ones.
+    Of systems with a `Tree` where all that constraints leave open is driven (loops, free bases and other bodies among
+    them), and of systems with many constraints that have as many outputs and controls as degrees of freedom, and no
+    `end`, the coordinates follow from the outputs at each time, and the controls from these, exactly and without a
+    mesh. Outputs may be fewer than motions: then the coordinates are as near as possible to those of `start`, by the
+    mass. Controls may be more: then they are the least ones. Trees with fewer drives, such as arms on free bases, take
+    as many outputs as controls, which are constraints kept by the controls: without `end` the motion goes on from its
+    start, element by element.
 
     Where inertia couples bodies, as with `mass="gauss"` or "consistent" of beams and ropes, no inverse of the mass
     matrix is there to differentiate with: outputs are constraints then, kept by the controls as multipliers, and
@@ -98,19 +101,19 @@ class InverseDynamics(NamedArguments):
         first = InitialValueProblem(system, start, t_span)
         self.system, self.t_span = first.system, first.t_span
         self.outputs = self._checked_outputs(outputs)
-        if is_direct(self.system, self.outputs) or (end is None and is_settled(self.system, self.outputs)):
+        direct = is_direct(self.system, self.outputs, self.t_span[0], first.z0)
+        if direct or (end is None and is_settled(self.system, self.outputs)):
             return self._follow(first.z0, end)
         n_controls = sum(p.n_controls for p in self.system.parts)
         if len(self.outputs) != n_controls:
             raise InputError(f"{len(self.outputs)} outputs are prescribed, but there are {n_controls} controls; give "
-                             "as many outputs as controls")
-        tree = next((body for body in self.system.bodies if body.velocity_by_solve), None)
-        if tree is not None:
-            raise InputError(f"inverse dynamics of {self.system.label(tree)} in joint coordinates needs a drive for "
-                             "each of its joints, a fixed base, no quaternions, no closed loops and no other bodies; "
-                             "state the robot in bodies and joints, with MixedGalerkin(k)")
-        self.inversion = ServoInversion(self.system, self.outputs) if self.system.couples_inertia else Inversion(
-            self.system, self.outputs, self.t_span[0], first.z0, self.t_span[1] - self.t_span[0], end is not None)
+                             "as many outputs as controls, or a drive for each motion that is free")
+        on_tree = any(body.velocity_by_solve for body in self.system.bodies)
+        if on_tree and end is None:
+            return self._march(first.z0)
+        self.inversion = ServoInversion(self.system, self.outputs) if on_tree or self.system.couples_inertia else \
+            Inversion(self.system, self.outputs, self.t_span[0], first.z0, self.t_span[1] - self.t_span[0],
+                      end is not None)
         self._check_smoothness()
         self.has_end = end is not None
         if self.inversion.by_constraints:
@@ -132,6 +135,19 @@ class InverseDynamics(NamedArguments):
         x, v, _ = self.inversion.at(self.t_span[0], self.inversion.start(z[:n]))
         self.start = self.end = self.inversion.state(self.t_span[0], x[:n], v[:n])
         self.has_end, self.internal, self.unstable, self.internal_eigenvalues = False, 0, 0, np.zeros(0)
+
+    def _march(self, z):
+        """Where trees have fewer drives than motions, outputs are constraints, and the motion goes on from its start.
+        """
+        self.inversion, t = ServoInversion(self.system, self.outputs), self.t_span[0]
+        self._check_smoothness()
+        self.inversion.check(t, z)
+        states = {body: CanonicalState(*self.system.local_state(body, z)) for body in self.system.bodies}
+        self.marched = InitialValueProblem(self.inversion.system, assemble(self.inversion.system, states, t),
+                                           self.t_span)
+        self.start = self.end = self.marched.z0
+        self.has_end, self.unstable, self.internal_eigenvalues = False, 0, np.zeros(0)
+        self.internal = 2 * (self.system.n_q - self.system.n_constraints - len(self.outputs))
 
     def changed(self, system: System | None = None, start: Any = None, end: Any = None,
                 t_span: Sequence[float] | None = None, outputs: Mapping[Any, Any] | None = None) -> InverseDynamics:
@@ -165,7 +181,7 @@ class InverseDynamics(NamedArguments):
         InputError
             Where outputs are kept as constraints: waves in time and space then have errors that cancel in the field.
         """
-        if self.inversion.by_constraints:
+        if self.inversion.by_constraints and self.marched is None:
             raise InputError("controls that keep outputs as constraints are a field of the solution: take "
                              "solution.controls(t), best at the Gauss points of the elements")
         if self.inversion.direct:
@@ -276,6 +292,8 @@ class InverseDynamics(NamedArguments):
         n_end = self.unstable if self.has_end else 0
         self.conditions = (_left_space(*decompositions[0], self.internal - n_end, -1),
                            _left_space(*decompositions[-1], n_end, 1))
+
+    marched = None  # the initial-value problem of a motion that its start settles
 
     def __repr__(self):
         return f"InverseDynamics({self.system!r}, {len(self.outputs)} outputs, t_span={self.t_span})"

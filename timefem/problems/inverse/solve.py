@@ -1,12 +1,16 @@
 """Inverse dynamics solved."""
 
+from dataclasses import replace
+
 from ...errors import InputError
 from ...solution import Solution
 from ...solution.audit import audits
 from ..common.statistics import solve_statistics
+from ..initial.drivers import March, run_driver
 from ..refinement.loop import solve_refined
+from .constraints import as_controls
 from .direct import follow
-from .equations import solve_inverse
+from .equations import check_element, solve_inverse
 from .errors import InverseErrors
 
 
@@ -22,6 +26,8 @@ def solve_inverse_dynamics(task):
     problem, guess = task.problem, task.guess
     if problem.inversion.direct:
         return follow(task)
+    if problem.marched is not None:
+        return march(task)
     if isinstance(guess, str | list) or not (guess is None or callable(guess)):
         raise InputError(f"guess must be a function t -> z or a Solution, not {guess!r}")
     if isinstance(guess, Solution) and not guess.success:
@@ -29,6 +35,29 @@ def solve_inverse_dynamics(task):
     if task.tolerance is not None:
         return solve_refined(task, lambda element, mesh, last: _solve_on(task.on(element, mesh, last)), InverseErrors)
     return _solve_on(task.on(task.element, task.mesh_through((*problem.system.kinks, *problem.kinks))))
+
+
+def march(task):
+    """The `Solution` of a motion that its start settles, with outputs as constraints."""
+    problem = task.problem
+    if task.tolerance is not None or task.guess is not None:
+        raise InputError("the motion goes on from its start, element by element: leave tolerance and guess out, and "
+                         "give n_elements")
+    check_element(problem, task.element)
+    mesh = task.mesh_through((*problem.system.kinks, *problem.kinks))
+    outcome = run_driver(replace(task, problem=problem.marched, mesh=mesh, n_elements=None,
+                                 driver=March(keep_mesh=True), newton=None), mesh)
+    if not outcome.status.success:
+        state = outcome.state[-1, -1] if len(outcome.state) else problem.start
+        try:
+            problem.inversion.check(outcome.status.time, state)
+        except InputError as error:
+            outcome.status.message += f"; {error}"
+    servo, multipliers, others = as_controls(problem, task.element, outcome.multipliers, outcome.others)
+    n = len(outcome.state)
+    statistics = solve_statistics(task.driver, None, mesh, outcome, internal_eigenvalues=[])
+    return Solution(problem.system, servo, mesh.nodes[:n + 1], problem.start, outcome.state, multipliers,
+                    outcome.status, statistics, others)
 
 
 def _solve_on(task):
