@@ -14,6 +14,22 @@ from timefem.kernels import compile as compile_module
 from timefem.kernels.store import Store, store
 
 NAME = "0123456789abcdef"
+AT_ONCE = """
+import random, sys
+from pathlib import Path
+from timefem.kernels.store import Store
+
+own, rng = Store(Path(sys.argv[1]), 40_000), random.Random(int(sys.argv[2]))
+for k in range(400):
+    name = f"{rng.randrange(16):016x}"
+    wanted = name.encode() * (64 + int(name, 16) * 20)
+    assert own.once(name, lambda: wanted) == wanted
+    if k % 40 == 0:
+        own.clear()
+    if k % 7 == 0:
+        (own.folder / name).write_bytes(wanted[:50])
+print("sound")
+"""
 
 
 @pytest.fixture
@@ -121,6 +137,13 @@ def test_processes_wait_for_the_one_that_makes_an_entry(tmp_path):
     runs = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(3)]
     printed = [run.communicate(timeout=60)[0] for run in runs]
     assert all(run.returncode == 0 for run in runs) and "".join(printed).split() == ["made"]
+
+
+def test_processes_that_write_and_clear_at_once(tmp_path):
+    """Entries are whole or missing while others are written, removed for want of room, damaged, and cleared."""
+    runs = [subprocess.Popen([sys.executable, "-c", AT_ONCE, str(tmp_path), str(seed)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             text=True) for seed in range(3)]
+    assert [run.communicate(timeout=60)[0].strip() for run in runs] == ["sound"] * 3
 
 
 def test_a_maker_that_fails_leaves_the_lock(tmp_path):
