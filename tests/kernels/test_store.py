@@ -141,8 +141,8 @@ def test_processes_wait_for_the_one_that_makes_an_entry(tmp_path):
 
 def test_processes_that_write_and_clear_at_once(tmp_path):
     """Entries are whole or missing while others are written, removed for want of room, damaged, and cleared."""
-    runs = [subprocess.Popen([sys.executable, "-c", AT_ONCE, str(tmp_path), str(seed)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             text=True) for seed in range(3)]
+    runs = [subprocess.Popen([sys.executable, "-c", AT_ONCE, str(tmp_path), str(seed)], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True) for seed in range(3)]
     assert [run.communicate(timeout=60)[0].strip() for run in runs] == ["sound"] * 3
 
 
