@@ -53,13 +53,16 @@ print(min(seconds[1:]))
 
 def least(folder, cache, solve):
     """Seconds of one solve in a process of a version of the package; None where it cannot do that."""
-    own = {"PYTHONPATH": str(folder), "TIMEFEM_CACHE_DIR": str(cache), "OMP_NUM_THREADS": "1"}
-    run = subprocess.run([sys.executable, "-c", SOLVE, json.dumps(solve)], env=os.environ | own, cwd=cache,
-                         capture_output=True, text=True)
-    if run.returncode:
-        print(f"{folder}: {solve[0]}: {run.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+    process = run([sys.executable, "-c", SOLVE, json.dumps(solve)], folder, cache)
+    if process.returncode:
+        print(f"{folder}: {solve[0]}: {process.stderr.strip().splitlines()[-1]}", file=sys.stderr)
         return None
-    return float(run.stdout.split()[-1])
+    return float(process.stdout.split()[-1])
+
+
+def run(command, folder, cache):
+    own = {"PYTHONPATH": str(folder), "TIMEFEM_CACHE_DIR": str(cache), "OMP_NUM_THREADS": "1"}
+    return subprocess.run(command, env=os.environ | own, cwd=cache, capture_output=True, text=True)
 
 
 def main():
@@ -72,8 +75,9 @@ def main():
     found = {}
     with tempfile.TemporaryDirectory() as place:
         folders = {Path(place, "now"): OWN, Path(place, "before"): options.before.resolve()}
-        for cache in folders:
+        for cache, folder in folders.items():
             cache.mkdir()
+            run([sys.executable, "-m", "timefem", "prepare"], folder, cache)
         for what in options.only:
             rounds = [[least(folder, cache, SOLVES[what]) for cache, folder in folders.items()]
                       for _ in range(options.rounds)]
