@@ -46,8 +46,7 @@ class BlockLDL:
         held[columns[couples]] = True
         held[np.asarray(last, int)] = True
         held[n:] = False
-        degree = np.bincount(np.concatenate([rows, columns]), minlength=n + border)
-        self._order = np.lexsort((degree, held, blocks))[border:]
+        self._order = np.lexsort((held, blocks))[border:]
         sizes = np.bincount(blocks[:n], minlength=n_blocks)
         self._starts = np.concatenate([[0], np.cumsum(sizes)])
         self._held = np.bincount(blocks[held], minlength=n_blocks)
