@@ -39,6 +39,10 @@ class SuspectUnits(UserWarning):
     """Numbers that fit each other but for a factor of 1000; the message says which."""
 
 
+class OpenJoint(UserWarning):
+    """Curves of a beam or rope that nearly meet, but do not; the message says which, and how far apart."""
+
+
 class WriteError(OSError):
     """A file that could not be written, for instance to a full disk; the message says why and what is kept."""
 

@@ -28,10 +28,11 @@ ITERATIONS = 40
 TOLERANCE = 1e-11  # of the residual, relative to the forces that make it up
 INCREMENT = 1e-9  # of the coordinates, relative to them: quadratic convergence makes it round-off
 LEAST_STEP = 1e-6  # of the way of the load
+SINGULAR = 2e-15  # resistance against the largest that is none; thin beams of 40 elements have 8e-15
 INERTIA, MOST_SINGULAR = 1e-4, 3  # size of the mass that is added to singular tangents, and to how many of them
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Equilibrium:
     """A system at rest.
 
@@ -57,6 +58,10 @@ class Equilibrium:
     status: Status
     iterations: int = 0
     tangent: Any = field(default=None, repr=False)
+
+    def __repr__(self):
+        unstable = f", {self.n_unstable} unstable directions" if self.success else ""
+        return f"Equilibrium({self.system!r}, t={self.t:g}, {self.status.message}{unstable})"
 
     @property
     def success(self) -> bool:
@@ -167,6 +172,7 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
     """Newton's method from x at the load of t; an `Equilibrium`."""
     history, system, n, change = [], equations.system, equations.n_q, np.inf
     residual, tangent, _ = equations.evaluate(x, t)
+    first = tangent
     for iteration in range(ITERATIONS):
         history.append(equations.error(residual, tangent, x))
         on_iteration(iteration, history[-1])
@@ -185,8 +191,12 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
         residual, tangent, _ = equations.evaluate(x, t)
         if not np.isfinite(residual).all() or np.abs(x).max() > 1e12 * (1 + np.abs(x - step).max()):
             break
-    return _failed(equations, x, t, history, "not converged", "Newton's method for the equilibrium diverged; take more "
-                   "load steps (n_steps), or a nearer guess")
+    remedy = "take more load steps (n_steps), or a nearer guess"
+    body = _most_free(equations, first, SINGULAR)
+    if body is not None:
+        remedy = f"where it starts nothing holds {system.label(body)}, which is free to move as a whole: hold it by " \
+                 "a joint or a spring, or give a nearer guess"
+    return _failed(equations, x, t, history, "not converged", f"Newton's method for the equilibrium diverged; {remedy}")
 
 
 def solve(equations, tangent, b):
@@ -217,12 +227,22 @@ def _with_inertia(equations, tangent, x, t):
 
 def undetermined(equations, tangent):
     """Which body an equilibrium leaves free, in words."""
-    matrix, _ = equations.symmetric_part(tangent)
-    _, vectors = np.linalg.eigh(matrix @ matrix)
-    place = int(np.abs(vectors[:equations.n_q, 0]).argmax())
+    return f"the equilibrium leaves {equations.system.label(_most_free(equations, tangent))} free; hold it by a " \
+           "joint or a spring"
+
+
+def _most_free(equations, tangent, below=np.inf):
+    """The body, or the beam that its nodes make, that moves most along what the tangent resists least; None where the
+    resistance, against the largest, is not `below`."""
+    matrix, scale = equations.symmetric_part(tangent)
+    values, vectors = np.linalg.eigh(matrix)
+    least = int(np.abs(values).argmin())
+    if not abs(values[least]) < below * np.abs(values).max():
+        return None
     system = equations.system
+    place = int(np.abs(scale * vectors[:, least])[:equations.n_q].argmax())
     body = next(b for b in system.bodies if system.coordinates(b).start <= place < system.coordinates(b).stop)
-    return f"the equilibrium leaves {system.label(body)} free; hold it by a joint or a spring"
+    return body.owner if len(getattr(body.owner, "pieces", ())) == 1 else body
 
 
 def _failed(equations, x, t, history, reason, detail):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....errors import InputError
+from ....errors import InputError, OpenJoint
 from ....polynomials import LagrangeBasis, gauss_legendre
 from ...bodies.states import Pose
 from ...declared import Field
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ...part import Body
 
 TOGETHER = 1e-9  # distance of ends that are one node, relative to the length of the curves
+NEARLY = 0.1  # distance of ends that look as if they should meet, relative to the length of the curves
 SAME = 1e-9  # distance of a place from the node that it is, relative to the length of an element
 
 
@@ -145,6 +147,27 @@ class CurveMesh(Composite, abstract=True):
                 leg.append(known)
             self.legs.append(leg)
             self.axes.append(axes)
+        self._tell_gaps(size)
+
+    @property
+    def pieces(self) -> list[set[int]]:
+        """Numbers of the curves that hang together by their ends."""
+        pieces: list[tuple[set[int], set[int]]] = []
+        for j, leg in enumerate(self.legs):
+            met = [piece for piece in pieces if piece[1] & {leg[0], leg[-1]}]
+            pieces = [piece for piece in pieces if piece not in met]
+            pieces.append(({j}.union(*(p[0] for p in met)), {leg[0], leg[-1]}.union(*(p[1] for p in met))))
+        return [curves for curves, _ in pieces]
+
+    def _tell_gaps(self, size):
+        """Warn of pieces whose ends nearly meet."""
+        ends = [[(j, self.rest[self.legs[j][i]][0]) for j in sorted(piece) for i in (0, -1)] for piece in self.pieces]
+        for n, piece in enumerate(ends):
+            gaps = [(float(np.linalg.norm(x - y)), i, j) for i, x in piece for other in ends[:n] for j, y in other]
+            gap, i, j = min(gaps, default=(np.inf, 0, 0))
+            if gap <= NEARLY * size:
+                warnings.warn(f"{self._title}: curves {j} and {i} do not meet: their ends are {gap:.3g} m apart, and "
+                              f"they move as separate pieces; let them end at the same point", OpenJoint, stacklevel=2)
 
     def shares(self) -> Iterator[tuple[int, np.ndarray, float]]:
         """Node, section axes and the length that belongs to the node there [m], for each node of each curve."""
