@@ -57,3 +57,11 @@ def test_page(monkeypatch, capfd):
 def test_command_line(timefem):
     status, out, err = timefem("run", "physical-pendulum", "--t-end", "0.2", "--n-elements", "10", "--watch", "--json")
     assert status == 0 and json.loads(out)["status"] == "converged" and "http://127.0.0.1:" in err
+
+
+def test_what_is_solved_at_once_says_so(monkeypatch, capfd):
+    """Optimal control has no motion before its end: neither the page nor the terminal lets one wait for it."""
+    monkeypatch.setattr(watch, "LAST_LOOK", 0.0)
+    with watch.watched(at_once=True) as watcher:
+        assert "shown when all of it is solved" in capfd.readouterr().err
+        assert "shown when all of it is solved" in fetched(watcher.address)

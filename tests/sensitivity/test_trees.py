@@ -151,3 +151,26 @@ def test_functions_of_time(name, part):
     ends = [solver.solve(parameters={f"f.{name}": at + s * h}).z[-1][1] for s in (1, -1)]
     assert abs(found) > 1e-3
     np.testing.assert_allclose(found, (ends[0] - ends[1]) / (2 * h), rtol=1e-6)
+
+
+def test_formulas_of_links_and_joints():
+    """Place, velocity and spin of a tip, and angle and rate of a joint, by a mass, against differences."""
+    def solved(mass):
+        links = [tf.Link("base"), tf.Link("upper", 3.0, (0, 0, 0.2), (0.05, 0.05, 0.01)),
+                 tf.Link("fore", mass, (0, 0, 0.15), (0.02, 0.02, 0.004))]
+        arm = tf.Tree(links, [tf.TreeJoint("shoulder", "base", "upper", axis=(0, 1, 0)),
+                              tf.TreeJoint("elbow", "upper", "fore", position=(0, 0, 0.4), axis=(0, 1, 0))], name="arm")
+        problem = tf.InitialValueProblem(tf.System([arm], gravity=(0, 0, -9.81)),
+                                         {arm: {"shoulder": 0.7, "elbow": 0.5}}, (0, 0.3))
+        sol = tf.solve(problem, tf.MixedGalerkin(2, form="lagrange"), 20, progress=False)
+        tip, joint = arm.link("fore", (0, 0, 0.3)), sol.joint("elbow")
+        return arm, tip, sol, np.array([sol.position(tip, 0.3)[0], sol.velocity(tip, 0.3)[2], joint.angle(0.3),
+                                        joint.rate(0.3)])
+
+    arm, tip, sol, _ = solved(1.5)
+    end = tf.EndValue(lambda seen, t: [seen[0].position[0], seen[0].velocity[2], seen[1].q[0], seen[1].v[0]],
+                      [tip, arm.joint("elbow")])
+    found = tf.sensitivities(sol, end, [tf.Parameter(arm, "fore.mass")]).ravel()
+    differences = (solved(1.501)[-1] - solved(1.499)[-1]) / 0.002
+    np.testing.assert_allclose(found, differences, rtol=0, atol=1e-5)
+    assert np.abs(found).min() > 1e-3

@@ -49,7 +49,8 @@ def run(options, petsc_options=None):
     if watch and found.kind.name == "phases":
         raise InputError("--watch is not used: the page follows one motion, and there are several in phases; leave it "
                          "out")
-    with (stdout_to_stderr() if own["as_json"] else nullcontext(), watched() if watch else nullcontext() as watcher):
+    with (stdout_to_stderr() if own["as_json"] else nullcontext(),
+          watched(found.kind.name != "initial") if watch else nullcontext() as watcher):
         sol = solver(found.problem, found.element, found.n_elements, **found.arguments,
                      progress=None if rank() == 0 else False)
         if watcher is not None:

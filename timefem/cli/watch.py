@@ -21,15 +21,17 @@ setInterval(async () => {
   if (text && text !== known) { known = text; follow(JSON.parse(text)); }
 }, 700);
 </script>"""
+PARTS, WHOLE = "The first elements are not solved yet.", "The motion is shown when all of it is solved."
 WAITING = """<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="1"><title>timefem</title>
-<p>The first elements are not solved yet.</p>"""
+<p>{}</p>"""
 
 
 class Watcher:
     """What was solved last, and the server that shows it on http://127.0.0.1:PORT/."""
 
-    def __init__(self):
+    def __init__(self, at_once=False):
         self.page = self.scene = ""
+        self.waiting = WAITING.format(WHOLE if at_once else PARTS)
         self.looked = 0.0
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.server.daemon_threads = True
@@ -48,7 +50,7 @@ class Watcher:
             self.scene = scene_data(make_scene(solution))
             self.page = self.page or viewer_page(solution).replace("</body>", FOLLOW + "</body>")
         except InputError:  # nothing that has a place in space
-            self.page = WAITING.replace("The first elements are not solved yet.", "There is nothing to draw.")
+            self.page = WAITING.format("There is nothing to draw.")
         self.looked = time.monotonic()
 
     def _handler(watcher):
@@ -59,7 +61,7 @@ class Watcher:
                     return self.send_error(403)
                 if self.path not in ("/", "/scene"):
                     return self.send_error(404)
-                data = (watcher.scene if self.path == "/scene" else watcher.page or WAITING).encode()
+                data = (watcher.scene if self.path == "/scene" else watcher.page or watcher.waiting).encode()
                 self.send_response(200)
                 self.send_header("Content-Type", ("application/json" if self.path == "/scene" else "text/html")
                                  + "; charset=utf-8")
@@ -76,10 +78,17 @@ class Watcher:
 
 
 @contextmanager
-def watched():
-    """Context whose solves can be watched; `take` of its `Watcher` shows the result."""
-    watcher = Watcher()
-    print(f"timefem: watch the solve at {watcher.address}", file=sys.stderr, flush=True)
+def watched(at_once=False):
+    """Context whose solves can be watched; `take` of its `Watcher` shows the result.
+
+    Parameters
+    ----------
+    at_once : bool
+        Whether all of the motion is solved at once, so that there is nothing to see before; the user is told.
+    """
+    watcher = Watcher(at_once)
+    print(f"timefem: watch the solve at {watcher.address}" + at_once * f" ({WHOLE[0].lower()}{WHOLE[1:-1]})",
+          file=sys.stderr, flush=True)
     try:
         with watching(watcher):
             yield watcher

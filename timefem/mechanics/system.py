@@ -84,7 +84,8 @@ class System(NamedArguments, StateValues, Summarized):
         parts = list(parts) if isinstance(parts, list | tuple) else [parts]
         for part in parts:
             if not isinstance(part, Declared):
-                raise InputError(f"System: {part!r} is not a body, joint or force")
+                hint = "; of a dict, as `robot.motors()` is, give the values()" if isinstance(part, str) else ""
+                raise InputError(f"System: {part!r} is not a body, joint or force{hint}")
         if validate.choice("coordinates", coordinates, ("bodies", "joint")) == "joint":
             parts, self.stands_for = in_joint_coordinates(parts)
         parts, rotors = with_rotors(with_helpers(parts))

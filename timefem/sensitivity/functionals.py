@@ -49,6 +49,15 @@ class View:
         return self.position + self.rotation @ x
 
 
+def _views(asked, chosen, s):
+    """A `View` of each body; links and joints of trees see their part of the coordinates of the tree."""
+    seen, views = dict(zip(chosen, zip(s.q, s.p, s.velocity, strict=True), strict=True)), []
+    for body in asked:
+        own = seen[body.carrier or body]
+        views.append(View(body, *(own if body.carrier is None else [x[body.places.tolist()] for x in own])))
+    return views
+
+
 class _Probe(Part):
     """A part without any effect: its symbols are those of some bodies."""
 
@@ -216,10 +225,11 @@ class Evaluated:
 
         self.functional, system = functional, plan.system
         own = tuple(b for b in system.bodies if not b.helper)
-        chosen = own if functional.bodies is None else tuple(map(system.find, functional.bodies))
+        asked = own if functional.bodies is None else tuple(map(system.find, functional.bodies))
+        chosen = tuple(dict.fromkeys(body.carrier or body for body in asked))
         s, part = Symbols(_Probe(chosen, functional.part)), functional.part
         title, z = functional._title, ca.vertcat(*s.q, *s.p)
-        views = [View(body, *of) for body, *of in zip(chosen, s.q, s.p, s.velocity, strict=True)]
+        views = _views(asked, chosen, s)
         value = call_vector(title, functional.formula, views, s.t, *([] if part is None else [s.own]))
         check_symbols(title, value, *s.q, *s.p, *s.bodies, s.t, s.own)
         e, xi, self.weights = functional.points(mesh, plan.element)
