@@ -54,6 +54,13 @@ def _swap(a, n, stride, at, k, first, second, two):
 
 
 @compiled(error_model="numpy")
+def _copy(target, first, source, start, n):
+    """Slices, without the check of their shapes, which takes Numba two seconds to compile."""
+    for i in range(n):
+        target[first + i] = source[start + i]
+
+
+@compiled(error_model="numpy")
 def bunch_kaufman(a, at, n, stride, order, d, off, u, v):
     """Factor the block at `at` in place; return the number of negative eigenvalues, -1 where it is singular.
 
@@ -246,12 +253,12 @@ def factor(starts, held, border, own, coupled, values, blocks, couplings, invers
                             value -= across[k * whole(before) + j] * couplings[source + j * stride]
                         spikes[row + k] = value
             _forward(blocks, at, stride, spikes, at_s, wide, n)
-            divided[:n * wide] = spikes[at_s:at_s + n * wide]
+            _copy(divided, 0, spikes, at_s, n * wide)
             _divide(d[first:first + n], off[first:first + n], n, divided, 0, wide, border)
             across[:border * width] = 0.0
             _product(divided, 0, wide, border, spikes, at_s, wide, n, square, 0, -1.0)
             _product(divided, 0, wide, border, inverses, at_v, width, n, across, 0, 1.0)
-        divided[:n * width] = inverses[at_v:at_v + n * width]
+        _copy(divided, 0, inverses, at_v, n * width)
         _divide(d[first:first + n], off[first:first + n], n, divided, 0, width, m)
         reduced[:m * width] = 0.0
         _product(inverses, at_v, width, m, divided, 0, width, n, reduced, 0, 1.0)
@@ -292,7 +299,7 @@ def forward(starts, held, border, blocks, couplings, inverses, spikes, order, d,
             for j in range(i):
                 value -= blocks[row + j] * work[j]
             work[i] = value
-        x[first:first + n] = work[:n]
+        _copy(x, first, work, 0, n)
         _divide(d[first:first + n], off[first:first + n], n, work, 0, 1, 1)
         passed[:m] = 0.0
         for i in range(n):
@@ -313,7 +320,7 @@ def backward(starts, held, border, blocks, couplings, inverses, spikes, order, d
     largest, widest = _largest(starts), max(1, _most(held))
     work, passed = np.empty(largest), np.zeros(widest)
     at, at_b, at_v, at_s = len(blocks), len(couplings), len(inverses), len(spikes)
-    passed[:held[n_blocks - 1]] = ends[border:]
+    _copy(passed, 0, ends, border, held[n_blocks - 1])
     for e in range(n_blocks - 1, -1, -1):
         first, n, m = starts[e], starts[e + 1] - starts[e], held[e]
         stride, width = whole(n), whole(m)
