@@ -55,8 +55,14 @@ def test_structure():
     with pytest.raises(tf.InputError, match="it hangs on joints"):
         tf.InitialValueProblem(system, {a: tf.Pose()}, (0, 1))
     _, _, bodies, joints = machine("bodies")
-    control = tf.Controller([joints[0]], lambda x, v, t, c: -x)
-    with pytest.raises(tf.InputError, match="made of code"):
-        tf.System([*bodies, *joints, control], coordinates="joint")
+    push = tf.ControlForce(bodies[0], [(1, 0, 0)])
+    control = tf.Controller([joints[0], push], lambda x, v, t, c: [-c[0] * x[0], v[0]], parameters=[3.0])
+    ends = []
+    for kind, form in (("bodies", "hamilton"), ("joint", "lagrange")):
+        led = tf.System([*bodies, *joints, control], gravity=(0, -9.81, 0), coordinates=kind)
+        sol = tf.solve(tf.InitialValueProblem(led, {joints[0]: 0.4}, (0, 0.2)), tf.MixedGalerkin(3, form=form), 40,
+                       progress=False)
+        ends.append(sol.joint(joints[0]).angle(0.2))
+    assert led.n_constraints == 0 and ends[0] == pytest.approx(ends[1], rel=0, abs=1e-10)
     with pytest.raises(tf.InputError, match="coordinates must be one of"):
         tf.System([a], coordinates="redundant")

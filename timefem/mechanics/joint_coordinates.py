@@ -140,4 +140,5 @@ def _stand_in(thing, found):
     """What stands for a body, a joint or an actuator."""
     if thing in found or thing.is_body or getattr(thing, "coordinates", ()):
         return found.get(thing, thing)
-    return _moved(thing, found)
+    found[thing] = _moved(thing, found)
+    return found[thing]

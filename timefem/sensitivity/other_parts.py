@@ -15,6 +15,13 @@ def in_controllers(system, part, own):
                 yield controller, controller.starts[i], own
 
 
+def only_driven(system, part):
+    """The actuator itself, or of that name, that controllers move and that is not in the system; else None."""
+    part = system.stands_for.get(part, part)
+    drives = [drive for controller in system.parts for drive in controller.drives if drive not in system.parts]
+    return next((drive for drive in drives if drive is part or (drive.name is not None and drive.name == part)), None)
+
+
 def of_motor(system, z, motor, name, label):
     """How the gear or the rotor's inertia of a motor changes what the rotor is in the system.
 

@@ -17,7 +17,7 @@ from ..problems.kinds import check_kind
 from ..types import Vector
 from .attribute_derivatives import derivative_of_own, differentiated, mass_of_tree
 from .composite_parameters import number_changes
-from .other_parts import enters_rotor, in_controllers, of_motor
+from .other_parts import enters_rotor, in_controllers, of_motor, only_driven
 
 if TYPE_CHECKING:
     from ..mechanics.composites.composite import Composite
@@ -182,6 +182,13 @@ def _of_numbers(system, places, z, parameter):
     if composite is not None:
         changes, names = number_changes(system, composite, name, index)
         return [(kind, places.start[part], change) for part, change in changes for kind in (NUMBERS, KEPT)], names
+    drive = only_driven(system, part)
+    if drive is not None:
+        label = drive.name or type(drive).__name__
+        own, names = derivative_of_own(drive, name, index, label)
+        found = [(kind, places.start[p] + first, matrix) for p, first, matrix in in_controllers(system, drive, own)
+                 for kind in (NUMBERS, KEPT)]
+        return found, [f"{label}.{x}" for x in names]
     part = find_part(system, part)
     label = system.label(part)
     source, start = getattr(part, "part", part), None

@@ -25,7 +25,7 @@ def outputs(tree):
     return {tf.JointOutput(tree.joint(name)): path for name, path in SWING.items()}
 
 
-def test_an_arm_on_a_free_base():
+def test_an_arm_on_a_free_base(tmp_path):
     """Fewer drives than motions: momenta stay, and the torques found give the same motion forwards."""
     tree, drives = satellite()
     start = {tree: {"s": 0.1, "e": (0.3, 0.6)}}
@@ -49,6 +49,8 @@ def test_an_arm_on_a_free_base():
     np.testing.assert_allclose(same.z[-1], fine.z[-1], rtol=0, atol=1e-5)
     np.testing.assert_allclose(end.z[-1], fine.z[-1], rtol=0, atol=1e-5)
     assert np.abs(tree.base_state(*np.split(end.z[-1], 2)).position).max() > 1e-3  # the base gives way
+    end.save(tmp_path / "s.h5")
+    np.testing.assert_array_equal(tf.load(tmp_path / "s.h5").controls(0.52), end.controls(0.52))
 
 
 def test_a_driven_free_base():
@@ -122,6 +124,65 @@ def test_other_bodies_beside_the_tree():
     np.testing.assert_allclose(sol.position("ball", 1.0), same.position("ball", 1.0), rtol=0, atol=1e-9)
     np.testing.assert_allclose(problem.controls(sol.t, sol.z)[20], [same.joint("ja").drive(sol.t[20]),
                                                                     same.joint("jb").drive(sol.t[20])], rtol=1e-5)
+
+
+def test_two_arms_carry_a_bar(tmp_path):
+    """Trees, a rigid body, two loops, and a drive more than motions; solutions are saved with their velocities."""
+    def arm(name, x):
+        joints = [tf.TreeJoint("s", "base", "a", position=(x, 0, 0)), tf.TreeJoint("e", "a", "b", position=(0.4, 0, 0))]
+        return tf.Tree(LINKS[:3], joints, name=name)
+
+    arms, bar = [arm("left", -0.4), arm("right", 0.4)], tf.RigidBody(3.0, (0.02, 0.3, 0.3), name="bar")
+    grips = [tf.Revolute(bar, one.link("b", (0.4, 0, 0)), point_a=(side * 0.4, 0, 0), point_b=(0, 0, 0),
+                         axis_a=(0, 0, 1), axis_b=(0, 0, 1)) for one, side in zip(arms, (-1, 1), strict=True)]
+    drives = [tf.JointControl(one.joint(name), name=f"{one.name} {name}") for one in arms for name in "se"]
+    system = tf.System([*arms, bar, *grips, *drives], gravity=(0, -9.81, 0), redundant="drop")
+    start = tf.assemble(system, {"left": {"s": 1.9, "e": -0.9}, "right": {"s": 1.2, "e": 0.9},
+                                 "bar": tf.Pose((0, 0.6, 0))})
+    x, y, _ = start[bar].q[:3]
+    path = {tf.PositionOutput(bar, "x"): lambda t: x + 0.05 * t**2,
+            tf.PositionOutput(bar, "y"): lambda t: y - 0.03 * t**2,
+            tf.AngleOutput(bar, "z", (1, 0, 0)): lambda t: 0.1 * t**2}
+    problem = tf.InverseDynamics(system, path, start, t_span=(0, 1))
+    sol = tf.solve(problem, tf.MixedGalerkin(2, form="energy"), 20, progress=False)
+    assert sol.success and problem.inversion.direct
+    np.testing.assert_allclose(sol.position(bar, 1.0) - (x, y, 0), (0.05, -0.03, 0), rtol=0, atol=1e-12)
+    torques = problem.controls(sol.t, sol.z)
+    power = sum(torques[10, i] * sol.joint(drive.joint).rate(0.5) for i, drive in enumerate(drives))
+    kinetic = sol.system.hamiltonian(sol.t, sol.z)  # with the weight
+    slope = tf.Spline(sol.t, kinetic, 5)
+    assert power == pytest.approx((slope(0.501) - slope(0.499)) / 0.002, rel=1e-4)
+    sol.save(tmp_path / "s.h5")
+    np.testing.assert_array_equal(tf.load(tmp_path / "s.h5").controls(0.5), sol.controls(0.5))
+
+
+SEVEN = """<robot name="seven"><link name="l0"/>{}</robot>"""
+ONE = """<link name="l{0}"><inertial><origin xyz="0 0 0.1"/><mass value="{1}"/>
+<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.005"/></inertial></link>
+<joint name="j{0}" type="revolute"><origin xyz="0 0 0.25"/><parent link="l{2}"/><child link="l{0}"/>
+<axis xyz="{3}"/><limit lower="-3" upper="3" effort="80" velocity="2"/></joint>"""
+
+
+def test_a_tool_along_a_circle_with_seven_joints(tmp_path):
+    """From a URDF: the pose is kept, the posture stays near that of the start, and comes back with the tool."""
+    axes = ["0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1"]
+    path = tmp_path / "seven.urdf"
+    path.write_text(SEVEN.format("".join(ONE.format(i + 1, 4 - 0.4 * i, i, axis) for i, axis in enumerate(axes))))
+    robot = tf.read_urdf(path)
+    arm, posture = robot.tree, {"j1": 0.2, "j2": 0.6, "j3": -0.3, "j4": 1.1, "j5": 0.4, "j6": 0.7, "j7": 0.1}
+    place, turn = arm.link_pose("l7", arm.by_joint(posture).q)
+    circle = lambda t: [place[0] + 0.1 * (ca.cos(t) - 1), place[1] + 0.1 * ca.sin(t), place[2]]
+    tool = tf.pose_outputs(arm.link("l7"), circle, turn)
+    system = tf.System([arm, *robot.motors().values()], gravity=(0, 0, -9.81))
+    problem = tf.InverseDynamics(system, tool, {arm: posture}, t_span=(0, 2 * np.pi))
+    sol = tf.solve(problem, tf.MixedGalerkin(2, form="lagrange"), 40, progress=False)
+    assert sol.success
+    for i in (10, 20, 40):
+        there, turned = arm.link_pose("l7", sol.z[i, :7])
+        np.testing.assert_allclose(there, np.array(ca.DM(ca.vertcat(*circle(sol.t[i])))).ravel(), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(turned, turn, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(sol.z[-1, :7], list(posture.values()), rtol=0, atol=1e-10)
+    assert np.abs(sol.z[:, :7] - list(posture.values())).max() < 0.6
 
 
 def test_messages():

@@ -71,7 +71,7 @@ def run_sampled(task):
 def _with(system, parts):
     """The system with other parts in the place of some, for which they stand."""
     other = system.of_parts(parts.get(part, part) for part in system.parts)
-    other.stands_for.update(parts)
+    other.stands_for.update({old: parts.get(part, part) for old, part in other.stands_for.items()} | parts)
     return other
 
 

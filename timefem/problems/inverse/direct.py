@@ -26,15 +26,17 @@ def follow(task):
     inversion, n = problem.inversion, problem.system.n_q
     mesh = task.mesh_through((*problem.system.kinks, *problem.kinks))
     states, points = mesh.points(element.state.basis), mesh.points(element.trial["controls"].basis)
-    times, inverse = np.unique(np.concatenate([states.ravel(), points.ravel()]), return_inverse=True)
+    moving = mesh.points(element.trial["velocity"].basis) if "velocity" in element.trial else np.zeros((0, 0))
+    times, inverse = np.unique(np.concatenate([states.ravel(), points.ravel(), moving.ravel()]), return_inverse=True)
     m = inversion.n_forces
-    z, u = np.zeros((len(times), 2 * n)), np.zeros((len(times), m + sum(p.n_controls for p in problem.system.parts)))
+    z, rates = np.zeros((len(times), 2 * n)), np.zeros((len(times), n))
+    u = np.zeros((len(times), m + sum(p.n_controls for p in problem.system.parts)))
     before, status, done = (problem.t_span[0], inversion.start(problem.start[:n]), None), Status(True), len(times)
     for i, t in enumerate(times):
         try:
             x = _reached(inversion, before, t)
             q, v, a = x[:, :n]
-            z[i], u[i] = inversion.state(t, q, v), inversion.forces(t, q, v, a)
+            z[i], rates[i], u[i] = inversion.state(t, q, v), v, inversion.forces(t, q, v, a)
         except InputError as error:
             e = max(int(np.searchsorted(mesh.nodes, t, "right")) - 1, 0)
             status, done = Status.failure("not converged", e, t, [], detail=str(error)), i
@@ -43,11 +45,15 @@ def follow(task):
     solved = int((states[:, -1] <= times[done - 1]).sum()) if done else 0
     place = inverse.ravel()
     nodal = z[place[:states.size]].reshape(*states.shape, -1)[:solved]
-    forces, controls = np.split(u[place[states.size:]].reshape(*points.shape, -1)[:solved], [m], axis=2)
+    used = place[states.size:states.size + points.size]
+    forces, controls = np.split(u[used].reshape(*points.shape, -1)[:solved], [m], axis=2)
+    others = {"controls": controls}
+    if moving.size:
+        others["velocity"] = rates[place[states.size + points.size:]].reshape(*moving.shape, -1)[:solved]
     multipliers = np.concatenate([forces, np.zeros_like(forces)], axis=2)
     seconds = {"setup": 0.0, "assemble": 0.0, "solve": 0.0, "total": time.perf_counter() - start}
     n_unknowns = inversion.start(z[0, :n]).size
-    outcome = Outcome(nodal, multipliers, {"controls": controls}, status, np.zeros(0, int), n_unknowns, seconds)
+    outcome = Outcome(nodal, multipliers, others, status, np.zeros(0, int), n_unknowns, seconds)
     statistics = solve_statistics(task.driver, None, mesh, outcome, internal_eigenvalues=[])
     return Solution(problem.system, element, mesh.nodes[:solved + 1], problem.start, nodal, multipliers, status,
                     statistics, outcome.others)
