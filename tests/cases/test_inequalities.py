@@ -1,5 +1,6 @@
 """Optimal control with bounds and limits: published values, and all methods to the same minimum."""
 
+import casadi as ca
 import numpy as np
 import pytest
 import scipy
@@ -162,3 +163,35 @@ def test_many_elements_come_from_fewer():
     """Above 256 elements the own method starts on coarser meshes, and ends where IPOPT does on the mesh itself."""
     own, other = solved("speed-limit", 260), solved("speed-limit", 260, "ipopt")
     assert own.objective == pytest.approx(other.objective, rel=1e-7)
+
+
+def goddard():
+    """A rocket whose mass is the rate of a coordinate climbs high (COPS, Dolan, More & Munson 2004)."""
+    rocket = tf.GeneralizedSystem(2, lambda q, v, c: ca.sumsqr(v) / 2, lambda q, c: -1 / (1 + q[0]), name="rocket")
+    body = rocket.bodies[0]
+
+    def force(f, t, c, u):
+        height, (speed, mass) = f[0].q[0], ca.vertsplit(f[0].rate)
+        return ca.vertcat((u[0] - 310 * speed**2 * ca.exp(-500 * height)) / mass, -u[0] / 0.5)
+
+    thrust = tf.FormulaForce(body, force, n_controls=1, name="thrust")
+    start, end = tf.Coordinates([0, 0], [0, 1]), tf.EndState(v=(None, 0.6))
+    return tf.OptimalControl(rocket, {body: start}, {body: end}, (0, 0.2), actuators=thrust, free_time=True,
+                             end_cost=lambda end, parameters: -end.q(body)[0],
+                             bounds={thrust: (0, 3.5), "duration": (0.05, 1)})
+
+
+def test_the_rocket_climbs_as_high_as_published():
+    def motion(t):
+        share = t / 0.2
+        return np.stack([0.01 * share, 0.16 * share, 0.05 * np.sin(np.pi * share), 1 - 0.4 * share], axis=-1)
+
+    for method in "interior-point", "ipopt":
+        sol = tf.solve(goddard(), ELEMENT, 100, method=method, guess=motion)
+        assert sol.success and -sol.objective == pytest.approx(0.01283, abs=1e-5)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_guess_where_the_model_gives_no_numbers():
+    sol = tf.solve(goddard(), ELEMENT, 20, guess=lambda t: np.zeros((*np.shape(t), 4)))  # without mass
+    assert sol.status.reason == "not finite" and "another guess" in sol.status.message

@@ -71,7 +71,8 @@ class InteriorPoint(NamedArguments):
 
     def solve(self, program: NonlinearProgram) -> Answer:
         """The `Answer` for a `NonlinearProgram`, from its start."""
-        return _Solve(self, program).answer()
+        with np.errstate(divide="ignore", invalid="ignore"):  # of starts where the model gives no numbers
+            return _Solve(self, program).answer()
 
 
 class Loop:
@@ -185,7 +186,10 @@ class _Solve:
         self.loop = Loop(settings, program)
 
     def answer(self):
-        it, _, outcome = self._run(*self._start())
+        it, mu = self._start()
+        if not np.isfinite(it.theta):
+            return self._told(it, "not finite", "")
+        it, _, outcome = self._run(it, mu)
         rng, best, note = np.random.default_rng(0), None, "converged"
         for attempt in range(self.settings.pushes + 1):
             if outcome not in ("solved", "acceptable"):
@@ -215,7 +219,8 @@ class _Solve:
             if outcome == "stopped":
                 interrupts.answer()
             reason = "not converged" if outcome in ("not converged", "stuck") else outcome
-            status = failed(self.program, v, reason, self.loop.history, "interior point",
+            where = "interior point" if reason != "not finite" else "at the first iterate: another guess may do"
+            status = failed(self.program, v, reason, self.loop.history, where,
                             it.y if reason == "infeasible" else None)
         return Answer(v, y, z[:self.scaled.n] / scale, status, self.loop.count)
 
