@@ -63,6 +63,22 @@ def test_boundary_values_of_links():
     np.testing.assert_allclose(march.position(tool, 0.5), place, rtol=0, atol=1e-9)
 
 
+def test_welds_stay_closed_as_they_are():
+    """The state at the end follows from the start without opening a weld, which could close in other ways."""
+    arm, load = _arm(2), tf.RigidBody(2.0, (0.01, 0.01, 0.01), name="load")
+    weld = tf.Weld(load, arm.link("link1"), point_a=(0, 0, -0.1), point_b=(0.4, 0, 0), name="grip")
+    motors = tf.GeneralizedControl(arm, np.eye(2), name="motors")
+    system = tf.System([arm, load, weld, motors], gravity=(0, 0, -9.81))
+    problem = tf.OptimalControl(system, system.state({"joint0": 0.0, "joint1": -1.2}),
+                                {arm: {"joint0": 1.2, "joint1": -0.8}}, (0, 1), cost=tf.Effort(motors),
+                                bounds={motors: (-150, 150)})
+    last = problem.conditions.state[:system.n_q]
+    turns = [body.rotation_matrix(last[system.coordinates(body)]) for body in (load, arm.link("link1"))]
+    np.testing.assert_allclose(*turns, rtol=0, atol=1e-9)
+    sol = tf.solve(problem, tf.MixedGalerkin(2, form="energy"), 20, progress=False)
+    assert sol.success and sol.statistics["newton_iterations"]["max"] < 60
+
+
 def test_wrong_targets():
     arm = _arm()
     for end, message in (({arm.link("link2"): tf.EndState(q=[0.0])}, "has no q; give position"),

@@ -13,7 +13,7 @@ from ..common.conditions import independent_combinations, least_norm_search
 from ..common.end import End
 from ..common.end_state import INDEPENDENT, EndState, body_velocity
 
-ATTEMPTS = 3  # searches of a state
+ATTEMPTS, STEPS = 3, 8  # searches of a state, and on the way to it where joints have to stay closed
 
 
 class EndConditions:
@@ -61,7 +61,7 @@ class EndConditions:
     def __init__(self, system, targets, formula, at_end, t, z, numbers=(), which="end"):
         self.system, self.names, self.numbers, self._which = system, [], np.asarray(numbers, float), which
         symbols = z_symbol, c = ca.SX.sym("z", system.n_z), ca.SX.sym("numbers", len(self.numbers))
-        rows, z = [], z.copy()
+        rows, z, before = [], z.copy(), z
         for body, target in self._checked(targets).items():
             rows += self._of_body(body, target, z_symbol, z)
         if formula is not None:
@@ -73,7 +73,7 @@ class EndConditions:
         self.function = ca.Function("end_conditions", symbols, [rows])
         self._derivative = ca.Function("gradient", symbols, [ca.densify(ca.jacobian(rows, ca.vertcat(*symbols)))])
         self._size = system.state_scale
-        self.state = self._search(z, t)
+        self.state = self._search(self._followed(before, z, t), t)
         self._reduce(t)
 
     def _checked(self, targets):
@@ -197,6 +197,26 @@ class EndConditions:
         derivative = np.array(derivative).reshape(-1, len(z) + len(numbers))
         by_numbers = np.vstack([np.zeros((len(theta), len(numbers))), derivative[:, len(z):]])
         return values, np.vstack([jacobian, derivative[:, :len(z)]]) * self._size, by_numbers
+
+    def _followed(self, before, z, t):
+        """Where the search starts, shape (n_z,): z, or the state before, moved in steps to what is asked for.
+
+        So do trees with constraints, whose joints then stay closed as they are: a `Weld` can close in other ways.
+        """
+        system, at = self.system, before
+        if not (self.names and system.n_constraints and any(hasattr(body, "by_joint") for body in system.bodies)):
+            return z
+        first = np.array(self.function(before, self.numbers)).ravel()
+        for left in np.linspace(1, 0, STEPS + 1)[1:]:
+            def evaluate(x, left=left):
+                values, jacobian, _ = self._values(x, t, self.numbers)
+                values[len(values) - len(first):] -= left * first
+                return values, jacobian
+
+            at, violated = least_norm_search(evaluate, at, self._size, lambda x: 1.0)
+            if violated is not None:
+                return z
+        return at
 
     def _search(self, z, t):
         """A state near `z` that satisfies constraints and conditions: Gauss-Newton steps of least norm.
