@@ -180,6 +180,14 @@ def test_derivatives_through_samplers(where, delay):
         assert abs(change) > 1e-3
 
 
+def test_counters_of_turns_rest_from_piece_to_piece():
+    """Round-off in their momenta does not grow where a march begins anew."""
+    problem, _ = on_bodies(PARTS["sampled"])
+    sol = tf.solve(problem, tf.MixedGalerkin(2, form="energy"), N, progress=False)
+    ends = sol.system.velocity(sol.t[1:], sol.z[1:])
+    np.testing.assert_allclose(sol.fields["velocity"][:, -1], ends, rtol=0, atol=1e-11)
+
+
 @pytest.mark.parametrize("where", ["tree", "bodies"])
 def test_derivatives_by_gear_and_rotor(where):
     """Both enter what the rotor is in the system, and its state at the start."""
