@@ -77,6 +77,27 @@ def test_compiled_once(run):
     assert outcome(run()) == ("10", "")
 
 
+def test_loaded_without_the_compiler(run, tmp_path):
+    (tmp_path / "script.py").write_text(CODE + "import sys; print('numba.np.arraymath' in sys.modules)")
+    assert outcome(run())[0] == "10\nTrue"
+    assert outcome(run()) == ("10\nFalse", "")
+
+
+def test_loaded_loops_are_linked(run, tmp_path):
+    """A loop from disk called by one that is compiled: by its machine code, or by the code for the linker."""
+    outcome(run())
+    (tmp_path / "script.py").write_text(CODE + """
+@compiled()
+def further(n):
+    return inner(n) + outer(n)
+
+print(further(3))
+""")
+    out, err = outcome(run())
+    assert out == "10\n19" and err.count("compiling") == 1 and "compiling further" in err
+    assert outcome(run()) == (out, "")
+
+
 def test_damage_is_mended(run, tmp_path):
     outcome(run())
     for path in (tmp_path / "cache").iterdir():
