@@ -90,7 +90,7 @@ def process(folder, cache, code, *arguments, ranks=1):
     wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     if run.returncode:
         raise SystemExit(f"{folder}: {run.stderr[-2000:]}")
-    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, run.stdout + run.stderr
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, run.stdout
 
 
 def fresh(place, source=None):

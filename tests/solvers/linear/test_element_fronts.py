@@ -179,3 +179,16 @@ def test_tangent_entries_of_a_plan_are_without_repetition():
     plan = ElementPlan(bench.chain(5).system, tf.MixedGalerkin(2))
     places = plan.tangent_rows * plan.columns.n_local + plan.tangent_columns
     assert len(np.unique(places)) == len(places) == plan.arrays.n_tangent
+
+
+def test_fronts_on_disk_are_the_same(monkeypatch, tmp_path):
+    monkeypatch.setenv("TIMEFEM_CACHE_DIR", str(tmp_path))
+    n = 60
+    rows = np.repeat(np.arange(n), 3)
+    columns = np.clip(rows + np.tile([-1, 0, 1], n), 0, n - 1)
+    rows, columns = np.unique(np.stack([rows, columns]), axis=1)
+    found = front_tree(rows, columns, n)
+    monkeypatch.setattr("timefem.solvers.linear.element.tree._find_tree", None)  # not needed any more
+    assert front_tree(rows, columns, n) == found and len(found) > 1
+    with pytest.raises(TypeError):
+        front_tree(columns[::-1], rows[::-1], n)  # another pattern

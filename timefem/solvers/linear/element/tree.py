@@ -6,9 +6,12 @@ yet the size of every front is known beforehand (row merging: George & Ng, SIAM 
 """
 
 import heapq
+import json
 from typing import NamedTuple
 
 import numpy as np
+
+from ....kernels.store import digest, sources, store
 
 LANES = 8
 TRY_BOTH = 300  # unknowns up to which both orders are tried; beyond, the search would cost more than it saves
@@ -40,11 +43,25 @@ class Front(NamedTuple):
 def front_tree(rows, columns, n):
     """Fronts of a square pattern of n rows, children before parents; None when it is singular by its pattern.
 
+    They are kept on disk: for long chains of bodies they take longer than all else of a known model.
+
     Parameters
     ----------
     rows, columns : ndarray of int, shape (nnz,)
         Without repetition.
     """
+    pattern = (np.ascontiguousarray(v, np.int64).tobytes() for v in (rows, columns))
+    name = digest("fronts", n, *pattern, sources("solvers/linear/element/tree.py"))
+    data = store().read(name)
+    if data is not None:
+        found = json.loads(data)
+        return None if found is None else [Front(*front) for front in found]
+    tree = _find_tree(rows, columns, n)
+    store().write(name, json.dumps(tree, default=int).encode())
+    return tree
+
+
+def _find_tree(rows, columns, n):
     if not n:
         return []
     (row_group, rows_of), (column_group, columns_of) = _groups(rows, columns, n), _groups(columns, rows, n)
