@@ -32,3 +32,10 @@ def test_inequalities_agree(n_ranks, which):
     run = mpirun(n_ranks, "-m", "tests.parallel.inequalities", which)
     assert run.returncode == 0, run.stderr
     assert run.stdout in ("7 agree\n", "1 agree\n")
+
+
+@pytest.mark.parametrize("n_ranks", [2, 3])
+def test_phases_agree(n_ranks):
+    run = mpirun(n_ranks, "-m", "tests.parallel.phases")
+    assert run.returncode == 0, run.stderr
+    assert "2 agree" in run.stdout

@@ -33,7 +33,7 @@ def solve_optimal_control(task):
                          f"Solution, not {task.guess!r}")
     task = dataclasses.replace(task, method=method_for_inequalities(task.method))
     if problem.bounded:
-        _check_linear(linear, task.method)
+        check_linear(linear, task.method)
     if task.tolerance is not None:
         if not element.costates_converge:
             raise InputError(f"tolerance is given, but the multipliers of {element!r}, which tell its error, do not "
@@ -42,7 +42,7 @@ def solve_optimal_control(task):
     return _solve_on(task.on(element, task.mesh_through(problem.system.kinks)))
 
 
-def _check_linear(linear, method):
+def check_linear(linear, method):
     """Refuse linear solvers that a method for inequalities does not use."""
     if linear.name == "chain":
         return

@@ -15,4 +15,4 @@ def no_estimate(problem, element):
 
 PHASES = Kind("phases", Phases, "optimal control in phases", drivers=(Global,), solve=solve_phases,
               estimate=no_estimate, in_files=FILES,
-              unused=lambda problem: ((*NOT_BOUNDED, "backend"), "where phases are solved by an interior-point method"))
+              unused=lambda problem: (NOT_BOUNDED, "where phases are solved by an interior-point method"))
