@@ -38,7 +38,8 @@ def split_targets(system, which, targets, rates=True):
         body = _found(system, key, value)
         if isinstance(value, EndState) and body is not None and body.carrier is not None:
             carried[body] = value
-        elif body is not None and hasattr(body, "by_joint") and any(isinstance(v, EndState) for v in value.values()):
+        elif hasattr(body, "by_joint") and isinstance(value, dict) and any(
+                isinstance(v, EndState) for v in value.values()):
             carried |= {_of_joint(body, validate.choice(f"{which} of {system.label(body)}: joint", name,
                                                         body.joint_names)):
                         _end_state(body, name, own, rates) for name, own in value.items()}
