@@ -15,7 +15,7 @@ REFUSED = {
     "algo-c1": {(r, k) for r in ("quaternion", "directors") for k in ("initial, joint", "boundary, joint",
                                                                       "unknown numbers", "bounds")},
     **{name: {("directors", kind) for kind in CASES} | {("quaternion", k) for k in (
-        "initial, joint", "boundary, joint", "unknown numbers", "bounds")} for name in ("zupan3", "zupan3-printed",
+        "boundary, joint", "unknown numbers", "bounds")} for name in ("zupan3", "zupan3-printed",
                                                                                         "newmark-so3")}}
 NO_START = {("null-eml", "unknown numbers")}  # its guess has no velocities, which damp nothing
 

@@ -81,6 +81,8 @@ class TimeElement(NamedArguments, Summarized, ABC):
         Whether inverse dynamics takes it: outputs that are prescribed, and controls.
     costates_converge : bool
         Whether the multipliers of optimal control do, to the costates, with the order of the state.
+    joints_drift : bool
+        Whether constraints of joints hold up to the error of the method only.
     constraint_row_power : int
         Rows of the constraints are multiplied with `h` to this power by scaling.
     name : str
@@ -89,7 +91,7 @@ class TimeElement(NamedArguments, Summarized, ABC):
 
     constraint_row_power = 0
     needs_inverse_mass = has_tangent = True
-    takes_coupled_inertia = is_variational = takes_outputs = costates_converge = False
+    takes_coupled_inertia = is_variational = takes_outputs = costates_converge = joints_drift = False
     remedy = ""  # what else may help where a march of it fails
     symbols = PointSymbols
     explicit = ()

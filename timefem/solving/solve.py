@@ -157,6 +157,12 @@ def task_of(problem, element, n_elements, driver, newton, progress, others):
     if periodic and kind.name != "initial":
         raise InputError(f"{problem.system.label(periodic[0])} is feedback in discrete time, which is for "
                          f"initial-value problems; {kind.name} takes a Controller")
+    if element.joints_drift and kind.name != "initial":
+        joints = [part for part in problem.system.parts if part.constraint_names and not part.is_body]
+        if joints:
+            raise InputError(f"{element.name} holds {problem.system.label(joints[0])} on the level of accelerations, "
+                             f"so that positions drift from what conditions at the end ask for; for {kind.name} use "
+                             "MixedGalerkin")
     others = dict(others)
     mesh, tolerance = others.pop("mesh", None), others.pop("tolerance", None)
     default = kind.default_driver(element, tolerance is not None)

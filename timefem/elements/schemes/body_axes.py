@@ -120,6 +120,7 @@ class BodyAxesScheme(OneStep):
 
     symbols = BodyAxesSymbols
     constraints_of = "joints"
+    joints_drift = True
 
     def check(self, system: System) -> None:
         for body in system.bodies:
