@@ -48,12 +48,13 @@ def size_of_motion(system, t, z):
     """Sizes of the components of states, shape (n_z,), by the motion through the states `z`, shape (n, n_z), at `t`."""
     z = np.ascontiguousarray(z)
     motion, out = Motion.of(system, z[0]), np.empty(z.shape[1])
-    _sizes_along(motion, np.ascontiguousarray(t, float), z, out)
+    sizes_along(motion, np.ascontiguousarray(t, float), z, out)
     return out
 
 
 @compiled(error_model="numpy", _nrt=False)
-def _sizes_along(motion, t, z, out):
+def sizes_along(motion, t, z, out):
+    """Let a motion along the states `z` at `t` count, and write its size to `out`."""
     n = motion.roots.shape[0]
     motion.now[:] = 0.0
     for k in range(t.shape[0]):

@@ -11,11 +11,13 @@ from ...errors import InputError
 from ...status import Status
 from ..linear.element.code import PAUSE, ROOM, TOO_SMALL
 from .march import LoopArrays, Run, march
-from .motion import Motion, enough, relative_errors
+from .motion import Motion, enough, relative_errors, sizes_along
 from .pilot_loop import Estimate, PilotWork, adapt_elements
 
 FIRST_PAIR = 1e-3  # of the time span; a length that is too large is found out soon
 CHUNK = 1000
+EARLY = 1e-2  # of the time span
+LOOKS = 50, 200, 800  # elements
 
 
 @dataclass
@@ -51,6 +53,32 @@ class Pilot:
 
     def march(self, density):
         """March by pairs, with a density of the local error in time [1/s]."""
+        found = self._march(density)
+        early = found.nodes[found.n_solved] - self.t_span[0] < EARLY * (self.t_span[1] - self.t_span[0])
+        if found.status.reason == "step too small" and early and self._look_ahead():
+            found = self._march(density)
+            if found.status.success:
+                self.motion = self._motion_along(found)
+        return found
+
+    def _look_ahead(self):
+        """Take the size of the motion from equal elements; whether there are some that tell it.
+
+        What moves at first may be less than round-off, as of beams under loads that rise from zero.
+        """
+        for n in LOOKS:
+            rough = self._march_on(TimeMesh(np.linspace(*self.t_span, n + 1)), self.settings)
+            if rough.status.success:
+                self.motion = self._motion_along(rough)
+                return True
+        return False
+
+    def _motion_along(self, march):
+        motion = Motion.of(self.system, self.z0)
+        sizes_along(motion, march.nodes, np.vstack([self.z0, self.states(march)]), np.empty(len(self.z0)))
+        return motion
+
+    def _march(self, density):
         plan, loop, settings = self.plan, self.loop.record, self.settings
         step, n_node = plan.columns.step, loop.n_node
         first = plan.constant(TimeMesh(self.t_span), self.z0, self.multipliers)
