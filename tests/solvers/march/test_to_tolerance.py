@@ -13,7 +13,7 @@ from timefem.solvers.march.step_control import StepControl
 from timefem.solvers.march.to_tolerance import _counts
 
 MANY_STEPS = ("nontwisting-2", "nontwisting-3")
-LARGE = ("closed-chain", "closed-chain-10", "closed-chain-100")
+LARGE = ("closed-chain", "closed-chain-10", "closed-chain-100", "right-angle-cantilever")
 
 
 def relative_error(sol, exact):
