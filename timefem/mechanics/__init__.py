@@ -21,7 +21,8 @@ from .forces import (
     TorsionalDamper,
     TorsionalSpring,
 )
-from .forces.actuators import Actuator, ControlForce, ControlTorque, Cost, Effort, GeneralizedControl
+from .forces.actuators import Actuator, ControlForce, ControlTorque, GeneralizedControl
+from .forces.costs import Cost, Effort
 from .functions import Constant, Formula, Ramp, Sine, Step, Table, TimeFunction, TrianglePulse
 from .functions.trajectories import Polynomial, Spline, Transfer
 from .inversion.outputs import AngleOutput, CoordinateOutput, FormulaOutput, Output, PositionOutput

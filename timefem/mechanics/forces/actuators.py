@@ -1,19 +1,16 @@
-"""Actuators, whose forces are to be found, and costs of their use."""
+"""Actuators, whose forces are to be found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
 from ... import validate
 from ...errors import InputError
-from ...types import Expression, Floats, UserFunction
 from ..declared import Choice, Direction, Field, On, Point, Real, Rows
-from ..formula import Same, call, needs_two
+from ..formula import Same, needs_two
 from ..joints.on_joint import JointPart
 from ..part import Body, Part
 from ..stored_formula import StoredFormula
@@ -211,79 +208,6 @@ class GeneralizedControl(Actuator):
         if callable(self.matrix):
             return self.matrix_at(s.q[0], *([s.velocity[0]] if self.takes_rates else [])) @ u
         return ca.reshape(s.own, self.bodies[0].n_q, self.n_controls) @ u
-
-
-class Cost(Part):
-    """Integrand of the cost of an optimal control problem: a formula of controls, coordinates and velocities.
-
-    Parameters
-    ----------
-    formula : callable
-        `formula(u, q, v, t)` -> CasADi scalar; u, q, v are vectors of all components of `actuators` and `bodies`.
-    actuators : sequence of Actuator
-    bodies : sequence of Body
-    name : str, optional
-    """
-
-    def __init__(self, formula: UserFunction, actuators: Part | Sequence[Part] = (), bodies: Body | Sequence[Body] = (),
-                 name: str | None = None) -> None:
-        self.controls, self.bodies, self.name = tuple(actuators), tuple(bodies), name
-        for actuator in self.controls:
-            if not isinstance(actuator, Actuator):
-                raise InputError(f"Cost: {actuator!r} is no actuator")
-        self.formula = formula
-
-    @property
-    def kind(self) -> Hashable:
-        return (Cost, Same(self.formula), tuple(a.n_controls for a in self.controls), *(b.kind for b in self.bodies))
-
-    def moved_to(self, stand_in: Callable[[Any], Any]) -> Cost:
-        other = super().moved_to(stand_in)
-        other.controls = tuple(map(stand_in, self.controls))
-        return other
-
-    def cost(self, s: Symbols, u: ca.SX) -> Expression:
-        velocity = ca.vertcat(*s.velocity) if self.bodies else ca.SX(0, 1)
-        return call("Cost", self.formula, 1, u, ca.vertcat(*s.q) if self.bodies else ca.SX(0, 1), velocity, s.t)
-
-
-class Effort(Cost):
-    """Half the weighted sum of the squared controls of one actuator, 1/2 sum_i w_i u_i^2.
-
-    Parameters
-    ----------
-    actuator : Actuator
-    weights : float or array_like, shape (n_controls,)
-    """
-
-    def __init__(self, actuator: Part, weights: Floats = 1.0, name: str | None = None) -> None:
-        super().__init__(None, (actuator,), (), name)
-        self._weigh(weights)
-
-    def _weigh(self, weights):
-        n = self.controls[0].n_controls
-        weights = np.full(n, weights) if np.ndim(weights) == 0 else weights
-        self.own_parameters = validate.array("Effort: weights", weights, (n,))
-        if np.any(self.own_parameters <= 0):
-            raise InputError(f"Effort: weights must be positive, not {self.own_parameters.tolist()}")
-
-    @property
-    def weights(self) -> np.ndarray:
-        return self.own_parameters
-
-    changeable = {"weights": "weights"}  # noqa: RUF012
-
-    def changed(self, values: Mapping[str, Any]) -> Effort:
-        other = copy(self)
-        other._weigh(values["weights"])
-        return other
-
-    @property
-    def kind(self) -> Hashable:
-        return (Effort, len(self.own_parameters))
-
-    def cost(self, s: Symbols, u: ca.SX) -> Expression:
-        return ca.dot(s.own, u**2) / 2
 
 
 def control_name(system, i):
