@@ -135,7 +135,7 @@ def _model(document, kind, rotation, inverse_mass, changed):
         raise document.error(("solver", "tolerance"), "is not used with a continuation, whose meshes are given; leave "
                                                       "one of them out")
     model = Model(document, data.get("title", document.path), system, state, (start, end), data["time"]["n_elements"],
-                  element, settings, data.get("assemble", False), kind.name, changed, names=names)
+                  element, settings, data.get("assemble", False), kind.name, changed, names=names.on(system))
     for part in system.parts:
         fault = uncovered(part, model.t_span)
         if fault:

@@ -16,7 +16,6 @@ from ..validate.options import OPTIONS
 from .entries import find, naming, value_of
 from .problem import as_states, end_states, plain_state, unknown_numbers
 from .settings import arguments_of
-from .trees import Names
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +45,7 @@ class Model:
     phases : sequence of Model
         Of optimal control in phases, where the other attributes are those of the first one.
     names : Names
-        What names in the file stand for; `names.output(keys, entry, name)` makes outputs.
+        What names in the file stand for in the system.
     """
 
     document: Any
@@ -109,20 +108,6 @@ class Model:
     def find(self, keys, name, known, what="body"):
         """What has that name among those known; an error at the keys when there is none."""
         return find(self.document, keys, name, known, what)
-
-    def body(self, keys, name):
-        """The body, or link of a tree, of that name."""
-        return self._names.body(keys, name, whole=False)
-
-    def joint(self, keys, name):
-        """The joint, or joint of a tree, of that name."""
-        return self._names.joint(keys, name)
-
-    @cached_property
-    def _names(self):
-        system = self.system
-        joints = {part.name: part for part in system.parts if getattr(part, "coordinates", ()) and part.name}
-        return Names(self.document, {body.name: body for body in system.bodies}, system.composites, joints)
 
     def value_of(self, keys, value):
         """A value with functions of time in place of their tables."""

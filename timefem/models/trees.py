@@ -12,6 +12,7 @@ from .parts import OUTPUTS
 from .urdf import read_urdf
 
 LIMITS = "lower", "upper", "at", "points"
+BODIES = "body", "other"  # keys of outputs and quantities that name one
 
 
 def tree_of(document, name, entry):
@@ -65,6 +66,13 @@ class Names:
         self.actuators, self.outputs = {}, {}
         self._trees = [body for body in bodies.values() if isinstance(body, Tree)]
 
+    def on(self, system):
+        """The same for what a system has, in which other parts may stand for those of the file."""
+        joints = {part.name: part for part in system.parts if getattr(part, "coordinates", ()) and part.name}
+        found = Names(self.document, {body.name: body for body in system.bodies}, system.composites, joints)
+        found.outputs = {name: output.on(system) for name, output in self.outputs.items()}
+        return found
+
     def body(self, keys, name, whole=True):
         """The body, the point, or the link of that name."""
         known = self.bodies | ({composite.name: composite for composite in self.composites} if whole else {})
@@ -96,13 +104,21 @@ class Names:
     def output(self, keys, entry, name):
         """The output of an entry, whose trajectory and limits are left out."""
         own = {key: value for key, value in entry.items() if key not in ("type", "trajectory", *LIMITS)}
-        for key in ("body", "joint"):
-            if key in own:
-                own[key] = getattr(self, key)((*keys, key), own[key])
-        if "bodies" in own:
-            own["bodies"] = [self.body((*keys, "bodies"), body) for body in own["bodies"]]
+        own = self.resolved(keys, own)
         with naming(self.document, keys, entry):
             return OUTPUTS[entry["type"]](**own, name=name)
+
+    def resolved(self, keys, entry, whole=True):
+        """An entry with the bodies and joints themselves where it names them."""
+        found = dict(entry)
+        for key in BODIES:
+            if key in entry:
+                found[key] = self.body((*keys, key), entry[key], whole)
+        if "joint" in entry:
+            found["joint"] = self.joint((*keys, "joint"), entry["joint"])
+        if "bodies" in entry:
+            found["bodies"] = [self.body((*keys, "bodies"), name, whole) for name in entry["bodies"]]
+        return found
 
     def joint(self, keys, name, others=()):
         """The joint, or joint of a tree, of that name."""

@@ -37,7 +37,7 @@ def make_from_file(model):
     for name, entry in data["outputs"].items():
         if "trajectory" in entry:  # others are measured only
             trajectory = model.value_of(("outputs", name, "trajectory"), entry["trajectory"])
-            outputs[model.names.outputs[name].on(model.system)] = trajectory
+            outputs[model.names.outputs[name]] = trajectory
     end = model.end_states("end", Pose) or None
     for name in bodies if end else ():
         if name not in end:

@@ -6,7 +6,6 @@ from ...errors import InputError
 from ...mechanics.inversion.outputs import AXES, AngleOutput, FormulaOutput, JointOutput, PositionOutput
 
 OUTPUTS = {"position": PositionOutput, "angle": AngleOutput, "formula": FormulaOutput}
-BODIES, CONTROLS = ("body", "other"), ("actuator",)
 
 
 def quantity_from_file(model, keys, entry, besides=()):
@@ -26,16 +25,9 @@ def quantity_from_file(model, keys, entry, besides=()):
                  for i, term in enumerate(entry["terms"])]
         return lambda now, u: sum(factor * formula(now, u) for factor, formula in terms)
     own = {key: value for key, value in entry.items() if key != "type" and key not in besides}
-    bodies = {body.name: body for body in model.system.bodies}
-    for key in BODIES:
-        if key in own:
-            own[key] = _place(model, (*keys, key), own[key], bodies, whole=key == "body")
-    if "bodies" in own:
-        own["bodies"] = [_place(model, (*keys, "bodies"), name, bodies, True) for name in own["bodies"]]
+    own = model.names.resolved(keys, own, whole=False)
     if "actuator" in own:
         own["actuator"] = actuator_from_file(model, (*keys, "actuator"), own["actuator"])
-    if "joint" in own:
-        own["joint"] = model.joint((*keys, "joint"), own["joint"])
     kind = entry["type"]
     with model.naming(keys, entry):
         return _of_output(OUTPUTS[kind](**own)) if kind in OUTPUTS else FORMULAS[kind](**own)
@@ -52,11 +44,6 @@ def control_of(actuator, what="force"):
         raise InputError(f"{what} must be an actuator with one control, and {actuator!r} has {actuator.n_controls}; "
                          "split it")
     return _control(actuator)
-
-
-def _place(model, keys, name, bodies, whole):
-    """The body, or link of a tree, of that name."""
-    return bodies[name] if name in bodies else model.body(keys, name)
 
 
 def _of_output(output):
