@@ -1,6 +1,7 @@
 """The structure of the package, read from its code: imports run one way, in no circle, and functions stay small."""
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
@@ -98,6 +99,12 @@ def test_imports_run_one_way():
 
 def test_every_room_has_a_floor():
     assert {name.split(".")[0] for name in modules()} - {""} == set().union(*FLOORS)
+
+
+def test_picture_has_the_floors():
+    """Of docs/theory/architecture.md, drawn by tools/architecture.py."""
+    drawn = re.findall('"bold">(.*?)<', (PACKAGE.parent / "docs" / "images" / "architecture.svg").read_text())
+    assert drawn[::-1] == ["small things", *(room for rooms in FLOORS[1:-1] for room in rooms)]
 
 
 def test_imports_stand_at_the_top():
