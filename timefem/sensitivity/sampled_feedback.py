@@ -26,18 +26,11 @@ class Told(Values):
 
     def __init__(self, controller: SampledController, start: float) -> None:
         self.part = controller
-        self._carriers = [b if b.carrier is None else b.carrier for b in controller.bodies]
-        whole = list(dict.fromkeys(self._carriers))
-        super().__init__(self._law, start + controller.period * np.arange(controller.n_held - 1), whole)
+        super().__init__(self._law, start + controller.period * np.arange(controller.n_held - 1), controller.bodies)
 
     def _law(self, views, t, own):
-        seen, s = dict(zip(self.bodies, views, strict=True)), Symbols(self.part)
-        q, v = [], []
-        for body, carrier in zip(self.part.bodies, self._carriers, strict=True):
-            places = list(range(body.n_q)) if body.carrier is None else body.places.tolist()
-            q.append(seen[carrier].q[places])
-            v.append(seen[carrier].v[places])
-        at = s.at(q, s.p, v, t)
+        s = Symbols(self.part)
+        at = s.at([view.q for view in views], s.p, [view.v for view in views], t)
         at.own = own
         return self.part.told_in(at)
 

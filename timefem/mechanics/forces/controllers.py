@@ -143,7 +143,7 @@ class Controller(Part):
         return [_Share(self, i) for i, drive in enumerate(self.drives) if isinstance(drive, JointControl)]
 
     def force(self, s: Symbols, only: int | None = None) -> ca.SX:
-        return self._applied(s, self._told(s), only)
+        return self._applied(s, self.told_in(s), only)
 
     @property
     def starts(self) -> list[int]:
@@ -151,7 +151,7 @@ class Controller(Part):
         sizes = [len(self.law_parameters), *(len(d.own_parameters) for d in self.drives)]
         return np.cumsum(sizes).tolist()
 
-    def _told(self, s):
+    def told_in(self, s: Symbols) -> ca.SX:
         """What the law says, SX of one force per control of the drives."""
         x, v, first = [], [], self.starts[-1]
         for given in self.inputs:
@@ -205,7 +205,7 @@ class Controller(Part):
     def _check(self):
         s = Symbols(self)
         s.velocity = [ca.SX.sym("v", b.n_q) for b in self.bodies]
-        check_symbols(f"{self._title}: law", self._told(s), *s.q, *s.velocity, s.t, s.own, *s.bodies)
+        check_symbols(f"{self._title}: law", self.told_in(s), *s.q, *s.velocity, s.t, s.own, *s.bodies)
 
 
 class SampledController(Controller):
@@ -260,10 +260,6 @@ class SampledController(Controller):
             u = u + (s.t >= t) * (after - before)
         return self._applied(s, u, only)
 
-    def told_in(self, s: Symbols) -> ca.SX:
-        """What the law says, in CasADi symbols."""
-        return self._told(s)
-
     def places_of_held(self) -> np.ndarray:
         """Places of the held forces among `own_parameters`, without those before the first one."""
         return np.arange(len(self._law_numbers) + self.n_held + self.n_forces, len(self.own_parameters))
@@ -275,7 +271,7 @@ class SampledController(Controller):
         s.velocity = velocity
         every, v = np.arange(system.n_q), system.velocity(t, z)
         places = [every[system.coordinates(body)] for body in self.bodies]
-        function = ca.Function("law", [*s.q, *velocity, s.t, s.own, *s.bodies], [ca.densify(self._told(s))])
+        function = ca.Function("law", [*s.q, *velocity, s.t, s.own, *s.bodies], [ca.densify(self.told_in(s))])
         return np.array(function(*(z[p] for p in places), *(v[p] for p in places), t, self.own_parameters,
                                  *(b.own_parameters for b in self.bodies))).ravel()
 
