@@ -18,6 +18,8 @@ from .ranks import note, rank, world
 from .report import print_details, print_json, print_report, run_report
 from .watch import watched
 
+REPORTS = {"phases": (phases_report, print_phases)}  # of the other kinds: `run_report`, `print_report`
+
 
 def run(options, petsc_options=None):
     """Do what `timefem run` does.
@@ -83,17 +85,17 @@ def _note_on_ranks(found):
 
 def _tell(found, sol, output, as_json, verbose, follow=None):
     """Save and report a solution; returns the exit status."""
-    status, files = 0 if sol.success else exit_status(sol), None
-    in_phases = found.kind.name == "phases"
+    status, saved = 0 if sol.success else exit_status(sol), None
+    report_of, print_one = REPORTS.get(found.kind.name, (run_report, print_report))
     if rank() == 0 or isinstance(sol, SlabSolution):  # of which every rank has a part
         if output is not None:
             try:
-                files = sol.save(output)
+                saved = sol.save(output) or output
             except OSError as error:  # a full disk must not take the numbers with it
                 if rank() == 0:
                     print("timefem: error:", error, file=sys.stderr, flush=True)
-                output, status = None, 1
-        report = (phases_report if in_phases else run_report)(found.case, found.problem, sol)
+                status = 1
+        report = report_of(found.case, found.problem, sol)
         report |= {"notes": list(found.notes)} if found.notes else {}
     if rank() == 0:
         if verbose:
@@ -102,7 +104,7 @@ def _tell(found, sol, output, as_json, verbose, follow=None):
         if as_json:
             print_json(report)
         else:
-            (print_phases if in_phases else print_report)(report, found.case, files if in_phases else output)
+            print_one(report, found.case, saved)
         if not sol.success:
             print("timefem: failed:", " ".join(sol.status.message.split()), file=sys.stderr, flush=True)
     return status
