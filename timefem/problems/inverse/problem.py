@@ -12,15 +12,15 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics import Actuator, CanonicalState, System
 from ...mechanics.consistent_state import assemble
-from ...mechanics.functions import Table, as_time_function
-from ...mechanics.functions.trajectories import Spline, first_jump, ordinal
+from ...mechanics.functions.trajectories import ordinal
 from ...mechanics.inversion.direct import DirectInversion, is_direct, is_settled
 from ...mechanics.inversion.inversion import Inversion
 from ...mechanics.inversion.outputs import Output
 from ...mechanics.inversion.servo_constraint import ServoInversion
 from ...types import Floats
-from ..initial.problem import InitialValueProblem, merged, uncovered
+from ..initial.problem import InitialValueProblem, merged
 from .held import at_rest, held_at_rest
+from .trajectories import check_smoothness, checked_outputs
 
 if TYPE_CHECKING:
     from ...mechanics.given_states import GivenStates
@@ -89,6 +89,8 @@ class InverseDynamics(NamedArguments):
         smooth enough (names the derivative); for states that cannot be fitted.
     """
 
+    marched = None  # the initial-value problem of a motion that its start settles
+
     def __init__(self, system: System, outputs: Mapping[Any, Any], start: GivenStates, end: GivenStates | None = None,
                  t_span: Sequence[float] = (0.0, 1.0), *, actuators: Actuator | Sequence[Actuator] = ()) -> None:
         if not isinstance(system, System):
@@ -100,7 +102,7 @@ class InverseDynamics(NamedArguments):
                              f"('{system.nonholonomic_names[0]}')")
         first = InitialValueProblem(system, start, t_span)
         self.system, self.t_span = first.system, first.t_span
-        self.outputs = self._checked_outputs(outputs)
+        self.outputs = checked_outputs(self.system, outputs, self.t_span)
         direct = is_direct(self.system, self.outputs, self.t_span[0], first.z0)
         if direct or (end is None and is_settled(self.system, self.outputs)):
             return self._follow(first.z0, end)
@@ -114,7 +116,7 @@ class InverseDynamics(NamedArguments):
         self.inversion = ServoInversion(self.system, self.outputs) if on_tree or self.system.couples_inertia else \
             Inversion(self.system, self.outputs, self.t_span[0], first.z0, self.t_span[1] - self.t_span[0],
                       end is not None)
-        self._check_smoothness()
+        check_smoothness(self.outputs, self.inversion.relative_degrees, self.t_span)
         self.has_end = end is not None
         if self.inversion.by_constraints:
             self._rest(first.z0, end)
@@ -131,7 +133,7 @@ class InverseDynamics(NamedArguments):
                              "out")
         n = self.system.n_q
         self.inversion = DirectInversion(self.system, self.outputs, z[:n])
-        self._check_smoothness()
+        check_smoothness(self.outputs, self.inversion.relative_degrees, self.t_span)
         x, v, _ = self.inversion.at(self.t_span[0], self.inversion.start(z[:n]))
         self.start = self.end = self.inversion.state(self.t_span[0], x[:n], v[:n])
         self.has_end, self.internal, self.unstable, self.internal_eigenvalues = False, 0, 0, np.zeros(0)
@@ -140,7 +142,7 @@ class InverseDynamics(NamedArguments):
         """Where trees have fewer drives than motions, outputs are constraints, and the motion goes on from its start.
         """
         self.inversion, t = ServoInversion(self.system, self.outputs), self.t_span[0]
-        self._check_smoothness()
+        check_smoothness(self.outputs, self.inversion.relative_degrees, self.t_span)
         self.inversion.check(t, z)
         states = {body: CanonicalState(*self.system.local_state(body, z)) for body in self.system.bodies}
         self.marched = InitialValueProblem(self.inversion.system, assemble(self.inversion.system, states, t),
@@ -193,32 +195,6 @@ class InverseDynamics(NamedArguments):
         m = self.inversion.n_forces
         pairs = zip(np.atleast_1d(t), np.atleast_2d(z), strict=True)
         return np.array([self.inversion.forces(time, state)[m:] for time, state in pairs])
-
-    def _checked_outputs(self, outputs):
-        if not isinstance(outputs, dict):
-            raise InputError(f"outputs must be a dict from output to trajectory, not {outputs!r}")
-        pairs = []
-        for output, trajectory in outputs.items():
-            if not isinstance(output, Output):
-                raise InputError(f"outputs: {output!r} is no output such as PositionOutput(body, 'x')")
-            for body in output.bodies:
-                if not self.system.has(body):
-                    raise InputError(f"outputs: {output!r} is of {body!r}, which is not in the system")
-            trajectory = as_time_function(f"trajectory of {output!r}", trajectory)
-            fault = uncovered(trajectory, self.t_span)
-            if fault:
-                raise InputError(f"trajectory of {output!r}: {fault}")
-            if isinstance(trajectory, Table) and trajectory.kind == "cubic" and len(trajectory.times) > 3:
-                trajectory = Spline(trajectory.times, trajectory.values, 3)  # the same, with derivatives at its entries
-            pairs.append((output, trajectory))
-        return pairs
-
-    def _check_smoothness(self):
-        for (output, trajectory), degree in zip(self.outputs, self.inversion.relative_degrees, strict=True):
-            jump = first_jump(trajectory, degree - 1, self.t_span) if degree else None
-            if jump is not None:
-                raise InputError(f"the trajectory of {output!r} has a jump in its {ordinal(jump[0])} at t = "
-                                 f"{jump[1]:g}; relative degree {degree} needs it continuous")
 
     @property
     def scale(self) -> np.ndarray:
@@ -292,8 +268,6 @@ class InverseDynamics(NamedArguments):
         n_end = self.unstable if self.has_end else 0
         self.conditions = (_left_space(*decompositions[0], self.internal - n_end, -1),
                            _left_space(*decompositions[-1], n_end, 1))
-
-    marched = None  # the initial-value problem of a motion that its start settles
 
     def __repr__(self):
         return f"InverseDynamics({self.system!r}, {len(self.outputs)} outputs, t_span={self.t_span})"
