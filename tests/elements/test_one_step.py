@@ -7,6 +7,7 @@ import pytest
 import timefem as tf
 from tests.example_systems import assert_tangent_is_derivative, pendulum, spinning_box
 from timefem.cases import find_case
+from timefem.elements.increments import between
 
 GENERAL = [tf.EML(), tf.REML(), tf.NullEML(), tf.EMH(), tf.NullEMH(), tf.MPL(), tf.MPH(), tf.QuatVI(),
            tf.SymplecticEuler()]
@@ -173,3 +174,32 @@ def test_restart_of_a_scheme_with_fields(tmp_path):
     again = tf.restart(tmp_path / "c.h5")
     np.testing.assert_allclose(again.z, whole.z, rtol=0, atol=1e-11)
     np.testing.assert_allclose(again.field("velocity"), whole.field("velocity"), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("rotation", ["quaternion", "directors"])
+def test_increments_between_states(rotation):
+    """Turns of more than 1 rad in an element, by the formula of the body itself."""
+    bodies = [tf.RigidBody(1, (1, 2, 3), rotation, name=name) for name in "ab"]
+    system, rng = tf.System([*bodies, tf.PointMass(2, name="mass")]), np.random.default_rng(0)
+    turns, q = rng.uniform(-0.25, 0.25, (5, 2, 3)), []
+    for turn in turns:
+        states = [b.state(tf.Pose(rng.normal(size=3), np.append(np.cos(np.linalg.norm(v)), np.sinc(
+            np.linalg.norm(v) / np.pi) * v)))[0] for b, v in zip(bodies, turn, strict=True)]
+        q.append(np.concatenate([*states, rng.normal(size=3)]))
+    state = np.stack([q[:-1], q[1:]], axis=1)
+    found = between(system, np.concatenate([state, np.zeros_like(state)], axis=2))
+    assert found.shape == (4, 1, 15)
+    for (q0, q1), u in zip(state, found[:, 0], strict=True):
+        split = np.cumsum([b.n_q for b in bodies])
+        for body, a, b, d in zip(system.bodies, np.split(q0, split), np.split(q1, split), np.split(u, [6, 12]),
+                                 strict=True):
+            at, step = ca.SX.sym("q", body.n_q), ca.SX.sym("u", body.n_increments)
+            moved = np.array(ca.Function("moved", [at, step], [body.moved(at, step)])(a, d)).ravel()
+            np.testing.assert_allclose(moved, b, rtol=0, atol=1e-12)
+
+
+def test_bounds_from_increments_that_fit_the_guess():
+    """Zero increments beside a guess that moves led IPOPT round by 368 iterations, and our method to no end."""
+    sol = tf.solve(find_case("slew-time").make(rotation="quaternion"), tf.NullEMH(), 12)
+    assert sol.objective == pytest.approx(1.41483024, rel=1e-7)
+    assert sol.statistics["newton_iterations"]["max"] <= 20

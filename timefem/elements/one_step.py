@@ -15,6 +15,7 @@ from ..polynomials import LagrangeBasis
 from .components import components
 from .discrete_gradient import discrete_gradient, gradient_at, transposed_product
 from .element import Space, TimeElement
+from .increments import between
 from .symbols import ElementSymbols
 
 if TYPE_CHECKING:
@@ -225,13 +226,14 @@ class OneStep(TimeElement):
 
     def nodal_values(self, system: System, times: np.ndarray, state: np.ndarray,
                      multipliers: np.ndarray) -> list[np.ndarray]:
-        """As `TimeElement.nodal_values`: velocities qdot(q, p), coordinates as at the start, others zero."""
+        """As `TimeElement.nodal_values`: velocities qdot(q, p), coordinates at the start, increments, others zero."""
         values = [state, multipliers[..., self.kept_multipliers(system)]]
         if self.has_velocity:
             values.append(system.velocity(times, state))
         known = components(system, [*dict(self.extra).values(), *self.carried])
-        values += [state[:, :1, :system.n_q] if c == "coordinates" else np.zeros((len(state), 1, known[c].size))
-                   for _, c in self.extra]
+        for name, c in self.extra:
+            values.append(state[:, :1, :system.n_q] if c == "coordinates" else between(system, state)
+                          if name == "increments" else np.zeros((len(state), 1, known[c].size)))
         return values + [np.zeros((len(state), 2, known[name].size)) for name in self.carried]
 
     def _need_increments(self, system):
