@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..part import Part, Symbols
 
 
-
 class FormulaForce(FormulaPart, Actuator):
     """Forces and torques on one or more bodies, by a formula of places, velocities, time and controls.
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import casadi as ca
 
 from ...errors import InputError
-from ..declared import Integer, Numbers, Texts
-from ..formula import call, check_symbols, checked_names, idle_rows
-from .formula_part import FormulaPart
+from ..formula import check_symbols, checked_names, idle_rows
+from .formula_part import FormulaEquations
 from .frame import Frame
 
 if TYPE_CHECKING:
     from ..part import Symbols
 
 
-class Constraint(FormulaPart):
+class Constraint(FormulaEquations):
     """Holonomic constraint Phi(q, t) = 0 of one or more bodies, given by a formula in CasADi symbols.
 
     Rheonomic when the formula contains the time. Its velocity level is derived. Scalar products of vectors between
@@ -41,23 +40,13 @@ class Constraint(FormulaPart):
     >>> ellipsoid = tf.Constraint(bead, lambda f, t, c: casadi.sumsqr(f[0].position / c) - 1, 1, parameters=[1, 2, 3])
     """
 
-    table = "joints"
-    n = Integer("how many", least=1, most=1000)
-    formula_parameters = Numbers("c of the formula", (), argument="parameters")
-    names = Texts("one per constraint, for messages")
-
     def _complete(self):
         self.constraint_names = checked_names(self._title, self.names, self.n)
         self._check()
 
-    def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]:
-        """What the formula returns, and its symbols by their names in a text."""
-        *arguments, symbols = self._traced(Frame)
-        return ca.vertsplit(call(self._formula_title, self.formula, self.n, *arguments)), symbols
-
     def constraints(self, s: Symbols) -> ca.SX:
         frames = [Frame.of(body, q) for body, q in zip(self.bodies, s.q)]
-        return call(self._formula_title, self.formula, self.n, frames, s.t, s.own)
+        return self._values(frames, s.t, s.own)
 
     def _check(self):
         s = self._symbols()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import casadi as ca
 
 from ...errors import InputError
-from ..declared import Formula, Numbers, SeveralBodies
+from ..declared import Formula, Integer, Numbers, SeveralBodies, Texts
+from ..formula import call
 from ..part import Body, Part, Symbols
+from .frame import Frame
 
 
 class FormulaPart(Part, abstract=True):
@@ -51,3 +55,21 @@ class FormulaPart(Part, abstract=True):
             symbols |= {f"f[{i}].{name}": x for name, x in own.items()}
         t, c = ca.SX.sym("t"), ca.SX.sym("c", len(self.formula_parameters))
         return frames, t, c, symbols | {"t": t, "c": c}
+
+
+class FormulaEquations(FormulaPart, abstract=True):
+    """`n` equations, which the formula states in what `frame` shows of a body."""
+
+    table = "joints"
+    frame: ClassVar[type] = Frame
+    n = Integer("how many", least=1, most=1000)
+    formula_parameters = Numbers("c of the formula", (), argument="parameters")
+    names = Texts("one per constraint, for messages")
+
+    def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]:
+        """What the formula returns, and its symbols by their names in a text."""
+        *arguments, symbols = self._traced(self.frame)
+        return ca.vertsplit(self._values(*arguments)), symbols
+
+    def _values(self, frames, t, c):
+        return call(self._formula_title, self.formula, self.n, frames, t, c)

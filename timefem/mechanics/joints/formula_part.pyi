@@ -1,8 +1,9 @@
 # made by tools/stubs.py: change the module
 
+import casadi as ca
 from collections.abc import Sequence
 from timefem.types import UserFunction, Vector
-from typing import Any
+from typing import Any, ClassVar
 import numpy as np
 from ..part import Body, Part
 
@@ -13,3 +14,14 @@ class FormulaPart(Part):
     formula_parameters: np.ndarray
     def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction | str | Sequence[Any],
                  parameters: Vector = (), name: str | None = None) -> None: ...
+
+
+class FormulaEquations(FormulaPart):
+    table: str
+    frame: ClassVar[type] = ...
+    n: int
+    formula_parameters: np.ndarray
+    names: tuple[str, ...] | None
+    def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]: ...
+    def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction | str | Sequence[Any], n: int,
+                 parameters: Vector = (), names: Sequence[str] | None = None, name: str | None = None) -> None: ...

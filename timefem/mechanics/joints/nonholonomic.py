@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import casadi as ca
 
 from ...errors import InputError
-from ..declared import Integer, Numbers, Texts
-from ..formula import call, check_symbols, checked_names, idle_rows
-from .formula_part import FormulaPart
+from ..formula import check_symbols, checked_names, idle_rows
+from .formula_part import FormulaEquations
 from .frame import Frame
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class MovingFrame(NamedTuple):
         return self.velocity + ca.cross(self.angular_velocity, arm)
 
 
-class NonholonomicConstraint(FormulaPart):
+class NonholonomicConstraint(FormulaEquations):
     """Constraint on velocities `A(q, t) qdot + a(q, t) = 0` of one or more bodies, given by a formula.
 
     Its force on the coordinates is `-A^T gamma`, which does no work where a is zero.
@@ -78,23 +77,15 @@ class NonholonomicConstraint(FormulaPart):
     >>> edge = tf.NonholonomicConstraint(skate, lambda f, t, c: f[0].direction([0, 1, 0]).T @ f[0].velocity, 1)
     """
 
-    table = "joints"
-    n = Integer("how many", least=1, most=1000)
-    formula_parameters = Numbers("c of the formula", (), argument="parameters")
-    names = Texts("one per constraint, for messages")
+    frame = MovingFrame
 
     def _complete(self):
         self.nonholonomic_names = checked_names(self._title, self.names, self.n)
         self._check()
 
-    def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]:
-        """What the formula returns, and its symbols by their names in a text."""
-        *arguments, symbols = self._traced(MovingFrame)
-        return ca.vertsplit(call(self._formula_title, self.formula, self.n, *arguments)), symbols
-
     def velocity_form(self, s: Symbols) -> ca.SX:
         frames = [MovingFrame.of(*x) for x in zip(self.bodies, s.q, s.velocity, strict=True)]
-        return call(self._formula_title, self.formula, self.n, frames, s.t, s.own)
+        return self._values(frames, s.t, s.own)
 
     def _check(self):
         s = self._symbols()
