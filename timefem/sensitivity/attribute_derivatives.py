@@ -1,6 +1,5 @@
 """How the numbers that enter the formulas of a part change with its attributes."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import casadi as ca
@@ -16,17 +15,13 @@ from ..mechanics.bodies.tree import Tree
 from ..mechanics.bodies.tree.entries import derivative, named_numbers, spelt_out
 from ..mechanics.catalogue import stored
 from ..mechanics.forces.controllers import Controller
-from ..mechanics.functions import Constant, Formula, Ramp, Sine, Step, Table, TrianglePulse
-from ..mechanics.functions.trajectories import Polynomial, Spline, Transfer
+from ..mechanics.functions import Constant
 from ..mechanics.joints.formula_part import FormulaPart
 from ..mechanics.unknown_numbers import with_number
+from .function_derivatives import ARRAYS, LEAVES, derivative_of_leaf, function_names, functions_of, has_functions
 
 LEVELS = 5  # of Richardson extrapolation
 FIRST_STEP = 0.02  # relative
-LEAVES = {Constant: ("value",), Step: ("t0", "value"), Sine: ("amplitude", "frequency", "phase", "offset"),
-          TrianglePulse: ("t0", "t_peak", "t1", "peak"), Ramp: ("t0", "t1", "v0", "v1"), Table: ("values",),
-          Formula: (), Transfer: ("t0", "t1", "v0", "v1"), Spline: ("values",), Polynomial: ("coefficients",)}
-ARRAYS = "values", "coefficients"  # in which the parameters are linear
 
 
 def derivative_of_own(part, name, index, label):
@@ -91,7 +86,7 @@ def mass_of_tree(tree, name, index, label):
 
 
 def _known(part):
-    return list(dict.fromkeys([*_rules(part), *_attributes(part), *_function_names(part)]))
+    return list(dict.fromkeys([*_rules(part), *_attributes(part), *function_names(part)]))
 
 
 def _shown(keys):
@@ -166,38 +161,9 @@ def _of_formula(body):
 
 # ---- functions of time among the arguments
 
-def _functions(part, name):
-    """The functions of time of an argument, and where the numbers of each one start in `own_parameters`."""
-    field = part.fields.get(name)
-    if field is None or not field.is_function or getattr(part, name) is None:
-        return (), []
-    functions, start = field.functions(getattr(part, name)), 0
-    for other, value in part.numbers().items():
-        if other == name:
-            break
-        start += np.size(value)
-    return functions, (start + np.cumsum([0, *(len(f.parameters) for f in functions)])).tolist()
-
-
-def has_functions(part, name):
-    """Whether an argument of a part is a function of time, or several."""
-    return bool(_functions(part, name)[0])
-
-
-def _function_names(part):
-    names = []
-    for name in part.fields:
-        functions, _ = _functions(part, name)
-        for i, function in enumerate(functions):
-            root = f"{name}[{i}]" if len(functions) > 1 else name
-            leaves = LEAVES.get(type(function), ())
-            names += [root] if isinstance(function, Constant) else [f"{root}.{leaf}" for leaf in leaves]
-    return names
-
-
 def _of_function(part, root, leaf, index, label):
     name, _, number = root.partition("[")
-    functions, starts = _functions(part, name)
+    functions, starts = functions_of(part, name)
     several = len(functions) > 1
     chosen = [int(number[:-1])] if number[:-1].isdigit() else list(range(len(functions)))
     if several and not number and index is not None and not leaf:
@@ -211,7 +177,7 @@ def _of_function(part, root, leaf, index, label):
         if which not in LEAVES.get(type(function), ()):
             whole = f"{root}.{leaf}" if leaf else root
             raise InputError(f"{label} has no parameter {whole!r}{known_names(whole, _known(part))}")
-        matrix = _of_leaf(function, which)
+        matrix = derivative_of_leaf(function, which)
         n = matrix.shape[1]
         keys = list(range(n)) if which in ARRAYS else [None]
         if index is not None:
@@ -226,24 +192,6 @@ def _of_function(part, root, leaf, index, label):
         shown += "" if isinstance(function, Constant) else f".{which}"
         names += [shown if key is None else f"{shown}[{key}]" for key in keys]
     return scipy.sparse.hstack(matrices, format="csc"), names
-
-
-def _of_leaf(function, leaf):
-    """Derivative of the parameters of a function of time by one of its attributes."""
-    if leaf in ARRAYS and not isinstance(function, Table):
-        n = len(getattr(function, leaf))
-        rows = [replace(function, **{leaf: x}).parameters for x in (np.zeros(n), *np.eye(n))]
-        return (np.array(rows[1:]) - rows[0]).T
-    if leaf not in ARRAYS:
-        return np.eye(len(function.parameters))[:, [LEAVES[type(function)].index(leaf)]]
-    times, n = np.array(function.times), len(function.times)
-    head = scipy.sparse.vstack([scipy.sparse.csr_array(np.eye(1, n)), scipy.sparse.csr_array((n, n))])
-    if function.kind == "linear":
-        slopes = scipy.sparse.diags_array([-1 / np.diff(times), 1 / np.diff(times)], offsets=[0, 1], shape=(n - 1, n))
-        return scipy.sparse.vstack([head, slopes], format="csc")
-
-    c = scipy.interpolate.CubicSpline(times, np.eye(n)).c[2::-1]  # (power, interval, entry)
-    return scipy.sparse.vstack([head, scipy.sparse.csr_array(c.transpose(1, 0, 2).reshape(-1, n))], format="csc")
 
 
 # ---- everything else: a small smooth map, differentiated by differences

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..argument_names import known_names
 from ..errors import InputError
-from .attribute_derivatives import has_functions
+from .function_derivatives import has_functions
 from .functionals import EndValue, Integral, Peak
 from .linearization import Linearization
 from .parameters import Initial, Parameter, directions, start_changes

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..parallel import gathered_world
-from ..problems.initial.checkpoint import fingerprint
+from ..problems.initial.identity import fingerprint
 
 CLOSE = 1e-12  # relative; ranks may run on different machines, which round differently
 MOST = 100_000  # numbers of an array that are told in full; of larger ones the checksum

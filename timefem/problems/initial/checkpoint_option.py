@@ -12,8 +12,9 @@ from ...argument_names import NamedArguments
 from ...assembly import TimeMesh
 from ...atomic_write import check_writable
 from ...errors import InputError
-from .checkpoint import EVERY, Identity, Recorder, parse_every
+from .checkpoint import EVERY, Recorder, parse_every
 from .checkpoint import Checkpoint as CheckpointFile
+from .identity import Identity
 
 
 @dataclass(frozen=True)
