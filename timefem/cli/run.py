@@ -52,7 +52,7 @@ def run(options, petsc_options=None):
         raise InputError("--watch is not used: the page follows one motion, and there are several in phases; leave it "
                          "out")
     with (stdout_to_stderr() if own["as_json"] else nullcontext(),
-          watched(found.kind.name != "initial") if watch else nullcontext() as watcher):
+          watched(not found.kind.causal) if watch else nullcontext() as watcher):
         sol = solver(found.problem, found.element, found.n_elements, **found.arguments,
                      progress=None if rank() == 0 else False)
         if watcher is not None:

@@ -153,16 +153,7 @@ def task_of(problem, element, n_elements, driver, newton, progress, others):
     if not isinstance(element, TimeElement):
         raise InputError(f"element must be a time element such as MixedGalerkin(degree=2), not {element!r}")
     element.check(problem.system)
-    periodic = [part for part in problem.system.parts if part.period is not None]
-    if periodic and kind.name != "initial":
-        raise InputError(f"{problem.system.label(periodic[0])} is feedback in discrete time, which is for "
-                         f"initial-value problems; {kind.name} takes a Controller")
-    if element.joints_drift and kind.name != "initial":
-        joints = [part for part in problem.system.parts if part.constraint_names and not part.is_body]
-        if joints:
-            raise InputError(f"{element.name} holds {problem.system.label(joints[0])} on the level of accelerations, "
-                             f"so that positions drift from what conditions at the end ask for; for {kind.name} use "
-                             "MixedGalerkin")
+    kind.check_motion(problem.system, element)
     others = dict(others)
     mesh, tolerance = others.pop("mesh", None), others.pop("tolerance", None)
     default = kind.default_driver(element, tolerance is not None)

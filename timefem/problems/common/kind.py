@@ -41,6 +41,8 @@ class Kind:
         Names of the elements that it takes; empty: all.
     checkpoints : bool
         Whether its solves can be stopped and gone on with.
+    causal : bool
+        Whether all conditions stand at the start, so that later times leave earlier ones as they are.
     in_files : object
         What model files say of it, see `FileFormat`.
     changes : tuple of str
@@ -63,6 +65,7 @@ class Kind:
     unused: Callable = lambda problem: ((), "")
     elements: tuple = ()
     checkpoints: bool = False
+    causal: bool = False
     in_files: object = None
     changes: tuple = ()
     warms: Callable = lambda task, solution: True
@@ -71,6 +74,20 @@ class Kind:
     def default_driver(self, element, to_tolerance=False):
         """Class of the driver that is taken for an element unless one is given."""
         return next(driver for driver in self.drivers if driver.takes(element) or to_tolerance)
+
+    def check_motion(self, system, element):
+        """InputError for parts and elements that need all conditions at the start, where some stand elsewhere."""
+        if self.causal:
+            return
+        periodic = [part for part in system.parts if part.period is not None]
+        if periodic:
+            raise InputError(f"{system.label(periodic[0])} is feedback in discrete time, which is for initial-value "
+                             f"problems; {self.name} takes a Controller")
+        joints = [part for part in system.parts if part.constraint_names and not part.is_body]
+        if element.joints_drift and joints:
+            raise InputError(f"{element.name} holds {system.label(joints[0])} on the level of accelerations, so that "
+                             f"positions drift from what conditions at the end ask for; for {self.name} use "
+                             "MixedGalerkin")
 
     def check_options(self, problem, given):
         """InputError for options, by name, that a problem has no use for."""

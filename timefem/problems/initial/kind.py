@@ -16,7 +16,7 @@ def warms(task, solution):
 INITIAL = Kind(
     "initial", InitialValueProblem, "an initial-value problem",
     drivers=(DRIVERS["march"], DRIVERS["global"], DRIVERS["windows"]), solve=solve_initial, estimate=InitialErrors,
-    guesses=("march", "constant"), checkpoints=True, changes=("start", "t_span"),
-    mesh=mesh_of, warms=warms,
+    guesses=("march", "constant"), checkpoints=True, causal=True, changes=("start", "t_span"), mesh=mesh_of,
+    warms=warms,
     in_files=FileFormat(make=lambda model: model.start, tables=("sensitivity",)),
 )
