@@ -15,8 +15,7 @@ REFUSED = {
     "algo-c1": {(r, k) for r in ("quaternion", "directors") for k in ("initial, joint", "boundary, joint",
                                                                       "unknown numbers", "bounds")},
     **{name: {("directors", kind) for kind in CASES} | {("quaternion", k) for k in (
-        "boundary, joint", "unknown numbers", "bounds")} for name in ("zupan3", "zupan3-printed",
-                                                                                        "newmark-so3")}}
+        "boundary, joint", "unknown numbers", "bounds")} for name in ("zupan3", "zupan3-printed", "newmark-so3")}}
 
 
 N = {"unknown numbers": 60}  # elements, others 12
