@@ -56,6 +56,15 @@ def test_methods_agree_from_one_start(name, n):
         assert solved(name, n, method, guess=own).objective == pytest.approx(own.objective, rel=1e-6)
 
 
+@pytest.mark.parametrize("degree, n, bend, value", [(2, 60, 0.3, 28.6337632), (1, 150, 0.5, 28.6339289)])
+def test_few_steps_along_a_valley(degree, n, bend, value):
+    """A Hessian that is nearly singular: 115 and 160 iterations if mu falls as soon as the gradient is small."""
+    sol = tf.solve(CASES["reorientation-time"].make(), tf.MixedGalerkin(degree, n_points=degree), n,
+                   guess=tf.Guess(bend=bend))
+    assert sol.objective == pytest.approx(value, rel=1e-7)
+    assert sol.statistics["newton_iterations"]["max"] <= 50
+
+
 def test_methods_agree_on_a_small_objective():
     """Tolerances of an objective of order one are too loose for one of 5e-3, or leave three different answers."""
     found = [solved("container-crane", 30, method).objective for method in METHODS]

@@ -33,6 +33,9 @@ WEAK = 0.1  # multipliers of bounds at a warm start are at least this share of m
 PUSH = 1e-2  # start inside of bounds, absolute and of the range
 LARGEST_MULTIPLIER = 1e3  # of rows, where they are estimated; else they start from zero
 SUFFICIENT = 10.0  # error over mu below which mu falls
+# The same while regularisations of the Hessian within these limits come and go: along such a valley the gradient is
+# small far from the minimum, and once mu has fallen, bounds leave short steps only
+VALLEY, SUFFICIENT_THERE = (1e-6, 1e-2), 1.0
 SLOWLY, QUICKLY = 0.2, 0.01  # factor by which it does at least, and at most: far ahead of the iterate, steps are short
 NEARLY = 1e-3  # violation of rows below which the objective tells its size
 ACCEPTABLE, ACCEPTED_AFTER = 1e-6, 15  # error that will do when it does not fall further, and after how many iterations
@@ -132,7 +135,9 @@ class Loop:
                 mu *= it.enlarged(barrier.scaled.enlarge(it.f, direction.gradient))
                 direction.look(it)
                 errors = Errors(barrier, direction, it)
-            while mu > least and errors.at(mu) <= SUFFICIENT * mu:
+            in_valley = VALLEY[0] < direction.regularisation.now < VALLEY[1]
+            sufficient = SUFFICIENT_THERE if in_valley else SUFFICIENT
+            while mu > least and errors.at(mu) <= sufficient * mu:
                 mu, taken.entries = max(least, min(SLOWLY * mu, max(QUICKLY * mu, mu**1.5))), []
             found = None
             if direction.factor(it, mu):
