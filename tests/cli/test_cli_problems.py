@@ -132,14 +132,6 @@ def test_list(timefem):
     assert facts["bg"]["crane-inverse"] and facts["mg"]["crane-inverse"] is None
 
 
-def test_what_cannot_be_saved_is_told_before_solving(timefem, tmp_path, monkeypatch):
-    from timefem import solving
-
-    monkeypatch.setattr(solving, "solve", lambda *a, **k: pytest.fail("solved"))
-    status, out, err = timefem("run", "rotation-i", "-o", tmp_path / "a.h5")
-    assert (status, out, err.count("\n")) == (2, "", 1) and "torque cannot be saved: value is Formula" in err
-
-
 @pytest.mark.parametrize("name", ["crane-inverse", "reorientation-effort"])
 def test_tolerance(timefem, name):
     r = run_json(timefem, name, "--tolerance", "1e-7")

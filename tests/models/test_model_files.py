@@ -315,7 +315,7 @@ BAD = {
     "table goes back": (changed("force", forces__part__time={"table": {"times": [0, 0], "values": [0, 1]}}),
                         "forces.part.time.table.times", "times must increase"),
     "two functions": (changed("force", forces__part__time={**PULSE, **TABLE}), "forces.part.time", "one function"),
-    "code": (changed("force", forces__part__time="lambda t: t"), "forces.part.time", "a number or one function"),
+    "code": (changed("force", forces__part__time="lambda t: t"), "forces.part.time", "functions such as"),
     "span": (changed("spring", time__span=[1, 1]), "time.span", "must go forward"),
     "no bodies": (changed("gravity", bodies={}, forces={}), "bodies", "at least one"),
     "element": (changed("spring", solver__multipliers="continuous"), "solver.multipliers", 'element = "bg"'),

@@ -137,13 +137,18 @@ def _short(text):
 
 # ---- the value of a tree of syntax
 
+def _unknown(tree):
+    return InputError(f"{ast.unparse(tree)!r} is not of a kind that formulas have; they are made of numbers, their "
+                      "symbols, operators such as + - * / **, comparisons, and functions such as sin(x)")
+
+
 def _value_of(tree, values):
     try:
         return VALUES[type(tree)](tree, values)
     except KeyError:
         if type(tree) in VALUES:
             raise
-        raise InputError(f"{ast.unparse(tree)!r} is not of a kind that formulas have") from None
+        raise _unknown(tree) from None
 
 
 def _symbol(tree, values):
@@ -228,13 +233,13 @@ def _logical(tree, values):
 def _unary(tree, values):
     known = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: ca.logic_not}
     if type(tree.op) not in known:
-        raise InputError(f"{ast.unparse(tree)!r} is not of a kind that formulas have")
+        raise _unknown(tree)
     return known[type(tree.op)](_symbol(tree.operand, values))
 
 
 def _binary(tree, values):
     if type(tree.op) not in ARITHMETIC:
-        raise InputError(f"{ast.unparse(tree)!r} is not of a kind that formulas have")
+        raise _unknown(tree)
     return ARITHMETIC[type(tree.op)](_symbol(tree.left, values), _symbol(tree.right, values))
 
 

@@ -122,8 +122,8 @@ def _model(document, kind, rotation, inverse_mass, changed):
     if "state" in data:
         with naming(document, ("state",), data["state"]):
             stated = {names.joint(("state", name), name): x for name, x in data["state"].items()}
-            state = {body.name: value for body, value in system.state(state | stated, t=start).items()
-                     if not body.helper}
+            found = system.state(state | stated, t=start, approximate=data.get("assemble", False))
+            state = {body.name: value for body, value in found.items() if not body.helper}
     state = settled(document, state, {name: system.stands_for.get(body, body) for name, body in bodies.items()})
     if not end > start:
         raise document.error(("time", "span"), f"must go forward: the end {end:g} is not after the start {start:g}")

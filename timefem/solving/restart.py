@@ -41,8 +41,8 @@ def restart(path: FilePath, **arguments: Unpack[Arguments]) -> Solution:
     Raises
     ------
     InputError
-        When the file is no checkpoint, or its system has parts given by formulas, which no file can hold: then make
-        the problem anew and call `solve(..., checkpoint=Checkpoint(restart=path))`.
+        When the file is no checkpoint, or its system has parts that no file can hold: then make the problem
+        anew and call `solve(..., checkpoint=Checkpoint(restart=path))`.
     """
     saved = CheckpointFile(path)
     known = {"problem", "element", "n_elements", "mesh", "driver", "window", "scaling", "restart"} & set(arguments)

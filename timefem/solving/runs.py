@@ -2,6 +2,7 @@
 
 import os
 import queue
+import threading
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
@@ -64,10 +65,13 @@ def march_runs(model, n, case, n_workers, store, advance):
     for _ in range(max(1, min(n_workers, n))):
         free.put(Marcher(ElementPlan(model.system, model.element), model.mesh, model.settings))
 
+    lock = threading.Lock()
+
     def work(piece):
         marcher = free.get()
         try:
-            return _march_piece(model, marcher, [case(i) for i in piece], stop)
+            with lock:
+                return _march_piece(model, marcher, [case(i) for i in piece], stop, lock)
         finally:
             free.put(marcher)
 
@@ -96,7 +100,7 @@ def march_runs(model, n, case, n_workers, store, advance):
     return reasons, iterations
 
 
-def _march_piece(model, marcher, cases, stop):
+def _march_piece(model, marcher, cases, stop, lock):
     """States (n, n_elements + 1, n_z) of some runs, and the reason and the iterations of each."""
     rows = [_row(model, marcher.plan, case) for case in cases]
     states = np.full((len(rows), model.mesh.n_elements + 1, model.system.n_z), np.nan)
@@ -107,7 +111,7 @@ def _march_piece(model, marcher, cases, stop):
         if not own:
             continue
         some, moved = [rows[k] for k in own], np.empty((len(own), *states.shape[1:]))
-        results = marcher.run(_runs(model, marcher.plan, some), some[0].scaling, moved, stop)
+        results = marcher.run(_runs(model, marcher.plan, some), some[0].scaling, moved, stop, lock)
         for k, row, z, (reason, count) in zip(own, some, moved, results, strict=True):
             fault = constraint_fault(row.system, model.mesh.nodes, z, row.size) if count else None
             states[k], found[k] = np.nan if fault else z, (fault or reason, count)

@@ -199,7 +199,7 @@ class Declared(NamedArguments):
     def moved_to(self, stand_in: Callable[[Any], Any]) -> Any:
         """The same part on other bodies of the same kinds; `stand_in(part)` is what stands for a part."""
         other, follows = copy(self), self.fields and np.array_equal(self.own_parameters, self.declared_numbers())
-        other.bodies = tuple(map(stand_in, self.bodies))
+        vars(other)["bodies"] = tuple(map(stand_in, self.bodies))
         if follows:  # numbers of its bodies may be among them
             other.own_parameters = other.declared_numbers()
         return other

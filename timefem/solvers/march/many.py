@@ -63,7 +63,7 @@ class Marcher:
         self._lengths = np.ascontiguousarray(mesh.lengths)
         self._ends, self._loops = np.ascontiguousarray(c.first[[0, -1]]), {}
 
-    def run(self, runs, scaling, states, stop):
+    def run(self, runs, scaling, states, stop, lock):
         """March some runs, and put their states at all nodes into `states`.
 
         Parameters
@@ -75,6 +75,8 @@ class Marcher:
             NaN behind a failure.
         stop : ndarray of int, shape (1,)
             Not zero as soon as runs are to end.
+        lock : threading.Lock
+            Held by this thread; others have it during the march. CasADi is not to be called in two threads at once.
 
         Returns
         -------
@@ -87,12 +89,18 @@ class Marcher:
         loop = self._loops[emphasized]
         places = loop.emphasis_places if emphasized else np.zeros(0, np.int64)
         found = np.zeros((len(states), 2), np.int64)
-        march_runs(loop.record, loop.record.step.one, loop.begin(), self._x, self._nodes, self._lengths, runs.first,
-                   runs.sizes, *loop.places, runs.emphasis, places, runs.references, runs.numbers,
-                   self.plan.arrays.parameters, self._ends,
-                   np.array([settings.tol_residual, settings.tol_increment]), settings.max_iterations,
-                   settings.line_search, self.plan.element.keeps_factors and not settings.line_search,
-                   np.zeros(self.mesh.n_elements, np.int64), np.empty(settings.max_iterations + 1), states, found, stop)
+        arguments = (
+            loop.record, loop.record.step.one, loop.begin(), self._x, self._nodes, self._lengths, runs.first,
+            runs.sizes, *loop.places, runs.emphasis, places, runs.references, runs.numbers,
+            self.plan.arrays.parameters, self._ends,
+            np.array([settings.tol_residual, settings.tol_increment]), settings.max_iterations,
+            settings.line_search, self.plan.element.keeps_factors and not settings.line_search,
+            np.zeros(self.mesh.n_elements, np.int64), np.empty(settings.max_iterations + 1), states, found, stop)
+        lock.release()
+        try:
+            march_runs(*arguments)
+        finally:
+            lock.acquire()
         return [(REASONS[code] if code > 0 else "stopped" if code else "converged", count)
                 for code, count in found.tolist()]
 

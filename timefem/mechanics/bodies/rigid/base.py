@@ -91,8 +91,8 @@ class RigidBodyBase(Body, abstract=True):
 
     def _warn_of_units(self):
         """Warn when the inertia is 1000^k times that of a box of this mass and size: of lengths in mm, masses in g."""
-        square = self.size**2
-        ratio = np.log10(np.diag(self.inertia) / (self.mass / 12 * (square.sum() - square)))
+        x, y, z = self.size**2
+        ratio = np.log10(np.diag(self.inertia) / (self.mass / 12 * np.array([y + z, z + x, x + y])))
         power = 3 * round(float(ratio.mean()) / 3)
         if power and np.abs(ratio - power).max() < SAME:
             warnings.warn(f"{self._title}: the inertia is 1e{power:+d} times that of a box of its mass and size; are "
