@@ -2,12 +2,11 @@
 
 import json
 
-import casadi as ca
 import numpy as np
 import pytest
 
 import timefem as tf
-from tests.problems.phases.test_phases import hopper, solved, state
+from tests.problems.phases.test_phases import hopping_leg, solved
 from timefem.cases import find_case
 from timefem.models import inspect, load_model
 
@@ -23,14 +22,7 @@ def changed(tmp_path, name, *changes):
 
 
 def test_phases_with_other_bodies_are_those_of_python():
-    free = {"body": tf.EndState(), "foot": state(0, 0)}
-    stance = hopper(True, {"body": tf.EndState()}, {})
-    flight = hopper(False, free, {"foot": state(0)}, 0.3)
-    take_off = tf.Coupling(lambda before, after: ca.vertcat(after.q("body") - before.q("body"),
-                                                            after.rates("body") - before.rates("body")))
-    again = tf.Coupling(lambda start, end: ca.vertcat(start.q("body") - end.q("body"),
-                                                      start.rates("body") - end.rates("body")))
-    expected = solved(tf.Phases([stance, flight], [take_off], again), 16)
+    expected = solved(hopping_leg(), 16)
     model = load_model(find_case("hopping-by-phases").path)
     sol = model.solve(progress=False)
     assert sol.success and sol.objective == pytest.approx(expected.objective, rel=1e-8)

@@ -71,7 +71,7 @@ def test_a_driven_free_base():
     given = found @ system.control_force(np.full(8, 0.5), np.tile(sol(0.5), (8, 1)), np.eye(8))
     left = given - wanted
     left -= length * (length @ left) / (length @ length)
-    np.testing.assert_allclose(left, 0, atol=1e-9)
+    np.testing.assert_allclose(left, 0, rtol=0, atol=1e-9)
     assert abs(found[2] - 23 * 9.81) < 5  # holds the weight
 
 
