@@ -48,13 +48,22 @@ def size_of_motion(system, t, z):
     """Sizes of the components of states, shape (n_z,), by the motion through the states `z`, shape (n, n_z), at `t`."""
     z = np.ascontiguousarray(z)
     motion, out = Motion.of(system, z[0]), np.empty(z.shape[1])
-    sizes_along(motion, np.ascontiguousarray(t, float), z, out)
+    _sizes_along(motion, np.ascontiguousarray(t, float), z, out)
     return out
 
 
 @compiled(error_model="numpy", _nrt=False)
-def sizes_along(motion, t, z, out):
-    """Let a motion along the states `z` at `t` count, and write its size to `out`."""
+def _sizes_along(motion, t, z, out):
+    n = motion.roots.shape[0]
+    follow(motion, t, z)
+    for i in range(n):
+        path, speed = size_of(motion, i, t[-1] - t[0], 0.0)
+        out[i], out[n + i] = path / motion.roots[i], speed * motion.roots[i]
+
+
+@compiled(error_model="numpy", _nrt=False)
+def follow(motion, t, z):
+    """Let the states `z`, shape (n, n_z), at `t` count."""
     n = motion.roots.shape[0]
     motion.now[:] = 0.0
     for k in range(t.shape[0]):
@@ -62,9 +71,6 @@ def sizes_along(motion, t, z, out):
             enlarge(motion, z[k - 1, n:], z[k, n:], t[k] - t[k - 1])
         see(motion, z[k])
     share(motion)
-    for i in range(n):
-        path, speed = size_of(motion, i, t[-1] - t[0], 0.0)
-        out[i], out[n + i] = path / motion.roots[i], speed * motion.roots[i]
 
 
 @compiled(error_model="numpy", _nrt=False)

@@ -11,13 +11,13 @@ from ...errors import InputError
 from ...status import Status
 from ..linear.element.code import PAUSE, ROOM, TOO_SMALL
 from .march import LoopArrays, Run, march
-from .motion import Motion, enough, relative_errors, sizes_along
+from .motion import Motion, enough, follow, relative_errors
 from .pilot_loop import Estimate, PilotWork, adapt_elements
 
 FIRST_PAIR = 1e-3  # of the time span; a length that is too large is found out soon
 CHUNK = 1000
-EARLY = 1e-2  # of the time span
-LOOKS = 50, 200, 800  # elements
+EARLY = 1e-2  # of the time span, up to which what moves may be less than round-off
+LOOKS = 50, 200, 800  # equal elements that may tell the size of a motion beforehand
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Pilot:
 
     def _motion_along(self, march):
         motion = Motion.of(self.system, self.z0)
-        sizes_along(motion, march.nodes, np.vstack([self.z0, self.states(march)]), np.empty(len(self.z0)))
+        follow(motion, march.nodes, np.vstack([self.z0, self.states(march)]))
         return motion
 
     def _march(self, density):
