@@ -27,7 +27,7 @@ MG = ["run", "spinning-box", "--json"]
 BG = [*MG, "--element", "bg", "--degree", "1"]
 SETUP = """
 import json, sys, time
-sys.path[:0] = sys.argv[2:]
+sys.path.insert(0, sys.argv[2])
 import casadi, h5py, numba, scipy.linalg, scipy.sparse.csgraph
 import timefem as tf
 from _common import PreparedMarch
@@ -130,7 +130,7 @@ def bench_models(folder, place, prepared, repeats, show):
         for _ in range(repeats):
             cache = fresh(place, prepared)
             for s in seconds.values():
-                s.append(float(process(folder, cache, SETUP, model, str(OWN), str(OWN / "benchmarks"))[2].split()[-1]))
+                s.append(float(process(folder, cache, SETUP, model, str(OWN / "benchmarks"))[2].split()[-1]))
         found[model] = {which: statistics.median(s) for which, s in seconds.items()}
         for which, s in found[model].items():
             show(f"  {f'{title}, {which}':48s}{s:10.3f}{judged(s, goals[which]):>24s}")
