@@ -17,7 +17,7 @@ import numpy as np
 
 import timefem as tf
 from timefem.cases import find_case
-from timefem.problems.refinement.grading import size_of_motion
+from timefem.solvers.march.motion import size_of_motion
 
 RUNS = ((1, 1e-4), (2, 1e-4), (2, 1e-6), (3, 1e-4), (3, 1e-6), (3, 1e-8), (1, 1e-6))
 
@@ -26,7 +26,7 @@ def error(sol, problem):
     """Largest error of the state at the nodes, relative to the motion, against mG(4) on a mesh twice as fine."""
     mesh = np.sort(np.concatenate([sol.t, (sol.t[1:] + sol.t[:-1]) / 2]))
     exact = tf.solve(problem, tf.MixedGalerkin(4), mesh=mesh, progress=False).z[::2]
-    return float((np.abs(sol.z - exact) / size_of_motion(sol.system, exact)).max())
+    return float((np.abs(sol.z - exact) / size_of_motion(sol.system, sol.t, exact)).max())
 
 
 def equal_steps(problem, element, n, wanted):

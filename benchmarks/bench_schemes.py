@@ -12,7 +12,7 @@ import timefem as tf
 from timefem.assembly import Scaling
 from timefem.cases import find_case
 from timefem.elements.evaluation.plan import ElementPlan
-from timefem.solvers.march.march import Run, loop_of, march
+from timefem.solvers.march.march import LoopArrays, Run, march
 from timefem.solvers.nonlinear.newton import Newton
 
 CLAIMS = {"reml": 0.8, "null-eml": 0.6}
@@ -26,7 +26,7 @@ def prepared_march(case, element, n_elements):
     plan = ElementPlan(system, element)
     scaling = Scaling.of("full", system, element, 0, problem.z0)
     multipliers = system.consistent_multipliers(0, problem.z0)
-    loop = loop_of(plan, scaling)
+    loop = LoopArrays(plan, scaling)
     return lambda: march(plan, mesh, problem.z0, multipliers, scaling, Newton(), Run(loop=loop))
 
 
