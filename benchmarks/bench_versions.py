@@ -1,7 +1,7 @@
 """This version of the package beside another one: solves of many kinds in turns, and the ratio of their time.
 
-    git worktree add /tmp/before COMMIT
-    python benchmarks/bench_versions.py /tmp/before [--rounds 5] [--only NAME ...] [--json]
+    git worktree add ../before COMMIT
+    python benchmarks/bench_versions.py ../before [--rounds 5] [--only NAME ...] [--json]
 
 Each solve is a process of its own, which solves once before the clock runs and then takes the least of three; the
 ratio is that of the least over the rounds, now over before (below 1: faster now). The goal is at most 1.05. Processor
