@@ -52,13 +52,8 @@ def front_tree(rows, columns, n):
     """
     pattern = (np.ascontiguousarray(v, np.int64).tobytes() for v in (rows, columns))
     name = digest("fronts", n, *pattern, sources("solvers/linear/element/tree.py"))
-    data = store().read(name)
-    if data is not None:
-        found = json.loads(data)
-        return None if found is None else [Front(*front) for front in found]
-    tree = _find_tree(rows, columns, n)
-    store().write(name, json.dumps(tree, default=int).encode())
-    return tree
+    tree = json.loads(store().once(name, lambda: json.dumps(_find_tree(rows, columns, n), default=int).encode()))
+    return None if tree is None else [Front(*front) for front in tree]
 
 
 def _find_tree(rows, columns, n):
