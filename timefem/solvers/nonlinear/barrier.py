@@ -43,11 +43,9 @@ class Scaled:
     ----------
     many : float
         Blocks over `FEW_BLOCKS`, 1 at least: by which the objective may be scaled up.
-    enlarged : bool
-        Whether `enlarge` has been asked.
     """
 
-    enlarged = False
+    _asked = False  # to enlarge
 
     def __init__(self, program, v):
         self.program, self.n, self.m, self.over = program, program.n, program.n_rows, OverRanks(program.comm)
@@ -86,8 +84,10 @@ class Scaled:
         return self.objective_scale * self.program.objective(v), self.row_scale * self.program.rows(v) - self.target
 
     def enlarge(self, f, gradient):
-        """Scale a small objective up that is f near the end, with this gradient; by what factor."""
-        self.enlarged = True
+        """Scale a small objective up that is f near the end, with this gradient; by what factor. Only once."""
+        if self._asked:
+            return 1.0
+        self._asked = True
         factor = enlargement(f / self.many, self.over.largest(np.abs(gradient).max(initial=0.0)) / self.many)
         self.objective_scale *= factor
         return factor

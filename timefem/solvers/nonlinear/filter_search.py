@@ -30,11 +30,9 @@ class Iterate:
         """The barrier function."""
         return self.f + mu * self.well
 
-    def enlarged(self, factor):
-        """Take the objective that many times as large, and so multipliers; the factor."""
-        self.f, self.y = factor * self.f, factor * self.y
-        self.z = factor * self.z
-        return factor
+    def enlarge(self, factor):
+        """Take the objective that many times as large, and so multipliers."""
+        self.f, self.y, self.z = factor * self.f, factor * self.y, factor * self.z
 
 
 class Filter:

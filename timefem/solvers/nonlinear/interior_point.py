@@ -131,8 +131,9 @@ class Loop:
             self.count += 1
             self.program.on_iteration(error)
             sure = restore is not None and errors.rows <= NEARLY and errors.at(mu) <= SUFFICIENT * mu
-            if sure and not barrier.scaled.enlarged:
-                mu *= it.enlarged(barrier.scaled.enlarge(it.f, direction.gradient))
+            if sure and (factor := barrier.scaled.enlarge(it.f, direction.gradient)) != 1:
+                mu *= factor
+                it.enlarge(factor)
                 direction.look(it)
                 errors = Errors(barrier, direction, it)
             in_valley = VALLEY[0] < direction.regularisation.now < VALLEY[1]
