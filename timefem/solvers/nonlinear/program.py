@@ -164,8 +164,8 @@ def failed(program, v, reason, history, detail, multipliers=None):
     if most > 1e-6:
         detail += f"; {row.name} at t = {row.time:.6g} stays violated by {most:.3g} of its size"
     if multipliers is not None:
-        of_rows, of_bounds = worst(np.where(program.stated, np.abs(multipliers), 0.0)), \
-            worst(_at_bounds(program, v, multipliers), program.describe_variable)
+        of_rows = worst(np.where(program.stated, np.abs(multipliers), 0.0))
+        of_bounds = worst(_at_bounds(program, v, multipliers), program.describe_variable)
         size, limit = max(of_rows, of_bounds, key=lambda pair: pair[0])
         if size > OPPOSED * over.largest(np.abs(multipliers).max(initial=0.0)):
             detail += f"; most against it stands {limit.name}, at t = {limit.time:.6g}"
