@@ -13,7 +13,7 @@ from .parts import ACTUATORS, FORCES, FUNCTIONS, JOINTS
 from .schema_limits import COUPLINGS, LIMITS, QUANTITIES, TERMS
 from .schema_tables import OPTIMAL_KEYS, OUTPUTS, TABLES
 from .schema_trees import SCHEMAS
-from .schema_values import VALUES, numbers, record, ref
+from .schema_values import VALUES, named, numbers, record, ref
 
 SOLIDS = ("cuboid", "cylinder", "cone", "sphere")
 NOUNS = {"bodies": "a body", "joints": "a joint", "forces": "a force", "actuators": "an actuator",
@@ -67,9 +67,7 @@ def quantities():
 
 def kinds(table, types):
     """A table of entries that have a `type`: type -> definition, None for one of that name."""
-    return {"description": f"a table of {table}", "type": "object",
-            "propertyNames": {"description": "a name of at least one character", "minLength": 1},
-            "additionalProperties": entry_of(NOUNS[table], types)}
+    return named(f"a table of {table}", entry_of(NOUNS[table], types))
 
 
 def entry_of(noun, types):

@@ -3,7 +3,7 @@
 from ..elements.named import ELEMENTS
 from ..problems.kinds import IN_FILES
 from ..validate.options import OPTIONS
-from .schema_values import record, ref
+from .schema_values import named, numbers, record, ref
 
 PHASE_TABLES = "bodies", "joints", "state", "forces", "actuators", "limits", "problem", "link"
 
@@ -13,183 +13,70 @@ TABLES = {
     "gravity": ref("vector"),
     "redundant": {"enum": ["refuse", "drop"]},
     "assemble": ref("flag"),
-    "state": {
-        "description": "a table of the coordinates of joints at the start",
-        "type": "object",
-        "propertyNames": {"description": "a name of at least one character", "minLength": 1},
-        "additionalProperties": {
-            "description": "a coordinate, a list of it and its rate, or a table of such by the names of coordinates",
-            "anyOf": [ref("number"), ref("value_and_rate"), {
-                "description": "a table of coordinates", "type": "object",
-                "additionalProperties": {"description": "a number, or a list of value and rate",
-                                         "anyOf": [ref("number"), ref("value_and_rate")]}}],
+    "state": named("a table of the coordinates of joints at the start", {
+        "description": "a coordinate, a list of it and its rate, or a table of such by the names of coordinates",
+        "anyOf": [ref("number"), ref("value_and_rate"), {
+            "description": "a table of coordinates", "type": "object",
+            "additionalProperties": {"description": "a number, or a list of value and rate",
+                                     "anyOf": [ref("number"), ref("value_and_rate")]}}]}),
+    "time": record("the time span and its elements", {
+        "span": numbers("two numbers, start and end [s]", 2, 2), "n_elements": ref("count")}, ["span", "n_elements"]),
+    "solver": record("settings of the solver", {
+        "element": {"enum": list(ELEMENTS)},
+        **{name: option.schema for name, option in OPTIONS.items() if option.in_files}}, []),
+    "problem": record("a table that states the problem: its kind, and what is asked for", {
+        "kind": {"enum": list(IN_FILES)},
+        "start": named("a table of what is asked of bodies at the start", ref("end_state")),
+        "end": named("a table of what is asked of bodies at the end", ref("end_state")),
+        "periodic": ref("flag"),
+        "free_time": ref("flag"),
+        "turns": {"description": "an integer from 0 to 20", "type": "integer", "minimum": 0, "maximum": 20},
+        "time_weight": ref("positive"),
+        "duration": {
+            "description": "two positive numbers, the least and the greatest duration [s]",
+            "type": "array",
+            "items": ref("positive"),
+            "minItems": 2,
+            "maxItems": 2,
         },
-    },
-    "time": {
-        "description": "the time span and its elements",
-        "type": "object",
-        "properties": {
-            "span": {
-                "description": "two numbers, start and end [s]",
-                "type": "array",
-                "items": ref("number"),
-                "minItems": 2,
-                "maxItems": 2,
-            },
-            "n_elements": ref("count"),
-        },
-        "required": ["span", "n_elements"],
-        "additionalProperties": False,
-    },
-    "solver": {
-        "description": "settings of the solver",
-        "type": "object",
-        "properties": {
-            "element": {"enum": list(ELEMENTS)},
-            **{name: option.schema for name, option in OPTIONS.items() if option.in_files},
-        },
-        "required": [],
-        "additionalProperties": False,
-    },
-    "problem": {
-        "description": "a table that states the problem: its kind, and what is asked for",
-        "type": "object",
-        "properties": {
-            "kind": {"enum": list(IN_FILES)},
-            "start": {
-                "description": "a table of what is asked of bodies at the start",
-                "type": "object",
-                "propertyNames": {"description": "a name of at least one character", "minLength": 1},
-                "additionalProperties": ref("end_state"),
-            },
-            "end": {
-                "description": "a table of what is asked of bodies at the end",
-                "type": "object",
-                "propertyNames": {"description": "a name of at least one character", "minLength": 1},
-                "additionalProperties": ref("end_state"),
-            },
-            "periodic": ref("flag"),
-            "free_time": ref("flag"),
-            "turns": {"description": "an integer from 0 to 20", "type": "integer", "minimum": 0, "maximum": 20},
-            "time_weight": ref("positive"),
-            "duration": {
-                "description": "two positive numbers, the least and the greatest duration [s]",
-                "type": "array",
-                "items": ref("positive"),
-                "minItems": 2,
-                "maxItems": 2,
-            },
-            "parameters": {
-                "description": "a table of unknown numbers",
-                "type": "object",
-                "propertyNames": {"description": "a name of at least one character", "minLength": 1},
-                "additionalProperties": {
-                    "description": 'a table with part and number, as in {part = "spring", number = "stiffness"}',
-                    "type": "object",
-                    "properties": {
-                        "part": {"description": "the name of a joint or force, in quotes", "type": "string"},
-                        "number": {
-                            "description": 'the name of a number of it, in quotes, as in "stiffness"',
-                            "type": "string",
-                        },
-                        "lower": ref("number"),
-                        "upper": ref("number"),
-                    },
-                    "required": ["part", "number"],
-                    "additionalProperties": False,
-                },
-            },
-        },
-        "required": ["kind"],
-        "additionalProperties": False,
-    },
+        "parameters": named("a table of unknown numbers", record(
+            'a table with part and number, as in {part = "spring", number = "stiffness"}', {
+                "part": {"description": "the name of a joint or force, in quotes", "type": "string"},
+                "number": {"description": 'the name of a number of it, in quotes, as in "stiffness"', "type": "string"},
+                "lower": ref("number"),
+                "upper": ref("number")}, ["part", "number"])),
+    }, ["kind"]),
     "phases": {"description": "a list of tables [[phases]]", "type": "array", "minItems": 1,
                "items": record("a phase, by what it has besides the top of the file, or in place of it", {
                    "name": ref("text"), "gravity": ref("vector"),
                    **{key: {"description": "a table", "type": "object"} for key in (*PHASE_TABLES, "time")}}, [])},
-    "sensitivity": {
-        "description": "a table that states derivatives: of what, and by which parameters",
-        "type": "object",
-        "properties": {"of": ref("names"), "parameters": ref("names"), "method": {"enum": ["adjoint", "forward"]}},
-        "required": ["of", "parameters"],
-        "additionalProperties": False,
-    },
-    "continuation": {
-        "description": "a table that states which number to vary, and from where",
-        "type": "object",
-        "properties": {
-            "vary": {
-                "description": 'the key of a number of this file, in quotes, as in "time.span[1]"',
-                "type": "string",
-            },
-            "start": ref("number"),
-            "first_step": ref("share"),
-            "least_step": ref("share"),
-        },
-        "required": ["vary", "start"],
-        "additionalProperties": False,
-    },
+    "sensitivity": record("a table that states derivatives: of what, and by which parameters", {
+        "of": ref("names"), "parameters": ref("names"), "method": {"enum": ["adjoint", "forward"]}},
+        ["of", "parameters"]),
+    "continuation": record("a table that states which number to vary, and from where", {
+        "vary": {"description": 'the key of a number of this file, in quotes, as in "time.span[1]"', "type": "string"},
+        "start": ref("number"), "first_step": ref("share"), "least_step": ref("share")}, ["vary", "start"]),
 }
 
 OUTPUTS = {
-    "position": {
-        "description": "the position of a point along an axis, and its trajectory",
-        "type": "object",
-        "properties": {
-            "type": True,
-            "body": ref("body"),
-            "axis": {
-                "description": '"x", "y", "z" or three numbers',
-                "anyOf": [{"enum": ["x", "y", "z"]}, ref("vector")],
-            },
-            "point": ref("vector"),
-            "trajectory": ref("function"),
-        },
-        "required": ["body", "axis"],
-        "additionalProperties": False,
-    },
-    "angle": {
-        "description": "the angle of a direction of a body about an axis, and its trajectory",
-        "type": "object",
-        "properties": {
-            "type": True,
-            "body": ref("body"),
-            "axis": {"enum": ["x", "y", "z"]},
-            "direction": ref("vector"),
-            "reference": ref("vector"),
-            "trajectory": ref("function"),
-        },
-        "required": ["body", "axis", "direction"],
-        "additionalProperties": False,
-    },
-    "coordinate": {
-        "description": "one coordinate of a body, and its trajectory",
-        "type": "object",
-        "properties": {
-            "type": True,
-            "body": ref("body"),
-            "index": {"description": "an integer from 0 to 12", "type": "integer", "minimum": 0, "maximum": 12},
-            "trajectory": ref("function"),
-        },
-        "required": ["body", "index"],
-        "additionalProperties": False,
-    },
-    "joint": {
-        "description": "a coordinate of a joint, and its trajectory",
-        "type": "object",
-        "properties": {"type": True, "joint": ref("joint"), "coordinate": ref("coordinate"),
-                       "trajectory": ref("function")},
-        "required": ["joint"],
-        "additionalProperties": False,
-    },
-    "formula": {
-        "description": "a formula of the frames f of bodies, and its trajectory",
-        "type": "object",
-        "properties": {"type": True, "bodies": ref("several_bodies"), "formula": ref("text"),
-                       "trajectory": ref("function")},
-        "required": ["bodies", "formula"],
-        "additionalProperties": False,
-    },
+    "position": record("the position of a point along an axis, and its trajectory", {
+        "type": True, "body": ref("body"),
+        "axis": {"description": '"x", "y", "z" or three numbers',
+                 "anyOf": [{"enum": ["x", "y", "z"]}, ref("vector")]},
+        "point": ref("vector"), "trajectory": ref("function")}, ["body", "axis"]),
+    "angle": record("the angle of a direction of a body about an axis, and its trajectory", {
+        "type": True, "body": ref("body"), "axis": {"enum": ["x", "y", "z"]}, "direction": ref("vector"),
+        "reference": ref("vector"), "trajectory": ref("function")}, ["body", "axis", "direction"]),
+    "coordinate": record("one coordinate of a body, and its trajectory", {
+        "type": True, "body": ref("body"),
+        "index": {"description": "an integer from 0 to 12", "type": "integer", "minimum": 0, "maximum": 12},
+        "trajectory": ref("function")}, ["body", "index"]),
+    "joint": record("a coordinate of a joint, and its trajectory", {
+        "type": True, "joint": ref("joint"), "coordinate": ref("coordinate"), "trajectory": ref("function")},
+        ["joint"]),
+    "formula": record("a formula of the frames f of bodies, and its trajectory", {
+        "type": True, "bodies": ref("several_bodies"), "formula": ref("text"), "trajectory": ref("function")},
+        ["bodies", "formula"]),
 }
 
 # Keys of actuators in optimal control

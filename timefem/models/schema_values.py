@@ -12,6 +12,13 @@ def record(description, properties, required):
             "additionalProperties": False}
 
 
+def named(description, entry):
+    """A table of entries by their names."""
+    return {"description": description, "type": "object",
+            "propertyNames": {"description": "a name of at least one character", "minLength": 1},
+            "additionalProperties": entry}
+
+
 def numbers(description, least, most):
     """A list of numbers."""
     return {"description": description, "type": "array", "items": ref("number"), "minItems": least, "maxItems": most}
@@ -140,11 +147,9 @@ VALUES = {
         "description": "a number, or a list of one for each control",
         "anyOf": [ref("number"), {"description": "numbers", "type": "array", "items": ref("number"), "minItems": 1}],
     },
-    "end_state": {
-        "description": "a table of what is asked of a body: position, orientation, velocity, angular_velocity; of a "
-                       "tree: joints, or q and v",
-        "type": "object",
-        "properties": {
+    "end_state": record(
+        "a table of what is asked of a body: position, orientation, velocity, angular_velocity; of a tree: joints, or "
+        "q and v", {
             "joints": ref("joint_states"),
             "q": ref("partial_numbers"),
             "v": ref("partial_numbers"),
@@ -153,10 +158,7 @@ VALUES = {
             "velocity": ref("partial_vector"),
             "angular_velocity": ref("partial_vector"),
             "frame": ref("space_or_body"),
-        },
-        "required": [],
-        "additionalProperties": False,
-    },
+        }, []),
     "space_or_body": {"enum": ["space", "body"]},
     "vector_function": {
         "description": "three components, each a number or a function of time",
