@@ -7,17 +7,16 @@ _TYPE = {"type": True}
 _AXIS = {"enum": ["x", "y", "z"]}
 _INDEX = OUTPUTS["coordinate"]["properties"]["index"]
 _ACTUATOR = {"description": "the name of an actuator, in quotes", "type": "string"}
-_JOINT = {"joint": ref("joint"), "coordinate": ref("coordinate")}
 
 
-def _of_output(name, *optional):
+def _of_output(name):
     own = {key: value for key, value in OUTPUTS[name]["properties"].items() if key not in ("type", "trajectory")}
     return (OUTPUTS[name]["description"].replace(", and its trajectory", ""), own,
-            [key for key in OUTPUTS[name]["required"] if key not in ("trajectory", *optional)])
+            [key for key in OUTPUTS[name]["required"] if key != "index"])
 
 
 # Of a state: description, properties, required
-OF_STATES = {name: _of_output(name, "index") for name in OUTPUTS} | {
+OF_STATES = {name: _of_output(name) for name in OUTPUTS} | {
     "velocity": ("a component of the velocity of a centre of mass", {"body": ref("body"), "axis": _AXIS},
                  ["body", "axis"]),
     "rate": ("the rate of a coordinate of a body, or of all", {"body": ref("body"), "index": _INDEX}, ["body"]),
@@ -25,8 +24,8 @@ OF_STATES = {name: _of_output(name, "index") for name in OUTPUTS} | {
         "body": ref("body"), "axis": _AXIS, "frame": ref("space_or_body")}, ["body", "axis"]),
     "distance": ("the distance of a body from another one or a point", {
         "body": ref("body"), "other": ref("body"), "point": ref("vector")}, ["body"]),
-    "joint": ("a coordinate of a joint", _JOINT, ["joint"]),
-    "joint_rate": ("the rate of a coordinate of a joint", _JOINT, ["joint"]),
+    "joint_rate": ("the rate of a coordinate of a joint", {"joint": ref("joint"), "coordinate": ref("coordinate")},
+                   ["joint"]),
     "sum": ("a sum of quantities, each times its factor", {"terms": {
         "description": "a list of quantities, which may have a factor", "type": "array", "minItems": 1,
         "items": ref("term")}}, ["terms"]),
