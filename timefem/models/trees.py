@@ -4,14 +4,13 @@ import os
 
 from ..mechanics import CanonicalState, Link, Tree, TreeJoint
 from ..mechanics.composites.beam.place import place_named
+from ..mechanics.inversion import outputs
 from ..mechanics.tree_joints import joints_of_trees
 from .document import suggest
 from .entries import naming
 from .mjcf import read_mjcf
-from .parts import OUTPUTS
 from .urdf import read_urdf
 
-LIMITS = "lower", "upper", "at", "points"
 BODIES = "body", "other"  # keys of outputs and quantities that name one
 
 
@@ -102,11 +101,10 @@ class Names:
         return known[given] if given in known else self.joint(keys, given, known)
 
     def output(self, keys, entry, name):
-        """The output of an entry, whose trajectory and limits are left out."""
-        own = {key: value for key, value in entry.items() if key not in ("type", "trajectory", *LIMITS)}
-        own = self.resolved(keys, own)
+        """The output of an entry, whose trajectory is left out."""
+        own = self.resolved(keys, {key: value for key, value in entry.items() if key not in ("type", "trajectory")})
         with naming(self.document, keys, entry):
-            return OUTPUTS[entry["type"]](**own, name=name)
+            return outputs.TYPES[entry["type"]](**own, name=name)
 
     def resolved(self, keys, entry, whole=True):
         """An entry with the bodies and joints themselves where it names them."""

@@ -252,4 +252,6 @@ class FormulaOutput(Output):
         return {"formula": text_of(repr(self), self.value(*q), {f"f[{i}].q": x for i, x in enumerate(q)})}
 
 
-OUTPUTS = {cls.__name__: cls for cls in (PositionOutput, CoordinateOutput, AngleOutput, JointOutput, FormulaOutput)}
+TYPES = {"position": PositionOutput, "angle": AngleOutput, "coordinate": CoordinateOutput, "joint": JointOutput,
+         "formula": FormulaOutput}  # by `type` in a model file
+OUTPUTS = {cls.__name__: cls for cls in TYPES.values()}

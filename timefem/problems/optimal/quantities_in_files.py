@@ -3,9 +3,7 @@
 import casadi as ca
 
 from ...errors import InputError
-from ...mechanics.inversion.outputs import AXES, AngleOutput, FormulaOutput, JointOutput, PositionOutput
-
-OUTPUTS = {"position": PositionOutput, "angle": AngleOutput, "formula": FormulaOutput}
+from ...mechanics.inversion.outputs import AXES, TYPES, JointOutput
 
 
 def quantity_from_file(model, keys, entry, besides=()):
@@ -30,7 +28,7 @@ def quantity_from_file(model, keys, entry, besides=()):
         own["actuator"] = actuator_from_file(model, (*keys, "actuator"), own["actuator"])
     kind = entry["type"]
     with model.naming(keys, entry):
-        return _of_output(OUTPUTS[kind](**own)) if kind in OUTPUTS else FORMULAS[kind](**own)
+        return FORMULAS[kind](**own) if kind in FORMULAS else _of_output(TYPES[kind](**own))
 
 
 def actuator_from_file(model, keys, name):
@@ -86,10 +84,6 @@ def _distance(body, other=None, point=(0.0, 0.0, 0.0)):
     return formula
 
 
-def _joint(joint, coordinate=None):
-    return _of_output(JointOutput(joint, coordinate))
-
-
 def _joint_rate(joint, coordinate=None):
     output = JointOutput(joint, coordinate)
 
@@ -125,4 +119,4 @@ def _control(actuator, index=None):
 
 
 FORMULAS = {"coordinate": _coordinate, "rate": _rate, "velocity": _velocity, "angular_velocity": _angular_velocity,
-            "distance": _distance, "joint": _joint, "joint_rate": _joint_rate, "effort": _effort, "control": _control}
+            "distance": _distance, "joint_rate": _joint_rate, "effort": _effort, "control": _control}
