@@ -69,6 +69,7 @@ class Names:
         """The same for what a system has, in which other parts may stand for those of the file."""
         joints = {part.name: part for part in system.parts if getattr(part, "coordinates", ()) and part.name}
         found = Names(self.document, {body.name: body for body in system.bodies}, system.composites, joints)
+        found.actuators = {part.name: part for part in system.parts if part.n_controls}
         found.outputs = {name: output.on(system) for name, output in self.outputs.items()}
         return found
 

@@ -44,7 +44,7 @@ def check_file(document):
 
 def make_from_file(model):
     document, data = model.document, model.document.data
-    table, actuators = data["problem"], {part.name: part for part in model.system.parts if part.n_controls}
+    table, actuators = data["problem"], model.names.actuators
     costs, bounds, rates = [], {}, {}
     for name, entry in data["actuators"].items():
         n = actuators[name].n_controls

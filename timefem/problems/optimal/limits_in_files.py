@@ -95,5 +95,5 @@ def _same(before, after, keys, bodies, same):
                                                     "[problem]")
     for model in (before, after):
         for body in bodies:
-            after.find((*keys, "bodies"), body, {own.name: own for own in model.system.bodies})
+            after.find((*keys, "bodies"), body, model.names.bodies)
     return same(keys, bodies)

@@ -33,7 +33,7 @@ def quantity_from_file(model, keys, entry, besides=()):
 
 def actuator_from_file(model, keys, name):
     """The actuator of that name."""
-    return model.find(keys, name, {part.name: part for part in model.system.parts if part.n_controls}, "actuator")
+    return model.find(keys, name, model.names.actuators, "actuator")
 
 
 def control_of(actuator, what="force"):
