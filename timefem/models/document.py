@@ -143,7 +143,7 @@ class Phase(Document):
         self._own = {key: value for key, value in whole.data["phases"][k].items() if key != "name"}
         top = {key: value for key, value in whole.data.items() if key not in OF_WHOLE_FILE}
         top["problem"] = whole.data["problem"] | {"kind": "optimal"}
-        self.data = merged(top, self._own)
+        self.data = copy.deepcopy(merged(top, self._own))
         self._use_current_names()
         self._validate()
 
@@ -158,7 +158,7 @@ def merged(table, other):
     """A table with what another one has in addition, or in place of it."""
     both = {key: merged(table[key], other[key]) for key in table.keys() & other.keys()
             if isinstance(table[key], dict) and isinstance(other[key], dict)}
-    return copy.deepcopy({**table, **other, **both})
+    return {**table, **other, **both}
 
 
 def _decoded(data):
