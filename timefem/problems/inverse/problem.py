@@ -111,12 +111,12 @@ class InverseDynamics(NamedArguments):
             raise InputError(f"{len(self.outputs)} outputs are prescribed, but there are {n_controls} controls; give "
                              "as many outputs as controls, or a drive for each motion that is free")
         on_tree = any(body.velocity_by_solve for body in self.system.bodies)
-        if on_tree and end is None:
-            return self._march(first.z0)
         self.inversion = ServoInversion(self.system, self.outputs) if on_tree or self.system.couples_inertia else \
             Inversion(self.system, self.outputs, self.t_span[0], first.z0, self.t_span[1] - self.t_span[0],
                       end is not None)
         check_smoothness(self.outputs, self.inversion.relative_degrees, self.t_span)
+        if on_tree and end is None:
+            return self._march(first.z0)
         self.has_end = end is not None
         if self.inversion.by_constraints:
             self._rest(first.z0, end)
@@ -141,8 +141,7 @@ class InverseDynamics(NamedArguments):
     def _march(self, z):
         """Where trees have fewer drives than motions, outputs are constraints, and the motion goes on from its start.
         """
-        self.inversion, t = ServoInversion(self.system, self.outputs), self.t_span[0]
-        check_smoothness(self.outputs, self.inversion.relative_degrees, self.t_span)
+        t = self.t_span[0]
         self.inversion.check(t, z)
         states = {body: CanonicalState(*self.system.local_state(body, z)) for body in self.system.bodies}
         self.marched = InitialValueProblem(self.inversion.system, assemble(self.inversion.system, states, t),
