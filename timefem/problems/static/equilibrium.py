@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,7 +57,7 @@ class Equilibrium:
     n_unstable: int
     status: Status
     iterations: int = 0
-    tangent: Any = field(default=None, repr=False)
+    tangent: Any = None
 
     def __repr__(self):
         unstable = f", {self.n_unstable} unstable directions" if self.success else ""
