@@ -83,20 +83,14 @@ def define_case(name, title, t_end, n_elements, conserved_axes=(0, 1, 2)):
     return enter
 
 
-def define_problem(name, title, kind, t_end, n_elements):
-    """Enter a function `build(t_end)` or `build(t_end, **rotation)` that returns a problem of that kind as a case."""
+def define_problem(name, title, kind, t_end, n_elements, path=None):
+    """Enter a function `build(t_end)` or `build(t_end, **rotation)` that returns a problem of that kind as a case.
+
+    With the path of the model file that it is, if it is one.
+    """
     def enter(build):
         has_rotation = _takes_rotation(build)
-        return _enter(Case(name, title, _described(build), t_end, n_elements, (), has_rotation, build, kind), build)
-
-    return enter
-
-
-def define_file(path, title, kind, t_end, n_elements):
-    """Enter a model file as a case of its name, with the function that returns its problem."""
-    def enter(build):
-        has_rotation = _takes_rotation(build)
-        return _enter(Case(path.stem, title, _described(build), t_end, n_elements, (), has_rotation, build, kind, path),
+        return _enter(Case(name, title, _described(build), t_end, n_elements, (), has_rotation, build, kind, path),
                       build)
 
     return enter

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ..models import load_model
 from ..models.document import tomllib
-from .cases import define_file
+from .cases import define_problem
 
 RIGID = "rigid"
 
@@ -22,7 +22,7 @@ def _enter(path):
     build = rigid if any(body["type"] == RIGID for body in bodies) else other
     build.__doc__ = data["description"]
     time = data["time"]
-    define_file(path, data["title"], data["problem"]["kind"], time["span"][1], time["n_elements"])(build)
+    define_problem(path.stem, data["title"], data["problem"]["kind"], time["span"][1], time["n_elements"], path)(build)
 
 
 for path in sorted(Path(__file__).with_name("files").glob("*.toml")):

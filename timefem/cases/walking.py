@@ -72,10 +72,10 @@ def step(length, duration, couplings=()):
     limits = [Limit(lambda now, u: foot(now)[1], 0.0, at="path", name="foot above the ground"),
               Limit(lambda now, u: foot(now) - ca.DM([length, 0]), 0.0, 0.0, at="end", name="foot strikes"),
               Limit(lambda now, u: ca.vertcat(now.q(body)[0] - now.q(body)[1], now.q(body)[4] - now.q(body)[3]),
-                       0.0, 2.0, name="knees"),
+                    0.0, 2.0, name="knees"),
               Limit(lambda now, u: now.q(body)[2], -0.5, 0.5, name="trunk")]
     return OptimalControl(system, {body: EndState()}, {}, (0, duration), Effort(motors, 2.0), limits=limits,
-                             bounds={motors: (-150, 150)}, couplings=couplings)
+                          bounds={motors: (-150, 150)}, couplings=couplings)
 
 
 @define_problem("walking", "Walk of a five-link chain", "phases", t_end=0.7, n_elements=12)
