@@ -37,6 +37,12 @@ class Names:
         return f"{self._what}: {', '.join(self._parts) or 'none'}"
 
 
+def body_of(system, component):
+    """The body of a component of the coordinates, or of the state."""
+    i = component % system.n_q
+    return next(body for body in system.bodies if i < system.coordinates(body).stop)
+
+
 def find_part(labels, name):
     """The part of that label; `labels` is a list of (label, part).
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import UnderResolved
 from ..mechanics.dense_derivatives import constraint_sizes
+from ..mechanics.part_names import body_of
 from ..solvers.march.resolution import NOISE, differences, elements_that_do, excess
 from ..status import Status
 from .glance import Limits, constraints_held, nothing_wrong
@@ -179,7 +180,7 @@ def _warn_of_what_is_missed(solution):
     worst = int(np.argmax(own))
     if not own[worst] > 1.0:
         return
-    body = next(b for b in system.bodies if worst % system.n_q in np.arange(system.n_q)[system.coordinates(b)])
+    body = body_of(system, worst)
     span = t[first], t[first + 1 + (element.state.basis.degree == 1)]  # what went wrong before is not in the way
     times = (t[-1] - t[0]) / (span[1] - span[0])
     n = elements_that_do(system, element, span, solution.z[first], times)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...mechanics.part_names import body_of
 from ...solvers.nonlinear.program import NonlinearProgram, Row
 from .limit_rows import LimitRows
 from .point_rows import AddedRows, ChainView, View
@@ -190,7 +191,7 @@ class OptimalProgram(NonlinearProgram):
         return np.arange(self.n_rows) >= self.n_equations
 
     def describe(self, i):
-        chain, problem = self.chain, self.chain.problem
+        chain, problem, system = self.chain, self.chain.problem, self.chain.problem.system
         if i >= self.n_equations:
             element, t, name = self._added.describe(i)
             return self._row(name, element, t)
@@ -203,7 +204,7 @@ class OptimalProgram(NonlinearProgram):
         for field, told in EQUATIONS.items():
             component = self._component(f"costate of {field}", self.dual[i])
             if component is not None:
-                name = told + (f" of {_owner(problem.system, component)}" if told == MOTION else "")
+                name = told + (f" of {system.label(body_of(system, component))}" if told == MOTION else "")
         return self._row(name, element, chain.mesh.nodes[element])
 
     def describe_variable(self, i):
@@ -227,9 +228,3 @@ class OptimalProgram(NonlinearProgram):
         t0, t1 = problem.t_span
         stretch = self.chain.numbers(self.x)[0] / (t1 - t0) if problem.free_time else 1.0
         return Row(name, element, float(t0 + (t - t0) * stretch))
-
-
-def _owner(system, i):
-    """The body of a component of the state."""
-    places = np.arange(system.n_q)
-    return next(system.label(body) for body in system.bodies if i % system.n_q in places[system.coordinates(body)])

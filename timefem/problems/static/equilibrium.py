@@ -14,6 +14,7 @@ from ...errors import InputError
 from ...mechanics import CanonicalState, System
 from ...mechanics.composites.beam.along import along
 from ...mechanics.given_states import canonical_states, given_states
+from ...mechanics.part_names import body_of
 from ...progress import progress
 from ...status import Status
 from ...types import Floats, States
@@ -241,7 +242,7 @@ def _most_free(equations, tangent, below=np.inf):
         return None
     system = equations.system
     place = int(np.abs(scale * vectors[:, least])[:equations.n_q].argmax())
-    body = next(b for b in system.bodies if system.coordinates(b).start <= place < system.coordinates(b).stop)
+    body = body_of(system, place)
     return body.owner if len(getattr(body.owner, "pieces", ())) == 1 else body
 
 

@@ -7,6 +7,7 @@ import scipy
 
 from ...assembly import Scaling
 from ...errors import IllConditioned
+from ...mechanics.part_names import body_of
 from ..linear.norms import product_of_magnitudes
 
 WARN_ABOVE = 1e-6  # estimated relative forward error
@@ -99,5 +100,4 @@ def name_unknown(plan, dof):
     level, component = divmod(component, half)
     if name == "multipliers":
         return f"{SORTS[name][level]} of '{system.constraint_names[component]}'", element
-    body = next(b for b in system.bodies if component < system.coordinates(b).stop)
-    return f"{SORTS[name][level]} of '{system.label(body)}'", element
+    return f"{SORTS[name][level]} of '{system.label(body_of(system, component))}'", element
