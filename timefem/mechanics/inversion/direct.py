@@ -33,22 +33,19 @@ def is_direct(system, outputs, t, z):
         return False
     if not any(part.n_controls for part in system.parts):
         return False
-    q = z[:system.n_q]
     held = system.derivatives(t, z)[1].toarray()[:system.n_constraints, :system.n_q]
-    held = np.vstack([held, *length_rows(system, q)])
-    open_ = scipy.linalg.null_space(held / np.maximum(np.linalg.norm(held, axis=1, keepdims=True), 1e-300))
+    open_ = open_motions(held, quaternions(system), z[:system.n_q])
     moved = open_.T @ input_matrix(system, t, z)
     return len(outputs) <= open_.shape[1] == np.linalg.matrix_rank(moved)
 
 
-def length_rows(system, q):
-    """Gradients of the halved squared lengths of the quaternions of trees, list of (1, n_q)."""
-    rows = []
-    for places in quaternions(system):
-        row = np.zeros((1, system.n_q))
-        row[0, places] = q[places]
-        rows.append(row)
-    return rows
+def open_motions(held, rest, q):
+    """Directions that constraints leave open, of gradients `held`, and quaternions at the places `rest`, (n_q, n)."""
+    rows = np.vstack([held, np.zeros((len(rest), len(q)))])
+    for row, places in zip(rows[len(held):], rest, strict=True):
+        row[places] = q[places]  # the gradient of its halved squared length
+    size = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
+    return scipy.linalg.null_space(rows / size) if len(rows) else np.eye(len(q))
 
 
 def quaternions(system):
@@ -106,6 +103,11 @@ def input_matrix(system, t, z):
     return system.control_force(np.full(n, t), np.tile(z, (n, 1)), np.eye(n)).T
 
 
+def largest_parts(way, names):
+    """The largest parts of a direction, for messages."""
+    return ", ".join(f"{way[i]:+.2g} {names[i]}" for i in np.argsort(-np.abs(way))[:4] if abs(way[i]) > 0.05)
+
+
 class DirectInversion:
     """Prescribed outputs that settle the coordinates.
 
@@ -126,8 +128,8 @@ class DirectInversion:
     def __init__(self, system, outputs, posture):
         self.system, self.outputs, self.n, m = system, outputs, system.n_q, len(outputs)
         self.n_forces, self.relative_degrees = system.n_constraints, [2] * m
-        rest = quaternions(system)
-        n_rows = self.n_forces + len(rest) + m
+        self._rest = quaternions(system)
+        n_rows = self.n_forces + len(self._rest) + m
         open_ = n_rows < self.n
         q, t, mu = ca.SX.sym("q", self.n), ca.SX.sym("t"), ca.SX.sym("mu", n_rows if open_ else 0)
         deviations = []
@@ -135,7 +137,8 @@ class DirectInversion:
             symbol, (target,) = derivatives(trajectory, 0)
             own = [q[place(system, body)] for body in output.bodies]
             deviations.append(output.deviation(ca.substitute(target, symbol, t), *own))
-        lengths = [(ca.sumsqr(q[places.tolist()]) - float(posture[places] @ posture[places])) / 2 for places in rest]
+        lengths = [(ca.sumsqr(q[places.tolist()]) - float(posture[places] @ posture[places])) / 2
+                   for places in self._rest]
         rows = ca.vertcat(constraints_of(system, q, t), *lengths, *deviations)
         if open_:
             pull = ca.jtimes(rows, q, mu, True) / ca.DM(system.mass_scale)
@@ -184,7 +187,7 @@ class DirectInversion:
             m = len(self.outputs)
             row = int(np.argmax(np.abs(u[-m:, -1])))
             way = v[-1, :self.n] / np.abs(v[-1, :self.n]).max(initial=1e-300)
-            moved = self._spelt(way)
+            moved = largest_parts(way, self._names)
             raise InputError(f"the outputs pass a singular position at t = {t:g}: no motion of the joints changes "
                              f"{self.outputs[row][0]!r} alone there, and the motion ({moved}) changes none; go around "
                              "it, or prescribe other outputs")
@@ -207,18 +210,12 @@ class DirectInversion:
         force = momentum_rate(self.system, t, z, v, a) + gradient[:self.n]
         held = jacobian[:self.n_forces, :self.n].toarray()
         size = np.maximum(np.linalg.norm(held, axis=1, keepdims=True), 1e-300)
-        rows = np.vstack([held / size, *(row / np.linalg.norm(row) for row in length_rows(self.system, q))])
-        drives, open_ = input_matrix(self.system, t, z), scipy.linalg.null_space(rows) if len(rows) else np.eye(self.n)
+        drives, open_ = input_matrix(self.system, t, z), open_motions(held, self._rest, q)
         u = np.linalg.lstsq(open_.T @ drives, open_.T @ force, rcond=1e-12)[0]  # the least ones
         left = open_ @ (open_.T @ (force - drives @ u))
         if np.abs(left).max() > LEFT * max(np.abs(force).max(), np.abs(drives @ u).max(), 1e-300):
             way = left / np.abs(left).max()
             raise InputError(f"the drives cannot give the motion at t = {t:g}: no control acts along "
-                             f"{self._spelt(way)}; add a drive, or go around this position")
+                             f"{largest_parts(way, self._names)}; add a drive, or go around this position")
         gamma = np.linalg.lstsq(-held.T / size[:, 0], force - drives @ u, rcond=1e-13)[0] / size[:, 0]
         return np.append(gamma, u)
-
-    def _spelt(self, way):
-        """The largest parts of a direction, by names of coordinates."""
-        names = self._names
-        return ", ".join(f"{way[i]:+.2g} {names[i]}" for i in np.argsort(-np.abs(way))[:4] if abs(way[i]) > 0.05)

@@ -15,6 +15,7 @@ from ..forces.actuators import control_name
 from ..formula import Same
 from ..part import Part, Symbols
 from ..system import System
+from .direct import largest_parts
 
 SINGULAR = 1e-8  # least singular value, relative to the largest, of columns of unit length
 INDEPENDENT = 1e-12  # least singular value, of rows and columns of unit size, with which outputs determine controls
@@ -105,8 +106,7 @@ class ServoInversion:
         if not s[-1] > SINGULAR * s[0]:
             output = self.outputs[int(np.argmax(np.abs(u[:, -1])))][0]
             way = v[-1] / np.abs(v[-1]).max()
-            shown = ", ".join(f"{way[i]:+.2g} of {control_name(system, i)}" for i in np.argsort(-np.abs(way))[:4]
-                              if abs(way[i]) > 0.05)
+            shown = largest_parts(way, [f"of {control_name(system, i)}" for i in range(n)])
             raise InputError(f"the controls do not determine {output!r} by its second derivative at t = {t:g}: {shown} "
                              "moves no output there; choose drives that move it, or other outputs")
 
