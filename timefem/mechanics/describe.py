@@ -46,10 +46,9 @@ def describe(system):
     """
     if system.complete is not None:
         return {**describe(system.complete), "kept": system.kept.tolist()}
-    parts, places, present, done = [], {}, set(system.parts), set()
+    places, present, done = {}, set(system.parts), set()
     refer = Refer(system, places, _entry)
     whole = {owner for owner in system.composites if present.issuperset(owner.members)}
-    described = []
     for part in (part for part in system.parts if not part.helper):
         owner = part.owner
         if owner in whole:  # else some members were replaced: one by one
@@ -57,11 +56,8 @@ def describe(system):
                 continue
             done.add(owner)
             part = owner
-        places[part] = len(described)
-        described.append(part)
-    for part in described:
-        parts.append(_entry(part, refer))
-    return {"parts": parts, "redundant": system.redundant}
+        places[part] = len(places)
+    return {"parts": [_entry(part, refer) for part in places], "redundant": system.redundant}
 
 
 def _entry(part, refer):
@@ -102,7 +98,7 @@ def build(description):
         composites = carrying([part for part in parts if isinstance(part, Composite)])
         found = Found(bodies, composites, parts, _made_of)
         for i, entry in sorted(enumerate(entries), key=lambda item: len(_refers(item[1]))):
-            if "bodies" in entry or _refers(entry):
+            if parts[i] is None:
                 parts[i] = _made_of(entry, found)
         kept = description.get("kept")
         if kept is not None and not set(kept) <= set(range(sum(
@@ -115,7 +111,7 @@ def build(description):
 
 
 def _refers(entry):
-    """The same for an entry of a description."""
+    """The fields of an entry of a description whose values name other parts: name -> field."""
     cls = catalogue().get(entry["class"])
     return {} if cls is None else refers_in(cls)
 
