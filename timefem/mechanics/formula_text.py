@@ -70,8 +70,8 @@ class TextFormula:
     def _check_names(self, tree, known):
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and node.id not in (FUNCTIONS if id(node) in called else known):
-                words = FUNCTIONS if id(node) in called else known
+            words = FUNCTIONS if id(node) in called else known
+            if isinstance(node, ast.Name) and node.id not in words:
                 raise InputError(f"{_short(self.text)} has the unknown name "
                                  f"{node.id!r}{known_names(node.id, words)}")
 
@@ -143,12 +143,9 @@ def _unknown(tree):
 
 
 def _value_of(tree, values):
-    try:
-        return VALUES[type(tree)](tree, values)
-    except KeyError:
-        if type(tree) in VALUES:
-            raise
-        raise _unknown(tree) from None
+    if type(tree) not in VALUES:
+        raise _unknown(tree)
+    return VALUES[type(tree)](tree, values)
 
 
 def _symbol(tree, values):
