@@ -29,8 +29,7 @@ def canonical_states(system, state, t, approximate=False):
         state = {system.bodies[0]: state}
     if not isinstance(state, dict):
         return state
-    in_trees = isinstance(asked, dict) and any(tree_joint(system, key) is not None for key in asked)
-    if any(system.is_joint(part) for part in state) or (in_trees and _closes_loops(system)):
+    if any(system.is_joint(part) for part in state) or (_closes_loops(system) and _in_trees(system, asked)):
         return system.state(state, t=t, approximate=approximate)
     if not generalized:
         return state
@@ -45,6 +44,10 @@ def canonical_states(system, state, t, approximate=False):
 
 def _closes_loops(system):
     return any(part.constraint_names and not part.is_body for part in system.parts)
+
+
+def _in_trees(system, asked):
+    return isinstance(asked, dict) and any(tree_joint(system, key) is not None for key in asked)
 
 
 def given_states(system, state):
