@@ -87,7 +87,6 @@ class Motor(JointPart, Actuator):
     """
 
     unit, n_controls = "N m", 1
-    _reflected = False
     reflected_inertia = 0.0  # of the rotor that a joint of a tree has as its armature
     gear = Real("turns of the rotor by those of the joint, or radians by metres", "", 1.0)
     rotor_inertia = Real("J, about the axis of the rotor", "kg m^2", 0.0, least=0)
@@ -112,16 +111,16 @@ class Motor(JointPart, Actuator):
     def reflected(self) -> Motor:
         """The same without inertia, which the joint of a tree has instead."""
         other = self.changed({"rotor_inertia": 0.0})
-        vars(other).update(_reflected=True, reflected_inertia=self.rotor_inertia)
+        vars(other)["reflected_inertia"] = self.rotor_inertia
         return other
 
     @property
     def settled(self) -> tuple[str, ...]:
-        return ("gear", "rotor_inertia") if self.rotor_inertia or self._reflected else ()
+        return ("gear", "rotor_inertia") if self.rotor_inertia or self.reflected_inertia else ()
 
     @property
     def changeable(self) -> Mapping[str, str]:
-        kept = self.settled if self._reflected else ()
+        kept = self.settled if self.reflected_inertia else ()
         return {name: own for name, own in super().changeable.items() if name not in kept}
 
     @property
