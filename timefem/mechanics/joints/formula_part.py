@@ -17,8 +17,6 @@ class FormulaPart(Part, abstract=True):
     """Equations or forces of one or more bodies, by `formula(frames, t, c)` with the parameters c."""
 
     bodies = SeveralBodies()
-    formula = Formula("see above", "f", "t", "c")
-    formula_parameters = Numbers("c of the formula", (), argument="parameters")
 
     def _checked_bodies(self, bodies):
         given, = bodies
@@ -43,7 +41,7 @@ class FormulaPart(Part, abstract=True):
         s.velocity = [ca.SX.sym("v", b.n_q) for b in self.bodies]
         return s
 
-    def _traced(self, kind, *further):
+    def _traced(self, kind):
         """What the formula returns of frames of their own symbols, and these by the names of a text."""
         symbols, frames = {}, []
         for i, body in enumerate(self.bodies):
@@ -62,6 +60,7 @@ class FormulaEquations(FormulaPart, abstract=True):
 
     table = "joints"
     frame: ClassVar[type] = Frame
+    formula = Formula("see above", "f", "t", "c")
     n = Integer("how many", least=1, most=1000)
     formula_parameters = Numbers("c of the formula", (), argument="parameters")
     names = Texts("one per constraint, for messages")

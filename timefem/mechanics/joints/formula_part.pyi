@@ -10,15 +10,13 @@ from ..part import Body, Part
 
 class FormulaPart(Part):
     bodies: tuple[Body, ...]
-    formula: Any
-    formula_parameters: np.ndarray
-    def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction | str | Sequence[Any],
-                 parameters: Vector = (), name: str | None = None) -> None: ...
+    def __init__(self, bodies: Body | Sequence[Body], name: str | None = None) -> None: ...
 
 
 class FormulaEquations(FormulaPart):
     table: str
     frame: ClassVar[type] = ...
+    formula: Any
     n: int
     formula_parameters: np.ndarray
     names: tuple[str, ...] | None
