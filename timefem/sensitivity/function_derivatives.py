@@ -1,6 +1,7 @@
 """The functions of time among the arguments of a part, and how their numbers change with their attributes."""
 
 from dataclasses import replace
+from itertools import takewhile
 
 import numpy as np
 import scipy
@@ -19,12 +20,13 @@ def functions_of(part, name):
     field = part.fields.get(name)
     if field is None or not field.is_function or getattr(part, name) is None:
         return (), []
-    functions, start = field.functions(getattr(part, name)), 0
-    for other, value in part.numbers().items():
-        if other == name:
-            break
-        start += np.size(value)
-    return functions, (start + np.cumsum([0, *(len(f.parameters) for f in functions)])).tolist()
+    functions = field.functions(getattr(part, name))
+    return functions, (place_of(part, name) + np.cumsum([0, *(len(f.parameters) for f in functions)])).tolist()
+
+
+def place_of(part, name):
+    """Where the numbers of an argument start in `own_parameters`."""
+    return sum(np.size(value) for _, value in takewhile(lambda item: item[0] != name, part.numbers().items()))
 
 
 def has_functions(part, name):

@@ -5,14 +5,13 @@ import numpy as np
 from ..mechanics.bodies.tree.entries import derivative
 from ..mechanics.forces.motor import Motor
 from .attribute_derivatives import derivative_of_own, differentiated
+from .function_derivatives import place_of
 
 
-def in_controllers(system, part, own):
-    """The same change in the controllers that move an actuator: pairs of place in their numbers and matrix."""
-    for controller in system.parts:
-        for i, drive in enumerate(controller.drives):
-            if system.stands_for.get(drive, drive) is part:
-                yield controller, controller.starts[i], own
+def in_controllers(system, places, part):
+    """Where among all numbers those of an actuator are in the controllers that move it, list of int."""
+    return [places.start[controller] + controller.starts[i] for controller in system.parts
+            for i, drive in enumerate(controller.drives) if system.stands_for.get(drive, drive) is part]
 
 
 def only_driven(system, part):
@@ -44,8 +43,7 @@ def of_motor(system, z, motor, name, label):
         matrix, _, _ = derivative(tree, f"{joint}.armature", None, label, differentiated)
         return own, [(tree, by_armature * matrix)], None
     rotor, gear = motor.helpers
-    n = sum(np.size(value) for value in list(motor.numbers().values())[:list(motor.numbers()).index(name)])
-    own = np.eye(len(motor.own_parameters))[:, [n]]
+    own = np.eye(len(motor.own_parameters))[:, [place_of(motor, name)]]
     if name == "rotor_inertia":
         return own, [(rotor, np.ones((1, 1)))], None
     last = np.eye(len(gear.own_parameters))[:, [-1]]

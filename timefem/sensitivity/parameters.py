@@ -186,8 +186,7 @@ def _of_numbers(system, places, z, parameter):
     if drive is not None:
         label = drive.name or type(drive).__name__
         own, names = derivative_of_own(drive, name, index, label)
-        found = [(kind, places.start[p] + first, matrix) for p, first, matrix in in_controllers(system, drive, own)
-                 for kind in (NUMBERS, KEPT)]
+        found = [(kind, first, own) for first in in_controllers(system, places, drive) for kind in (NUMBERS, KEPT)]
         return found, [f"{label}.{x}" for x in names]
     part = find_part(system, part)
     label = system.label(part)
@@ -199,7 +198,7 @@ def _of_numbers(system, places, z, parameter):
         _check_alone(system, source, str(name).partition("[")[0], label)
         (own, names), others = derivative_of_own(source, name, index, label), []
     changes = [(places.start[part], own), *((places.start[p], matrix) for p, matrix in others)]
-    changes += [(places.start[p] + first, matrix) for p, first, matrix in in_controllers(system, part, own)]
+    changes += [(first, own) for first in in_controllers(system, places, part)]
     if name == "mass":
         changes += [(places.start[p], p.acceleration[:, None]) for p in system.parts
                     if isinstance(p, Gravity) and p.bodies[0] is part]
