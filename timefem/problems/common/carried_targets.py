@@ -66,12 +66,12 @@ def asked_of(body, target):
 
 def _found(system, key, value):
     """The link or joint that an `EndState` is of, or the tree that a dict is of; else None."""
-    if not isinstance(value, EndState | dict) or (not isinstance(key, str | Body) and tree_joint(system, key) is None):
+    if not isinstance(value, EndState | dict):
         return None
     joint = tree_joint(system, key)
-    if joint is None:
-        return system.find(key)
-    return _of_joint(joint.carrier, joint.called[1])
+    if joint is not None:
+        return _of_joint(joint.carrier, joint.called[1])
+    return system.find(key) if isinstance(key, str | Body) else None
 
 
 def _is_base(body):
