@@ -54,8 +54,13 @@ def _act_alone(table, data):
     the given torque of a motor."""
     loops = [entry for entry in data.get("forces", {}).values() if "drives" in entry]
     used = {name for entry in loops for name in entry.get(LOOPS[table], ()) if isinstance(name, str)}
-    return all(name in used if table == "outputs" else name in used or entry["type"] == "formula_force" or any(
-        field.is_function for field in ACTUATORS[entry["type"]].fields.values()) for name, entry in data[table].items())
+    return all(name in used or (table == "actuators" and _has_force(entry)) for name, entry in data[table].items())
+
+
+def _has_force(actuator):
+    """Whether an entry may have a force besides its control."""
+    fields = ACTUATORS[actuator["type"]].fields.values()
+    return actuator["type"] == "formula_force" or any(field.is_function for field in fields)
 
 
 def unknown_numbers(model):
@@ -74,7 +79,7 @@ def end_states(model, which, cls=EndState):
     document, found = model.document, {}
     for name, entry in document.data["problem"].get(which, {}).items():
         keys = ("problem", which, name)
-        find(document, keys, name, {body.name: body for body in model.system.bodies})
+        find(document, keys, name, model.names.bodies)
         given = {key: [None if v == "free" else v for v in value] if isinstance(value, list) else value
                  for key, value in entry.items()}
         with naming(document, keys, entry):

@@ -33,7 +33,7 @@ def deviations(output, trajectory, sol):
 # ---- in model files
 
 def make_from_file(model):
-    data, bodies, outputs = model.document.data, {body.name: body for body in model.system.bodies}, {}
+    data, bodies, outputs = model.document.data, model.names.bodies, {}
     for name, entry in data["outputs"].items():
         if "trajectory" in entry:  # others are measured only
             trajectory = model.value_of(("outputs", name, "trajectory"), entry["trajectory"])
