@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from ..models import load_model
-from ..models.document import tomllib
+from .. import models
+from ..models.key_lines import tomllib
 from .cases import define_problem
 
 RIGID = "rigid"
@@ -13,10 +13,10 @@ def _enter(path):
     data = tomllib.loads(path.read_text(encoding="utf-8"))
 
     def rigid(t_end, **rotation):
-        return load_model(path, t_end=t_end, **rotation).problem
+        return models.load_model(path, t_end=t_end, **rotation).problem
 
     def other(t_end):
-        return load_model(path, t_end=t_end).problem
+        return models.load_model(path, t_end=t_end).problem
 
     bodies = data.get("bodies", {}).values()
     build = rigid if any(body["type"] == RIGID for body in bodies) else other

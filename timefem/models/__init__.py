@@ -1,10 +1,15 @@
-"""Model files: a problem and its solver settings stated in TOML; robots in URDF and MJCF. No code in files."""
+"""Model files: a problem and its solver settings stated in TOML; robots in URDF and MJCF. No code in files.
 
-from .build import load_model, read_model
-from .check import inspect
-from .mjcf import read_mjcf
-from .model import Model
-from .robot import Robot
-from .urdf import read_urdf
+The names here are imported when they are first used: all that files can state is slow to import.
+"""
 
-__all__ = ["Model", "Robot", "inspect", "load_model", "read_mjcf", "read_model", "read_urdf"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
+    "build": ["load_model", "read_model"],
+    "check": ["inspect"],
+    "mjcf": ["read_mjcf"],
+    "model": ["Model"],
+    "robot": ["Robot"],
+    "urdf": ["read_urdf"],
+})
