@@ -8,15 +8,10 @@ import re
 from functools import cache, cached_property
 
 from ..errors import InputError
-from .key_lines import key_lines
+from .key_lines import key_lines, tomllib
 from .parts import ACTUATORS, COMPOSITES, FORCES, JOINTS
 from .read_file import read_file
 from .schema import schema
-
-try:
-    import tomllib
-except ModuleNotFoundError:  # Python 3.10
-    import tomli as tomllib
 
 PARTS = {"bodies": COMPOSITES, "joints": JOINTS, "forces": FORCES, "actuators": ACTUATORS}
 OF_WHOLE_FILE = "phases", "couplings", "sensitivity", "continuation"
