@@ -130,6 +130,14 @@ def test_size_is_bounded_and_the_oldest_goes_first(tmp_path):
     assert own.clear()[0] == len(kept) and own.entries() == []
 
 
+def test_a_write_rarely_looks_at_all_entries(tmp_path, monkeypatch):
+    looked = []
+    monkeypatch.setattr(Store, "entries", lambda self: looked.append(self) or [])
+    for i in range(100):
+        Store(tmp_path, 10**6).write(f"entry{i}", bytes(1000))
+    assert len(looked) == 1
+
+
 def test_processes_wait_for_the_one_that_makes_an_entry(tmp_path):
     code = ("import sys, time; from pathlib import Path; from timefem.kernels.store import Store\n"
             "def make():\n    print('made', flush=True); time.sleep(0.5); return b'data'\n"

@@ -24,6 +24,7 @@ DEFAULT_MB = 256
 PATIENCE = 120.0  # seconds that one process waits for what another is compiling, before it does so itself
 _USED_AGAIN = 3600.0  # seconds after which a use is noted: a file's time of change is the time of its last use
 _CHECK = 32  # bytes of the checksum
+_room = {}  # bytes that this process may write before it looks at the size of a folder again, by folder and limit
 
 
 def digest(*things):
@@ -86,7 +87,7 @@ class Store:
             with os.fdopen(handle, "wb") as file:
                 file.write(hashlib.blake2b(data, digest_size=_CHECK).digest() + data)
             os.replace(temporary, self.folder / name)
-            self._shrink()
+            self._bound(len(data))
         except OSError:  # no right to write, or no room
             if temporary is not None:
                 with contextlib.suppress(OSError):
@@ -159,7 +160,14 @@ class Store:
         """Remove all entries; returns how many, and their bytes."""
         return self._remove(self.entries())
 
+    def _bound(self, written):
+        left = _room.get((self.folder, self.limit), 0) - written
+        if left <= 0:  # looking at all entries takes a tenth of a second where there are 20 000
+            left = (self.limit - self._shrink()) / 8  # others write there, too
+        _room[self.folder, self.limit] = left
+
     def _shrink(self):
+        """Remove what is too much; returns the bytes that stay."""
         entries = self.entries()
         total = sum(size for _, size, _ in entries)
         if total > self.limit:  # to three quarters, so that this is rare
@@ -170,6 +178,7 @@ class Store:
                 out.append(entry)
                 total -= entry[1]
             self._remove(out)
+        return total
 
     def _remove(self, entries):
         removed = size = 0
