@@ -53,15 +53,12 @@ def test_a_start_that_is_found(tmp_path):
 def test_rates_efforts_and_velocities(tmp_path):
     more = """
 [limits.speed]
-type = "velocity"
-body = "mass"
-axis = "x"
+formula = "now.velocity('mass')[0]"
 lower = -1.0
 upper = 1.0
 
 [limits.fuel]
-type = "effort"
-actuator = "push"
+formula = "sumsqr(now.control('push'))"
 at = "integral"
 upper = 9
 """
@@ -76,8 +73,12 @@ upper = 9
 
 @pytest.mark.parametrize("old, new, message", [
     ("upper = 0.1111111111111111", "", "farthest: give lower, upper or both"),
-    ('body = "mass"\naxis', 'body = "moss"\naxis', "there is no body 'moss'"),
-    ('type = "position"', 'type = "place"', "place"),
+    ("'mass'", "'moss'", r"model.toml:\d+: limits.farthest.formula: .*no body 'moss' in the system.* mean 'mass'"),
+    ("'mass')[0]", "'mass'", r"limits.farthest.formula: .*cannot be read: .*never closed"),
+    ("now.position", "now.place", r"limits.farthest.formula: .*'now' has no 'place'; it has t, z"),
+    ("formula =", 'type = "position"\nformula =', 'farthest.type: must be one of "limit", "complementary", "friction"'),
+    ("formula =", "formulas =", r"farthest.formulas: unknown key; did you mean 'formula'"),
+    ("upper = 0.1111111111111111", 'upper = "s"', r"limits.farthest.upper: .*unknown name 's'"),
     ("[solver]", '[solver]\nmethod = "simplex"', "method"),
     ("upper = 0.1111111111111111", "upper = 0.1\nlower = 0.2", "the lower bound must not be above"),
     ("upper = 0.1111111111111111", "upper = -0.1", "is broken by the state at the start"),

@@ -56,18 +56,15 @@ def test_a_bounce_on_the_command_line(timefem, tmp_path):
 
 
 def test_a_state_that_goes_on_and_another_quantity_before(tmp_path):
-    """Without a link the ball goes on through the floor; or its speed is twice its place before."""
-    link = """[phases.link.bounce]                    # what is after is -0.8 times what was before
-type = "rate"
-body = "ball"
-index = 0
-factor = -0.8
+    """Without a link the ball goes on through the floor; or its speed is 3 m/s more than twice its place before."""
+    link = """[phases.link.bounce]                    # comes back with 0.8 of its speed
+formula = "after.rates('ball') + 0.8 * before.rates('ball')"
 """
     through = [(link, ""), ("[phases.problem.start.ball]\nposition = [0, \"free\", \"free\"]\n\n", ""),
                ("[phases.problem.end.ball]\nvelocity = [0, ", "[phases.problem.end.ball]\nposition = [-1, ")]
     sol = load_model(changed(tmp_path, "bounce-by-phases", *through)).solve(progress=False)
     assert sol.success and sol.durations.sum() == pytest.approx((4 / 9.81)**0.5, abs=1e-7)
-    other = [("factor = -0.8", 'before = {type = "coordinate", body = "ball"}\nfactor = 2\noffset = 3'),
+    other = [("after.rates('ball') + 0.8 * before.rates('ball')", "after.rates('ball') - 2 * before.q('ball') - 3"),
              ("velocity = [0, ", "position = [0.1, ")]
     sol = load_model(changed(tmp_path, "bounce-by-phases", *other)).solve(progress=False)
     assert sol.success and sol[1].velocity("ball", sol[1].t)[0, 0] == pytest.approx(3, abs=1e-7)
@@ -77,16 +74,12 @@ def test_couplings_of_both_ends(tmp_path):
     """A mass comes back 0.3 m farther, with 0.5 of its speed."""
     more = """
 [couplings.farther]
-type = "position"
-body = "mass"
-axis = "x"
-offset = 0.3
+formula = "end.position('mass')[0] - start.position('mass')[0]"
+lower = 0.3
+upper = 0.3
 
 [couplings.slower]
-type = "rate"
-body = "mass"
-index = 0
-factor = 0.5
+formula = "end.rates('mass') - 0.5 * start.rates('mass')"
 """
     text = """
 [time]
@@ -141,8 +134,8 @@ effort = 1
 [limits.speed]
 """
     path, found = tmp_path / "model.toml", []
-    for limit in ('type = "joint_rate"\njoint = "hinge"', 'type = "rate"\nbody = "arm"'):
-        path.write_text(text + limit + "\nlower = -1.2\nupper = 1.2\n")
+    for limit in ("now.joint_rate('hinge')", "now.rates('arm')"):
+        path.write_text(text + f'formula = "{limit}"' + "\nlower = -1.2\nupper = 1.2\n")
         sol = load_model(path).solve(progress=False)
         assert sol.success and sol.joint("hinge").angle(sol.t)[-1] == pytest.approx(1, abs=1e-8)
         assert sol.joint("hinge").rate(sol.t).max() == pytest.approx(1.2, abs=1e-6)  # 1.5 without the limit
@@ -152,25 +145,29 @@ effort = 1
 
 @pytest.mark.parametrize("name, old, new, message", [
     ("hopping-by-phases", "[phases.limits.ground]", "[phases.limit.ground]",
-     r"model.toml:44: phases\[0\].limit: unknown key; did you mean 'limits'"),
+     r"model.toml:42: phases\[0\].limit: unknown key; did you mean 'limits'"),
     ("hopping-by-phases", '"same"\nbodies = ["body"]\n\n[coup', '"same"\nbodies = ["foot"]\n\n[coup',
      r"phases\[1\].link.take-off.bodies: there is no body 'foot'"),
     ("hopping-by-phases", '[phases.link.take-off]\ntype = "same"\nbodies = ["body"]', "",
      r"phases\[1\].link: is missing: the phase has other bodies"),
-    ("hopping-by-phases", 'actuator = "leg"\nlower', 'actuator = "lag"\nlower', "no actuator 'lag'; did you"),
+    ("hopping-by-phases", "now.control('leg')\"\nlower", "now.control('lag')\"\nlower",
+     r":43: phases\[0\].limits.ground.formula: .*no actuator 'lag' .*did you mean 'leg'"),
     ("hopping-by-phases", 'name = "stance"', 'name = "stance"\nlink = {}', "the first phase follows no other"),
     ("hopping-by-phases", 'kind = "phases"', 'kind = "optimal"', "phases: belongs to"),
     ("hopping-by-phases", '[phases.bodies.foot]\ntype = "point"\nmass = 1',
-     '[phases.bodies.foot]\ntype = "point"\nmass = -1', r":57: phases\[1\].bodies.foot.mass: must be a positive"),
+     '[phases.bodies.foot]\ntype = "point"\nmass = -1', r":54: phases\[1\].bodies.foot.mass: must be a positive"),
     ("hopping-by-phases", "problem.start.body = {}", "", "is broken by the state at the start"),
-    ("bounce-by-phases", "index = 0", "index = 3", r"link.bounce.index: rate: index must be below 1"),
-    ("bounce-by-phases", 'type = "rate"\nbody', 'type = "control"\nbody', r"link.bounce.type: must be one of"),
+    ("bounce-by-phases", "after.rates", "end.rates", r"link.bounce.formula: .*written in before and after, not 'end'"),
+    ("bounce-by-phases", "rates('ball') +", "rates('ball')[3] +", r"link.bounce.formula: .*cannot be evaluated"),
+    ("bounce-by-phases", "formula =", 'type = "rate"\nformula =', r"link.bounce.type: must be one of"),
+    ("bounce-by-phases", "after.rates", "after.control", r"link.bounce.formula: .*asked for at an end"),
     ("bounce-by-phases", 'name = "rise"', 'name = "rise"\nsolver = {degree = 3}', r"phases\[1\].solver: unknown key"),
     ("bounce-by-phases", "[solver]", "[solver]\ntol_residual = 1e-9", "tol_residual: is not used"),
-    ("box-friction", "bound = 2", "coefficient = 0.2", "give either bound, or coefficient and normal"),
-    ("box-friction", 'force = "rub"', 'force = "rab"', r"model.toml:\d*: limits.law.force: there is no actuator 'rab'"),
-    ("box-friction", 'type = "rate", body', 'type = "rte", body', "limits.law.velocity.type: must be one of"),
-    ("hopping-leg", ', axis = "x"}\nforce', "}\nforce", "limits.contact.gap: the key 'axis' is missing"),
+    ("box-friction", "bound = 2", "", "limits.law: the key 'bound' is missing"),
+    ("box-friction", "'rub'", "'rab'", r"model.toml:\d*: limits.law.force: .*no actuator 'rab' in the system"),
+    ("box-friction", "now.rates('box')", "now.rates(box)", "limits.law.velocity: .*unknown name 'box'"),
+    ("hopping-leg", "a = \"now.position('foot')[0]\"", "a = \"now.position('foot')\"",
+     r"limits.contact.a: .*a gives 3 expressions and b 1"),
 ])
 def test_bad_files(tmp_path, name, old, new, message):
     with pytest.raises(tf.InputError, match=message):

@@ -66,7 +66,7 @@ def data_of(kind):
         del actuators["push"]["effort"]
         base["solver"] = {"degree": 1, "max_iterations": 500}
         return {**base, "bodies": {"mass": point()}, "actuators": actuators,
-                "problem": {"kind": "optimal", "free_time": True, "time_weight": 2, "duration": [0.5, 9], "end": end}}
+                "problem": {"kind": "optimal", "free_time": True, "end_cost": "2 * end.t", "duration": [0.5, 9], "end": end}}
     return {**base, "bodies": {"mass": point()}, "actuators": actuators, "problem": {"kind": "optimal", "end": end}}
 
 
@@ -230,7 +230,7 @@ BAD = {
     "no cost": (changed("optimal", actuators__push__effort=None), "problem", "the cost is missing"),
     "weights": (changed("optimal", actuators__push__effort=[1, 2]), "actuators.push.effort", "must have 1 numbers"),
     "bounds": (changed("time", actuators__push__lower=[5]), "problem", "lower one must be below"),
-    "fixed time": (changed("time", problem__free_time=False), "problem.time_weight", "needs free_time = true"),
+    "fixed time": (changed("time", problem__free_time=False), "problem.duration", "needs free_time = true"),
     "durations": (changed("time", problem__duration=[3, 2]), "problem.duration", "lower one must be below"),
     "tolerance with bg": (changed("optimal", solver={"element": "bg", "tolerance": 1e-6}), "solver.tolerance",
                           'element = "mg"'),

@@ -51,7 +51,7 @@ def call(title, function, n, *arguments):
         value = ca.vertcat(*value) if isinstance(value, list | tuple | np.ndarray) else ca.SX(value)
         value = ca.densify(ca.SX(value))
     except Exception as error:
-        if isinstance(function, TextFormula) and isinstance(error, InputError):
+        if isinstance(error, InputError):
             raise InputError(f"{title}: {error}") from None
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise InputError(f"{title} failed on CasADi symbols ({reason}); write it with casadi.vertcat, "

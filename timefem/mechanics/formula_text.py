@@ -36,9 +36,15 @@ class TextFormula:
         An expression, after lines of the form `name = expression` if any. With the arguments, `pi`, numbers, `+ - * /
         ** @`, comparisons, `and`, `or`, `not`, `a if b else c`, `[a, b]`, entries `x[0]` and `x[:3]`, and the functions
         of `FUNCTIONS`; of frames also `position`, `velocity`, `rotation`, `angular_velocity`, `q`, `rate`,
-        `direction(a)`, `point(a)`, `velocity_at(a)`.
+        `direction(a)`, `point(a)`, `velocity_at(a)`; of a time of a motion what `End` tells, names in quotes:
+        `now.position('ball')[2]`.
     names : sequence of str
         Of the arguments.
+
+    Attributes
+    ----------
+    used : set of str
+        Those of the arguments that it has.
 
     Raises
     ------
@@ -58,6 +64,7 @@ class TextFormula:
         if not body or not isinstance(body[-1], ast.Expr):
             raise InputError(f"{_short(text)} must end with an expression, its value")
         self._lines, known = [], [*self.names, "pi"]
+        self.used = {node.id for line in body for node in ast.walk(line) if isinstance(node, ast.Name)} & {*names}
         for line in body[:-1]:
             if not (isinstance(line, ast.Assign) and len(line.targets) == 1 and isinstance(line.targets[0], ast.Name)):
                 raise InputError(f"{_short(text)}: lines before the last one must be name = expression")
@@ -167,10 +174,14 @@ def _constant(tree, values):
 def _call(tree, values):
     if tree.keywords:
         raise InputError(f"{ast.unparse(tree)!r}: functions take no names of arguments")
-    arguments = [_symbol(a, values) for a in tree.args]
     if isinstance(tree.func, ast.Name):
-        return FUNCTIONS[tree.func.id](*arguments)
-    return _of_frame(tree.func, values, True)(*arguments)
+        return FUNCTIONS[tree.func.id](*(_symbol(a, values) for a in tree.args))
+    return _of_frame(tree.func, values, True)(*(_name(a) or _symbol(a, values) for a in tree.args))
+
+
+def _name(tree):
+    """A name in quotes; None for anything else."""
+    return tree.value if isinstance(tree, ast.Constant) and isinstance(tree.value, str) else None
 
 
 def _attribute(tree, values):
@@ -183,8 +194,10 @@ def _of_frame(tree, values, method):
     if not isinstance(tree, ast.Attribute):
         raise InputError(f"{ast.unparse(tree)!r} is no function")
     frame, name = _value_of(tree.value, values), tree.attr
-    fields = getattr(frame, "_fields", ())
-    methods = [m for m in ("direction", "point", "velocity_at") if hasattr(frame, m)] if fields else []
+    fields, methods = getattr(frame, "_fields", ()), getattr(frame, "_methods", ())
+    if name in (fields if method else methods):
+        raise InputError(f"{ast.unparse(tree)!r} is {'no function' if method else 'a function, of what is asked for'}; "
+                         f"write {ast.unparse(tree)}{'' if method else '(...)'}")
     if name not in (methods if method else fields):
         raise InputError(f"{ast.unparse(tree.value)!r} has no {name!r}{known_names(name, [*fields, *methods])}")
     value = getattr(frame, name)
@@ -195,8 +208,16 @@ def _of_frame(tree, values, method):
 
 def _entry(tree, values):
     value = _value_of(tree.value, values)
+    if isinstance(value, dict):
+        name = _name(tree.slice)
+        if name not in value:
+            raise InputError(f"{ast.unparse(tree.value)!r} has no {ast.unparse(tree.slice)}; known are "
+                             f"{', '.join(map(repr, value)) or 'none'}")
+        return value[name]
     if hasattr(value, "_fields"):
-        raise InputError(f"{ast.unparse(tree.value)!r} is a frame; take {ast.unparse(tree.value)}.position or the like")
+        own = [*value._fields, *value._methods]
+        raise InputError(f"{ast.unparse(tree.value)!r} is no vector; take {ast.unparse(tree.value)}.{own[0]} or the "
+                         "like")
     index = tuple(map(_index, tree.slice.elts)) if isinstance(tree.slice, ast.Tuple) else _index(tree.slice)
     return value[index]
 

@@ -101,9 +101,9 @@ class Model:
 
     parameters, end_states = unknown_numbers, end_states
 
-    def naming(self, keys, entry):
+    def naming(self, keys, entry, others=()):
         """Context in which errors get the file, the line and the key of an entry."""
-        return naming(self.document, keys, entry)
+        return naming(self.document, keys, entry, others)
 
     def find(self, keys, name, known, what="body"):
         """What has that name among those known; an error at the keys when there is none."""

@@ -10,7 +10,7 @@ from ..mechanics.bodies.point_mass import PointMass
 from ..mechanics.bodies.rigid import QuaternionBody
 from ..mechanics.catalogue import file_types
 from .parts import ACTUATORS, FORCES, FUNCTIONS, JOINTS
-from .schema_limits import COUPLINGS, LIMITS, QUANTITIES, TERMS
+from .schema_limits import COUPLINGS, LIMITS
 from .schema_tables import OPTIMAL_KEYS, OUTPUTS, TABLES
 from .schema_trees import SCHEMAS
 from .schema_values import VALUES, named, numbers, record, ref
@@ -40,18 +40,19 @@ def schema():
     bodies = {"rigid": rigid(), "point": point()} | SCHEMAS | {name: body_schema(cls)
                                                      for name, cls in file_types("composites").items()}
     outputs = {f"output_{name}": entry for name, entry in OUTPUTS.items()}
-    for word, entries in (("limit", LIMITS), ("quantity", QUANTITIES), ("coupling", COUPLINGS), ("term", TERMS)):
+    for word, entries in (("limit", LIMITS), ("coupling", COUPLINGS)):
         outputs |= {f"{word}_{name}": entry for name, entry in entries.items()}
     tables = {table: kinds(table, names[table]) for table in types}
     tables["bodies"] = {**kinds("bodies", dict.fromkeys(bodies)), "description": "a table of bodies, at least one",
                         "minProperties": 1}
     tables["outputs"] = kinds("outputs", {name: f"output_{name}" for name in OUTPUTS})
-    tables["limits"] = kinds("limits", {name: f"limit_{name}" for name in LIMITS})
-    tables |= {table: kinds(table, {name: f"coupling_{name}" for name in COUPLINGS}) for table in ("couplings", "link")}
+    tables["limits"] = kinds("limits", {name: f"limit_{name}" for name in LIMITS}, "limit")
+    tables |= {table: kinds(table, {name: f"coupling_{name}" for name in COUPLINGS}, "coupling")
+               for table in ("couplings", "link")}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "timefem model file",
             "description": "a model", "type": "object", "properties": TABLES | tables, "additionalProperties": False,
             "if": {"not": {"required": ["phases"]}}, "then": {"required": ["time", "bodies"]},
-            "$defs": VALUES | {"function": functions(), **quantities()} | bodies | stated | outputs}
+            "$defs": VALUES | {"function": functions()} | bodies | stated | outputs}
 
 
 def text():
@@ -59,23 +60,17 @@ def text():
     return json.dumps(schema(), indent=1) + "\n"
 
 
-def quantities():
-    """A quantity of a state, and a term of a sum, by their types."""
-    return {word: entry_of(f"a {word}", {name: f"{word}_{name}" for name in entries})
-            for word, entries in (("quantity", QUANTITIES), ("term", TERMS))}
-
-
-def kinds(table, types):
-    """A table of entries that have a `type`: type -> definition, None for one of that name."""
-    return named(f"a table of {table}", entry_of(NOUNS[table], types))
-
-
-def entry_of(noun, types):
-    """An entry with a `type`, one of these."""
+def kinds(table, types, default=None):
+    """A table of entries that have a `type`: type -> definition, None for one of that name; or that may leave it out,
+    where there is a default."""
+    noun = NOUNS[table]
     rules = [{"if": {"properties": {"type": {"const": name}}, "required": ["type"]}, "then": ref(definition or name)}
              for name, definition in types.items()]
-    return {"description": f"a table that states {noun}", "type": "object",
-            "properties": {"type": {"enum": list(types)}}, "required": ["type"], "allOf": rules}
+    if default:
+        rules.append({"if": {"not": {"required": ["type"]}}, "then": ref(types[default])})
+    return named(f"a table of {table}", {
+        "description": f"a table that states {noun}", "type": "object", "properties": {"type": {"enum": list(types)}},
+        "required": [] if default else ["type"], "allOf": rules})
 
 
 def part_schema(cls, table):

@@ -31,7 +31,8 @@ TABLES = {
         "periodic": ref("flag"),
         "free_time": ref("flag"),
         "turns": {"description": "an integer from 0 to 20", "type": "integer", "minimum": 0, "maximum": 20},
-        "time_weight": ref("positive"),
+        "cost": ref("formula"),
+        "end_cost": ref("text"),
         "duration": {
             "description": "two positive numbers, the least and the greatest duration [s]",
             "type": "array",
@@ -88,8 +89,5 @@ OPTIMAL_KEYS = {
             {"description": "weights", "type": "array", "items": ref("not_negative"), "minItems": 1},
         ],
     },
-    "lower": ref("bound"),
-    "upper": ref("bound"),
-    "lower_rate": ref("bound"),
-    "upper_rate": ref("bound"),
+    **dict.fromkeys(("lower", "upper", "lower_rate", "upper_rate"), ref("bounds")),
 }

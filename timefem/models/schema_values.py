@@ -147,6 +147,10 @@ VALUES = {
         "description": "a number, or a list of one for each control",
         "anyOf": [ref("number"), {"description": "numbers", "type": "array", "items": ref("number"), "minItems": 1}],
     },
+    "bounds": {
+        "description": "a number or a function of time, such as a formula of t in quotes, or a list of one for each",
+        "anyOf": [ref("function"), {"description": "a list", "type": "array", "items": ref("function"), "minItems": 1}],
+    },
     "end_state": record(
         "a table of what is asked of a body: position, orientation, velocity, angular_velocity; of a tree: joints, or "
         "q and v", {

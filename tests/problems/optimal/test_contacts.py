@@ -98,8 +98,8 @@ def test_a_leg_jumps():
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda: tf.Complementary(None, None, at="end"), "at must be"),
-    (lambda: tf.CoulombFriction(None, None, -1), "bound must be positive"),
+    (lambda: tf.Complementary("u[0]", "u[0]", at="end"), "at must be"),
+    (lambda: tf.CoulombFriction("u[0]", "u[0]", -1), "bound must be positive"),
     (lambda: tf.solve(box(1.5), tf.MixedGalerkin(2), 5), r"friction: .* take elements with one value of the controls"),
 ])
 def test_bad_contacts(make, message):

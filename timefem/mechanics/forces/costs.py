@@ -13,6 +13,7 @@ from ... import validate
 from ...errors import InputError
 from ...types import Expression, Floats, UserFunction
 from ..formula import Same, call
+from ..formula_text import as_formula
 from ..part import Body, Part
 from .actuators import Actuator
 
@@ -25,20 +26,20 @@ class Cost(Part):
 
     Parameters
     ----------
-    formula : callable
-        `formula(u, q, v, t)` -> CasADi scalar; u, q, v are vectors of all components of `actuators` and `bodies`.
+    formula : callable or str
+        `formula(u, q, v, t)` -> CasADi scalar, or such a formula as text, `"u[0]**2"`; u, q, v are vectors of all components of `actuators` and `bodies`.
     actuators : sequence of Actuator
     bodies : sequence of Body
     name : str, optional
     """
 
-    def __init__(self, formula: UserFunction, actuators: Part | Sequence[Part] = (), bodies: Body | Sequence[Body] = (),
+    def __init__(self, formula: UserFunction | str, actuators: Part | Sequence[Part] = (), bodies: Body | Sequence[Body] = (),
                  name: str | None = None) -> None:
         self.controls, self.bodies, self.name = tuple(actuators), tuple(bodies), name
         for actuator in self.controls:
             if not isinstance(actuator, Actuator):
                 raise InputError(f"Cost: {actuator!r} is no actuator")
-        self.formula = formula
+        self.formula = None if formula is None else as_formula("Cost", formula, ["u", "q", "v", "t"])
 
     @property
     def kind(self) -> Hashable:

@@ -21,6 +21,7 @@ class Frame(NamedTuple):
     position: Any
     rotation: Any
     q: Any
+    _methods = "point", "direction"
 
     @classmethod
     def of(cls, body, q):

@@ -36,6 +36,7 @@ class MovingFrame(NamedTuple):
     angular_velocity: Any
     q: Any
     rate: Any
+    _methods = "direction", "velocity_at"
 
     @classmethod
     def of(cls, body, q, rate):

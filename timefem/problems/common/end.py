@@ -3,13 +3,18 @@
 import casadi as ca
 import numpy as np
 
+from ...argument_names import known_names
 from ...errors import InputError
+from ...mechanics.inversion.outputs import JointOutput
 from ...mechanics.point_functions import pointwise, sees_velocities
+from ...mechanics.tree_joints import joints_of_trees, tree_joint
 from .end_state import body_velocity
 
 
 class End:
-    """One end of the time span in CasADi symbols, for conditions by formulas.
+    """A time of the motion, such as one end of it, in CasADi symbols, for formulas, also for those given as text.
+
+    Bodies, joints and actuators are given by themselves or by their names.
 
     Attributes
     ----------
@@ -17,10 +22,17 @@ class End:
         Time [s].
     z : SX, shape (n_z,)
         Coordinates and momenta of all bodies.
+    parameters : dict
+        Unknown numbers by name.
     """
 
-    def __init__(self, system, t, z, numbers):
-        self.system, self.t, self.z, self._numbers = system, t, z, numbers
+    _fields = "t", "z", "parameters"
+    _methods = ("q", "p", "rates", "position", "rotation_matrix", "velocity", "angular_velocity", "joint", "joint_rate",
+                "control", "energy")
+
+    def __init__(self, system, t, z, numbers, parameters=None, u=None):
+        self.system, self.t, self.z, self._numbers, self._u = system, t, z, numbers, u
+        self.parameters = {} if parameters is None else parameters
 
     def q(self, body):
         """Coordinates of a body, SX (n_q,)."""
@@ -37,17 +49,18 @@ class End:
             return self.rates(found.carrier)[found.places.tolist()]
         return body_velocity(found, self.q(body), self.p(body))
 
-    def position(self, body):
-        """Centre of mass in space, SX (3,)."""
-        return self._frame(body)[0]
+    def position(self, body, point=None):
+        """Place in space of the centre of mass, or of a point given in body axes from there, SX (3,)."""
+        place, turn = self._frame(body)[:2]
+        return place if point is None else place + turn @ _vector(point)
 
     def rotation_matrix(self, body):
         """Rotation matrix, body to space, SX (3, 3)."""
         return self._frame(body)[1]
 
-    def velocity(self, body):
-        """Velocity of the centre of mass in space, SX (3,)."""
-        return ca.jtimes(self.position(body), self.q(body), self.rates(body))
+    def velocity(self, body, point=None):
+        """Velocity in space of the centre of mass, or of a point of the body, SX (3,)."""
+        return ca.jtimes(self.position(body, point), self.q(body), self.rates(body))
 
     def angular_velocity(self, body, frame="body"):
         """Angular velocity in body or space axes, SX (3,)."""
@@ -56,6 +69,32 @@ class End:
             raise InputError(f"{self.system.label(found)} has no angular velocity: it is {found!r}")
         omega = found.angular_velocity_map(self.q(body)) @ self.rates(body)
         return self.rotation_matrix(body).T @ omega if frame == "body" else omega
+
+    def joint(self, joint, coordinate=None):
+        """A coordinate of a joint, the first one unless named, SX scalar [rad or m]; turns of an angle are not counted.
+        """
+        output = self._output(joint, coordinate)
+        return output.value(*map(self.q, output.bodies))
+
+    def joint_rate(self, joint, coordinate=None):
+        """The rate of a coordinate of a joint, SX scalar."""
+        output = self._output(joint, coordinate)
+        q = [ca.SX.sym("q", body.n_q) for body in output.bodies]
+        gradient = ca.Function("gradient", q, [ca.jacobian(ca.SX(output.value(*q)), ca.vertcat(*q))])
+        return gradient(*map(self.q, output.bodies)) @ ca.vertcat(*map(self.rates, output.bodies))
+
+    def control(self, actuator):
+        """The controls of an actuator, SX (n_controls,)."""
+        if self._u is None:
+            raise InputError(f"the control of {actuator!r} is asked for at an end, where there are states alone")
+        found, first, known = self.system.stands_for.get(actuator, actuator), 0, []
+        for part in self.system.parts:
+            if part.n_controls:
+                known.append(self.system.label(part))
+                if found is part or found == known[-1]:
+                    return self._u[first:first + part.n_controls]
+                first += part.n_controls
+        raise InputError(f"no actuator {actuator!r} in the system{known_names(actuator, known)}")
 
     def energy(self):
         """Total energy H, SX scalar."""
@@ -75,6 +114,16 @@ class End:
             for i, value in zip(place, ca.vertsplit(function(*arguments)[:len(place)]), strict=True):
                 total[i] += value
         return total
+
+    def _output(self, joint, coordinate):
+        system = self.system
+        known = {system.label(part): part for part in system.parts if getattr(part, "coordinates", ())}
+        found = system.stands_for.get(joint, joint)
+        found = known.get(found) or tree_joint(system, found) if isinstance(found, str) else found
+        if not getattr(found, "coordinates", ()):
+            raise InputError(f"no joint {joint!r} with a coordinate in the system"
+                             f"{known_names(joint, [*known, *joints_of_trees(system)])}")
+        return JointOutput(found, coordinate)
 
     def _frame(self, body):
         found = self.system.find(body)
@@ -97,3 +146,10 @@ class End:
             if function is not None:
                 rates = map(self.rates, part.bodies) if sees_velocities(part) else ()
                 yield function, (ca.vertcat(self.z[place], *rates), self.t, numbers)
+
+
+def _vector(point):
+    point = ca.SX(point if isinstance(point, ca.SX) else ca.DM(point))
+    if point.numel() != 3:
+        raise InputError(f"a point of a body has three numbers, not {point.numel()}")
+    return ca.vec(point)

@@ -13,6 +13,7 @@ from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.formula import call_vector, check_symbols
+from ...mechanics.formula_text import as_formula
 from ...types import UserFunction
 
 PLACES = "controls", "element-end"
@@ -41,6 +42,9 @@ class Soft(NamedArguments):
         """Refuse what is no formula of the arguments."""
         check_symbols(self.name, ca.vertcat(*self.rows(now, symbols[1], ca.SX(self.eps))), *symbols)
 
+    def _formula(self, word, value):
+        return as_formula(f"{self.name}: {word}", value, ["now", "u"])
+
     def _values(self, word, formula, now, u):
         return call_vector(f"{self.name}: {word}", formula, now, u)
 
@@ -55,8 +59,8 @@ class Complementary(Soft):
 
     Parameters
     ----------
-    a, b : callable
-        `a(now, u)` -> expressions, as in `Limit`; as many as `b`. Of sizes that make one unit of a as much as one of b.
+    a, b : callable, str or sequence of str
+        `a(now, u)` -> expressions, or text, as in `Limit`; as many as `b`. Of sizes that make one unit of a as much as one of b.
     at : {"controls", "element-end"}
         At the nodes of the controls, where forces are those of contacts that give a little; or the state at the end of
         each element with the controls in it, which is for rigid contacts without rebound: a force acts where it keeps
@@ -73,10 +77,10 @@ class Complementary(Soft):
     InputError
     """
 
-    def __init__(self, a: UserFunction, b: UserFunction, *, at: str = "controls", eps: float = 1e-8,
+    def __init__(self, a: UserFunction | str | Sequence[str], b: UserFunction | str | Sequence[str], *, at: str = "controls", eps: float = 1e-8,
                  first: float = 1.0, name: str | None = None) -> None:
         super().__init__(name or "complementarity", eps, first, at)
-        self.a, self.b = a, b
+        self.a, self.b = self._formula("a", a), self._formula("b", b)
 
     def rows(self, now: Any, u: ca.SX, eps: ca.SX) -> tuple[ca.SX, ca.SX]:
         a, b = self._values("a", self.a, now, u), self._values("b", self.b, now, u)
@@ -104,11 +108,11 @@ class CoulombFriction(Soft):
 
     Parameters
     ----------
-    velocity, force : callable
-        `velocity(now, u)` -> expressions, as in `Limit`, of the sliding velocity; as many as `force`, which acts
+    velocity, force : callable, str or sequence of str
+        `velocity(now, u)` -> expressions, or text, as in `Limit`, of the sliding velocity; as many as `force`, which acts
         against it.
-    bound : float or callable
-        Coefficient of friction times the normal force [N]: a number, or `bound(now, u)` -> one expression, or one each.
+    bound : float, callable, str or sequence of str
+        Coefficient of friction times the normal force [N]: a number, or a formula of one expression, or one each.
     eps, first : float
         Last and first product of velocity and what is left of the force to its bound [W].
     name : str, optional
@@ -119,11 +123,13 @@ class CoulombFriction(Soft):
     InputError
     """
 
-    def __init__(self, velocity: UserFunction, force: UserFunction, bound: float | UserFunction, *,
-                 eps: float = 1e-8, first: float = 1.0, name: str | None = None) -> None:
+    def __init__(self, velocity: UserFunction | str | Sequence[str], force: UserFunction | str | Sequence[str],
+                 bound: float | UserFunction | str | Sequence[str], *, eps: float = 1e-8, first: float = 1.0, name: str | None = None) -> None:
         super().__init__(name or "friction", eps, first, "element-end")
-        self.velocity, self.force = velocity, force
-        self.bound = bound if callable(bound) else validate.real(f"{self.name}: bound", bound, positive=True)
+        self.velocity, self.force = self._formula("velocity", velocity), self._formula("force", force)
+        plain = isinstance(bound, int | float | np.number)
+        self.bound = validate.real(f"{self.name}: bound", bound, positive=True) if plain else \
+            self._formula("bound", bound)
 
     def rows(self, now: Any, u: ca.SX, eps: ca.SX) -> tuple[ca.SX, ca.SX]:
         v, f = self._values("velocity", self.velocity, now, u), self._values("force", self.force, now, u)

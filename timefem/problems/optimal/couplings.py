@@ -11,9 +11,12 @@ import numpy as np
 from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.formula import call_vector, check_symbols
+from ...mechanics.formula_text import TextFormula, as_formula
 from ...types import Floats, UserFunction
 from ..common.end_state import INDEPENDENT
 from .point_rows import PointRows, View
+
+BOTH_ENDS, LINK = ("start", "end"), ("before", "after")  # what texts call the two ends
 
 
 class Coupling(NamedArguments):
@@ -21,10 +24,11 @@ class Coupling(NamedArguments):
 
     Parameters
     ----------
-    formula : callable
+    formula : callable, str or sequence of str
         `formula(first, second)` -> expressions in CasADi symbols, of the ends in the order of time: start and end of a
         motion, or the end of a phase and the start of the next one. Ends give `t`, `z`, `q(body)`, `rates(body)` and so
-        on, as in `Limit`, and `parameters`.
+        on, as in `Limit`, and `parameters`. As text they are called `start` and `end`, in links of phases `before` and
+        `after`: `"after.rates('ball') + 0.8 * before.rates('ball')"`.
     lower, upper : float or array_like, optional
         Zero both unless given, which is an equation; None where there is none.
     name : str, optional
@@ -36,9 +40,10 @@ class Coupling(NamedArguments):
         When there is no bound, or the lower one is above the upper one.
     """
 
-    def __init__(self, formula: UserFunction, lower: Floats | None = 0.0, upper: Floats | None = 0.0, *,
+    def __init__(self, formula: UserFunction | str | Sequence[str], lower: Floats | None = 0.0, upper: Floats | None = 0.0, *,
                  name: str | None = None) -> None:
-        self.formula, self.name = formula, name or "coupling"
+        self.name = name or "coupling"
+        self.formula = as_formula(f"{self.name}: formula", formula, [*BOTH_ENDS, *LINK])
         if lower is None and upper is None:
             raise InputError(f"{self.name}: give lower, upper or both")
         try:
@@ -53,15 +58,19 @@ class Coupling(NamedArguments):
 
     def rows(self, first: Any, second: Any) -> ca.SX:
         """Expressions, SX (n,)."""
-        rows = call_vector(self.name, self.formula, first, second)
+        ends = (first, second) * (2 if isinstance(self.formula, TextFormula) else 1)
+        rows = call_vector(f"{self.name}: formula", self.formula, *ends)
         for bound in (self.lower, self.upper):
             if bound.size not in (1, rows.numel()):
                 raise InputError(f"{self.name}: bounds have {bound.size} numbers, but there are {rows.numel()} "
                                  "expressions")
         return rows
 
-    def check(self, first: Any, second: Any) -> None:
-        """Refuse what is no formula of two ends, given as (End, its symbols)."""
+    def check(self, first: Any, second: Any, names: Sequence[str] = BOTH_ENDS) -> None:
+        """Refuse what is no formula of two ends, given as (End, its symbols), by their names in texts."""
+        others = getattr(self.formula, "used", set()) - {*names}
+        if others:
+            raise InputError(f"{self.name}: the formula is written in {' and '.join(names)}, not {min(others)!r}")
         check_symbols(self.name, self.rows(first[0], second[0]), first[1], second[1])
 
     def used(self, first: Any, second: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ import scipy
 from ...errors import InputError
 from ...mechanics import CanonicalState, Coordinates, Pose
 from ...mechanics.formula import call_vector, check_symbols
+from ...mechanics.formula_text import as_formula
 from ...mechanics.tree_joints import with_joints_of_trees
 from ..common.carried_targets import QUANTITIES, asked_of, split_targets
 from ..common.conditions import independent_combinations, least_norm_search
@@ -27,7 +28,7 @@ class EndConditions:
     system : System
     targets : dict
         Body -> `EndState`, `Pose`, `Coordinates` or `CanonicalState`.
-    formula : callable, optional
+    formula : callable or str, optional
         `formula(end, parameters)` -> expressions that are zero, in CasADi symbols (see `OptimalControl`).
     at_end : callable
         `at_end(z, numbers)` -> the end in symbols, and the dict of unknown numbers, as arguments of `formula`.
@@ -65,6 +66,7 @@ class EndConditions:
         for body, target in self._checked(targets).items():
             rows += self._of_body(body, target, z_symbol, z)
         if formula is not None:
+            formula = as_formula("end_conditions", formula, ["end", "parameters"])
             values = call_vector("end_conditions", formula, *at_end(z_symbol, c))
             check_symbols("end_conditions", values, *symbols)
             rows.append(values)

@@ -14,7 +14,7 @@ from .problem import OptimalControl
 from .solve import solve_optimal_control
 
 ACTUATORS = "effort", "lower", "upper", "lower_rate", "upper_rate"  # keys of actuators that only optimal control takes
-KEYS = "start", "end", "periodic", "free_time", "time_weight", "duration", "parameters"  # of the table [problem]
+KEYS = "start", "end", "periodic", "free_time", "cost", "end_cost", "duration", "parameters"  # of the table [problem]
 NOT_BOUNDED = "tol_residual", "tol_increment"  # settings that problems with bounds do not use
 
 
@@ -32,9 +32,8 @@ def report_facts(problem, sol):
 
 def check_file(document):
     table = document.data["problem"]
-    for key in ("time_weight", "duration"):
-        if key in table and not table.get("free_time"):
-            raise document.error(("problem", key), "needs free_time = true")
+    if "duration" in table and not table.get("free_time"):
+        raise document.error(("problem", "duration"), "needs free_time = true")
     if "link" in document.data and not document.follows:
         raise document.error(("link",), "belongs to a phase that follows another one")
     solver = document.data.get("solver", {})
@@ -47,31 +46,31 @@ def make_from_file(model):
     table, actuators = data["problem"], model.names.actuators
     costs, bounds, rates = [], {}, {}
     for name, entry in data["actuators"].items():
-        n = actuators[name].n_controls
+        keys, actuator = ("actuators", name), actuators[name]
         for key in ACTUATORS:
-            if isinstance(entry.get(key), list) and len(entry[key]) != n:
-                raise document.error(("actuators", name, key), f"must have {n} numbers, one for each control")
+            if isinstance(entry.get(key), list) and len(entry[key]) != actuator.n_controls:
+                raise document.error((*keys, key), f"must have {actuator.n_controls} numbers, one for each control")
         if "effort" in entry:
-            costs.append(Effort(actuators[name], entry["effort"]))
-        if "lower" in entry or "upper" in entry:
-            bounds[actuators[name]] = entry.get("lower"), entry.get("upper")
-        if "lower_rate" in entry or "upper_rate" in entry:
-            rates[actuators[name]] = entry.get("lower_rate"), entry.get("upper_rate")
+            costs.append(Effort(actuator, entry["effort"]))
+        for found, pair in ((bounds, ("lower", "upper")), (rates, ("lower_rate", "upper_rate"))):
+            if set(pair) & set(entry):
+                found[actuator] = tuple(model.value_of((*keys, key), entry.get(key)) for key in pair)
     if "duration" in table:
         bounds["duration"] = table["duration"]
     for name, entry in table.get("parameters", {}).items():
         if "lower" in entry or "upper" in entry:
             bounds[name] = entry.get("lower"), entry.get("upper")
-    weight = table.get("time_weight")
-    end_cost = None if weight is None else lambda end, parameters: weight * parameters["duration"]
+    if "cost" in table:
+        costs += table["cost"] if isinstance(table["cost"], list) else [table["cost"]]
     ends = model.end_states("end")
     own = dict.fromkeys(model.start_state, EndState()) if document.follows else model.start_state
     start = {model.system.find(body): state for given in (own, model.end_states("start"))
              for body, state in given.items()}
     limits = [limit_from_file(model, name, entry) for name, entry in data.get("limits", {}).items()]
     couplings = couplings_from_file(model, model, ("couplings",), data.get("couplings", {}))
-    with model.naming(("problem",), table):
-        problem = OptimalControl(model.system, start, ends, model.t_span, costs, end_cost=end_cost,
+    stated = [((key, name), entry) for key in ("limits", "couplings") for name, entry in data.get(key, {}).items()]
+    with model.naming(("problem",), table, stated):
+        problem = OptimalControl(model.system, start, ends, model.t_span, costs, end_cost=table.get("end_cost"),
                                  parameters=model.parameters(), free_time=table.get("free_time", False), bounds=bounds,
                                  limits=limits, rates=rates, couplings=couplings,
                                  periodic=table.get("periodic", False))

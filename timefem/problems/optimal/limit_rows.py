@@ -39,14 +39,14 @@ class LimitRows:
         self._tau, t0 = ca.SX.sym("tau"), problem.t_span[0]  # time on the mesh
         self._stretch = c[0] if problem.free_time else ca.SX(1)
         self._symbols, self._w = (z, u, c), ca.vertcat(z, u, c)
-        self._now = problem.now(z, t0 + (self._tau - t0) * self._stretch, c * problem.units)
+        self._now = problem.now(z, t0 + (self._tau - t0) * self._stretch, c * problem.units, u)
         if problem.free_start and chain.reaches[0]:
             view = views("state", np.zeros(1, int), np.zeros(1))
             rows, names = start_rows(problem.start_conditions, problem.now(z, t0, c * problem.units), z, view)
             self.rows.append(PointRows(names, (z, ca.SX(0, 1)), rows, (0.0, 0.0), view, [0], chain.mesh.nodes[:1]))
         for limit in problem.limits:
             limit.add_to(self)
-        if np.isfinite(problem.rate_bounds).any():
+        if problem.rate_limits:
             self._rates()
 
     @property
@@ -155,24 +155,29 @@ class LimitRows:
         where controls are constant over an element."""
         chain, later = self.chain, np.arange(1, self._n_elements)
         basis, lengths = chain.plan.element.trial["controls"].basis, chain.mesh.lengths
-        limited = np.flatnonzero(np.isfinite(self.problem.rate_bounds).any(axis=0))
-        bounds = self.problem.rate_bounds[:, limited]
-        change, h = ca.SX.sym("change", len(limited)), ca.SX.sym("h")
+        change, h = ca.SX.sym("change", self.problem.n_controls), ca.SX.sym("h")
+        slope, rows, bounds, names = change / (h * self._stretch), [], [], []
+        for place, limit in self.problem.rate_limits:
+            own, *of_own = limit.rows(self._now, slope[place])
+            rows, bounds = [*rows, own], [*bounds, of_own]
+            names += [f"{limit.name}[{i}]" for i in range(own.numel())]
+        rows, bounds = ca.vertcat(*rows), [np.concatenate(b) for b in zip(*bounds, strict=True)]
+        limited = [i for i in range(change.numel()) if ca.depends_on(rows, change[i])]
 
         def controls(elements, point, **options):
             view = self.views("controls", elements, np.broadcast_to(point, len(elements)), **options)
             return View(*(x[:, limited] for x in view))
 
-        def add(name, rows, bounds, view, elements, points, given):
-            view = View.joined(view, self.views.constants(elements))
-            self.rows.append(PointRows(name, (ca.vertcat(change, self._symbols[2]), h), rows, bounds, view, elements,
-                                       self.times(elements, points), given[:, None]))
+        def add(names, rows, bounds, view, elements, points, given):
+            view, times = View.joined(view, self.views.constants(elements)), self.times(elements, points)
+            self.rows.append(PointRows(names, (ca.vertcat(change[limited], self._symbols[2]), ca.vertcat(h, self._tau)),
+                                       rows, bounds, view, elements, times, np.column_stack([given, times])))
 
-        slope, jump = change / (h * self._stretch), controls(later, 0.0).minus(controls(later - 1, 1.0))
+        jump = controls(later, 0.0).minus(controls(later - 1, 1.0))
         if basis.n_shapes == 1:
-            return add("rate of the control", slope, bounds, jump, later, 0.0, (lengths[1:] + lengths[:-1]) / 2)
+            return add(names, rows, bounds, jump, later, 0.0, (lengths[1:] + lengths[:-1]) / 2)
         xi, _ = gauss_legendre(basis.n_shapes - 1)
         elements, xi = np.repeat(np.arange(self._n_elements), len(xi)), np.tile(xi, self._n_elements)
-        add("rate of the control", slope, bounds, controls(elements, xi, rate=True), elements, xi, lengths[elements])
-        add("jump of the control", change, (0.0, 0.0), jump, later, 0.0, lengths[1:])
+        add(names, rows, bounds, controls(elements, xi, rate=True), elements, xi, lengths[elements])
+        add("jump of the control", change[limited], (0.0, 0.0), jump, later, 0.0, lengths[1:])
         self.rows[-1].stated = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -12,6 +12,8 @@ from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.formula import call, call_vector, check_symbols
+from ...mechanics.formula_text import as_formula
+from ...mechanics.functions.formula import as_time_function
 from ...mechanics.inversion.outputs import JointOutput, Output
 from ...types import Floats, UserFunction
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from ...mechanics.joints.joint import Joint
 
 PLACES = "path", "start", "end", "integral"
+Bounds: TypeAlias = "Floats | UserFunction | str | Sequence[Any] | None"
+SAME = 20  # depth of expressions that are compared
 SAMPLES = 101  # times at which bounds that depend on it are compared
 
 
@@ -27,14 +31,16 @@ class Limit(NamedArguments):
 
     Parameters
     ----------
-    formula : callable, Joint or Output
+    formula : callable, str, sequence of str, Joint or Output
         Of a joint its first coordinate is limited, of an output its value. Else `formula(now, u)` -> expressions in
-        CasADi symbols. `now` gives `t`, `z`, `q(body)`, `rates(body)`, `position(body)`, `velocity(body)`,
-        `rotation_matrix(body)`, `angular_velocity(body, frame)`, `energy()` and `parameters`, a dict of the unknown
-        numbers; u are the controls of all actuators, in the order of the system.
-    lower, upper : float, array_like or callable, optional
-        One number for all expressions, one for each, or a function of the time `t -> numbers` in CasADi symbols; None
-        where there is none, for one expression or for all. Where both are the same number it is an equation.
+        CasADi symbols, or such a formula as text. `now` gives `t`, `z`, `q(body)`, `rates(body)`, `position(body,
+        point)`, `velocity(body, point)`, `rotation_matrix(body)`, `angular_velocity(body, frame)`, `joint(joint)`,
+        `joint_rate(joint)`, `control(actuator)`, `energy()` and `parameters`, a dict of the unknown numbers; u are the
+        controls of all actuators, in the order of the system. In texts bodies, joints and actuators have their names:
+        `"now.velocity('ball')[0]"`.
+    lower, upper : float, callable, str or sequence of these, optional
+        One for all expressions, or one for each: numbers, or functions of the time in CasADi symbols or as text; None
+        where there is none. Where both are the same it is an equation.
     at : {"path", "start", "end", "integral"}
         All along the path, at one end only, or for the integral over the time span, by the points of the element.
     points : int
@@ -49,69 +55,83 @@ class Limit(NamedArguments):
         When there is no bound, or the lower one is above the upper one.
     """
 
-    def __init__(self, formula: UserFunction | Joint | Output, lower: Floats | UserFunction | None = None,
-                 upper: Floats | UserFunction | None = None, *, at: str = "path", points: int = 0,
+    def __init__(self, formula: UserFunction | str | Sequence[str] | Joint | Output, lower: Bounds = None,
+                 upper: Bounds = None, *, at: str = "path", points: int = 0,
                  name: str | None = None) -> None:
         output = JointOutput(formula) if getattr(formula, "coordinates", ()) else formula
         if isinstance(output, Output):
             formula, name = (lambda now, u: output.value(*map(now.q, output.bodies))), name or output.name
-        self.formula, self.name = formula, name or "limit"
+        self.name = name or "limit"
+        self.formula = as_formula(f"{self.name}: formula", formula, ["now", "u"])
         self.at = validate.choice(f"{self.name}: at", at, PLACES)
         self.points = validate.integer(f"{self.name}: points", points, minimum=0)
-        if lower is None and upper is None:
-            raise InputError(f"{self.name}: give lower, upper or both")
         self.lower, self.upper = (self._bound(word, b) for word, b in (("lower", lower), ("upper", upper)))
-        if isinstance(self.lower, np.ndarray) and isinstance(self.upper, np.ndarray) \
-                and np.any(self.lower > self.upper):
+        if not self._timed and not np.isfinite([*self.lower, *self.upper]).any():
+            raise InputError(f"{self.name}: give lower, upper or both")
+        if not self._timed and len({1, len(self.lower), len(self.upper)}) < 3 and \
+                np.any(np.array(self.lower) > np.array(self.upper)):
             raise InputError(f"{self.name}: the lower bound must not be above the upper one, {lower!r} and {upper!r}")
-        if self.at == "integral" and (callable(lower) or callable(upper)):
+        if self.at == "integral" and self._timed:
             raise InputError(f"{self.name}: bounds of an integral are numbers, not functions of the time")
         if self.points and self.at != "path":
             raise InputError(f"{self.name}: points belong to at='path'")
 
     def _bound(self, word, value):
-        if value is None or callable(value):
-            return value
+        """A function of the time, or a list of numbers and such functions."""
         none = -np.inf if word == "lower" else np.inf
+        if callable(value) or isinstance(value, str):
+            return as_formula(f"{self.name}: {word}", value, ["t"])
+        entries = [none] if value is None else value if isinstance(value, list | tuple) else np.atleast_1d(value)
         try:
-            value = np.array([none if x is None else x for x in np.atleast_1d(np.asarray(value, object))], float)
+            found = [none if x is None else x if callable(x) else as_time_function(word, x) if isinstance(x, str) else
+                     float(x) for x in entries]
         except (TypeError, ValueError):
-            value = np.array([np.nan])
-        if np.isnan(value).any() or value.ndim != 1:
+            found = [np.nan]
+        if not found or any(not callable(x) and np.isnan(x) for x in found):
             raise InputError(f"{self.name}: {word} must be a number, one for each expression, or a "
-                             "function of the time")
-        return value
+                             f"function of the time, not {value!r}")
+        return found
+
+    @property
+    def _timed(self):
+        return is_timed((self.lower, self.upper))
+
+    def _bounds_at(self, t, n):
+        """Lower and upper bounds of n expressions at a time, two lists of numbers and expressions."""
+        for word, bound in (("lower", self.lower), ("upper", self.upper)):
+            title = f"{self.name}: {word}"
+            found = ca.vertsplit(call_vector(title, bound, t)) if callable(bound) else \
+                [call(title, b, 1, t) if callable(b) else b for b in bound]
+            if len(found) not in (1, n):
+                raise InputError(f"{title} has {len(found)} bounds, but there are {n} expressions")
+            yield found * (n // len(found))
 
     def rows(self, now: Any, u: ca.SX) -> tuple[ca.SX, np.ndarray, np.ndarray]:
         """Expressions, and their lower and upper bounds, shapes (n,).
 
-        A bound that is a function of the time is subtracted, so that its expressions come once more.
+        A bound that is a function of the time is subtracted, so that its expression comes once more.
         """
-        values = call_vector(self.name, self.formula, now, u)
-        n, rows, plain = values.numel(), [], []
-        for bound, sign in ((self.lower, -1), (self.upper, 1)):
-            if callable(bound):
-                at = call(f"{self.name}: bound", bound, n, ca.SX(now.t))
-                low, high = (np.full(n, 0.0 if s == sign else s * np.inf) for s in (-1, 1))
-                rows.append((values - at, low, high))
-                bound = None
-            bound = np.array([sign * np.inf]) if bound is None else bound
-            if bound.size not in (1, n):
-                raise InputError(f"{self.name}: bounds have {bound.size} numbers, but there are {n} expressions")
-            plain.append(np.broadcast_to(bound, (n,)))
-        if any(np.isfinite(b).any() for b in plain):
-            keep = np.flatnonzero(np.isfinite(plain[0]) | np.isfinite(plain[1]))
-            rows.append((values[keep.tolist()], plain[0][keep], plain[1][keep]))
+        values, rows = ca.vertsplit(call_vector(f"{self.name}: formula", self.formula, now, u)), []
+        for value, low, high in zip(values, *self._bounds_at(ca.SX(now.t), len(values)), strict=True):
+            moving = [isinstance(bound, ca.SX) for bound in (low, high)]
+            if all(moving) and ca.is_equal(low, high, SAME):
+                rows.append((value - low, 0.0, 0.0))
+                continue
+            rows += [(value - low, 0.0, np.inf)] * moving[0] + [(value - high, -np.inf, 0.0)] * moving[1]
+            plain = [none if m else b for b, m, none in zip((low, high), moving, (-np.inf, np.inf), strict=True)]
+            if np.isfinite(plain).any():
+                rows.append((value, *plain))
         values, lower, upper = zip(*rows, strict=True)
-        return ca.densify(ca.vertcat(*values)), np.concatenate(lower), np.concatenate(upper)
+        return ca.densify(ca.vertcat(*values)), np.array(lower, float), np.array(upper, float)
 
-    def check_bounds(self, t0: float, t1: float) -> None:
+    def check_bounds(self, now: Any, u: ca.SX, t0: float, t1: float) -> None:
         """Refuse a lower bound that is above the upper one at some time."""
-        if not (callable(self.lower) or callable(self.upper)) or self.lower is None or self.upper is None:
+        if not self._timed:
             return
+        n = call_vector(f"{self.name}: formula", self.formula, now, u).numel()
         t, times = ca.SX.sym("t"), np.linspace(t0, t1, SAMPLES)
-        low, high = (_sampled(f"{self.name}: {word}", bound, t, times)
-                     for word, bound in (("lower", self.lower), ("upper", self.upper)))
+        low, high = (np.array(ca.Function("bound", [t], [ca.densify(ca.SX(ca.vertcat(*b)))]).map(len(times))(times))
+                     for b in self._bounds_at(t, n))
         crossed = (low > high + 1e-12 * np.maximum(1.0, np.abs(high))).any(axis=0)
         if crossed.any():
             raise InputError(f"{self.name}: the lower bound is above the upper one at t = "
@@ -143,8 +163,8 @@ class Limit(NamedArguments):
                                  "another start, or loosen the bound")
 
 
-def _sampled(title, bound, t, times):
-    """Values of a bound, (n, n_times)."""
-    if not callable(bound):
-        return np.repeat(bound[:, None], len(times), axis=1)
-    return np.array(ca.Function("bound", [t], [call_vector(title, bound, t)]).map(len(times))(times))
+def is_timed(bounds: Any) -> bool:
+    """Whether one of a pair of bounds is a function of the time."""
+    both = bounds if isinstance(bounds, list | tuple) else ()
+    return any(callable(x) or isinstance(x, str)
+               for bound in both for x in (bound if isinstance(bound, list | tuple) else [bound]))

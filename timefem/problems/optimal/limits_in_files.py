@@ -1,58 +1,20 @@
 """Limits, contacts and couplings that a model file states."""
 
-from ...errors import InputError
 from .complementarity import Complementary, CoulombFriction
 from .couplings import Coupling
 from .limits import Limit
-from .quantities_in_files import actuator_from_file, control_of, quantity_from_file
 
+LIMITS = {"limit": Limit, "complementary": Complementary, "friction": CoulombFriction}  # by `type`
 BOUNDS = "lower", "upper"
-OF_LIMITS = *BOUNDS, "at", "points"
-OF_COUPLINGS = *BOUNDS, "before", "factor", "offset"
 
 
 def limit_from_file(model, name, entry):
     """The `Limit`, `Complementary` or `CoulombFriction` of a table `[limits.NAME]`."""
     keys = "limits", name
-    if entry["type"] in CONTACTS:
-        with model.naming(keys, entry):
-            return CONTACTS[entry["type"]](model, keys, entry)
-    formula = quantity_from_file(model, keys, entry, OF_LIMITS)
+    own = {key: model.value_of((*keys, key), value) if key in BOUNDS else value
+           for key, value in entry.items() if key != "type"}
     with model.naming(keys, entry):
-        lower, upper = (model.value_of((*keys, key), entry.get(key)) for key in BOUNDS)
-        return Limit(formula, lower, upper, at=entry.get("at", "path"), points=entry.get("points", 0), name=name)
-
-
-def _control(model, keys, entry, key):
-    return control_of(actuator_from_file(model, (*keys, key), entry[key]), key)
-
-
-def _contact(model, keys, entry):
-    """A gap and the force that acts where it is closed; of a spring that only pushes where there is a stiffness."""
-    gap, force = quantity_from_file(model, (*keys, "gap"), entry["gap"]), _control(model, keys, entry, "force")
-    own, stiffness = {key: entry[key] for key in ("eps", "first") if key in entry}, entry.get("stiffness")
-    at = entry.get("at", "element-end" if stiffness is None else "controls")
-    if stiffness is None:
-        return Complementary(gap, force, at=at, name=keys[-1], **own)
-    return Complementary(lambda now, u: gap(now, u) + force(now, u) / stiffness,
-                         lambda now, u: force(now, u) / stiffness, at=at, name=keys[-1], **own)
-
-
-def _friction(model, keys, entry):
-    velocity = quantity_from_file(model, (*keys, "velocity"), entry["velocity"])
-    force, bound = _control(model, keys, entry, "force"), entry.get("bound")
-    if ("bound" in entry) == ("normal" in entry) or ("normal" in entry) != ("coefficient" in entry):
-        raise InputError("give either bound, or coefficient and normal, the actuator of the normal force")
-    if bound is None:
-        normal, coefficient = _control(model, keys, entry, "normal"), entry["coefficient"]
-
-        def bound(now, u):
-            return coefficient * normal(now, u)
-    own = {key: entry[key] for key in ("eps", "first") if key in entry}
-    return CoulombFriction(velocity, force, bound, name=keys[-1], **own)
-
-
-CONTACTS = {"contact": _contact, "friction": _friction}
+        return LIMITS[entry.get("type", "limit")](**own, name=name)
 
 
 def couplings_from_file(before, after, keys, table, same=None):
@@ -76,17 +38,13 @@ def couplings_from_file(before, after, keys, table, same=None):
 
 
 def _coupling(before, after, keys, entry, same):
-    """`after - factor before - offset` of a quantity, or of one at the later end and another one at the earlier end."""
-    if entry["type"] == "same":
+    if entry.get("type") == "same":
         return _same(before, after, keys, entry["bodies"], same)
-    later = quantity_from_file(after, keys, entry, OF_COUPLINGS)
-    stated = entry.get("before", {key: value for key, value in entry.items() if key not in OF_COUPLINGS})
-    earlier = quantity_from_file(before, (*keys, "before"), stated)
-    factor, offset = entry.get("factor", 1.0), entry.get("offset", 0.0)
+    own = {key: value for key, value in entry.items() if key != "type"}
+    if set(BOUNDS) & set(entry):
+        own = dict.fromkeys(BOUNDS) | own
     with after.naming(keys, entry):
-        lower, upper = (entry.get(key) for key in BOUNDS) if set(BOUNDS) & set(entry) else (0.0, 0.0)
-        return Coupling(lambda one, two: later(two, None) - factor * earlier(one, None) - offset, lower, upper,
-                        name=keys[-1])
+        return Coupling(**own, name=keys[-1])
 
 
 def _same(before, after, keys, bodies, same):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, InitVar, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -17,15 +17,17 @@ from ...errors import InputError
 from ...mechanics import Actuator, Cost, System
 from ...mechanics.forces.actuators import control_name
 from ...mechanics.formula import call, check_symbols
-from ...types import Expression
+from ...mechanics.formula_text import as_formula
+from ...types import Expression, UserFunction
 from ..common.end import End
 from ..common.kept import Kept
 from ..common.parameters import by_part, checked_parameters, own_parts
 from ..initial.problem import merged
 from .complementarity import Soft
+from .costs import with_costs
 from .couplings import Coupling, periodic
 from .end_conditions import EndConditions
-from .limits import Limit
+from .limits import Limit, is_timed
 from .start import start_of
 from .target_continuation import Shifted
 
@@ -54,15 +56,16 @@ class OptimalControl(NamedArguments):
         way to turn. Links and joints of trees take an `EndState`, too; a tree takes a dict of its joints.
     t_span : (float, float)
         Start and end [s]; with `free_time` the end is a guess.
-    cost : Cost or sequence of Cost
-        Integrands, for instance `Effort(actuator)`.
+    cost : Cost, callable, str, or sequence of these
+        Integrands, for instance `Effort(actuator)`, or formulas `cost(now, u)` as in `Limit`, which see controls, places
+        and velocities.
     actuators : Actuator or sequence of Actuator
         Those that are not in the system; actuators that a cost names need not be given.
-    end_cost : callable, optional
-        `end_cost(end, parameters)` -> scalar in CasADi symbols. `end` gives `t`, `z`, `q(body)`, `rates(body)`,
+    end_cost : callable or str, optional
+        `end_cost(end, parameters)` -> scalar in CasADi symbols, or such a formula as text. `end` gives `t`, `z`, `q(body)`, `rates(body)`,
         `position(body)`, `velocity(body)`, `rotation_matrix(body)`, `angular_velocity(body, frame)`, `energy()`;
         `parameters` is a dict of the unknown ones, with "duration" when the time is free.
-    end_conditions : callable, optional
+    end_conditions : callable, str or sequence of str, optional
         `end_conditions(end, parameters)` -> expressions that are zero.
     parameters : dict, optional
         Name -> (joint or force, its number), such as `{"k": (spring, "stiffness")}`: numbers to be found as well, from
@@ -71,12 +74,12 @@ class OptimalControl(NamedArguments):
         Whether the final time is to be found as well.
     bounds : dict, optional
         Actuator, name of a parameter or "duration" -> (lower, upper), numbers or arrays of shape (n_controls,), None
-        where there is none. They hold for the nodal values of the controls. Problems with bounds, `path` or `limits`
+        where there is none, or functions of the time, also as text. They hold for the nodal values of the controls. Problems with bounds, `path` or `limits`
         are solved by an interior-point method.
     rates : dict, optional
         Actuator -> (lower, upper) of the rates of its controls, per second, which then do not jump; where controls are
         constant over an element, of the differences between elements over the time between their middles.
-    path : callable, optional
+    path : callable, str or sequence of str, optional
         `path(now, u)` -> expressions that are at most zero, at the nodes of the state; `now` is as `end`, and u are the
         controls of all actuators, in the order of the system.
     limits : Limit, Complementary, CoulombFriction or sequence of these, optional
@@ -109,15 +112,15 @@ class OptimalControl(NamedArguments):
     start: InitVar[GivenStates | EndState]
     end: InitVar[GivenStates | EndState | None] = None
     t_span: Sequence[float] = (0.0, 1.0)
-    cost: InitVar[Cost | Sequence[Cost]] = ()
+    cost: InitVar[Cost | UserFunction | str | Sequence[Cost | UserFunction | str]] = ()
     _: KW_ONLY
     actuators: Actuator | Sequence[Actuator] = ()
-    end_cost: Callable | None = None
-    end_conditions: InitVar[Callable | None] = None
+    end_cost: UserFunction | str | None = None
+    end_conditions: InitVar[UserFunction | str | Sequence[str] | None] = None
     parameters: Mapping[str, Any] | None = None
     free_time: bool = False
     bounds: Mapping[Any, Any] | None = None
-    path: InitVar[Callable | None] = None
+    path: InitVar[UserFunction | str | Sequence[str] | None] = None
     limits: Limit | Soft | Sequence[Limit | Soft] = ()
     rates: Mapping[Any, Any] | None = None
     couplings: Coupling | Sequence[Coupling] = ()
@@ -131,9 +134,11 @@ class OptimalControl(NamedArguments):
         self._given = {"start": start, "end": end, "end_conditions": end_conditions, "bounds": self.bounds,
                        "rates": self.rates, "couplings": self.couplings, "periodic": self.periodic}
         self.system, self.z0, self.t_span, self.start_conditions = start_of(
-            _joined(self.system, cost, self.actuators), start, self.t_span)
+            with_costs(self.system, cost, self.actuators), start, self.t_span)
         self.free_time = validate.flag("free_time", self.free_time)
         self.actuators = [part for part in self.system.parts if part.n_controls]
+        if self.end_cost is not None:
+            self.end_cost = as_formula("end_cost", self.end_cost, ["end", "parameters"])
         if not self.actuators:
             raise InputError("there is nothing to control: give actuators, for instance ControlTorque(body)")
         if self.end_cost is None and not any(isinstance(part, Cost) for part in self.system.parts):
@@ -141,14 +146,15 @@ class OptimalControl(NamedArguments):
         self.parameters = self.parameters or {}
         self.numbers, values = checked_parameters(self.system, self.parameters, refused=(Actuator, Cost))
         self.guesses = np.array([self.t_span[1] - self.t_span[0]] * self.free_time + values)
-        self.limits = _limits(path, self.limits)
+        self.limits = self._given["limits"] = _limits(path, self.limits)
+        self.bounds, self.number_bounds, timed = self._bounds(self.bounds)
+        self.limits = [*self.limits, *timed]
         self.conditions = EndConditions(self.system, end or {}, end_conditions, self._at_end, self.t_span[1], self.z0,
                                         self.guesses)
         self._check_formulas()
-        self.bounds, self.number_bounds = self._bounds("bounds", self.bounds, self.unknown_names)
         if self.free_time and not self.number_bounds[1, 0] > 0:
             raise InputError(f"bounds of duration: the upper one must be above zero, not {self.number_bounds[1, 0]:g}")
-        self.rate_bounds, _ = self._bounds("rates", self.rates)
+        self.rate_limits = self._rate_limits(self.rates)
         self.couplings = _all("couplings", self.couplings, Coupling)
         if validate.flag("periodic", self.periodic):
             self.couplings.append(periodic(self.conditions, self.system.state_scale))
@@ -169,8 +175,7 @@ class OptimalControl(NamedArguments):
         for name, pairs in (("bounds", (given["bounds"] or {}) | (bounds or {})), ("rates", given["rates"] or {})):
             given[name] = {key if isinstance(key, str) else system.own(key): pair for key, pair in pairs.items()}
         return type(self)(system, t_span=self.t_span if t_span is None else t_span, end_cost=self.end_cost,
-                          parameters=own_parts(system, self.parameters), free_time=self.free_time, limits=self.limits,
-                          **given)
+                          parameters=own_parts(system, self.parameters), free_time=self.free_time, **given)
 
     @cached_property
     def kept(self) -> Kept:
@@ -193,8 +198,8 @@ class OptimalControl(NamedArguments):
     @property
     def bounded(self) -> bool:
         """Whether there are inequalities, so that an interior-point method is needed."""
-        return bool(self.limits or self.couplings or self.free_start) or any(
-            np.isfinite(b).any() for b in (self.bounds, self.number_bounds, self.rate_bounds))
+        return bool(self.limits or self.couplings or self.rate_limits or self.free_start) or any(
+            np.isfinite(b).any() for b in (self.bounds, self.number_bounds))
 
     @property
     def free_start(self) -> bool:
@@ -211,11 +216,9 @@ class OptimalControl(NamedArguments):
         t = self.t_span[0] + unknowns["duration"] if self.free_time else ca.SX(self.t_span[1])
         return self._end(z, t, unknowns), unknowns
 
-    def _end(self, z, t, unknowns):
+    def _end(self, z, t, unknowns, u=None):
         numbers = by_part(self.numbers, (unknowns[name] for name in self.numbers))
-        end = End(self.system, t, z, numbers)
-        end.parameters = unknowns
-        return end
+        return End(self.system, t, z, numbers, unknowns, u)
 
     def towards(self, share: float) -> OptimalControl:
         """The problem with another target: conditions c at the end are `c(z(t1)) = (1 - share) c(z0)`.
@@ -235,9 +238,9 @@ class OptimalControl(NamedArguments):
         """The end cost in CasADi symbols."""
         return ca.SX(0) if self.end_cost is None else call("end_cost", self.end_cost, 1, *self._at_end(z, numbers))
 
-    def now(self, z: ca.SX, t: Expression, numbers: ca.SX) -> Any:
-        """A time in the symbols of the state there and of the unknown numbers, for limits."""
-        return self._end(z, t, self._at_end(z, numbers)[1])
+    def now(self, z: ca.SX, t: Expression, numbers: ca.SX, u: ca.SX | None = None) -> Any:
+        """A time in the symbols of the state there, of the unknown numbers and, for limits, of all controls."""
+        return self._end(z, t, self._at_end(z, numbers)[1], u)
 
     def symbols_at(self, last: int) -> tuple[Any, ca.SX]:
         """An end, the last one or not, and the symbols of state and constants in which it is written."""
@@ -250,14 +253,15 @@ class OptimalControl(NamedArguments):
         z, c = ca.SX.sym("z", self.system.n_z), ca.SX.sym("numbers", len(self.guesses))
         check_symbols("end_cost", self.terminal(z, c), z, c)
         u, t = ca.SX.sym("u", self.n_controls), ca.SX.sym("t")
+        now = self.now(z, t, c, u)
         for limit in self.limits:
             z0 = None if self.free_start else self.z0
             if isinstance(limit, Limit) and not self.free_time:
-                limit.check_bounds(*self.t_span)
-            limit.check(self.now(z, t, c), (z, u, t, c), z0, self.t_span[0], self.guesses)
+                limit.check_bounds(now, u, *self.t_span)
+            limit.check(now, (z, u, t, c), z0, self.t_span[0], self.guesses)
 
-    def _bounds(self, what, bounds, names=()):
-        """Lower and upper bounds of all controls and of the unknown numbers of these names, (2, n) each."""
+    def _pairs(self, what, bounds, names=()):
+        """Bounds by actuator or name, checked."""
         bounds = {} if bounds is None else bounds
         if not isinstance(bounds, dict):
             raise InputError(f"{what} must be a dict from actuator or name to (lower, upper), not {bounds!r}")
@@ -265,11 +269,33 @@ class OptimalControl(NamedArguments):
             if not any(key is a for a in self.actuators) and not (isinstance(key, str) and key in names):
                 raise InputError(f"{what}: {key!r} is neither an actuator of the problem nor the name of an unknown "
                                  f"number ({', '.join(names) or 'there is none'})")
-        none = None, None
-        controls = [_pair(f"{what} of {self.system.label(a)}", bounds.get(a, none), a.n_controls)
-                    for a in self.actuators]
-        numbers = [_pair(f"{what} of {name}", bounds.get(name, none), 1) for name in names]
-        return np.concatenate(controls, axis=1), np.concatenate([np.zeros((2, 0)), *numbers], axis=1)
+        return bounds
+
+    def _bounds(self, bounds):
+        """Lower and upper bounds of all controls and of the unknown numbers, (2, n) each, and limits for what depends
+        on the time."""
+        bounds, none, controls, limits = self._pairs("bounds", bounds, self.unknown_names), (None, None), [], []
+        for actuator in self.actuators:
+            pair, title = bounds.get(actuator, none), f"bounds of {self.system.label(actuator)}"
+            if is_timed(pair):
+                limits.append(Limit(partial(_control, actuator), *pair, name=title))
+                pair = none
+            controls.append(_pair(title, pair, actuator.n_controls))
+        numbers = [_pair(f"bounds of {name}", bounds.get(name, none), 1) for name in self.unknown_names]
+        return np.concatenate(controls, axis=1), np.concatenate([np.zeros((2, 0)), *numbers], axis=1), limits
+
+    def _rate_limits(self, rates):
+        """Of each actuator whose controls have limited rates: the places of its controls, and their `Limit`."""
+        rates, first, found = self._pairs("rates", rates), 0, []
+        for actuator in self.actuators:
+            place, first = slice(first, first + actuator.n_controls), first + actuator.n_controls
+            pair, title = rates.get(actuator, (None, None)), f"rates of {self.system.label(actuator)}"
+            if not is_timed(pair) and not np.isfinite(_pair(title, pair, actuator.n_controls)).any():
+                continue
+            limit = Limit(_rates, *pair, name=title)
+            limit.rows(self._end(None, ca.SX.sym("t"), {}), ca.SX.sym("rate", actuator.n_controls))
+            found.append((place, limit))
+        return found
 
     def _check_costs_of_controls(self):
         """Refuse controls that cost nothing and have no bounds: nothing determines them."""
@@ -286,19 +312,6 @@ class OptimalControl(NamedArguments):
                 f"{len(self.conditions.combinations)} conditions at the end)")
 
 
-def _joined(system, cost, actuators):
-    """The system with the parts that it does not have yet."""
-    cost, actuators = (list(x) if isinstance(x, list | tuple) else [x] for x in (cost, actuators))
-    for part, cls, what in (*((c, Cost, "cost") for c in cost), *((a, Actuator, "actuators") for a in actuators)):
-        if not isinstance(part, cls):
-            example = "Effort(ControlTorque(body))" if cls is Cost else "ControlForce(body)"
-            raise InputError(f"{what}: {part!r} is no {cls.__name__} such as {example}")
-    costs = [*cost, *(part for part in system.parts if isinstance(part, Cost))]
-    named = [actuator for part in costs for actuator in part.controls]
-    further = [part for part in dict.fromkeys([*actuators, *named, *cost]) if part not in system.parts]
-    return system.extended(further) if further else system
-
-
 def _limits(path, limits):
     limits = _all("limits", limits, (Limit, Soft))
     return limits if path is None else [Limit(path, upper=0.0, name="path"), *limits]
@@ -313,6 +326,14 @@ def _all(what, given, cls):
                 "Limit(lambda now, u: now.q('body')[0], -1, 1)"
             raise InputError(f"{what}: {one!r} is no {example.partition('(')[0]} such as {example}")
     return given
+
+
+def _control(actuator, now, u):
+    return now.control(actuator)
+
+
+def _rates(now, rates):
+    return rates
 
 
 def _pair(name, value, n):

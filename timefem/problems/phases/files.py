@@ -26,9 +26,13 @@ def make_from_file(model):
         return Coupling(lambda start, end: closed.formula(end, start), name=keys[-1])
 
     links = [_link(*pair) for pair in pairwise(models)]
-    closing = couplings_from_file(first, last, ("couplings",), document.data.get("couplings", {}), same)
-    with model.naming((), ()):
-        return Phases([one.problem for one in models], links, closing, model.phase_names)
+    closing = document.data.get("couplings", {})
+    tied = couplings_from_file(first, last, ("couplings",), closing, same)
+    stated = [(("couplings", name), entry) for name, entry in closing.items()]
+    stated += [(("phases", k, "link", name), entry) for k, one in enumerate(document.data["phases"])
+               for name, entry in one.get("link", {}).items()]
+    with model.naming((), (), stated):
+        return Phases([one.problem for one in models], links, tied, model.phase_names)
 
 
 def _link(before, after):

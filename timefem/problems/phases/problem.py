@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...argument_names import NamedArguments
 from ...errors import InputError
-from ..optimal.couplings import Coupling, same_state
+from ..optimal.couplings import LINK, Coupling, same_state
 
 if TYPE_CHECKING:
     from ...mechanics.system import System
@@ -121,5 +121,5 @@ def _link(k, given, before, after):
         given = same_state(before, after)
     found = _couplings(f"links[{k}]", given)
     for coupling in found:
-        coupling.check(before.symbols_at(1), after.symbols_at(0))
+        coupling.check(before.symbols_at(1), after.symbols_at(0), LINK)
     return found
