@@ -20,6 +20,7 @@ Matrix: TypeAlias = Sequence[Sequence[Number] | np.ndarray] | np.ndarray
 Floats: TypeAlias = Number | Sequence[Any] | np.ndarray  # a number, or numbers in any shape
 Expression: TypeAlias = "ca.SX | ca.DM | float"  # in CasADi symbols, or a number
 UserFunction: TypeAlias = Callable[..., Any]  # a function given by the user
+UserFormula: TypeAlias = UserFunction | str | Sequence[Any]  # or as text, or a list of texts
 States: TypeAlias = Mapping[Any, Any]  # body, or its name -> its state; composite parts have one state per node
 FilePath: TypeAlias = str | os.PathLike[str]
 

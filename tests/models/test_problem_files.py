@@ -66,7 +66,8 @@ def data_of(kind):
         del actuators["push"]["effort"]
         base["solver"] = {"degree": 1, "max_iterations": 500}
         return {**base, "bodies": {"mass": point()}, "actuators": actuators,
-                "problem": {"kind": "optimal", "free_time": True, "end_cost": "2 * end.t", "duration": [0.5, 9], "end": end}}
+                "problem": {"kind": "optimal", "free_time": True, "end_cost": "2 * end.t", "duration": [0.5, 9],
+                            "end": end}}
     return {**base, "bodies": {"mass": point()}, "actuators": actuators, "problem": {"kind": "optimal", "end": end}}
 
 

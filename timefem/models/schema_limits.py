@@ -11,7 +11,7 @@ LIMITS = {
         "at": {"enum": ["path", "start", "end", "integral"]},
         "points": {"description": "an integer from 0 to 100", "type": "integer", "minimum": 0, "maximum": 100}},
         ["formula"]),
-    "complementary": record("pairs of formulas a and b that are not negative, and of which one is zero", _TYPE | _SOFT | {
+    "complementary": record("pairs of formulas a and b, neither negative and one of them zero", _TYPE | _SOFT | {
         "a": _FORMULA, "b": _FORMULA, "at": {"enum": ["element-end", "controls"]}}, ["a", "b"]),
     "friction": record("dry friction against a velocity", _TYPE | _SOFT | {
         "velocity": _FORMULA, "force": _FORMULA, "bound": ref("formula_or_number")}, ["velocity", "force", "bound"]),

@@ -150,7 +150,7 @@ def _dense(places, values, shape):
     (lambda: tf.Limit(lambda now, u: u, 2, 1), "the lower bound must not be above"),
     (lambda: tf.Limit(lambda now, u: u, "a"), "unknown name 'a'"),
     (lambda: tf.Limit(lambda now, u: u, 1, at="middle"), "at must be"),
-    (lambda: slider(limits=tf.Limit(lambda now, u: [u[0], 2 * u[0]], [1, 2, 3])), "lower has 3 bounds, but there are 2"),
+    (lambda: slider(limits=tf.Limit(lambda now, u: [u[0], 2 * u[0]], [1, 2, 3])), "3 bounds, but there are 2"),
     (lambda: slider(limits=tf.Limit(lambda now, u: ca.SX.sym("x"), 1)), "contains the symbols x"),
     (lambda: slider(limits=tf.Limit(lambda now, u: now.q("slider")[0], 1, name="place")),
      r"place\[0\] is broken by the state at the start, by 1"),

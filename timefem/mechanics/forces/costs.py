@@ -27,14 +27,15 @@ class Cost(Part):
     Parameters
     ----------
     formula : callable or str
-        `formula(u, q, v, t)` -> CasADi scalar, or such a formula as text, `"u[0]**2"`; u, q, v are vectors of all components of `actuators` and `bodies`.
+        `formula(u, q, v, t)` -> CasADi scalar, or such a formula as text, `"u[0]**2"`; u, q, v are vectors of all
+        components of `actuators` and `bodies`.
     actuators : sequence of Actuator
     bodies : sequence of Body
     name : str, optional
     """
 
-    def __init__(self, formula: UserFunction | str, actuators: Part | Sequence[Part] = (), bodies: Body | Sequence[Body] = (),
-                 name: str | None = None) -> None:
+    def __init__(self, formula: UserFunction | str, actuators: Part | Sequence[Part] = (),
+                 bodies: Body | Sequence[Body] = (), name: str | None = None) -> None:
         self.controls, self.bodies, self.name = tuple(actuators), tuple(bodies), name
         for actuator in self.controls:
             if not isinstance(actuator, Actuator):

@@ -14,7 +14,7 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.formula import call_vector, check_symbols
 from ...mechanics.formula_text import as_formula
-from ...types import UserFunction
+from ...types import UserFormula
 
 PLACES = "controls", "element-end"
 
@@ -60,7 +60,8 @@ class Complementary(Soft):
     Parameters
     ----------
     a, b : callable, str or sequence of str
-        `a(now, u)` -> expressions, or text, as in `Limit`; as many as `b`. Of sizes that make one unit of a as much as one of b.
+        `a(now, u)` -> expressions, or text, as in `Limit`; as many as `b`. Of sizes that make one unit of a as much
+        as one of b.
     at : {"controls", "element-end"}
         At the nodes of the controls, where forces are those of contacts that give a little; or the state at the end of
         each element with the controls in it, which is for rigid contacts without rebound: a force acts where it keeps
@@ -77,7 +78,7 @@ class Complementary(Soft):
     InputError
     """
 
-    def __init__(self, a: UserFunction | str | Sequence[str], b: UserFunction | str | Sequence[str], *, at: str = "controls", eps: float = 1e-8,
+    def __init__(self, a: UserFormula, b: UserFormula, *, at: str = "controls", eps: float = 1e-8,
                  first: float = 1.0, name: str | None = None) -> None:
         super().__init__(name or "complementarity", eps, first, at)
         self.a, self.b = self._formula("a", a), self._formula("b", b)
@@ -109,8 +110,8 @@ class CoulombFriction(Soft):
     Parameters
     ----------
     velocity, force : callable, str or sequence of str
-        `velocity(now, u)` -> expressions, or text, as in `Limit`, of the sliding velocity; as many as `force`, which acts
-        against it.
+        `velocity(now, u)` -> expressions, or text, as in `Limit`, of the sliding velocity; as many as `force`, which
+        acts against it.
     bound : float, callable, str or sequence of str
         Coefficient of friction times the normal force [N]: a number, or a formula of one expression, or one each.
     eps, first : float
@@ -123,8 +124,8 @@ class CoulombFriction(Soft):
     InputError
     """
 
-    def __init__(self, velocity: UserFunction | str | Sequence[str], force: UserFunction | str | Sequence[str],
-                 bound: float | UserFunction | str | Sequence[str], *, eps: float = 1e-8, first: float = 1.0, name: str | None = None) -> None:
+    def __init__(self, velocity: UserFormula, force: UserFormula, bound: float | UserFormula, *,
+                 eps: float = 1e-8, first: float = 1.0, name: str | None = None) -> None:
         super().__init__(name or "friction", eps, first, "element-end")
         self.velocity, self.force = self._formula("velocity", velocity), self._formula("force", force)
         plain = isinstance(bound, int | float | np.number)

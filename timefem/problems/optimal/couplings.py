@@ -12,7 +12,7 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.formula import call_vector, check_symbols
 from ...mechanics.formula_text import TextFormula, as_formula
-from ...types import Floats, UserFunction
+from ...types import Floats, UserFormula
 from ..common.end_state import INDEPENDENT
 from .point_rows import PointRows, View
 
@@ -40,7 +40,7 @@ class Coupling(NamedArguments):
         When there is no bound, or the lower one is above the upper one.
     """
 
-    def __init__(self, formula: UserFunction | str | Sequence[str], lower: Floats | None = 0.0, upper: Floats | None = 0.0, *,
+    def __init__(self, formula: UserFormula, lower: Floats | None = 0.0, upper: Floats | None = 0.0, *,
                  name: str | None = None) -> None:
         self.name = name or "coupling"
         self.formula = as_formula(f"{self.name}: formula", formula, [*BOTH_ENDS, *LINK])

@@ -15,7 +15,7 @@ from ...mechanics.formula import call, call_vector, check_symbols
 from ...mechanics.formula_text import as_formula
 from ...mechanics.functions.formula import as_time_function
 from ...mechanics.inversion.outputs import JointOutput, Output
-from ...types import Floats, UserFunction
+from ...types import Floats, UserFormula, UserFunction
 
 if TYPE_CHECKING:
     from ...mechanics.joints.joint import Joint
@@ -55,7 +55,7 @@ class Limit(NamedArguments):
         When there is no bound, or the lower one is above the upper one.
     """
 
-    def __init__(self, formula: UserFunction | str | Sequence[str] | Joint | Output, lower: Bounds = None,
+    def __init__(self, formula: UserFormula | Joint | Output, lower: Bounds = None,
                  upper: Bounds = None, *, at: str = "path", points: int = 0,
                  name: str | None = None) -> None:
         output = JointOutput(formula) if getattr(formula, "coordinates", ()) else formula

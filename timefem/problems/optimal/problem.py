@@ -18,7 +18,7 @@ from ...mechanics import Actuator, Cost, System
 from ...mechanics.forces.actuators import control_name
 from ...mechanics.formula import call, check_symbols
 from ...mechanics.formula_text import as_formula
-from ...types import Expression, UserFunction
+from ...types import Expression, UserFormula
 from ..common.end import End
 from ..common.kept import Kept
 from ..common.parameters import by_part, checked_parameters, own_parts
@@ -57,14 +57,14 @@ class OptimalControl(NamedArguments):
     t_span : (float, float)
         Start and end [s]; with `free_time` the end is a guess.
     cost : Cost, callable, str, or sequence of these
-        Integrands, for instance `Effort(actuator)`, or formulas `cost(now, u)` as in `Limit`, which see controls, places
-        and velocities.
+        Integrands, for instance `Effort(actuator)`, or formulas `cost(now, u)` as in `Limit`, which see controls,
+        places and velocities.
     actuators : Actuator or sequence of Actuator
         Those that are not in the system; actuators that a cost names need not be given.
     end_cost : callable or str, optional
-        `end_cost(end, parameters)` -> scalar in CasADi symbols, or such a formula as text. `end` gives `t`, `z`, `q(body)`, `rates(body)`,
-        `position(body)`, `velocity(body)`, `rotation_matrix(body)`, `angular_velocity(body, frame)`, `energy()`;
-        `parameters` is a dict of the unknown ones, with "duration" when the time is free.
+        `end_cost(end, parameters)` -> scalar in CasADi symbols, or such a formula as text, `"end.t"`. `end` tells what
+        `now` of a `Limit` does, but for controls; `parameters` is a dict of the unknown ones, with "duration" when the
+        time is free.
     end_conditions : callable, str or sequence of str, optional
         `end_conditions(end, parameters)` -> expressions that are zero.
     parameters : dict, optional
@@ -74,8 +74,8 @@ class OptimalControl(NamedArguments):
         Whether the final time is to be found as well.
     bounds : dict, optional
         Actuator, name of a parameter or "duration" -> (lower, upper), numbers or arrays of shape (n_controls,), None
-        where there is none, or functions of the time, also as text. They hold for the nodal values of the controls. Problems with bounds, `path` or `limits`
-        are solved by an interior-point method.
+        where there is none, or of controls functions of the time, also as text. They hold for the nodal values of the
+        controls. Problems with bounds, `path` or `limits` are solved by an interior-point method.
     rates : dict, optional
         Actuator -> (lower, upper) of the rates of its controls, per second, which then do not jump; where controls are
         constant over an element, of the differences between elements over the time between their middles.
@@ -112,15 +112,15 @@ class OptimalControl(NamedArguments):
     start: InitVar[GivenStates | EndState]
     end: InitVar[GivenStates | EndState | None] = None
     t_span: Sequence[float] = (0.0, 1.0)
-    cost: InitVar[Cost | UserFunction | str | Sequence[Cost | UserFunction | str]] = ()
+    cost: InitVar[Cost | UserFormula | Sequence[Cost | UserFormula]] = ()
     _: KW_ONLY
     actuators: Actuator | Sequence[Actuator] = ()
-    end_cost: UserFunction | str | None = None
-    end_conditions: InitVar[UserFunction | str | Sequence[str] | None] = None
+    end_cost: UserFormula | None = None
+    end_conditions: InitVar[UserFormula | None] = None
     parameters: Mapping[str, Any] | None = None
     free_time: bool = False
     bounds: Mapping[Any, Any] | None = None
-    path: InitVar[UserFunction | str | Sequence[str] | None] = None
+    path: InitVar[UserFormula | None] = None
     limits: Limit | Soft | Sequence[Limit | Soft] = ()
     rates: Mapping[Any, Any] | None = None
     couplings: Coupling | Sequence[Coupling] = ()
