@@ -9,23 +9,23 @@ from numba.extending import intrinsic
 from .loops import compiled
 
 LANES = 8
-_VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 
 
-def _pointer(context, builder, array_type, array, offset):
+def lane_pointer(context, builder, array_type, array, offset):
     """Pointer to the vector that starts at element `offset` of a C-contiguous array of any shape."""
     data = cgutils.create_struct_proxy(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [offset]), _VECTOR.as_pointer())
+    return builder.bitcast(builder.gep(data, [offset]), VECTOR.as_pointer())
 
 
-def _load(context, builder, array_type, array, offset):
-    return builder.load(_pointer(context, builder, array_type, array, offset), align=8)
+def lane_load(context, builder, array_type, array, offset):
+    return builder.load(lane_pointer(context, builder, array_type, array, offset), align=8)
 
 
-def _splat(builder, value):
-    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+def splat(builder, value):
+    one = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
     mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-    return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), mask)
+    return builder.shuffle_vector(one, ir.Constant(VECTOR, ir.Undefined), mask)
 
 
 @intrinsic
@@ -35,9 +35,9 @@ def add_lanes(typing, y, i, a, x, j):
     def emit(context, builder, signature, args):
         ty, _, _, tx, _ = signature.args
         y, i, a, x, j = args
-        target = _pointer(context, builder, ty, y, i)
-        fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_VECTOR, [_VECTOR] * 3), "llvm.fma.v8f64")
-        sum_ = builder.call(fma, [_splat(builder, a), _load(context, builder, tx, x, j),
+        target = lane_pointer(context, builder, ty, y, i)
+        fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(VECTOR, [VECTOR] * 3), "llvm.fma.v8f64")
+        sum_ = builder.call(fma, [splat(builder, a), lane_load(context, builder, tx, x, j),
                                   builder.load(target, align=8)])
         builder.store(sum_, target, align=8)
         return context.get_dummy_value()
@@ -52,11 +52,11 @@ def add_four_lanes(typing, y, i, factors, x, j, stride):
     def emit(context, builder, signature, args):
         ty, tx = signature.args[0], signature.args[3]
         y, i, factors, x, j, stride = args
-        target = _pointer(context, builder, ty, y, i)
-        fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_VECTOR, [_VECTOR] * 3), "llvm.fma.v8f64")
+        target = lane_pointer(context, builder, ty, y, i)
+        fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(VECTOR, [VECTOR] * 3), "llvm.fma.v8f64")
         sum_ = builder.load(target, align=8)
         for factor in cgutils.unpack_tuple(builder, factors, 4):
-            sum_ = builder.call(fma, [_splat(builder, factor), _load(context, builder, tx, x, j), sum_])
+            sum_ = builder.call(fma, [splat(builder, factor), lane_load(context, builder, tx, x, j), sum_])
             j = builder.add(j, stride)
         builder.store(sum_, target, align=8)
         return context.get_dummy_value()
@@ -94,8 +94,8 @@ def set_lanes(typing, y, i, a, x, j):
     def emit(context, builder, signature, args):
         ty, _, _, tx, _ = signature.args
         y, i, a, x, j = args
-        product = builder.fmul(_splat(builder, a), _load(context, builder, tx, x, j))
-        builder.store(product, _pointer(context, builder, ty, y, i), align=8)
+        product = builder.fmul(splat(builder, a), lane_load(context, builder, tx, x, j))
+        builder.store(product, lane_pointer(context, builder, ty, y, i), align=8)
         return context.get_dummy_value()
 
     return types.void(y, types.int64, types.float64, x, types.int64), emit
@@ -111,8 +111,8 @@ def eight_dots(typing, y, i, x, j, w, k, keep):
     def emit(context, builder, signature, args):
         ty, _, tx, _, tw, _, _ = signature.args
         y, i, x, j, w, k, keep = args
-        weights = _load(context, builder, tw, w, k)
-        rows = [builder.fmul(weights, _load(context, builder, tx, x, builder.add(j, ir.Constant(j.type, 8 * m))))
+        weights = lane_load(context, builder, tw, w, k)
+        rows = [builder.fmul(weights, lane_load(context, builder, tx, x, builder.add(j, ir.Constant(j.type, 8 * m))))
                 for m in range(LANES)]
         for low, high in (([0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15]),
                           ([0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]),
@@ -120,7 +120,7 @@ def eight_dots(typing, y, i, x, j, w, k, keep):
             masks = [ir.Constant(ir.VectorType(ir.IntType(32), LANES), mask) for mask in (low, high)]
             rows = [builder.fadd(*(builder.shuffle_vector(a, b, mask) for mask in masks))
                     for a, b in zip(rows[::2], rows[1::2], strict=True)]
-        target = _pointer(context, builder, ty, y, i)
+        target = lane_pointer(context, builder, ty, y, i)
         with builder.if_else(builder.trunc(keep, ir.IntType(1))) as (add, replace):
             with add:
                 builder.store(builder.fadd(builder.load(target, align=8), rows[0]), target, align=8)
@@ -138,8 +138,8 @@ def scale_lanes(typing, y, i, x, j):
     def emit(context, builder, signature, args):
         ty, _, tx, _ = signature.args
         y, i, x, j = args
-        target = _pointer(context, builder, ty, y, i)
-        product = builder.fmul(builder.load(target, align=8), _load(context, builder, tx, x, j))
+        target = lane_pointer(context, builder, ty, y, i)
+        product = builder.fmul(builder.load(target, align=8), lane_load(context, builder, tx, x, j))
         builder.store(product, target, align=8)
         return context.get_dummy_value()
 
@@ -158,15 +158,15 @@ def clear_lane(typing, y, i, lane):
         one = builder.insert_element(undefined, lane, ir.Constant(ir.IntType(32), 0))
         splat = builder.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
         hit = builder.icmp_signed("==", splat, ir.Constant(integers, list(range(LANES))))
-        target = _pointer(context, builder, ty, y, i)
-        cleared = builder.select(hit, ir.Constant(_VECTOR, [0.0] * LANES), builder.load(target, align=8))
+        target = lane_pointer(context, builder, ty, y, i)
+        cleared = builder.select(hit, ir.Constant(VECTOR, [0.0] * LANES), builder.load(target, align=8))
         builder.store(cleared, target, align=8)
         return context.get_dummy_value()
 
     return types.void(y, types.int64, types.int64), emit
 
 
-def _reduce(builder, vector, combine):
+def reduce_lanes(builder, vector, combine):
     """Combine the 8 lanes pairwise: three shuffles and operations."""
     half = LANES
     while half > 1:
@@ -182,8 +182,9 @@ def _size(context, builder, signature, args):
     """|x[i:i+8]| * y[j:j+8]."""
     tx, _, ty, _ = signature.args[:4]
     x, i, y, j = args[:4]
-    fabs = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_VECTOR, [_VECTOR]), "llvm.fabs.v8f64")
-    return builder.fmul(builder.call(fabs, [_load(context, builder, tx, x, i)]), _load(context, builder, ty, y, j))
+    fabs = cgutils.get_or_insert_function(builder.module, ir.FunctionType(VECTOR, [VECTOR]), "llvm.fabs.v8f64")
+    size = builder.call(fabs, [lane_load(context, builder, tx, x, i)])
+    return builder.fmul(size, lane_load(context, builder, ty, y, j))
 
 
 @intrinsic
@@ -195,8 +196,8 @@ def largest_lane(typing, x, i, y, j):
             return builder.select(builder.fcmp_ordered(">", a, b), a, b)
 
         size = _size(context, builder, signature, args)
-        zero = ir.Constant(_VECTOR, [0.0] * LANES)
-        return _reduce(builder, builder.select(builder.fcmp_ordered(">", size, zero), size, zero), larger)
+        zero = ir.Constant(VECTOR, [0.0] * LANES)
+        return reduce_lanes(builder, builder.select(builder.fcmp_ordered(">", size, zero), size, zero), larger)
 
     return types.float64(x, types.int64, y, types.int64), emit
 
@@ -206,7 +207,7 @@ def find_lane(typing, x, i, y, j, value):
     """First lane in which |x[i:i+8]| * y[j:j+8] equals `value`."""
 
     def emit(context, builder, signature, args):
-        hits = builder.fcmp_ordered("==", _size(context, builder, signature, args), _splat(builder, args[4]))
+        hits = builder.fcmp_ordered("==", _size(context, builder, signature, args), splat(builder, args[4]))
         byte = builder.bitcast(hits, ir.IntType(LANES))
         return builder.zext(builder.cttz(byte, ir.Constant(ir.IntType(1), 0)), ir.IntType(64))
 
@@ -228,25 +229,7 @@ def copy_lanes(typing, y, i, x, j):
     def emit(context, builder, signature, args):
         ty, _, tx, _ = signature.args
         y, i, x, j = args
-        builder.store(_load(context, builder, tx, x, j), _pointer(context, builder, ty, y, i), align=8)
+        builder.store(lane_load(context, builder, tx, x, j), lane_pointer(context, builder, ty, y, i), align=8)
         return context.get_dummy_value()
 
     return types.void(y, types.int64, x, types.int64), emit
-
-
-@intrinsic
-def dot_runs(typing, x, i, y, j, n):
-    """Sum of x[i:i+n] * y[j:j+n] for n a multiple of 8, with one partial sum per lane."""
-
-    def emit(context, builder, signature, args):
-        tx, _, ty, _, _ = signature.args
-        x, i, y, j, n = args
-        total = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, [0.0] * LANES))
-        fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_VECTOR, [_VECTOR] * 3), "llvm.fma.v8f64")
-        with cgutils.for_range_slice(builder, n.type(0), n, n.type(LANES)) as (k, _):
-            factors = [_load(context, builder, ty, y, builder.add(j, k)),
-                       _load(context, builder, tx, x, builder.add(i, k))]
-            builder.store(builder.call(fma, [*factors, builder.load(total)]), total)
-        return _reduce(builder, builder.load(total), builder.fadd)
-
-    return types.float64(x, types.int64, y, types.int64, types.int64), emit

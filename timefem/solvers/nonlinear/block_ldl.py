@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from ...kernels.lanes import LANES, aligned_zeros
 from . import block_ldl_loops as loops
+from . import block_ldl_solves as solves
 
 
 class BlockLDL:
@@ -56,12 +58,13 @@ class BlockLDL:
         i, j = np.where(couples, i, np.maximum(i, j)), np.where(couples, j, np.minimum(i, j))
         block = blocks[rows]
         skipped = np.concatenate([[0], (sizes - self._held)[:-1]])  # unknowns of the block before that are not held
-        strides = _whole(sizes)
-        places = np.where(couples, (j - skipped[block]) * strides[block] + i, i * strides[block] + j)
-        self._entries = [_by_block(block, np.flatnonzero(chosen), places, n_blocks) for chosen in (~couples, couples)]
         before = np.concatenate([[border], self._held[:-1]])
-        room = (sizes @ strides, before @ strides, sizes @ _whole(self._held), n * _whole(border))
-        self._memory = (*(np.empty(count) for count in room), np.empty(n, np.int64), np.empty(n), np.empty(n))
+        strides, heights = _whole(sizes), _whole(sizes + self._held + border)
+        places = np.where(couples, (j - skipped[block]) * strides[block] + i, j * heights[block] + i)
+        self._entries = [_by_block(block, np.flatnonzero(chosen), places, n_blocks) for chosen in (~couples, couples)]
+        corner = (int((self._held + border).max()) + LANES) * int(heights.max())
+        self._memory = (aligned_zeros(int(sizes @ heights) + corner), aligned_zeros(int(_whole(before) @ strides)),
+                        np.empty(n, np.int64), np.empty(n), np.empty(n))
         self._border, width = border, border + int(self._held[-1])
         self.ends = np.zeros((width, width))
         self.negative = -1
@@ -81,12 +84,12 @@ class BlockLDL:
     def eliminate(self, b):
         """What `recover` needs of a right-hand side, and `-[C E]^T A^-1 b`."""
         work, ends = b[self._order], np.empty(len(self.ends))
-        loops.forward(self._starts, self._held, self._border, *self._memory, work, ends)
+        solves.forward(self._starts, self._held, self._border, *self._memory, work, ends)
         return work, ends
 
     def recover(self, work, ends):
         """The x of `A x + [C E] ends = b`, shape (n,)."""
-        loops.backward(self._starts, self._held, self._border, *self._memory, work, ends)
+        solves.backward(self._starts, self._held, self._border, *self._memory, work, ends)
         out = np.empty_like(work)
         out[self._order] = work
         return out

@@ -57,3 +57,32 @@ def spread(n, slots, sources, factors, values):
     for k in range(len(slots)):
         out[slots[k]] += factors[k] * values[sources[k]]
     return out
+
+
+def pairs_within(starts):
+    """Pairs of entries in the same row, each with itself as well, in the order of `of_pairs`."""
+    counts = np.diff(starts)
+    first = np.repeat(np.arange(starts[-1]), np.arange(1, starts[-1] + 1) - np.repeat(starts[:-1], counts))
+    place = np.arange(len(first)) - np.searchsorted(first, first)
+    return first, np.repeat(starts[:-1], counts)[first] + place
+
+
+@compiled(error_model="numpy")
+def of_pairs(starts, data, diagonal, n):
+    """`-a b / diagonal` of n pairs of entries (a, b), b no later than a, in the same row."""
+    out, at = np.empty(n), 0
+    for row in range(len(diagonal)):
+        for i in range(starts[row], starts[row + 1]):
+            weight = -data[i] / diagonal[row]
+            for j in range(starts[row], i + 1):
+                out[at] = weight * data[j]
+                at += 1
+    return out
+
+
+@compiled()
+def take_rows(starts, columns, data, y, out):
+    """Subtract `A^T y` in place."""
+    for i in range(len(starts) - 1):
+        for k in range(starts[i], starts[i + 1]):
+            out[columns[k]] -= data[k] * y[i]

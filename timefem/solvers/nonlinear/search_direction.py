@@ -3,6 +3,7 @@
 import numpy as np
 
 from .block_ldl import BlockLDL
+from .condensed_rows import CondensedRows
 from .shared_ldl import SharedLDL
 
 # Always subtracted from the diagonal of the rows; solutions stay what they are. It falls with mu, since multipliers of
@@ -15,42 +16,52 @@ LOOSE = 1e-8  # added in the factors to the diagonal of loose variables, so that
 
 
 class KktMatrix:
-    """The matrix `[[H + D, J^T], [J, -E]]` of a scaled program, in the order of its blocks."""
+    """The matrix `[[H + D, J^T], [J, -E]]` of a scaled program, in the order of its blocks, without `CondensedRows`."""
 
     def __init__(self, scaled):
-        program, n, m = scaled.program, scaled.n, scaled.m
+        program, n = scaled.program, scaled.n
+        self._condensed = CondensedRows(scaled)
+        kept, entries, pairs = self._condensed.kept, self._condensed.kept_entries, self._condensed.places
+        m = len(kept)
+        number = np.full(len(program.row_blocks), -1)
+        number[kept] = np.arange(m)
+        number[scaled.m:] = m + np.arange(len(number) - scaled.m)
         (first, second), (rows, columns) = program.hessian_places, program.jacobian_places
-        places = [np.concatenate([second, rows, np.arange(n), np.arange(m)]),
-                  np.concatenate([first, columns, np.arange(n), np.arange(m)])]
-        counts = len(first), len(rows), n, m
-        of_row = np.repeat([[False, True, False, True], [False, False, False, True]], counts, axis=1)
+        rows, columns = number[rows[entries]], columns[entries]
+        places = [np.concatenate([second, rows, np.arange(n), np.arange(m), pairs[0]]),
+                  np.concatenate([first, columns, np.arange(n), np.arange(m), pairs[1]])]
+        counts = len(first), len(rows), n, m, len(pairs[0])
+        of_row = np.repeat([[False, True, False, True, False], [False, False, False, True, False]], counts, axis=1)
         self.n, self.m, self.n_factorisations, self.n_rows = n, m, 0, int(scaled.over.total(m))
         self._loose = np.asarray(program.loose, int)
-        blocks = np.concatenate([program.variable_blocks[:n], program.row_blocks[:m]])
+        of_rows = np.concatenate([program.row_blocks[kept], program.row_blocks[scaled.m:]])
+        blocks = np.concatenate([program.variable_blocks[:n], of_rows[:m]])
         if program.comm is None:
             self._kept = slice(None)
             self._ldl = BlockLDL(blocks, *(p + n * r for p, r in zip(places, of_row, strict=True)))
             return
         # unknowns of other ranks behind own variables and rows
         n_all = len(program.variable_blocks)
-        every = np.concatenate([blocks, program.variable_blocks[n:], program.row_blocks[m:]])
+        every = np.concatenate([blocks, program.variable_blocks[n:], of_rows[m:]])
         rows, columns = (np.where(r, np.where(p < m, n + p, n_all + p), np.where(p < n, p, m + p))
                          for p, r in zip(places, of_row, strict=True))
         border = np.unique(np.concatenate([a[(every[a] < 0) & (b < n + m)] for a, b in ((rows, columns),
                                                                                        (columns, rows))]))
-        number = np.full(len(every), -1)
-        number[:n + m], number[border] = np.arange(n + m), n + m + np.arange(len(border))
-        self._kept = np.flatnonzero((number[rows] >= 0) & (number[columns] >= 0))
+        new = np.full(len(every), -1)
+        new[:n + m], new[border] = np.arange(n + m), n + m + np.arange(len(border))
+        self._kept = np.flatnonzero((new[rows] >= 0) & (new[columns] >= 0))
         last = program.held_by_the_next(border[border < m + n_all] - n - m, border[border >= m + n_all] - n_all - m)
-        self._ldl = SharedLDL(program.comm, blocks, number[rows[self._kept]], number[columns[self._kept]], len(border),
-                              last)
+        last = np.where(last < n, last, n + number[last - n])
+        self._ldl = SharedLDL(program.comm, blocks, new[rows[self._kept]], new[columns[self._kept]], len(border), last)
 
     def factor(self, hessian, jacobian, diagonal, of_rows):
         """Factor, with entries of H and J and the diagonals D and -E; whether no block is singular."""
         self.n_factorisations += 1
-        diagonal = diagonal.copy()
+        diagonal, condensed = diagonal.copy(), self._condensed
         diagonal[self._loose] += LOOSE
-        return self._ldl.factor(np.concatenate([hessian, jacobian, diagonal, of_rows])[self._kept])
+        pairs = condensed.take(jacobian, of_rows)
+        return self._ldl.factor(np.concatenate([hessian, jacobian[condensed.kept_entries], diagonal,
+                                                of_rows[condensed.kept], pairs])[self._kept])
 
     @property
     def excess(self):
@@ -58,8 +69,8 @@ class KktMatrix:
         return self._ldl.negative - self.n_rows
 
     def solve(self, of_variables, of_rows):
-        x = self._ldl.solve(np.concatenate([of_variables, of_rows]))
-        return x[:self.n], x[self.n:]
+        x = self._ldl.solve(self._condensed.reduced(of_variables, of_rows))
+        return x[:self.n], self._condensed.expanded(x, of_rows)
 
 
 class Regularisation:

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from ....kernels.lanes import LANES, add_lanes, aligned_zeros, copy_lanes, dot_runs, load, store
+from ....kernels.lanes import LANES, add_lanes, aligned_zeros, copy_lanes, load, store
 from ....kernels.loops import compiled
+from ....kernels.runs import dot_runs
 
 THRESHOLD = 0.01  # of the largest entry in its column, for a pivot: with 0.1 many more columns have to wait
 ROUNDING = 0.1 * np.finfo(float).eps / THRESHOLD  # of a sum of products with multipliers up to 1 / THRESHOLD

@@ -1,0 +1,49 @@
+"""Rows with slacks are eliminated before a system is factored: against dense solutions and eigenvalues."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from timefem.solvers.nonlinear.over_ranks import OverRanks
+from timefem.solvers.nonlinear.search_direction import KktMatrix
+
+N_BLOCKS, N, M, ENTRIES = 4, 6, 3, 3  # variables and rows of a block; entries of a row
+
+
+def scaled(rng, limited):
+    """What `KktMatrix` asks of a scaled program: rows of three entries, one of them in the block before."""
+    n, m = N_BLOCKS * N, N_BLOCKS * M
+    first, second = (x.ravel() for x in np.meshgrid(np.arange(N), np.arange(N), indexing="ij"))
+    upper = first <= second
+    hessian = tuple(np.concatenate([x[upper] + N * e for e in range(N_BLOCKS)]) for x in (first, second))
+    columns = np.concatenate([[*rng.choice(N, ENTRIES - 1, replace=False) + N * (row // M),
+                               max(0, row // M - 1) * N + N - 1 if row >= M else N - 1] for row in range(m)])
+    columns[:M * ENTRIES] = np.concatenate([rng.choice(N, ENTRIES, replace=False) for _ in range(M)])
+    program = SimpleNamespace(hessian_places=hessian, jacobian_places=(np.repeat(np.arange(m), ENTRIES), columns),
+                              variable_blocks=np.repeat(np.arange(N_BLOCKS), N), loose=(), comm=None,
+                              row_blocks=np.repeat(np.arange(N_BLOCKS), M))
+    return SimpleNamespace(program=program, n=n, m=m, over=OverRanks(None),
+                           slacks=SimpleNamespace(row=np.flatnonzero(np.arange(m) % M < limited)))
+
+
+@pytest.mark.parametrize("limited", [0, 2, 3])
+def test_solution_and_inertia_are_those_of_the_whole_system(limited):
+    rng = np.random.default_rng(limited)
+    given = scaled(rng, limited)
+    matrix, n, m = KktMatrix(given), given.n, given.m
+    assert matrix.m == m - N_BLOCKS * limited  # the others are factored
+    hessian, jacobian = (rng.standard_normal(len(places[0])) for places in (given.program.hessian_places,
+                                                                            given.program.jacobian_places))
+    diagonal, of_rows = rng.uniform(-3, 5, n), -10.0**rng.uniform(-6, 1, m)
+    dense = np.zeros((n + m,) * 2)
+    dense[given.program.hessian_places] = hessian
+    dense[n + given.program.jacobian_places[0], given.program.jacobian_places[1]] = jacobian
+    dense += dense.T
+    dense[np.arange(n), np.arange(n)] /= 2
+    dense[np.arange(n + m), np.arange(n + m)] += np.concatenate([diagonal, of_rows])
+    assert matrix.factor(hessian, jacobian, diagonal, of_rows)
+    assert matrix.excess == np.sum(np.linalg.eigvalsh(dense) < 0) - m
+    b = rng.standard_normal(n + m)
+    np.testing.assert_allclose(np.concatenate(matrix.solve(b[:n], b[n:])), np.linalg.solve(dense, b), rtol=1e-7,
+                               atol=1e-9)
