@@ -159,24 +159,3 @@ def test_a_maker_that_fails_leaves_the_lock(tmp_path):
     with pytest.raises(ZeroDivisionError):
         own.once(NAME, lambda: 1 / 0)
     assert own.once(NAME, lambda: b"data") == b"data"
-
-
-def test_long_kernels_in_pieces(monkeypatch):
-    """Values that pieces share, or that have no register, go through memory: the same numbers, up to the fused
-    operations."""
-    x = ca.SX.sym("x", 3)
-    values = [x[0], x[1], x[2], ca.SX(0.25)]
-    rng = np.random.default_rng(3)
-    for _ in range(300):
-        a, b = (values[int(i)] for i in rng.integers(0, len(values), 2))
-        values.append([a * b / 4, a + b / 2, ca.sin(a) - b, ca.fmax(a, b)][rng.integers(4)])
-    function = ca.Function("f", [x], [ca.densify(ca.vertcat(*values[::3]))])
-    points = rng.normal(size=(20, 3))
-    wanted = np.array(function(points.T)).T
-    for width, piece, registers in ((1, 40, 14), (2, 40, 2), (4, 1000, 7), (8, 40, 30)):
-        monkeypatch.setattr("timefem.kernels.emit.PIECE", piece)
-        monkeypatch.setattr("timefem.kernels.compile.vector_width", lambda width=width: width)
-        monkeypatch.setattr("timefem.kernels.compile.registers", lambda registers=registers: registers)
-        kernel = compile_module.compile_kernel(function, "llvm")
-        for lanes in (False, True):
-            np.testing.assert_allclose(kernel(points, lanes), wanted, rtol=1e-12, atol=1e-12)

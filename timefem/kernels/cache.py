@@ -40,7 +40,7 @@ def cached_kernel(key, build, known=None):
             known = name, function.nnz_in(0), function.nnz_out(0)
             kernel = Kernel(lambda: function, *known[1:], backend, name)
         else:
-            kernel = Kernel(lambda: compile_kernel(build(), backend).function, *known[1:], backend, known[0])
+            kernel = Kernel(build, *known[1:], backend, known[0])
         _kernels[backend, key] = kernel
     return _kernels[backend, key]
 

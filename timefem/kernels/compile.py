@@ -2,15 +2,17 @@
 
 import ctypes
 import functools
+import gc
 import importlib.util
 import os
 import threading
 
+import casadi as ca
 import numpy as np
 
 from ..errors import InputError, MissingBackend
 from .emit import emit_ir
-from .machine import fingerprint, link, object_code, registers, vector_width
+from .machine import fingerprint, has_assembly, link, object_code, registers, vector_width
 from .operations import check_function
 from .store import digest, sources, store
 
@@ -174,11 +176,20 @@ def _checked_backend(name, what):
 
 def _object_code(function, lanes):
     """Object code of one form."""
-    return object_code(emit_ir(function, "kernel", lanes, min(lanes, vector_width()), registers()))
+    collecting = gc.isenabled()
+    gc.disable()  # here are no cycles, and a search for them goes through all that was imported
+    try:
+        return object_code(emit_ir(function, "kernel", lanes, min(lanes, vector_width()), registers(), has_assembly()))
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _callback(function, lanes):
     """Wrap CasADi's virtual machine in a C function; returns the callback, and its address."""
+    if function.is_a("SXFunction"):
+        symbol = ca.SX.sym("x", function.nnz_in(0))
+        function = ca.Function(function.name(), [symbol], [ca.cse(function(symbol))])
     x, y = np.zeros(function.nnz_in(0)), np.zeros(function.nnz_out(0))
     buffer, evaluate = function.buffer()
     buffer.set_arg(0, memoryview(x))

@@ -12,7 +12,7 @@ except ImportError:  # kernels then run in CasADi's virtual machine
 
 from .operations import LIBM
 
-__all__ = ["fingerprint", "link", "object_code", "registers", "vector_width"]
+__all__ = ["fingerprint", "has_assembly", "link", "object_code", "registers", "vector_width"]
 
 SCHEDULING = ("enable-misched", "false"), ("disable-post-ra", "true")  # before and after registers are chosen
 KNOWN = range(14, 23)  # versions of LLVM that have these options
@@ -24,6 +24,7 @@ def _target():
     """Start LLVM, and tell it where libm is: an address that it cannot find would end the process."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()
     try:
         libm = ctypes.CDLL({"linux": "libm.so.6", "win32": "ucrtbase"}.get(sys.platform))
     except OSError:
@@ -59,6 +60,14 @@ def vector_width():
 def registers():
     """Values that kernels hold at once: some less than there are vector registers, which addresses do not take."""
     return 30 if vector_width() == 8 else 14
+
+
+@functools.cache
+def has_assembly():
+    """Whether this is a processor and a system for which `assembly` is written."""
+    architecture, _, system = _target().triple.partition("-")
+    features = _processor()[1].split(",")
+    return architecture == "x86_64" and "linux" in system and "+fma" in features and "+avx2" in features
 
 
 @contextlib.contextmanager

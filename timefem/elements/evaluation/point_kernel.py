@@ -31,7 +31,7 @@ class PointKernel(NamedTuple):
             given = ca.SX(x)
             given[list(zero)] = 0
             values = self.kernel.function(given)[list(outputs)]
-            return ca.Function("point", [x], [ca.cse(ca.densify(values))])
+            return ca.Function("point", [x], [ca.densify(values)])
 
         known = None
         if self.name:
@@ -90,7 +90,7 @@ def _density(part, element, sizes):
     inputs = ca.vertcat(*slots, s.t, s.h, s.xi, s.parameters)
     values = ca.densify(ca.vertcat(*outputs))
     constants = [float(v) if v.is_constant() else float("nan") for v in ca.vertsplit(values)]
-    function = ca.Function("point", [inputs], [ca.cse(values)])
+    function = ca.Function("point", [inputs], [values])
     return function, tuple(v.numel() for v in slots), tuple(r.numel() for r in rows), entries, constants
 
 

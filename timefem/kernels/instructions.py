@@ -1,0 +1,124 @@
+"""The instruction list of a CasADi function, with what those who translate it have to know of each value."""
+
+from .operations import COPIES, operation_names
+
+__all__ = ["DONE", "NEVER", "Instructions"]
+
+NEVER = 1 << 60  # when a value is needed that no later instruction uses
+DONE = ""  # an operation that others do: a copy, one that was there before, or a product that is added where it is used
+_PRODUCTS = {"MUL", "SQ"}
+_SYMMETRIC = {"ADD", "MUL"}
+
+
+class Instructions:
+    """Instructions by number; a value has the number of the instruction that makes it.
+
+    Parameters
+    ----------
+    function : casadi.Function
+        Built of SX, with one dense vector input and one dense vector output.
+    fuse : bool
+        Whether products that are used once, in a sum or a difference, become part of it: operands of ``"FMA"``, a b +
+        c, ``"FMS"``, a b - c, and ``"FNMA"``, c - a b.
+
+    Attributes
+    ----------
+    operations : list of str
+    operands : list of tuple of int
+    given : list
+        The constant, or the place of an input or output.
+    following : list of tuple of int
+        Per operand the instruction that uses it next, or `NEVER`.
+    need : list of int
+        Per value where it is used next; those who go through the instructions keep it up to date.
+    places : dict
+        Place in memory of values that stand there.
+    n_places : int
+    """
+
+    def __init__(self, function, fuse=False):
+        names = operation_names()
+        self.operations = [names[function.instruction_id(k)] for k in range(function.n_instructions())]
+        self.operands, self.given = [], []
+        self._read(function)
+        if fuse:
+            self._fuse()
+        self.need, self.following = [NEVER] * len(self.operations), [()] * len(self.operations)
+        for k in range(len(self.operations) - 1, -1, -1):
+            values = self.operands[k]
+            self.following[k] = tuple([self.need[value] for value in values])
+            for value in values:
+                self.need[value] = k
+        self.places, self._unused, self.n_places = {}, [], 0
+
+    def _read(self, function):
+        made, known = {}, {}  # by slot of the virtual machine; by operation and operands
+        inputs_of, outputs_of = function.instruction_input, function.instruction_output
+        for k, name in enumerate(self.operations):
+            inputs, outputs = inputs_of(k), outputs_of(k)
+            operands, given = (), None
+            if name == "OUTPUT":
+                self.operands.append((made[inputs[0]],))
+                self.given.append(outputs[1])
+                continue
+            if name == "CONST":
+                given = function.instruction_constant(k)
+                key = repr(given)  # tells -0 from 0
+            elif name == "INPUT":
+                given = key = inputs[1]
+            else:
+                operands = key = tuple([made[i] for i in inputs])
+                if name in _SYMMETRIC and key[0] > key[1]:
+                    key = key[::-1]
+            first = operands[0] if name in COPIES else known.setdefault((name, key), k)
+            made[outputs[0]] = first
+            if first != k:
+                operands, self.operations[k] = (), DONE
+            self.operands.append(operands)
+            self.given.append(given)
+
+    def _fuse(self):
+        operations, operands, count = self.operations, self.operands, [0] * len(self.operations)
+        for values in operands:
+            for value in values:
+                count[value] += 1
+        for k, name in enumerate(operations):
+            if name not in ("ADD", "SUB"):
+                continue
+            first, second = operands[k]
+            for product, other, fused in ((second, first, "FMA" if name == "ADD" else "FNMA"),
+                                          (first, second, "FMA" if name == "ADD" else "FMS")):
+                if count[product] == 1 and operations[product] in _PRODUCTS:
+                    factors = operands[product]
+                    operations[k], operands[k] = fused, (factors[0], factors[-1], other)
+                    operations[product], operands[product] = DONE, ()
+                    break
+
+    def parts(self, chosen, most):
+        """Runs of operations that are all among the chosen, or all not, and these `most` at the utmost: pairs (which
+        of both, where the run ends)."""
+        found, which, count = [], False, 0
+        for k, name in enumerate(self.operations):
+            if name in (DONE, "CONST", "INPUT"):
+                continue
+            if count and ((name in chosen) != which or (count == most and not which)):
+                found.append((which, k))
+                count = 0
+            which, count = name in chosen, count + 1
+        return [*found, (which, len(self.operations))]
+
+    def place(self, value):
+        """The place in memory of a value: a new one if it has none."""
+        if value not in self.places:
+            if self._unused:
+                self.places[value] = self._unused.pop()
+            else:
+                self.places[value] = self.n_places
+                self.n_places += 1
+        return self.places[value]
+
+    def release(self, value):
+        """Give up the place of a value that is not needed again."""
+        place = self.places.pop(value, None)
+        if place is not None:
+            self._unused.append(place)
