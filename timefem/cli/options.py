@@ -35,9 +35,10 @@ def declared(name):
     if option.type is bool:
         annotation = Annotated[bool, typer.Option(option.option, help=option.help)]
         return parameter(option.argument, annotation, False)
-    if option.words:
-        metavar = "|".join(({int: "INTEGER", float: "FLOAT"}[option.type], *option.words))
-    kind = str if option.words else option.type
+    words = (*option.words, *["INTEGER,INTEGER"] * option.several)
+    if words:
+        metavar = "|".join(({int: "INTEGER", float: "FLOAT"}[option.type], *words))
+    kind = str if words else option.type
     annotation = Annotated[kind | None, typer.Option(option.option, help=option.help, metavar=metavar)]
     return parameter(option.argument, annotation, None)
 

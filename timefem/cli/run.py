@@ -53,7 +53,8 @@ def run(options, petsc_options=None):
                          "out")
     with (stdout_to_stderr() if own["as_json"] else nullcontext(),
           watched(not found.kind.causal) if watch else nullcontext() as watcher):
-        sol = solver(found.problem, found.element, found.n_elements, **found.arguments,
+        arguments = found.arguments if found.model is None else found.model.with_guess(found.arguments)
+        sol = solver(found.problem, found.element, found.n_elements, **arguments,
                      progress=None if rank() == 0 else False)
         if watcher is not None:
             watcher.take(sol)

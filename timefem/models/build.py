@@ -57,6 +57,7 @@ def load_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
     for fault in facts["faults"]:
         raise model.document.error(fault["keys"], fault["message"])
     model.problem  # noqa: B018  raises on its own account
+    model.with_guess({})  # likewise
     if "sensitivity" in model.document.data:
         model.sensitivity  # noqa: B018  likewise
     if "continuation" in model.document.data:
@@ -82,7 +83,8 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
     with naming(document, ("solver",), solver), spelt_as("file"):
         settings = arguments_of(with_form(solver, first.system.bodies, bool(first.system.n_constraints)), kind,
                                 first.element, "the problem")
-    return replace(first, document=document, settings=settings, kind=kind.name, phases=phases)
+    return replace(first, document=document, settings=settings, kind=kind.name, phases=phases,
+                   n_elements=[phase.n_elements for phase in phases])
 
 
 def _model(document, kind, rotation, inverse_mass, changed):

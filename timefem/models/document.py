@@ -131,19 +131,25 @@ class Document:
 
 
 class Phase(Document):
-    """What a file says of one of its phases: what stands at its top, with what the phase states in place of it."""
+    """What a file says of one of its phases: what stands at its top, with what the phase states in place of it.
+
+    Attributes
+    ----------
+    own : dict
+        The latter.
+    """
 
     def __init__(self, whole, k):
         self.path, self.text, self._k, self.follows = whole.path, whole.text, k, k > 0
-        self._own = {key: value for key, value in whole.data["phases"][k].items() if key != "name"}
+        self.own = {key: value for key, value in whole.data["phases"][k].items() if key != "name"}
         top = {key: value for key, value in whole.data.items() if key not in OF_WHOLE_FILE}
         top["problem"] = whole.data["problem"] | {"kind": "optimal"}
-        self.data = copy.deepcopy(merged(top, self._own))
+        self.data = copy.deepcopy(merged(top, self.own))
         self._use_current_names()
         self._validate()
 
     def full(self, keys):
-        place, n = self._own, 0
+        place, n = self.own, 0
         while n < len(keys) and keys[n] in (place if isinstance(place, dict) else ()):
             place, n = place[keys[n]], n + 1
         return ("phases", self._k, *keys) if n or keys == ("link",) else keys

@@ -1,5 +1,6 @@
 """Entries of model files: functions of time, references to bodies, and errors that name the entry."""
 
+import os
 import re
 from contextlib import contextmanager
 
@@ -35,6 +36,15 @@ def value_of(document, keys, value):
     (kind, arguments), = value.items()
     with naming(document, (*keys, kind), arguments):
         return FUNCTIONS[kind](**arguments)
+
+
+def beside(document, keys, name):
+    """Path of a file in the folder of the model file, or below."""
+    folder = os.path.realpath(os.path.dirname(document.path) or ".")
+    path = os.path.join(os.path.dirname(document.path), name)
+    if os.path.isabs(name) or not os.path.realpath(path).startswith(os.path.join(folder, "")):
+        raise document.error(keys, f"must lie in the folder of this file or below, not {name!r}")
+    return path
 
 
 def find(document, keys, name, known, what="body"):

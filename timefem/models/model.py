@@ -13,7 +13,7 @@ from ..problems.kinds import KINDS
 from ..sensitivity.names import derivatives, functionals_of, parameters_of
 from ..solving import continuation, solve, solve_all
 from ..validate.options import OPTIONS
-from .entries import find, naming, value_of
+from .entries import beside, find, naming, value_of
 from .problem import as_states, end_states, plain_state, unknown_numbers
 from .settings import arguments_of
 
@@ -123,7 +123,7 @@ class Model:
 
         With a table `[continuation]` the solution is followed from the number that it gives to that of the file.
         """
-        arguments = self._arguments(changes)
+        arguments = self.with_guess(self._arguments(changes))
         if "n_elements" in changes or "mesh" in changes:
             arguments["tolerance"] = changes.get("tolerance")
         elif arguments.get("tolerance") is None:
@@ -161,6 +161,15 @@ class Model:
         arguments = {"turns": self.document.data.get("problem", {}).get("turns", 1),
                      "n_elements": self.n_elements, **self._arguments(changes)}
         return solve_all(self.problem, **arguments)
+
+    def with_guess(self, arguments):
+        """Arguments of `timefem.solve` with the guess that the file states, unless they have one."""
+        guess = KINDS[self.kind].in_files.guess(self) if arguments.get("guess") is None else None
+        return arguments if guess is None else arguments | {"guess": guess}
+
+    def beside(self, keys, name):
+        """Path of a file that lies in the folder of the model file, or below."""
+        return beside(self.document, keys, name)
 
     def _arguments(self, changes):
         """Arguments of `timefem.solve` of the file, with those that replace them; options may be plain data, too."""

@@ -5,7 +5,7 @@ from ..problems.kinds import IN_FILES
 from ..validate.options import OPTIONS
 from .schema_values import named, numbers, record, ref
 
-PHASE_TABLES = "bodies", "joints", "state", "forces", "actuators", "limits", "problem", "link"
+PHASE_TABLES = "bodies", "joints", "state", "forces", "actuators", "limits", "problem", "link", "guess"
 
 TABLES = {
     "title": ref("text"),
@@ -47,6 +47,11 @@ TABLES = {
                 "lower": ref("number"),
                 "upper": ref("number")}, ["part", "number"])),
     }, ["kind"]),
+    "guess": record("a table of what the solve starts from", {
+        "controls": {"description": 'a table of numbers, lists of numbers or functions of time by actuator, or "zero"',
+                     "anyOf": [{"const": "zero"}, named("a table by actuator", ref("bounds"))]},
+        "bend": ref("number"), "seed": {"description": "an integer, zero or more", "type": "integer", "minimum": 0},
+        "solution": ref("text")}, []),
     "phases": {"description": "a list of tables [[phases]]", "type": "array", "minItems": 1,
                "items": record("a phase, by what it has besides the top of the file, or in place of it", {
                    "name": ref("text"), "gravity": ref("vector"),

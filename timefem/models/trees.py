@@ -1,13 +1,11 @@
 """Trees in model files: by links and joints, or by a robot's file that lies beside the model file."""
 
-import os
-
 from ..mechanics import CanonicalState, Link, Tree, TreeJoint
 from ..mechanics.composites.beam.place import place_named
 from ..mechanics.inversion import outputs
 from ..mechanics.tree_joints import joints_of_trees
 from .document import suggest
-from .entries import naming
+from .entries import beside, naming
 from .mjcf import read_mjcf
 from .urdf import read_urdf
 
@@ -27,11 +25,7 @@ def tree_of(document, name, entry):
         links, joints = ([cls(**given) for given in entry[key]] for key, cls in
                          (("links", Link), ("joints", TreeJoint)))
         return (Tree(links, joints, name=name, **options),), dict(entry.get("state", {}))
-    folder = os.path.realpath(os.path.dirname(document.path) or ".")
-    path = os.path.join(os.path.dirname(document.path), entry["file"])
-    if os.path.isabs(entry["file"]) or not os.path.realpath(path).startswith(os.path.join(folder, "")):
-        raise document.error(("bodies", name, "file"), f"must lie in the folder of this file or below, not "
-                                                       f"{entry['file']!r}")
+    path = beside(document, ("bodies", name, "file"), entry["file"])
     if path.endswith(".urdf"):
         robot = read_urdf(path, **options)
     else:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @overload
-def solve(problem: Phases, element: TimeElement, n_elements: int | None = None,
+def solve(problem: Phases, element: TimeElement, n_elements: int | Sequence[int] | None = None,
           **others: Unpack[Arguments]) -> PhasedSolution: ...
 
 
@@ -44,8 +44,9 @@ def solve(problem: Problem, element: TimeElement, n_elements: int | None = None,
           **others: Unpack[Arguments]) -> Solution: ...
 
 
-def solve(problem: Any, element: TimeElement, n_elements: int | None = None, *, driver: Any = None, guess: Any = None,
-          newton: Any = None, checkpoint: Any = None, progress: bool | None = None, **others: Any) -> Any:
+def solve(problem: Any, element: TimeElement, n_elements: int | Sequence[int] | None = None, *, driver: Any = None,
+          guess: Any = None, newton: Any = None, checkpoint: Any = None, progress: bool | None = None,
+          **others: Any) -> Any:
     """Solve a problem with a time element.
 
     Parameters
@@ -53,7 +54,7 @@ def solve(problem: Any, element: TimeElement, n_elements: int | None = None, *, 
     problem : InitialValueProblem, BoundaryValueProblem, InverseDynamics or OptimalControl
     element : TimeElement
         For instance `MixedGalerkin(degree=2)` or `BubnovGalerkin(degree=3)`.
-    n_elements : int
+    n_elements : int, or of phases a sequence of these
         Elements of equal length over the time span; or give `mesh` or `tolerance`. With loads or prescribed motions
         that are not smooth at some times (`system.kinks`) of nearly equal length, with nodes at these times: an
         element that contains a kink loses its order. The lengths stay equal where that would more than double the

@@ -42,6 +42,8 @@ class Option:
     unit : str
     in_files : bool
         Whether the table `[solver]` of model files has it.
+    several : bool
+        Whether it may be a list of such, "16,8" on the command line.
     """
 
     name: str
@@ -57,10 +59,13 @@ class Option:
     positive: bool = False
     unit: str = ""
     in_files: bool = True
+    several: bool = False
 
     def check(self, value):
         """The value; InputError, with the name of the option, for one that cannot be."""
         name = self.name
+        if self.several and isinstance(value, list):
+            return [self.check(one) for one in value]
         if isinstance(value, str) and value in self.words:
             return value
         if self.choices:
@@ -81,6 +86,8 @@ class Option:
         if text in self.words:
             return text
         try:
+            if self.several and "," in text:
+                return [self.type(one) for one in text.split(",")]
             return self.type(text)
         except ValueError:
             raise InputError(f"{self.option} must be {self.described}, not {text!r}") from None
@@ -100,7 +107,7 @@ class Option:
         what = {int: "an integer", float: "a number", bool: "true or false"}.get(self.type, "a text")
         if self.least is not None and self.most is not None:
             what += f" from {self.least} to {self.most}"
-        return " or ".join((what, *self.words))
+        return " or ".join((what, *self.words, *["a list of such, as in 16,8"] * self.several))
 
     @property
     def schema(self):
@@ -134,7 +141,8 @@ OPTIONS = {option.name: option for option in (
     Option("strains", str, "mg: forces of strains from their energy (default), or by the rate of the strains.", ("mg",),
            "energy", choices=("energy", "rate")),
     # of a solve
-    Option("n_elements", int, "Default: that of the case.", ("solve",), least=1, in_files=False),
+    Option("n_elements", int, "Default: that of the case; 16,8 of two phases.", ("solve",), least=1, in_files=False,
+           several=True),
     Option("tolerance", float, "Largest relative error at the nodes; the mesh is found on the way, instead of "
            "--n-elements.", ("march", "global"), positive=True),
     Option("driver", str, "march, windows or global; default: march for mg, global for bg, windows with --window.",

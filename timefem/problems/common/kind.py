@@ -120,6 +120,8 @@ class FileFormat:
         `facts(problem)` -> what `timefem check` tells.
     state : callable
         `state(model)` -> the state at the start, (n_z,), where it is not that of the bodies in the file.
+    guess : callable
+        `guess(model)` -> what the file gives as a guess, None for nothing.
     """
 
     make: Callable
@@ -129,3 +131,4 @@ class FileFormat:
     check: Callable = lambda document: None
     facts: Callable = lambda problem: {}
     state: Callable | None = None
+    guess: Callable = lambda model: None

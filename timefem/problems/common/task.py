@@ -18,7 +18,9 @@ class Task:
 
     Attributes
     ----------
-    problem, element, n_elements, guess, newton, checkpoint, progress
+    problem, element, guess, newton, checkpoint, progress
+    n_elements : int or sequence of int
+        Of phases also one number for each.
     mesh : TimeMesh or None
     tolerance : float, StepControl or None
     driver : March, Windows or Global
@@ -30,7 +32,7 @@ class Task:
 
     problem: Any
     element: TimeElement
-    n_elements: int | None = None
+    n_elements: Any = None
     mesh: TimeMesh | None = None
     tolerance: Any = None
     driver: Any = None
@@ -49,9 +51,18 @@ class Task:
         if self.mesh is not None and self.n_elements is not None:
             raise InputError("give n_elements or mesh to start from, not both")
         if self.n_elements is not None:
-            validate.integer("n_elements", self.n_elements, minimum=1)
+            self._check_numbers()
         if self.mesh is not None:
             object.__setattr__(self, "mesh", checked_mesh(self.mesh, self.problem.t_span))
+
+    def _check_numbers(self):
+        """Of elements: one, or one for each phase."""
+        given, phases = self.n_elements, getattr(self.problem, "phases", None)
+        several = phases is not None and isinstance(given, list | tuple)
+        if several and len(given) != len(phases):
+            raise InputError(f"n_elements must be one number, or one for each of {len(phases)} phases, not {given!r}")
+        for number in given if several else [given]:
+            validate.integer("n_elements", number, minimum=1)
 
     def of(self, problem):
         """The task for the same problem with other numbers."""

@@ -3,11 +3,14 @@
 import numpy as np
 
 from ...mechanics import Effort
+from ...mechanics.functions.formula import as_time_function
+from ...solution import load
 from ..common.end_state import EndState
 from ..common.kind import FileFormat, Kind
 from ..common.report import largest_controls, worst
 from ..initial.global_driver import Global
 from .errors import error_estimate
+from .guess import Guess
 from .limits_in_files import couplings_from_file, limit_from_file
 from .mesh_sequence import ITERATIONS
 from .problem import OptimalControl
@@ -15,6 +18,7 @@ from .solve import solve_optimal_control
 
 ACTUATORS = "effort", "lower", "upper", "lower_rate", "upper_rate"  # keys of actuators that only optimal control takes
 KEYS = "start", "end", "periodic", "free_time", "cost", "end_cost", "duration", "parameters"  # of the table [problem]
+STATE = "state", "position", "orientation", "velocity", "angular_velocity"  # keys of bodies
 NOT_BOUNDED = "tol_residual", "tol_increment"  # settings that problems with bounds do not use
 
 
@@ -39,6 +43,15 @@ def check_file(document):
     solver = document.data.get("solver", {})
     if "tolerance" in solver and solver.get("element", "mg") != "mg":
         raise document.error(("solver", "tolerance"), 'of optimal control belongs to element = "mg"')
+
+
+def _has_states(model):
+    """Whether a start that is found has a guess: that in the bodies, of a later phase where it states some of its own.
+    """
+    document = model.document
+    own = document.own if document.follows else document.data
+    bodies = own.get("bodies", {}).values()
+    return "state" in own or any(key in entry for entry in bodies for key in STATE)
 
 
 def make_from_file(model):
@@ -66,6 +79,7 @@ def make_from_file(model):
     own = dict.fromkeys(model.start_state, EndState()) if document.follows else model.start_state
     start = {model.system.find(body): state for given in (own, model.end_states("start"))
              for body, state in given.items()}
+    near = {model.system.find(body): state for body, state in model.start_state.items()} if _has_states(model) else None
     limits = [limit_from_file(model, name, entry) for name, entry in data.get("limits", {}).items()]
     couplings = couplings_from_file(model, model, ("couplings",), data.get("couplings", {}))
     stated = [((key, name), entry) for key in ("limits", "couplings") for name, entry in data.get(key, {}).items()]
@@ -73,12 +87,40 @@ def make_from_file(model):
         problem = OptimalControl(model.system, start, ends, model.t_span, costs, end_cost=table.get("end_cost"),
                                  parameters=model.parameters(), free_time=table.get("free_time", False), bounds=bounds,
                                  limits=limits, rates=rates, couplings=couplings,
-                                 periodic=table.get("periodic", False))
+                                 periodic=table.get("periodic", False), near=near)
     for key in problem.bounded * NOT_BOUNDED:
         if key in data.get("solver", {}):
             raise document.error(("solver", key), "is not used where there are bounds, with which an interior-point "
                                  "method deals; leave it out")
     return problem
+
+
+def guess_from_file(model):
+    """The `Guess` of the table `[guess]`; None where there is none."""
+    table = model.document.data.get("guess")
+    if table is None:
+        return None
+    own = dict(table)
+    if isinstance(own.get("controls"), dict):
+        own["controls"] = {name: _control_guess(model, ("guess", "controls", name), value)
+                           for name, value in own["controls"].items()}
+    if "solution" in own:
+        keys = "guess", "solution"
+        with model.naming(keys, ()):
+            own["motion"] = load(model.beside(keys, own.pop("solution")))
+    with model.naming(("guess",), table):
+        return Guess(**own)
+
+
+def _control_guess(model, keys, value):
+    """Controls of an actuator as a function of times, of numbers and such functions, one of all or one of each."""
+    n = model.find(keys, keys[-1], model.names.actuators, "actuator").n_controls
+    value = model.value_of(keys, value)
+    with model.naming(keys, ()):
+        functions = [as_time_function("a guess", x) for x in (value if isinstance(value, list) else [value])]
+    if len(functions) not in (1, n):
+        raise model.document.error(keys, f"must be a number or function of time, or {n} of them, one for each control")
+    return lambda times: np.stack([function(times) for function in functions * (n // len(functions))], axis=1)
 
 
 def state_of_file(model):
@@ -97,6 +139,6 @@ OPTIMAL = Kind(
                             "where controls have bounds, with which an interior-point method deals"),
     changes=("start", "end", "t_span", "bounds"),
     in_files=FileFormat(
-        make_from_file, keys=KEYS, tables=("actuators", "limits", "couplings", "link"), needed=("actuators",),
-        check=check_file, facts=file_facts, state=state_of_file),
+        make_from_file, keys=KEYS, tables=("actuators", "limits", "couplings", "link", "guess"), needed=("actuators",),
+        check=check_file, facts=file_facts, state=state_of_file, guess=guess_from_file),
 )

@@ -88,6 +88,8 @@ class OptimalControl(NamedArguments):
         Conditions `formula(start, end)` on both ends together.
     periodic : bool
         Whether the state at the end is that at the start, of which some is to be free.
+    near : dict, optional
+        States as in `InitialValueProblem`, of bodies whose start is free, near which it is looked for: a guess.
 
     Attributes
     ----------
@@ -125,6 +127,7 @@ class OptimalControl(NamedArguments):
     rates: Mapping[Any, Any] | None = None
     couplings: Coupling | Sequence[Coupling] = ()
     periodic: bool = False
+    near: GivenStates | None = None
 
     held = None
 
@@ -132,9 +135,10 @@ class OptimalControl(NamedArguments):
         if not isinstance(self.system, System):
             raise InputError(f"system must be a System, not {self.system!r}")
         self._given = {"start": start, "end": end, "end_conditions": end_conditions, "bounds": self.bounds,
-                       "rates": self.rates, "couplings": self.couplings, "periodic": self.periodic}
+                       "rates": self.rates, "couplings": self.couplings, "periodic": self.periodic,
+                       "near": self.near}
         self.system, self.z0, self.t_span, self.start_conditions = start_of(
-            with_costs(self.system, cost, self.actuators), start, self.t_span)
+            with_costs(self.system, cost, self.actuators), start, self.t_span, self.near)
         self.free_time = validate.flag("free_time", self.free_time)
         self.actuators = [part for part in self.system.parts if part.n_controls]
         if self.end_cost is not None:
@@ -149,8 +153,7 @@ class OptimalControl(NamedArguments):
         self.limits = self._given["limits"] = _limits(path, self.limits)
         self.bounds, self.number_bounds, timed = self._bounds(self.bounds)
         self.limits = [*self.limits, *timed]
-        self.conditions = EndConditions(self.system, end or {}, end_conditions, self._at_end, self.t_span[1], self.z0,
-                                        self.guesses)
+        self.conditions = self._end_conditions()
         self._check_formulas()
         if self.free_time and not self.number_bounds[1, 0] > 0:
             raise InputError(f"bounds of duration: the upper one must be above zero, not {self.number_bounds[1, 0]:g}")
@@ -176,6 +179,19 @@ class OptimalControl(NamedArguments):
             given[name] = {key if isinstance(key, str) else system.own(key): pair for key, pair in pairs.items()}
         return type(self)(system, t_span=self.t_span if t_span is None else t_span, end_cost=self.end_cost,
                           parameters=own_parts(system, self.parameters), free_time=self.free_time, **given)
+
+    def guessed_near(self, near: Mapping[Any, Any]) -> OptimalControl:
+        """The same problem, whose free start is looked for near other states, by body."""
+        other = copy(self)
+        other.__dict__.pop("kept", None)
+        other.near, other._given = near, self._given | {"near": near}
+        _, other.z0, _, other.start_conditions = start_of(self.system, self._given["start"], self.t_span, near)
+        other.conditions = other._end_conditions()
+        return other
+
+    def _end_conditions(self):
+        end, formula = self._given["end"] or {}, self._given["end_conditions"]
+        return EndConditions(self.system, end, formula, self._at_end, self.t_span[1], self.z0, self.guesses)
 
     @cached_property
     def kept(self) -> Kept:

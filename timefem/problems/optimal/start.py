@@ -11,7 +11,7 @@ from ..initial.problem import InitialValueProblem, checked_span
 from .end_conditions import EndConditions
 
 
-def start_of(system, start, t_span):
+def start_of(system, start, t_span, near=None):
     """The state at the start, or one that holds the conditions there.
 
     Parameters
@@ -20,6 +20,8 @@ def start_of(system, start, t_span):
     start : dict
         Body -> state; an `EndState` leaves free what it leaves out.
     t_span : (float, float)
+    near : dict, optional
+        Body -> state near which what is left free is looked for.
 
     Returns
     -------
@@ -40,8 +42,10 @@ def start_of(system, start, t_span):
         if body not in start and not body.has_position:
             raise InputError(f"start of {system.label(body)} is missing: give it as Coordinates or EndState")
         start.setdefault(body, Pose())
-    near = [_near(body, start[body], t_span[0]) for body in system.bodies]
-    z = np.concatenate([*(q for q, _ in near), *(p for _, p in near)])
+    near = {system.find(body): state for body, state in (near or {}).items()}
+    near = {body: near.get(body, state) if isinstance(state, EndState) else state for body, state in start.items()}
+    found = [_near(body, near[body], t_span[0]) for body in system.bodies]
+    z = np.concatenate([*(q for q, _ in found), *(p for _, p in found)])
 
     def conditions(system, z):
         return EndConditions(system, start, None, None, t_span[0], z, which="start")

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from ..common.kind import FileFormat
 from ..optimal.couplings import Coupling, same_state
-from ..optimal.kind import KEYS
+from ..optimal.kind import KEYS, OPTIMAL
 from ..optimal.limits_in_files import couplings_from_file
 from .problem import Phases
 
@@ -48,10 +48,17 @@ def _link(before, after):
     return None
 
 
+def guess_from_file(model):
+    """One for each phase; None where none has any."""
+    guesses = [OPTIMAL.in_files.guess(one) for one in model.phases]
+    return guesses if any(guess is not None for guess in guesses) else None
+
+
 def file_facts(problem):
     return {"links": [[link.name for link in links] for links in problem.links],
             "couplings": [coupling.name for coupling in problem.couplings]}
 
 
-FILES = FileFormat(make_from_file, keys=KEYS, tables=("actuators", "limits", "couplings", "phases"), needed=("phases",),
+FILES = FileFormat(make_from_file, keys=KEYS, tables=("actuators", "limits", "couplings", "phases", "guess"),
+                   needed=("phases",), guess=guess_from_file,
                    check=check_file, facts=file_facts)

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ...argument_names import NamedArguments
 from ...errors import InputError
+from ...mechanics import CanonicalState
 from ..optimal.couplings import LINK, Coupling, same_state
 
 if TYPE_CHECKING:
@@ -27,8 +30,8 @@ class Phases(NamedArguments):
     Parameters
     ----------
     phases : sequence of OptimalControl
-        In the order of time. The start of a later phase is free where it is given as `EndState()`. Each counts the time
-        from its own `t_span`.
+        In the order of time. The start of a later phase is free where it is given as `EndState()`; it is guessed from
+        where the phase before ends, unless it has `near`. Each counts the time from its own `t_span`.
     links : sequence, optional
         For each pair of neighbours a `Coupling` of `(before, after)`, a list of these, or None for a state that goes on
         as it is; the last one for all unless given.
@@ -69,6 +72,8 @@ class Phases(NamedArguments):
         if not isinstance(names, list | tuple) or len(names) != len(self.phases):
             raise InputError(f"names must be {len(self.phases)} texts, one for each phase, not {names!r}")
         self.names = list(names)
+        for k in range(1, len(self.phases)):
+            self.phases[k] = _near_the_end(self.phases[k - 1], self.phases[k])
         pairs = list(zip(self.phases[:-1], self.phases[1:], strict=True))
         links = [None] * len(pairs) if self.links is None else self.links
         if not isinstance(links, list | tuple) or len(links) != len(pairs):
@@ -99,6 +104,21 @@ class Phases(NamedArguments):
 
     def __repr__(self):
         return f"Phases({len(self.phases)} phases, {self.phases[0]!r}, ...)"
+
+
+def _near_the_end(before, after):
+    """A phase whose free start is guessed where the one before it ends, by bodies that both have, unless it is given a
+    guess of its own."""
+    system, names = before.system, {(before.system.label(body), body.n_q): body for body in before.system.bodies}
+    if not after.free_start or after.near is not None or after.system.complete is not None:
+        return after
+    (q, p), places = np.split(before.conditions.state, 2), {
+        body: system.coordinates(names[after.system.label(body), body.n_q]) for body in after.system.bodies
+        if (after.system.label(body), body.n_q) in names}
+    try:
+        return after.guessed_near({body: CanonicalState(q[place], p[place]) for body, place in places.items()})
+    except InputError:  # from there no state is found
+        return after
 
 
 def _couplings(what, given):

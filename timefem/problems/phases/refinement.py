@@ -3,13 +3,12 @@
 import numpy as np
 
 from ... import validate
-from ...assembly import TimeMesh
 from ...errors import InputError
 from ...progress import progress
 from ...status import Status
 from ..optimal.errors import REMAINING, BoundedErrors
 from ..refinement.grading import SAFETY, graded, halved
-from ..refinement.loop import MOST_FAILURES, MOST_MESHES, ROUGH, START
+from ..refinement.loop import MOST_FAILURES, MOST_MESHES, ROUGH
 
 NO_COST = 1e-10  # a sum of costs that is none
 
@@ -30,7 +29,7 @@ class PhaseErrors(BoundedErrors):
         return {name: error for name, error in errors.items() if name != "objective"}
 
 
-def solve_refined(task, solve_on):
+def solve_refined(task, meshes, solve_on):
     """Solve on finer and finer meshes until the estimated error is below a tolerance.
 
     The error is the largest of the relative errors of states at nodes and unknown numbers of all phases, and of the sum
@@ -40,6 +39,8 @@ def solve_refined(task, solve_on):
     ----------
     task : Task
         With `tolerance`.
+    meshes : list of TimeMesh
+        To start from.
     solve_on : callable
         `solve_on(task, meshes, guess)` -> PhasedSolution.
 
@@ -54,7 +55,6 @@ def solve_refined(task, solve_on):
         raise InputError(f"tolerance is given, but the multipliers of {element!r}, which tell its error, do not "
                          "converge; take MixedGalerkin, or give n_elements")
     estimates = [PhaseErrors(phase, element) for phase in phases]
-    meshes = [TimeMesh.uniform(phase.t_span, task.n_elements or START) for phase in phases]
     counts, guess, error, n_failures = [], task.guess, np.inf, 0
     with progress("mesh refinement", show=task.progress) as bar:
         while len(counts) < MOST_MESHES and n_failures < MOST_FAILURES:

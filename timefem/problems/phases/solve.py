@@ -20,12 +20,14 @@ from ..optimal.mesh_sequence import BENDS, COARSE, optimality_plan, solve_in_tur
 from ..optimal.nonlinear_program import OptimalProgram
 from ..optimal.sequence_program import SequenceProgram
 from ..optimal.solve import check_linear, solution_of
+from ..refinement.loop import START
 from .refinement import solve_refined
 from .solution import PhasedSolution
 
 
 def solve_phases(task):
-    """Solve a problem in phases: a `Task` of `timefem.solve`, with `n_elements` in each phase, or a `tolerance`.
+    """Solve a problem in phases: a `Task` of `timefem.solve`, with `n_elements`, of each phase or a list, or a
+    `tolerance`.
 
     `guess` is a `PhasedSolution`, or a list of what each phase takes as a guess.
 
@@ -35,10 +37,12 @@ def solve_phases(task):
     """
     if task.mesh is not None:
         raise InputError("phases take n_elements, the elements of each phase, or tolerance, not mesh")
+    phases, numbers = task.problem.phases, task.n_elements or START
+    numbers = numbers if isinstance(numbers, list | tuple) else [numbers] * len(phases)
+    meshes = [TimeMesh.uniform(phase.t_span, number) for phase, number in zip(phases, numbers, strict=True)]
     if task.tolerance is not None:
-        return solve_refined(task, solve_on)
-    return solve_on(task, [TimeMesh.uniform(phase.t_span, task.n_elements) for phase in task.problem.phases],
-                    task.guess)
+        return solve_refined(task, meshes, solve_on)
+    return solve_on(task, meshes, task.guess)
 
 
 def solve_on(task, meshes, guess):
