@@ -96,7 +96,7 @@ def slab(matrix, blocks, first, stop):
     part = matrix[np.ix_(np.concatenate([own, before]), np.concatenate([own, before]))].copy()
     part[len(own):, len(own):] = 0.0  # belongs to the slab before
     places = np.nonzero(np.tril(part))
-    return own, (blocks[own] - first, *places, len(before), np.searchsorted(own, after)), part[places]
+    return own, (blocks[own] - first, (*places, None), len(before), np.searchsorted(own, after)), part[places]
 
 
 @pytest.mark.parametrize("cuts", [[3], [1], [2, 4], [1, 2, 3, 4, 5]])

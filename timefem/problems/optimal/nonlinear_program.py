@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...mechanics.part_names import body_of
+from ...solvers.nonlinear import products
 from ...solvers.nonlinear.program import NonlinearProgram, Row
 from .limit_rows import LimitRows
 from .point_rows import AddedRows, ChainView, View
@@ -91,7 +92,8 @@ class OptimalProgram(NonlinearProgram):
         self._of_hessian = np.flatnonzero((row >= 0) & (column >= row))
         self._of_jacobian = np.flatnonzero((equation[rows] >= 0) & (column >= 0))
         self.hessian_places = row[self._of_hessian], column[self._of_hessian]
-        self.jacobian_places = equation[rows[self._of_jacobian]], column[self._of_jacobian]
+        self.jacobian_places = self._equation_places = (equation[rows[self._of_jacobian]].astype(np.int64),
+                                                        column[self._of_jacobian].astype(np.int64))
 
     def _blocks(self, added):
         """One block per element; the first has the first node as well, and the last the conditions at the end."""
@@ -148,7 +150,7 @@ class OptimalProgram(NonlinearProgram):
         if self._key != key:
             self.x, self._costates = self.place(v, costates), costates
             self.residual, self._key = self.chain.evaluate(self.x), key
-            self.data = self.chain.data
+            self.data, self._entries = self.chain.data, None
         return self.x
 
     def expect(self, v, factor, multipliers):
@@ -160,31 +162,37 @@ class OptimalProgram(NonlinearProgram):
 
     def gradient(self, v):
         self._at(v)
-        gradient = self.residual[self.primal]
+        gradient = products.take(self.residual, self.primal, 1.0, self.n)
         if self._costates.any():  # the residual is the gradient of the Lagrangian
-            rows, columns = (places[:len(self._of_jacobian)] for places in self.jacobian_places)
-            weights = self.data[self._of_jacobian] * self._costates[rows]
-            gradient = gradient - np.bincount(columns, weights, self.n_chain)
-        return np.concatenate([gradient, np.zeros(self.n - self.n_chain)])
+            rows, columns = self._equation_places
+            products.add_product(columns, rows, self._jacobian, self._costates, -1.0, gradient)
+        return gradient
 
     def rows(self, v):
         self._at(v)
         rows = self.residual[self.dual]
         return self._added.values(rows, v)
 
+    @property
+    def _jacobian(self):
+        """Entries of the Jacobian of the equations at the last point."""
+        if self._entries is None:
+            self._entries = self.data[self._of_jacobian]
+        return self._entries
+
     def jacobian(self, v):
         self._at(v)
-        values = self.data[self._of_jacobian]
-        return self._added.jacobian(values, v)
+        return self._added.jacobian(self._jacobian, v)
 
     def hessian(self, v, factor, multipliers):
         y = multipliers[:self.n_equations]
         self._at(v, y / factor if factor else y)
-        values = (factor or 1.0) * self.data[self._of_hessian]
+        values = products.take(self.data, self._of_hessian, factor or 1.0, len(self.hessian_places[0]))
         if not factor:  # without the cost, which the system always has
             self._at(v, np.zeros(self.n_equations))
-            values -= self.data[self._of_hessian]
-        return self._added.hessian(values, v, multipliers)
+            values[:len(self._of_hessian)] -= self.data[self._of_hessian]
+        self._added.add_hessian(v, multipliers, values)
+        return values
 
     @property
     def stated(self):

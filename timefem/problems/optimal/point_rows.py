@@ -159,7 +159,7 @@ class PointRows:
         kept = (a >= 0) & (b >= 0) & (~same | (a <= b))
         both = factors[:, first][..., :, None] * factors[:, second][..., None, :]
         both = (np.where(~same & (a == b), 2.0, 1.0) * both)[kept]
-        self._to_hessian = np.arange(len(both)), self._entries(kept, len(first)), both
+        self._to_hessian = self._entries(kept, len(first)), both
         self.hessian_places = tuple(f(a, b)[kept] for f in (np.minimum, np.maximum))
 
     def _entries(self, kept, n):
@@ -169,7 +169,7 @@ class PointRows:
 
     def _at(self, v):
         """Arguments, values and entries of the Jacobian at v, kept for the next question about the same v."""
-        if self._known is None or not np.array_equal(self._known[0], v):
+        if self._known is None or (self._known[0] != v).any():
             view = self._view
             arguments = products.gathered(view.start, view.columns, view.factors, v), self._given
             self._known = v.copy(), arguments, *(part.copy() for part in self._function(*arguments))
@@ -185,14 +185,15 @@ class PointRows:
 
     def jacobian(self, v: np.ndarray) -> np.ndarray:
         """Entries of the Jacobian at `jacobian_places`."""
-        return products.spread(len(self.jacobian_places[0]), *self._to_jacobian, self._at(v)[2])
+        out = np.zeros(len(self.jacobian_places[0]))
+        products.add_spread(*self._to_jacobian, self._at(v)[2], out)
+        return out
 
-    def hessian(self, v: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Entries of the upper triangle of the Hessian of weights . g at `hessian_places`."""
-        if not len(self.hessian_places[0]):
-            return np.zeros(0)
-        entries = self._hessian(*self._at(v)[0], weights)[0]
-        return products.spread(len(self.hessian_places[0]), *self._to_hessian, entries)
+    def add_hessian(self, v: np.ndarray, weights: np.ndarray, slots: np.ndarray, out: np.ndarray) -> None:
+        """Add entries of the upper triangle of the Hessian of weights . g at `hessian_places`, in these slots."""
+        if len(slots):
+            entries = self._hessian(*self._at(v)[0], weights)[0]
+            products.add_spread(slots, *self._to_hessian, entries, out)
 
     def describe(self, i: int) -> tuple[int, float, str]:
         """Block, time on the mesh [s] and name of row i."""
@@ -223,17 +224,18 @@ class AddedRows:
 
     def __init__(self, sets, n, first, jacobian_places, hessian_places):
         self.sets, self.starts = sets, np.cumsum([first, *(rows.n_rows for rows in sets)]).tolist()
-        self.jacobian_places, self.hessian_places = jacobian_places, hessian_places
+        self.jacobian_places, self.hessian_places, self._slots = jacobian_places, hessian_places, ()
         if not sets:
             return
         own = [(rows.jacobian_places[0] + start, rows.jacobian_places[1])
                for rows, start in zip(sets, self.starts, strict=False)]
         self.jacobian_places = tuple(np.concatenate(x) for x in zip(jacobian_places, *own, strict=True))
         keys = hessian_places[0] * n + hessian_places[1]
+        ends = np.cumsum([len(rows.hessian_places[0]) for rows in sets])
         added = np.concatenate([rows.hessian_places[0] * n + rows.hessian_places[1] for rows in sets])
         keys = np.concatenate([keys, np.setdiff1d(added, keys)])
         order = np.argsort(keys)
-        self._slots = order[np.searchsorted(keys, added, sorter=order)]
+        self._slots = np.split(order[np.searchsorted(keys, added, sorter=order)], ends[:-1])
         self.hessian_places = np.divmod(keys, n)
 
     @property
@@ -260,13 +262,10 @@ class AddedRows:
     def jacobian(self, known, v):
         return np.concatenate([known, *(rows.jacobian(v) for rows in self.sets)]) if self.sets else known
 
-    def hessian(self, known, v, multipliers):
-        if not self.sets:
-            return known
-        values = np.concatenate([known, np.zeros(len(self.hessian_places[0]) - len(known))])
-        added = [rows.hessian(v, multipliers[start:start + rows.n_rows])
-                 for rows, start in zip(self.sets, self.starts, strict=False)]
-        return values + np.bincount(self._slots, np.concatenate(added), len(values))
+    def add_hessian(self, v, multipliers, out):
+        """Add what they have to the entries at `hessian_places`."""
+        for rows, slots, start in zip(self.sets, self._slots, self.starts, strict=False):
+            rows.add_hessian(v, multipliers[start:start + rows.n_rows], slots, out)
 
     def describe(self, i):
         """Block, time on the mesh [s] and name of row i."""

@@ -135,7 +135,10 @@ class SequenceProgram(NonlinearProgram):
     def hessian(self, v, factor, multipliers):
         known = [p.hessian(x, factor, y) for p, x, y in zip(self.programs, self._split(v, self._columns),
                                                             self._split(multipliers, self._rows), strict=True)]
-        return self._added.hessian(np.concatenate(known), v, multipliers)
+        further = np.zeros(len(self.hessian_places[0]) - sum(map(len, known)))
+        out = np.concatenate([*known, further])
+        self._added.add_hessian(v, multipliers, out)
+        return out
 
     def expect(self, v, factor, multipliers):
         for p, x, y in zip(self.programs, self._split(v, self._columns), self._split(multipliers, self._rows),

@@ -67,17 +67,8 @@ class Scaled:
         limited = np.flatnonzero(~self.equation)
         self.slacks = Auxiliary(limited, -1.0, 0.0, *relaxed(lower[limited], upper[limited]), 1.0)
         self.lower, self.upper = relaxed(*program.bounds)
-        self._matrices(rows, columns)
-
-    def _matrices(self, rows, columns):
-        self._order = np.lexsort((columns, rows))
-        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.m))])
-        self._jacobian, self._width = (starts, columns[self._order]), len(self.program.variable_blocks)
-        first, second = (np.asarray(x) for x in self.program.hessian_places)
-        first, second = np.minimum(first, second), np.maximum(first, second)
-        self._hessian_order = np.lexsort((second, first))
-        starts = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=self._width))])
-        self._hessian = starts, second[self._hessian_order]
+        self._jacobian, self._width = (rows, columns), len(program.variable_blocks)
+        self._hessian = tuple(np.asarray(x) for x in program.hessian_places)
 
     def values(self, v):
         """Scaled objective, and scaled rows minus what equations ask for."""
@@ -96,24 +87,33 @@ class Scaled:
         entries = self.program.jacobian(v)
         if self._entry_scale is not None:
             entries = entries * self._entry_scale
-        self._jacobian_data = entries[self._order]
+        self._jacobian_data = entries
         return entries
 
     def evaluate_hessian(self, v, factor, y):
-        entries = self.program.hessian(v, factor * self.objective_scale, y * self.row_scale)
-        self._hessian_data = entries[self._hessian_order]
-        return entries
+        self._hessian_data = self.program.hessian(v, factor * self.objective_scale, y * self.row_scale)
+        return self._hessian_data
 
-    def times_hessian(self, d):
-        """Product of the symmetric Hessian, of which the upper triangle is kept."""
-        return products.symmetric(*self._hessian, self._hessian_data, self.program.with_neighbours(d))[:self.n]
+    def add_hessian(self, d, factor, out):
+        """Add `factor H d` in place, of the Hessian of which the upper triangle is kept."""
+        if self._width == self.n:
+            products.add_symmetric(*self._hessian, self._hessian_data, d, factor, out)
+            return
+        every = np.zeros(self._width)
+        products.add_symmetric(*self._hessian, self._hessian_data, self.program.with_neighbours(d), factor, every)
+        out[:self.n] += every[:self.n]
 
     def times_jacobian(self, d):
-        return products.rows(*self._jacobian, self._jacobian_data, self.program.with_neighbours(d))[:self.m]
+        """`J d`, shape (m,)."""
+        rows, columns = self._jacobian
+        d = self.program.with_neighbours(d)
+        return products.product(rows, columns, self._jacobian_data, d, len(self.program.row_blocks))[:self.m]
 
     def times_transposed(self, y):
+        """`J^T y`, shape (n,)."""
+        rows, columns = self._jacobian
         y = self.program.rows_with_neighbours(y)
-        return products.columns(*self._jacobian, self._jacobian_data, y, self._width)[:self.n]
+        return products.product(columns, rows, self._jacobian_data, y, self._width)[:self.n]
 
     def expect(self, v, factor, y):
         self.program.expect(v, factor * self.objective_scale, y * self.row_scale)

@@ -21,6 +21,8 @@ class BlockLDL:
         Block of each unknown, rising from 0.
     rows, columns : ndarray of int, shape (n_entries,)
         Places of the entries, each in one of the triangles; those that come twice are added.
+    sources : ndarray of int, shape (n_entries,), optional
+        Where the entries are in the values that are factored; default: in this order.
     border : int
         Unknowns n, n + 1, ... that come before the first block, are coupled to it, and are not eliminated.
     last : ndarray of int
@@ -34,7 +36,7 @@ class BlockLDL:
         `-[C E]^T A^-1 [C E]` with the coupling C to the border and the columns E of the last unknowns.
     """
 
-    def __init__(self, blocks, rows, columns, border=0, last=()):
+    def __init__(self, blocks, rows, columns, sources=None, border=0, last=()):
         n, n_blocks = len(blocks), int(blocks.max()) + 1
         blocks = np.concatenate([blocks, np.full(border, -1)])
         swap = blocks[rows] < blocks[columns]
@@ -61,7 +63,9 @@ class BlockLDL:
         before = np.concatenate([[border], self._held[:-1]])
         strides, heights = _whole(sizes), _whole(sizes + self._held + border)
         places = np.where(couples, (j - skipped[block]) * strides[block] + i, j * heights[block] + i)
-        self._entries = [_by_block(block, np.flatnonzero(chosen), places, n_blocks) for chosen in (~couples, couples)]
+        sources = np.arange(len(rows)) if sources is None else sources
+        self._entries = [_by_block(block, np.flatnonzero(chosen), places, sources, n_blocks)
+                         for chosen in (~couples, couples)]
         corner = (int((self._held + border).max()) + LANES) * int(heights.max())
         self._memory = (aligned_zeros(int(sizes @ heights) + corner), aligned_zeros(int(_whole(before) @ strides)),
                         np.empty(n, np.int64), np.empty(n), np.empty(n))
@@ -99,7 +103,7 @@ def _whole(n):
     return loops.whole.py_func(n)
 
 
-def _by_block(block, chosen, places, n_blocks):
+def _by_block(block, chosen, places, sources, n_blocks):
     chosen = chosen[np.argsort(block[chosen], kind="stable")]
     starts = np.concatenate([[0], np.cumsum(np.bincount(block[chosen], minlength=n_blocks))])
-    return starts, chosen, places[chosen]
+    return starts, sources[chosen], places[chosen]

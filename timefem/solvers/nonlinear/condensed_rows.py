@@ -40,20 +40,22 @@ class CondensedRows:
         entries = entries[np.argsort(rows[entries], kind="stable")]
         self._starts = np.concatenate([[0], np.cumsum(counts[self._rows])])
         self._columns, self._entries, self._n = columns[entries], entries, n
+        self._of = np.repeat(np.arange(len(self._rows)), np.diff(self._starts))
         first, second = products.pairs_within(self._starts)
         a, b = columns[entries[first]], columns[entries[second]]
         self.places = np.maximum(a, b), np.minimum(a, b)
 
-    def take(self, jacobian, of_rows):
-        """What is added to H, with these entries of J and the diagonal -E."""
+    def take(self, jacobian, of_rows, out):
+        """Write what is added to H, with these entries of J and the diagonal -E."""
         self._jacobian, self._diagonal = jacobian[self._entries], of_rows[self._rows]
-        return products.of_pairs(self._starts, self._jacobian, self._diagonal, len(self.places[0]))
+        products.of_pairs(self._starts, self._jacobian, self._diagonal, out)
 
     def reduced(self, of_variables, of_rows):
         """The right-hand side of variables and kept rows."""
         out = np.concatenate([of_variables, of_rows[self.kept]])
         if len(self._rows):
-            products.take_rows(self._starts, self._columns, self._jacobian, of_rows[self._rows] / self._diagonal, out)
+            products.add_product(self._columns, self._of, self._jacobian, of_rows[self._rows] / self._diagonal, -1.0,
+                                 out)
         return out
 
     def expanded(self, x, of_rows):
@@ -62,6 +64,7 @@ class CondensedRows:
             return x[self._n:]
         out = np.empty(len(of_rows))
         out[self.kept] = x[self._n:]
-        along = products.rows(self._starts, self._columns, self._jacobian, x)
-        out[self._rows] = (of_rows[self._rows] - along) / self._diagonal
+        left = of_rows[self._rows]
+        products.add_product(self._of, self._columns, self._jacobian, x, -1.0, left)
+        out[self._rows] = left / self._diagonal
         return out

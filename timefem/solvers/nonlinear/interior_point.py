@@ -187,7 +187,7 @@ class _Solve:
         self.settings, self.program = settings, program
         self.scaled = Scaled(program, np.clip(program.start, *program.bounds))
         self.barrier = Barrier(self.scaled, self.scaled.slacks)
-        self.matrix = KktMatrix(self.scaled)
+        self.matrix = KktMatrix.of(self.scaled)
         self.direction = SearchDirection(self.matrix, self.barrier)
         self.loop = Loop(settings, program)
 

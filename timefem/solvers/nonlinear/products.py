@@ -1,41 +1,34 @@
-"""Compiled products of sparse matrices in rows (CSR) with vectors, and sums of a few entries each."""
+"""Compiled products of sparse matrices, given by entries and their places, and sums of a few entries each."""
 
 import numpy as np
 
+from ...kernels.lanes import load, store
 from ...kernels.loops import compiled
 
 
-@compiled()
-def rows(starts, columns, data, x):
-    """A x."""
-    out = np.zeros(len(starts) - 1)
-    for i in range(len(out)):
-        for k in range(starts[i], starts[i + 1]):
-            out[i] += data[k] * x[columns[k]]
-    return out
+@compiled(error_model="numpy")
+def add_product(rows, columns, data, x, factor, out):
+    """Add `factor A x` in place; of rows and columns interchanged A^T."""
+    for k in range(len(data)):
+        at = load(rows, k)
+        store(out, at, load(out, at) + factor * load(data, k) * load(x, load(columns, k)))
 
 
-@compiled()
-def columns(starts, columns, data, y, n):
-    """A^T y, shape (n,)."""
+def product(rows, columns, data, x, n):
+    """A x, shape (n,)."""
     out = np.zeros(n)
-    for i in range(len(starts) - 1):
-        for k in range(starts[i], starts[i + 1]):
-            out[columns[k]] += data[k] * y[i]
+    add_product(rows, columns, data, x, 1.0, out)
     return out
 
 
-@compiled()
-def symmetric(starts, columns, data, x):
-    """A x of a symmetric matrix of which the upper triangle is given."""
-    out = np.zeros(len(x))
-    for i in range(len(x)):
-        for k in range(starts[i], starts[i + 1]):
-            j = columns[k]
-            out[i] += data[k] * x[j]
-            if j != i:
-                out[j] += data[k] * x[i]
-    return out
+@compiled(error_model="numpy")
+def add_symmetric(first, second, data, x, factor, out):
+    """Add `factor A x` in place, of a symmetric matrix of which one triangle is given."""
+    for k in range(len(data)):
+        i, j, value = load(first, k), load(second, k), factor * load(data, k)
+        store(out, i, load(out, i) + value * load(x, j))
+        if j != i:
+            store(out, j, load(out, j) + value * load(x, i))
 
 
 @compiled()
@@ -50,12 +43,20 @@ def gathered(start, columns, factors, x):
     return out
 
 
-@compiled()
-def spread(n, slots, sources, factors, values):
-    """Sums of `factors values[sources]` in n slots."""
-    out = np.zeros(n)
+@compiled(error_model="numpy")
+def add_spread(slots, sources, factors, values, out):
+    """Add `factors values[sources]` in slots, in place."""
     for k in range(len(slots)):
-        out[slots[k]] += factors[k] * values[sources[k]]
+        at = load(slots, k)
+        store(out, at, load(out, at) + load(factors, k) * load(values, load(sources, k)))
+
+
+@compiled(error_model="numpy")
+def take(values, places, factor, n):
+    """`factor values[places]`, and zeros behind, shape (n,)."""
+    out = np.zeros(n)
+    for k in range(len(places)):
+        store(out, k, factor * load(values, load(places, k)))
     return out
 
 
@@ -68,21 +69,12 @@ def pairs_within(starts):
 
 
 @compiled(error_model="numpy")
-def of_pairs(starts, data, diagonal, n):
-    """`-a b / diagonal` of n pairs of entries (a, b), b no later than a, in the same row."""
-    out, at = np.empty(n), 0
+def of_pairs(starts, data, diagonal, out):
+    """`-a b / diagonal` of pairs of entries (a, b), b no later than a, in the same row."""
+    at = 0
     for row in range(len(diagonal)):
         for i in range(starts[row], starts[row + 1]):
             weight = -data[i] / diagonal[row]
             for j in range(starts[row], i + 1):
-                out[at] = weight * data[j]
+                store(out, at, weight * load(data, j))
                 at += 1
-    return out
-
-
-@compiled()
-def take_rows(starts, columns, data, y, out):
-    """Subtract `A^T y` in place."""
-    for i in range(len(starts) - 1):
-        for k in range(starts[i], starts[i + 1]):
-            out[columns[k]] -= data[k] * y[i]

@@ -52,6 +52,7 @@ class NonlinearProgram(ABC):
     """
 
     start_multipliers, loose, comm, first_block = None, (), None, 0
+    kept_matrix = None  # of the last solve by the interior-point method: its pattern and memory serve the next one
 
     @abstractmethod
     def objective(self, v):

@@ -1,5 +1,7 @@
 """Newton steps of a barrier problem: one block elimination of the condensed system, with the right inertia."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from .block_ldl import BlockLDL
@@ -27,18 +29,22 @@ class KktMatrix:
         number[kept] = np.arange(m)
         number[scaled.m:] = m + np.arange(len(number) - scaled.m)
         (first, second), (rows, columns) = program.hessian_places, program.jacobian_places
+        counts = len(first), len(rows), n, scaled.m, len(pairs[0])
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        sources = np.concatenate([np.arange(starts[1]), starts[1] + entries, np.arange(starts[2], starts[3]),
+                                  starts[3] + kept, np.arange(starts[4], starts[5])])
         rows, columns = number[rows[entries]], columns[entries]
         places = [np.concatenate([second, rows, np.arange(n), np.arange(m), pairs[0]]),
                   np.concatenate([first, columns, np.arange(n), np.arange(m), pairs[1]])]
         counts = len(first), len(rows), n, m, len(pairs[0])
         of_row = np.repeat([[False, True, False, True, False], [False, False, False, True, False]], counts, axis=1)
-        self.n, self.m, self.n_factorisations, self.n_rows = n, m, 0, int(scaled.over.total(m))
+        self.n, self.m, self.n_rows, self._values = n, m, int(scaled.over.total(m)), np.empty(starts[-1])
+        self._parts = [self._values[i:j] for i, j in pairwise(starts)]
         self._loose = np.asarray(program.loose, int)
         of_rows = np.concatenate([program.row_blocks[kept], program.row_blocks[scaled.m:]])
         blocks = np.concatenate([program.variable_blocks[:n], of_rows[:m]])
         if program.comm is None:
-            self._kept = slice(None)
-            self._ldl = BlockLDL(blocks, *(p + n * r for p, r in zip(places, of_row, strict=True)))
+            self._ldl = BlockLDL(blocks, *(p + n * r for p, r in zip(places, of_row, strict=True)), sources)
             return
         # unknowns of other ranks behind own variables and rows
         n_all = len(program.variable_blocks)
@@ -49,19 +55,27 @@ class KktMatrix:
                                                                                        (columns, rows))]))
         new = np.full(len(every), -1)
         new[:n + m], new[border] = np.arange(n + m), n + m + np.arange(len(border))
-        self._kept = np.flatnonzero((new[rows] >= 0) & (new[columns] >= 0))
+        here = (new[rows] >= 0) & (new[columns] >= 0)
         last = program.held_by_the_next(border[border < m + n_all] - n - m, border[border >= m + n_all] - n_all - m)
         last = np.where(last < n, last, n + number[last - n])
-        self._ldl = SharedLDL(program.comm, blocks, new[rows[self._kept]], new[columns[self._kept]], len(border), last)
+        self._ldl = SharedLDL(program.comm, blocks, (new[rows[here]], new[columns[here]], sources[here]), len(border),
+                              last)
+
+    @classmethod
+    def of(cls, scaled):
+        """That of an earlier solve of the same program, where the same rows have slacks, with its memory."""
+        known = scaled.program.kept_matrix
+        if known is None or not np.array_equal(known[0], scaled.slacks.row):
+            known = scaled.program.kept_matrix = scaled.slacks.row, cls(scaled)
+        return known[1]
 
     def factor(self, hessian, jacobian, diagonal, of_rows):
         """Factor, with entries of H and J and the diagonals D and -E; whether no block is singular."""
-        self.n_factorisations += 1
-        diagonal, condensed = diagonal.copy(), self._condensed
-        diagonal[self._loose] += LOOSE
-        pairs = condensed.take(jacobian, of_rows)
-        return self._ldl.factor(np.concatenate([hessian, jacobian[condensed.kept_entries], diagonal,
-                                                of_rows[condensed.kept], pairs])[self._kept])
+        for part, values in zip(self._parts, (hessian, jacobian, diagonal, of_rows), strict=False):
+            part[:] = values
+        self._parts[2][self._loose] += LOOSE
+        self._condensed.take(jacobian, of_rows, self._parts[4])
+        return self._ldl.factor(self._values)
 
     @property
     def excess(self):
@@ -151,7 +165,7 @@ class SearchDirection:
         barrier, n = self.barrier, self.barrier.n
         dw, dy = self._solve(-gradient, -c)
         of_w = -gradient - self._diagonal * dw - barrier.by_multipliers(dy)
-        of_w[:n] -= barrier.scaled.times_hessian(dw[:n])
+        barrier.scaled.add_hessian(dw[:n], -1.0, of_w)
         of_rows = -c - barrier.along(dw) + self._delta_c * dy
         more_w, more_y = self._solve(of_w, of_rows)
         return dw + more_w, dy + more_y

@@ -18,7 +18,9 @@ class SharedLDL:
     ----------
     comm : mpi4py communicator
         Ranks in the order of the blocks.
-    blocks, rows, columns, border, last
+    blocks : ndarray of int
+    entries : (rows, columns, sources)
+    border, last
         As in `BlockLDL`, of this rank; the border of each rank is what is held of the last block of the one before, in
         the same order.
 
@@ -28,8 +30,8 @@ class SharedLDL:
         Negative eigenvalues of the whole matrix, -1 where it is singular; on all ranks.
     """
 
-    def __init__(self, comm, blocks, rows, columns, border, last):
-        self.comm, self._own, self.negative = comm, BlockLDL(blocks, rows, columns, border, last), -1
+    def __init__(self, comm, blocks, entries, border, last):
+        self.comm, self._own, self.negative = comm, BlockLDL(blocks, *entries, border, last), -1
         self._widths = comm.allgather(border)  # of the cut before each rank
         starts = 2 * np.cumsum([0, *self._widths])
         self._copies = [np.arange(start, start + w) for start, w in zip(starts, self._widths, strict=False)]
