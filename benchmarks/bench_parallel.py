@@ -2,10 +2,11 @@
 
 BG(1) on the spinning box. All candidates of a comparison take turns in one run on 2 ranks, in which those on 1 rank run
 on rank 0 while the other sleeps; the table has ratios of medians. A Newton iteration is assembly, factorisation, solve
-and the check of its backward error. Start it without mpirun.
+and the check of its backward error. Start it without mpirun. On a machine that does other work too, --real-time lets
+nothing else run on the core of a rank while it iterates (as root, on Linux).
 
     python benchmarks/bench_parallel.py [--elements 200000] [--mumps-elements 20000] [--cost-elements 1000 ... 1000000]
-        [--repeats 5] [--json]
+        [--repeats 5] [--real-time] [--json]
 """
 
 import argparse
@@ -78,7 +79,12 @@ def one_iteration(chain, x):
     return iterate
 
 
-def take_turns(candidates, repeats):
+def real_time(on):
+    """Whether nothing else is to run on the core of this process, so that it never waits for other work."""
+    os.sched_setscheduler(0, os.SCHED_RR if on else os.SCHED_OTHER, os.sched_param(1 if on else 0))
+
+
+def take_turns(candidates, repeats, undisturbed=False):
     """Median seconds (assembly, solution, both) of the slowest rank; candidates are (iterate, whether on all ranks)."""
     from mpi4py import MPI
 
@@ -87,7 +93,13 @@ def take_turns(candidates, repeats):
     for _ in range(repeats):
         for name, (iterate, on_all) in candidates.items():
             _rest(comm)
-            taken = iterate() if on_all or comm.rank == 0 else (0.0, 0.0, 0.0)
+            taken = (0.0, 0.0, 0.0)
+            if on_all or comm.rank == 0:
+                if undisturbed:
+                    real_time(True)
+                taken = iterate()
+                if undisturbed:
+                    real_time(False)
             _rest(comm)
             seconds[name].append([max(t) for t in zip(*comm.allgather(taken), strict=True)])
     return {name: [statistics.median(t) for t in zip(*s, strict=True)] for name, s in seconds.items()}
@@ -115,10 +127,11 @@ def measure(args):
 
     n = args.elements
     results["newton"] = take_turns({"2 ranks": (prepared(n, comm, CHAIN), True), "1 rank": alone(n, CHAIN),
-                                    "embedded": alone(n)}, args.repeats)
+                                    "embedded": alone(n)}, args.repeats, args.real_time)
     results["boundary"] = take_turns(
         {"2 ranks": (prepared_boundary(n, comm, CHAIN), True),
-         "1 rank": (prepared_boundary(n, None, CHAIN) if on_one else None, False)}, args.repeats)
+         "1 rank": (prepared_boundary(n, None, CHAIN) if on_one else None, False)},
+        args.repeats, args.real_time)
     n = args.mumps_elements
     candidates = {"chain": (prepared(n, comm, CHAIN), True), "chain, 1 rank": alone(n, CHAIN),
                   "MUMPS, 1 rank": alone(n, {})}
@@ -128,7 +141,7 @@ def measure(args):
             candidates[name] = prepared(n, comm, options), True
         except SolveError as error:
             results["failed"][name] = str(error)
-    results["solvers"] = take_turns(candidates, args.repeats)
+    results["solvers"] = take_turns(candidates, args.repeats, args.real_time)
     results["cost"] = {}
     if on_one:
         for n in args.cost_elements:
@@ -171,6 +184,7 @@ def main():
     parser.add_argument("--mumps-elements", type=int, default=20_000)
     parser.add_argument("--cost-elements", type=int, nargs="*", default=[1000, 10_000, 100_000, 1_000_000])
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--real-time", action="store_true", help="nothing else runs on the cores of ranks that iterate")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--on-ranks", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()

@@ -10,6 +10,7 @@ import pytest
 
 import timefem as tf
 from tests.solvers.linear.test_time_chain import galerkin
+from timefem.solvers.equations.elements import ElementEquations
 from timefem.solvers.linear import LINEAR_SOLVERS, PETSc, linear_options
 
 PETSC = importlib.util.find_spec("petsc4py") is not None
@@ -126,3 +127,28 @@ def test_superlu_dist_has_no_transposed_solves():
     for solve in (solver.solve_transposed, lambda b: solver.solve_checked(b, transposed=True)):
         with pytest.raises(tf.InputError, match="PETSc's superlu_dist has no transposed solves; backend 'chain'"):
             solve(b)
+
+
+def test_newton_steps_are_refined_only_where_they_leave_much(monkeypatch):
+    """Below a backward error of 1e-12 the next step refines; solves whose answers are final are refined from 1e-14."""
+    matrix, pattern = chain()
+    solver = linear_options("chain").make(pattern)
+    exact, asked, rounding = solver.solve, [], []
+
+    def rounded(b):
+        asked.append(b)
+        x = exact(b)
+        return x + rounding[-1] * np.abs(x).max() * np.resize([1.0, -1.0], len(x))
+
+    monkeypatch.setattr(solver, "solve", rounded)
+    solver.factor(matrix.data)
+    equations = SimpleNamespace(linear=solver, data=matrix.data, seconds={"solve": 0.0}, backward_error=0.0,
+                                _condition_known=True)
+    b = np.random.default_rng(1).uniform(-1, 1, matrix.shape[0])
+    for size, in_newton, final in ((1e-13, 1, 2), (1e-9, 2, 2)):
+        rounding.append(size)
+        asked.clear()
+        ElementEquations.linear_step(equations, b)
+        assert len(asked) == in_newton and equations.backward_error < 1e-12
+        asked.clear()
+        assert solver.solve_checked(b)[1] < 1e-14 and len(asked) == final

@@ -14,6 +14,7 @@ from .joined_pattern import JoinedPattern
 from .nonlinear import NonlinearEquations
 
 NOTHING = np.zeros(0), np.zeros((0, 0))  # what a block without rows adds
+REFINE_ABOVE = 1e-12  # backward error: the next step of Newton's method refines what is below, at no further cost
 
 
 class ElementEquations(NonlinearEquations):
@@ -249,7 +250,7 @@ class ElementEquations(NonlinearEquations):
     def linear_step(self, residual):
         start = time.perf_counter()
         self.linear.factor(self.data)
-        step, error = self.linear.solve_checked(residual)
+        step, error = self.linear.solve_checked(residual, refine_above=REFINE_ABOVE)
         self.backward_error = max(self.backward_error, error)
         self.seconds["solve"] += time.perf_counter() - start
         if not self._condition_known:  # once: it takes a few more solves

@@ -156,9 +156,9 @@ class LinearSolver(ABC):
     def _one_norm(self):
         return float(np.bincount(self.pattern.indices, np.abs(self._matrix.data)).max(initial=0.0))
 
-    def largest(self, values):
-        """Largest magnitude, on all ranks."""
-        return float(np.abs(values).max(initial=0.0))
+    def largest(self, *vectors):
+        """Largest magnitude of each, on all ranks."""
+        return [float(np.maximum(v.max(initial=0.0), -v.min(initial=0.0))) for v in vectors]
 
     # ---- answers that are checked
 
@@ -182,11 +182,19 @@ class LinearSolver(ABC):
             `b - A x`; for the transposed matrix `b - A^T x`.
         """
         residual = b - (self.multiply_transposed if transposed else self.multiply)(x)
-        scale = self.norm(transposed) * self.largest(x) + self.largest(b)
-        return 0.0 if scale == 0 else self.largest(residual) / scale, residual
+        of_x, of_b, of_residual = self.largest(x, b, residual)
+        scale = self.norm(transposed) * of_x + of_b
+        return 0.0 if scale == 0 else of_residual / scale, residual
 
-    def solve_checked(self, b, transposed=False):
+    def solve_checked(self, b, transposed=False, refine_above=REFINE_ABOVE):
         """Solution and its backward error, after one step of refinement where that helps.
+
+        Parameters
+        ----------
+        b : ndarray
+        transposed : bool
+        refine_above : float
+            Backward error from which refinement is tried.
 
         Raises
         ------
@@ -200,7 +208,7 @@ class LinearSolver(ABC):
         solve = self.solve_transposed if transposed else self.solve
         x = solve(b)
         error, residual = self.backward_error(x, b, transposed)
-        if error > REFINE_ABOVE:
+        if error > refine_above:
             refined = x + solve(residual)
             refined_error, _ = self.backward_error(refined, b, transposed)
             if refined_error < error:

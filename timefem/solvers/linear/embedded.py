@@ -1,5 +1,7 @@
 """The embedded LUs as linear solvers."""
 
+import math
+
 from .base import LinearSolver
 
 
@@ -22,7 +24,7 @@ class EmbeddedSolver(LinearSolver):
         self._lu, self.ordering = lu, ordering
 
     def _factor(self, matrix):
-        self._lu.factor(matrix.data)
+        self._lu.factor(matrix.data, math.isfinite(self._norms[False]))
 
     def solve(self, b):
         return self._lu.solve(b)

@@ -48,8 +48,8 @@ class DissectionLU:
         """Numbers stored for the factors."""
         return sum(f.size for f in self._fronts)
 
-    def factor(self, data):
-        """Factor the matrix with the CSR values `data`.
+    def factor(self, data, finite=False):
+        """Factor the matrix with the CSR values `data`, known to be `finite` or not.
 
         Raises
         ------
@@ -57,7 +57,7 @@ class DissectionLU:
         SolveError
             When it is not finite.
         """
-        if not np.all(np.isfinite(data)):
+        if not (finite or np.all(np.isfinite(data))):
             raise SolveError("the matrix is not finite")
         largest = np.maximum.reduceat(np.abs(data), self._pattern.indptr[:-1])
         self._scale = 1 / np.where(largest > 0, largest, 1)

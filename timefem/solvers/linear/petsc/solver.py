@@ -99,9 +99,9 @@ class PETScSolver(LinearSolver):
 
     def factor(self, data):
         self._rows.take(data)
-        self._data, self._norms = data, {False: self.largest(np.array([infinity_norm(self.pattern.indptr, data)]))}
+        self._data, self._norms = data, {False: self.largest(np.array([infinity_norm(self.pattern.indptr, data)]))[0]}
         if self.slabs:
-            self._call(self.slabs.factor, data)
+            self._call(self.slabs.factor, data, np.isfinite(self._norms[False]))
             return
         for percent in WORKSPACE_PERCENT:
             if self._own_workspace and percent > WORKSPACE_PERCENT[0]:
@@ -157,7 +157,7 @@ class PETScSolver(LinearSolver):
         self._call(solve, right, solution)
         self._check_options()
         if self.ksp.reason < 0 and self.slabs and not self.slabs.current:  # the factors are too old
-            self._call(self.slabs.factor, self._data, True)
+            self._call(self.slabs.factor, self._data, True, True)
             self._call(solve, right, solution)
         if self.ksp.reason < 0:
             names = {v: k for k, v in vars(self.PETSc.KSP.ConvergedReason).items() if isinstance(v, int)}
@@ -175,9 +175,13 @@ class PETScSolver(LinearSolver):
             if not used.value:
                 raise InputError(f"PETSc did not use the option -{name}: check its spelling")
 
-    def largest(self, values):
-        local = super().largest(values)
-        return self.comm.allreduce(local, op=_mpi().MAX) if self.comm else local
+    def largest(self, *vectors):
+        local = super().largest(*vectors)
+        if self.comm is None:
+            return local
+        every = np.array(local)
+        self.comm.Allreduce(_mpi().IN_PLACE, every, op=_mpi().MAX)
+        return every.tolist()
 
     def multiply(self, x):
         self.x.array[:] = x

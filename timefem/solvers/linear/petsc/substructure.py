@@ -41,8 +41,9 @@ class Substructure:
         self.tree = RankTree(r, self.mpi) if self.mpi.size > 1 else None
         self.current = False
 
-    def factor(self, data, now=False):
-        """Take the matrix with the values `data` of the owned rows, and factor it when it is time, or `now`.
+    def factor(self, data, finite=False, now=False):
+        """Take the matrix with the values `data` of the owned rows, known to be `finite` or not, and factor it when it
+        is time, or `now`.
 
         Raises
         ------
@@ -55,7 +56,7 @@ class Substructure:
         self._age, self.current = 0, False
         values, error = self.rows.values(data), None
         try:
-            self.lu.factor(values)
+            self.lu.factor(values, finite)
         except Exception as failure:
             error = failure
         if self.tree is not None:

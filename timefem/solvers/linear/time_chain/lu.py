@@ -76,12 +76,14 @@ class ChainLU:
         self._store = self._n_columns * loops.whole(2 * usual_block) + self._capacity * loops.whole(self._capacity)
         self._memory = self._factors = None
 
-    def factor(self, data):
+    def factor(self, data, finite=False):
         """Factor the matrix with the numbers `data`.
 
         Parameters
         ----------
         data : (nnz,) float
+        finite : bool
+            Whether they are known to be finite.
 
         Raises
         ------
@@ -96,7 +98,7 @@ class ChainLU:
         if data.shape != self._indices.shape:
             raise InputError(f"data must have shape {self._indices.shape}, not {data.shape}")
         self._factors, self.fill = None, 0
-        if not np.isfinite(data.sum()) and not np.all(np.isfinite(data)):  # the sum is faster, but may overflow
+        if not (finite or np.isfinite(data.sum()) or np.all(np.isfinite(data))):  # the sum is faster, but may overflow
             row = np.searchsorted(self._indptr, np.flatnonzero(~np.isfinite(data))[0], side="right") - 1
             raise SolveError(f"the matrix is not finite in row {row}")
         while True:

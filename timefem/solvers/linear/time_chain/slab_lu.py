@@ -35,9 +35,9 @@ class SlabLU(ChainLU):
         self._left, self._right = left, right
         super().__init__(indptr, indices, column_starts, row_starts)
 
-    def factor(self, data):
+    def factor(self, data, finite=False):
         """Eliminate the inside; as in `ChainLU`."""
-        super().factor(data)
+        super().factor(data, finite)
         rows, columns, self.left_over = self._left_over
         self.rows, self.columns = self._natural(rows, False), self._natural(columns, True)
 
