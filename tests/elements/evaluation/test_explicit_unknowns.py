@@ -8,7 +8,7 @@ from timefem.cases import find_case
 from timefem.elements.evaluation.elements_in_lanes import evaluate_batch
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.elements.one_step import OneStep
-from timefem.solvers.linear.element import fronts
+from timefem.solvers.linear.element import pattern
 from timefem.solvers.linear.element.tree import Front
 from timefem.solvers.march import march
 
@@ -75,7 +75,8 @@ def test_all_rows_hold_after_a_march(case, h, element):
 def test_one_front_and_many_agree(monkeypatch):
     problem = find_case("four-bar").make(t_end=0.2)
     many = tf.solve(problem, tf.NullEML(), 20, progress=False)
-    monkeypatch.setattr(fronts, "front_tree",
+    monkeypatch.setattr(march, "fronts_of", pattern.find_fronts)
+    monkeypatch.setattr(pattern, "front_tree",
                         lambda rows, columns, n: [Front(list(range(n)), [], list(range(n)), [], n)])
     one = tf.solve(problem, tf.NullEML(), 20, progress=False)
     np.testing.assert_allclose(many.z, one.z, rtol=0, atol=1e-11 * np.abs(one.z).max())

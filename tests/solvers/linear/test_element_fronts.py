@@ -12,6 +12,7 @@ from tests.example_systems import ROTATIONS, pendulum, spinning_box
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.kernels.record import aligned
 from timefem.solvers.linear.element import fronts as elimination
+from timefem.solvers.linear.element import pattern
 from timefem.solvers.linear.element.tree import Front, front_tree
 from timefem.solvers.march import march
 
@@ -30,7 +31,8 @@ def one_front(rows, columns, n):
 def solve(monkeypatch):
     """`tf.solve` with fronts ("sparse") or one front ("dense")."""
     def run(tangent, *arguments, **options):
-        monkeypatch.setattr(elimination, "front_tree", {"sparse": front_tree, "dense": one_front}[tangent])
+        monkeypatch.setattr(march, "fronts_of", pattern.find_fronts)
+        monkeypatch.setattr(pattern, "front_tree", {"sparse": front_tree, "dense": one_front}[tangent])
         return tf.solve(*arguments, **options)
     return run
 
@@ -39,7 +41,7 @@ class Element:
     """Factors of matrices of one pattern."""
 
     def __init__(self, rows, columns, n):
-        self.fronts, self.targets = elimination.fronts_of(rows, columns, n)
+        self.fronts, self.targets = pattern.fronts_of(rows, columns, n)
         self.factors, self.n = elimination.factors_for(self.fronts), n
 
     def factor(self, values, weights=None):
@@ -106,9 +108,9 @@ def test_lu_says_that_it_fails():
     for values, good in (([1, 2, 2, 4], False), ([1, np.nan, 2, 4], False), ([1, 2, 2, 5], True)):
         assert element.factor(np.array(values, float)) == good
     np.testing.assert_allclose(element.solve(np.array([3.0, 7.0])), [1, 1], rtol=0, atol=1e-14)
-    for pattern in (([0, 0, 1, 2], [0, 1, 0, 0]), ([0, 0, 1], [0, 1, 1]), ([0, 1, 2, 0, 1], [0, 0, 0, 1, 1])):
-        singular = Element(*map(np.array, pattern), 3)
-        assert not singular.factor(np.ones(len(pattern[0])))
+    for places in (([0, 0, 1, 2], [0, 1, 0, 0]), ([0, 0, 1], [0, 1, 1]), ([0, 1, 2, 0, 1], [0, 0, 0, 1, 1])):
+        singular = Element(*map(np.array, places), 3)
+        assert not singular.factor(np.ones(len(places[0])))
 
 
 @pytest.mark.parametrize("rotation", ROTATIONS)
@@ -187,8 +189,12 @@ def test_fronts_on_disk_are_the_same(monkeypatch, tmp_path):
     rows = np.repeat(np.arange(n), 3)
     columns = np.clip(rows + np.tile([-1, 0, 1], n), 0, n - 1)
     rows, columns = np.unique(np.stack([rows, columns]), axis=1)
-    found = front_tree(rows, columns, n)
-    monkeypatch.setattr("timefem.solvers.linear.element.tree._find_tree", None)  # not needed any more
-    assert front_tree(rows, columns, n) == found and len(found) > 1
+    fronts, targets = pattern.fronts_of(rows, columns, n)
+    assert len(fronts.fronts) > 1 and (targets >= 0).all()
+    monkeypatch.setattr(pattern, "front_tree", None)  # not needed any more
+    again, same = pattern.fronts_of(rows, columns, n)
+    np.testing.assert_array_equal(same, targets)
+    for name in fronts.fields:
+        np.testing.assert_array_equal(getattr(again, name), getattr(fronts, name))
     with pytest.raises(TypeError):
-        front_tree(columns[::-1], rows[::-1], n)  # another pattern
+        pattern.fronts_of(columns[::-1], rows[::-1], n)  # another pattern

@@ -1,7 +1,8 @@
 """LU of the tangent of one element, front by front, columns as vectors of 8 doubles.
 
 Columns of each front are eliminated above and below their pivots (Gauss-Jordan): so whole columns are updated at once,
-rows stay where they are, and a solve with the factors is nothing but sums of columns. See `tree` for the fronts.
+rows stay where they are, and a solve with the factors is nothing but sums of columns. See `tree` and `pattern` for the
+fronts.
 
 Unknowns that enter one equation only are left for the end: that equation gives them once the others are known. Many
 elements have such unknowns, for instance the position of a free body. (Those with a constant coefficient do not come
@@ -13,7 +14,6 @@ import numpy as np
 from ....kernels.lanes import LANES, add_four_lanes, add_lanes, clear_lane, find_lane, largest_lane, set_lanes
 from ....kernels.loops import compiled
 from ....kernels.record import Record, aligned
-from .tree import front_tree
 
 # One front: where its matrix and its vectors start; vectors of 8 rows, rows that enter here, columns to eliminate and
 # all columns; where its rows, columns and the places of its further columns in the parent start; the parent (-1: none)
@@ -51,75 +51,6 @@ class Factors(Record):
     weights: np.ndarray  # of the rows of all fronts
     vector: np.ndarray  # of a right-hand side, likewise
     free: np.ndarray  # weights of the rows of a front that are no pivots yet
-
-
-def fronts_of(rows, columns, n):
-    """The `Fronts` of a square pattern of n rows without repetition, and the place of each of its entries in the flat
-    matrix; -1 for all when the pattern is singular."""
-    explicit, by_row = _explicit(rows, columns, n)
-    core_rows = np.setdiff1d(np.arange(n), [r for r, _ in explicit])
-    core_columns = np.setdiff1d(np.arange(n), [c for _, c in explicit])
-    new_row, new_column = np.full(n, -1), np.full(n, -1)
-    new_row[core_rows], new_column[core_columns] = np.arange(len(core_rows)), np.arange(len(core_columns))
-    in_core = new_row[rows] >= 0
-    tree = front_tree(new_row[rows[in_core]], new_column[columns[in_core]], len(core_rows))
-    singular, tree = tree is None, tree or []
-    table, targets, size = np.zeros(len(tree), FRONT), np.zeros(len(rows), np.int64), 0
-    front_of, place_of, sums = np.zeros(n, int), np.zeros(n, int), np.zeros(5, int)
-    column_place, places = [], [np.zeros(0, np.int64)]
-    for number, f in enumerate(tree):
-        entering = core_rows[f.rows]
-        front_of[entering], place_of[entering] = number, np.arange(len(entering))
-        column_place.append(dict(zip([*f.columns, *f.further], range(f.width), strict=True)))
-        table[number] = (size, sums[0], f.height, f.n_rows, len(f.rows), len(f.columns), f.width, *sums[1:4], -1, 0)
-        at = len(f.rows)
-        for child in f.children:
-            table["parent"][child], table["at"][child] = number, at
-            at += tree[child].n_rows - len(tree[child].columns)
-        size += f.height * f.width
-        sums += (f.height, len(f.rows), f.width, len(f.further), 0)
-    for number, f in enumerate(tree):
-        above = column_place[table["parent"][number]] if table["parent"][number] >= 0 else dict.fromkeys(f.further, 0)
-        places.append(np.array([above[c] for c in f.further], np.int64))
-    if not singular:
-        row, front = rows[in_core], front_of[rows[in_core]]
-        at = np.array([column_place[f][c] for f, c in zip(front.tolist(), new_column[columns[in_core]].tolist(),
-                                                          strict=True)], int)
-        targets[in_core] = table["matrix"][front] + place_of[row] + at * table["height"][front]
-    starts, entries, place = [0], [], {}
-    for row, column in explicit:
-        own = [column, *sorted(by_row[row] - {column})]
-        place.update({(row, c): size + len(entries) + k for k, c in enumerate(own)})
-        entries += own
-        starts.append(len(entries))
-    for k in np.flatnonzero(~in_core):
-        targets[k] = place[rows[k], columns[k]]
-    record = Fronts(
-        table, core_rows[np.array([i for f in tree for i in f.rows], int)],
-        core_columns[np.array([i for f in tree for i in [*f.columns, *f.further]], int)], np.concatenate(places),
-        *(np.array(a, np.int64) for a in ([r for r, _ in explicit], starts, entries)),
-        size + np.arange(len(entries)), size + len(entries), int(singular))
-    return record, np.full(len(rows), -1) if singular else targets
-
-
-def _explicit(rows, columns, n):
-    """Rows and columns of explicit unknowns, those that depend on the core alone first, and columns by row."""
-    by_row, by_column = [set() for _ in range(n)], [set() for _ in range(n)]
-    for r, c in zip(rows.tolist(), columns.tolist(), strict=True):
-        by_row[r].add(c)
-        by_column[c].add(r)
-    explicit, waiting = [], [c for c in range(n) if len(by_column[c]) == 1]
-    while waiting:
-        column = waiting.pop()
-        if len(by_column[column]) != 1:
-            continue
-        row = by_column[column].pop()
-        explicit.append((row, column))
-        for c in by_row[row]:
-            by_column[c].discard(row)
-            if len(by_column[c]) == 1:
-                waiting.append(c)
-    return explicit[::-1], by_row
 
 
 def factors_for(fronts):

@@ -6,15 +6,15 @@ yet the size of every front is known beforehand (row merging: George & Ng, SIAM 
 """
 
 import heapq
-import json
+from functools import reduce
+from operator import or_
 from typing import NamedTuple
 
 import numpy as np
 
-from ....kernels.store import digest, sources, store
-
 LANES = 8
-TRY_BOTH = 300  # unknowns up to which both orders are tried; beyond, the search would cost more than it saves
+MEASURES = "left", "width", "area"  # of a front, by the smallest of which the order goes
+TRIED = 3000  # unknowns, of all trials together: longer searches would cost more than they save
 OVERHEAD, PER_VECTOR, PER_COPY = 150.0, 0.35, 0.6  # nanoseconds: of a front, of a product of 8, of a number that moves
 
 
@@ -43,26 +43,17 @@ class Front(NamedTuple):
 def front_tree(rows, columns, n):
     """Fronts of a square pattern of n rows, children before parents; None when it is singular by its pattern.
 
-    They are kept on disk: for long chains of bodies they take longer than all else of a known model.
-
     Parameters
     ----------
     rows, columns : ndarray of int, shape (nnz,)
         Without repetition.
     """
-    pattern = (np.ascontiguousarray(v, np.int64).tobytes() for v in (rows, columns))
-    name = digest("fronts", n, *pattern, sources("solvers/linear/element/tree.py"))
-    tree = json.loads(store().once(name, lambda: json.dumps(_find_tree(rows, columns, n), default=int).encode()))
-    return None if tree is None else [Front(*front) for front in tree]
-
-
-def _find_tree(rows, columns, n):
     if not n:
         return []
     (row_group, rows_of), (column_group, columns_of) = _groups(rows, columns, n), _groups(columns, rows, n)
-    pairs = np.unique(np.stack([row_group[rows], column_group[columns]]), axis=1).T.tolist()
-    choices = (True, False) if n <= TRY_BOTH else (True,)
-    found = [_eliminate(pairs, rows_of, columns_of, by_width) for by_width in choices]
+    pairs = np.unique(row_group[rows] * n + column_group[columns])
+    pairs = list(zip((pairs // n).tolist(), (pairs % n).tolist(), strict=True))
+    found = [_eliminate(pairs, rows_of, columns_of, measure) for measure in MEASURES[:max(1, TRIED // n)]]
     if None in found:
         return None
     return min(map(_joined, found), key=tree_cost)
@@ -82,18 +73,21 @@ def _groups(lines, others, n):
     return numbers, members
 
 
-def _eliminate(pairs, row_members, column_members, by_width):
-    """Fronts in the order of what makes the smallest: by their area, or by the width of what they leave.
+def _eliminate(pairs, row_members, column_members, measure):
+    """Fronts in the order of what makes the smallest, by a measure: the width of what they leave, their width,
+    or their area.
 
     Returns None when the pattern is singular.
     """
     sizes = [len(m) for m in column_members]
+    bits = [((1 << size) - 1) << start for size, start in zip(sizes, np.cumsum([0, *sizes]).tolist(), strict=False)]
     # pieces of rows: those of equal pattern, and later those that are left of fronts
     touched = [set() for _ in row_members]  # columns of each piece
     touching = [set() for _ in column_members]  # pieces of each column
     for r, c in pairs:
         touched[r].add(c)
         touching[c].add(r)
+    masks = [reduce(or_, (bits[c] for c in columns), 0) for columns in touched]
     counts = [len(m) for m in row_members]
     if any(not t for t in touched) or any(not t for t in touching):
         return None
@@ -101,10 +95,11 @@ def _eliminate(pairs, row_members, column_members, by_width):
 
     def score(c):
         pieces = touching[c]
-        union = set().union(*(touched[p] for p in pieces))
-        if by_width:
-            return sum(sizes[d] for d in union if not touching[d] <= pieces)
-        return sum(sizes[d] for d in union) * sum(counts[p] for p in pieces)
+        if measure == "left":
+            union = set().union(*(touched[p] for p in pieces))
+            return sum([sizes[d] for d in union if not touching[d] <= pieces])
+        width = reduce(or_, (masks[p] for p in pieces)).bit_count()
+        return width if measure == "width" else width * sum(counts[p] for p in pieces)
 
     scores = [score(c) for c in range(len(sizes))]
     heap = [(s, c) for c, s in enumerate(scores)]
@@ -126,6 +121,7 @@ def _eliminate(pairs, row_members, column_members, by_width):
             scores[d] = None
         piece = len(touched)
         touched.append(further)
+        masks.append(reduce(or_, (masks[p] for p in pieces)) & ~reduce(or_, (bits[d] for d in own)))
         counts.append(max(n_rows - n_own, 0))
         if counts[-1]:
             of_piece[piece] = len(fronts) - 1
