@@ -92,10 +92,6 @@ class _OptimalityRows:
         """Sums over the elements before and including each, of values of shape (n_elements, ...)."""
         return np.cumsum(values, axis=0)
 
-    def as_at_the_start(self, value):
-        """A value that the process with the first element knows, on all that share the mesh."""
-        return value
-
     def with_costates(self, x, factor):
         """`x` with its costates multiplied."""
         if factor == 1:
@@ -222,6 +218,10 @@ class OptimalitySlab(OptimalityEquations):
     mesh : TimeMesh
         The whole one.
     comm : mpi4py communicator
+        Of the ranks that have parts of the mesh.
+    own : (int, int), optional
+        Elements that this rank answers for: first, and the one after the last; of phases there may be none besides
+        those of the neighbours.
 
     Attributes
     ----------
@@ -231,12 +231,12 @@ class OptimalitySlab(OptimalityEquations):
         The first of them in the whole mesh.
     """
 
-    def __init__(self, problem, plan, mesh, scaling, comm):
+    def __init__(self, problem, plan, mesh, scaling, comm, own=None):
         n = mesh.n_elements
-        if comm.size > n:
+        if own is None and comm.size > n:
             raise InputError(f"{comm.size} ranks cannot share {n} elements: use fewer ranks or more elements")
-        slabs = slab_ends(n, comm.size, SLAB_WORK)
-        self.first_own, last = slabs[comm.rank], slabs[comm.rank + 1]
+        self.first_own, last = own or slab_ends(n, comm.size, SLAB_WORK)[comm.rank:comm.rank + 2]
+        self._is_last = self.first_own < last == n
         self._part = max(0, self.first_own - 1), min(n, last + 1)
         self._slab = self.first_own - self._part[0], last - self._part[0]
         self.reaches, self._whole = (self._part[0] == 0, self._part[1] == n), mesh
@@ -257,27 +257,24 @@ class OptimalitySlab(OptimalityEquations):
     def _make_linear(self, linear):
         return SimpleNamespace(ordering="time order", direct=False)
 
-    @property
-    def _is_last(self):
-        return self.comm.rank == self.comm.size - 1
-
     def take(self, x):
         step, (a, b) = self.plan.columns.step, self._part
         dofs, end = np.split(x, [len(x) - self.n_after])
         return np.concatenate([dofs[a * step:b * step + self.plan.columns.n_node], end[:self.blocks[1].n_unknowns]])
 
-    def gather(self, x, root=None):
+    def own_unknowns(self, x):
+        """Those of `x` that this rank answers for; of all ranks one behind the other they are all of the mesh."""
         _, dofs, end = self.split(x)
-        own = self.own_part(dofs)[0 if self.comm.rank == 0 else self.plan.columns.n_node:]
-        return np.concatenate(self.comm.allgather(np.concatenate([own, end[:len(end) * self._is_last]])))
+        own = self.own_part(dofs)[self.plan.columns.n_node * (self.first_own > 0 or self.slab[0] == self.slab[1]):]
+        return np.concatenate([own, end[:len(end) * self._is_last]])
+
+    def gather(self, x, root=None):
+        return np.concatenate(self.comm.allgather(self.own_unknowns(x)))
 
     def running_sums(self, values):
         own = self.slab
         before = sum(self.comm.allgather(values[own[0]:own[1]].sum(axis=0))[:self.comm.rank])
         return np.cumsum(values, axis=0) - values[:own[0]].sum(axis=0) + before
-
-    def as_at_the_start(self, value):
-        return self.comm.bcast(value)
 
     def own_objective(self, x):
         return self.integrals(x).sum() + (self.end_cost(x) if self._is_last else 0.0)

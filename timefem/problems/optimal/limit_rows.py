@@ -8,6 +8,8 @@ from ...polynomials import gauss_legendre
 from .point_rows import PointRows, View
 from .start import start_rows
 
+JUMP = "jump of the control"
+
 
 class LimitRows:
     """Makes the rows of a problem.
@@ -169,9 +171,12 @@ class LimitRows:
             return View(*(x[:, limited] for x in view))
 
         def add(names, rows, bounds, view, elements, points, given):
+            if not len(elements):  # jumps, of one element
+                return
             view, times = View.joined(view, self.views.constants(elements)), self.times(elements, points)
             self.rows.append(PointRows(names, (ca.vertcat(change[limited], self._symbols[2]), ca.vertcat(h, self._tau)),
                                        rows, bounds, view, elements, times, np.column_stack([given, times])))
+            self.rows[-1].stated = names is not JUMP
 
         jump = controls(later, 0.0).minus(controls(later - 1, 1.0))
         if basis.n_shapes == 1:
@@ -179,5 +184,4 @@ class LimitRows:
         xi, _ = gauss_legendre(basis.n_shapes - 1)
         elements, xi = np.repeat(np.arange(self._n_elements), len(xi)), np.tile(xi, self._n_elements)
         add(names, rows, bounds, controls(elements, xi, rate=True), elements, xi, lengths[elements])
-        add("jump of the control", change[limited], (0.0, 0.0), jump, later, 0.0, lengths[1:])
-        self.rows[-1].stated = False
+        add(JUMP, change[limited], (0.0, 0.0), jump, later, 0.0, lengths[1:])

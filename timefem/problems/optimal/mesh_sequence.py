@@ -27,7 +27,7 @@ from .controllability import HELD, check_reach
 from .equations import DistributedOptimalityEquations, OptimalityEquations, OptimalitySlab
 from .guess import Guess, first_guess, from_solution, is_warm, prolonged
 from .nonlinear_program import OptimalProgram
-from .sequence_program import SequenceProgram
+from .sequence_program import Closing, SequenceProgram
 from .target_continuation import towards_the_target
 
 MANY = 256  # elements from which on a problem with inequalities is solved on coarser meshes first
@@ -118,7 +118,11 @@ def solve_optimal(task, mesh):
                 program = kept.thing(("program", level is mesh), equations,
                                      lambda: OptimalProgram(equations, own, bar.step, near),
                                      lambda program: program.again(own, bar.step, near))
-                whole = SequenceProgram([program], (), problem.couplings, bar.step) if problem.couplings else program
+                whole = program
+                if problem.couplings:
+                    ends = problem.symbols_at(0), problem.symbols_at(1)
+                    closing = Closing(problem.couplings, ends, comm if shared else None)
+                    whole = SequenceProgram([program], (), closing, bar.step)
                 if shared:
                     whole = SlabProgram(whole, equations.slab, whole.outside, equations.first_own, comm)
                 answer = solve_in_turn(method, whole, problem.limits)

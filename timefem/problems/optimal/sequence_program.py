@@ -1,12 +1,33 @@
 """Nonlinear programs in a row, tied together: phases, and both ends of a motion."""
 
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 
 from ...solvers.nonlinear.program import NonlinearProgram, Row
 from .point_rows import AddedRows, PointRows, View
+
+
+class Closing(NamedTuple):
+    """What ties the first start and the last end of a sequence together.
+
+    Attributes
+    ----------
+    couplings : list of Coupling
+    ends : tuple
+        Of the first start and the last end: an `End`, and its symbols.
+    comm : mpi4py communicator, optional
+        Where each rank has a part of the sequence.
+    here : (bool, bool)
+        Whether the first program is that of the first phase, and the last one that of the last phase.
+    """
+
+    couplings: Any
+    ends: Any
+    comm: Any = None
+    here: Any = (True, True)
 
 
 class SequenceProgram(NonlinearProgram):
@@ -19,14 +40,13 @@ class SequenceProgram(NonlinearProgram):
     programs : list of OptimalProgram
     links : list of list of Coupling
         Of the end of each phase and the start of the next one.
-    closing : list of Coupling
-        Of the start of the first phase and the end of the last one.
+    closing : Closing, optional
     on_iteration : callable
     names : sequence of str, optional
         Of the programs, for reports.
     """
 
-    def __init__(self, programs, links=(), closing=(), on_iteration=lambda residual=None: None, names=()):
+    def __init__(self, programs, links=(), closing=None, on_iteration=lambda residual=None: None, names=()):
         self.programs, self.on_iteration, self._names = programs, on_iteration, names
         counts = [[p.n for p in programs], [p.n_rows for p in programs],
                   [int(p.variable_blocks.max()) + 1 for p in programs]]
@@ -38,7 +58,7 @@ class SequenceProgram(NonlinearProgram):
             ends = programs[k].symbols_at(1), programs[k + 1].symbols_at(0)
             sets += [coupling.at(*ends, views, self._blocks[k + 1], programs[k + 1].chain.mesh.nodes[0])
                      for coupling in couplings]
-        if closing:
+        if closing is not None and closing.couplings:
             sets, carried = self._close(closing, sets)
         places = [[(a + i, b + j) for (a, b), i, j in zip([getattr(p, name) for p in programs], first, second,
                                                           strict=False)]
@@ -84,27 +104,29 @@ class SequenceProgram(NonlinearProgram):
 
     def _close(self, closing, sets):
         """Sets of rows with those that carry components of the first start to the last block, and tie it there."""
-        ends = self.programs[0].symbols_at(0), self.programs[-1].symbols_at(1)
-        first, last = self.programs[0], self.programs[-1]
-        view, n_blocks = self._start(0), int(self._blocks[-1])
-        needed = np.any([coupling.used(*ends) for coupling in closing], axis=0)
-        carried = np.flatnonzero(needed & (view.columns[0] >= 0).any(axis=1))
-        size = np.abs(view.factors[0]).max(axis=1)
-        carried, size, start = first.chain.as_at_the_start((carried, size, view.start))
+        first, last, n_blocks, known = self.programs[0], self.programs[-1], int(self._blocks[-1]), None
+        starts, stops = closing.here[0] and first.chain.reaches[0], closing.here[1] and last.chain.reaches[1]
+        if starts:
+            view = self._start(0)
+            needed = np.any([coupling.used(*closing.ends) for coupling in closing.couplings], axis=0)
+            known = (np.flatnonzero(needed & (view.columns[0] >= 0).any(axis=1)),
+                     np.abs(view.factors[0]).max(axis=1), view.start)
+        carried, size, start = known if closing.comm is None else closing.comm.bcast(known)
         columns = self.n + np.arange(n_blocks * len(carried)).reshape(n_blocks, len(carried))
-        copies = View(start, np.full((1, view.start.shape[1], 1), -1), np.zeros((1, view.start.shape[1], 1)))
-        copies.columns[0, carried, 0], copies.factors[0, carried, 0] = columns[-1], size[carried]
-        if len(carried):
-            self.n += columns.size
+        self.n += columns.size
+        if starts and len(carried):
             own = View(*(x[:, carried] for x in view))
             own = View(0 * own.start, own.columns, own.factors / size[carried, None])
-            if first.chain.reaches[0]:
-                sets = [*sets, _ties(View.variables(columns[:1]).minus(own), np.array([0]))]
+            sets = [*sets, _ties(View.variables(columns[:1]).minus(own), np.array([0]))]
+        if len(carried) and n_blocks > 1:
             sets = [*sets, _ties(View.variables(columns[1:]).minus(View.variables(columns[:-1])),
                                  np.arange(1, n_blocks))]
-        if last.chain.reaches[1]:
+        if stops:
+            copies = View(start, np.full((*start.shape, 1), -1), np.zeros((*start.shape, 1)))
+            copies.columns[0, carried, 0], copies.factors[0, carried, 0] = columns[-1], size[carried]
             views = copies, self._end(len(self.programs) - 1)
-            sets = sets + [coupling.at(*ends, views, n_blocks - 1, last.chain.mesh.nodes[-1]) for coupling in closing]
+            sets = sets + [coupling.at(*closing.ends, views, n_blocks - 1, last.chain.mesh.nodes[-1])
+                           for coupling in closing.couplings]
         return sets, [np.repeat(np.arange(n_blocks), len(carried))]
 
     # ---- values and derivatives

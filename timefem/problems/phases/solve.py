@@ -7,21 +7,19 @@ import numpy as np
 
 from ...assembly import Scaling, TimeMesh
 from ...errors import InputError
-from ...parallel import own_world
 from ...progress import progress
-from ...solvers.equations.distributed import slab_ends
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.methods import method_for_inequalities
-from ...solvers.nonlinear.slab_program import RepeatedProgram
 from ..optimal.controllability import check_reach
-from ..optimal.equations import SLAB_WORK, OptimalityEquations
+from ..optimal.equations import OptimalityEquations
 from ..optimal.guess import Guess, first_guess, from_solution
-from ..optimal.mesh_sequence import BENDS, COARSE, optimality_plan, solve_in_turn
+from ..optimal.mesh_sequence import BENDS, optimality_plan, solve_in_turn
 from ..optimal.nonlinear_program import OptimalProgram
-from ..optimal.sequence_program import SequenceProgram
+from ..optimal.sequence_program import Closing, SequenceProgram
 from ..optimal.solve import check_linear, solution_of
 from ..refinement.loop import START
 from .refinement import solve_refined
+from .share import Share
 from .solution import PhasedSolution
 
 
@@ -57,36 +55,32 @@ def solve_on(task, meshes, guess):
     made = [_made(task, *one) for one in zip(phases, meshes, guesses, strict=True)]
     warm = all(hasattr(guess, "nodal_state") for guess in guesses)
     title = f"optimal control, {len(phases)} phases"
-    with progress(title, method.max_iterations, task.progress, method.tolerance) as bar:
-        programs = [OptimalProgram(equations, x, warm=warm) for *_, equations, x in made]
-        whole = SequenceProgram(programs, task.problem.links, task.problem.couplings, bar.step,
-                                task.problem.names)
+    with progress(title, method.max_iterations, task.progress, method.tolerance) as bar, \
+            Share.of(task.driver, [equations for *_, equations, _ in made]) as share:
+        chains = share.chains()
+        programs = [OptimalProgram(chain, chain.take(made[k][-1]), warm=warm) for k, chain in chains.items()]
+        first, last = min(chains), max(chains)
+        ends = phases[0].symbols_at(0), phases[-1].symbols_at(1)
+        closing = Closing(task.problem.couplings, ends, share.comm, (first == 0, last == len(phases) - 1))
+        whole = SequenceProgram(programs, task.problem.links[first:last], closing, bar.step,
+                                task.problem.names[first:last + 1])
+        program = share.program(whole)
         setup = time.perf_counter() - start
-        shared = _shared(whole, task.driver)
-        answer = solve_in_turn(method, shared or whole, task.problem.limits)
-        found = shared.placed(answer.v, answer.multipliers) if shared else (answer.v, answer.multipliers)
-    seconds = {"setup": setup, "assemble": sum(equations.seconds["assemble"] for *_, equations, _ in made),
+        answer = solve_in_turn(method, program, task.problem.limits)
+        found = share.all_unknowns(whole, program, answer)
+    seconds = {"setup": setup, "assemble": sum(chain.seconds["assemble"] for chain in chains.values()),
                "total": time.perf_counter() - start}
     seconds["solve"] = seconds["total"] - setup - seconds["assemble"]
     solutions = []
-    for (element, system, equations, _), x, phase in zip(made, whole.placed(*found), phases,
-                                                         strict=True):
+    for (element, system, equations, _), x, phase in zip(made, found, phases, strict=True):
         outcome = Outcome(*equations.plan.unpack(equations.dofs(x)), answer.status, np.array([answer.iterations]),
-                          equations.n_unknowns, seconds, n_ranks=shared.comm.size if shared else 1)
+                          equations.n_unknowns, seconds, n_ranks=share.n_ranks)
         own = element, system, outcome, equations.numbers(x), equations.objective(x)
         solutions.append(solution_of(phase, task.driver, method.name, equations.mesh, own))
     total = sum(sol.statistics["objective"] for sol in solutions)
     return PhasedSolution(solutions, total, answer.status, solutions[0].statistics | {
         "objective": total, "n_elements": sum(sol.statistics["n_elements"] for sol in solutions),
-        "n_unknowns": whole.n})
-
-
-def _shared(program, driver):
-    """The program as one whose factors the ranks share; None where there is nothing to share."""
-    comm, n_blocks = own_world() if driver.distributed else None, int(program.variable_blocks.max()) + 1
-    if comm is None or n_blocks <= max(COARSE, comm.size):
-        return None
-    return RepeatedProgram(program, slab_ends(n_blocks, comm.size, SLAB_WORK), comm)
+        "n_unknowns": share.n_unknowns(program)})
 
 
 def _made(task, phase, mesh, guess):

@@ -153,40 +153,6 @@ class SlabProgram(NonlinearProgram):
         return row._replace(element=row.element + self.first_block - self._before)
 
 
-class RepeatedProgram(SlabProgram):
-    """The share of one rank in a program that every rank evaluates as a whole: factors are shared, evaluations are not.
-
-    Parameters
-    ----------
-    program : NonlinearProgram
-        Of all blocks.
-    ends : sequence of int
-        Where the blocks of each rank begin, and the end.
-    comm : mpi4py communicator
-    """
-
-    def __init__(self, program, ends, comm):
-        own = ends[comm.rank], ends[comm.rank + 1]
-        super().__init__(program, own, np.zeros(program.n, bool), own[0], comm)
-
-    def placed(self, v, multipliers):
-        """Variables and multipliers of all ranks."""
-        return [None if x is None else self._of_all(name, x, at[:len(x)], n) for name, x, at, n in (
-            ("all v", v, self._v, self.program.n), ("all y", multipliers, self._r, self.program.n_rows))]
-
-    def _of_all(self, name, x, places, n):
-        if not self._knows(name, x):
-            everything = np.zeros(n)
-            for at, values in self.comm.allgather((places, x)):
-                everything[at] = values
-            self._known[name] = x, everything
-        return self._known[name][1]
-
-    def objective(self, v):
-        total = self.program.objective(self._all(v))
-        return total if self.comm.rank == 0 else 0.0
-
-
 def _spread(values, places, n):
     out = np.zeros(n)
     out[places] = values
