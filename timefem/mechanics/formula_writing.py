@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ import casadi as ca
 
 from .stored_formula import StoredFormula
 
-SCALARS = "t", "l"  # arguments that are numbers
+SCALARS = re.compile(r"(.*\.)?(t|l)|.*parameters\['.*'\]")  # arguments that are numbers
 INLINE = 60  # characters up to which an operation is written where it is used
 SPELT = {"ADD": "{} + {}", "SUB": "{} - {}", "MUL": "{} * {}", "DIV": "{} / {}", "POW": "{} ** {}",
          "CONSTPOW": "{} ** {}", "LT": "{} < {}", "LE": "{} <= {}", "EQ": "{} == {}", "NE": "{} != {}",
@@ -34,7 +35,7 @@ def text_of(title: str, value: Any, symbols: Mapping[str, ca.SX]) -> str:
     InputError
         For operations and numbers that a text cannot have.
     """
-    names = [name if name in SCALARS else f"{name}[{i}, {j}]" if symbol.shape[1] > 1 else f"{name}[{i}]"
+    names = [name if SCALARS.fullmatch(name) else f"{name}[{i}, {j}]" if symbol.shape[1] > 1 else f"{name}[{i}]"
              for name, symbol in symbols.items() for j in range(symbol.shape[1]) for i in range(symbol.shape[0])]
     flat = _leaves(value)
     function = ca.Function("formula", [ca.vertcat(ca.SX(0, 1), *map(ca.vec, symbols.values()))],

@@ -22,6 +22,8 @@ PLACES = "controls", "element-end"
 class Soft(NamedArguments):
     """Limits with rows that are smoothed by a number, first by `first`, then by a tenth of that, and so on to `eps`."""
 
+    type, formulas = "", ()  # in files, and names of its formulas
+
     def __init__(self, name: str, eps: float, first: float, at: str) -> None:
         self.name, self.at = name, validate.choice(f"{name}: at", at, PLACES)
         self.eps = validate.real(f"{name}: eps", eps, positive=True)
@@ -34,6 +36,12 @@ class Soft(NamedArguments):
     @abstractmethod
     def band(self, eps: float) -> tuple[float, float]:
         """Bounds of the smoothed expressions."""
+
+    def stated(self, write: Any) -> dict[str, Any]:
+        """Its arguments as plain data, by `write(formula)` -> text."""
+        own = {name: getattr(self, name) for name in self.formulas}
+        return {"type": self.type, **{name: write(x) if callable(x) else x for name, x in own.items()}, "eps": self.eps,
+                "first": self.first, "name": self.name}
 
     def add_to(self, rows: Any) -> None:
         rows.complementary(self)
@@ -78,6 +86,8 @@ class Complementary(Soft):
     InputError
     """
 
+    type, formulas = "complementary", ("a", "b")
+
     def __init__(self, a: UserFormula, b: UserFormula, *, at: str = "controls", eps: float = 1e-8,
                  first: float = 1.0, name: str | None = None) -> None:
         super().__init__(name or "complementarity", eps, first, at)
@@ -91,6 +101,9 @@ class Complementary(Soft):
 
     def band(self, eps: float) -> tuple[float, float]:
         return -eps, 0.0
+
+    def stated(self, write: Any) -> dict[str, Any]:
+        return super().stated(write) | {"at": self.at}
 
 
 CREEPING = 3e-4  # of the first eps: above it sticking is creeping, below it rest is rest
@@ -123,6 +136,8 @@ class CoulombFriction(Soft):
     ------
     InputError
     """
+
+    type, formulas = "friction", ("velocity", "force", "bound")
 
     def __init__(self, velocity: UserFormula, force: UserFormula, bound: float | UserFormula, *,
                  eps: float = 1e-8, first: float = 1.0, name: str | None = None) -> None:

@@ -16,6 +16,7 @@ from ...mechanics.formula_text import as_formula
 from ...mechanics.functions.formula import as_time_function
 from ...mechanics.inversion.outputs import JointOutput, Output
 from ...types import Floats, UserFormula, UserFunction
+from .stated import plain
 
 if TYPE_CHECKING:
     from ...mechanics.joints.joint import Joint
@@ -136,6 +137,11 @@ class Limit(NamedArguments):
         if crossed.any():
             raise InputError(f"{self.name}: the lower bound is above the upper one at t = "
                              f"{times[crossed.argmax()]:.6g}")
+
+    def stated(self, write: Any) -> dict[str, Any]:
+        """Its arguments as plain data, by `write(formula)` -> text."""
+        return {"formula": write(self.formula), "lower": plain(self.lower), "upper": plain(self.upper), "at": self.at,
+                "points": self.points, "name": self.name}
 
     def add_to(self, rows: Any) -> None:
         """Add its rows to `LimitRows`."""

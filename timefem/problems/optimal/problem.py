@@ -29,6 +29,7 @@ from .couplings import Coupling, periodic
 from .end_conditions import EndConditions
 from .limits import Limit, is_timed
 from .start import start_of
+from .stated import stated
 from .target_continuation import Shifted
 
 if TYPE_CHECKING:
@@ -192,6 +193,12 @@ class OptimalControl(NamedArguments):
     def _end_conditions(self):
         end, formula = self._given["end"] or {}, self._given["end_conditions"]
         return EndConditions(self.system, end, formula, self._at_end, self.t_span[1], self.z0, self.guesses)
+
+    @cached_property
+    def stated(self) -> dict[str, Any]:
+        """Costs, limits and couplings as plain data, with their formulas as text: "cost", "end_cost", "limits" and
+        "couplings", by the arguments that make them; saved with solutions."""
+        return stated(self)
 
     @cached_property
     def kept(self) -> Kept:

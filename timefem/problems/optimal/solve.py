@@ -70,6 +70,7 @@ def solution_of(problem, driver, backend, mesh, found):
     statistics = solve_statistics(driver, backend, mesh, outcome, objective=objective, parameters=parameters)
     if np.isfinite(problem.bounds).any():
         statistics["control_bounds"] = [[x if np.isfinite(x) else None for x in row] for row in problem.bounds.tolist()]
+    statistics["stated"] = problem.stated
     if problem.parameters:
         system = _with_numbers(problem, element, parameters)
     t, (t0, t1) = mesh.nodes, problem.t_span

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics import CanonicalState
-from ..optimal.couplings import LINK, Coupling, same_state
+from ..optimal.couplings import BOTH_ENDS, LINK, Coupling, same_state
+from ..optimal.stated import coupled
 
 if TYPE_CHECKING:
     from ...mechanics.system import System
@@ -96,6 +98,14 @@ class Phases(NamedArguments):
     @property
     def t_span(self) -> Sequence[float]:
         return self.phases[0].t_span
+
+    @cached_property
+    def stated(self) -> dict[str, Any]:
+        """Plain data, with formulas as text: "phases", "stated" of each, "links", a list for each pair, "couplings"."""
+        pairs = zip(self.phases[:-1], self.phases[1:], self.links, strict=True)
+        return {"phases": [phase.stated for phase in self.phases],
+                "links": [coupled(*pair, link, LINK, (1, 0)) for *pair, link in pairs],
+                "couplings": coupled(self.phases[0], self.phases[-1], self.couplings, BOTH_ENDS, (0, 1))}
 
     @property
     def limits(self) -> list[Limit | Soft]:

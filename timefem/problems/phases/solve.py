@@ -80,7 +80,7 @@ def solve_on(task, meshes, guess):
     total = sum(sol.statistics["objective"] for sol in solutions)
     return PhasedSolution(solutions, total, answer.status, solutions[0].statistics | {
         "objective": total, "n_elements": sum(sol.statistics["n_elements"] for sol in solutions),
-        "n_unknowns": share.n_unknowns(program)})
+        "stated": task.problem.stated, "n_unknowns": share.n_unknowns(program)})
 
 
 def _made(task, phase, mesh, guess):
