@@ -18,6 +18,10 @@ def solved(name, n, method="interior-point", **options):
     return sol
 
 
+def iterations(sol):
+    return sol.statistics["newton_iterations"]["max"]
+
+
 @pytest.mark.parametrize("name, n, value, rtol", [
     ("cart-pole", 80, 58.80766746, 1e-5),
     ("cart-pole-limited", 80, 59.19211, 1e-5),
@@ -44,8 +48,29 @@ def test_methods_agree(name, n):
         assert sol.objective == pytest.approx(own.objective, rel=1e-7)
         size = np.abs(own.z).max(axis=0) + 1e-9
         np.testing.assert_allclose(sol.z / size, own.z / size, rtol=0, atol=1e-5)
-    most = 1.5 * found["ipopt"].statistics["newton_iterations"]["max"]
-    assert own.statistics["newton_iterations"]["max"] <= most
+    assert iterations(own) <= 1.5 * iterations(found["ipopt"])
+
+
+def test_a_limit_without_room():
+    """The foot above the ground while it is on it: multipliers of 1e7 that fall with mu, and a start, upright, at which
+    rows depend on each other. 196 iterations with a regularisation of the rows that stays."""
+    own, other = (solved("walking", 12, method) for method in ("interior-point", "ipopt"))
+    assert own.objective == pytest.approx(other.objective, rel=1e-8) and own.status.message == "converged"
+    assert iterations(own) <= 1.5 * iterations(other)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_equations_that_repeat_each_other(times):
+    body = tf.PointMass(1.0, dimension=1, name="mass")
+    push = tf.ControlForce(body, [(1, 0, 0)], name="push")
+    end = tf.EndState(position=[1, None, None], velocity=[0, None, None])
+    again = tf.Limit(lambda now, u: now.q(body)[0]**2 - 1, 0, 0, at="end", name="again")
+    once, repeated = (tf.solve(tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, {body: end}, (0, 1),
+                                                 tf.Effort(push), limits=limits, bounds={push: (-5, 5)}), ELEMENT, 10)
+                      for limits in ([], [again] * times))
+    assert once.success and repeated.success
+    assert repeated.objective == pytest.approx(once.objective, rel=1e-9)
+    assert iterations(repeated) <= iterations(once) + 2
 
 
 @pytest.mark.parametrize("name, n", [("two-link-arm-time", 40), ("reorientation-time", 24)])
@@ -62,7 +87,7 @@ def test_few_steps_along_a_valley(degree, n, bend, value):
     sol = tf.solve(CASES["reorientation-time"].make(), tf.MixedGalerkin(degree, n_points=degree), n,
                    guess=tf.Guess(bend=bend))
     assert sol.objective == pytest.approx(value, rel=1e-7)
-    assert sol.statistics["newton_iterations"]["max"] <= 50
+    assert iterations(sol) <= 50
 
 
 def test_methods_agree_on_a_small_objective():
@@ -88,9 +113,11 @@ def test_the_unit_of_the_objective_does_not_matter(method):
 
 
 def test_the_reorientation_about_one_axis_is_left():
-    """34.31 s is stationary and no minimum: with true inertia the search goes on."""
-    sol = solved("reorientation-time", 24)
-    assert sol.objective < 30 and sol.status.message == "converged"
+    """34.31 s is stationary and no minimum: it is left before IPOPT has converged to it, for the best minimum."""
+    sol, other = (solved("reorientation-time", 24, method) for method in ("interior-point", "ipopt"))
+    assert sol.objective == pytest.approx(28.6480, rel=1e-5) and sol.status.message == "converged"
+    assert other.objective == pytest.approx(34.3112, rel=1e-5)
+    assert iterations(sol) <= 1.5 * iterations(other)
     turn = np.abs(sol.angular_velocity("body", sol.t))
     assert turn[:, 1:].max() > 0.01 * turn[:, 0].max()
 

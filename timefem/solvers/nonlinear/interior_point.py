@@ -2,9 +2,9 @@
 
 A. Waechter, L. T. Biegler: On the implementation of an interior-point filter line-search algorithm for large-scale
 nonlinear programming. Math. Program. 106 (2006) 25-57. Different here: steps come from a block elimination in time
-order that counts the inertia, slacks are eliminated within their rows, the diagonal of the rows always has a small
-regularisation, that of the Hessian begins with what the last step needed, the violation may grow less, and where the
-curvature at the end is not that of a minimum, the search goes on from a random point near by.
+order that counts the inertia, slacks are eliminated within their rows, the regularisation of the Hessian begins with
+what the last step needed, that of the rows lasts while they depend on each other, the violation may grow less, and
+where mu may fall but the curvature is not that of a minimum, the search goes on from a random point.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 MU_START, MU_WARM, MU_PUSHED = 0.1, 1e-4, 1e-2
 WEAK = 0.1  # multipliers of bounds at a warm start are at least this share of mu over the slack
 PUSH = 1e-2  # start inside of bounds, absolute and of the range
-LARGEST_MULTIPLIER = 1e3  # of rows, where they are estimated; else they start from zero
 SUFFICIENT = 10.0  # error over mu below which mu falls
 # The same while regularisations of the Hessian within these limits come and go: along such a valley the gradient is
 # small far from the minimum, and once mu has fallen, bounds leave short steps only
@@ -43,7 +42,8 @@ ACCEPTABLE, ACCEPTED_AFTER = 1e-6, 15  # error that will do when it does not fal
 # little less cost, that none of the later steps finds back: a payload on a weld, of 40 elements, violation 14 -> 5900
 MOST, MOST_RESTORING = 10.0, 1e4
 LARGE = 100.0  # mean multiplier from which on errors are relative to it
-PUSHES, PUSHED = 5, 1e-2  # pushes away from saddle points, and how far, of the range
+# Pushes away from saddle points, and how far, of the range: from next to them they lead to worse minima, and later
+PUSHES, PUSHED = 5, 0.3
 NO_MINIMUM = "converged to a stationary point that is no minimum"
 FLAT = 1e-7  # curvature downwards, in scaled variables, that is none
 
@@ -92,22 +92,22 @@ class Loop:
     def __init__(self, settings, program):
         self.settings, self.program, self.count, self.history = settings, program, 0, []
 
-    def run(self, barrier, direction, it, mu, restore=None, leave=lambda it: False):
+    def run(self, barrier, direction, it, mu, restore=None, leave=lambda it: False, saddle=lambda it: False):
         """Iterate from `it`.
 
         Parameters
         ----------
         restore : callable, optional
             `restore(it, mu, taken)` -> (iterate or None, what happened), when no step will do.
-        leave : callable
-            Told each iterate; whether to stop there.
+        leave, saddle : callable
+            Told each iterate, or those at which mu may fall; whether to stop there.
 
         Returns
         -------
         it : Iterate
         mu : float
         outcome : str
-            "solved", "left", "acceptable", "not converged", "stopped", "stuck", or what `restore` says.
+            "solved", "left", "saddle", "acceptable", "not converged", "stopped", "stuck", or what `restore` says.
         """
         search, acceptable = LineSearch(barrier, direction), 0
         taken = Filter(it.theta, MOST * barrier.scaled.many if restore else MOST_RESTORING)
@@ -138,6 +138,8 @@ class Loop:
                 errors = Errors(barrier, direction, it)
             in_valley = VALLEY[0] < direction.regularisation.now < VALLEY[1]
             sufficient = SUFFICIENT_THERE if in_valley else SUFFICIENT
+            if mu > least and errors.at(mu) <= SUFFICIENT_THERE * mu and saddle(it):
+                return it, mu, "saddle"
             while mu > least and errors.at(mu) <= sufficient * mu:
                 mu, taken.entries = max(least, min(SLOWLY * mu, max(QUICKLY * mu, mu**1.5))), []
             found = None
@@ -190,29 +192,34 @@ class _Solve:
         self.matrix = KktMatrix.of(self.scaled)
         self.direction = SearchDirection(self.matrix, self.barrier)
         self.loop = Loop(settings, program)
+        self.restoration = Restoration(self.barrier, self.direction, self.loop)
 
     def answer(self):
         it, mu = self._start()
         if not np.isfinite(it.theta):
             return self._told(it, "not finite", "")
-        it, _, outcome = self._run(it, mu)
-        rng, best, note = np.random.default_rng(0), None, "converged"
-        for attempt in range(self.settings.pushes + 1):
-            if outcome not in ("solved", "acceptable"):
+        rng, pushes, best, left, note = np.random.default_rng(0), self.settings.pushes, None, None, "converged"
+        while True:
+            early = pushes and self.program.start_multipliers is None  # a start close to a solution is not left
+            it, mu, outcome = self.loop.run(self.barrier, self.direction, it, mu, self.restoration,
+                                            saddle=self._saddle if early else lambda it: False)
+            if outcome in ("solved", "acceptable"):
+                if not self._saddle(it):
+                    best, note = it, "converged" if outcome == "solved" else f"converged to {ACCEPTABLE:g} only"
+                    break
+                best, note, mu = it if best is None or it.f < best.f else best, NO_MINIMUM, MU_PUSHED
+            elif outcome == "saddle":
+                left = it.w, mu
+            elif best is None and left and outcome != "stopped":  # the push led nowhere
+                (w, mu), left, pushes = left, None, 0
+                it = self._at(w, mu)
+                continue
+            else:
                 break
-            if not self._saddle(it):
-                best = it
-                note = "converged" if outcome == "solved" else f"converged to {ACCEPTABLE:g} only"
+            if not pushes:
                 break
-            best = it if best is None or it.f < best.f else best
-            note = NO_MINIMUM
-            if attempt < self.settings.pushes:
-                it, _, outcome = self._run(self._pushed(it, rng), MU_PUSHED)
+            it, pushes = self._at(self._pushed(it.w, rng), mu), pushes - 1
         return self._told(best or it, outcome if best is None else "solved", note)
-
-    def _run(self, it, mu):
-        restoration = Restoration(self.barrier, self.direction, self.loop)
-        return self.loop.run(self.barrier, self.direction, it, mu, restoration)
 
     def _told(self, it, outcome, note):
         scale = self.scaled.objective_scale
@@ -253,12 +260,10 @@ class _Solve:
         return np.where(at < b.n, np.maximum(left, WEAK * near), near)
 
     def _iterate(self, w, z):
-        """With multipliers of the rows that are estimated, unless they are too large."""
+        """With multipliers of the rows that are estimated."""
         it = Iterate(w, np.zeros(self.barrier.m), z, *self.barrier.values(w))
         self.direction.look(it)
-        y = self.direction.multipliers(it)
-        if self.barrier.over.largest(np.abs(y).max(initial=0.0)) <= LARGEST_MULTIPLIER:
-            it.y = y
+        it.y = self.direction.multipliers(it)
         return it
 
     def _inside(self, w, least=PUSH):
@@ -275,11 +280,13 @@ class _Solve:
             return False
         return self.direction.excess(it, FLAT) > 0
 
-    def _pushed(self, it, rng):
+    def _at(self, w, mu):
+        return self._iterate(w, mu / self.barrier.bounds.slacks(w))
+
+    def _pushed(self, w, rng):
         span = self.barrier.upper - self.barrier.lower
-        span = np.where(np.isfinite(span), span, np.maximum(1.0, np.abs(it.w)))
-        w = self._inside(it.w + PUSHED * span * self._random(rng))
-        return self._iterate(w, MU_PUSHED / self.barrier.bounds.slacks(w))
+        span = np.where(np.isfinite(span), span, np.maximum(1.0, np.abs(w)))
+        return self._inside(w + PUSHED * span * self._random(rng))
 
     def _random(self, rng):
         """A number from -1 to 1 for each variable and slack, told by its place in its block: so they are the same on

@@ -14,7 +14,7 @@ from .search_direction import SearchDirection
 
 RHO, LEFT = 1000.0, 0.9  # weight of the violation, and how much of it may be left
 VIOLATED = 1e-4  # from which violation on a point at which the restoration gets stuck is infeasible
-LARGEST_MULTIPLIER = 1e3  # of rows and bounds afterwards
+LARGEST_MULTIPLIER = 1e3  # of bounds afterwards
 
 
 class Restoration:
@@ -79,7 +79,5 @@ class Restoration:
             z = np.ones_like(z)
         new = Iterate(w, np.zeros(main.m), z, *main.values(w))
         self.direction.look(new)
-        y = self.direction.multipliers(new)
-        if main.over.largest(np.abs(y).max(initial=0.0)) <= LARGEST_MULTIPLIER:
-            new.y = y
+        new.y = self.direction.multipliers(new)
         return new

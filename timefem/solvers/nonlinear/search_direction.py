@@ -8,12 +8,15 @@ from .block_ldl import BlockLDL
 from .condensed_rows import CondensedRows
 from .shared_ldl import SharedLDL
 
-# Always subtracted from the diagonal of the rows; solutions stay what they are. It falls with mu, since multipliers of
-# rows that nearly repeat each other move by no more than the violation over it in one step. Over many blocks its effect
-# adds up, and the objective is scaled up beside it: so it falls with the square of their number
-DELTA_C, LEAST_DELTA_C, FALLS_FROM = 1e-9, 1e-12, 1e-5
+# Subtracted from the diagonal of the rows where they depend on each other; solutions stay what they are. Else nothing:
+# multipliers move by no more than the violation over it in one step, and those of a limit that leaves no room, because
+# an equation holds it at its bound, are to fall as mu does. Over many blocks its effect adds up, and the objective is
+# scaled up beside it: so it falls with the square of their number
+DELTA_C = 1e-9
+DEPENDENT = 1e-12  # eigenvalue of J J^T, slacks included, below which rows depend on each other
 FIRST, GROWTH_AT_FIRST, GROWTH, SHRINKAGE = 1e-4, 100.0, 8.0, 3.0  # of the regularisation of the Hessian
 SMALLEST, LARGEST = 1e-8, 1e20
+LARGEST_MULTIPLIER = 1e3  # of rows, where they are estimated; else they start from zero
 LOOSE = 1e-8  # added in the factors to the diagonal of loose variables, so that no block is singular by them
 
 
@@ -91,11 +94,11 @@ class Regularisation:
     """How much was added to the Hessian, so that the inertia was right."""
 
     def __init__(self):
-        self.last, self.now = 0.0, 0.0
+        self.last, self.now, self._shrinkage = 0.0, 0.0, SHRINKAGE
 
     def first(self):
-        """Nothing, unless it was needed in the last step."""
-        kept = self.now / SHRINKAGE
+        """Nothing, unless it was needed in the last step; the longer it has been enough, the faster it falls."""
+        kept = self.now / self._shrinkage
         return kept if kept >= SMALLEST else 0.0
 
     def next(self, tried):
@@ -104,6 +107,7 @@ class Regularisation:
         return tried * (GROWTH if self.last else GROWTH_AT_FIRST)
 
     def took(self, value):
+        self._shrinkage = SHRINKAGE * (self._shrinkage if value < self.now else 1.0)
         self.now = value
         self.last = value or self.last
 
@@ -113,7 +117,7 @@ class SearchDirection:
 
     def __init__(self, matrix, barrier):
         self.matrix, self.barrier, self.regularisation = matrix, barrier, Regularisation()
-        self._delta_c = DELTA_C / barrier.scaled.many**2
+        self._delta_c = 0.0
 
     def look(self, it):
         """Evaluate derivatives at an iterate."""
@@ -127,15 +131,20 @@ class SearchDirection:
     def factor(self, it, mu):
         """Factor with as little regularisation as the inertia needs; whether there is one that will do."""
         barrier = self.barrier
-        self._delta_c = max(LEAST_DELTA_C, DELTA_C * min(1.0, mu / FALLS_FROM)) / barrier.scaled.many**2
         weights = np.zeros(len(it.w)) if barrier.weights is None else barrier.weights
         sigma = barrier.bounds.curvature(weights, it.slack, it.z)
         delta = self.regularisation.first()
+        if self._delta_c:
+            self._look_again(it)
         while delta <= LARGEST:
-            if self._factor(sigma, delta) and self.matrix.excess == 0:
+            regular = self._factor(sigma, delta)
+            if regular and self.matrix.excess == 0:
                 self.regularisation.took(delta)
                 return True
-            delta = self.regularisation.next(delta)
+            if not self._delta_c and (not regular or self.matrix.excess < 0):
+                self._delta_c = DELTA_C / barrier.scaled.many**2
+            else:
+                delta = self.regularisation.next(delta)
         return False
 
     def excess(self, it, delta):
@@ -177,10 +186,24 @@ class SearchDirection:
         return np.concatenate([dv, inner - self._condensed * dy[a.row]]), dy
 
     def multipliers(self, it):
-        """Multipliers y that leave the least gradient of the Lagrangian; none where the rows do not tell."""
+        """Multipliers y that leave the least gradient of the Lagrangian; zero where they would be too large.
+
+        Also finds whether rows depend on each other, by the inertia of `[[1, J^T], [J, E]]` with a small E.
+        """
         barrier = self.barrier
         gradient = self.gradient.copy()
         barrier.bounds.add(gradient, it.z, -1.0)
-        if not self._factor(np.ones(len(it.w)), 0.0, np.zeros_like(self._hessian)):
-            return np.zeros(barrier.m)
-        return self._solve(-gradient, np.zeros(barrier.m))[1]
+        self._delta_c = -DEPENDENT
+        regular = self._factor(np.ones(len(it.w)), 0.0, np.zeros_like(self._hessian))
+        self._delta_c = 0.0 if regular and self.matrix.excess == 0 else DELTA_C / barrier.scaled.many**2
+        y = np.zeros(barrier.m)
+        if regular:
+            y = self._solve(-gradient, y)[1]
+        return y if barrier.over.largest(np.abs(y).max(initial=0.0)) <= LARGEST_MULTIPLIER else np.zeros(barrier.m)
+
+    def _look_again(self, it):
+        """Rows that depend on each other in one place need not do so in the next, but leave large multipliers."""
+        y = self.multipliers(it)
+        if not self._delta_c:
+            it.y = y
+            self.look(it)
