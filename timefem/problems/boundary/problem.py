@@ -41,7 +41,8 @@ class BoundaryValueProblem(NamedArguments):
         Body (or its name) -> what is asked of it there: a `Pose`, whose position and orientation are asked for, or
         `Coordinates`, whose q are, both without velocities; an `EndState`, which asks for all that it gives,
         velocities too; or a `CanonicalState`. These may stand for the dict when there is no other body. Bodies left
-        out are free. The sign of a quaternion tells which way to turn.
+        out are free. The sign of a quaternion tells which way to turn. With joints among the keys all bodies follow from
+        their coordinates, as in `InitialValueProblem`.
     conditions : callable, optional
         `conditions(start, end, parameters)` -> expressions that are zero, in CasADi symbols. `start` and `end` give
         `t`, `z`, `q(body)`, `p(body)`, `rates(body)`, `position(body)`, `rotation_matrix(body)`, `velocity(body)`,
@@ -100,8 +101,8 @@ class BoundaryValueProblem(NamedArguments):
         self.t_span = checked_span(system, self.t_span)
         self.periodic = validate.flag("periodic", self.periodic)
         self.free_time = validate.flag("free_time", self.free_time)
-        self.start, self.end = (checked_targets(system, *x) for x in (("start", self.start), ("end", self.end)))
-        self._near = checked_targets(system, "near", near)
+        self.start, self.end, self._near = (checked_targets(system, *asked) for asked in (
+            ("start", self.start, self.t_span[0]), ("end", self.end, self.t_span[1]), ("near", near, self.t_span[1])))
         self.parameters = self.parameters or {}
         self.numbers, values = checked_parameters(system, self.parameters)
         validate.flag("assemble", assemble)

@@ -8,11 +8,11 @@ from ...errors import InputError
 from ...mechanics import CanonicalState, Coordinates, Pose
 from ...mechanics.formula import call_vector, check_symbols
 from ...mechanics.formula_text import as_formula
-from ...mechanics.tree_joints import with_joints_of_trees
 from ..common.carried_targets import QUANTITIES, asked_of, split_targets
 from ..common.conditions import independent_combinations, least_norm_search
 from ..common.end import End
 from ..common.end_state import INDEPENDENT, EndState, body_velocity
+from ..common.targets import targets_of_bodies
 
 ATTEMPTS, STEPS = 3, 8  # searches of a state, and on the way to it where joints have to stay closed
 
@@ -63,7 +63,7 @@ class EndConditions:
         self.system, self.names, self.numbers, self._which = system, [], np.asarray(numbers, float), which
         symbols = z_symbol, c = ca.SX.sym("z", system.n_z), ca.SX.sym("numbers", len(self.numbers))
         rows, z, before = [], z.copy(), z
-        for body, target in self._checked(targets).items():
+        for body, target in self._checked(targets, t).items():
             rows += self._of_body(body, target, z_symbol, z)
         if formula is not None:
             formula = as_formula("end_conditions", formula, ["end", "parameters"])
@@ -78,13 +78,13 @@ class EndConditions:
         self.state = self._search(self._followed(before, z, t), t)
         self._reduce(t)
 
-    def _checked(self, targets):
+    def _checked(self, targets, t):
         if not isinstance(targets, dict):
             raise InputError(f"{self._which} must be a dict from body to EndState, Pose or Coordinates, not "
                              f"{targets!r}")
         targets, carried = split_targets(self.system, self._which, targets)
         out = {}
-        for body, target in with_joints_of_trees(self.system, targets).items():
+        for body, target in targets_of_bodies(self.system, self._which, targets, t).items():
             body = self.system.find(body)
             label = self.system.label(body)
             generalized = not body.has_position

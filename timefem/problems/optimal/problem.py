@@ -54,7 +54,8 @@ class OptimalControl(NamedArguments):
     end : dict, optional
         Body -> `EndState` (what it leaves out is free), or `Pose`, `Coordinates`, `CanonicalState` (everything is asked
         for, velocities too). Bodies left out are free. A quaternion is taken with its sign, so that it also tells which
-        way to turn. Links and joints of trees take an `EndState`, too; a tree takes a dict of its joints.
+        way to turn. Links and joints of trees take an `EndState`, too; a tree takes a dict of its joints. With joints
+        between bodies among the keys all bodies follow from their coordinates and rates, as in `InitialValueProblem`.
     t_span : (float, float)
         Start and end [s]; with `free_time` the end is a guess.
     cost : Cost, callable, str, or sequence of these
