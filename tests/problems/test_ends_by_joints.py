@@ -10,7 +10,8 @@ def crane():
     cart = tf.RigidBody(mass=2.0, inertia=[0.1, 0.1, 0.1], rotation="directors", name="cart")
     rod = tf.RigidBody(mass=1.0, inertia=[0.02, 0.02, 0.001], rotation="quaternion", name="rod")
     rail = tf.Prismatic(cart, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_b=(1, 0, 0), name="rail")
-    hinge = tf.Revolute(rod, cart, axis_a=(0, 1, 0), axis_b=(0, 1, 0), point_a=(0, 0, 0.5), point_b=(0, 0, 0), name="hinge")
+    hinge = tf.Revolute(rod, cart, axis_a=(0, 1, 0), axis_b=(0, 1, 0), point_a=(0, 0, 0.5), point_b=(0, 0, 0),
+                        name="hinge")
     return tf.System([cart, rod, rail, hinge], gravity=(0, 0, -9.81)), cart, rod, rail, hinge
 
 
@@ -23,7 +24,8 @@ def test_boundary_values_by_joints_are_those_by_bodies():
     system, cart, rod, rail, hinge = crane()
     start, end = {cart: tf.Pose(), rod: turned(0.0)}, {cart: tf.Pose((0.3, 0, 0)), rod: turned(0.4, 0.3)}
     solved = [tf.solve(tf.BoundaryValueProblem(system, (0, 0.5), start=a, end=b), tf.MixedGalerkin(2), 10)
-              for a, b in ((start, end), ({rail: 0, hinge: 0}, {"rail": 0.3, "hinge": 0.4}), (start, {rail: 0.3, hinge: 0.4}))]
+              for a, b in ((start, end), ({rail: 0, hinge: 0}, {"rail": 0.3, "hinge": 0.4}),
+                           (start, {rail: 0.3, hinge: 0.4}))]
     for other in solved[1:]:
         assert other.success
         np.testing.assert_allclose(other.z, solved[0].z, rtol=0, atol=1e-11)
@@ -31,7 +33,7 @@ def test_boundary_values_by_joints_are_those_by_bodies():
 
 
 def test_optimal_control_ends_at_coordinates_and_rates_of_joints():
-    system, cart, rod, rail, hinge = crane()
+    system, _, _, rail, hinge = crane()
     push = tf.JointControl(rail, name="push")
     solution = tf.solve(tf.OptimalControl(system, {rail: 0, hinge: 0}, {rail: 0.3, "hinge": (0.2, 0.5)}, (0, 1.0),
                                           tf.Effort(push)), tf.MixedGalerkin(2), 10)
@@ -42,8 +44,8 @@ def test_optimal_control_ends_at_coordinates_and_rates_of_joints():
 
 
 def test_free_components_beside_joints_are_refused():
-    system, cart, rod, rail, hinge = crane()
+    system, _, rod, rail, _ = crane()
     for problem in (lambda end: tf.BoundaryValueProblem(system, (0, 1), start={rail: 0}, end=end),
                     lambda end: tf.OptimalControl(system, {rail: 0}, end, (0, 1), tf.Effort(tf.JointControl(rail)))):
-        with pytest.raises(tf.InputError, match="such as 'rail'.*Limit\\(joint"):
+        with pytest.raises(tf.InputError, match=r"such as 'rail'.*Limit\(joint"):
             problem({rail: 0.3, rod: tf.EndState(position=(1, None, None))})

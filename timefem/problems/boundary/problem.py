@@ -41,8 +41,8 @@ class BoundaryValueProblem(NamedArguments):
         Body (or its name) -> what is asked of it there: a `Pose`, whose position and orientation are asked for, or
         `Coordinates`, whose q are, both without velocities; an `EndState`, which asks for all that it gives,
         velocities too; or a `CanonicalState`. These may stand for the dict when there is no other body. Bodies left
-        out are free. The sign of a quaternion tells which way to turn. With joints among the keys all bodies follow from
-        their coordinates, as in `InitialValueProblem`.
+        out are free. The sign of a quaternion tells which way to turn. With joints among the keys all bodies follow
+        from their coordinates, as in `InitialValueProblem`.
     conditions : callable, optional
         `conditions(start, end, parameters)` -> expressions that are zero, in CasADi symbols. `start` and `end` give
         `t`, `z`, `q(body)`, `p(body)`, `rates(body)`, `position(body)`, `rotation_matrix(body)`, `velocity(body)`,

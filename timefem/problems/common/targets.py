@@ -29,9 +29,9 @@ def targets_of_bodies(system, which, targets, t, rates=True):
         return targets
     if any(isinstance(value, EndState) for value in targets.values()):
         label = joint if isinstance(joint, str) else system.label(joint)
-        raise InputError(f"{which}: the state of all bodies follows from the coordinates of joints, such as {label!r}, and no "
-                         "EndState goes beside them; give EndStates of bodies, and in optimal control of single joints "
-                         "a Limit(joint, value, value, at='end')")
+        raise InputError(f"{which}: the state of all bodies follows from the coordinates of joints, such as {label!r}, "
+                         "and no EndState goes beside them; give EndStates of bodies, and in optimal control of single "
+                         "joints a Limit(joint, value, value, at='end')")
     states = given_states(system, canonical_states(system, targets, t))
     return {body: state if rates else _configuration(body, state) for body, (_, state) in states.items()
             if not body.helper}
