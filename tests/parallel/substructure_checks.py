@@ -10,7 +10,11 @@ from mpi4py import MPI
 import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum, spinning_box
 from tests.solvers.linear.test_time_chain import backward_error, bidiagonal, galerkin, many_delays
+from timefem.assembly import Scaling
+from timefem.elements.evaluation.plan import ElementPlan
 from timefem.errors import SingularMatrix
+from timefem.solvers.equations.distributed import DistributedEquations
+from timefem.solvers.equations.slab_work import OTHER_WORK
 from timefem.solvers.linear.petsc.solver import PETScSolver
 
 COMM = MPI.COMM_WORLD
@@ -187,7 +191,19 @@ def check_options():
                                    err_msg=str(options))
 
 
-CHECKS = check_random_chains, check_singular, check_lag, check_motions, check_options
+def check_shares():
+    """Slabs are of equal work, though their elements are not: by that of the slabs that there are."""
+    for element in (tf.MixedGalerkin(1), tf.BubnovGalerkin(2)):
+        problem = spinning_box(t_end=1)
+        plan, mesh = ElementPlan(problem.system, element), tf.TimeMesh.uniform((0, 1), 400)
+        scaling = Scaling.of("full", problem.system, element, 0.0, problem.z0)
+        equations = DistributedEquations(plan, mesh, scaling, linear=tf.PETSc(method="substructuring"), comm=COMM)
+        n = np.diff(equations.slab)[0]
+        work = COMM.allgather(equations.linear.slabs.lu.work + n * OTHER_WORK * plan.columns.step**2)
+        assert max(work) < 1.03 * min(work), (element, work)
+
+
+CHECKS = check_random_chains, check_singular, check_lag, check_motions, check_shares, check_options
 
 if __name__ == "__main__":
     for check in CHECKS:

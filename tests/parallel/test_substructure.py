@@ -16,4 +16,4 @@ def test_substructure(n_ranks, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(CHECKS.parents[2]), prepend=os.pathsep)
     run = launch.mpirun(n_ranks, CHECKS)
     assert run.returncode == 0, run.stdout + run.stderr
-    assert run.stdout.count("passed") == 5
+    assert run.stdout.count("passed") == 6

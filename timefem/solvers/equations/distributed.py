@@ -9,10 +9,8 @@ from ...errors import InputError
 from ...parallel import agree
 from ..linear.petsc.library import petsc
 from .elements import ElementEquations
+from .slab_work import slab_work
 
-# Work per element, assembly included, of the first slab, those in between and the last one, when slabs are eliminated
-# on their own: the last goes backwards, which is cheaper, and those in between carry both of their ends along.
-SLAB_WORK = 1.05, 1.4, 1.0
 EQUAL_WORK = 1.0, 1.0, 1.0
 
 
@@ -61,7 +59,7 @@ class DistributedEquations(ElementEquations):
         # numbers of columns and rows before those of the elements
         n_columns, n_rows = start.n_unknowns + int(ends.free[0].sum()), start.n_rows + int(ends.kept[0].sum())
         total = n_columns + n * c.step - int(c.n_node - ends.free[1].sum()) + end.n_unknowns
-        slabs = slab_ends(n, self.comm.size, SLAB_WORK if linear.by_slabs else EQUAL_WORK)
+        slabs = slab_ends(n, self.comm.size, slab_work(self.plan, ends) if linear.by_slabs else EQUAL_WORK)
         self.slab = slabs[rank], slabs[rank + 1]
         # numbers of unknowns where slabs meet; rows are shared out alike
         bounds = [c.step * end + n_columns if end else 0 for end in slabs[:-1]] + [total]
