@@ -10,6 +10,7 @@ import sys
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
 
+import numba  # noqa: F401  its import reads what the processor is: before what is opened is looked at
 import numpy as np
 
 import timefem as tf

@@ -108,7 +108,7 @@ def container_crane(t_end):
     """A container on a rope is moved in 9 s with the least swing, by trolley and hoist with limits of both (Sakawa &
     Shindo, Automatica 18 (1982)). The controls here are the accelerations of the trolley and, up to terms of the swing,
     of the hoist; limits are on those of the source. Cost: half the integral of swing squared and its rate squared;
-    5.1505e-3 s."""
+    5.1504e-3 s."""
     def kinetic(q, v, c):
         return (v[0]**2 + v[1]**2 + (q[1] * v[2])**2) / 2
 
