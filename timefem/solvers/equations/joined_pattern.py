@@ -55,6 +55,17 @@ class JoinedPattern:
         self.n_columns, self.n_rows = n, len(lengths)
         self.entries = np.empty(indptr[-1])
         self._before = int(indptr[start.n_rows + head] - p.indptr[head])
+        self._sizes = [sum(len(merged) for _, merged, _, _ in places) for places in (self._head, self._tail)]
+        self._places = [self._merge(places) for places in (self._head, self._tail)]
+
+    def _merge(self, places):
+        """Of the rows of a node, one behind the other: entries of the elements, their places, and those of the block."""
+        ends, p = np.cumsum([0, *(len(merged) for _, merged, _, _ in places)]), self._elements
+        none = np.zeros(0, int)
+        return tuple(np.concatenate([none, *kind]) for kind in (
+            [np.arange(p.indptr[row], p.indptr[row + 1]) for row, _, _, _ in places],
+            [start + own for start, (_, _, own, _) in zip(ends, places, strict=False)],
+            [start + of_block for start, (_, _, _, of_block) in zip(ends, places, strict=False)]))
 
     @property
     def of_elements(self):
@@ -68,17 +79,14 @@ class JoinedPattern:
         n_first, n_last = len(self._head), len(self._tail)
         residual[:n_first] += first[:n_first]
         residual[len(residual) - n_last:] += last[:n_last]
-        head = np.concatenate([first_jacobian[n_first:].ravel(), *self._merged(self._head, data, first_jacobian)])
-        tail = np.concatenate([*self._merged(self._tail, data, last_jacobian), last_jacobian[n_last:].ravel()])
-        self.entries[:len(head)], self.entries[len(self.entries) - len(tail):] = head, tail
+        own = [data[entries] for entries, _, _ in self._places]
+        n, (n_head, n_tail) = first_jacobian[n_first:].size, self._sizes
+        end = len(self.entries) - last_jacobian[n_last:].size
+        self.entries[:n], self.entries[end:] = first_jacobian[n_first:].ravel(), last_jacobian[n_last:].ravel()
+        for part, values, (_, at, of_block), jacobian in zip(
+                (self.entries[n:n + n_head], self.entries[end - n_tail:end]), own, self._places,
+                (first_jacobian[:n_first], last_jacobian[:n_last]), strict=True):
+            part[:] = 0.0
+            part[at] = values
+            part[of_block] += jacobian.ravel()
         return np.concatenate([first[n_first:], residual, last[n_last:]]), self.entries
-
-    def _merged(self, places, data, jacobian):
-        """Entries of rows of a node: those of the elements and those of the block."""
-        out, indptr = [np.zeros(0)], self._elements.indptr
-        for (row, columns, own, of_block), added in zip(places, jacobian, strict=False):
-            values = np.zeros(len(columns))
-            values[own] = data[indptr[row]:indptr[row + 1]]
-            values[of_block] += added
-            out.append(values)
-        return out
