@@ -32,6 +32,7 @@ from .target_continuation import towards_the_target
 
 MANY = 256  # elements from which on a problem with inequalities is solved on coarser meshes first
 COARSE, RATIO = 64, 10  # elements of the coarsest mesh, and from one mesh to the next
+ROUGH = 1e-9  # residual that will do on all meshes but the last: far below what a finer mesh changes
 ITERATIONS = 200
 BENDS = 0.1, 0.4  # of paths that are tried where the straight one fails [m or rad]
 FALL, LEAST_FALL = 0.1, 0.7  # of the smoothing of complementary pairs, from one solve to the next
@@ -131,7 +132,8 @@ def solve_optimal(task, mesh):
             else:
                 find, guess = solve_saddle if fine else solve_minimum, x
                 few = replace(settings, max_iterations=min(FEW, settings.max_iterations))
-                x, status = find(equations, equations.take(x), settings if fine else few, bar.iteration)
+                small = SMALL if level is mesh else ROUGH
+                x, status = find(equations, equations.take(x), settings if fine else few, bar.iteration, small)
                 x, n = equations.gather(x), len(status.residual_history) - 1
                 if status.reason == "not converged" and not (fine or hold) and few.max_iterations == FEW:
                     program = OptimalProgram(equations, guess, bar.step, near)  # which bends the Hessian as needed

@@ -59,7 +59,7 @@ class JoinedPattern:
         self._places = [self._merge(places) for places in (self._head, self._tail)]
 
     def _merge(self, places):
-        """Of the rows of a node, one behind the other: entries of the elements, their places, and those of the block."""
+        """Of the rows of a node, one behind the other: entries of the elements, their places, those of the block."""
         ends, p = np.cumsum([0, *(len(merged) for _, merged, _, _ in places)]), self._elements
         none = np.zeros(0, int)
         return tuple(np.concatenate([none, *kind]) for kind in (

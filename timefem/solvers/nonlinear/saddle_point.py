@@ -16,7 +16,7 @@ ATTEMPTS = 3  # such steps
 DENSE = 100  # unknowns up to which all eigenvalues are found, by no iteration that may fail
 
 
-def solve_saddle(equations, x, settings, on_iteration=lambda iteration, norm, x: None):
+def solve_saddle(equations, x, settings, on_iteration=lambda iteration, norm, x: None, small=SMALL):
     """Find a stationary point of the Lagrangian, `J(x) + y . c(x)`, by steps that lead downhill.
 
     The linearisation takes a share of the costates y. None is Gauss-Newton: only the cost curves the Lagrangian, so
@@ -38,6 +38,8 @@ def solve_saddle(equations, x, settings, on_iteration=lambda iteration, norm, x:
         `tol_increment`, relative to the size of the scaled unknowns, and the number of iterations.
     on_iteration : callable
         Told the iteration, its residual norm and the iterate; what it returns, if true, stops the iteration.
+    small : float
+        Residual, relative to the sizes of unknowns and costates, of a solution.
 
     Returns
     -------
@@ -52,7 +54,7 @@ def solve_saddle(equations, x, settings, on_iteration=lambda iteration, norm, x:
         history.append(norm)
         if not np.isfinite(norm):
             return x, Status.failure("not finite", history=history, **equations.worst(point.residual, point.x))
-        settled = norm <= SMALL or (norm <= ROUNDING and norm >= 0.5 * history[max(iteration - 1, 0)])
+        settled = norm <= small or (norm <= ROUNDING and norm >= 0.5 * history[max(iteration - 1, 0)])
         # the next step would be shorter by the factor by which the residual fell
         last = max(history[max(iteration - 1, 0)], 1e-300)
         if iteration and share == 1 and settled and increment * min(1.0, norm / last) <= settings.tol_increment:
@@ -153,7 +155,7 @@ def _reversed(equations, point, primal, curvature, weights, share):
     return best and (_Point(equations, best[0].x, share), best[1])  # with its tangent, not that of the last trial
 
 
-def solve_minimum(equations, x, settings, on_iteration=lambda iteration, norm, x: None):
+def solve_minimum(equations, x, settings, on_iteration=lambda iteration, norm, x: None, small=SMALL):
     """As `solve_saddle`, but leaves stationary points that are no minima; for meshes that are not fine.
 
     The block of the inverse tangent that belongs to the unknowns is `Z (Z^T W Z)^-1 Z^T` with a basis Z of what the
@@ -161,7 +163,7 @@ def solve_minimum(equations, x, settings, on_iteration=lambda iteration, norm, x
     """
     history = []
     for attempt in range(ATTEMPTS + 1):
-        x, status = solve_saddle(equations, x, settings, on_iteration)
+        x, status = solve_saddle(equations, x, settings, on_iteration, small)
         history += status.residual_history
         direction = _downwards(equations, x) if status.success else None
         if direction is None:
