@@ -1,8 +1,11 @@
 """Optimal control as a nonlinear program in scaled changes of the unknowns."""
 
+from functools import cached_property
+
 import numpy as np
 
 from ...mechanics.part_names import body_of
+from ...solvers.nonlinear import bounds_loops as loops
 from ...solvers.nonlinear import products
 from ...solvers.nonlinear.program import NonlinearProgram, Row
 from .limit_rows import LimitRows
@@ -133,10 +136,17 @@ class OptimalProgram(NonlinearProgram):
 
     def place(self, change, costates):
         """All unknowns after changes, with scaled costates."""
-        step = np.zeros(self.chain.n_unknowns)
-        step[self.primal] = change[:self.n_chain]
-        step[self.dual] = costates[:self.n_equations]
-        return self.chain.moved(self.base, step, 1.0)
+        x = self.base.copy()
+        for (slots, sizes), values in zip(self._moves, (change, costates), strict=True):
+            loops.add(x, slots, values[:len(slots)], sizes)
+        return x
+
+    @cached_property
+    def _moves(self):
+        """Places in x, and sizes, of the variables of the chain and of its costates."""
+        first, dofs, last = self.chain.split(np.arange(len(self.base)))
+        places, sizes = np.concatenate([first, dofs[self.chain.assembler.pattern.column_index], last]), self.chain.sizes
+        return (places[self.primal], sizes[self.primal]), (places[self.dual], sizes[self.dual])
 
     def _at(self, v, costates=None):
         """The optimality system at v, kept for the next question; with any costates unless they are given."""

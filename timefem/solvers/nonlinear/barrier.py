@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from . import bounds_loops as loops
 from . import products
 from .bounds import Bounds
 from .enlarged import enlargement
@@ -146,7 +147,7 @@ class Barrier:
         self.lower = np.concatenate([scaled.lower, auxiliary.lower])
         self.upper = np.concatenate([scaled.upper, auxiliary.upper])
         self.bounds = Bounds(self.lower, self.upper)
-        self.n_bounds, self.n_rows = map(int, self.over.total(len(self.bounds), self.m))
+        self.n_bounds, self.n_rows = map(int, self.over.combined(sums=(len(self.bounds), self.m)))
 
     def values(self, w):
         """Objective, rows of shape (m,), the sum of their magnitudes, the barrier over mu, and slacks of bounds."""
@@ -155,9 +156,9 @@ class Barrier:
         f = self.factor * f + self.auxiliary.cost @ t
         if self.weights is not None:
             f += self.weights @ (w - self.reference)**2 / 2
-        c = c + np.bincount(self.auxiliary.row, self.auxiliary.coefficient * t, self.m)
+        theta = loops.add_and_sum(c, self.auxiliary.row, t, self.auxiliary.coefficient)
         slack = self.bounds.slacks(w)
-        f, theta, well = self.over.total(f, np.abs(c).sum(), self.bounds.well(slack)).tolist()
+        f, theta, well = self.over.combined(sums=(float(f), theta, self.bounds.well(slack)))
         return f, c, theta, well, slack
 
     def gradient(self, w):
@@ -177,4 +178,6 @@ class Barrier:
     def along(self, d):
         """`A_full d`."""
         a = self.auxiliary
-        return self.scaled.times_jacobian(d[:self.n]) + np.bincount(a.row, a.coefficient * d[self.n:], self.m)
+        out = self.scaled.times_jacobian(d[:self.n])
+        loops.add(out, a.row, d[self.n:], a.coefficient)
+        return out

@@ -50,6 +50,17 @@ def add(out, at, values, sign):
 
 
 @compiled(error_model="numpy")
+def add_and_sum(out, at, values, sign):
+    """`add`, and the sum of the magnitudes of all."""
+    for k in range(len(at)):
+        out[at[k]] += sign[k] * values[k]
+    total = 0.0
+    for i in range(len(out)):
+        total += abs(out[i])
+    return total
+
+
+@compiled(error_model="numpy")
 def curvature(weights, at, slack, z):
     """`weights` and `z / slack` at their places."""
     out = weights.copy()

@@ -71,11 +71,10 @@ class LineSearch:
         self.tau = max(0.99, 1 - mu)
         self.phi = it.phi(mu)
         dw, dy, dz = step
-        slopes, sizes, alphas = self.over.every(
-            *loops.slope_and_size(self.direction.gradient, self.direction.of_barrier, dw, it.w), self._longest_here(dw))
-        self.slope, alpha = float(slopes.sum()), float(alphas.min())
+        slope, size = loops.slope_and_size(self.direction.gradient, self.direction.of_barrier, dw, it.w)
+        self.slope, size, alpha = self.over.combined((slope,), (size,), (self._longest_here(dw),))
         largest = alpha
-        if sizes.max() < ROUNDING:
+        if size < ROUNDING:
             return self._accepted(self._trial(dw, dy, alpha), dz)
         shortest = self._shortest()
         while alpha >= shortest:

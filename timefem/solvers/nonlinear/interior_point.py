@@ -168,10 +168,9 @@ class Errors:
 
     def __init__(self, barrier, direction, it):
         bounds = barrier.bounds
-        every = barrier.over.every(*loops.errors(direction.of_lagrangian, it.y, it.c, bounds.at, bounds.sign, it.slack,
-                                                 it.z))
-        (y, z), (dual, self.rows, most), least = (every[:2].sum(axis=1).tolist(), every[2:5].max(axis=1).tolist(),
-                                                  float(every[5].min()))
+        y, z, dual, rows, most, least = loops.errors(direction.of_lagrangian, it.y, it.c, bounds.at, bounds.sign,
+                                                     it.slack, it.z)
+        y, z, dual, self.rows, most, least = barrier.over.combined((y, z), (dual, rows, most), (least,))
         by_dual = max(LARGE, (y + z) / max(barrier.n_rows + barrier.n_bounds, 1)) / LARGE
         self._by_bounds = max(LARGE, z / max(barrier.n_bounds, 1)) / LARGE
         self._others, self._products = max(dual / by_dual, self.rows), (most, least)

@@ -13,17 +13,22 @@ class OverRanks:
         """The numbers of all ranks, shape (len(numbers), n_ranks), in the same order everywhere."""
         return np.array([numbers] if self.comm is None else self.comm.allgather(numbers), float).T
 
-    def total(self, *numbers):
-        """Sum of each number over the ranks; of one number the sum itself."""
-        out = self.every(*numbers).sum(axis=1)
-        return float(out[0]) if len(numbers) == 1 else out
+    def combined(self, sums=(), largest=(), least=()):
+        """Sums of numbers over the ranks, the largest and the least of others, in this order, told in one exchange."""
+        if self.comm is None:
+            return *sums, *largest, *least
+        every, n, m = self.every(*sums, *largest, *least), len(sums), len(sums) + len(largest)
+        return *every[:n].sum(axis=1).tolist(), *every[n:m].max(axis=1).tolist(), *every[m:].min(axis=1).tolist()
+
+    def total(self, number):
+        return float(self.combined(sums=(number,))[0])
 
     def largest(self, number):
         """NaN where one is."""
-        return float(self.every(number).max())
+        return float(self.combined(largest=(number,))[0])
 
     def least(self, number):
-        return float(self.every(number).min())
+        return float(self.combined(least=(number,))[0])
 
     def first_of_largest(self, value, work_out):
         """The largest value, and `work_out()` of the first rank that has it."""

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from . import bounds_loops as loops
 from .block_ldl import BlockLDL
 from .condensed_rows import CondensedRows
 from .shared_ldl import SharedLDL
@@ -158,7 +159,8 @@ class SearchDirection:
         self._diagonal = sigma + delta
         self._diagonal[n:] = sigma[n:] + delta * a.damped
         self._condensed = a.coefficient / self._diagonal[n:]
-        of_rows = -self._delta_c - np.bincount(a.row, a.coefficient * self._condensed, self.barrier.m)
+        of_rows = np.full(self.barrier.m, -self._delta_c)
+        loops.add(of_rows, a.row, -self._condensed, a.coefficient)
         hessian = self._hessian if hessian is None else hessian
         return self.matrix.factor(hessian, self._jacobian, self._diagonal[:n], of_rows)
 
@@ -181,8 +183,9 @@ class SearchDirection:
 
     def _solve(self, of_w, of_rows):
         a, n = self.barrier.auxiliary, self.barrier.n
-        inner = of_w[n:] / self._diagonal[n:]
-        dv, dy = self.matrix.solve(of_w[:n], of_rows - np.bincount(a.row, a.coefficient * inner, self.barrier.m))
+        inner, of_rows = of_w[n:] / self._diagonal[n:], of_rows.copy()
+        loops.add(of_rows, a.row, -inner, a.coefficient)
+        dv, dy = self.matrix.solve(of_w[:n], of_rows)
         return np.concatenate([dv, inner - self._condensed * dy[a.row]]), dy
 
     def multipliers(self, it):
