@@ -46,3 +46,15 @@ def constraint_sizes(system, t, z):
     if is_small(system):
         return at_one_state(system, t, z).size.copy()
     return np.maximum(1.0, abs(system.derivatives(t, z)[1]) @ np.abs(z))
+
+
+def surely_finite(system, t, z):
+    """Whether `System.not_finite` would name no part at a state; False where that takes a closer look."""
+    return is_small(system) and at_one_state(system, t, z).finite
+
+
+def positions_hold(system, t, q, tolerance):
+    """Whether coordinates (n_q,) hold the constraints, relative to the size of the terms that make them up."""
+    m, z = system.n_constraints, np.append(q, np.zeros(system.n_q))
+    theta = at_one_state(system, t, z).theta if is_small(system) else system.constraints(t, z)
+    return bool(np.all(np.abs(theta[:m]) <= tolerance * constraint_sizes(system, t, z)[:m]))

@@ -118,10 +118,13 @@ class OneState:
             self._last = asked
         return self
 
+    @property
+    def finite(self):
+        return bool(self.tables.facts[FINITE]) and bool(np.isfinite(self.tables.facts[VIOLATION]))
+
     def fine(self, tolerance):
         """Whether all is finite, and constraints hold, relative to the size of the terms that make them up."""
-        facts = self.tables.facts
-        return bool(facts[FINITE]) and facts[VIOLATION] <= tolerance
+        return self.finite and self.tables.facts[VIOLATION] <= tolerance
 
     @property
     def reference(self):

@@ -52,6 +52,7 @@ def assess(tables):
         largest, size = 0.0, 0.0
         for i in range(n_z):
             entry = abs(jacobian[r, i])
+            total += entry
             largest, size = max(largest, entry * state_scale[i]), size + entry * abs(z[i])
         tables.unit[r] = 1.0 / largest if largest > 0.0 else 1.0
         tables.size[r] = max(1.0, size)

@@ -117,7 +117,10 @@ def first_violated(system, t, z):
     m = system.n_constraints
     if not m:
         return None
-    size, bound, dropped = constraint_sizes(system, t[0], z[0])[:m], np.full(m, LARGEST), np.zeros(m, bool)
+    size, bound, dropped = constraint_sizes(system, t[0], z[0]), np.full(m, LARGEST), np.zeros(m, bool)
+    if kept is None and constraints_held(system, t, z, LARGEST * size):
+        return None
+    size = size[:m]
     if kept is not None:
         dropped[np.setdiff1d(np.arange(m), kept)] = True
     for first in range(0, len(t), PIECE):

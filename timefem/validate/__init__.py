@@ -1,5 +1,6 @@
 """Checks of input values, each with a one-line error that names the argument."""
 
+import contextlib
 import operator
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from ..argument_names import FEW, did_you_mean
 from ..errors import InputError
 
+PLAIN = {float, int}
 LARGEST = 1e40  # of numbers that describe a system: the mass of the sun is 2e30 kg, and squares must stay finite
 
 
@@ -66,6 +68,9 @@ def integer(name, value, *, minimum):
 
 def array(name, value, shape, largest=LARGEST):
     """Return `value` as a finite float array of the given shape (None: any length on that axis)."""
+    if type(value) in (tuple, list) and set(map(type, value)) <= PLAIN:
+        with contextlib.suppress(OverflowError):
+            value = np.array(value, float)
     if type(value) is np.ndarray and value.dtype == float and value.ndim == len(shape) and value.size:
         fits = all(n is None or n == s for n, s in zip(shape, value.shape, strict=True))
         if fits and largest < np.inf and max(-value.min(), value.max()) <= largest:  # the usual case; NaN is not

@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-import scipy
 
 from ...errors import InputError
+from ...kernels.buffered import Buffered
 from ...mechanics import CanonicalState, Pose
 from ...mechanics.formula import call_vector, check_symbols
 from ..common import carried_targets
-from ..common.conditions import independent_combinations, least_norm_search
+from ..common.conditions import directions_left, independent_combinations, least_norm_search
 from ..common.end import End
 from ..common.end_state import INDEPENDENT, EndState
 from ..common.parameters import by_part
@@ -73,8 +73,11 @@ class BoundaryConditions:
 
     def __init__(self, problem, z0, z1, c, like=None):
         self.problem, n = problem, problem.system.n_z
-        asked = [one for which, targets in zip(ENDS, (problem.start, problem.end), strict=True)
-                 for body, target in targets.items() for one in _asked(which, body, target)]
+        known = {} if like is None else like._asked  # by target, which stays as it is
+        self._asked = {(which, body, target): known.get((which, body, target)) or _asked(which, body, target)
+                       for which, targets in zip(ENDS, (problem.start, problem.end), strict=True)
+                       for body, target in targets.items()}
+        asked = [one for found in self._asked.values() for one in found]
         self._form = problem.form, tuple(key for *key, _ in asked)
         wanted = [values for *_, values in asked]
         if like is not None and like.problem.system is problem.system and like._form == self._form:
@@ -122,7 +125,8 @@ class BoundaryConditions:
         self.constraints = self.ends[0].constraints()
         every = ca.vertcat(self.constraints, self.ends[1].constraints(), self.rows)
         y = ca.vertcat(*self.symbols)
-        self._function = ca.Function("conditions", [y], [ca.densify(every), ca.densify(ca.jacobian(every, y))])
+        self._function = Buffered(ca.Function("conditions", [y], [ca.densify(every),
+                                                                  ca.densify(ca.jacobian(every, y).T)]))
         self._depends = [np.array(ca.DM(ca.jacobian(self.rows, z).sparsity(), 1)).reshape(len(self.names), n).any(
             axis=1) for z in self.symbols[:2]]
 
@@ -130,9 +134,9 @@ class BoundaryConditions:
 
     def _values(self, y):
         values, jacobian = self._function(y)
-        values = np.array(values).ravel()
+        values = values.copy()
         values[len(values) - len(self.wanted):] -= self.wanted
-        return values, np.array(jacobian) * self._size
+        return values, jacobian.reshape(-1, len(y)) * self._size
 
     def residual(self, z0, z1, c):
         """Values of all conditions, before reduction, relative to the size of their terms; shape (n_conditions,)."""
@@ -162,16 +166,16 @@ class BoundaryConditions:
         m = len(self._constraint_names())
         own = jacobian[2 * m:]
         own = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-300)
-        free = own @ self._tangent(jacobian[:2 * m])
+        free = self._along_constraints(own, jacobian[:2 * m])
         at_start, at_end = self._depends
         groups = [np.flatnonzero(~at_end), np.flatnonzero(at_end & ~at_start), np.flatnonzero(at_start & at_end)]
         self.reductions, ranks = [], []
         for i, rows in enumerate(groups):
             block = free[rows]
-            if i == 2:  # what the conditions at one end do not settle already
+            if i == 2 and len(rows):  # what the conditions at one end do not settle already
                 basis = _rows_of(free[np.concatenate(groups[:2])])
                 block = block - (block @ basis.T) @ basis
-            chosen = independent_combinations(block)
+            chosen = independent_combinations(block) if len(rows) else block
             ranks.append(len(chosen))
             weight = 1 / np.maximum(np.linalg.norm(jacobian[2 * m + rows], axis=1), 1e-300)
             chosen = chosen * weight if len(rows) else np.zeros((0, 0))
@@ -185,17 +189,19 @@ class BoundaryConditions:
 
     def coupling(self):
         """Components of the state at the start that these see, increasing."""
+        if not len(self.reductions[2].rows):
+            return []
         return sorted(set(ca.jacobian(self.coupled(), self.symbols[0]).sparsity().get_triplet()[1]))
 
-    def _tangent(self, jacobian):
-        """Directions that the constraints at both ends allow, columns: of z(t0), z(t1), c."""
+    def _along_constraints(self, gradients, jacobian):
+        """Gradients in the directions that the constraints at both ends allow: of z(t0), z(t1), c."""
         n, m = self.problem.system.n_z, len(jacobian) // 2
         jacobian = jacobian / np.maximum(np.linalg.norm(jacobian, axis=1, keepdims=True), 1e-300)
         if np.any(jacobian[:, 2 * n:]):
-            return scipy.linalg.null_space(jacobian, rcond=INDEPENDENT)
-        blocks = [scipy.linalg.null_space(j, rcond=INDEPENDENT) if m else np.eye(n)
-                  for j in (jacobian[:m, :n], jacobian[m:, n:2 * n])]
-        return scipy.linalg.block_diag(*blocks, np.eye(len(self._size) - 2 * n))
+            return gradients @ directions_left(jacobian)
+        at_start, at_end, rest = gradients[:, :n], gradients[:, n:2 * n], gradients[:, 2 * n:]
+        return np.hstack([at_start @ directions_left(jacobian[:m, :n]),
+                          at_end @ directions_left(jacobian[m:, n:2 * n]), rest])
 
     def _check_count(self, groups, free, ranks):
         problem, system = self.problem, self.problem.system

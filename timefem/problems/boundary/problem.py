@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics import CanonicalState, Pose, System
 from ...mechanics.consistent_state import assemble
+from ...mechanics.dense_derivatives import positions_hold, surely_finite
 from ...mechanics.redundancy.redundancy import drop_redundant
 from ..common.end_state import EndState
 from ..common.parameters import checked_parameters, own_parts
@@ -101,8 +103,10 @@ class BoundaryValueProblem(NamedArguments):
         self.t_span = checked_span(system, self.t_span)
         self.periodic = validate.flag("periodic", self.periodic)
         self.free_time = validate.flag("free_time", self.free_time)
-        self.start, self.end, self._near = (checked_targets(system, *asked) for asked in (
-            ("start", self.start, self.t_span[0]), ("end", self.end, self.t_span[1]), ("near", near, self.t_span[1])))
+        self._checked = {name: self._checked_like(like, name, t) for name, t in zip(("start", "end"), self.t_span,
+                                                                                    strict=True)}
+        self.start, self.end = self._checked.values()
+        self._near = checked_targets(system, "near", near, self.t_span[1])
         self.parameters = self.parameters or {}
         self.numbers, values = checked_parameters(system, self.parameters)
         validate.flag("assemble", assemble)
@@ -164,24 +168,29 @@ class BoundaryValueProblem(NamedArguments):
 
     # ---- what is given
 
+    def _checked_like(self, like, name, t):
+        """What is asked for at an end, checked, unless another problem was asked for the same."""
+        other, given = like and like.problem, self._arguments[name]
+        if other and other.system is self.system and other.t_span == self.t_span \
+                and other._arguments[name] is given and given is not None:
+            return other._checked[name]
+        return checked_targets(self.system, name, given, t)
+
     def _configuration(self, t, targets, others, approximate):
         """Coordinates that hold the constraints, as asked for, near the other end's where not."""
-        system, state, fixed = self.system, {}, []
+        system, own = self.system, []
+        fixed = [body for body in system.bodies if body in targets and _is_configuration(body, targets[body], True)]
         for body in system.bodies:
-            q = _reference(body)
-            for target in (self._near.get(body), others.get(body), targets.get(body)):
+            own.append(_reference(body))
+            near = () if body in fixed else (self._near.get(body), others.get(body))
+            for target in (*near, targets.get(body)):
                 if target is not None:
-                    _fill(body, q, target)
-            if body in targets and _is_configuration(body, targets[body], True):
-                fixed.append(body)
-            state[body] = CanonicalState(q, np.zeros(len(q)))
-        q = np.concatenate([s.q for s in state.values()])
-        m, z = system.n_constraints, np.concatenate([q, np.zeros(system.n_q)])
-        size = np.maximum(1.0, abs(system.derivatives(t, z)[1][:m]) @ np.abs(z))
-        if np.all(np.abs(system.constraints(t, z)[:m]) <= self.tolerance * size):
+                    _fill(body, own[-1], target)
+        q = np.concatenate(own)
+        if positions_hold(system, t, q, self.tolerance):
             return q
-        fixed = [] if approximate else fixed
-        found = assemble(system, state, t, fix=fixed)
+        state = {body: CanonicalState(x, np.zeros(len(x))) for body, x in zip(system.bodies, own, strict=True)}
+        found = assemble(system, state, t, fix=[] if approximate else fixed)
         return np.concatenate([s.q for s in found.values()])
 
     def _moved(self, targets, q):
@@ -199,20 +208,28 @@ class BoundaryValueProblem(NamedArguments):
 
     def _check_finite(self, q):
         for t, own in zip(self.t_span, q, strict=True):
-            for part in self.system.not_finite(t, np.concatenate([own, np.zeros(self.system.n_q)])):
+            z = np.append(own, np.zeros(self.system.n_q))
+            if surely_finite(self.system, t, z):
+                continue
+            for part in self.system.not_finite(t, z):
                 raise InputError(f"{self.system.label(part)} is not finite at t = {t:g}: set points apart that "
                                  "coincide, or mend its formula")
 
     def _states(self, q):
         """States at both ends with momenta in general position, where ranks are those of the problem."""
-        rng, root = np.random.default_rng(0), np.sqrt(self.system.mass_scale)
+        root = np.sqrt(self.system.mass_scale)
         span = self.t_span[1] - self.t_span[0]
         size = np.abs(root * np.array(q)).max() / span + 1e-3
-        return [np.concatenate([x, root * (root * (q[1] - q[0]) / span + size * rng.uniform(-0.1, 0.1, len(x)))])
-                for x in q]
+        return [np.concatenate([x, root * (root * (q[1] - q[0]) / span + size * noise)])
+                for x, noise in zip(q, _noise(len(root)), strict=True)]
 
     def __repr__(self):
         return f"BoundaryValueProblem({self.system!r}, t_span={self.t_span})"
+
+
+@cache
+def _noise(n):
+    return np.random.default_rng(0).uniform(-0.1, 0.1, (2, n))
 
 
 def _is_configuration(body, target, at_least=False):

@@ -39,6 +39,14 @@ def least_norm_search(evaluate, x, size, most):
     return x, (worst, abs(values[worst]))
 
 
+def directions_left(gradients):
+    """Orthonormal directions, columns, that none of the rows sees, shape (n, n - rank)."""
+    if not len(gradients):
+        return np.eye(gradients.shape[1])
+    _, s, v = np.linalg.svd(gradients)
+    return v[int((s > INDEPENDENT * s.max(initial=0.0)).sum()):].T
+
+
 def independent_combinations(gradients):
     """Combinations of rows that are independent: left singular vectors, shape (rank, n); the rows if all are."""
     u, s, _ = np.linalg.svd(gradients, full_matrices=False)

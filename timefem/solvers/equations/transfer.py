@@ -12,12 +12,16 @@ def transferred(values, element, mesh, other_element, sizes, other_mesh):
     """
     out = {}
     span, other = mesh.nodes[[0, -1]], other_mesh.nodes[[0, -1]]
+    same_mesh = np.array_equal(mesh.nodes, other_mesh.nodes)
     for name, space in other_element.trial.items():
         if not hasattr(space.basis, "points"):
             middles = (other_mesh.nodes[1:] + other_mesh.nodes[:-1]) / 2
             e, _ = mesh.locate(span[0] + (middles - other[0]) * ((span[1] - span[0]) / (other[1] - other[0])))
             same = name in values and values[name].shape[1] == space.basis.n_shapes
             out[name] = values[name][e] if same else np.zeros((len(e), space.basis.n_shapes, sizes[name]))
+            continue
+        if same_mesh and name in values and element.trial[name].basis == space.basis:
+            out[name] = values[name]
             continue
         points = other_mesh.points(space.basis)
         if name not in values:
