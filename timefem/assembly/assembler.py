@@ -1,5 +1,7 @@
 """Residual and tangent of a chain of time elements, filled in place."""
 
+from functools import cached_property
+
 import numpy as np
 
 from ..elements.evaluation.elements_in_lanes import lane_scratch
@@ -52,9 +54,13 @@ class Assembler:
         self.column_scale, self.row_scale = (
             scale(numbering, mesh.lengths)[before * numbering.step:last * numbering.step + numbering.n_node]
             for scale, numbering in ((self.scaling.columns, self.plan.columns), (self.scaling.rows, self.plan.rows)))
-        self.emphasis, self.state = self.scaling.emphasis_of(self.plan.columns), self.scaling.states_of(
-            self.plan.columns)
-        self.emphasis, self.state = (None if x is None else self._along(x) for x in (self.emphasis, self.state))
+        emphasis = self.scaling.emphasis_of(self.plan.columns)
+        self.emphasis = None if emphasis is None else self._along(emphasis)
+
+    @cached_property
+    def state(self):
+        """1 for dofs that are coordinates or momenta, 0 for others."""
+        return self._along(self.scaling.states_of(self.plan.columns))
 
     def _along(self, own):
         n_node = self.plan.columns.n_node

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...kernels.buffered import Buffered
-from ...mechanics import CanonicalState, Pose
+from ...mechanics import CanonicalState
 from ...mechanics.formula import call_vector, check_symbols
 from ..common import carried_targets
 from ..common.conditions import directions_left, independent_combinations, least_norm_search
@@ -258,7 +258,7 @@ def _asked(which, body, target):
         if target.position is not None:
             ask("position", target.position[:n])
         if target.orientation is not None:
-            ask("orientation", body.state(Pose(orientation=target.orientation))[0][3:])
+            ask("orientation", body.rotation_coordinates(target.orientation))
         if target.velocity is not None:
             ask("velocity", target.velocity[:n])
         if target.angular_velocity is not None:

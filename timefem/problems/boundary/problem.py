@@ -258,7 +258,7 @@ def _fill(body, q, target):
             part = q[:len(value)]
             part[:] = np.where(np.isfinite(value[:len(part)]), value[:len(part)], part)
     if getattr(target, "orientation", None) is not None:
-        q[3:] = body.state(Pose(orientation=target.orientation))[0][3:]
+        q[3:] = body.rotation_coordinates(target.orientation)
 
 
 def _replaced(target, **values):

@@ -130,7 +130,8 @@ class BoundarySolver:
         values = {name: values[name] for name in same
                   if values[name].shape[-1] == self.form.plan.columns.fields[
                       list(self.form.full_element.trial).index(name)].shape[1]}
-        full = self._transferred(values, sol.element, TimeMesh(sol.t), mesh)
+        full = self._transferred(values, sol.element, mesh if np.array_equal(sol.t, mesh.nodes) else TimeMesh(sol.t),
+                                 mesh)
         none = np.zeros((mesh.n_elements, self.element.multiplier.basis.n_shapes, self.problem.system.n_multipliers))
         own = self.element.nodal_values(self.problem.system, mesh.points(self.element.state.basis), full["state"], none)
         full |= {name: v for name, v in zip(self.element.trial, own, strict=True) if name not in values}

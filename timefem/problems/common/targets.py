@@ -63,8 +63,9 @@ def checked_targets(system, which, targets, t):
         if not isinstance(target, known):
             raise InputError(f"{title} must be given as {' or '.join(c.__name__ for c in known)}, not {target!r}")
         if isinstance(target, Pose):
-            body.state(target)  # refuses what a point mass has not
             turns = body.has_orientation
+            if not turns:
+                body.state(target)  # refuses what a point mass has not
             target = EndState(position=target.position, orientation=target.quaternion if turns else None)
         elif isinstance(target, Coordinates):
             target = EndState(q=target.q)

@@ -86,6 +86,9 @@ class Task:
         """The mesh that is given, or elements of nearly equal length with nodes at kinks inside of the time span."""
         if self.mesh is not None:
             return self.mesh
-        t0, t1 = self.problem.t_span
-        inside = sorted({t for t in kinks if t0 < t < t1})
-        return TimeMesh.uniform((t0, t1), max(self.n_elements, len(inside) + 1), through=inside)
+        return self.kept.mesh(self.problem.t_span, self.n_elements, kinks, _through)
+
+
+def _through(t_span, n_elements, kinks):
+    inside = sorted({t for t in kinks if t_span[0] < t < t_span[1]})
+    return TimeMesh.uniform(t_span, max(n_elements, len(inside) + 1), through=inside)

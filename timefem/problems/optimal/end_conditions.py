@@ -160,7 +160,7 @@ class EndConditions:
         if not body.has_orientation:
             return rows
         if target.orientation is not None:
-            wanted = body.state(Pose(orientation=target.orientation))[0][3:]
+            wanted = body.rotation_coordinates(target.orientation)
             ask("orientation", q[3:], wanted)
             z[s][3:] = wanted
         if target.angular_velocity is not None and v is None:

@@ -158,6 +158,10 @@ class RigidBodyBase(Body, abstract=True):
         """Orientation as a `Pose` takes it, which gives the same coordinates: quaternion of either sign, or matrix."""
 
     @abstractmethod
+    def rotation_coordinates(self, quaternion: np.ndarray) -> np.ndarray:
+        """Coordinates of the rotation of a unit quaternion, shape (n_q - 3,)."""
+
+    @abstractmethod
     def turning(self, q: np.ndarray) -> np.ndarray:
         """Changes of the coordinates by small rotations about axes of space and of the body, two arrays (n_q, 3)."""
 

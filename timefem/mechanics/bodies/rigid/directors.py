@@ -122,6 +122,9 @@ class DirectorBody(RigidBodyBase):
     def orientation(self, q: np.ndarray) -> np.ndarray:
         return self.rotation_matrix(q)
 
+    def rotation_coordinates(self, quaternion: np.ndarray) -> np.ndarray:
+        return rotations.matrix_from_quaternion(quaternion).T.ravel()
+
     def turning(self, q: np.ndarray) -> np.ndarray:
         r, about = self.rotation_matrix(q), rotations.hat(np.eye(3))
         changes = ([hat @ r for hat in about], [r @ hat for hat in about])

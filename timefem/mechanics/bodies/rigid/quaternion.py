@@ -124,6 +124,9 @@ class QuaternionBody(RigidBodyBase):
     def orientation(self, q: np.ndarray) -> np.ndarray:
         return self.quaternion(q)
 
+    def rotation_coordinates(self, quaternion: np.ndarray) -> np.ndarray:
+        return quaternion
+
     def turning(self, q: np.ndarray) -> np.ndarray:
         none = np.zeros((3, 3))
         return tuple(np.concatenate([none, m(q[3:]).T / 2]) for m in (rotations.spatial_map, rotations.convective_map))
