@@ -4,7 +4,6 @@ import os
 import sys
 import threading
 import time
-from contextlib import contextmanager
 from math import log
 
 import lazy_loader
@@ -24,14 +23,37 @@ _last = [-EVERY, -EVERY]  # when the last line was written, and when the last ou
 
 
 class _Bar:
-    def __init__(self, title, total, show, outer, around):
-        self.title, self.total, self.done, self.outer, self.around = title, total, 0, outer, around
+    outer = bar = before = None
+    done, counted, text = 0, False, ""
+    first = best = None  # residuals: at the start, and the least so far
+
+    def __init__(self, title, total, show, goal, around):
+        self.title, self.total, self.show, self.goal, self.around = title, total, show, goal, around
+
+    def __enter__(self):
+        show = _asked[-1] if self.show is None else self.show
         self.show = all(os.environ.get(name, "0") == "0" for name in RANK) if show is None else show
         self.lines = show is None and not sys.stderr.isatty()  # a bar that was asked for is drawn anywhere
-        self.start, self.bar, self.counted, self.text = time.monotonic(), None, False, ""
-        self.goal = self.first = self.best = None  # residuals: wanted, at the start, and the least so far
-        if outer is None and self.start - _last[1] > LOOK:  # not one of several that follow each other
+        self.start = time.monotonic()
+        for other in _open:
+            if self.outer is None and other.show and not other.around:
+                self.outer, self.before = other, other.text
+            other.hide()
+        if self.outer is None and self.start - _last[1] > LOOK:  # not one of several that follow each other
             _last[0] = self.start
+        _open.append(self)
+        if self.show and (_watch[0] is None or not _watch[0].is_alive()):
+            _watch[0] = threading.Thread(target=_look_at_bars, daemon=True, name="timefem progress")
+            _watch[0].start()
+        return self
+
+    def __exit__(self, *exception):
+        _open.remove(self)
+        if self.outer is not None:
+            self.outer.text = self.before
+        elif self.show:
+            _last[1] = time.monotonic()
+        self.hide(True)
 
     def advance(self, n=1):
         """Count `n` more of the total."""
@@ -110,7 +132,6 @@ def _look_at_bars():
             bar.look()
 
 
-@contextmanager
 def progress(title, total=None, show=None, goal=None, around=False):
     """Context with `advance(n)`, `note(text)` and `iteration(iteration, norm)`.
 
@@ -118,34 +139,21 @@ def progress(title, total=None, show=None, goal=None, around=False):
     each other the outermost is drawn, and notes what the others tell. `goal` is the residual at which iterations end.
     A bar `around` others is drawn where none of them is open.
     """
-    show = _asked[-1] if show is None else show
-    bar = _Bar(title, total, show, next((b for b in _open if b.show and not b.around), None), around)
-    bar.goal, before = goal, bar.outer and bar.outer.text
-    for other in _open:
-        other.hide()
-    _open.append(bar)
-    if bar.show and (_watch[0] is None or not _watch[0].is_alive()):
-        _watch[0] = threading.Thread(target=_look_at_bars, daemon=True, name="timefem progress")
-        _watch[0].start()
-    try:
-        yield bar
-    finally:
-        _open.remove(bar)
-        if bar.outer is not None:
-            bar.outer.text = before
-        elif bar.show:
-            _last[1] = time.monotonic()
-        bar.hide(True)
+    return _Bar(title, total, show, goal, around)
 
 
-@contextmanager
-def showing(show, title="solve"):
+class showing:
     """Context of work in which progress is shown, or not, where nothing else is said; None: as around it."""
-    _asked.append(_asked[-1] if show is None else show)
-    try:
-        with progress(title, around=True):
-            yield
-    finally:
+
+    def __init__(self, show, title="solve"):
+        self.show, self.bar = show, progress(title, around=True)
+
+    def __enter__(self):
+        _asked.append(_asked[-1] if self.show is None else self.show)
+        self.bar.__enter__()
+
+    def __exit__(self, *exception):
+        self.bar.__exit__(*exception)
         _asked.pop()
 
 

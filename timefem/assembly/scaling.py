@@ -50,15 +50,16 @@ class Scaling:
     def of(cls, name, system, element, t, z):
         """The scaling called `name`, for a system at a typical state `z`."""
         validate.choice("scaling", name, SCALINGS)
-        state, multipliers = np.ones(system.n_z), np.ones(system.n_multipliers)
-        nonholonomic = np.ones(2 * system.n_nonholonomic)
         here = at_one_state(system, t, z) if is_small(system) else None
+        nonholonomic = np.ones(2 * system.n_nonholonomic)
         if name == "full":
             state = system.state_scale
             multipliers = here.unit.copy() if here else _unit_gradient(system.derivatives(t, z)[1], state)
             if system.n_nonholonomic:
                 matrix, jacobian, _, _ = system.nonholonomic_derivatives(t, z)
                 nonholonomic = np.concatenate([_unit_gradient(matrix, state), _unit_gradient(jacobian, state)])
+        else:
+            state, multipliers = np.ones(system.n_z), np.ones(system.n_multipliers)
         powers = {"none": (0, 0), "reference": (0, -1)}.get(name, (-1, element.constraint_row_power))
         factors = here.emphasis if here else emphasis(
             system, np.abs(z / system.state_scale).reshape(2, -1).max(axis=0), ALIKE_IN_STEPS)

@@ -86,6 +86,7 @@ def pointwise(part):
             "kinetic": ca.Function("kinetic", moving, [ca.densify(kinetic)]),
             "momentum": ca.Function("momentum", moving, [ca.densify(ca.gradient(kinetic, velocity))]),
             "theta": ca.Function("theta", arguments, [ca.densify(theta)]),
+            "positions": ca.Function("positions", arguments, [ca.densify(theta[:theta.numel() // 2])]),
             "power": None if ca.SX(power).is_zero() else ca.Function(
                 "power", [ca.vertcat(state, rate, w), *arguments[1:]], [ca.densify(power)]),
             "derivatives": ca.Function("derivatives", arguments,

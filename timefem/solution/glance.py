@@ -5,12 +5,14 @@ Each test is stricter than the one of `audit` that it stands for: what passes he
 
 from typing import NamedTuple
 
+import casadi as ca
 import numpy as np
 
 from ..mechanics.one_state import is_small, kept
 from .glance_loop import gather, held, smooth
 
 PIECE = 256  # nodes whose constraints are evaluated at once
+SEVERAL, LONG = 16, 1000  # of them in one formula, and instructions of a long one
 MOST_SIZES = 20  # numbers of nodes for which memory is kept
 
 
@@ -47,9 +49,7 @@ def nothing_wrong(system, t, z, nodal, limits):
     if system.kept is not None or not is_small(system):
         return False
     places, rates, counts = _turning(system)
-    longest = (t[1:] - t[:-1]).max()
-    if counts or not smooth(t, z, nodal, limits.difference, limits.floor, limits.factor, places,
-                            (limits.turn / longest)**2 * rates):
+    if counts or not smooth(t, z, nodal, limits.difference, limits.floor, limits.factor, places, rates, limits.turn):
         return False
     return constraints_held(system, t, z, limits.constraints)
 
@@ -73,11 +73,12 @@ def _turning(system):
 
 
 class Along:
-    """Constraints of systems of one structure at many states."""
+    """Constraints of configuration of systems of one structure at many states."""
 
     def __init__(self, system):
         self._index = [np.ascontiguousarray(group.state_index, np.int64) for group in system.groups]
-        self._rows = [np.ascontiguousarray(group.multiplier_index, np.int64) for group in system.groups]
+        self._rows = [np.ascontiguousarray(group.multiplier_index[:, :group.multiplier_index.shape[1] // 2], np.int64)
+                      for group in system.groups]
         self._sizes = {}
 
     def held(self, system, t, z, bounds):
@@ -94,7 +95,7 @@ class Along:
                 if memory is not None:
                     gather(index, z[first:last], memory.states)
                     memory.evaluate(t[first:last], group)
-                    if not held(memory.theta, rows, bounds):
+                    if not held(memory.values, rows, bounds):
                         return False
         return True
 
@@ -103,18 +104,35 @@ class _Memory:
     """Arguments and results of the constraints of one kind of part at a number of states."""
 
     def __init__(self, functions, group, n):
-        function, (n_parts, width) = functions["theta"], group.state_index.shape
-        self.states, self.theta = np.zeros(n * n_parts * width), np.zeros(n * group.multiplier_index.size)
-        self.times, self.numbers = np.zeros((n, n_parts)), np.zeros((n, *group.parameters.shape))
-        self._buffer, self._run = function.map(n * n_parts).buffer()
+        function, (n_parts, width) = functions["positions"], group.state_index.shape
+        if "several positions" not in functions:
+            functions["several positions"] = _several(function)
+        several, size = functions["several positions"]
+        n_calls = -(-n * n_parts // size)
+        function, n_points = several.map(n_calls), n_calls * size
+        states, times, numbers, values = (np.zeros(n_points * size) for size in (
+            width, 1, group.parameters.shape[1], group.multiplier_index.shape[1] // 2))
+        self.states, self.values = states, values[:n * group.multiplier_index.size // 2]
+        self.times = times[:n * n_parts].reshape(n, n_parts)
+        self.numbers = numbers[:n * group.parameters.size].reshape(n, *group.parameters.shape)
+        self._buffer, self._run = function.buffer()
         self._group, self._function = None, function
-        for i, values in enumerate((self.states, self.times, self.numbers)):
-            if values.size:
-                self._buffer.set_arg(i, memoryview(values.reshape(-1)))
-        self._buffer.set_res(0, memoryview(self.theta))
+        for i, memory in enumerate((states, times, numbers)):
+            if memory.size:
+                self._buffer.set_arg(i, memoryview(memory))
+        self._buffer.set_res(0, memoryview(values))
 
     def evaluate(self, t, group):
         self.times[:] = t[:, None]
         if group is not self._group:
             self.numbers[:], self._group = group.parameters, group
         self._run()
+
+
+def _several(function):
+    """A function at several points in one, and at how many: calls of CasADi's virtual machine cost more than short
+    formulas."""
+    n = max(1, min(SEVERAL, LONG // function.n_instructions()))
+    arguments = [ca.SX.sym("x", function.size1_in(i), n) for i in range(function.n_in())]
+    values = [function(*(argument[:, k] for argument in arguments)) for k in range(n)]
+    return ca.Function("several", arguments, [ca.horzcat(*values)]), n

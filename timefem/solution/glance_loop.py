@@ -16,21 +16,20 @@ def gather(index, z, out):
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
 def held(theta, rows, bound):
-    """Whether constraints (n, n_parts, n_rows), one after the other, are within the bounds, of configuration."""
+    """Whether constraints (n, n_parts, n_rows), one after the other, are within the bounds."""
     n = rows.shape[0] * rows.shape[1]
     for k in range(theta.shape[0] // n):
         at = k * n
         for part in range(rows.shape[0]):
             for i in range(rows.shape[1]):
-                r = rows[part, i]
-                if r < bound.shape[0] // 2 and not abs(theta[at]) <= bound[r]:
+                if not abs(theta[at]) <= bound[rows[part, i]]:
                     return False
                 at += 1
     return True
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
-def smooth(t, z, nodal, difference, floor, factor, turning, rates):
+def smooth(t, z, nodal, difference, floor, factor, turning, rates, turn):
     """Whether no component goes too far in an element by its own amplitude, and no body turns too far at any node.
 
     Parameters
@@ -45,15 +44,19 @@ def smooth(t, z, nodal, difference, floor, factor, turning, rates):
     turning : array of int, shape (n_bodies, 2)
         First and last place of rotations among the momenta.
     rates : array, shape (n_bodies,)
-        Largest square of the momentum there.
+        Square of the momentum there at which each turns by one rad per second.
+    turn : float
+        Largest rotation in an element [rad].
     """
-    n, n_z, half = nodal.shape[0], z.shape[1], z.shape[1] // 2
+    n, n_z, half, longest = nodal.shape[0], z.shape[1], z.shape[1] // 2, 0.0
+    for e in range(n):
+        longest = max(longest, t[e + 1] - t[e])
     for b in range(turning.shape[0]):
         for k in range(n + 1):
             square = 0.0
             for i in range(half + turning[b, 0], half + turning[b, 1]):
                 square += z[k, i] * z[k, i]
-            if not square <= rates[b]:
+            if not square <= (turn / longest) ** 2 * rates[b]:
                 return False
     for c in range(n_z):
         low = high = z[0, c]

@@ -151,17 +151,5 @@ def _row(model, plan, case):
 def _runs(model, plan, rows):
     """The `Runs` of rows."""
     z, multipliers = np.array([row.z for row in rows]), np.array([row.multipliers for row in rows])
-    first = _first(plan, model.mesh, z, multipliers)
+    first = plan.first_element(model.mesh, z, multipliers)
     return Runs.joined([(first[i], row.scaling, row.scaling.size(row.z), row.numbers) for i, row in enumerate(rows)])
-
-
-def _first(plan, mesh, z, multipliers):
-    """Dofs of the first element for states at the start and multipliers that stay, (n, n_local)."""
-    element, c = plan.element, plan.columns
-    shapes = element.state.basis.n_shapes, element.multiplier.basis.n_shapes
-    times = np.tile(mesh.part(0, 1).points(element.state.basis), (len(z), 1))
-    state, others = (np.repeat(v[:, None], n, axis=1) for v, n in zip((z, multipliers), shapes, strict=True))
-    values, first = element.nodal_values(plan.system, times, state, others), np.zeros((len(z), c.n_local))
-    for field, value in zip(c.fields, values, strict=False):
-        first[:, field] = value
-    return first

@@ -32,7 +32,8 @@ class Numbering(NamedTuple):
         n_elements = (len(x) - self.n_node) // self.step
         x = np.ascontiguousarray(x)
         elements = np.ndarray((n_elements, self.n_local), float, x, 0, (8 * self.step, 8))
-        return tuple(elements.take(field, axis=1) for field in self.fields)
+        return tuple([elements.take(field, axis=1) if field.size else np.zeros((n_elements, *field.shape))
+                      for field in self.fields])
 
     def pack(self, *values):
         """All dofs of a chain of elements from nodal values per field; where elements meet, the later one counts.

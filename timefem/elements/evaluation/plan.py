@@ -170,14 +170,22 @@ class ElementPlan:
         times = mesh.points(self.element.state.basis)
         return self.columns.pack(*self.element.nodal_values(self.system, times, state, multipliers))
 
-    def constant(self, mesh, z, multipliers):
-        """`pack` of one state and one set of multipliers for all nodes."""
-        shapes = self.element.state.basis.n_shapes, self.element.multiplier.basis.n_shapes
-        values = []
-        for v, n in zip((z, multipliers), shapes, strict=True):
-            values.append(np.empty((mesh.n_elements, n, len(v))))
-            values[-1][:] = v
-        return self.pack(mesh, *values)
+    def first_element(self, mesh, z, multipliers):
+        """All dofs of the first element of a mesh where states and multipliers stay as they are at the start.
+
+        Shapes (n, n_z), (n, n_multipliers) -> (n, n_local); or without n.
+        """
+        basis, others = self.element.state.basis, self.element.multiplier.basis
+        n = 1 if z.ndim == 1 else len(z)
+        times, state = np.empty((n, basis.n_shapes)), np.empty((n, basis.n_shapes, z.shape[-1]))
+        every = np.empty((n, others.n_shapes, multipliers.shape[-1]))
+        times[:], x = mesh.nodes[0] + mesh.lengths[0] * basis.points, np.zeros((n, self.columns.n_local))
+        state.swapaxes(0, 1)[:], every.swapaxes(0, 1)[:] = z, multipliers
+        values = self.element.nodal_values(self.system, times, state, every)
+        for field, value in zip(self.columns.fields, values, strict=False):
+            if field.size:
+                x[:, field] = value
+        return x.reshape(*z.shape[:-1], -1)
 
     def unpack(self, x):
         """Nodal values of the state and of the multipliers `(gamma, mu)`, and a dict of those of all other fields, as

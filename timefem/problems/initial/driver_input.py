@@ -82,4 +82,4 @@ class DriverInput:
     def nothing(self):
         """Nodal values of no element."""
         multipliers = np.zeros(self.plan.system.n_multipliers)
-        return first_elements(self.plan.unpack(self.plan.constant(self.mesh.part(0, 1), self.z0, multipliers)), 0)
+        return first_elements(self.plan.unpack(self.plan.first_element(self.mesh, self.z0, multipliers)), 0)

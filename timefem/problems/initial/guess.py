@@ -69,7 +69,7 @@ def first_iterate(job, equations, mesh, z, left=None):
 def _first_node(plan, mesh, z, left):
     """Prescribed dofs of the first node: the state, its consistent multipliers, and the rest as it was."""
     multipliers = plan.system.consistent_multipliers(mesh.nodes[0], z)
-    values = plan.constant(mesh.part(0, 1), z, multipliers)[:plan.columns.n_node]
+    values = plan.first_element(mesh, z, multipliers)[:plan.columns.n_node]
     for dofs, space in list(zip(plan.columns.fields, plan.columns.spaces, strict=True))[2:]:
         if left is not None and space.continuous:
             values[dofs[0]] = left[dofs[-1] - plan.columns.step]

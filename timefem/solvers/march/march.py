@@ -76,7 +76,7 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
     n_node, own = loop.record.n_node, loop.begin()
     x = np.zeros(n_node + mesh.n_elements * plan.columns.step) if x is None else x
     if start == 0:
-        x[:n_node + plan.columns.step] = plan.constant(mesh.part(0, 1), z0, multipliers)
+        x[:n_node + plan.columns.step] = plan.first_element(mesh, z0, multipliers)
     reference = scaling.size(z0)
     iterations, history = np.zeros(mesh.n_elements, int), np.empty(settings.max_iterations + 1)
     e, code, stopped = start, 0, False

@@ -81,7 +81,7 @@ class Pilot:
     def _march(self, density):
         plan, loop, settings = self.plan, self.loop.record, self.settings
         step, n_node = plan.columns.step, loop.n_node
-        first = plan.constant(TimeMesh(self.t_span), self.z0, self.multipliers)
+        first = plan.first_element(TimeMesh(self.t_span), self.z0, self.multipliers)
         room = 2 * CHUNK
         x, nodes, lengths = np.zeros(n_node + room * step), np.zeros(room + 1), np.zeros(room)
         errors, nodes[0] = np.zeros(CHUNK), self.t_span[0]
