@@ -108,3 +108,24 @@ def test_inverse_dynamics():
     np.testing.assert_allclose(found.fields["controls"], fresh.fields["controls"], rtol=0, atol=1e-9)
     found, fresh = solver.solve(parameters={"cart.mass": 3.0}), tf.solve(problem(m=3.0), element, 6)
     np.testing.assert_allclose(found.fields["controls"], fresh.fields["controls"], rtol=0, atol=1e-9)
+
+
+def test_what_a_first_solve_refuses_a_second_one_refuses():
+    rod = tf.RigidBody(1, (1, 2, 3), name="rod")
+    hinge = tf.Revolute(rod, point_a=(-0.5, 0, 0), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0))
+    system = tf.System([rod, hinge])
+
+    def end(angle, aside=0.0):
+        return {rod: tf.Pose((0.5 * np.cos(angle), aside, -0.5 * np.sin(angle)), turned(angle))}
+
+    problem = tf.BoundaryValueProblem(system, (0, 1), end(0.0), end(0.5))
+    solver = tf.prepare(problem, tf.MixedGalerkin(2), 8)
+    solver.solve()
+    for wrong, words in ((end(0.5, 0.1), "constraint"), ({rod: tf.EndState(q=[1.0])}, "has no q|length"),
+                         ({rod: tf.EndState(position=(2.0, None, None))}, "violated")):
+        with pytest.raises(tf.InputError, match=words):
+            solver.solve(end=wrong)
+        with pytest.raises(tf.InputError, match=words):
+            tf.BoundaryValueProblem(system, (0, 1), end(0.0), wrong)
+    found, true = solver.solve(end=end(0.7)), tf.BoundaryValueProblem(system, (0, 1), end(0.0), end(0.7))
+    np.testing.assert_allclose(found.z, tf.solve(true, tf.MixedGalerkin(2), 8).z, **SAME)

@@ -11,11 +11,14 @@ from .bodies.tree import Tree, TreeJoint
 from .bodies.tree.entries import named_numbers, spelt_out
 from .catalogue import made, stored
 from .forces import Gravity
+from .part_groups import regrouped, with_helpers
 from .redundancy.redundancy import keep_constraints
-from .stand_ins import StandIns, moved_parts
+from .stand_ins import StandIns, moved_parts, with_rotors
 from .system import System
 
 GRAVITY = "gravity"
+SHARED = ("redundant", "n_q", "n_z", "n_constraints", "n_multipliers", "n_nonholonomic", "_functions",
+          "velocities_solved", "_small")  # by systems that differ in numbers only
 _STEP = re.compile(r"\.?(\w+)|\[(\d+)(?:,\s*(\d+))?\]")
 
 
@@ -54,9 +57,11 @@ def with_other_numbers(system, changes, names_only=False):
         reduced._original = system.structure
         return reduced
     values = {}  # part -> attribute -> value
+    meant = system.__dict__.setdefault("_numbers_meant", {})  # by name, for many changes of the same
     for name, value in changes.items():
-        for part, path in _targets(system, name):
-            attribute, *inner = _steps(system, part, path, name)
+        if name not in meant:
+            meant[name] = [(part, *_steps(system, part, path, name)) for part, path in _targets(system, name)]
+        for part, attribute, *inner in meant[name]:
             own = values.setdefault(part, {})
             own[attribute] = _replaced(part, attribute, inner, own.get(attribute), value, name)
     return system if names_only else _rebuilt(system, _changed_parts(system, values))
@@ -190,8 +195,13 @@ def _rebuilt(system, changed):
                 raise InputError(f"parameters: {system.label(part)} acts on a point of what would change; prepare a "
                                  "solver of the changed system")
     moved_parts(system.parts, changed)
-    other = object.__new__(type(system))
-    System.__init__(other, [changed.get(part, part) for part in system.parts], redundant=system.redundant)
+    other, parts = object.__new__(type(system)), [changed.get(part, part) for part in system.parts]
+    if with_helpers(parts) == parts and not with_rotors(parts)[1]:
+        vars(other).update({name: vars(system)[name] for name in SHARED if name in vars(system)})
+        other._take_parts(parts)
+        other.groups = regrouped(system.groups, changed)
+    else:
+        System.__init__(other, parts, redundant=system.redundant)
     other._original = system.structure
     stood = {old: changed.get(part, part) for old, part in system.stands_for.items()}
     other.stands_for = StandIns(stood | changed)

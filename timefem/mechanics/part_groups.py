@@ -60,6 +60,19 @@ def grouped(system):
     return groups
 
 
+def regrouped(groups, changed):
+    """The groups with parts that stand for others of the same kinds, in the same places: `changed` from part to part.
+    """
+    found = []
+    for group in groups:
+        if not changed.keys().isdisjoint(group.members):
+            members = tuple([changed.get(part, part) for part in group.members])
+            group = PartGroup(members, group.state_index, group.multiplier_index, group.nonholonomic_index,
+                              np.array([part.parameters for part in members]))
+        found.append(group)
+    return found
+
+
 def with_helpers(parts):
     """The members of parts, each helper once, where it is first needed; those that nothing needs are left out."""
     found, given = [], {(type(part), part.owner, part.place): part for part in parts if part.helper}  # on other bodies

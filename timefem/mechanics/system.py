@@ -96,8 +96,7 @@ class System(NamedArguments, StateValues, Summarized):
         for part, times in Counter(parts).items():
             if times > 1:
                 raise InputError(f"System: {part!r} is given twice")
-        self.parts: tuple[Part, ...] = tuple(parts)
-        self.bodies: tuple[Body, ...] = tuple(p for p in parts if p.is_body)
+        self._take_parts(parts)
         if not self.bodies:
             raise InputError("System: at least one body is needed")
         for part in parts:
@@ -114,6 +113,10 @@ class System(NamedArguments, StateValues, Summarized):
         if len(self._names) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise InputError(f"System: two bodies have the name {twice!r}; give each its own")
+
+    def _take_parts(self, parts):
+        self.parts: tuple[Part, ...] = tuple(parts)
+        self.bodies: tuple[Body, ...] = tuple(p for p in parts if p.is_body)
         for part in (*self.parts, *self.composites):
             part.freeze()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Mapping
 from copy import copy
-from functools import cached_property
+from functools import cache, cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -185,8 +185,8 @@ class Declared(NamedArguments):
     def changed(self, values: Mapping[str, Any]) -> Any:
         """The same part with other values of attributes, checked as by its constructor."""
         other = copy(self)
-        for name in [name for name in other.__dict__ if isinstance(getattr(type(self), name, None), cached_property)]:
-            del other.__dict__[name]
+        for name in _worked_out(type(self)) & vars(other).keys():
+            del vars(other)[name]
         vars(other)["_made"] = False
         for name, value in values.items():
             setattr(other, name, self.fields[name].checked(other, value))
@@ -243,3 +243,9 @@ class Declared(NamedArguments):
     def _argument(self, name):
         """An argument, as messages call it."""
         return f"{self._title}: {name}"
+
+
+@cache
+def _worked_out(cls):
+    """Names of cached properties."""
+    return frozenset(name for name in dir(cls) if isinstance(getattr(cls, name, None), cached_property))

@@ -127,7 +127,7 @@ class RigidBodyBase(Body, abstract=True):
 
     @cached_property
     def _diagonal(self):
-        return not np.any(self.inertia - np.diag(np.diag(self.inertia)))
+        return np.count_nonzero(self.inertia) == np.count_nonzero(self.inertia.diagonal())
 
     def __repr__(self):
         inertia = np.diag(self.inertia) if self._diagonal else self.inertia

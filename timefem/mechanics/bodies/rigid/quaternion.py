@@ -31,8 +31,7 @@ class QuaternionBody(RigidBodyBase):
     size, shape = RigidBodyBase.size, RigidBodyBase.shape
 
     def numbers(self) -> dict[str, Any]:
-        inverse = np.linalg.inv(self.inertia)
-        packed = np.diag(inverse) if self._diagonal else inverse[np.triu_indices(3)]
+        packed = 1 / self.inertia.diagonal() if self._diagonal else np.linalg.inv(self.inertia)[np.triu_indices(3)]
         # J0 = tr(J)/2 only fills up the rank of the mass matrix (54)
         return {"mass": [1 / self.mass, 2 / np.trace(self.inertia)], "inertia": packed}
 
