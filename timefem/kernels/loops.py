@@ -66,10 +66,12 @@ class _Interpreted:
         self._numba_type_ = types.Dispatcher(loop)  # what other compiled loops see
 
     def __call__(self, *arguments):
-        if self.at_hand or not (_Interpreted.inside or self.is_cheap(arguments)):
+        if self.at_hand:
+            return self.loop(*arguments)
+        begin = time.perf_counter()
+        if not (_Interpreted.inside or self.is_cheap(arguments)):
             return self.loop(*arguments)
         _Interpreted.inside += 1
-        begin = time.perf_counter()
         try:
             with np.errstate(all="ignore"):
                 return self.loop.py_func(*arguments)
@@ -144,7 +146,7 @@ class _LoopCache(_Cache):
 
     def __init__(self, function, options):
         self._name = f"{function.__module__}.{function.__qualname__}"
-        self._title = function.__name__
+        self._title, self._looked_for = function.__name__, {}
         # sets have another order in each process
         self._options = repr(sorted((key, sorted(v) if isinstance(v, set) else v) for key, v in options.items()))
         self._impl = CompileResultCacheImpl.__new__(CompileResultCacheImpl)  # its place on disk is not used
@@ -159,7 +161,9 @@ class _LoopCache(_Cache):
     def has(self, signature):
         """Whether there is an entry, as far as can be told without reading it."""
         folder = store().folder
-        return folder is not None and (folder / self._entry(signature, cpu_target.target_context.codegen())).exists()
+        if signature not in self._looked_for:
+            self._looked_for[signature] = self._entry(signature, cpu_target.target_context.codegen())
+        return folder is not None and (folder / self._looked_for[signature]).exists()
 
     def load_overload(self, signature, target_context):
         entry = self._entry(signature, target_context.codegen())

@@ -18,7 +18,7 @@ from .system import System
 
 GRAVITY = "gravity"
 SHARED = ("redundant", "n_q", "n_z", "n_constraints", "n_multipliers", "n_nonholonomic", "_functions",
-          "velocities_solved", "_small")  # by systems that differ in numbers only
+          "velocities_solved", "couples_inertia", "_small")  # by systems that differ in numbers only
 _STEP = re.compile(r"\.?(\w+)|\[(\d+)(?:,\s*(\d+))?\]")
 
 

@@ -38,6 +38,8 @@ def _refuse_text(value):
 
 def real(name, value, *, positive=False, largest=LARGEST):
     """Return `value` as a finite float, positive if asked, of at most a size."""
+    if type(value) is float and -largest <= value <= largest < np.inf and (value > 0 or not positive):
+        return value  # the usual case
     refuse_conversions(name, value)
     try:
         _refuse_text(value)

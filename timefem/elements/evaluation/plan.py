@@ -150,8 +150,9 @@ class ElementPlan:
 
     def take(self, system):
         """Take the numbers of another system; False where its structure is another one, and nothing is taken."""
-        if system is not self.system and system.structure is not self.system.structure and \
-                not _alike(system, self.system):
+        if system is self.system:
+            return True
+        if system.structure is not self.system.structure and not _alike(system, self.system):
             return False
         self.system = system
         self.arrays.parameters[:] = np.concatenate([group.parameters.ravel() for group in system.groups])
@@ -175,13 +176,11 @@ class ElementPlan:
 
         Shapes (n, n_z), (n, n_multipliers) -> (n, n_local); or without n.
         """
-        basis, others = self.element.state.basis, self.element.multiplier.basis
-        n = 1 if z.ndim == 1 else len(z)
-        times, state = np.empty((n, basis.n_shapes)), np.empty((n, basis.n_shapes, z.shape[-1]))
-        every = np.empty((n, others.n_shapes, multipliers.shape[-1]))
-        times[:], x = mesh.nodes[0] + mesh.lengths[0] * basis.points, np.zeros((n, self.columns.n_local))
-        state.swapaxes(0, 1)[:], every.swapaxes(0, 1)[:] = z, multipliers
-        values = self.element.nodal_values(self.system, times, state, every)
+        basis, others, n = self.element.state.basis, self.element.multiplier.basis, z.size // z.shape[-1]
+        times = (mesh.nodes[0] + mesh.lengths[0] * basis.points)[None].repeat(n, axis=0)
+        state = z.reshape(n, 1, -1).repeat(basis.n_shapes, axis=1)
+        every = multipliers.reshape(n, 1, multipliers.shape[-1]).repeat(others.n_shapes, axis=1)
+        values, x = self.element.nodal_values(self.system, times, state, every), np.zeros((n, self.columns.n_local))
         for field, value in zip(self.columns.fields, values, strict=False):
             if field.size:
                 x[:, field] = value

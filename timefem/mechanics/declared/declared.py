@@ -102,7 +102,7 @@ class Declared(NamedArguments):
     def _fix_arrays(self, names):
         for name in names:
             value = vars(self).get(name)
-            if isinstance(value, np.ndarray):
+            if isinstance(value, np.ndarray) and (value.flags.writeable or not value.flags.owndata):
                 vars(self)[name] = fixed = value.copy()
                 fixed.setflags(write=False)
 

@@ -91,8 +91,7 @@ class BoundaryForm:
 
     def equations(self, mesh, x, scaling="full", linear=None, comm=None):
         """The `ElementEquations` on a mesh, shared among the ranks of `comm`; sizes are taken at the dofs `x`."""
-        state = self.plan.columns.unpack(x[self.n_before:len(x) - self.n_after])[0]
-        scale = Scaling.of(scaling, self.system, self.full_element, self.problem.t_span[0], state[0, 0])
+        scale = Scaling.of(scaling, self.system, self.full_element, self.problem.t_span[0], self._end_states(x)[0])
         equations = self._kept.thing(("equations", self.element, mesh.n_elements), self.plan,
                                      lambda: make_equations(self.plan, mesh, scale, self.ends, linear, comm),
                                      lambda equations: equations.renew(mesh, scale, self.ends))
@@ -110,7 +109,7 @@ class BoundaryForm:
 
     def reference(self, x):
         """Size of the scaled state, by which tolerances are multiplied."""
-        state = self.plan.columns.unpack(x[self.n_before:len(x) - self.n_after])[0]
+        state = self.plan.columns.unpack_first(x[self.n_before:len(x) - self.n_after])
         return float(np.abs(state / self.system.state_scale).max()) or 1.0
 
     @property
@@ -138,14 +137,18 @@ class BoundaryForm:
         x = x[self.n_before:len(x) - self.n_after]
         return dict(zip(self.full_element.trial, self.plan.columns.unpack(x), strict=True))
 
+    def _end_states(self, x):
+        """States at the start and at the end."""
+        c, dofs = self.plan.columns, x[self.n_before:len(x) - self.n_after]
+        return dofs[c.first[0]], dofs[len(dofs) - c.n_local:][c.first[-1]]
+
     def unmet(self, x):
         """Name of the worst condition and its relative violation: a reduced condition may hold far from the full one.
 
         Components that only the constraints of the system settle count as far as these hold.
         """
-        c, state = self.conditions, self.unpack(x)["state"]
-        numbers = self.numbers(x)
-        residual = c.residual(state[0, 0], state[-1, -1], np.array(list(numbers.values())))
+        c, numbers = self.conditions, self.numbers(x)
+        residual = c.residual(*self._end_states(x), np.array(list(numbers.values())))
         worst = int(np.argmax(residual)) if len(residual) else 0
         return (c.names[worst], residual[worst]) if len(residual) else ("", 0.0)
 

@@ -30,6 +30,7 @@ COARSE, COARSE_ELEMENT = 12, MixedGalerkin(2)  # elements of the mesh on which t
 UNMET = {True: 1e-6, False: 0.05}  # violation of a condition that only reduced it holds; Bubnov-Galerkin elements keep
 # constraints at their nodes as well as they are accurate
 GUESSES = ("interpolation", "march")
+DEFAULT = Newton()
 
 
 class BoundarySolver:
@@ -38,7 +39,7 @@ class BoundarySolver:
     def __init__(self, problem, element, driver=None, newton=None, show=False, kept=None):
         self.begin, self.kept = time.perf_counter(), kept
         self.problem, self.element, self.driver = problem, element, driver or Global()
-        self.settings, self.show = newton or Newton(), show
+        self.settings, self.show = newton or DEFAULT, show
         self.comm = own_world() if self.driver.distributed else None
         self.form = BoundaryForm(problem.conditions_at_ends, element, kept=kept)
         self.iterations, self.seconds, self.backward_error = 0, {"assemble": 0.0, "solve": 0.0}, 0.0

@@ -24,12 +24,12 @@ def faults(system, t, z, tolerance=TOLERANCE):
     -------
     list of str or None
     """
+    if len(z) == 1 and is_small(system):
+        fine = at_one_state(system, t[0], z[0]).fine(tolerance) and not system.n_nonholonomic
+        return [None if fine else _fault(system, t[0], z[0], tolerance)]
     t, z = np.asarray(t, float), np.asarray(z, float)
     if not is_small(system):
         return [_fault(system, *state, tolerance) for state in zip(t, z, strict=True)]
-    if len(z) == 1:
-        fine = at_one_state(system, t[0], z[0]).fine(tolerance) and not system.n_nonholonomic
-        return [None if fine else _fault(system, t[0], z[0], tolerance)]
     gradient, jacobian, rate, theta = dense_derivatives(system, t, z)
     size = np.maximum(1.0, np.einsum("nij,nj->ni", np.abs(jacobian), np.abs(z)))
     # sums of what is finite are finite

@@ -1,5 +1,8 @@
 """Homotopy: Newton's method along a path of problems, with step control."""
 
+from dataclasses import replace
+from functools import cache
+
 import numpy as np
 
 from ...status import Status
@@ -102,6 +105,11 @@ class Fading(NonlinearEquations):
         return self._equations.worst(residual, x)
 
 
+@cache
+def _with_line_search(settings):
+    return replace(settings, line_search=True)
+
+
 def newton_with_homotopy(equations, x, settings, reference, on_iteration=lambda *a: None, natural=False):
     """Newton's method with line search; where it fails, with loads that make the guess a solution and fade away.
 
@@ -114,7 +122,7 @@ def newton_with_homotopy(equations, x, settings, reference, on_iteration=lambda 
         Of the last Newton iteration; "not reached" with the furthest point when the homotopy stops on its way.
     n_iterations : int
     """
-    careful = Newton(settings.tol_residual, settings.tol_increment, settings.max_iterations, True)
+    careful = _with_line_search(settings)
     found, status = newton(equations, x, careful, reference, on_iteration, natural)
     total = max(len(status.residual_history) - 1, 0)
     if status.success or status.reason == "stopped":

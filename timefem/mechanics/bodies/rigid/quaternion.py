@@ -33,7 +33,7 @@ class QuaternionBody(RigidBodyBase):
     def numbers(self) -> dict[str, Any]:
         packed = 1 / self.inertia.diagonal() if self._diagonal else np.linalg.inv(self.inertia)[np.triu_indices(3)]
         # J0 = tr(J)/2 only fills up the rank of the mass matrix (54)
-        return {"mass": [1 / self.mass, 2 / np.trace(self.inertia)], "inertia": packed}
+        return {"mass": [1 / self.mass, 2 / self.inertia.trace()], "inertia": packed}
 
     @property
     def kind(self) -> Hashable:
@@ -42,7 +42,7 @@ class QuaternionBody(RigidBodyBase):
     @property
     def mass_scale(self) -> np.ndarray:
         """Size of the mass matrix per coordinate, for scaling."""
-        return np.array([self.mass] * 3 + [2 * np.trace(self.inertia)] * 4)
+        return np.array([self.mass] * 3 + [2 * self.inertia.trace()] * 4)
 
     def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
         """T = |p_phi|^2/(2m) + 1/8 p.M4^-1 p with M4^-1 = Ql(q) J4^-1 Ql(q)^T, (58) and (70)."""
