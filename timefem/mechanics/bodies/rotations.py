@@ -8,6 +8,11 @@ import numpy as np
 from ... import validate
 from ...errors import InputError
 
+# of a quaternion (a, v): G = (-v, a I - hat(v)), E = (-v, a I + hat(v))
+PLACES = np.array([[1, 0, 3, 2], [2, 3, 0, 1], [3, 2, 1, 0]])
+CONVECTIVE = np.array([[-1.0, 1, 1, -1], [-1, -1, 1, 1], [-1, 1, -1, 1]])
+SPATIAL = np.array([[-1.0, 1, -1, 1], [-1, 1, 1, -1], [-1, -1, 1, 1]])
+
 
 def hat(a):
     """Skew-symmetric matrix of the cross product, shape (..., 3) -> (..., 3, 3)."""
@@ -21,14 +26,12 @@ def hat(a):
 
 def convective_map(q):
     """G(q), shape (..., 4) -> (..., 3, 4): Omega = 2 G(q) qdot."""
-    q = np.asarray(q, float)
-    return np.concatenate([-q[..., 1:, None], q[..., :1, None] * np.eye(3) - hat(q[..., 1:])], axis=-1)
+    return np.asarray(q, float).take(PLACES, axis=-1) * CONVECTIVE
 
 
 def spatial_map(q):
     """E(q), shape (..., 4) -> (..., 3, 4): omega = 2 E(q) qdot."""
-    q = np.asarray(q, float)
-    return np.concatenate([-q[..., 1:, None], q[..., :1, None] * np.eye(3) + hat(q[..., 1:])], axis=-1)
+    return np.asarray(q, float).take(PLACES, axis=-1) * SPATIAL
 
 
 def product(a, b):
