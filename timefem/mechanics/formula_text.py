@@ -45,6 +45,8 @@ class TextFormula:
     ----------
     used : set of str
         Those of the arguments that it has.
+    compares : bool
+        Whether it is a comparison, and its value 0 or 1.
 
     Raises
     ------
@@ -72,7 +74,7 @@ class TextFormula:
             known.append(line.targets[0].id)
             self._lines.append((line.targets[0].id, line.value))
         self._check_names(body[-1].value, known)
-        self._value = body[-1].value
+        self._value, self.compares = body[-1].value, isinstance(body[-1].value, ast.Compare)
 
     def _check_names(self, tree, known):
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
@@ -121,6 +123,13 @@ def as_formula(title: str, value: Any, names: Sequence[str]) -> Any:
     except InputError as error:
         raise InputError(f"{title}: {error}") from None
     raise InputError(f"{title} must be a function that returns CasADi symbols, or a formula as text, not {value!r}")
+
+
+def refuse_comparison(title: str, formula: Any) -> None:
+    """Refuse a text that compares, and is 0 or 1, where bounds are given besides."""
+    if getattr(formula, "compares", False):
+        raise InputError(f"{title}: {_short(formula.text)} is a comparison, which is 0 or 1; write what is limited, "
+                         "such as a difference, and give lower and upper")
 
 
 def _joined(value):
@@ -185,7 +194,7 @@ def _name(tree):
 
 
 def _attribute(tree, values):
-    if tree.attr == "T":
+    if tree.attr == "T" and not hasattr(_value_of(tree.value, values), "_fields"):
         return _symbol(tree.value, values).T
     return _of_frame(tree, values, False)
 

@@ -13,14 +13,14 @@ from .parts import FUNCTIONS
 def naming(document, keys, entry, others=()):
     """Give errors the file, the line and the key: of the entry, or of what in it the message names first.
 
-    Other entries, given as (keys, entry), are meant where the message begins with the last of their keys.
+    Other entries, given as (title, keys, entry), are meant where the message begins with their title.
     """
     try:
         yield
     except InputError as error:
         if str(error).startswith(f"{document.path}:"):  # named already
             raise
-        keys, entry = next((other for other in others if re.match(rf"{re.escape(other[0][-1])}[:\[]", str(error))),
+        keys, entry = next((other[1:] for other in others if re.match(rf"{re.escape(other[0])}[:\[]", str(error))),
                            (keys, entry))
         words = re.findall(r"\w+", str(error))
         named = [word for word in words if word in entry and word not in ("type", "body", "bodies", *keys)]

@@ -5,6 +5,7 @@ import numpy as np
 from ..errors import InputError
 from ..mechanics import CanonicalState
 from ..mechanics.given_states import given_states
+from ..mechanics.unknown_numbers import number_of
 from ..problems.common.end_state import EndState
 from ..problems.kinds import IN_FILES
 from .entries import find, naming
@@ -70,6 +71,8 @@ def unknown_numbers(model):
              if part.name and part not in model.system.bodies and not part.n_controls}
     for name, entry in document.data["problem"].get("parameters", {}).items():
         part = find(document, ("problem", "parameters", name, "part"), entry["part"], parts, "joint or force")
+        with naming(document, ("problem", "parameters", name), entry):
+            number_of(part, entry["number"])
         found[name] = part, entry["number"]
     return found
 

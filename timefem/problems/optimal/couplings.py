@@ -11,7 +11,7 @@ import numpy as np
 from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.formula import call_vector, check_symbols
-from ...mechanics.formula_text import TextFormula, as_formula
+from ...mechanics.formula_text import TextFormula, as_formula, refuse_comparison
 from ...types import Floats, UserFormula
 from ..common.end_state import INDEPENDENT
 from .point_rows import PointRows, View
@@ -44,6 +44,7 @@ class Coupling(NamedArguments):
                  name: str | None = None) -> None:
         self.name = name or "coupling"
         self.formula = as_formula(f"{self.name}: formula", formula, [*BOTH_ENDS, *LINK])
+        refuse_comparison(f"{self.name}: formula", self.formula)
         if lower is None and upper is None:
             raise InputError(f"{self.name}: give lower, upper or both")
         try:

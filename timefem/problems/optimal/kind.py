@@ -82,7 +82,10 @@ def make_from_file(model):
     near = {model.system.find(body): state for body, state in model.start_state.items()} if _has_states(model) else None
     limits = [limit_from_file(model, name, entry) for name, entry in data.get("limits", {}).items()]
     couplings = couplings_from_file(model, model, ("couplings",), data.get("couplings", {}))
-    stated = [((key, name), entry) for key in ("limits", "couplings") for name, entry in data.get(key, {}).items()]
+    stated = [(name, (key, name), entry) for key in ("limits", "couplings")
+              for name, entry in data.get(key, {}).items()]
+    for name, entry in data["actuators"].items():
+        stated += [(f"bounds of {name}", ("actuators", name), entry), (f"rates of {name}", ("actuators", name), ())]
     with model.naming(("problem",), table, stated):
         problem = OptimalControl(model.system, start, ends, model.t_span, costs, end_cost=table.get("end_cost"),
                                  parameters=model.parameters(), free_time=table.get("free_time", False), bounds=bounds,

@@ -12,7 +12,7 @@ from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.formula import call, call_vector, check_symbols
-from ...mechanics.formula_text import as_formula
+from ...mechanics.formula_text import as_formula, refuse_comparison
 from ...mechanics.functions.formula import as_time_function
 from ...mechanics.inversion.outputs import JointOutput, Output
 from ...types import Floats, UserFormula, UserFunction
@@ -64,6 +64,7 @@ class Limit(NamedArguments):
             formula, name = (lambda now, u: output.value(*map(now.q, output.bodies))), name or output.name
         self.name = name or "limit"
         self.formula = as_formula(f"{self.name}: formula", formula, ["now", "u"])
+        refuse_comparison(f"{self.name}: formula", self.formula)
         self.at = validate.choice(f"{self.name}: at", at, PLACES)
         self.points = validate.integer(f"{self.name}: points", points, minimum=0)
         self.lower, self.upper = (self._bound(word, b) for word, b in (("lower", lower), ("upper", upper)))
@@ -84,8 +85,10 @@ class Limit(NamedArguments):
             return as_formula(f"{self.name}: {word}", value, ["t"])
         entries = [none] if value is None else value if isinstance(value, list | tuple) else np.atleast_1d(value)
         try:
-            found = [none if x is None else x if callable(x) else as_time_function(word, x) if isinstance(x, str) else
-                     float(x) for x in entries]
+            found = [none if x is None else x if callable(x) else as_time_function(f"{self.name}: {word}", x)
+                     if isinstance(x, str) else float(x) for x in entries]
+        except InputError:
+            raise
         except (TypeError, ValueError):
             found = [np.nan]
         if not found or any(not callable(x) and np.isnan(x) for x in found):

@@ -280,8 +280,8 @@ class OptimalControl(NamedArguments):
         now = self.now(z, t, c, u)
         for limit in self.limits:
             z0 = None if self.free_start else self.z0
-            if isinstance(limit, Limit) and not self.free_time:
-                limit.check_bounds(now, u, *self.t_span)
+            if isinstance(limit, Limit):
+                limit.check_bounds(now, u, self.t_span[0], self.t_span[0 if self.free_time else 1])
             limit.check(now, (z, u, t, c), z0, self.t_span[0], self.guesses)
 
     def _pairs(self, what, bounds, names=()):
@@ -317,7 +317,7 @@ class OptimalControl(NamedArguments):
             if not is_timed(pair) and not np.isfinite(_pair(title, pair, actuator.n_controls)).any():
                 continue
             limit = Limit(_rates, *pair, name=title)
-            limit.rows(self._end(None, ca.SX.sym("t"), {}), ca.SX.sym("rate", actuator.n_controls))
+            limit.rows(End(self.system, ca.SX.sym("t"), None, {}), ca.SX.sym("rate", actuator.n_controls))
             found.append((place, limit))
         return found
 

@@ -28,8 +28,8 @@ def make_from_file(model):
     links = [_link(*pair) for pair in pairwise(models)]
     closing = document.data.get("couplings", {})
     tied = couplings_from_file(first, last, ("couplings",), closing, same)
-    stated = [(("couplings", name), entry) for name, entry in closing.items()]
-    stated += [(("phases", k, "link", name), entry) for k, one in enumerate(document.data["phases"])
+    stated = [(name, ("couplings", name), entry) for name, entry in closing.items()]
+    stated += [(name, ("phases", k, "link", name), entry) for k, one in enumerate(document.data["phases"])
                for name, entry in one.get("link", {}).items()]
     with model.naming((), (), stated):
         return Phases([one.problem for one in models], links, tied, model.phase_names)
