@@ -129,6 +129,7 @@ from .problems import (
     Limit,
     OptimalControl,
     Phases,
+    SpringContact,
     assemble,
 )
 from .problems.common.end_state import EndState
@@ -165,7 +166,7 @@ from .solving import continuation, prepare, restart, solve, solve_all
 __version__: str
 
 __all__ = [
-    "Complementary", "CoulombFriction", "Coupling", "PhasedSolution", "Phases",
+    "Complementary", "CoulombFriction", "Coupling", "PhasedSolution", "Phases", "SpringContact",
     "BoundaryValueProblem", "EndState", "continuation", "solve_all",
     "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "Fatrop", "FixedPoint", "Gravity",
     "IllConditioned", "NotSolved", "InitialValueProblem", "Ipopt", "InputError",

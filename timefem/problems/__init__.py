@@ -8,7 +8,8 @@ from .optimal.complementarity import Complementary, CoulombFriction
 from .optimal.couplings import Coupling
 from .optimal.limits import Limit
 from .optimal.problem import OptimalControl
+from .optimal.spring_contact import SpringContact
 from .phases.problem import Phases
 
 __all__ = ["BoundaryValueProblem", "Complementary", "CoulombFriction", "Coupling", "InitialValueProblem",
-           "InverseDynamics", "Limit", "OptimalControl", "Phases", "assemble"]
+           "InverseDynamics", "Limit", "OptimalControl", "Phases", "SpringContact", "assemble"]

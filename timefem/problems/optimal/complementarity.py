@@ -24,7 +24,8 @@ class Soft(NamedArguments):
 
     type, formulas = "", ()  # in files, and names of its formulas
 
-    def __init__(self, name: str, eps: float, first: float, at: str) -> None:
+    def __init__(self, name: str, eps: float, first: float, at: str, march: bool = False) -> None:
+        self.march = validate.flag(f"{name}: march", march)
         self.name, self.at = name, validate.choice(f"{name}: at", at, PLACES)
         self.eps = validate.real(f"{name}: eps", eps, positive=True)
         self.first = max(self.eps, validate.real(f"{name}: first", first, positive=True))
@@ -57,6 +58,11 @@ class Soft(NamedArguments):
         return call_vector(f"{self.name}: {word}", formula, now, u)
 
 
+def smoothed_pairs(a: ca.SX, b: ca.SX, eps: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """What `Soft.rows` gives for complementary a and b."""
+    return ca.SX(0, 1), a + b - ca.sqrt(a**2 + b**2 + 2 * eps)
+
+
 class Complementary(Soft):
     """`a >= 0`, `b >= 0` and `a b = 0` for pairs of formulas, by `a b = eps` with eps driven to zero.
 
@@ -78,6 +84,9 @@ class Complementary(Soft):
         elements of higher degree are refused.
     eps, first : float
         Last and first product.
+    march : bool
+        Whether each solve starts from the motion that the other controls make with these forces, marched element by
+        element: where bodies fly and bounce. Not where contacts or friction hold bodies, or push them along.
     name : str, optional
         For reports.
 
@@ -89,21 +98,21 @@ class Complementary(Soft):
     type, formulas = "complementary", ("a", "b")
 
     def __init__(self, a: UserFormula, b: UserFormula, *, at: str = "controls", eps: float = 1e-8,
-                 first: float = 1.0, name: str | None = None) -> None:
-        super().__init__(name or "complementarity", eps, first, at)
+                 first: float = 1.0, march: bool = False, name: str | None = None) -> None:
+        super().__init__(name or "complementarity", eps, first, at, march)
         self.a, self.b = self._formula("a", a), self._formula("b", b)
 
     def rows(self, now: Any, u: ca.SX, eps: ca.SX) -> tuple[ca.SX, ca.SX]:
         a, b = self._values("a", self.a, now, u), self._values("b", self.b, now, u)
         if a.numel() != b.numel():
             raise InputError(f"{self.name}: a gives {a.numel()} expressions and b {b.numel()}; they make pairs")
-        return ca.SX(0, 1), a + b - ca.sqrt(a**2 + b**2 + 2 * eps)
+        return smoothed_pairs(a, b, eps)
 
     def band(self, eps: float) -> tuple[float, float]:
         return -eps, 0.0
 
     def stated(self, write: Any) -> dict[str, Any]:
-        return super().stated(write) | {"at": self.at}
+        return super().stated(write) | {"at": self.at, "march": self.march}
 
 
 CREEPING = 3e-4  # of the first eps: above it sticking is creeping, below it rest is rest

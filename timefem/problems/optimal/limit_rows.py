@@ -28,13 +28,16 @@ class LimitRows:
         Block of each further variable.
     totals : list of (PointRows, ndarray of int)
         Rows that sum up an integral element by element, and the variables for what it is at their ends.
-    soft : list of (PointRows, Soft, ndarray of bool)
-        Rows of complementary pairs, whose last given number is their eps, and which of them are smoothed.
+    ties : list of (PointRows, ndarray of bool, ndarray of bool)
+        Rows of equations of controls alone, which of the rows they are, and which controls they tie.
+    soft : list of (PointRows, Soft, ndarray of bool, ndarray of bool)
+        Rows of complementary pairs, whose last given number is their eps, which of them are smoothed, and which
+        controls these depend on.
     """
 
     def __init__(self, chain, views, n):
         self.chain, self.views, self.problem, self._n = chain, views, chain.problem, n
-        self.rows, self.blocks, self.totals, self.soft = [], [], [], []
+        self.rows, self.blocks, self.totals, self.ties, self.soft = [], [], [], [], []
         problem = self.problem
         z, u, c = (ca.SX.sym(name, k) for name, k in (("z", chain.plan.system.n_z), ("u", problem.n_controls),
                                                       ("c", len(problem.guesses))))
@@ -91,6 +94,14 @@ class LimitRows:
                 self.along(limit.name, rows, bounds, np.zeros(1, int), np.zeros(1))
         elements = np.repeat(np.arange(self._n_elements), len(points))
         self.along(limit.name, rows, bounds, elements, np.tile(points, self._n_elements))
+        for i, row in enumerate(ca.vertsplit(rows)):
+            if bounds[0][i] == bounds[1][i] and not ca.depends_on(row, ca.vertcat(self._symbols[0], self._symbols[2])):
+                which = np.tile(np.arange(rows.numel()) == i, len(elements))
+                self.ties.append((self.rows[-1], which, self._used(row)))
+
+    def _used(self, rows):
+        """Which controls rows depend on."""
+        return np.array([ca.depends_on(rows, control) for control in ca.vertsplit(self._symbols[1])])
 
     def at_end(self, limit, last):
         if not self.chain.reaches[1 if last else 0]:
@@ -148,7 +159,8 @@ class LimitRows:
         self.rows.append(PointRows(pair.name, (self._w, ca.vertcat(self._tau, eps)), ca.vertcat(positive, smoothed),
                                    bounds, view, elements, times,
                                    np.column_stack([times, np.full(len(times), pair.eps)])))
-        self.soft.append((self.rows[-1], pair, np.tile(np.repeat([False, True], n), len(times))))
+        which = np.tile(np.repeat([False, True], n), len(times))
+        self.soft.append((self.rows[-1], pair, which, self._used(smoothed)))
 
     # ---- rates of controls
 

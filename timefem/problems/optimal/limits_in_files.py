@@ -3,13 +3,14 @@
 from .complementarity import Complementary, CoulombFriction
 from .couplings import Coupling
 from .limits import Limit
+from .spring_contact import SpringContact
 
-LIMITS = {"limit": Limit, "complementary": Complementary, "friction": CoulombFriction}  # by `type`
+LIMITS = {"limit": Limit} | {cls.type: cls for cls in (Complementary, CoulombFriction, SpringContact)}  # by `type`
 BOUNDS = "lower", "upper"
 
 
 def limit_from_file(model, name, entry):
-    """The `Limit`, `Complementary` or `CoulombFriction` of a table `[limits.NAME]`."""
+    """The `Limit`, or `Soft` one, of a table `[limits.NAME]`."""
     keys = "limits", name
     own = {key: model.value_of((*keys, key), value) if key in BOUNDS else value
            for key, value in entry.items() if key != "type"}

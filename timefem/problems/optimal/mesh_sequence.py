@@ -22,7 +22,7 @@ from ...solvers.nonlinear.saddle_point import SMALL, solve_minimum, solve_saddle
 from ...solvers.nonlinear.slab_program import SlabProgram
 from ..common.parameters import parts_with_unknowns
 from ..initial.global_driver import Global
-from .complementarity import Soft
+from .contact_stages import is_marched, solve_in_stages
 from .controllability import HELD, check_reach
 from .equations import DistributedOptimalityEquations, OptimalityEquations, OptimalitySlab
 from .guess import Guess, first_guess, from_solution, is_warm, prolonged
@@ -35,7 +35,6 @@ COARSE, RATIO = 64, 10  # elements of the coarsest mesh, and from one mesh to th
 ROUGH = 1e-9  # residual that will do on all meshes but the last: far below what a finer mesh changes
 ITERATIONS = 200
 BENDS = 0.1, 0.4  # of paths that are tried where the straight one fails [m or rad]
-FALL, LEAST_FALL = 0.1, 0.7  # of the smoothing of complementary pairs, from one solve to the next
 FEW = 60  # of the steps for equations alone, after which the interior-point method has a try
 
 
@@ -105,7 +104,7 @@ def solve_optimal(task, mesh):
     def solved(level, x, hold=False, near=False, problem=problem):
         nonlocal iterations
         fine = level.n_elements > COARSE
-        shared = fine and comm is not None and comm.size <= level.n_elements
+        shared = fine and comm is not None and comm.size <= level.n_elements and not is_marched(problem.limits)
         if shared and problem.bounded:
             equations = OptimalitySlab(problem, plan, level, scale, comm)
         elif shared:
@@ -126,7 +125,7 @@ def solve_optimal(task, mesh):
                     whole = SequenceProgram([program], (), closing, bar.step)
                 if shared:
                     whole = SlabProgram(whole, equations.slab, whole.outside, equations.first_own, comm)
-                answer = solve_in_turn(method, whole, problem.limits)
+                answer = solve_in_stages(method, whole, problem.limits)
                 found = whole.placed(answer.v, answer.multipliers) if shared else (answer.v, answer.multipliers)
                 x, status, n = equations.gather(program.place(*found)), answer.status, answer.iterations
             else:
@@ -225,30 +224,6 @@ def _otherwise(problem, plan, level, solved, x, show):
             if found[2].success:
                 return found
     return None
-
-
-def solve_in_turn(method, program, limits):
-    """The answer at the last smoothing of complementary pairs, each from the one before; `iterations` are those of all.
-
-    Each is a tenth of the one before, and where that fails, more of it.
-    """
-    pairs = [limit for limit in limits if isinstance(limit, Soft)]
-    eps, last = max([p.first for p in pairs], default=0.0), min([p.eps for p in pairs], default=0.0)
-    reached, ratio, iterations, start = None, FALL, 0, (program.start, program.start_multipliers)
-    while True:
-        program.soften(eps)
-        answer = method.solve(program)
-        iterations += answer.iterations
-        if answer.status.success and eps > last:
-            program.start, program.start_multipliers, reached = answer.v, answer.multipliers, eps
-        elif answer.status.success or reached is None or ratio > LEAST_FALL or answer.status.reason == "stopped":
-            break
-        else:
-            ratio = ratio**0.5
-        eps = max(last, reached * ratio)
-    program.start, program.start_multipliers = start
-    answer.iterations = iterations
-    return answer
 
 
 def meshes(mesh):

@@ -4,10 +4,12 @@ from functools import cached_property
 
 import numpy as np
 
+from ...errors import InputError
 from ...mechanics.part_names import body_of
 from ...solvers.nonlinear import bounds_loops as loops
 from ...solvers.nonlinear import products
 from ...solvers.nonlinear.program import NonlinearProgram, Row
+from .contact_march import ContactMarch
 from .limit_rows import LimitRows
 from .point_rows import AddedRows, ChainView, View
 
@@ -44,7 +46,8 @@ class OptimalProgram(NonlinearProgram):
         self.symbols_at = chain.problem.symbols_at
         self.views = ChainView(chain, self.base, number)
         limits = LimitRows(chain, self.views, self.n_chain)
-        self._soft, self.n = limits.soft, self.n_chain + sum(map(len, limits.blocks))
+        self._totals, self._ties, self._soft = limits.totals, limits.ties, limits.soft
+        self.n = self.n_chain + sum(map(len, limits.blocks))
         self._places(number)
         self._added = AddedRows(limits.rows, self.n, self.n_equations, self.jacobian_places, self.hessian_places)
         self.jacobian_places, self.hessian_places = self._added.jacobian_places, self._added.hessian_places
@@ -79,12 +82,55 @@ class OptimalProgram(NonlinearProgram):
 
     def soften(self, eps):
         """Smooth complementary pairs by this, or by their own number where that is larger."""
-        for rows, pair, smoothed in self._soft:
+        for rows, pair, smoothed, _ in self._soft:
             own = max(pair.eps, eps)
             rows.give(own)
-            at = self._added.starts[self._added.sets.index(rows)] + np.flatnonzero(smoothed)
+            at = self._rows_of(rows, smoothed)
             for bounds, value in zip(self.row_bounds, pair.band(own), strict=True):
                 bounds[at] = value
+
+    @property
+    def has_contacts(self):
+        return bool(self._soft)
+
+    def marched(self, v):
+        """Variables with the motion that controls at v make, contacts included; None where a march fails.
+
+        Raises
+        ------
+        InputError
+            Where contacts do not determine their controls.
+        """
+        return self._march(v)
+
+    @cached_property
+    def _march(self):
+        chain = self.chain
+        sets, ties = [(rows, smooth) for rows, _, smooth, _ in self._soft], list(self._ties)
+        forces = np.any([used for *_, used in self._soft], axis=0)
+        while tied := [tie for tie in ties if np.any(forces & tie[2])]:  # such as actions and reactions
+            ties = [tie for tie in ties if not np.any(forces & tie[2])]
+            sets += [(rows, which) for rows, which, _ in tied]
+            forces = np.any([forces, *(used for *_, used in tied)], axis=0)
+        known = [chain.columns_of("controls")[:, :, ~forces]]
+        if chain.problem.free_start:
+            known.append(chain.columns_of("state")[0, 0])
+        if chain.problem.unknown_names:
+            known.append(chain.columns_of("constants"))
+        held = np.isin(self.primal, np.concatenate([one.ravel() for one in known]))
+        sets += [(rows, slice(None)) for rows, _ in self._totals]
+        rows = [np.arange(self.n_equations - chain.blocks[1].n_unknowns), *(self._rows_of(*one) for one in sets)]
+        columns = [np.flatnonzero(~held), *(columns.ravel() for _, columns in self._totals)]
+        march = ContactMarch(self, np.concatenate(rows), np.concatenate(columns))
+        if not march.determined:
+            names = ", ".join(pair.name for _, pair, *_ in self._soft)
+            raise InputError(f"{names}: march=True takes contacts with as many conditions as forces, which are "
+                             f"controls that no other condition needs; here they are {forces.sum()}: leave march out")
+        return march
+
+    def _rows_of(self, rows, which):
+        """Numbers of some rows of a set of `PointRows`."""
+        return self._added.starts[self._added.sets.index(rows)] + np.arange(rows.n_rows)[which]
 
     def _places(self, number):
         p = self.chain.pattern

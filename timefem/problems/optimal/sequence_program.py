@@ -93,6 +93,12 @@ class SequenceProgram(NonlinearProgram):
         for program in self.programs:
             program.soften(eps)
 
+    def marched(self, v):
+        """As `OptimalProgram.marched`, each phase with contacts from its own start."""
+        parts = [p.marched(x) if p.has_contacts else x
+                 for p, x in zip(self.programs, self._split(v, self._columns), strict=True)]
+        return None if any(x is None for x in parts) else np.concatenate([*parts, v[self._columns[-1]:]])
+
     def _by_block(self, name):
         return [getattr(p, name) + n for p, n in zip(self.programs, self._blocks, strict=False)]
 

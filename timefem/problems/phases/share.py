@@ -24,9 +24,9 @@ class Share:
         self._equations = equations
 
     @staticmethod
-    def of(driver, equations):
-        """The share of this process: all where there is nothing to share."""
-        comm = own_world() if driver.distributed else None
+    def of(driver, equations, whole=False):
+        """The share of this process: all where there is nothing to share, or each needs the `whole`."""
+        comm = own_world() if driver.distributed and not whole else None
         n_blocks = sum(one.mesh.n_elements for one in equations)
         if comm is None or n_blocks <= max(COARSE, comm.size):
             return Share(equations)

@@ -10,10 +10,11 @@ from ...errors import InputError
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.methods import method_for_inequalities
+from ..optimal.contact_stages import is_marched, solve_in_stages
 from ..optimal.controllability import check_reach
 from ..optimal.equations import OptimalityEquations
 from ..optimal.guess import Guess, first_guess, from_solution
-from ..optimal.mesh_sequence import BENDS, optimality_plan, solve_in_turn
+from ..optimal.mesh_sequence import BENDS, optimality_plan
 from ..optimal.nonlinear_program import OptimalProgram
 from ..optimal.sequence_program import Closing, SequenceProgram
 from ..optimal.solve import check_linear, solution_of
@@ -56,7 +57,7 @@ def solve_on(task, meshes, guess):
     warm = all(hasattr(guess, "nodal_state") for guess in guesses)
     title = f"optimal control, {len(phases)} phases"
     with progress(title, method.max_iterations, task.progress, method.tolerance) as bar, \
-            Share.of(task.driver, [equations for *_, equations, _ in made]) as share:
+            Share.of(task.driver, [equations for *_, equations, _ in made], is_marched(task.problem.limits)) as share:
         chains = share.chains()
         programs = [OptimalProgram(chain, chain.take(made[k][-1]), warm=warm) for k, chain in chains.items()]
         first, last = min(chains), max(chains)
@@ -66,7 +67,7 @@ def solve_on(task, meshes, guess):
                                 task.problem.names[first:last + 1])
         program = share.program(whole)
         setup = time.perf_counter() - start
-        answer = solve_in_turn(method, program, task.problem.limits)
+        answer = solve_in_stages(method, program, task.problem.limits)
         found = share.all_unknowns(whole, program, answer)
     seconds = {"setup": setup, "assemble": sum(chain.seconds["assemble"] for chain in chains.values()),
                "total": time.perf_counter() - start}

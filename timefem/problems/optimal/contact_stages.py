@@ -1,0 +1,63 @@
+"""Complementary pairs solved in stages, from smooth ones to those that are nearly sharp."""
+
+from dataclasses import replace
+
+from .complementarity import Soft
+
+FALL, GREATEST_FALL, LEAST_FALL = 0.1, 1e-3, 0.7  # of eps, from one stage to the next
+# a stage of so many iterations at most makes the next fall longer, by this power, once eps is below this share of the
+# first: before that contacts still open and close, and IPOPT failed after long falls
+QUICK, LONGER, SETTLED = 10, 1.5, 1e-3
+ROUNDING = 1.01
+TOLERANCE, MOST_TOLERANCE = 1e-2, 1e-2  # of a stage before the last one, over the root of eps, and at most
+MOST = 200  # iterations of a stage that may be tried with a shorter fall
+
+
+def is_marched(limits):
+    """Whether contacts are marched, which takes all elements on one rank."""
+    return any(limit.march for limit in limits if isinstance(limit, Soft))
+
+
+def solve_in_stages(method, program, limits):
+    """The answer at the last smoothing eps of complementary pairs; `iterations` are those of all stages.
+
+    The first eps is that of the pairs. Each stage starts from the one before, whose tolerance is only so tight that its
+    error is small beside the width `sqrt(eps)` of the smoothed corner. The next eps is a tenth, less after quick
+    stages, and more where a stage fails, from the last one that did not. Where pairs ask for it, each stage starts from
+    the motion that the controls make at its eps.
+    """
+    pairs = [limit for limit in limits if isinstance(limit, Soft)]
+    if not pairs:
+        return method.solve(program)
+    first, last = max(p.first for p in pairs), min(p.eps for p in pairs)
+    eps = first
+    reached, fall, iterations, start = None, FALL, 0, (program.start, program.start_multipliers)
+    while True:
+        program.soften(eps)
+        at_last = eps <= last
+        if is_marched(pairs):
+            marched = program.marched(program.start)
+            program.start = program.start if marched is None else marched
+        answer = (method if at_last else _rough(method, eps, reached)).solve(program)
+        iterations += answer.iterations
+        if answer.status.success and not at_last:
+            program.start, program.start_multipliers, reached = answer.v, answer.multipliers, eps
+            if answer.iterations <= QUICK and eps <= SETTLED * ROUNDING * first:
+                fall = max(fall**LONGER, GREATEST_FALL)
+        elif answer.status.success or reached is None or fall > LEAST_FALL or answer.status.reason == "stopped":
+            break
+        else:
+            fall = fall**0.5
+        eps = reached * fall
+        eps = last if eps <= ROUNDING * last else eps
+    program.start, program.start_multipliers = start
+    answer.iterations = iterations
+    return answer
+
+
+def _rough(method, eps, reached):
+    """The method for a stage that is not the last one."""
+    tolerance = max(method.tolerance, min(TOLERANCE * eps**0.5, MOST_TOLERANCE))
+    most = method.max_iterations if reached is None else min(MOST, method.max_iterations)
+    rough = replace(method, tolerance=tolerance, max_iterations=most)
+    return replace(rough, pushes=0) if hasattr(rough, "pushes") else rough  # a saddle point is left at the end
