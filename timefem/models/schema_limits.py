@@ -14,8 +14,8 @@ LIMITS = {
     "complementary": record("pairs of formulas a and b, neither negative and one of them zero", _TYPE | _SOFT | {
         "a": _FORMULA, "b": _FORMULA, "at": {"enum": ["element-end", "controls"]}, "march": ref("flag")}, ["a", "b"]),
     "spring_contact": record("a spring with a damper that only pushes, where a gap is closed", _TYPE | {
-        "gap": _FORMULA, "force": _FORMULA, **dict.fromkeys(("stiffness", "restitution", "mass", "eps"), ref("positive")),
-        "march": ref("flag")}, ["gap", "force", "stiffness"]),
+        "gap": _FORMULA, "force": _FORMULA, "march": ref("flag"),
+        **dict.fromkeys(("stiffness", "restitution", "mass", "eps"), ref("positive"))}, ["gap", "force", "stiffness"]),
     "friction": record("dry friction against a velocity", _TYPE | _SOFT | {
         "velocity": _FORMULA, "force": _FORMULA, "bound": ref("formula_or_number")}, ["velocity", "force", "bound"]),
 }

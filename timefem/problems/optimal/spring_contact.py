@@ -66,7 +66,8 @@ class SpringContact(Soft):
     def rows(self, now: Any, u: ca.SX, eps: ca.SX) -> tuple[ca.SX, ca.SX]:
         gap, force = self._values("gap", self.gap, now, u), self._values("force", self.force, now, u)
         if gap.numel() != force.numel():
-            raise InputError(f"{self.name}: gap gives {gap.numel()} expressions and force {force.numel()}; they make pairs")
+            raise InputError(f"{self.name}: gap gives {gap.numel()} expressions and force {force.numel()}; they make "
+                             "pairs")
         force /= self.stiffness
         return smoothed_pairs(gap + self.damping / self.stiffness * self._rate(now, u) + force, force, eps)
 
@@ -74,7 +75,8 @@ class SpringContact(Soft):
         return -(eps if eps > self.eps else min(eps, WIDTH)), 0.0
 
     def stated(self, write: Any) -> dict[str, Any]:
-        own = super().stated(write) | {name: getattr(self, name) for name in ("stiffness", "restitution", "mass", "march")}
+        names = "stiffness", "restitution", "mass", "march"
+        own = super().stated(write) | {name: getattr(self, name) for name in names}
         return {name: value for name, value in own.items() if name != "first" and value is not None}
 
     def _rate(self, now, u):
