@@ -119,7 +119,7 @@ def reach(equations, x):
     least = NOTHING * size.max()
     n_moved = np.count_nonzero(size > least)
     size = np.maximum(size, least or 1.0)
-    vectors, values, _ = np.linalg.svd(effect / size)
+    vectors, values, _ = np.linalg.svd(effect / size, full_matrices=effect.shape[1] < effect.shape[0])
     idle = vectors[:, np.append(values, np.zeros(max(n_end - len(values), 0))) <= NOTHING] / size
     if not idle.shape[1]:
         return Reach()

@@ -31,6 +31,7 @@ from .sequence_program import Closing, SequenceProgram
 from .target_continuation import towards_the_target
 
 MANY = 256  # elements from which on a problem with inequalities is solved on coarser meshes first
+KEPT = 2e6  # numbers in the dense blocks of all elements, up to which equations stay as long as their problem lives
 COARSE, RATIO = 64, 10  # elements of the coarsest mesh, and from one mesh to the next
 ROUGH = 1e-9  # residual that will do on all meshes but the last: far below what a finer mesh changes
 ITERATIONS = 200
@@ -77,7 +78,7 @@ def solve_optimal(task, mesh):
     objective : float
     """
     start, problem, element, guess, kept = time.perf_counter(), task.problem, task.element, task.guess, task.kept
-    before = None
+    before, levels = None, [mesh]
     method, driver, settings = method_for_inequalities(task.method), task.driver or Global(), task.newton
     if problem.system.n_constraints and getattr(element, "multipliers", "") == "continuous":
         raise InputError("optimal control takes multipliers='discontinuous': continuous ones would have to be "
@@ -90,14 +91,17 @@ def solve_optimal(task, mesh):
     seconds, iterations, x = {"setup": time.perf_counter() - start, "assemble": 0.0, "solve": 0.0}, 0, None
     equations, comm = None, own_world() if driver.distributed else None
     linear = "chain" if problem.bounded else driver.linear  # the interior-point method has factors of its own
-    if kept.once and mesh.n_elements <= MANY:
+    if kept.once and (mesh.n_elements <= MANY or mesh.n_elements * plan.columns.step**2 <= KEPT):
         kept = problem.kept
     if settings is not None:
         method = replace(method, max_iterations=settings.max_iterations)
     settings = settings or Newton(max_iterations=ITERATIONS)
 
+    def place(level):
+        return sum(level.n_elements <= other.n_elements for other in levels)  # 1 for the last
+
     def equations_on(level, problem, hold=False, linear=linear):
-        return kept.thing(("equations", level is mesh, hold, linear == "chain"), plan,
+        return kept.thing(("equations", place(level), hold, linear == "chain"), plan,
                           lambda: OptimalityEquations(problem, plan, level, scale, linear, hold),
                           lambda equations: equations.renew_for(problem, level, scale))
 
@@ -115,7 +119,7 @@ def solve_optimal(task, mesh):
         with progress(f"optimal control, {level.n_elements} elements", most, task.progress, goal) as bar:
             if problem.bounded:
                 own = equations.take(x)
-                program = kept.thing(("program", level is mesh), equations,
+                program = kept.thing(("program", place(level)), equations,
                                      lambda: OptimalProgram(equations, own, bar.step, near),
                                      lambda program: program.again(own, bar.step, near))
                 whole = program
@@ -150,8 +154,9 @@ def solve_optimal(task, mesh):
         return equations, x, status
 
     warm = is_warm(problem.system, plan, guess)
-    at_once = warm or (problem.bounded and not (method.warm_starts and mesh.n_elements > MANY))
-    for level in [mesh] if at_once else meshes(mesh):
+    if not (warm or (problem.bounded and not (method.warm_starts and mesh.n_elements > MANY))):
+        levels = meshes(mesh)
+    for level in levels:
         near = warm or x is not None
         if x is not None:
             dofs = equations.dofs(x)
