@@ -137,3 +137,15 @@ def test_all_limits_hold(tmp_path):
 def test_what_is_wrong_is_named(tmp_path, old, new, message):
     with pytest.raises(InputError, match=message):
         load_model(written(tmp_path, old, new))
+
+
+def test_an_assembled_state_is_the_guess_of_a_free_start(tmp_path):
+    """At rest, with angles that are found near those of the file."""
+    still = "{upper = {velocity = [0, 0, 0]}, lower = {velocity = [0, 0, 0]}}"
+    path = written(tmp_path, "free_time = true\n", f"free_time = true\nstart = {still}\n")
+    path.write_text("assemble = true\n" + path.read_text())
+    problem = load_model(path).problem
+    assert problem.free_start and np.abs(problem.system.constraints(0, problem.z0)).max() < 1e-9
+    upper = problem.system.find("upper")
+    place = np.array([0.25 * np.cos(1.5), -0.25 * np.sin(1.5), 0])
+    np.testing.assert_allclose(problem.z0[problem.system.coordinates(upper)][:3], place, rtol=0, atol=1e-9)

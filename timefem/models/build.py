@@ -80,11 +80,12 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
         return _model(document, kind, rotation, inverse_mass, changed)
     phases = [_model(own, kind_of_file(own), rotation, inverse_mass, changed) for own in document.phases()]
     first, solver = phases[0], document.data.get("solver", {})
+    numbers = [phase.n_elements for phase in phases]
     with naming(document, ("solver",), solver), spelt_as("file"):
         settings = arguments_of(with_form(solver, first.system.bodies, bool(first.system.n_constraints)), kind,
                                 first.element, "the problem")
     return replace(first, document=document, settings=settings, kind=kind.name, phases=phases,
-                   n_elements=[phase.n_elements for phase in phases])
+                   n_elements=numbers if len(set(numbers)) > 1 else numbers[0])
 
 
 def _model(document, kind, rotation, inverse_mass, changed):

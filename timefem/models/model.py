@@ -32,7 +32,8 @@ class Model:
         Name of the body -> Pose.
     t_span : (float, float)
         [s]
-    n_elements : int
+    n_elements : int or list of int
+        The latter of phases that have different numbers.
     element : TimeElement
     settings : dict
         Further arguments of `timefem.solve`.
@@ -97,7 +98,7 @@ class Model:
     @property
     def start_state(self):
         """The state at the start by body, assembled if the file says so."""
-        return as_states(self.system, self.z0) if self.assemble else self.state
+        return as_states(self.system, self.start.z0) if self.assemble else self.state
 
     parameters, end_states = unknown_numbers, end_states
 
