@@ -98,6 +98,40 @@ print(further(3))
     assert outcome(run()) == (out, "")
 
 
+LONG = """
+from timefem.kernels.loops import compiled
+
+@compiled()
+def long(x):
+""" + "".join(f"    if x > {k}:\n        x = x * 1.5 - {k}\n" for k in range(200)) + """    return x
+
+@compiled()
+def between(x):
+    return long(x) + 1
+
+@compiled()
+def outer(x):
+    return 2 * between(x)
+
+print(outer(150.0))
+"""
+
+
+def test_long_loops_are_linked_to_what_calls_them(run, tmp_path):
+    """Each is compiled once; a later process finds it, whether the loops between are there or not."""
+    (tmp_path / "script.py").write_text(LONG)
+    out, _ = outcome(run())
+    assert outcome(run()) == (out, "")
+    sizes = sorted(path.stat().st_size for path in (tmp_path / "cache").iterdir())
+    assert sizes[-1] > 2 * sizes[-2], "the long loop stands in one entry"
+    for path in (tmp_path / "cache").iterdir():
+        if path.stat().st_size == sizes[-1]:
+            path.unlink()
+    again, err = outcome(run())
+    assert again == out and err.count("compiling") == 1
+    assert outcome(run()) == (out, "")
+
+
 def test_damage_is_mended(run, tmp_path):
     outcome(run())
     for path in (tmp_path / "cache").iterdir():

@@ -2,7 +2,6 @@
 
 import ctypes
 import functools
-import gc
 import importlib.util
 import os
 import threading
@@ -15,6 +14,7 @@ from .emit import emit_ir
 from .machine import fingerprint, has_assembly, link, object_code, registers, vector_width
 from .operations import check_function
 from .store import digest, sources, store
+from .uncollected import uncollected
 
 __all__ = ["LANES", "Kernel", "compile_kernel", "default_backend"]
 
@@ -176,13 +176,8 @@ def _checked_backend(name, what):
 
 def _object_code(function, lanes):
     """Object code of one form."""
-    collecting = gc.isenabled()
-    gc.disable()  # here are no cycles, and a search for them goes through all that was imported
-    try:
+    with uncollected():
         return object_code(emit_ir(function, "kernel", lanes, min(lanes, vector_width()), registers(), has_assembly()))
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _callback(function, lanes):

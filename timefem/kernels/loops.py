@@ -14,9 +14,10 @@ from numba import njit, types
 from numba.core.caching import CompileResultCacheImpl, _Cache
 from numba.core.registry import cpu_target
 
-from .loaded_loop import load, loop_as_bytes
+from .loaded_loop import Loops
 from .record import Record
 from .store import digest, sources, store
+from .uncollected import uncollected
 
 __all__ = ["compiled", "nothing_interpreted"]
 
@@ -43,7 +44,7 @@ def compiled(interpreted=False, **options):
         own = dispatcher.compile
 
         def compile_or_load(signature):
-            with _turn:  # once for the number 0 and all other integers
+            with _turn, uncollected():  # once for the number 0 and all other integers
                 return own(tuple(map(types.unliteral, signature)))
 
         dispatcher.compile = compile_or_load
@@ -138,7 +139,7 @@ class _Turn:
                 print(self.line, end="", file=sys.stderr, flush=True)
 
 
-_turn = _Turn()
+_turn, _loops = _Turn(), Loops()
 
 
 class _LoopCache(_Cache):
@@ -175,17 +176,15 @@ class _LoopCache(_Cache):
         return found
 
     def _load(self, entry, target_context):
-        data = store().read(entry)
-        if data is None:
-            return None
         try:
-            return load(data, target_context)
+            return _loops.load(entry, store().read, target_context)
         except Exception:  # of another version of Numba's own formats: made anew
             return None
 
     def save_overload(self, signature, result):
         if self._impl.check_cachable(result):
-            store().write(self._entry(signature, result.codegen), loop_as_bytes(result))
+            entry = self._entry(signature, result.codegen)
+            store().write(entry, _loops.add(entry, result))
 
     def enable(self):
         pass
