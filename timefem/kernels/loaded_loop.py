@@ -60,7 +60,7 @@ class Loops:
         if sum(len(list(block.instructions)) for f in functions if f.name == name for block in f.blocks) > LONG:
             self.apart[name] = entry
             library._shared_module = llvm.parse_assembly(str(library.codegen._create_empty_module(library.name)))
-        self.results[entry] = result
+        self.results[entry] = result._replace(metadata=None)  # as of what is loaded, of which Numba does not take times
         return dumps((symbols, name if name in self.apart else None, needed, result._reduce()))
 
     def load(self, entry, read, context):
