@@ -201,11 +201,6 @@ class DistributedOptimalityEquations(_OptimalityRows, DistributedEquations, Sadd
     """`OptimalityEquations` over the ranks of a communicator; `dual` tells of the unknowns that this rank owns."""
 
 
-# Work per element of an iteration of the interior-point method: all slabs but the first carry the node before them
-# along. Measured on two ranks, 10^4 elements: 1.23 (cart-pole), 1.18 (robot arm).
-SLAB_WORK = 1.0, 1.2, 1.2
-
-
 class OptimalitySlab(OptimalityEquations):
     """`OptimalityEquations` on part of a mesh, for the program of a rank; nothing is factored here.
 
@@ -235,7 +230,7 @@ class OptimalitySlab(OptimalityEquations):
         n = mesh.n_elements
         if own is None and comm.size > n:
             raise InputError(f"{comm.size} ranks cannot share {n} elements: use fewer ranks or more elements")
-        self.first_own, last = own or slab_ends(n, comm.size, SLAB_WORK)[comm.rank:comm.rank + 2]
+        self.first_own, last = own or slab_ends(n, comm.size)[comm.rank:comm.rank + 2]
         self._is_last = self.first_own < last == n
         self._part = max(0, self.first_own - 1), min(n, last + 1)
         self._slab = self.first_own - self._part[0], last - self._part[0]

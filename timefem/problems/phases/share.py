@@ -5,7 +5,7 @@ import numpy as np
 from ...parallel import own_world
 from ...solvers.equations.distributed import slab_ends
 from ...solvers.nonlinear.slab_program import SlabProgram
-from ..optimal.equations import SLAB_WORK, OptimalitySlab
+from ..optimal.equations import OptimalitySlab
 from ..optimal.mesh_sequence import COARSE
 
 
@@ -67,7 +67,7 @@ class SharedPhases(Share):
         super().__init__(equations)
         self.comm, self.n_ranks = comm, comm.size
         self._starts = np.cumsum([0, *(one.mesh.n_elements for one in equations)]).tolist()
-        self._own = slab_ends(self._starts[-1], comm.size, SLAB_WORK)[comm.rank:comm.rank + 2]
+        self._own = slab_ends(self._starts[-1], comm.size)[comm.rank:comm.rank + 2]
         first, last = self._own[0] - 1, self._own[1] + 1  # with a block of each neighbour
         here = [max(first, start) < min(last, start + one.mesh.n_elements)
                 for one, start in zip(equations, self._starts, strict=False)]
