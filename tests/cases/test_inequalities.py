@@ -75,7 +75,7 @@ def test_equations_that_repeat_each_other(times):
 
 @pytest.mark.parametrize("name, n", [("two-link-arm-time", 40), ("reorientation-time", 24)])
 def test_methods_agree_from_one_start(name, n):
-    """From the default guess the others end in a worse minimum, or at a saddle point."""
+    """From the default guess the others end at the saddle point of the reorientation."""
     own = solved(name, n)
     for method in METHODS:
         assert solved(name, n, method, guess=own).objective == pytest.approx(own.objective, rel=1e-6)

@@ -12,7 +12,8 @@ from .shared_ldl import SharedLDL
 # Subtracted from the diagonal of the rows where they depend on each other; solutions stay what they are. Else nothing:
 # multipliers move by no more than the violation over it in one step, and those of a limit that leaves no room, because
 # an equation holds it at its bound, are to fall as mu does. Over many blocks its effect adds up, and the objective is
-# scaled up beside it: so it falls with the square of their number
+# scaled up beside it: so it falls with the square of their number. Over ranks also where the rows of a slab depend on
+# each other once the state at its left end is given
 DELTA_C = 1e-9
 DEPENDENT = 1e-12  # eigenvalue of J J^T, slacks included, below which rows depend on each other
 FIRST, GROWTH_AT_FIRST, GROWTH, SHRINKAGE = 1e-4, 100.0, 8.0, 3.0  # of the regularisation of the Hessian
@@ -86,6 +87,11 @@ class KktMatrix:
         """How many eigenvalues are negative beyond one per row, 0 where H is positive along the rows."""
         return self._ldl.negative - self.n_rows
 
+    @property
+    def excess_here(self):
+        """The same of the slab of this rank, with what is before it given."""
+        return self._ldl.negative_here - self.m if isinstance(self._ldl, SharedLDL) else self.excess
+
     def solve(self, of_variables, of_rows):
         x = self._ldl.solve(self._condensed.reduced(of_variables, of_rows))
         return x[:self.n], self._condensed.expanded(x, of_rows)
@@ -135,7 +141,7 @@ class SearchDirection:
         weights = np.zeros(len(it.w)) if barrier.weights is None else barrier.weights
         sigma = barrier.bounds.curvature(weights, it.slack, it.z)
         delta = self.regularisation.first()
-        if self._delta_c:
+        if self._delta_c and barrier.scaled.program.comm is None:
             self._look_again(it)
         while delta <= LARGEST:
             regular = self._factor(sigma, delta)
@@ -198,7 +204,8 @@ class SearchDirection:
         barrier.bounds.add(gradient, it.z, -1.0)
         self._delta_c = -DEPENDENT
         regular = self._factor(np.ones(len(it.w)), 0.0, np.zeros_like(self._hessian))
-        self._delta_c = 0.0 if regular and self.matrix.excess == 0 else DELTA_C / barrier.scaled.many**2
+        dependent = not regular or self.matrix.excess < 0 or barrier.over.largest(-self.matrix.excess_here) > 0
+        self._delta_c = DELTA_C / barrier.scaled.many**2 if dependent else 0.0
         y = np.zeros(barrier.m)
         if regular:
             y = self._solve(-gradient, y)[1]

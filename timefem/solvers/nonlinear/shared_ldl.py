@@ -28,6 +28,8 @@ class SharedLDL:
     ----------
     negative : int
         Negative eigenvalues of the whole matrix, -1 where it is singular; on all ranks.
+    negative_here : int
+        Those of the matrix of this rank.
     """
 
     def __init__(self, comm, blocks, entries, border, last):
@@ -52,7 +54,8 @@ class SharedLDL:
     def factor(self, values):
         """As in `BlockLDL`, on all ranks alike."""
         self._own.factor(values)
-        found = self.comm.allgather((self._own.negative, self._own.ends))
+        self.negative_here = self._own.negative
+        found = self.comm.allgather((self.negative_here, self._own.ends))
         self.negative = -1
         if min(negative for negative, _ in found) < 0:
             return False
