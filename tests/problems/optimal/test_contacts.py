@@ -97,6 +97,40 @@ def test_a_leg_jumps():
     assert 0.4 < own.t[1:][foot < 1e-6].max() < 0.6  # 0.531 by phases
 
 
+def pushed_box(stop=None):
+    """A box at rest on a floor with friction of 2 N, 1 kg, is pushed by 1 m in 2 s by another body of 1 kg, which is to
+    stop somewhere, or not."""
+    pusher, body = (tf.PointMass(1.0, dimension=1, name=name) for name in ("pusher", "box"))
+    push, on_pusher = (tf.ControlForce(pusher, [(x, 0, 0)], name=name) for x, name in ((1, "push"), (-1, "on pusher")))
+    on_box, friction = (tf.ControlForce(body, [(1, 0, 0)], name=name) for name in ("on box", "friction"))
+    limits = [tf.Limit(lambda now, u: u[1] - u[2], 0, 0, name="action and reaction"),
+              tf.Complementary(lambda now, u: now.q("box")[0] - now.q("pusher")[0], lambda now, u: u[1],
+                               at="element-end", name="contact"),
+              tf.CoulombFriction(lambda now, u: now.rates("box")[0], lambda now, u: u[3], 2.0)]
+    end = {body: state(1, 0)} | ({} if stop is None else {pusher: state(stop, 0)})
+    return tf.OptimalControl(tf.System([pusher, body]), {pusher: tf.Pose(), body: tf.Pose()}, end, (0, 2.0),
+                             tf.Effort(push, 2.0), actuators=[push, on_pusher, on_box, friction], limits=limits)
+
+
+def test_a_box_that_is_pushed_all_the_way():
+    """Two masses as one, `F = 2 a + 2`, with `4 (12 / T^3 + T)` in the time T = 2."""
+    sizes = np.array([20, 40, 80])
+    errors = [abs(solved(pushed_box(), n).objective - 14) for n in sizes]
+    slope = -np.polyfit(np.log(sizes), np.log(errors), 1)[0]
+    assert 1.6 < slope < 2.4 and errors[-1] < 2e-3
+
+
+@pytest.mark.parametrize("n", [40, 80])
+def test_a_box_that_friction_alone_brings_to_rest(n):
+    sol = solved(pushed_box(0.2), n)
+    x, v, u = sol.z[:, 1], sol.velocity("box", sol.t)[:, 0], sol.controls((sol.t[1:] + sol.t[:-1]) / 2)
+    left = int(np.flatnonzero(u[:, 1] > 1e-3).max()) + 1
+    sliding = v[left + 1:] > 0.1
+    np.testing.assert_allclose(u[left:][sliding, 3], -2, rtol=0, atol=1e-4)
+    assert 0.2 < x[left] < 0.8 and x[left] + v[left]**2 / 4 == pytest.approx(1, abs=2 / n)
+    assert sol.position("pusher", 2.0)[0] == pytest.approx(0.2, abs=1e-6)
+
+
 @pytest.mark.parametrize("make, message", [
     (lambda: tf.Complementary("u[0]", "u[0]", at="end"), "at must be"),
     (lambda: tf.CoulombFriction("u[0]", "u[0]", -1), "bound must be positive"),

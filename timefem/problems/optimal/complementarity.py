@@ -23,6 +23,7 @@ class Soft(NamedArguments):
     """Limits with rows that are smoothed by a number, first by `first`, then by a tenth of that, and so on to `eps`."""
 
     type, formulas = "", ()  # in files, and names of its formulas
+    again = False  # whether this is the second try of a solve
 
     def __init__(self, name: str, eps: float, first: float, at: str, march: bool = False) -> None:
         self.march = validate.flag(f"{name}: march", march)
@@ -115,7 +116,8 @@ class Complementary(Soft):
         return super().stated(write) | {"at": self.at, "march": self.march}
 
 
-CREEPING = 3e-4  # of the first eps: above it sticking is creeping, below it rest is rest
+# of the first eps: above it sticking is creeping, below it rest is rest; the second where a solve fails with the first
+CREEPING = 3e-4, 0.05
 
 
 class CoulombFriction(Soft):
@@ -166,5 +168,5 @@ class CoulombFriction(Soft):
         return left, (v * left + 2 * eps * f) / ca.sqrt(bound**2 + eps)
 
     def band(self, eps: float) -> tuple[float, float]:
-        width = 0.0 if eps > CREEPING * self.first else 2 * eps
+        width = 0.0 if eps > CREEPING[self.again] * self.first else 2 * eps
         return -width, width

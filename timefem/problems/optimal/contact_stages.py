@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from .complementarity import Soft
+from .complementarity import CoulombFriction, Soft
 
 FALL, GREATEST_FALL, LEAST_FALL = 0.1, 1e-3, 0.7  # of eps, from one stage to the next
 # a stage of so many iterations at most makes the next fall longer, by this power, once eps is below this share of the
@@ -24,11 +24,28 @@ def solve_in_stages(method, program, limits):
     The first eps is that of the pairs. Each stage starts from the one before, whose tolerance is only so tight that its
     error is small beside the width `sqrt(eps)` of the smoothed corner. The next eps is a tenth, less after quick
     stages, and more where a stage fails, from the last one that did not. Where pairs ask for it, each stage starts from
-    the motion that the controls make at its eps.
+    the motion that the controls make at its eps. With friction a second try lets bodies rest sooner.
     """
     pairs = [limit for limit in limits if isinstance(limit, Soft)]
     if not pairs:
         return method.solve(program)
+    answer = _in_stages(method, program, pairs)
+    done = answer.status.success or answer.status.reason == "stopped"
+    if done or not any(isinstance(pair, CoulombFriction) for pair in pairs):
+        return answer
+    before = answer.iterations
+    try:
+        for pair in pairs:
+            pair.again = True  # rest sooner
+        answer = _in_stages(method, program, pairs)
+    finally:
+        for pair in pairs:
+            pair.again = False
+    answer.iterations += before
+    return answer
+
+
+def _in_stages(method, program, pairs):
     first, last = max(p.first for p in pairs), min(p.eps for p in pairs)
     eps = first
     reached, fall, iterations, start = None, FALL, 0, (program.start, program.start_multipliers)
