@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, InitVar, dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -23,11 +23,12 @@ from ..common.end import End
 from ..common.kept import Kept
 from ..common.parameters import by_part, checked_parameters, own_parts
 from ..initial.problem import merged
+from .bounds import bounds_of, rate_limits
 from .complementarity import Soft
 from .costs import with_costs
 from .couplings import Coupling, periodic
 from .end_conditions import EndConditions
-from .limits import Limit, is_timed
+from .limits import Limit
 from .start import start_of
 from .stated import stated
 from .target_continuation import Shifted
@@ -153,13 +154,13 @@ class OptimalControl(NamedArguments):
         self.numbers, values = checked_parameters(self.system, self.parameters, refused=(Actuator, Cost))
         self.guesses = np.array([self.t_span[1] - self.t_span[0]] * self.free_time + values)
         self.limits = self._given["limits"] = _limits(path, self.limits)
-        self.bounds, self.number_bounds, timed = self._bounds(self.bounds)
+        self.bounds, self.number_bounds, timed = bounds_of(self, self.bounds)
         self.limits = [*self.limits, *timed]
         self.conditions = self._end_conditions()
         self._check_formulas()
         if self.free_time and not self.number_bounds[1, 0] > 0:
             raise InputError(f"bounds of duration: the upper one must be above zero, not {self.number_bounds[1, 0]:g}")
-        self.rate_limits = self._rate_limits(self.rates)
+        self.rate_limits = rate_limits(self, self.rates)
         self.couplings = _all("couplings", self.couplings, Coupling)
         if validate.flag("periodic", self.periodic):
             self.couplings.append(periodic(self.conditions, self.system.state_scale))
@@ -284,43 +285,6 @@ class OptimalControl(NamedArguments):
                 limit.check_bounds(now, u, self.t_span[0], self.t_span[0 if self.free_time else 1])
             limit.check(now, (z, u, t, c), z0, self.t_span[0], self.guesses)
 
-    def _pairs(self, what, bounds, names=()):
-        """Bounds by actuator or name, checked."""
-        bounds = {} if bounds is None else bounds
-        if not isinstance(bounds, dict):
-            raise InputError(f"{what} must be a dict from actuator or name to (lower, upper), not {bounds!r}")
-        for key in bounds:
-            if not any(key is a for a in self.actuators) and not (isinstance(key, str) and key in names):
-                raise InputError(f"{what}: {key!r} is neither an actuator of the problem nor the name of an unknown "
-                                 f"number ({', '.join(names) or 'there is none'})")
-        return bounds
-
-    def _bounds(self, bounds):
-        """Lower and upper bounds of all controls and of the unknown numbers, (2, n) each, and limits for what depends
-        on the time."""
-        bounds, none, controls, limits = self._pairs("bounds", bounds, self.unknown_names), (None, None), [], []
-        for actuator in self.actuators:
-            pair, title = bounds.get(actuator, none), f"bounds of {self.system.label(actuator)}"
-            if is_timed(pair):
-                limits.append(Limit(partial(_control, actuator), *pair, name=title))
-                pair = none
-            controls.append(_pair(title, pair, actuator.n_controls))
-        numbers = [_pair(f"bounds of {name}", bounds.get(name, none), 1) for name in self.unknown_names]
-        return np.concatenate(controls, axis=1), np.concatenate([np.zeros((2, 0)), *numbers], axis=1), limits
-
-    def _rate_limits(self, rates):
-        """Of each actuator whose controls have limited rates: the places of its controls, and their `Limit`."""
-        rates, first, found = self._pairs("rates", rates), 0, []
-        for actuator in self.actuators:
-            place, first = slice(first, first + actuator.n_controls), first + actuator.n_controls
-            pair, title = rates.get(actuator, (None, None)), f"rates of {self.system.label(actuator)}"
-            if not is_timed(pair) and not np.isfinite(_pair(title, pair, actuator.n_controls)).any():
-                continue
-            limit = Limit(_rates, *pair, name=title)
-            limit.rows(End(self.system, ca.SX.sym("t"), None, {}), ca.SX.sym("rate", actuator.n_controls))
-            found.append((place, limit))
-        return found
-
     def _check_costs_of_controls(self):
         """Refuse controls that cost nothing and have no bounds: nothing determines them."""
         costly = {id(a) for part in self.system.parts if isinstance(part, Cost) for a in part.controls}
@@ -350,26 +314,3 @@ def _all(what, given, cls):
                 "Limit(lambda now, u: now.q('body')[0], -1, 1)"
             raise InputError(f"{what}: {one!r} is no {example.partition('(')[0]} such as {example}")
     return given
-
-
-def _control(actuator, now, u):
-    return now.control(actuator)
-
-
-def _rates(now, rates):
-    return rates
-
-
-def _pair(name, value, n):
-    """Lower and upper bounds, shape (2, n)."""
-    try:
-        lower, upper = value
-        sides = [[sign * np.inf if x is None else x for x in np.atleast_1d(np.asarray(side, object))]
-                 for side, sign in ((lower, -1), (upper, 1))]
-        out = np.array([np.broadcast_to(np.array(side, float), (n,)) for side in sides])
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be a pair (lower, upper) of numbers or of {n} numbers each, not "
-                         f"{value!r}") from None
-    if np.isnan(out).any() or np.any(out[0] >= out[1]):
-        raise InputError(f"{name}: the lower one must be below the upper one, not {value!r}")
-    return out
