@@ -176,9 +176,8 @@ def _checked_backend(name, what):
 
 def _object_code(function, lanes):
     """Object code of one form."""
-    assembly = has_assembly() and lanes > 1  # one at a time, LLVM's code runs faster by a tenth: beams marched by mG(1)
     with uncollected():
-        return object_code(emit_ir(function, "kernel", lanes, min(lanes, vector_width()), registers(), assembly))
+        return object_code(emit_ir(function, "kernel", lanes, min(lanes, vector_width()), registers(), has_assembly()))
 
 
 def _callback(function, lanes):
