@@ -20,6 +20,7 @@ from ...solvers.equations.nonlinear import SaddleEquations
 from ...solvers.nonlinear.block_ldl import BlockLDL
 from ...solvers.nonlinear.over_ranks import OverRanks
 from ...solvers.nonlinear.search_direction import DELTA_C
+from ...solvers.nonlinear.symmetric_solver import SymmetricSolver
 
 HELD_BY = 1e-6  # change of conditions that no actuator moves, by their costates, which are zero then
 
@@ -140,10 +141,15 @@ class _OptimalityRows:
         p, n = self.pattern, self.n_unknowns
         rows = np.repeat(np.arange(n), np.diff(p.indptr))
         lower = np.flatnonzero(rows >= p.indices)
-        blocks = np.searchsorted(p.column_starts, np.arange(n), side="right") - 2
         dual = np.flatnonzero(self.dual)
         places = (np.concatenate([x[lower], dual]) for x in (rows, p.indices))
-        return lower, BlockLDL(np.clip(blocks, 0, self.mesh.n_elements - 1), *places), np.full(len(dual), -DELTA_C)
+        return lower, BlockLDL(self._elements_of_unknowns(), *places), np.full(len(dual), -DELTA_C)
+
+    def _elements_of_unknowns(self):
+        """The element to whose block each unknown belongs: that before a node, and the first and last at both ends."""
+        p = self.pattern
+        blocks = np.searchsorted(p.column_starts, np.arange(self.n_unknowns), side="right") - 2
+        return np.clip(blocks, 0, self.mesh.n_elements - 1)
 
     def excess(self):
         lower, ldl, regular = self._inertia
@@ -195,6 +201,17 @@ class OptimalityEquations(_OptimalityRows, ElementEquations, SaddleEquations):
     Its unknowns `x` are all dofs of the elements (states, multipliers, controls, constants, costates), then the
     costates of the conditions at the end. Rows and columns have the same numbers.
     """
+
+    def _make_linear(self, linear):
+        made = super()._make_linear(linear)
+        if made.name == "chain" and linear.order == "auto" and made.ordering == "time" and \
+                SymmetricSolver.fits(self.pattern):
+            return SymmetricSolver(self.pattern, self._elements_of_unknowns(), made)
+        return made
+
+    def factor(self):
+        super().factor()
+        self.linear.solve_checked(np.ones(self.n_unknowns))  # for `solve` does not
 
 
 class DistributedOptimalityEquations(_OptimalityRows, DistributedEquations, SaddleEquations):

@@ -80,6 +80,16 @@ class BlockLDL:
         self.negative = negative if singular < 0 else -1
         return singular < 0
 
+    @property
+    def least_pivot(self):
+        """The least magnitude of a pivot of the last matrix; of those of order 2, determinant over largest entry."""
+        _, _, _, d, off = self._memory
+        least, first = np.abs(d), np.flatnonzero(off)
+        one, other, beside = d[first], d[first + 1], off[first]
+        largest = np.maximum(np.maximum(least[first], least[first + 1]), np.abs(beside))
+        least[first] = least[first + 1] = np.abs(one * other - beside * beside) / largest
+        return least.min()
+
     def solve(self, b):
         """Solution of the last matrix, shape (n,)."""
         work, ends = self.eliminate(b)
