@@ -56,7 +56,7 @@ def test_contacts_state_themselves():
     rub = tf.CoulombFriction("now.rates('mass')[1]", lambda now, u: u[1], lambda now, u: 0.5 * u[0])
     entries = problem("sumsqr(u)", None, [pair, rub], []).stated["limits"]
     assert entries[0] == {"type": "complementary", "a": "now.z[0]", "b": "u[0]", "eps": 1e-6, "first": 1.0,
-                          "name": "stop", "at": "element-end"}
+                          "name": "stop", "at": "element-end", "march": False}
     assert entries[1]["velocity"] == "now.rates('mass')[1]" and entries[1]["bound"] == "(0.5 * u[0])"
 
 
