@@ -20,6 +20,7 @@ def compiled(request, monkeypatch):
     """A function's kernel: vectors of a width, operations per piece, registers, and whether in assembly."""
     width, piece, registers, assembly = request.param
     monkeypatch.setattr("timefem.kernels.emit.PIECE", piece)
+    monkeypatch.setattr("timefem.kernels.emit.SHORT", 0)
     for name, value in (("vector_width", width), ("registers", registers), ("has_assembly", assembly)):
         monkeypatch.setattr(compile_module, name, lambda value=value: value)
     return lambda function: compile_module.compile_kernel(function, "llvm")
@@ -34,7 +35,7 @@ def test_long_kernels(compiled):
     for _ in range(600):
         a, b = (values[int(i)] for i in rng.integers(0, len(values), 2))
         values.append([a * b / 4, a + b / 2, ca.sin(a) - b, ca.fmax(a, b), b - a * (b / 8), (a - b) / (2 + a * a), -a,
-                       ca.sqrt(1 + a * a)][rng.integers(8)])
+                       ca.sqrt(1 + a * a), ca.if_else(ca.floor(a), b, 0)][rng.integers(9)])
     function = ca.Function("f", [x], [ca.densify(ca.vertcat(*values[::3], 0.5, x[1]))])
     points = rng.normal(size=(20, 3))
     wanted = np.array(function(points.T)).T
@@ -59,7 +60,8 @@ def test_products_in_sums(compiled):
             assert np.all(np.abs(kernel(points, lanes) - wanted) <= scale)
 
 
-def test_products_are_fused_where_they_are_used_once():
+def test_products_are_fused_where_they_are_used_once(monkeypatch):
+    monkeypatch.setattr("timefem.kernels.emit.SHORT", 0)
     x = ca.SX.sym("x", 3)
     once = ca.Function("f", [x], [ca.vertcat(x[0] * x[1] + x[2], x[0] - x[1] ** 2, x[1] * x[2] - x[0])])
     text = emit_ir(once, "f", 8, 4, assembly=True)
@@ -67,3 +69,24 @@ def test_products_are_fused_where_they_are_used_once():
     product = x[0] * x[1]
     twice = emit_ir(ca.Function("f", [x], [ca.vertcat(product + x[2], product)]), "f", 8, 4, assembly=True)
     assert "vfmadd" not in twice and twice.count("vmul") == 1
+
+
+def test_conditions(compiled):
+    """y where x is not zero, of either sign, and NaN counts as true; operands in memory, needed again or not."""
+    x = ca.SX.sym("x", 3)
+    where = ca.if_else(x[0], x[1], 0, True)
+    again = ca.if_else(x[2] + x[0], x[1] * x[2], 0, True)
+    function = ca.Function("f", [x], [ca.vertcat(where, where + x[1], again, x[0])])
+    points = np.array([[0, 2, 3], [-0.0, 2, -0.0], [1e-300, -2, 1], [np.nan, 5, 1], [-1, np.inf, 1]])
+    wanted = np.array([[0.0, 2.0, 6.0, 0.0], [0.0, 2.0, 0.0, 0.0], [-2.0, -4.0, -2.0, 0.0], [5.0, 10.0, 5.0, np.nan],
+                       [np.inf, np.inf, 0.0, -1.0]])
+    for lanes in (False, True):
+        np.testing.assert_allclose(compiled(function)(points, lanes), wanted, rtol=0, atol=1e-299)
+
+
+def test_short_runs_are_left_to_llvm():
+    x = ca.SX.sym("x", 2)
+    value = x[0]
+    for _ in range(20):
+        value = ca.sin(value * x[1] + x[0])
+    assert "module asm" not in emit_ir(ca.Function("f", [x], [value]), "f", 8, 8, assembly=True)

@@ -29,7 +29,7 @@ class Assembly:
         Doubles that are worked on at once, 1, 4 or 8, and doubles from one number of the arrays to the next.
     """
 
-    NAMES = frozenset([*_BINARY, *_SAME, *_FUSED, "NEG", "INV", "SQRT", "OUTPUT"])
+    NAMES = frozenset([*_BINARY, *_SAME, *_FUSED, "NEG", "INV", "SQRT", "IF_ELSE_ZERO", "OUTPUT"])
 
     def __init__(self, width, lanes):
         self.register, n_registers, self.kind, self.move, self.negate = _FORMS[width]
@@ -74,7 +74,7 @@ class Assembly:
         """Append an instruction; returns the register of its result."""
         if name in _FUSED:
             return self.fused(_FUSED[name], *values)
-        kind, x, y = self.kind, values[0], values[-1]
+        kind, x, y, where = self.kind, values[0], values[-1], ""
         if name in _BINARY:
             if name in ("ADD", "MUL") and x not in self.held and y in self.held:
                 x, y = y, x
@@ -90,12 +90,20 @@ class Assembly:
             self.lines.append(f"{self.move} {self.constant(1.0)}, {one}")
             line = f"vdiv{kind} {self.operand(x)}, {one}"
             self.free.append(one)
+        elif name == "IF_ELSE_ZERO":  # y where x is not zero, or NaN
+            x, y, zero = self.load(x), self.load(y), self.constant(0.0)
+            if self.width == 8:
+                self.lines.append(f"vcmpneqpd {zero}, {x}, %k1")
+                line, where = f"vmovapd {y}", "{%k1}{z}"
+            else:
+                self.lines.append(f"vcmpneqpd {zero}, {x}, {self.free[-1]}")
+                line = f"vandpd {y}, {self.free[-1]}"
         else:
             x = self.load(x)
             line = f"vsqrt{kind} {x}" + (f", {x}" if self.width == 1 else "")
         self.done(values)
         result = self.free.pop()
-        self.lines.append(f"{line}, {result}")
+        self.lines.append(f"{line}, {result}{where}")
         return result
 
     def fused(self, name, a, b, c):

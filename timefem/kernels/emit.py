@@ -62,6 +62,7 @@ attributes #2 = { nounwind noinline "prefer-vector-width"="512" "min-legal-vecto
 """
 # Operations of one function: LLVM takes more than proportionally long for long ones.
 PIECE = 1000
+SHORT = 16  # operations per run from which on assembly pays: between runs, values go through memory
 GIVEN_UP = 6  # values that leave their registers together
 
 
@@ -85,8 +86,11 @@ class _Emitter:
     def run(self, function, name):
         arithmetic = self.assembly.NAMES if self.assembly else ()
         self.code = code = Instructions(function, fuse=bool(arithmetic))
-        bodies, start = [], 0
-        for assembled, end in code.parts(arithmetic, PIECE):
+        bodies, start, parts = [], 0, code.parts(arithmetic, PIECE)
+        if self.assembly and len(code.operations) < SHORT * len(parts):
+            self.assembly = None
+            return self.run(function, name)
+        for assembled, end in parts:
             if assembled:
                 self.assembly.piece(f"piece{len(bodies)}", code, start, end)
             bodies.append(None if assembled else self.piece(start, end))
