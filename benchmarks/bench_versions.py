@@ -72,6 +72,8 @@ def main():
     parser.add_argument("--only", nargs="*", default=list(SOLVES), choices=list(SOLVES), metavar="NAME")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    if not Path(options.before, "timefem", "__init__.py").exists():
+        parser.error(f"{options.before} is no checkout of timefem")
     found = {}
     with tempfile.TemporaryDirectory() as place:
         folders = {Path(place, "now"): OWN, Path(place, "before"): options.before.resolve()}
