@@ -209,6 +209,10 @@ class OptimalityEquations(_OptimalityRows, ElementEquations, SaddleEquations):
             return SymmetricSolver(self.pattern, self._elements_of_unknowns(), made)
         return made
 
+    def excess_of_factors(self):
+        negative = getattr(self.linear, "negative", None)
+        return None if negative is None else negative - np.count_nonzero(self.dual)
+
     def factor(self):
         super().factor()
         self.linear.solve_checked(np.ones(self.n_unknowns))  # for `solve` does not

@@ -117,6 +117,10 @@ class SaddleEquations(NonlinearEquations):
         minimum; None where that is not known."""
         return None
 
+    def excess_of_factors(self):
+        """As `excess`, of the tangent that was factored last, where its factors tell."""
+        return None
+
     @abstractmethod
     def factor(self):
         """Factor the tangent of the last `evaluate`, for `solve`; `linear_step` does so itself.

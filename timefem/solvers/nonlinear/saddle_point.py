@@ -23,8 +23,9 @@ def solve_saddle(equations, x, settings, on_iteration=lambda iteration, norm, x:
     that its Hessian W is as definite as that of the cost, and the step gives new costates. All is Newton's method,
     which takes over close to the solution, and from a start with costates. A step s is taken only where the Lagrangian
     curves upwards along its primal part, `s.W s > 0` (the test of Chiang & Zavala, Comput. Optim. Appl. 64 (2016),
-    which needs no inertia); else it leads uphill, to a saddle point, and the way back is taken if that leads downhill,
-    or the step is repeated with half the share. A line search demands that the merit function
+    which needs no inertia), or along all that the equations allow, where factors tell their inertia; else it leads
+    uphill, to a saddle point, and the way back is taken if that leads downhill, or the step is repeated with half the
+    share. A line search demands that the merit function
     `J + sum_i w_i |c_i|` falls, with weights w_i above |y_i| as by Powell (1978), under which such steps go downhill; a
     full Newton step is taken as well when it halves the residual, and a step that fails is tried once more with a
     second-order correction.
@@ -68,7 +69,8 @@ def solve_saddle(equations, x, settings, on_iteration=lambda iteration, norm, x:
                 step = -equations.linear_step(point.residual)
                 primal = np.where(dual, 0.0, step)
                 curvature = equations.dot(primal, equations.multiply(primal))
-                uphill = curvature < -1e-12 * abs(equations.dot(step, point.residual))
+                uphill = curvature < -1e-12 * abs(equations.dot(step, point.residual)) and \
+                    equations.excess_of_factors() != 0
                 found = _reversed(equations, point, primal, curvature, weights, share) if uphill else None
                 if found is None and (not uphill or not share):
                     found, weights = _line_search(equations, point, step, weights, share)

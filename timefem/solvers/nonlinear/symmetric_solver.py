@@ -49,6 +49,11 @@ class SymmetricSolver(LinearSolver):
         if self._by_lu:
             self._lu.factor(matrix.data)
 
+    @property
+    def negative(self):
+        """Negative eigenvalues of the last matrix, None where the LU took over."""
+        return None if self._by_lu else self._ldl.negative
+
     def solve(self, b):
         return self._lu.solve(b) if self._by_lu else self._ldl.solve(b)
 
