@@ -146,7 +146,7 @@ def test_what_second_order_effects_reach_is_not_refused():
 def test_targets_that_move():
     problem = cart_and_pole()
     half = problem.towards(0.5)
-    at_start = np.array(problem.conditions.function(problem.z0, [])).ravel()
+    at_start = problem.conditions.values(problem.z0, [])
     assert np.abs(at_start).max() > 0.5 and half.conditions.names == problem.conditions.names
     seen = []
 
@@ -159,7 +159,7 @@ def test_targets_that_move():
             self.success = success
 
     def solve(share, x):  # fails where steps are longer than 0.2
-        offset = 0 if share == 1 else problem.towards(share).conditions._offset
+        offset = 0 if share == 1 else problem.towards(share).conditions.offset
         whole = problem.conditions.combinations @ at_start
         np.testing.assert_allclose(offset, (1 - share) * whole if share < 1 else 0, rtol=0, atol=1e-12)
         return None, share, Status(share - x <= 0.2 + 1e-12)

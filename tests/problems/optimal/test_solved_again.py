@@ -67,6 +67,32 @@ def test_prepared_with_other_bounds_and_back():
     assert np.abs(tight.fields["controls"]).max() <= 5 + 1e-6
 
 
+@pytest.mark.parametrize("end", [
+    tf.EndState(orientation=(0.6, 0, 0.8, 0), angular_velocity=(0, 0.1, 0)),
+    tf.EndState(orientation=(0.6, 0, 0.8, 0), angular_velocity=(0, 0.1, 0), frame="space"),
+    tf.EndState(orientation=(0.6, 0, 0.8, 0), angular_velocity=(None, 0, 0)),
+    tf.EndState(angular_velocity=(0.2, 0, 0.1))])
+def test_prepared_with_another_end(end):
+    """Formulas of conditions that differ in numbers only are made once, and the others anew."""
+    problem, elements = turned_body(), 12
+    body, = problem.system.bodies
+    solver = tf.prepare(problem, ELEMENT, elements)
+    solver.solve()
+    found = solver.solve(end={body: end}, warm=False)
+    own = {"orientation", "angular_velocity"}
+    given = {name: getattr(end, name) for name in own if getattr(end, name) is not None}
+    alone = tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, {body: tf.EndState(frame=end.frame, **given)},
+                              (0, 2), cost=tf.Effort(tf.ControlTorque(body)))
+    changed = problem.changed(end={body: end})
+    same = end.frame == "body" and len(given) == 2 and np.isfinite(end.angular_velocity).all()
+    assert (changed.conditions.formulas is problem.conditions.formulas) == same
+    for z in np.random.default_rng(0).normal(size=(3, 14)):
+        np.testing.assert_array_equal(changed.conditions.values(z, []), alone.conditions.values(z, []))
+    expected = tf.solve(alone, ELEMENT, elements)
+    np.testing.assert_allclose(found.z, expected.z, rtol=0, atol=1e-9 * np.abs(expected.z).max())
+    assert found.objective == pytest.approx(expected.objective, rel=1e-10)
+
+
 def turned_body(inertia=(5, 26, 29)):
     body = tf.RigidBody(12, inertia, name="box")
     end = {body: tf.EndState(orientation=(0.5, 0.5, 0.5, 0.5), angular_velocity=(0, 0, 0))}

@@ -21,8 +21,7 @@ from ...solvers.nonlinear.block_ldl import BlockLDL
 from ...solvers.nonlinear.over_ranks import OverRanks
 from ...solvers.nonlinear.search_direction import DELTA_C
 from ...solvers.nonlinear.symmetric_solver import SymmetricSolver
-
-HELD_BY = 1e-6  # change of conditions that no actuator moves, by their costates, which are zero then
+from .optimal_end import HELD_BY, OptimalEnd
 
 
 class _OptimalityRows:
@@ -71,7 +70,9 @@ class _OptimalityRows:
             if "_functional" in self.__dict__:
                 self._functional.plan.take(self.plan.system)
             return True
-        if not self.renew(mesh, scaling, ends_of(problem, self.plan, self._hold)):
+        same_cost = (problem.end_cost, problem.t_span) == (self.problem.end_cost, self.problem.t_span)
+        ends = ends_of(problem, self.plan, self._hold, self.blocks[1] if same_cost else None)
+        if not self.renew(mesh, scaling, ends):
             return False
         self.problem, self._held = problem, problem.held
         self.__dict__.pop("_end_cost", None)
@@ -304,10 +305,13 @@ class OptimalitySlab(OptimalityEquations):
         return int(OverRanks(self.comm).total(starts[b + 1] - starts[a + 1 if self.comm.rank else 0]))
 
 
-def ends_of(problem, plan, hold):
-    """Dofs that take part, and blocks, at the start and at the end."""
+def ends_of(problem, plan, hold, known=None):
+    """Dofs that take part, and blocks, at the start and at the end; `known` is an `OptimalEnd` with the same end cost.
+    """
     free = tuple(np.array(mask) for mask in _free(plan, hold, problem.free_start))
-    return Ends(free, free, (EndBlock.none(plan.columns.n_node), _end_block(problem, plan)))
+    conditions, held = problem.conditions, problem.held
+    end = (known and known.of(conditions, held)) or OptimalEnd(plan, conditions, held, problem.terminal, problem.units)
+    return Ends(free, free, (EndBlock.none(plan.columns.n_node), end))
 
 
 def _free(plan, hold, free_start):
@@ -328,24 +332,3 @@ def _free(plan, hold, free_start):
         elif name.startswith("costate") and at_end:
             free[0][field[0]], free[1][field[0]] = True, False
     return free
-
-
-def _constants(plan):
-    """Places of the constants in the dofs of a node."""
-    names = list(plan.element.trial)
-    return plan.columns.fields[names.index("constants")][0].tolist() if "constants" in names else []
-
-
-def _end_block(problem, plan):
-    """Conditions at the end with their costates, and the gradient of end cost and conditions by the node."""
-    node = ca.SX.sym("node", plan.columns.n_node)
-    places = _constants(plan)
-    numbers = (node[places] if places else ca.SX(0, 1)) * problem.units
-    z = node[:plan.system.n_z]
-    rows = problem.conditions(z, numbers)
-    costates = ca.SX.sym("costates", rows.numel())
-    total = problem.terminal(z, numbers) + ca.dot(costates, rows)
-    if problem.held is not None:  # nothing else determines the costates of what no actuator moves
-        rows = rows - HELD_BY * ca.DM(problem.held) @ (ca.DM(problem.held).T @ costates)
-    return EndBlock(node, costates, rows, ca.gradient(ca.SX(total), node),
-                    weights=np.ones(rows.numel()))  # conditions have rows of unit gradient already

@@ -26,7 +26,7 @@ def report_facts(problem, sol):
     """Objective, violations of the conditions by name, the numbers found and the largest controls."""
     found = sol.statistics  # of the last iterate, where the solve failed: the report says so
     numbers = [found["parameters"][name] for name in problem.unknown_names]
-    unmet = np.abs(np.array(problem.conditions.function(sol.z[-1], numbers))).ravel()
+    unmet = np.abs(problem.conditions.values(sol.z[-1], numbers))
     return {"objective": float(found["objective"]), "conditions": worst(problem.conditions.names, unmet),
             "parameters": {name: float(value) for name, value in found["parameters"].items()},
             "controls": largest_controls(sol)}

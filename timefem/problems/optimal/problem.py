@@ -132,7 +132,7 @@ class OptimalControl(NamedArguments):
     periodic: bool = False
     near: GivenStates | None = None
 
-    held = None
+    held = _known = None
 
     def __post_init__(self, start, end, cost, end_conditions, path):
         if not isinstance(self.system, System):
@@ -180,8 +180,11 @@ class OptimalControl(NamedArguments):
                 given[name] = merged(system, given[name] or {}, states)
         for name, pairs in (("bounds", (given["bounds"] or {}) | (bounds or {})), ("rates", given["rates"] or {})):
             given[name] = {key if isinstance(key, str) else system.own(key): pair for key, pair in pairs.items()}
-        return type(self)(system, t_span=self.t_span if t_span is None else t_span, end_cost=self.end_cost,
-                          parameters=own_parts(system, self.parameters), free_time=self.free_time, **given)
+        other = object.__new__(type(self))
+        other._known = self.conditions.formulas
+        other.__init__(system, t_span=self.t_span if t_span is None else t_span, end_cost=self.end_cost,
+                       parameters=own_parts(system, self.parameters), free_time=self.free_time, **given)
+        return other
 
     def guessed_near(self, near: Mapping[Any, Any]) -> OptimalControl:
         """The same problem, whose free start is looked for near other states, by body."""
@@ -194,7 +197,8 @@ class OptimalControl(NamedArguments):
 
     def _end_conditions(self):
         end, formula = self._given["end"] or {}, self._given["end_conditions"]
-        return EndConditions(self.system, end, formula, self._at_end, self.t_span[1], self.z0, self.guesses)
+        formula = None if formula is None else (formula, self._at_end)
+        return EndConditions(self.system, end, formula, self.t_span[1], self.z0, self.guesses, known=self._known)
 
     @cached_property
     def stated(self) -> dict[str, Any]:

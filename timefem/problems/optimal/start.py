@@ -48,7 +48,7 @@ def start_of(system, start, t_span, near=None):
     z = np.concatenate([*(q for q, _ in found), *(p for _, p in found)])
 
     def conditions(system, z):
-        return EndConditions(system, start, None, None, t_span[0], z, which="start")
+        return EndConditions(system, start, None, t_span[0], z, which="start")
 
     if system.redundant == "drop":
         system = drop_redundant(system, t_span[0], conditions(system, z).state)

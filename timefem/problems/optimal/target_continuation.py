@@ -9,10 +9,10 @@ class Shifted:
     """Conditions at the end whose values are to be some others than zero."""
 
     def __init__(self, conditions, offset):
-        self._conditions, self._offset = conditions, offset
+        self._conditions, self.offset = conditions, offset
 
     def __call__(self, z, numbers):
-        return self._conditions(z, numbers) - ca.DM(self._offset)
+        return self._conditions(z, numbers) - ca.DM(self.offset)
 
     def __getattr__(self, name):
         if name.startswith("__"):

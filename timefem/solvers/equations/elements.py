@@ -260,15 +260,22 @@ class ElementEquations(NonlinearEquations):
 
     def factor(self):
         """Factor the tangent of the last `evaluate`, for `solve` and `linear`; raises SolveError."""
-        self.linear.factor(self.data)
+        self._timed(self.linear.factor, self.data)
 
     def solve(self, residual):
         """As `linear_step`, on the factors that are there, unchecked."""
-        return self.linear.solve(residual)
+        return self._timed(self.linear.solve, residual)
 
     def multiply(self, step):
         """Product of the tangent that was factored last with a step."""
-        return self.linear.multiply(step)
+        return self._timed(self.linear.multiply, step)
+
+    def _timed(self, work, *arguments):
+        """What linear algebra gives, with its time counted."""
+        start = time.perf_counter()
+        found = work(*arguments)
+        self.seconds["solve"] += time.perf_counter() - start
+        return found
 
     def solve_whole(self, b, transposed=False):
         """Solution of `A x = b` or `A^T x = b` on the factors that are there, checked, refined.

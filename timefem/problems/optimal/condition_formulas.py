@@ -1,0 +1,166 @@
+"""Conditions at an end of an optimal control problem as formulas, which take as numbers what is asked for."""
+
+import casadi as ca
+import numpy as np
+
+from ...errors import InputError
+from ...mechanics import CanonicalState
+from ...mechanics.formula import call_vector, check_symbols
+from ...mechanics.formula_text import as_formula
+from ..common.carried_targets import QUANTITIES, asked_of
+from ..common.end import End
+from ..common.end_state import body_velocity
+
+
+class ConditionFormulas:
+    """Conditions c(z, numbers, wanted) = 0 of all that is asked of bodies, and of a formula.
+
+    Parameters
+    ----------
+    key : tuple
+        Of `key_of`: conditions with the same key differ in what is wanted only.
+    system : System
+    asked : list
+        Of `asked_of_all`.
+    formula : (callable or str, callable), optional
+        As in `EndConditions`.
+
+    Attributes
+    ----------
+    names : list of str
+        What each of the conditions asks for.
+    function : casadi.Function
+        `function(z, numbers, wanted)` -> c, dense.
+    n_wanted : int
+    """
+
+    def __init__(self, key, system, asked, formula):
+        z, c = ca.SX.sym("z", system.n_z), ca.SX.sym("numbers", key[-1])
+        self.key, self.names, rows, wanted = key, [], [], []
+        for one in asked:
+            wanted.append(ca.SX.sym("wanted", np.count_nonzero(np.isfinite(one[-1]))))
+            rows.append(_rows(system, *one, z, wanted[-1]))
+            self.names += [f"{one[2]} of {system.label(one[0])}"] * rows[-1].numel()
+        if formula is not None:
+            formula, at_end = as_formula("end_conditions", formula[0], ["end", "parameters"]), formula[1]
+            values = call_vector("end_conditions", formula, *at_end(z, c))
+            check_symbols("end_conditions", values, z, c)
+            rows.append(values)
+            self.names += [f"end_conditions[{i}]" for i in range(values.numel())]
+        rows, wanted = ca.densify(ca.vertcat(ca.SX(0, 1), *rows)), ca.vertcat(ca.SX(0, 1), *wanted)
+        self.n_wanted, given = wanted.numel(), [z, c, wanted]
+        self.function = ca.Function("end_conditions", given, [rows])
+        self._gradient = ca.Function("gradient", given, [rows, ca.densify(ca.jacobian(rows, ca.vertcat(z, c)))])
+
+    @staticmethod
+    def key_of(system, asked, formula, t, n_numbers):
+        """What formulas depend on: the system, which components are asked for, and the formula, where t may stand."""
+        components = tuple((body, frame, what, tuple(np.isfinite(wanted))) for body, frame, what, wanted in asked)
+        return system, components, formula, None if formula is None else t, n_numbers
+
+    def with_gradient(self, z, numbers, wanted):
+        """The conditions, (n,), and their gradients by states and unknown numbers, (n, n_z + n_numbers)."""
+        values, gradient = self._gradient(z, numbers, wanted)
+        return np.array(values).ravel(), np.array(gradient).reshape(-1, len(z) + len(numbers))
+
+
+def asked_of_all(system, which, targets):
+    """What is asked of bodies: a list of (body, frame, what, wanted), with nan in `wanted` for what is free.
+
+    Parameters
+    ----------
+    which : str
+        For messages.
+    targets : dict
+        Body -> `EndState` or `CanonicalState`, checked.
+
+    Raises
+    ------
+    InputError
+        For velocities that are given in part of bodies without an inverse mass matrix.
+    """
+    out = []
+    for body, target in targets.items():
+        carried, frame = body.carrier is not None, getattr(target, "frame", "")
+        for what, wanted in (asked_of if carried else _asked_of_body)(body, target).items():
+            wanted = np.asarray(wanted, float)
+            if not carried and _by_momenta(body, what) and not np.isfinite(wanted).all():
+                wrong = f"{which} of {system.label(body)}: "
+                if what == "velocities":
+                    raise InputError(f"{wrong}velocities must be given all together, or none, not {wanted.tolist()}")
+                raise InputError(f"{wrong}the angular velocity must be given as a whole, or not at all, not "
+                                 f"{wanted.tolist()}")
+            if np.isfinite(wanted).any():
+                out.append((body, frame, what, wanted))
+    return out
+
+
+def wanted_numbers(asked):
+    """The numbers that are asked for, one behind the other."""
+    return np.concatenate([np.zeros(0), *(wanted[np.isfinite(wanted)] for *_, wanted in asked)])
+
+
+def filled_in(system, asked, z):
+    """The state `z`, with coordinates and momenta that are asked for."""
+    z, n = z.copy(), system.n_q
+    for body, _, what, wanted in asked:
+        places, given = np.arange(n)[system.coordinates(body)], np.isfinite(wanted)
+        if body.carrier is not None and what != "coordinates":
+            continue
+        if what in ("position", "coordinates"):
+            z[places[:len(wanted)][given]] = wanted[given]
+        elif what == "orientation":
+            z[places[3:]] = wanted
+        elif what == "momenta":
+            z[n + places] = wanted
+    return z
+
+
+def _asked_of_body(body, target):
+    if isinstance(target, CanonicalState):
+        return {"coordinates": target.q, "momenta": target.p}
+    dimension = body.dimension if body.has_position else None
+    every = {"position": target.position, "velocity": target.velocity, "coordinates": target.q, "velocities": target.v}
+    found = {what: wanted[:dimension] if what in ("position", "velocity") else wanted
+             for what, wanted in every.items() if wanted is not None}
+    if body.has_orientation:
+        if target.orientation is not None:
+            found["orientation"] = body.rotation_coordinates(target.orientation)
+        if target.angular_velocity is not None:
+            found["angular velocity"] = target.angular_velocity
+    return found
+
+
+def _by_momenta(body, what):
+    """Whether velocities are asked for by the momenta p = dT/dv, for want of an inverse mass matrix."""
+    return not body.has_inverse_mass and what in ("velocities", "angular velocity")
+
+
+def _rows(system, body, frame, what, wanted, z, symbols):
+    """Conditions on the state `z` in symbols, and in those of what is wanted."""
+    given, n = np.flatnonzero(np.isfinite(wanted)).tolist(), system.n_q
+    if body.carrier is not None:
+        return QUANTITIES[what](End(system, None, z, {}), body, frame)[given] - symbols
+    s = system.coordinates(body)
+    q, p = z[s], z[n + s.start:n + s.stop]
+    turn = body.frame(q)[1] if what == "angular velocity" and frame == "body" else ca.SX.eye(3)
+    if _by_momenta(body, what):
+        if what == "velocities":
+            return p - _momenta(body, q, symbols)
+        rate = ca.vertcat(ca.SX.zeros(3), body.rotation_rate(q[3:]) @ (turn @ symbols))
+        return (p - _momenta(body, q, rate))[3:]
+    if what in ("position", "coordinates", "orientation", "momenta"):
+        of = {"orientation": q[3:], "momenta": p}.get(what, q)
+    elif not body.has_inverse_mass:
+        of = p[:body.dimension] / body.mass
+    else:
+        of = body_velocity(body, q, p)
+        of = turn.T @ (body.angular_velocity_map(q) @ of) if what == "angular velocity" else of
+    return of[given] - symbols
+
+
+def _momenta(body, q, rates):
+    """p = dT/dv, of bodies without an inverse mass matrix."""
+    v = ca.SX.sym("v", body.n_q)
+    momenta = ca.gradient(body.kinetic_of_velocity(q, v, body.own_parameters), v)
+    return ca.substitute(momenta, v, rates)

@@ -1,0 +1,75 @@
+"""What the end of the time span adds to the optimality system."""
+
+from copy import copy
+
+import casadi as ca
+import numpy as np
+
+from ...kernels.buffered import Buffered
+from ...solvers.equations.ends import EndBlock
+
+HELD_BY = 1e-6  # change of conditions that no actuator moves, by their costates, which are zero then
+
+
+class OptimalEnd(EndBlock):
+    """Conditions at the end with their costates, and the gradient of end cost and conditions by the node.
+
+    The conditions are combinations C of formulas c, so that `y . C c = (C^T y) . c`: one function serves all problems
+    whose C, and what is wanted in c, differ in numbers only.
+
+    Parameters
+    ----------
+    plan : ElementPlan
+    conditions : EndConditions
+    held : ndarray or None
+        Combinations of the conditions that no actuator moves.
+    terminal : callable
+        `terminal(z, numbers)` -> the end cost in symbols.
+    units : ndarray
+        Of the unknown numbers.
+    """
+
+    def __init__(self, plan, conditions, held, terminal, units):
+        n = plan.columns.n_node
+        places = constants_of(plan)
+        self._formulas = conditions.formulas
+        node, costates = ca.SX.sym("node", n), ca.SX.sym("costates", len(self._formulas.names))
+        wanted = ca.SX.sym("wanted", self._formulas.n_wanted)
+        z, numbers = node[:plan.system.n_z], (node[places] if places else ca.SX(0, 1)) * units
+        rows = self._formulas.function(z, numbers, wanted)
+        total, x = terminal(z, numbers) + ca.dot(costates, rows), ca.vertcat(node, costates)
+        values = ca.densify(ca.vertcat(ca.gradient(ca.SX(total), node), rows))
+        self._function = Buffered(ca.Function("end", [x, wanted], [values, ca.densify(ca.jacobian(values, x).T)]))
+        self.n_node_rows = n
+        self._take(conditions, held)
+
+    def of(self, conditions, held):
+        """The block for other conditions, None where these differ in more than numbers."""
+        if conditions.formulas is not self._formulas:
+            return None
+        other = copy(self)
+        other._take(conditions, held)
+        return other
+
+    def _take(self, conditions, held):
+        c = conditions
+        self._wanted, self._offset = c.wanted, c.offset
+        self._combinations = c.combinations.reshape(len(c.combinations), len(c.names))
+        self.n_unknowns = self.n_rows = n = len(self._combinations)
+        self._held = np.zeros((n, n)) if held is None else HELD_BY * held @ held.T  # nothing else determines these
+        self.sizes = self.weights = np.ones(n)  # conditions have rows of unit gradient already
+
+    def __call__(self, x):
+        n, c = self.n_node_rows, self._combinations
+        costates = x[n:]
+        values, jacobian = self._function(np.concatenate([x[:n], costates @ c]), self._wanted)
+        jacobian = jacobian.reshape(len(values), len(values))
+        rows = c @ values[n:] - self._offset - self._held @ costates
+        return np.concatenate([values[:n], rows]), np.block([
+            [jacobian[:n, :n], jacobian[:n, n:] @ c.T], [c @ jacobian[n:, :n], -self._held]])
+
+
+def constants_of(plan):
+    """Places of the constants in the dofs of a node."""
+    names = list(plan.element.trial)
+    return plan.columns.fields[names.index("constants")][0].tolist() if "constants" in names else []
