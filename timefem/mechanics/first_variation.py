@@ -229,10 +229,11 @@ class FirstVariation:
         """Multipliers with other controls, shape (n_constraints + n_nonholonomic,)."""
         return self.multipliers + self._by_controls[self.n:] @ (u - self.u)
 
-    def balance(self):
-        """Controls of smallest norm whose forces leave the least acceleration, in the metric of the mass."""
+    def balance(self, wanted=0.0):
+        """Controls of smallest norm whose forces leave least between the acceleration and the wanted one (n_q,), in
+        the metric of the mass."""
         root = np.sqrt(self.system.mass_scale)[:, None]
-        change = np.linalg.lstsq(root * self.by_controls(), -root[:, 0] * self.acceleration, rcond=1e-10)[0]
+        change = np.linalg.lstsq(root * self.by_controls(), root[:, 0] * (wanted - self.acceleration), rcond=1e-10)[0]
         return self.u + change
 
     def momenta(self, dq, dv):

@@ -11,6 +11,8 @@ from timefem.cases import CASES
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.problems.optimal.controllability import Unreached
 from timefem.problems.optimal.guess import Guess, first_guess
+from timefem.problems.optimal.guess_paths import Way, path
+from timefem.problems.optimal.guess_rates import rates_at_ends
 from timefem.problems.optimal.mesh_sequence import optimality_element
 from timefem.problems.optimal.target_continuation import towards_the_target
 
@@ -191,3 +193,48 @@ def test_a_bent_path_leaves_the_symmetric_reorientation():
     """34.3112 s about one axis is a saddle point; 28.6304 s is the best known time (Betts 2010)."""
     sol = tf.solve(CASES["reorientation-time"].make(), tf.MixedGalerkin(2), 40, guess=Guess(bend=0.3), progress=False)
     assert sol.success and 28.6304 < sol.objective < 28.65
+
+
+def thrown(end, actuated=(1, 0, 0), **start):
+    mass = tf.PointMass(2.0, dimension=2, name="mass")
+    push = tf.ControlForce(mass, [actuated, (0, 1, 0)] if actuated else [(0, 1, 0)], name="push")
+    return tf.OptimalControl(tf.System([mass], gravity=(0, -G, 0)), {mass: tf.Pose(**start)}, {mass: end}, (0, 2),
+                             cost=tf.Effort(push))
+
+
+def test_velocities_at_the_ends_are_taken():
+    """Of a mass with least effort the cubic, with its controls, is the solution."""
+    problem = thrown(tf.EndState(position=(1, 2, None), velocity=(3, -1, None)), velocity=(-2, 1, 0))
+    sol = tf.solve(problem, tf.MixedGalerkin(3), 4, progress=False)
+    element, system = optimality_element(problem, tf.MixedGalerkin(3))
+    plan, mesh = ElementPlan(system, element), TimeMesh.uniform(problem.t_span, 4)
+    values = dict(zip(element.trial, plan.columns.unpack(first_guess(problem, plan, mesh, None)), strict=True))
+    np.testing.assert_allclose(values["state"], sol.nodal_state, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(values["controls"], sol.fields["controls"], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("problem", [
+    thrown(tf.EndState(velocity=(3, -1, None))),  # to where nobody knows
+    thrown(tf.EndState(position=(0, 2, None), velocity=(3, -1, None)), actuated=None),  # nothing pushes along x
+], ids=["free position", "no actuator"])
+def test_ways_stay_at_rest_where_velocities_cannot_be_followed(problem):
+    momenta = unknowns(problem, None)["state"][..., 2:]
+    np.testing.assert_allclose(momenta[-1, -1], 0, rtol=0, atol=1e-12)
+
+
+def test_turns_with_velocities_at_the_ends():
+    body = tf.RigidBody(1.0, (1, 2, 3), name="body")
+    turn, push = tf.ControlTorque(body, name="turn"), tf.ControlForce(body, name="push")
+    end = tf.EndState(position=(1, 0, 2), orientation=(0.6, 0, 0.48, 0.64), velocity=(1, 2, 3),
+                      angular_velocity=(0.5, -1, 2))
+    problem = tf.OptimalControl(tf.System([body]), {body: tf.Pose(angular_velocity=(1, 0.3, -0.5))}, {body: end},
+                                (0, 2), cost=[tf.Effort(turn), tf.Effort(push)])
+    system, n_q, t = problem.system, body.n_q, np.linspace(0, 2, 4001)
+    way = Way(system, problem.z0, problem.conditions.state, (0, 2), np.zeros((2, n_q)))
+    rates = rates_at_ends(way, None, problem.conditions)
+    z = path(way._replace(rates=rates), t[None])[0]
+    v = system.velocity(t, z)
+    np.testing.assert_allclose(z[-1, :n_q], problem.conditions.state[:n_q], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(v[[0, -1]], rates, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(body.angular_velocity(z[-1, :n_q], z[-1, n_q:]), (0.5, -1, 2), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(v[1:-1], (z[2:, :n_q] - z[:-2, :n_q]) / (t[2:] - t[:-2])[:, None], rtol=0, atol=1e-5)

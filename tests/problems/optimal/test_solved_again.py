@@ -120,11 +120,11 @@ def test_way_of_a_body_at_many_times():
     first, last = tf.Pose((0, 0, 1), (0.5, 0.5, -0.5, 0.5)), tf.Pose((1, 2, 3), (0.6, 0, 0.8, 0))
     ends = (np.concatenate(body.state(pose)) for pose in (first, last))
     t = np.linspace(0, 2, 9)
-    z = between(Way(problem.system, *ends, (0, 2.0)), t[None])[0]
+    z = between(Way(problem.system, *ends, (0, 2.0), np.zeros((2, 7))), t[None])[0]
     np.testing.assert_allclose(z[[0, -1], 3:7], [first.quaternion, last.quaternion], rtol=0, atol=1e-12)
     h = 1e-5
-    around = between(Way(problem.system, *(np.concatenate(body.state(p)) for p in (first, last)), (0, 2.0)),
-                     (t[1:-1, None] + [-h, h]).T)
+    around = between(Way(problem.system, *(np.concatenate(body.state(p)) for p in (first, last)), (0, 2.0),
+                         np.zeros((2, 7))), (t[1:-1, None] + [-h, h]).T)
     v = (around[1] - around[0])[:, :7] / (2 * h)
     np.testing.assert_allclose(z[1:-1, 7:], problem.system.momentum(t[1:-1], z[1:-1], v), rtol=0, atol=1e-6)
 

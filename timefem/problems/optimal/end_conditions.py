@@ -200,6 +200,10 @@ class EndConditions:
         gradient = np.linalg.norm(self.combinations @ own, axis=1, keepdims=True)
         self.combinations = self.combinations / np.maximum(gradient, 1e-300)  # rows of unit gradient
 
+    def jacobian(self, t):
+        """Of constraints and all conditions at the state, by scaled states, shape (..., n_z)."""
+        return self._values(self.state, t, self.numbers)[1]
+
     def __call__(self, z, numbers):
         """The conditions that are kept, in CasADi symbols."""
         if not len(self.combinations):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ...solvers.equations.transfer import transferred
 from ...types import Vector
 from .guess_balance import balance
 from .guess_paths import Way, path
+from .guess_rates import controls_along, rates_at_ends
 from .guess_solutions import is_warm, prolonged, sampled
 
 if TYPE_CHECKING:
@@ -33,13 +35,14 @@ class Guess(NamedArguments):
     motion : Solution, callable or array_like, optional
         A solution of any kind of problem with bodies of the same names, stretched to the time span (its controls are
         taken as well); a function `t -> z` of an array of times; or states (n, n_z), at `times` or at equal distances.
-        Default: bodies go straight and turn steadily from the start to the end, with joints closed.
+        Default: bodies go straight and turn steadily from the start to the end, with joints closed; by cubics with
+        the velocities given there where positions are given too, and actuators can follow.
     times : array_like, shape (n,), optional
         Of the states and controls that are given as arrays [s].
     controls : dict or array_like, optional
         Actuator, or its name -> a number, numbers of shape (n_controls,), an array (n, n_controls) at `times`, or a
         function of an array of times; or an array (n, n_controls) of all. Those left out are the ones that hold the
-        motion at rest: static balance. "zero": none.
+        motion at rest: static balance, or follow default cubics. "zero": none.
     bend : float
         How far bodies go aside of the default motion in the middle [m or rad]: breaks a symmetry that Newton's method
         would keep.
@@ -81,9 +84,11 @@ class Guess(NamedArguments):
     def states(self, problem: OptimalControl, times: np.ndarray) -> tuple[np.ndarray, dict[Any, Any]]:
         """States at times of shape (n_elements, n_shapes), and controls that come with them."""
         n_z, flat = problem.system.n_z, times.ravel()
-        way = Way(problem.system, problem.z0, problem.conditions.state, problem.t_span)
+        still = np.zeros((2, problem.system.n_q))
+        way = Way(problem.system, problem.z0, problem.conditions.state, problem.t_span, still)
         if self.motion is None:
-            return path(way, times, self.bend, self.seed), {}
+            way, controls = _moving(problem, way)
+            return path(way, times, self.bend, self.seed), controls
         if hasattr(self.motion, "nodal_state"):
             state, controls = sampled(way, problem.actuators, self.motion, flat, path(way, times).reshape(-1, n_z))
             return state.reshape(*times.shape, n_z), controls
@@ -131,6 +136,19 @@ class Guess(NamedArguments):
             raise InputError(f"guess of {label} must be a number, {n} numbers, a table (n, {n}) or a function of "
                              f"times, not {value!r}") from None
         return _constant(validate.array(f"guess of {label}", value, (n,)))
+
+
+def _moving(problem, way):
+    """A way with the velocities that are asked for at its ends, and controls; as it is where they cannot follow it."""
+    moving = way._replace(rates=rates_at_ends(way, problem.start_conditions, problem.conditions))
+    if not moving.rates.any():
+        return way, {}
+    times, controls = controls_along(way, problem.bounds, lambda t: path(moving, t[None])[0])
+    if controls is None:
+        return way, {}
+    stops = np.cumsum([0] + [a.n_controls for a in problem.actuators])
+    return moving, {a: partial(_interpolated, times, controls[:, i:j])
+                    for a, i, j in zip(problem.actuators, stops[:-1], stops[1:], strict=True)}
 
 
 def _constant(value):

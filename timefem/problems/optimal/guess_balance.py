@@ -29,10 +29,7 @@ def balance(system, bounds, times, states):
     times, controls, multipliers : ndarray, shapes (k,), (k, n_controls), (k, n_constraints)
         At some of these times; as without loads where accelerations are not determined.
     """
-    bounded = np.isfinite(bounds).all(axis=0)
-    # controls that nothing asks for stand in the middle of their bounds, and none at a bound
-    middle = np.where(bounded, bounds, 0.0).sum(axis=0) / 2
-    inset = np.where(bounded, INSIDE * np.ptp(np.where(bounded, bounds, 0.0), axis=0), 0.0)
+    middle, lower, upper = range_inside(bounds)
     places = np.unique(np.linspace(0, len(times) - 1, SAMPLES).astype(int))
     controls = np.tile(middle, (len(places), 1))
     multipliers = np.zeros((len(places), system.n_constraints))
@@ -41,9 +38,18 @@ def balance(system, bounds, times, states):
         still = np.zeros(system.n_q)
         try:
             at = FirstVariation(system, float(times[place]), q, still, middle)
-            controls[i] = np.clip(at.balance(), bounds[0] + inset, bounds[1] - inset)
+            controls[i] = np.clip(at.balance(), lower, upper)
             multipliers[i] = at.multipliers_with(controls[i])[:system.n_constraints]
         except (InputError, np.linalg.LinAlgError, ValueError):
             continue
     fine = np.isfinite(controls).all(axis=1) & np.isfinite(multipliers).all(axis=1)
     return times[places], np.where(fine[:, None], controls, middle), np.where(fine[:, None], multipliers, 0.0)
+
+
+def range_inside(bounds):
+    """The middle of bounds (2, n_controls), zero where there are none, and the range that keeps from them."""
+    bounded = np.isfinite(bounds).all(axis=0)
+    # controls that nothing asks for stand in the middle of their bounds, and none at a bound
+    middle = np.where(bounded, bounds, 0.0).sum(axis=0) / 2
+    inset = np.where(bounded, INSIDE * np.ptp(np.where(bounded, bounds, 0.0), axis=0), 0.0)
+    return middle, bounds[0] + inset, bounds[1] - inset

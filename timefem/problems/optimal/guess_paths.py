@@ -1,4 +1,4 @@
-"""Motions from one state to another: straight or bent, with joints closed."""
+"""Motions from one state to another: cubic or bent, with joints closed."""
 
 from typing import Any, NamedTuple
 
@@ -10,18 +10,19 @@ from ...mechanics import CanonicalState, Pose
 from ...mechanics.bodies import rotations
 from ...mechanics.consistent_state import assemble
 from .guess_shapes import closed_as_wholes, has_shapes, with_shapes
-from .guess_turns import quaternions, turn, turned
+from .guess_turns import quaternions, rate_before, rate_of_turn, turn, turned
 
 SAMPLES = 17  # configurations that a path goes through, where joints have to be closed or it is bent
 
 
 class Way(NamedTuple):
-    """From where to where: states (n_z,) at both ends of a time span."""
+    """From where to where: states (n_z,) at both ends of a time span, velocities there (2, n_q), zero where free."""
 
     system: Any
     first: Any
     last: Any
     t_span: tuple
+    rates: np.ndarray
 
 
 def path(way, times, bend=0.0, seed=0):
@@ -47,7 +48,7 @@ def path(way, times, bend=0.0, seed=0):
     if joints:
         q = np.array([_closed(system, time, closed_as_wholes(system, time, x) if shapes else x)
                       for time, x in zip(t, q, strict=True)])
-    spline = scipy.interpolate.CubicSpline(t, q, bc_type="clamped")
+    spline = scipy.interpolate.CubicSpline(t, q, bc_type=[(1, rate) for rate in way.rates])
     flat = times.ravel()
     z = np.concatenate([spline(flat), np.zeros((len(flat), system.n_q))], axis=1)
     z[:, system.n_q:] = system.momentum(flat, z, spline(flat, 1))
@@ -90,30 +91,37 @@ def steadily(tau):
 
 
 def between(way, times):
-    """States on a smooth way from the start to the end, at times of shape (n_elements, n_shapes)."""
-    system, z0, z1, (t0, t1) = way
-    tau = (times.ravel() - t0) / (t1 - t0)
-    s, rate = steadily(tau), 6 * tau * (1 - tau) / (t1 - t0)
+    """States on a cubic way from the start to the end, at times of shape (n_elements, n_shapes)."""
+    system, z0, z1, (t0, t1), rates = way
+    length = t1 - t0
+    tau = ((times.ravel() - t0) / length)[:, None]
+    s, rate = steadily(tau), 6 * tau * (1 - tau) / length
+    # what velocities at both ends add, by Hermite's polynomials, and to the rates
+    add = length * np.concatenate([tau * (1 - tau)**2, tau**2 * (tau - 1)], axis=1)
+    add_rate = np.concatenate([(1 - tau) * (1 - 3 * tau), tau * (3 * tau - 2)], axis=1)
     out = np.zeros((len(tau), system.n_z))
     for body in system.bodies:
         part = system.coordinates(body)
         momenta = slice(system.n_q + part.start, system.n_q + part.stop)
-        a, b = z0[part], z1[part]
+        a, b, ends = z0[part], z1[part], np.array([v[part] for v in rates])
         if body.has_orientation:
             first, last = quaternions(body, a, b)
-            axis_angle = turn(first, last)
-            if hasattr(body, "states"):  # of many times at once; the axis stands in the body, too
-                own = rotations.matrix_from_quaternion(first).T @ axis_angle
-                way, rates = b[:3] - a[:3], rate[:, None]
-                out[:, part], out[:, momenta] = body.states(
-                    a[:3] + s[:, None] * way, turned(first, s[:, None] * axis_angle), rates * way, rates * own)
+            whole = turn(first, last)
+            spins = np.array([np.linalg.lstsq(body.turning(q)[0], v, rcond=None)[0]
+                              for q, v in zip((a, b), ends, strict=True)])
+            spins[1] = rate_before(whole, spins[1])
+            x, v = a[:3] + s * (b[:3] - a[:3]) + add @ ends[:, :3], rate * (b[:3] - a[:3]) + add_rate @ ends[:, :3]
+            turns = s * whole + add @ spins
+            omega = rate_of_turn(turns, rate * whole + add_rate @ spins)
+            orientation = turned(first, turns)
+            if hasattr(body, "states"):  # of many times at once
+                own = np.einsum("...ab,...a->...b", rotations.matrix_from_quaternion(orientation), omega)
+                out[:, part], out[:, momenta] = body.states(x, orientation, v, own)
                 continue
             for i in range(len(tau)):
-                pose = Pose(a[:3] + s[i] * (b[:3] - a[:3]), turned(first, s[i] * axis_angle),
-                            rate[i] * (b[:3] - a[:3]), rate[i] * axis_angle, "space")
-                out[i, part], out[i, momenta] = body.state(pose)
+                out[i, part], out[i, momenta] = body.state(Pose(x[i], orientation[i], v[i], omega[i], "space"))
             continue
-        q, v = a + s[:, None] * (b - a), rate[:, None] * (b - a)
+        q, v = a + s * (b - a) + add @ ends, rate * (b - a) + add_rate @ ends
         out[:, part] = q
         if not body.has_position:
             v = np.einsum("...ab,...b->...a", body.mass_matrix(q), v)

@@ -4,6 +4,8 @@ import numpy as np
 
 from ...mechanics.bodies import rotations
 
+SINGULAR = 0.1  # below which changes of axis times angle do not turn
+
 
 def quaternions(body, *coordinates):
     """Unit quaternions of a body at coordinates, of equal signs where its coordinates have none."""
@@ -25,3 +27,17 @@ def turned(quaternion, axis_angle):
     half = np.linalg.norm(axis_angle, axis=-1, keepdims=True) / 2
     out = np.cos(half) * quaternion + np.sinc(half / np.pi) * axis_angle / 2 @ rotations.spatial_map(quaternion)
     return out / np.linalg.norm(out, axis=-1, keepdims=True)
+
+
+def rate_of_turn(axis_angle, rate):
+    """Angular velocity, in space, of a turn by axis times angle that change at a rate, shapes (..., 3)."""
+    angle = np.linalg.norm(axis_angle, axis=-1, keepdims=True)
+    size = np.where(angle > 1e-4, angle, 1.0)  # 1/6 below, to rounding
+    across = np.cross(axis_angle, rate)
+    return rate + np.sinc(angle / (2 * np.pi))**2 / 2 * across + np.where(
+        angle > 1e-4, (size - np.sin(size)) / size**3, 1 / 6) * np.cross(axis_angle, across)
+
+
+def rate_before(axis_angle, omega):
+    """The rate of axis times angle of which an angular velocity comes; least where, near a whole turn, many do."""
+    return np.linalg.lstsq(rate_of_turn(axis_angle, np.eye(3)).T, omega, rcond=SINGULAR)[0]

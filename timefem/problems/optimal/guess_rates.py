@@ -1,0 +1,88 @@
+"""Velocities at the ends of a guessed way, where they are asked for, and controls that follow the way."""
+
+import numpy as np
+import scipy
+
+from ...errors import InputError
+from ...mechanics.first_variation import FirstVariation
+from ..common.conditions import directions_left
+from ..common.end_state import INDEPENDENT
+from .guess_balance import range_inside
+
+SAMPLES, PER_SAMPLE = 9, 4  # controls between which they are interpolated, and states for the accelerations
+LEFT = 0.1  # of the accelerations on the way, that controls need not make
+
+
+def rates_at_ends(way, start, end):
+    """Velocities qdot at the start and the end, shape (2, n_q), zero where they or the positions are free.
+
+    Ways to positions that are free are not known: with velocities they would turn back to where they come from.
+
+    Parameters
+    ----------
+    way : Way
+    start, end : EndConditions
+        `start` is None where the state there is given as a whole.
+    """
+    t0, t1 = way.t_span
+    first = way.system.velocity(t0, way.first) if start is None else _asked(start, t0)
+    rates = np.array([first, _asked(end, t1)])
+    for conditions, t in ((start, t0), (end, t1)):
+        if conditions is not None and rates.any():
+            rates[:, _free(conditions, t)] = 0.0
+    return rates
+
+
+def _asked(conditions, t):
+    """Velocities of least momenta that hold conditions and constraints at the state there."""
+    system, size, (q, p) = conditions.system, conditions.system.state_scale, np.split(conditions.state, 2)
+    if not p.any():
+        return np.zeros(system.n_q)
+    by_momenta = conditions.jacobian(t)[:, system.n_q:]
+    least = np.linalg.lstsq(by_momenta, by_momenta @ (p / size[system.n_q:]), rcond=INDEPENDENT)[0]
+    return system.velocity(t, np.concatenate([q, size[system.n_q:] * least]))
+
+
+def _free(conditions, t):
+    """Which coordinates conditions and constraints leave free, shape (n_q,); those of an orientation all or none."""
+    system = conditions.system
+    free = np.abs(directions_left(conditions.jacobian(t))[:system.n_q]).max(axis=1, initial=0.0) > INDEPENDENT
+    for body in system.bodies:
+        if body.has_orientation:
+            turns = free[system.coordinates(body)][3:]
+            turns[:] = turns.any()
+    return free
+
+
+def controls_along(way, bounds, states):
+    """Controls that follow a motion, by inverse dynamics.
+
+    Parameters
+    ----------
+    way : Way
+    bounds : ndarray, shape (2, n_controls)
+    states : callable
+        Times (n,) -> states (n, n_z).
+
+    Returns
+    -------
+    times, controls : ndarray, shapes (k,), (k, n_controls)
+        Within their bounds; controls is None where actuators, with bounds or without, cannot make the accelerations.
+    """
+    system, n_q = way.system, way.system.n_q
+    t = np.linspace(*way.t_span, PER_SAMPLE * (SAMPLES - 1) + 1)
+    z = states(t)
+    v = system.velocity(t, z)
+    accelerations = scipy.interpolate.CubicSpline(t, v)(t, 1)
+    middle, lower, upper = range_inside(bounds)
+    root, controls, left, asked = np.sqrt(system.mass_scale), [], 0.0, 0.0
+    for i in range(0, len(t), PER_SAMPLE):
+        try:
+            at = FirstVariation(system, float(t[i]), z[i, :n_q], v[i], middle)
+            u = at.balance(accelerations[i])
+            missed = at.acceleration + at.by_controls() @ (u - middle) - accelerations[i]
+        except (InputError, np.linalg.LinAlgError, ValueError):
+            return t, None
+        left, asked = left + np.sum((root * missed)**2), asked + np.sum((root * accelerations[i])**2)
+        controls.append(np.clip(u, lower, upper))
+    return t[::PER_SAMPLE], np.array(controls) if left <= LEFT**2 * asked else None
