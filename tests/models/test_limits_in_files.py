@@ -31,6 +31,20 @@ def test_a_limit_of_a_position(tmp_path, method):
     assert sol.statistics["backend"] == method
 
 
+def test_an_unknown_mass(tmp_path):
+    """The effort grows with the square of the mass, which starts at 1 m/s whatever it is."""
+    model = load_model(changed(tmp_path, ("[problem.end.mass]", """[problem.parameters.m]
+part = "mass"
+number = "mass"
+lower = 0.5
+upper = 2
+
+[problem.end.mass]""")))
+    sol = model.solve(progress=False)
+    assert sol.success and sol.parameters["m"] == pytest.approx(0.5, abs=1e-6)
+    assert sol.objective == pytest.approx(1, rel=1e-6) and sol.velocity("mass", 0.0)[0] == pytest.approx(1, abs=1e-9)
+
+
 def test_methods_of_the_command_line_agree_on_a_quadrotor():
     model = load_model(find_case("quadrotor").path)
     own, ipopt = (model.solve(method=method, progress=False) for method in ("interior-point", "ipopt"))

@@ -107,8 +107,10 @@ class Part(Declared, ABC):
         Whether its `strains` are at most quadratic in the coordinates, and their energy in them.
     couples_inertia : bool
         Whether a joint or force states a kinetic energy of its own, see `kinetic`.
-    unknown_numbers, seen_constants : tuple of int
-        Which of its own parameters are unknown constants of a problem, and which ones (see `unknowns`).
+    seen_constants : tuple of int
+        The unknown constants of a problem that enter its parameters.
+    unknown_numbers : tuple
+        Place in `parameters`, which of those constants it follows from, and how (see `with_constants`).
     """
 
     table = "forces"

@@ -1,4 +1,4 @@
-"""Numbers of joints and forces that a problem is to find."""
+"""Numbers of bodies, joints and forces that a problem is to find."""
 
 import re
 from copy import copy
@@ -10,8 +10,9 @@ from ..argument_names import known_names
 from ..errors import InputError
 from .catalogue import made, stored
 from .functions import Constant
+from .numbers_of_bodies import ITSELF, number_of_body, places_of_body
+from .other_numbers import with_other_numbers
 from .redundancy.redundancy import keep_constraints
-from .system import System
 
 
 def number_of(part, name):
@@ -20,7 +21,7 @@ def number_of(part, name):
     Parameters
     ----------
     part : Part
-        A joint or force; the numbers of bodies are known.
+        A joint or force; for bodies see `entering`.
     name : str or int
         Of the attribute, as its constructor calls it, such as "stiffness", or "value[1]" for a component; or the
         place itself.
@@ -32,8 +33,6 @@ def number_of(part, name):
     """
     own, name = part.own_parameters, part.current_name(name)
     title = type(part).__name__ + (f" {part.name!r}" if part.name else "")
-    if part.is_body:
-        raise InputError(f"{title} is a body, whose numbers cannot be unknown; name one of a joint or force")
     if str(name) in part.settled:
         raise InputError(f"{title}: {name} enters other parts as well, and cannot be unknown")
     if isinstance(name, int) and not isinstance(name, bool):
@@ -53,6 +52,29 @@ def number_of(part, name):
         if len(changed) == 1 and all(o.own_parameters[changed[0]] == v for o, v in zip(others, tried, strict=True)):
             return int(changed[0]), value
     raise InputError(f"{title}: {name} = {value:g} does not enter the formulas as it is, and cannot be unknown")
+
+
+def entering(system, part, name):
+    """What of the parameters of all parts of a system follows from a number of one of them, and its value.
+
+    Parameters
+    ----------
+    system : System
+    part : Part
+    name : str or int
+        As for `number_of`; of bodies such as "mass" or "inertia[0]".
+
+    Returns
+    -------
+    places : dict
+        Part -> place in its `parameters` -> `Follows`.
+    value : float
+    """
+    if part.is_body:
+        name = part.current_name(name)
+        return places_of_body(system, part, name), number_of_body(part, name)
+    place, value = number_of(part, name)
+    return {part: {place: ITSELF}}, value
 
 
 def with_number(part, name, value):
@@ -85,27 +107,38 @@ def with_numbers(system, parameters, values):
     """
     source = system.complete or system
     parts = {part: part for part in source.parts}
+    bodies = {(part, part.current_name(number)): values[name] for name, (part, number) in parameters.items()
+              if part.is_body}
     for name, (part, number) in parameters.items():
+        if part.is_body:
+            continue
         try:
             parts[part] = with_number(parts[part], number, values[name])
         except InputError:  # a number that the part would not be made with, such as a negative damping
             parts[part] = with_number(parts[part], number_of(part, number)[0], values[name])
-    changed = System(list(parts.values()), redundant=source.redundant)
-    return keep_constraints(changed, system.kept) if system.complete is not None else changed
+    changed = source.of_parts(parts.values())
+    changed = keep_constraints(changed, system.kept) if system.complete is not None else changed
+    try:
+        return with_other_numbers(changed, bodies) if bodies else changed
+    except InputError as error:
+        found = ", ".join(f"{system.label(part)}.{number} = {value:.6g}" for (part, number), value in bodies.items())
+        raise InputError(f"no body has what was found, {found} ({error}); give bounds, or another guess") from error
 
 
 def with_constants(part, constants):
-    """The same part with some of its numbers taken from the constants of the element.
+    """The same part with some of its parameters taken from the constants of the element.
 
     Parameters
     ----------
     part : Part
     constants : dict
-        Place in `own_parameters` -> number of the constant.
+        Place in `parameters` -> (number of the constant, how the parameter `Follows` from it).
     """
     other = copy(part)
     other.name = part.name
-    other.unknown_numbers, other.seen_constants = tuple(constants), tuple(constants.values())
+    other.seen_constants = tuple(sorted({number for number, _ in constants.values()}))
+    other.unknown_numbers = tuple((place, other.seen_constants.index(number), follows)
+                                  for place, (number, follows) in constants.items())
     other.__class__ = _with_unknowns(type(part))
     return other
 

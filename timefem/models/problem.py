@@ -5,7 +5,7 @@ import numpy as np
 from ..errors import InputError
 from ..mechanics import CanonicalState
 from ..mechanics.given_states import given_states
-from ..mechanics.unknown_numbers import number_of
+from ..mechanics.unknown_numbers import entering
 from ..problems.common.end_state import EndState
 from ..problems.kinds import IN_FILES
 from .entries import find, naming
@@ -67,12 +67,11 @@ def _has_force(actuator):
 def unknown_numbers(model):
     """Unknown numbers: name -> (part, its number)."""
     document, found = model.document, {}
-    parts = {part.name: part for part in model.system.parts
-             if part.name and part not in model.system.bodies and not part.n_controls}
+    parts = {part.name: part for part in model.system.parts if part.name and not part.n_controls}
     for name, entry in document.data["problem"].get("parameters", {}).items():
-        part = find(document, ("problem", "parameters", name, "part"), entry["part"], parts, "joint or force")
+        part = find(document, ("problem", "parameters", name, "part"), entry["part"], parts, "body, joint or force")
         with naming(document, ("problem", "parameters", name), entry):
-            number_of(part, entry["number"])
+            entering(model.system, part, entry["number"])
         found[name] = part, entry["number"]
     return found
 

@@ -42,7 +42,7 @@ TABLES = {
         },
         "parameters": named("a table of unknown numbers", record(
             'a table with part and number, as in {part = "spring", number = "stiffness"}', {
-                "part": {"description": "the name of a joint or force, in quotes", "type": "string"},
+                "part": {"description": "the name of a body, joint or force, in quotes", "type": "string"},
                 "number": {"description": 'the name of a number of it, in quotes, as in "stiffness"', "type": "string"},
                 "lower": ref("number"),
                 "upper": ref("number")}, ["part", "number"])),

@@ -208,6 +208,23 @@ def test_unknown_parameters():
     assert np.abs(marched(sol, tf.MixedGalerkin(3), 160).position(body, 1.3) - pose(1.5).position).max() < 1e-6
 
 
+@pytest.mark.parametrize("element", [tf.MixedGalerkin(4), tf.EML()], ids=["mG", "EML"])
+@pytest.mark.parametrize("speed", [0.0, 0.7])
+def test_unknown_mass(element, speed):
+    """The mass that takes an oscillator to a place in given time, from rest or not."""
+    mass = tf.PointMass(2.0, 1)
+    spring = tf.Spring(mass, stiffness=5.0)
+    start = EndState(position=(1, 0, 0), velocity=(speed, 0, 0))
+    problem = tf.BoundaryValueProblem(tf.System([mass, spring]), (0, 1), {mass: start}, {mass: tf.Pose((0.2, 0, 0))},
+                                      parameters={"m": (mass, "mass")})
+    sol = tf.solve(problem, element, 20 if isinstance(element, tf.MixedGalerkin) else 200)
+    w = np.sqrt(5 / sol.parameters["m"])
+    error = abs(np.cos(w) + speed / w * np.sin(w) - 0.2)
+    assert sol.success and error < (1e-10 if isinstance(element, tf.MixedGalerkin) else 1e-4)
+    assert sol.velocity(mass, 0.0)[0] == pytest.approx(speed, abs=1e-10) and np.ptp(sol.energy()) < 1e-9
+    assert sol.system.bodies[0].mass == sol.parameters["m"]
+
+
 def test_backends_agree():
     _, problem = free_body()
     chain, superlu = (tf.solve(problem, tf.MixedGalerkin(2), 30, backend=b) for b in ("chain", "superlu"))
@@ -285,7 +302,7 @@ DRIVEN = tf.System([*SYSTEM.parts, MOTOR])
     (SYSTEM, {"conditions": lambda a, b: []}, "conditions failed on CasADi symbols"),
     (SYSTEM, {"parameters": {"k": (MOTOR, "value[0]")}}, "of the system, its number"),
     (DRIVEN, {"parameters": {"k": (MOTOR, "size")}}, "has no number 'size'; it has"),
-    (DRIVEN, {"parameters": {"k": (BODY, "mass")}}, "is a body, whose numbers cannot be unknown"),
+    (DRIVEN, {"parameters": {"k": (BODY, "size")}}, "has no number 'size' that can be unknown"),
     (DRIVEN, {"parameters": [1]}, "parameters must be a dict"),
 ])
 def test_bad_input(system, arguments, words):

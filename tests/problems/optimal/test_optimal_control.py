@@ -289,7 +289,7 @@ def test_slew_in_least_time():
     ({"bounds": {"mass": (0, 1)}}, "neither an actuator of the problem nor the name"),
     ({"bounds": {"duration": (0, 1)}}, "there is none"),
     ({"parameters": {"duration": 1}}, "the name 'duration' cannot be used"),
-    ({"parameters": {"k": 1}}, "must be \\(joint or force"),
+    ({"parameters": {"k": 1}}, "must be \\(body, joint or force"),
     ({"end_cost": 5}, "end_cost must be a function"),
     ({"path": lambda now, u: ca.SX.sym("stranger")}, "contains the symbols stranger"),
     ({"end_conditions": lambda end, _: [end.q("body")[0] - 1, end.q("body")[0] - 2]}, "stays violated"),

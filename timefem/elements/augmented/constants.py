@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from ...mechanics import Part, System
+from ...mechanics import Part
 from ...mechanics.redundancy.redundancy import keep_constraints
 from ...polynomials import LagrangeBasis
 from ..components import Components
@@ -32,7 +32,7 @@ def with_carrier(system, element):
         return system
     if system.complete is not None:
         return keep_constraints(with_carrier(system.complete, element), system.kept)
-    return System([*system.parts, Carrier(element.n)], redundant=system.redundant)
+    return system.of_parts([*system.parts, Carrier(element.n)])
 
 
 @dataclass(frozen=True)
@@ -103,15 +103,21 @@ class WithConstants(Extended):
             # dt = stretch dtau in the integrals; tests by their rate, d/dt, divide by it
             rows = [r if where == "rate" else stretch * r
                     for r, (_, where) in zip(rows, self.element.test_slots, strict=True)]
-        if s.part.unknown_numbers:
-            old = [s.parameters[i] for i in s.part.unknown_numbers]
-            new = ca.vertsplit(s.slots["constants", "value"])[int(self.free_time):]
-            rows = ca.substitute([ca.SX(r) for r in rows], old, new)
+        rows = self._with_unknowns(s, rows)
         return [*rows, s.slots["constants", "rate"] if isinstance(s.part, Carrier) else ca.SX(0, 1)]
 
+    def _with_unknowns(self, s, rows):
+        """Expressions with unknown numbers in the place of the parameters that follow from them."""
+        places = s.part.unknown_numbers
+        if not places:
+            return rows
+        constants = ca.vertsplit(s.slots["constants", "value"])[int(self.free_time):]
+        return ca.substitute([ca.SX(r) for r in rows], [s.parameters[place] for place, _, _ in places],
+                             [ca.SX(follows(constants[i])) for _, i, follows in places])
+
     def cost(self, s):
-        """As `Controlled.cost`, in the stretched time."""
-        cost = ca.SX(self.element.cost(s))
+        """As `Controlled.cost`, in the stretched time and with the unknown numbers."""
+        cost, = self._with_unknowns(s, [ca.SX(self.element.cost(s))])
         if not self.free_time:
             return cost
         stretch = s.slots["constants", "value"][0]

@@ -13,9 +13,10 @@ from ..common import carried_targets
 from ..common.conditions import directions_left, independent_combinations, least_norm_search
 from ..common.end import End
 from ..common.end_state import INDEPENDENT, EndState
-from ..common.parameters import by_part
+from ..common.parameters import by_part, of_bodies
 
 ENDS = ("start", "end")
+STIFF = 1e-3  # how readily masses change, relative to states, where the search looks for momenta that fit velocities
 QUANTITIES = {  # name -> expressions of an `End`, of a body, in the axes of a frame
     "coordinates": lambda end, body, _: end.q(body), "momenta": lambda end, body, _: end.p(body),
     "velocities": lambda end, body, _: end.rates(body), "position": lambda end, body, _: end.q(body),
@@ -89,7 +90,10 @@ class BoundaryConditions:
         self.wanted = np.concatenate([np.zeros(0), *wanted])
         self.wanted = np.append(self.wanted, np.zeros(len(self.names) - len(self.wanted)))
         scale = problem.system.state_scale
-        self._size = np.concatenate([scale, scale, np.where(c == 0, 1.0, np.abs(c))])
+        size = np.where(c == 0, 1.0, np.abs(c))
+        first = len(c) - len(problem.numbers)
+        size[first:][of_bodies(problem.numbers)] *= STIFF
+        self._size = np.concatenate([scale, scale, size])
         found = self._search(np.concatenate([z0, z1, c]))
         self.z0, self.z1, self.c = np.split(found, [n, 2 * n])
         self._reduce(found)

@@ -6,7 +6,6 @@ from ...assembly import Scaling
 from ...elements.augmented.constants import WithConstants
 from ...elements.components import components
 from ...errors import InputError
-from ...mechanics import System
 from ...mechanics.unknown_numbers import with_numbers
 from ...solvers.equations.make import make_equations
 from ..common.kept import Kept
@@ -72,7 +71,7 @@ class BoundaryForm:
         n = len(self.constants)
         self.system = problem.system
         if n:
-            self.system = System(parts_with_unknowns(self.system, problem.numbers, n, problem.free_time))
+            self.system = self.system.of_parts(parts_with_unknowns(self.system, problem.numbers, n, problem.free_time))
         self.full_element = WithConstants(element, n, problem.free_time, problem.t_span[0]) if n else element
         self.plan = self._kept.plan(self.system, self.full_element)
         key = "ends", element, self.symmetric, tuple(self.copied), tuple(len(r.rows) for r in conditions.reductions)

@@ -55,9 +55,9 @@ class BoundaryValueProblem(NamedArguments):
         condition, such as an amplitude, and one parameter are needed besides, for instance the number of a damper,
         which turns out to be zero.
     parameters : dict, optional
-        Name -> (joint or force, its number), such as `{"k": (spring, "stiffness"), "f": (load, "value[1]")}`: unknown
-        numbers, by the names of the constructor's arguments, or the place in `own_parameters`. Their present values are
-        guesses.
+        Name -> (body, joint or force, its number), such as `{"k": (spring, "stiffness"), "f": (load, "value[1]"),
+        "m": (body, "mass"), "J": (body, "inertia[0]")}`: unknown numbers, by the names of the constructor's arguments,
+        or the place in `own_parameters` of joints and forces. Their present values are guesses.
     free_time : bool
         Whether the length of the time span is unknown.
     near : dict, optional

@@ -17,6 +17,7 @@ from ...solvers.equations.transfer import transferred
 from ...solvers.nonlinear.homotopy import newton_with_homotopy
 from ...solvers.nonlinear.newton import Newton
 from ...status import Status
+from ..common.parameters import of_bodies
 from ..common.statistics import solve_statistics
 from ..common.task import Task
 from ..initial.global_driver import Global
@@ -75,6 +76,8 @@ class BoundarySolver:
     # ---- guesses
 
     def _default_guess(self):
+        if any(of_bodies(self.problem.numbers)):  # along a straight path nothing depends on a mass
+            return "march"
         given = [getattr(t, name, None) is not None for t in self.problem.end.values()
                  for name in ("q", "position", "orientation")]
         return "interpolation" if any(given) else "march"

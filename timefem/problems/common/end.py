@@ -47,7 +47,11 @@ class End:
         found = self.system.find(body)
         if found.carrier is not None:
             return self.rates(found.carrier)[found.places.tolist()]
-        return body_velocity(found, self.q(body), self.p(body))
+        return body_velocity(found, self.q(body), self.p(body), self.own_parameters(found))
+
+    def own_parameters(self, body):
+        """Those of a body, with the unknown numbers in their places."""
+        return self._parameters(body, body.own_parameters)
 
     def position(self, body, point=None):
         """Place in space of the centre of mass, or of a point given in body axes from there, SX (3,)."""
@@ -139,13 +143,17 @@ class End:
 
     def _functions(self, name):
         for part, place in zip(self.system.parts, self._places(), strict=True):
-            numbers = ca.SX(part.parameters)
-            for i, symbol in self._numbers.get(part, {}).items():
-                numbers[i] = symbol
+            numbers = self._parameters(part, part.parameters)
             function = pointwise(part).get(name)
             if function is not None:
                 rates = map(self.rates, part.bodies) if sees_velocities(part) else ()
                 yield function, (ca.vertcat(self.z[place], *rates), self.t, numbers)
+
+    def _parameters(self, part, values):
+        numbers = ca.SX(values)
+        for i, value in self._numbers.get(part, {}).items():
+            numbers[i] = value
+        return numbers
 
 
 def _vector(point):

@@ -8,8 +8,7 @@ from ...mechanics import CanonicalState
 from ...mechanics.formula import call_vector, check_symbols
 from ...mechanics.formula_text import as_formula
 from ..common.carried_targets import QUANTITIES, asked_of
-from ..common.end import End
-from ..common.end_state import body_velocity
+from ..common.end_state import momenta
 
 
 class ConditionFormulas:
@@ -22,7 +21,7 @@ class ConditionFormulas:
     system : System
     asked : list
         Of `asked_of_all`.
-    formula : (callable or str, callable), optional
+    formula, at_end : callable or str or None, callable
         As in `EndConditions`.
 
     Attributes
@@ -34,16 +33,17 @@ class ConditionFormulas:
     n_wanted : int
     """
 
-    def __init__(self, key, system, asked, formula):
+    def __init__(self, key, system, asked, formula, at_end):
         z, c = ca.SX.sym("z", system.n_z), ca.SX.sym("numbers", key[-1])
         self.key, self.names, rows, wanted = key, [], [], []
+        end, unknowns = at_end(z, c)
         for one in asked:
             wanted.append(ca.SX.sym("wanted", np.count_nonzero(np.isfinite(one[-1]))))
-            rows.append(_rows(system, *one, z, wanted[-1]))
+            rows.append(_rows(end, *one, wanted[-1]))
             self.names += [f"{one[2]} of {system.label(one[0])}"] * rows[-1].numel()
         if formula is not None:
-            formula, at_end = as_formula("end_conditions", formula[0], ["end", "parameters"]), formula[1]
-            values = call_vector("end_conditions", formula, *at_end(z, c))
+            formula = as_formula("end_conditions", formula, ["end", "parameters"])
+            values = call_vector("end_conditions", formula, end, unknowns)
             check_symbols("end_conditions", values, z, c)
             rows.append(values)
             self.names += [f"end_conditions[{i}]" for i in range(values.numel())]
@@ -136,31 +136,23 @@ def _by_momenta(body, what):
     return not body.has_inverse_mass and what in ("velocities", "angular velocity")
 
 
-def _rows(system, body, frame, what, wanted, z, symbols):
-    """Conditions on the state `z` in symbols, and in those of what is wanted."""
-    given, n = np.flatnonzero(np.isfinite(wanted)).tolist(), system.n_q
+def _rows(end, body, frame, what, wanted, symbols):
+    """Conditions on an `End`, also in symbols of what is wanted."""
+    given = np.flatnonzero(np.isfinite(wanted)).tolist()
     if body.carrier is not None:
-        return QUANTITIES[what](End(system, None, z, {}), body, frame)[given] - symbols
-    s = system.coordinates(body)
-    q, p = z[s], z[n + s.start:n + s.stop]
+        return QUANTITIES[what](end, body, frame)[given] - symbols
+    q, p = end.q(body), end.p(body)
     turn = body.frame(q)[1] if what == "angular velocity" and frame == "body" else ca.SX.eye(3)
     if _by_momenta(body, what):
         if what == "velocities":
-            return p - _momenta(body, q, symbols)
+            return p - momenta(body, q, symbols)
         rate = ca.vertcat(ca.SX.zeros(3), body.rotation_rate(q[3:]) @ (turn @ symbols))
-        return (p - _momenta(body, q, rate))[3:]
+        return (p - momenta(body, q, rate))[3:]
     if what in ("position", "coordinates", "orientation", "momenta"):
         of = {"orientation": q[3:], "momenta": p}.get(what, q)
     elif not body.has_inverse_mass:
         of = p[:body.dimension] / body.mass
     else:
-        of = body_velocity(body, q, p)
+        of = end.rates(body)
         of = turn.T @ (body.angular_velocity_map(q) @ of) if what == "angular velocity" else of
     return of[given] - symbols
-
-
-def _momenta(body, q, rates):
-    """p = dT/dv, of bodies without an inverse mass matrix."""
-    v = ca.SX.sym("v", body.n_q)
-    momenta = ca.gradient(body.kinetic_of_velocity(q, v, body.own_parameters), v)
-    return ca.substitute(momenta, v, rates)

@@ -25,9 +25,9 @@ class EndConditions:
     system : System
     targets : dict
         Body -> `EndState`, `Pose`, `Coordinates` or `CanonicalState`.
-    formula : (callable or str, callable), optional
+    formula : (callable, str or None, callable)
         `formula(end, parameters)` -> expressions that are zero, in CasADi symbols (see `OptimalControl`); and
-        `at_end(z, numbers)` -> the end in symbols, and the dict of unknown numbers, as arguments of it.
+        `at_end(z, numbers)` -> the `End` in symbols, and the dict of unknown numbers, as arguments of it.
     t : float
         Time of the end (a guess, where it is free) [s].
     z : ndarray, shape (n_z,)
@@ -67,9 +67,9 @@ class EndConditions:
     def __init__(self, system, targets, formula, t, z, numbers=(), which="end", known=None):
         self.system, self.numbers, self._which = system, np.asarray(numbers, float), which
         asked = asked_of_all(system, which, self._checked(targets, t))
-        same = ConditionFormulas.key_of(system, asked, formula and formula[0], t, len(self.numbers))
+        same = ConditionFormulas.key_of(system, asked, formula[0], t, len(self.numbers))
         self.formulas = known if known is not None and known.key == same else \
-            ConditionFormulas(same, system, asked, formula)
+            ConditionFormulas(same, system, asked, *formula)
         self.names, self.wanted, self._size = self.formulas.names, wanted_numbers(asked), system.state_scale
         z, before = filled_in(system, asked, z), z
         self.state = self._search(self._followed(before, z, t), t)

@@ -46,9 +46,12 @@ class LimitRows:
         self._symbols, self._w = (z, u, c), ca.vertcat(z, u, c)
         self._now = problem.now(z, t0 + (self._tau - t0) * self._stretch, c * problem.units, u)
         if problem.free_start and chain.reaches[0]:
-            view = views("state", np.zeros(1, int), np.zeros(1))
-            rows, names = start_rows(problem.start_conditions, problem.now(z, t0, c * problem.units), z, view)
-            self.rows.append(PointRows(names, (z, ca.SX(0, 1)), rows, (0.0, 0.0), view, [0], chain.mesh.nodes[:1]))
+            first = np.zeros(1, int)
+            view, further = views("state", first, np.zeros(1)), views.constants(first)
+            rows, names = start_rows(problem.start_conditions, problem.now(z, t0, c), z, c, view, problem.guesses)
+            rows = ca.substitute(rows, c, c * problem.units)
+            self.rows.append(PointRows(names, (ca.vertcat(z, c), ca.SX(0, 1)), rows, (0.0, 0.0),
+                                       View.joined(view, further), [0], chain.mesh.nodes[:1]))
         for limit in problem.limits:
             limit.add_to(self)
         if problem.rate_limits:

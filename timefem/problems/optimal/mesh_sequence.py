@@ -12,7 +12,6 @@ from ...elements.augmented.controlled import Controlled
 from ...elements.augmented.optimality import Optimality
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
-from ...mechanics import System
 from ...parallel import own_world
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
@@ -45,13 +44,24 @@ def optimality_element(problem, element):
     if problem.free_start and further:
         raise InputError(f"a free start takes elements whose nodes hold the state alone, but those of {element!r} hold "
                          f"the {further[0]} as well; take MixedGalerkin of form='hamilton'")
+    _check_momenta(problem, element, further)
     element, system, n = Controlled(element), problem.system, len(problem.unknown_names)
     if n:
         element = WithConstants(element, n, problem.free_time, problem.t_span[0])
         parts = parts_with_unknowns(system, problem.numbers, n, problem.free_time)
-        system, whole = System(parts, redundant=system.redundant), system
+        system, whole = system.of_parts(parts), system
         system.complete, system.kept, system.dropped = whole.complete, whole.kept, whole.dropped
     return Optimality(element), system
+
+
+def _check_momenta(problem, element, further):
+    """Refuse elements whose first node holds velocities by given momenta and an unknown mass."""
+    system = problem.system
+    for name, places in problem.numbers.items():
+        for part, _, _ in places:
+            if further and part.is_body and np.any(problem.z0[system.n_q:][system.coordinates(part)]):
+                raise InputError(f"{system.label(part)} starts with momenta, and {name} is unknown: take "
+                                 f"MixedGalerkin of form='hamilton', for nodes of {element!r} hold the {further[0]}")
 
 
 def optimality_plan(problem, element):

@@ -71,8 +71,9 @@ class OptimalControl(NamedArguments):
     end_conditions : callable, str or sequence of str, optional
         `end_conditions(end, parameters)` -> expressions that are zero.
     parameters : dict, optional
-        Name -> (joint or force, its number), such as `{"k": (spring, "stiffness")}`: numbers to be found as well, from
-        their present values on, as in `BoundaryValueProblem`.
+        Name -> (body, joint or force, its number), such as `{"k": (spring, "stiffness"), "m": (body, "mass")}`: numbers
+        to be found as well, from their present values on, as in `BoundaryValueProblem`. A body that moves at the start
+        keeps its velocities, or its momenta where these are given.
     free_time : bool
         Whether the final time is to be found as well.
     bounds : dict, optional
@@ -140,9 +141,10 @@ class OptimalControl(NamedArguments):
         self._given = {"start": start, "end": end, "end_conditions": end_conditions, "bounds": self.bounds,
                        "rates": self.rates, "couplings": self.couplings, "periodic": self.periodic,
                        "near": self.near}
-        self.system, self.z0, self.t_span, self.start_conditions = start_of(
-            with_costs(self.system, cost, self.actuators), start, self.t_span, self.near)
         self.free_time = validate.flag("free_time", self.free_time)
+        self.parameters = self.parameters or {}
+        self.system, self.z0, self.t_span, self.start_conditions = start_of(
+            with_costs(self.system, cost, self.actuators), start, self.t_span, self.near, self._numbered)
         self.actuators = [part for part in self.system.parts if part.n_controls]
         if self.end_cost is not None:
             self.end_cost = as_formula("end_cost", self.end_cost, ["end", "parameters"])
@@ -150,9 +152,7 @@ class OptimalControl(NamedArguments):
             raise InputError("there is nothing to control: give actuators, for instance ControlTorque(body)")
         if self.end_cost is None and not any(isinstance(part, Cost) for part in self.system.parts):
             raise InputError("the cost is missing: give cost=Effort(actuator), another Cost, or end_cost")
-        self.parameters = self.parameters or {}
-        self.numbers, values = checked_parameters(self.system, self.parameters, refused=(Actuator, Cost))
-        self.guesses = np.array([self.t_span[1] - self.t_span[0]] * self.free_time + values)
+        self.numbers, self.guesses = self._numbered(self.system)
         self.limits = self._given["limits"] = _limits(path, self.limits)
         self.bounds, self.number_bounds, timed = bounds_of(self, self.bounds)
         self.limits = [*self.limits, *timed]
@@ -191,14 +191,20 @@ class OptimalControl(NamedArguments):
         other = copy(self)
         other.__dict__.pop("kept", None)
         other.near, other._given = near, self._given | {"near": near}
-        _, other.z0, _, other.start_conditions = start_of(self.system, self._given["start"], self.t_span, near)
+        _, other.z0, _, other.start_conditions = start_of(self.system, self._given["start"], self.t_span, near,
+                                                          self._numbered)
         other.conditions = other._end_conditions()
         return other
 
+    def _numbered(self, system):
+        """The unknown numbers of parts, and guesses of all, with free time the duration first."""
+        numbers, values = checked_parameters(system, self.parameters, refused=(Actuator, Cost))
+        return numbers, np.array([self.t_span[1] - self.t_span[0]] * self.free_time + values)
+
     def _end_conditions(self):
         end, formula = self._given["end"] or {}, self._given["end_conditions"]
-        formula = None if formula is None else (formula, self._at_end)
-        return EndConditions(self.system, end, formula, self.t_span[1], self.z0, self.guesses, known=self._known)
+        return EndConditions(self.system, end, (formula, self._at_end), self.t_span[1], self.z0, self.guesses,
+                             known=self._known)
 
     @cached_property
     def stated(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from ...mechanics.unknown_numbers import with_numbers
 from ...solution import Solution
 from ...solution.audit import audits
 from ...solvers.nonlinear.methods import method_for_inequalities
+from ..common.parameters import of_bodies
 from ..common.statistics import solve_statistics
 from ..refinement.loop import solve_refined
 from .errors import error_estimate
@@ -71,7 +72,7 @@ def solution_of(problem, driver, backend, mesh, found):
     if np.isfinite(problem.bounds).any():
         statistics["control_bounds"] = [[x if np.isfinite(x) else None for x in row] for row in problem.bounds.tolist()]
     statistics["stated"] = problem.stated
-    if problem.parameters:
+    if problem.parameters and (outcome.status.success or not any(of_bodies(problem.numbers))):
         system = _with_numbers(problem, element, parameters)
     t, (t0, t1) = mesh.nodes, problem.t_span
     if problem.free_time:

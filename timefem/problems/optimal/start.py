@@ -6,13 +6,20 @@ import numpy as np
 from ...errors import InputError
 from ...mechanics import CanonicalState, Coordinates, Pose
 from ...mechanics.redundancy.redundancy import drop_redundant
-from ..common.end_state import EndState
+from ..common.end import End
+from ..common.end_state import EndState, body_velocity, momenta
+from ..common.parameters import by_part
 from ..initial.problem import InitialValueProblem, checked_span
 from .end_conditions import EndConditions
 
+CHANGED = 1e-9  # derivative of a constraint by an unknown number, from which on it counts
 
-def start_of(system, start, t_span, near=None):
+
+def start_of(system, start, t_span, near, numbered):
     """The state at the start, or one that holds the conditions there.
+
+    A body that moves at the start keeps its velocities, whatever an unknown number of its inertia turns out to be: its
+    momenta there are conditions.
 
     Parameters
     ----------
@@ -20,8 +27,10 @@ def start_of(system, start, t_span, near=None):
     start : dict
         Body -> state; an `EndState` leaves free what it leaves out.
     t_span : (float, float)
-    near : dict, optional
+    near : dict or None
         Body -> state near which what is left free is looked for.
+    numbered : callable
+        System -> the unknown numbers, and the guesses of all unknown constants, these last.
 
     Returns
     -------
@@ -32,11 +41,26 @@ def start_of(system, start, t_span, near=None):
     conditions : EndConditions or None
         None where the state is given as a whole.
     """
+    def conditions(system, targets, formula, z):
+        numbers, guesses = numbered(system)
+
+        def at_start(z, c):
+            values = ca.vertsplit(c)[len(guesses) - len(numbers):] if len(numbers) else []
+            return End(system, t_span[0], z, by_part(numbers, values)), {}
+
+        return EndConditions(system, targets, (formula, at_start), t_span[0], z, guesses, "start")
+
     if isinstance(start, EndState) and len(system.bodies) == 1:
         start = {system.bodies[0]: start}
     if not isinstance(start, dict) or not any(isinstance(state, EndState) for state in start.values()):
         given = InitialValueProblem(system, start, t_span)
-        return given.system, given.z0, given.t_span, None
+        system, z, t_span = given.system, given.z0, given.t_span
+        numbers, guesses = numbered(system)
+        moving = _moving(system, start, z, numbers)
+        if numbers:
+            _check_constraints(system, moving, z, t_span[0], numbers, guesses)
+        found = conditions(system, {}, lambda end, _: end.z - _kept_velocities(moving, end, z), z) if moving else None
+        return system, z, t_span, found
     start, t_span = {system.find(body): state for body, state in start.items()}, checked_span(system, t_span)
     for body in system.bodies:
         if body not in start and not body.has_position:
@@ -47,13 +71,46 @@ def start_of(system, start, t_span, near=None):
     found = [_near(body, near[body], t_span[0]) for body in system.bodies]
     z = np.concatenate([*(q for q, _ in found), *(p for _, p in found)])
 
-    def conditions(system, z):
-        return EndConditions(system, start, None, t_span[0], z, which="start")
-
     if system.redundant == "drop":
-        system = drop_redundant(system, t_span[0], conditions(system, z).state)
-    found = conditions(system, z)
+        system = drop_redundant(system, t_span[0], conditions(system, start, None, z).state)
+    found = conditions(system, start, None, z)
     return system, found.state, t_span, found
+
+
+def _moving(system, start, z, numbers):
+    """Bodies whose momenta, at a start that is given as a whole, follow from unknown numbers."""
+    bodies = {part for places in numbers.values() for part, _, _ in places if part.is_body}
+    start = start if isinstance(start, dict) else {system.bodies[0]: start}
+    given = {system.stands_for.get(key, key): state for key, state in start.items()}
+    by_momenta = [body for body in bodies if any(isinstance(given.get(key), CanonicalState)
+                                                 for key in (body, system.label(body)))]
+    return [body for body in system.bodies if body in bodies and body not in by_momenta
+            and np.any(z[system.n_q:][system.coordinates(body)])]
+
+
+def _check_constraints(system, moving, z, t, numbers, guesses):
+    """Refuse unknown numbers for other values of which the given start does not hold the constraints."""
+    x, guesses = ca.SX.sym("x", len(numbers)), guesses[len(guesses) - len(numbers):]
+    end = End(system, t, ca.SX(z), by_part(numbers, ca.vertsplit(x)))
+    end.z = _kept_velocities(moving, end, z)
+    gradient = ca.Function("gradient", [x], [ca.densify(ca.jacobian(end.constraints(), x))])
+    names = (*system.constraint_names, *system.constraint_names, *system.nonholonomic_names)
+    for values in (guesses, 1.1 * guesses + 0.1):
+        for row, column in np.argwhere(np.abs(np.array(gradient(values))) > CHANGED):
+            raise InputError(f"the start holds the constraint '{names[row]}' only where {list(numbers)[column]} has "
+                             "its present value; give it as EndState, which leaves free what changes with that number")
+
+
+def _kept_velocities(moving, end, z):
+    """The state z with the momenta of moving bodies by their velocities in it, and by unknown numbers."""
+    system = end.system
+    state = ca.SX(z)
+    for body in moving:
+        place = system.coordinates(body)
+        q, p = z[place], z[system.n_q:][place]
+        found = momenta(body, ca.SX(q), body_velocity(body, ca.SX(q), ca.SX(p)), end.own_parameters(body))
+        state[system.n_q + np.arange(place.start, place.stop)] = found
+    return state
 
 
 def _near(body, state, t):
@@ -71,7 +128,7 @@ def _near(body, state, t):
     return body.state(Pose(plain(state.position, 3), turn, plain(state.velocity, 3), omega, state.frame))
 
 
-def start_rows(conditions, now, z, view):
+def start_rows(conditions, now, z, c, view, guesses):
     """Conditions and constraints at the start, as rows of unit gradient, and their names.
 
     Parameters
@@ -79,10 +136,12 @@ def start_rows(conditions, now, z, view):
     conditions : EndConditions
     now : End
         The start in symbols.
-    z : SX
-        The state there.
+    z, c : SX
+        The state there, and the unknown numbers.
     view : View
         Of the state there.
+    guesses : ndarray
+        Of the unknown numbers.
 
     Returns
     -------
@@ -90,9 +149,9 @@ def start_rows(conditions, now, z, view):
     names : list of str
     """
     constraints = now.constraints()
-    rows = ca.densify(ca.vertcat(constraints, conditions(z, ca.SX(0, 1))))
+    rows = ca.densify(ca.vertcat(constraints, conditions(z, c)))
     names = [f"the constraint {i}" for i in range(constraints.numel())]
     names += [f"the {conditions.names[int(np.argmax(np.abs(c)))]} at the start" for c in conditions.combinations]
-    gradient = np.array(ca.Function("gradient", [z], [ca.jacobian(rows, z)])(view.start[0]))
-    size = np.linalg.norm(gradient * view.factors[0].sum(axis=1), axis=1)
+    gradient = ca.Function("gradient", [z, c], [ca.jacobian(rows, z)])
+    size = np.linalg.norm(np.array(gradient(view.start[0], guesses)) * view.factors[0].sum(axis=1), axis=1)
     return rows / np.maximum(size, 1e-300), names
