@@ -68,9 +68,10 @@ def solve_saddle(equations, x, settings, on_iteration=lambda iteration, norm, x:
             while True:
                 step = -equations.linear_step(point.residual)
                 primal = np.where(dual, 0.0, step)
-                curvature = equations.dot(primal, equations.multiply(primal))
-                uphill = curvature < -1e-12 * abs(equations.dot(step, point.residual)) and \
-                    equations.excess_of_factors() != 0
+                uphill = False
+                if equations.excess_of_factors() != 0:
+                    curvature = equations.dot(primal, equations.multiply(primal))
+                    uphill = curvature < -1e-12 * abs(equations.dot(step, point.residual))
                 found = _reversed(equations, point, primal, curvature, weights, share) if uphill else None
                 if found is None and (not uphill or not share):
                     found, weights = _line_search(equations, point, step, weights, share)
