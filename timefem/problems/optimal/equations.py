@@ -201,11 +201,20 @@ class OptimalityEquations(_OptimalityRows, ElementEquations, SaddleEquations):
 
     Its unknowns `x` are all dofs of the elements (states, multipliers, controls, constants, costates), then the
     costates of the conditions at the end. Rows and columns have the same numbers.
+
+    Parameters
+    ----------
+    again : bool
+        They serve several solves, so that symmetric factors, which take longer to prepare than an LU, pay.
     """
+
+    def __init__(self, *arguments, again=False):
+        self._again = again
+        super().__init__(*arguments)
 
     def _make_linear(self, linear):
         made = super()._make_linear(linear)
-        if made.name == "chain" and linear.order == "auto" and made.ordering == "time" and \
+        if self._again and made.name == "chain" and linear.order == "auto" and made.ordering == "time" and \
                 SymmetricSolver.fits(self.pattern):
             return SymmetricSolver(self.pattern, self._elements_of_unknowns(), made)
         return made

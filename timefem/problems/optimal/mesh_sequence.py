@@ -112,7 +112,7 @@ def solve_optimal(task, mesh):
 
     def equations_on(level, problem, hold=False, linear=linear):
         return kept.thing(("equations", place(level), hold, linear == "chain"), plan,
-                          lambda: OptimalityEquations(problem, plan, level, scale, linear, hold),
+                          lambda: OptimalityEquations(problem, plan, level, scale, linear, hold, again=not kept.once),
                           lambda equations: equations.renew_for(problem, level, scale))
 
     def solved(level, x, hold=False, near=False, problem=problem):
