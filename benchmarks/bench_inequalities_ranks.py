@@ -51,7 +51,7 @@ def main(name, n, undisturbed=False, repeats=5):
     def work():
         return time.process_time() - comm.seconds
 
-    in_turn, last, runs = mesh_sequence.solve_in_turn, [], []
+    in_turn, last, runs = mesh_sequence.solve_in_stages, [], []
 
     def timed(*arguments):
         start = work()
@@ -59,7 +59,7 @@ def main(name, n, undisturbed=False, repeats=5):
         last[:] = [(work() - start) / answer.iterations]
         return answer
 
-    mesh_sequence.solve_in_turn = timed
+    mesh_sequence.solve_in_stages = timed
     for _ in range(repeats + 1):
         problem, comm.calls = CASES[name].make(), 0
         world.Barrier()
