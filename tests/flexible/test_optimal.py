@@ -66,7 +66,7 @@ def test_two_flexible_links_solved_again():
 def test_guesses_turn_beams_without_strain():
     asked = problem([0.0, 0.5], [1.2, 1.0])
     system = asked.system
-    way = Way(system, asked.z0, asked.conditions.state, asked.t_span)
+    way = Way(system, asked.z0, asked.conditions.state, asked.t_span, np.zeros((2, system.n_q)))
     mesh = TimeMesh.uniform(asked.t_span, 16)
     z = path(way, mesh.points(tf.LagrangeBasis(1, "equidistant")))[:, 0]
     assert np.abs(system.constraints(0.0, z)[:, :system.n_constraints]).max() < 1e-9
@@ -80,7 +80,7 @@ def test_ropes_turn_as_wholes_in_guesses():
     system = tf.System([rope])
     first, last = (np.concatenate([*places, np.zeros(15)]) for places in (
         [node.reference.position for node in rope.nodes], [(s, 0, 0) for s in np.linspace(0, 1, 5)]))
-    z = path(Way(system, first, last, (0, 1)), np.linspace(0, 1, 9)[None])[0]
+    z = path(Way(system, first, last, (0, 1), np.zeros((2, system.n_q))), np.linspace(0, 1, 9)[None])[0]
     lengths = np.linalg.norm(np.diff(z[:, :15].reshape(9, 5, 3), axis=1), axis=2)
     np.testing.assert_allclose(lengths, 0.25, rtol=1e-3, atol=0)
 
