@@ -23,7 +23,6 @@ class Soft(NamedArguments):
     """Limits with rows that are smoothed by a number, first by `first`, then by a tenth of that, and so on to `eps`."""
 
     type, formulas = "", ()  # in files, and names of its formulas
-    again = False  # whether this is the second try of a solve
 
     def __init__(self, name: str, eps: float, first: float, at: str, march: bool = False) -> None:
         self.march = validate.flag(f"{name}: march", march)
@@ -36,8 +35,8 @@ class Soft(NamedArguments):
         """Expressions that are positive or zero, and expressions, smoothed by eps, that stay within `band`."""
 
     @abstractmethod
-    def band(self, eps: float) -> tuple[float, float]:
-        """Bounds of the smoothed expressions."""
+    def band(self, eps: float, again: bool = False) -> tuple[float, float]:
+        """Bounds of the smoothed expressions; `again` where a solve failed and is tried once more."""
 
     def stated(self, write: Any) -> dict[str, Any]:
         """Its arguments as plain data, by `write(formula)` -> text."""
@@ -57,6 +56,14 @@ class Soft(NamedArguments):
 
     def _values(self, word, formula, now, u):
         return call_vector(f"{self.name}: {word}", formula, now, u)
+
+    def _pairs(self, now, u, first, second):
+        """Expressions of two of its formulas, as many of one as of the other."""
+        a, b = (self._values(word, getattr(self, word), now, u) for word in (first, second))
+        if a.numel() != b.numel():
+            raise InputError(f"{self.name}: {first} gives {a.numel()} expressions and {second} {b.numel()}; they make "
+                             "pairs")
+        return a, b
 
 
 def smoothed_pairs(a: ca.SX, b: ca.SX, eps: ca.SX) -> tuple[ca.SX, ca.SX]:
@@ -104,12 +111,9 @@ class Complementary(Soft):
         self.a, self.b = self._formula("a", a), self._formula("b", b)
 
     def rows(self, now: Any, u: ca.SX, eps: ca.SX) -> tuple[ca.SX, ca.SX]:
-        a, b = self._values("a", self.a, now, u), self._values("b", self.b, now, u)
-        if a.numel() != b.numel():
-            raise InputError(f"{self.name}: a gives {a.numel()} expressions and b {b.numel()}; they make pairs")
-        return smoothed_pairs(a, b, eps)
+        return smoothed_pairs(*self._pairs(now, u, "a", "b"), eps)
 
-    def band(self, eps: float) -> tuple[float, float]:
+    def band(self, eps: float, again: bool = False) -> tuple[float, float]:
         return -eps, 0.0
 
     def stated(self, write: Any) -> dict[str, Any]:
@@ -167,6 +171,6 @@ class CoulombFriction(Soft):
         left = bound**2 - f**2
         return left, (v * left + 2 * eps * f) / ca.sqrt(bound**2 + eps)
 
-    def band(self, eps: float) -> tuple[float, float]:
-        width = 0.0 if eps > CREEPING[self.again] * self.first else 2 * eps
+    def band(self, eps: float, again: bool = False) -> tuple[float, float]:
+        width = 0.0 if eps > CREEPING[again] * self.first else 2 * eps
         return -width, width

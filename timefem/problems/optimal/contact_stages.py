@@ -34,23 +34,17 @@ def solve_in_stages(method, program, limits):
     if done or not any(isinstance(pair, CoulombFriction) for pair in pairs):
         return answer
     before = answer.iterations
-    try:
-        for pair in pairs:
-            pair.again = True  # rest sooner
-        answer = _in_stages(method, program, pairs)
-    finally:
-        for pair in pairs:
-            pair.again = False
+    answer = _in_stages(method, program, pairs, again=True)  # rest sooner
     answer.iterations += before
     return answer
 
 
-def _in_stages(method, program, pairs):
+def _in_stages(method, program, pairs, again=False):
     first, last = max(p.first for p in pairs), min(p.eps for p in pairs)
     eps = first
     reached, fall, iterations, start = None, FALL, 0, (program.start, program.start_multipliers)
     while True:
-        program.soften(eps)
+        program.soften(eps, again)
         at_last = eps <= last
         if is_marched(pairs):
             marched = program.marched(program.start)

@@ -80,13 +80,13 @@ class OptimalProgram(NonlinearProgram):
         last = [self.chain.mesh.n_elements - 1]
         return View.joined(self.views("state", last, [1.0]), self.views.constants(last))
 
-    def soften(self, eps):
-        """Smooth complementary pairs by this, or by their own number where that is larger."""
+    def soften(self, eps, again=False):
+        """Smooth complementary pairs by this, or by their own number where that is larger; `again` for another try."""
         for rows, pair, smoothed, _ in self._soft:
             own = max(pair.eps, eps)
             rows.give(own)
             at = self._rows_of(rows, smoothed)
-            for bounds, value in zip(self.row_bounds, pair.band(own), strict=True):
+            for bounds, value in zip(self.row_bounds, pair.band(own, again), strict=True):
                 bounds[at] = value
 
     @property

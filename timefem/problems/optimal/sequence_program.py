@@ -88,10 +88,10 @@ class SequenceProgram(NonlinearProgram):
     def stated(self):
         return np.concatenate([*(p.stated for p in self.programs), self._added.stated])
 
-    def soften(self, eps):
+    def soften(self, eps, again=False):
         """As `OptimalProgram.soften`."""
         for program in self.programs:
-            program.soften(eps)
+            program.soften(eps, again)
 
     def marched(self, v):
         """As `OptimalProgram.marched`, each phase with contacts from its own start."""

@@ -64,14 +64,11 @@ class SpringContact(Soft):
             self.damping = float(2 * ratio * (self.stiffness * mass)**0.5)
 
     def rows(self, now: Any, u: ca.SX, eps: ca.SX) -> tuple[ca.SX, ca.SX]:
-        gap, force = self._values("gap", self.gap, now, u), self._values("force", self.force, now, u)
-        if gap.numel() != force.numel():
-            raise InputError(f"{self.name}: gap gives {gap.numel()} expressions and force {force.numel()}; they make "
-                             "pairs")
+        gap, force = self._pairs(now, u, "gap", "force")
         force /= self.stiffness
         return smoothed_pairs(gap + self.damping / self.stiffness * self._rate(now, u) + force, force, eps)
 
-    def band(self, eps: float) -> tuple[float, float]:
+    def band(self, eps: float, again: bool = False) -> tuple[float, float]:
         return -(eps if eps > self.eps else min(eps, WIDTH)), 0.0
 
     def stated(self, write: Any) -> dict[str, Any]:

@@ -70,8 +70,8 @@ class SlabProgram(NonlinearProgram):
     def stated(self):
         return self.program.stated[self._r[:self.n_rows]]
 
-    def soften(self, eps):
-        self.program.soften(eps)
+    def soften(self, eps, again=False):
+        self.program.soften(eps, again)
 
     # ---- neighbours
 
