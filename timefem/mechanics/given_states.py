@@ -122,6 +122,8 @@ def in_space(system, body, values, asked=()):
     other = in_space(system, system.find(value.relative_to), values, (*asked, body))
     turn, spin = matrix_from_quaternion(other.quaternion), other.angular_velocity_in("space")
     arm = turn @ value.position
-    return Pose(other.position + arm, turn @ matrix_from_quaternion(value.quaternion),
-                other.velocity + np.cross(spin, arm) + turn @ value.velocity,
+    place, velocity = other.position + arm, other.velocity + np.cross(spin, arm) + turn @ value.velocity
+    if not body.has_orientation:
+        return Pose(place, value.quaternion, velocity, value.angular_velocity)  # of which a point mass has none
+    return Pose(place, turn @ matrix_from_quaternion(value.quaternion), velocity,
                 spin + turn @ value.angular_velocity_in("space"), "space")

@@ -106,7 +106,7 @@ class BoundaryValueProblem(NamedArguments):
         self._checked = {name: self._checked_like(like, name, t) for name, t in zip(("start", "end"), self.t_span,
                                                                                     strict=True)}
         self.start, self.end = self._checked.values()
-        self._near = checked_targets(system, "near", near, self.t_span[1])
+        self._near = checked_targets(system, "near", near, self.t_span[1], rates=False)
         self.parameters = self.parameters or {}
         self.numbers, values = checked_parameters(system, self.parameters)
         validate.flag("assemble", assemble)
@@ -174,7 +174,7 @@ class BoundaryValueProblem(NamedArguments):
         if other and other.system is self.system and other.t_span == self.t_span \
                 and other._arguments[name] is given and given is not None:
             return other._checked[name]
-        return checked_targets(self.system, name, given, t)
+        return checked_targets(self.system, name, given, t, rates=False)
 
     def _configuration(self, t, targets, others, approximate):
         """Coordinates that hold the constraints, as asked for, near the other end's where not."""

@@ -17,7 +17,7 @@ QUANTITIES = {  # name -> expressions of an `End`, of a link or joint, in the ax
     "angular velocity": lambda end, body, frame: end.angular_velocity(body, frame)}
 
 
-def split_targets(system, which, targets, rates=True):
+def split_targets(system, which, targets, rates):
     """Targets of whole bodies, and those of single links and joints: two dicts, the latter to `EndState`.
 
     An `EndState` of a link or joint, or of a joint in the dict of a tree, leaves free what it leaves out, and so do the
@@ -87,7 +87,7 @@ def _end_state(tree, name, value, rates):
     if isinstance(value, EndState):
         return value
     if isinstance(value, Pose) and name == tree.base_joint:
-        return EndState.of(value) if rates else EndState(value.position, value.quaternion)
+        return EndState.of(value, rates)
     given, places = tree.by_joint({name: value}), tree.joint(name).places
     return EndState(q=given.q[places], v=given.v[places] if rates else None)
 

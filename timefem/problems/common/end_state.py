@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -12,12 +11,9 @@ import numpy as np
 from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
-from ...mechanics import Pose, Symbols
+from ...mechanics import Coordinates, Pose, Symbols
 from ...mechanics.bodies import rotations
 from ...types import Matrix, Vector
-
-if TYPE_CHECKING:
-    from ...mechanics.bodies.states import Coordinates
 
 TOLERANCE = 1e-10  # of conditions and constraints at the end, against their size
 INDEPENDENT = 1e-8  # smallest singular value of conditions that do not repeat others
@@ -60,11 +56,13 @@ class EndState(NamedArguments):
             object.__setattr__(self, "orientation", rotations.as_quaternion(self.orientation))
 
     @classmethod
-    def of(cls, value: Pose | Coordinates) -> EndState:
-        """The same of a `Pose` or of `Coordinates`, which ask for everything."""
-        if isinstance(value, Pose):
-            return cls(value.position, value.quaternion, value.velocity, value.angular_velocity, value.frame)
-        return cls(q=value.q, v=value.v)
+    def of(cls, value: Pose | Coordinates, rates: bool = True) -> EndState:
+        """The same of a `Pose` or of `Coordinates`, which ask for everything, or without velocities."""
+        if isinstance(value, Coordinates):
+            return cls(q=value.q, v=value.v if rates else None)
+        if not rates:
+            return cls(value.position, value.quaternion)
+        return cls(value.position, value.quaternion, value.velocity, value.angular_velocity, value.frame)
 
 
 def _partial(name, value, n):

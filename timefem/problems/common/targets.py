@@ -1,14 +1,14 @@
-"""What is asked of bodies at an end of a boundary-value problem, checked."""
+"""What is asked of bodies at an end of a motion, checked."""
 
 from ...errors import InputError
 from ...mechanics import CanonicalState, Coordinates, Pose
-from ...mechanics.given_states import canonical_states, given_states
+from ...mechanics.given_states import canonical_states, given_states, in_space
 from ...mechanics.tree_joints import with_joints_of_trees
 from .carried_targets import split_targets
 from .end_state import EndState
 
 
-def targets_of_bodies(system, which, targets, t, rates=True):
+def _targets_of_bodies(system, which, targets, t, rates):
     """Targets by body, from those by body, joint of a tree or joint between bodies.
 
     With joints between bodies among the keys, all bodies follow from them, as in `System.state`.
@@ -44,40 +44,71 @@ def _configuration(body, state):
     return EndState(position=body.position(state.q), orientation=turn)
 
 
-def checked_targets(system, which, targets, t):
-    """What is asked of bodies at an end: dict body -> EndState, Coordinates or CanonicalState."""
+def checked_targets(system, which, targets, t, rates):
+    """What is asked of bodies, links and joints: dict body -> EndState or CanonicalState.
+
+    Parameters
+    ----------
+    which : str
+        For messages: "start", "end" or "near".
+    targets : dict, Pose, EndState, Coordinates, CanonicalState or None
+        By body, joint of a tree or joint between bodies, or name; without the dict of the only body.
+    t : float
+        Time [s].
+    rates : bool
+        Whether a `Pose`, `Coordinates` and coordinates of joints ask for velocities, too.
+
+    Raises
+    ------
+    InputError
+        For bodies that there are not, types and lengths that do not fit, and what bodies do not have.
+    """
     if isinstance(targets, Coordinates | CanonicalState | EndState | Pose) and len(system.bodies) == 1:
         targets = {system.bodies[0]: targets}
     if targets is None:
         return {}
     if not isinstance(targets, dict):
         raise InputError(f"{which} must be a dict from body to Pose, EndState or Coordinates, not {targets!r}")
-    targets, carried = split_targets(system, which, targets, rates=False)
+    targets, carried = split_targets(system, which, targets, rates)
+    targets = {system.find(body): target
+               for body, target in _targets_of_bodies(system, which, targets, t, rates).items()}
     out = {}
-    for body, target in targets_of_bodies(system, which, targets, t, rates=False).items():
-        body = system.find(body)
-        title, generalized = f"{which} of {system.label(body)}", not body.has_position
-        known = (Coordinates, EndState, CanonicalState) if generalized else (Pose, EndState, CanonicalState)
-        if isinstance(target, dict) and hasattr(body, "by_joint"):
-            target = body.by_joint(target)
-        if not isinstance(target, known):
-            raise InputError(f"{title} must be given as {' or '.join(c.__name__ for c in known)}, not {target!r}")
-        if isinstance(target, Pose):
-            turns = body.has_orientation
-            if not turns:
-                body.state(target)  # refuses what a point mass has not
-            target = EndState(position=target.position, orientation=target.quaternion if turns else None)
-        elif isinstance(target, Coordinates):
-            target = EndState(q=target.q)
-        for name in ("q", "p", "v"):
-            value = getattr(target, name, None)
-            if value is not None and len(value) != body.n_q:
-                raise InputError(f"{title}: {name} must have length {body.n_q}, not {len(value)}")
-        wrong = ("q", "v") if not generalized else ("position", "orientation", "velocity", "angular_velocity")
-        wrong = wrong if isinstance(target, EndState) else ()
-        wrong += ("orientation", "angular_velocity") if body.has_position and not body.has_orientation else ()
-        for name in wrong:
-            if getattr(target, name, None) is not None:
-                raise InputError(f"{title}: {body!r} has no {name.replace('_', ' ')}")
-        out[body] = target
+    for body, target in targets.items():
+        title = f"{which} of {system.label(body)}"
+        if isinstance(target, Pose) and target.relative_to is not None:
+            target = _in_space(title, system, body, targets)
+        out[body] = _checked(title, body, target, rates)
     return out | carried
+
+
+def _in_space(title, system, body, targets):
+    """A `Pose` that is relative to another body, in space."""
+    other = system.find(targets[body].relative_to)
+    if not isinstance(targets.get(other.carrier or other), Pose | CanonicalState | Coordinates):
+        raise InputError(f"{title}: its pose is relative to {system.label(other)}, whose own is not given there as a "
+                         "whole; give that, or this one in space")
+    return in_space(system, body, targets)
+
+
+def _checked(title, body, target, rates):
+    """What is asked of a body, an `EndState` or a `CanonicalState`."""
+    if isinstance(target, dict) and hasattr(body, "by_joint"):
+        target = body.by_joint(target)
+    known = (Pose if body.has_position else Coordinates, EndState, CanonicalState)
+    if not isinstance(target, known):
+        raise InputError(f"{title} must be given as {' or '.join(c.__name__ for c in known)}, not {target!r}")
+    if isinstance(target, Pose) and not body.has_orientation:
+        body.state(target)  # refuses what a point mass has not
+        target = EndState(target.position, velocity=target.velocity if rates else None)
+    elif isinstance(target, Pose | Coordinates):
+        target = EndState.of(target, rates)
+    wrong = ("q", "v") if body.has_position else ("position", "velocity")
+    wrong += () if body.has_orientation else ("orientation", "angular_velocity")
+    for name in wrong if isinstance(target, EndState) else ():
+        if getattr(target, name) is not None:
+            raise InputError(f"{title}: {body!r} has no {name.replace('_', ' ')}")
+    for name in ("q", "p", "v"):
+        value = getattr(target, name, None)
+        if value is not None and len(value) != body.n_q:
+            raise InputError(f"{title}: {name} must have length {body.n_q}, not {len(value)}")
+    return target

@@ -4,11 +4,8 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
-from ...mechanics import CanonicalState, Coordinates, Pose
-from ..common.carried_targets import split_targets
 from ..common.conditions import directions_left, independent_combinations, least_norm_search
-from ..common.end_state import EndState
-from ..common.targets import targets_of_bodies
+from ..common.targets import checked_targets
 from .condition_formulas import ConditionFormulas, asked_of_all, filled_in, wanted_numbers
 
 ATTEMPTS, STEPS = 3, 8  # searches of a state, and on the way to it where joints have to stay closed
@@ -23,7 +20,7 @@ class EndConditions:
     Parameters
     ----------
     system : System
-    targets : dict
+    targets : dict, or state of the only body
         Body -> `EndState`, `Pose`, `Coordinates` or `CanonicalState`.
     formula : (callable, str or None, callable)
         `formula(end, parameters)` -> expressions that are zero, in CasADi symbols (see `OptimalControl`); and
@@ -66,7 +63,7 @@ class EndConditions:
 
     def __init__(self, system, targets, formula, t, z, numbers=(), which="end", known=None):
         self.system, self.numbers, self._which = system, np.asarray(numbers, float), which
-        asked = asked_of_all(system, which, self._checked(targets, t))
+        asked = asked_of_all(system, which, checked_targets(system, which, targets, t, rates=True))
         same = ConditionFormulas.key_of(system, asked, formula[0], t, len(self.numbers))
         self.formulas = known if known is not None and known.key == same else \
             ConditionFormulas(same, system, asked, *formula)
@@ -74,48 +71,6 @@ class EndConditions:
         z, before = filled_in(system, asked, z), z
         self.state = self._search(self._followed(before, z, t), t)
         self._reduce(t)
-
-    def _checked(self, targets, t):
-        if not isinstance(targets, dict):
-            raise InputError(f"{self._which} must be a dict from body to EndState, Pose or Coordinates, not "
-                             f"{targets!r}")
-        targets, carried = split_targets(self.system, self._which, targets)
-        out = {}
-        for body, target in targets_of_bodies(self.system, self._which, targets, t).items():
-            body = self.system.find(body)
-            label = self.system.label(body)
-            generalized = not body.has_position
-            known = (EndState, Coordinates, CanonicalState) if generalized else (EndState, Pose, CanonicalState)
-            if isinstance(target, dict) and hasattr(body, "by_joint"):
-                target = body.by_joint(target)
-            if not isinstance(target, known):
-                words = " or ".join(c.__name__ for c in known)
-                raise InputError(f"{self._which} of {label} must be given as {words}, not {target!r}")
-            if isinstance(target, CanonicalState):
-                if len(target.q) != body.n_q:
-                    raise InputError(f"{self._which} of {label}: q and p must have length {body.n_q}, not "
-                                     f"{len(target.q)}")
-            else:
-                target = target if isinstance(target, EndState) else EndState.of(target)
-                self._check_fields(body, label, target)
-            out[body] = target
-        return out | carried
-
-    def _check_fields(self, body, label, target):
-        given = [name for name in ("position", "orientation", "velocity", "angular_velocity", "q", "v")
-                 if getattr(target, name) is not None]
-        if not body.has_position:
-            wrong = [name for name in given if name not in ("q", "v")]
-        else:
-            wrong = [name for name in given if name in ("q", "v")]
-            if not body.has_orientation:  # a Pose has an orientation, which says nothing of a point
-                wrong += [name for name in given if name == "angular_velocity" and np.any(target.angular_velocity)]
-        if wrong:
-            raise InputError(f"{self._which} of {label}: {body!r} has no {wrong[0].replace('_', ' ')}")
-        for name in ("q", "v"):
-            value = getattr(target, name)
-            if value is not None and len(value) != body.n_q:
-                raise InputError(f"{self._which} of {label}: {name} must have length {body.n_q}, not {len(value)}")
 
     def values(self, z, numbers):
         """All conditions at a state, shape (n,)."""

@@ -202,8 +202,8 @@ class OptimalControl(NamedArguments):
         return numbers, np.array([self.t_span[1] - self.t_span[0]] * self.free_time + values)
 
     def _end_conditions(self):
-        end, formula = self._given["end"] or {}, self._given["end_conditions"]
-        return EndConditions(self.system, end, (formula, self._at_end), self.t_span[1], self.z0, self.guesses,
+        formula = self._given["end_conditions"], self._at_end
+        return EndConditions(self.system, self._given["end"], formula, self.t_span[1], self.z0, self.guesses,
                              known=self._known)
 
     @cached_property

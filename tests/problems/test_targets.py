@@ -1,0 +1,52 @@
+"""What both ends of boundary-value problems and optimal control take, and what they refuse in the same words."""
+
+import numpy as np
+import pytest
+
+import timefem as tf
+
+BALL, BOX = tf.PointMass(1.0, name="ball"), tf.RigidBody(1.0, [1, 2, 3], name="box")
+SYSTEM = tf.System([BALL, BOX])
+REST = {BALL: tf.Pose(), BOX: tf.Pose((1, 0, 0))}
+
+
+def boundary(end):
+    return tf.BoundaryValueProblem(SYSTEM, (0, 1), REST, end)
+
+
+def optimal(end, start=REST):
+    return tf.OptimalControl(SYSTEM, start, end, (0, 1), tf.Effort(tf.ControlForce(BALL)))
+
+
+@pytest.mark.parametrize("problem", [boundary, optimal])
+@pytest.mark.parametrize("end, message", [
+    ({BALL: tf.EndState(orientation=(1, 0, 0, 0))}, "end of ball: .* has no orientation"),
+    ({BALL: tf.EndState(angular_velocity=(0, 0, 0))}, "end of ball: .* has no angular velocity"),
+    ({BALL: tf.Pose(orientation=(0, 1, 0, 0))}, "a point mass does not rotate"),
+    ({BALL: tf.EndState(q=[0.0] * 3)}, "end of ball: .* has no q"),
+    ({BOX: 3}, "end of box must be given as Pose or EndState or CanonicalState, not 3"),
+    (tf.Pose(), "end must be a dict from body to Pose, EndState or Coordinates"),
+    ({BALL: tf.Pose(relative_to=BOX)}, "end of ball: its pose is relative to box, whose own is not given"),
+    ({BALL: tf.Pose(relative_to="box"), BOX: tf.EndState((0, 0, 0))}, "relative to box, whose own is not given"),
+])
+def test_refused(problem, end, message):
+    with pytest.raises(tf.InputError, match=message):
+        problem(end)
+
+
+def test_poses_relative_to_another_body():
+    """At R (0, 2, 0) from (1, 0, 0), where R turns by 90 degrees about z; control asks for the velocity, too."""
+    box = tf.Pose((1, 0, 0), (np.sqrt(0.5), 0, 0, np.sqrt(0.5)), angular_velocity=(0, 0, 3.0))
+    end = {BALL: tf.Pose((0, 2, 0), relative_to=BOX), BOX: box}
+    target, state = boundary(end).end[BALL], optimal(end).conditions.state
+    np.testing.assert_allclose(tf.InitialValueProblem(SYSTEM, end, (0, 1)).z0, state, rtol=0, atol=1e-12)
+    assert target.velocity is None
+    np.testing.assert_allclose([*target.position, *state[:3]], [-1, 0, 0] * 2, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(state[SYSTEM.n_q:][:3], (0, -6, 0), rtol=0, atol=1e-12)  # momentum of 1 kg
+
+
+def test_the_only_body_needs_no_dict():
+    problem = tf.OptimalControl(tf.System([BALL]), {BALL: tf.Pose()}, tf.EndState((1, None, None)), (0, 1),
+                                tf.Effort(tf.ControlForce(BALL)))
+    assert problem.conditions.names == ["position of ball"]
+    assert problem.changed(end=tf.EndState((2, None, None))).conditions.wanted == [2.0]
