@@ -1,5 +1,7 @@
 """What problems ask for, written as text and read again."""
 
+import pickle
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -64,6 +66,14 @@ def test_solutions_are_saved_with_what_was_asked(tmp_path):
     sol = tf.solve(by_functions(), ELEMENT, 4, progress=False)
     sol.save(tmp_path / "a.h5")
     assert tf.load(tmp_path / "a.h5").statistics["stated"] == sol.statistics["stated"]
+
+
+def test_texts_are_written_when_they_are_asked_for():
+    asked = by_functions()
+    sol = tf.solve(asked, ELEMENT, 4, progress=False)
+    assert "stated" not in vars(asked)
+    copied = pickle.loads(pickle.dumps(sol.statistics["stated"]))
+    assert type(copied) is dict and copied == sol.statistics["stated"] and copied == asked.stated
 
 
 def test_efforts_and_formulas_that_cannot_be_written():

@@ -1,5 +1,34 @@
 """Numbers of a solve, as all kinds of problems tell them."""
 
+from collections.abc import Mapping
+from functools import cached_property
+
+
+class OnDemand(Mapping):
+    """Plain data that `make()` gives when they are first looked at; copies are dicts."""
+
+    def __init__(self, make):
+        self._make = make
+
+    @cached_property
+    def _data(self):
+        return self._make()
+
+    def __getitem__(self, name):
+        return self._data[name]
+
+    def __iter__(self):
+        return iter(self._data)
+
+    def __len__(self):
+        return len(self._data)
+
+    def __repr__(self):
+        return repr(self._data)
+
+    def __reduce__(self):
+        return dict, (self._data,)
+
 
 def solve_statistics(driver, backend, mesh, outcome, **further):
     """The `statistics` of a `Solution`.

@@ -11,7 +11,7 @@ from ...solution import Solution
 from ...solution.audit import audits
 from ...solvers.nonlinear.methods import method_for_inequalities
 from ..common.parameters import of_bodies
-from ..common.statistics import solve_statistics
+from ..common.statistics import OnDemand, solve_statistics
 from ..refinement.loop import solve_refined
 from .errors import error_estimate
 from .mesh_sequence import optimality_plan, solve_optimal
@@ -71,7 +71,7 @@ def solution_of(problem, driver, backend, mesh, found):
     statistics = solve_statistics(driver, backend, mesh, outcome, objective=objective, parameters=parameters)
     if np.isfinite(problem.bounds).any():
         statistics["control_bounds"] = [[x if np.isfinite(x) else None for x in row] for row in problem.bounds.tolist()]
-    statistics["stated"] = problem.stated
+    statistics["stated"] = OnDemand(lambda: problem.stated)
     if problem.parameters and (outcome.status.success or not any(of_bodies(problem.numbers))):
         system = _with_numbers(problem, element, parameters)
     t, (t0, t1) = mesh.nodes, problem.t_span

@@ -10,6 +10,7 @@ from ...errors import InputError
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.methods import method_for_inequalities
+from ..common.statistics import OnDemand
 from ..optimal.contact_stages import is_marched, solve_in_stages
 from ..optimal.controllability import check_reach
 from ..optimal.equations import OptimalityEquations
@@ -81,7 +82,7 @@ def solve_on(task, meshes, guess):
     total = sum(sol.statistics["objective"] for sol in solutions)
     return PhasedSolution(solutions, total, answer.status, solutions[0].statistics | {
         "objective": total, "n_elements": sum(sol.statistics["n_elements"] for sol in solutions),
-        "stated": task.problem.stated, "n_unknowns": share.n_unknowns(program)})
+        "stated": OnDemand(lambda: task.problem.stated), "n_unknowns": share.n_unknowns(program)})
 
 
 def _made(task, phase, mesh, guess):

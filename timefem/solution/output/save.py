@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def create(file, solution, n_elements, start, z0):
     """Write what describes a solution of that many elements, from time `start`, and make room for its arrays."""
     data = {"system": describe(_without_costs(solution.system)), "element": _describe(solution.element),
             "status": solution.status.as_dict(), "statistics": solution.statistics}
-    texts = {name: json.dumps(value, default=lambda number: number.tolist()) for name, value in data.items()}
+    texts = {name: json.dumps(value, default=_as_plain) for name, value in data.items()}
     file.attrs.update(format=FORMAT, format_version=VERSION, timefem_version=__version__, **texts)
     shapes = {"t": (n_elements + 1,), "z0": z0.shape, "nodal_state": (n_elements, *solution.nodal_state.shape[1:]),
               "nodal_multipliers": (n_elements, *solution.nodal_multipliers.shape[1:]), "audit": (n_elements + 1, 2)}
@@ -55,6 +56,11 @@ def create(file, solution, n_elements, start, z0):
                             fletcher32=True)  # a checksum, so that damaged bytes are found when reading
     file["t"][0], file["z0"][:] = start, z0
     file["audit"][0] = audit(solution.system, [start], [z0])[0]
+
+
+def _as_plain(value):
+    """Arrays and mappings as JSON knows them."""
+    return dict(value) if isinstance(value, Mapping) else value.tolist()
 
 
 def fill(file, solution, first):
