@@ -81,6 +81,15 @@ def test_methods_agree_from_one_start(name, n):
         assert solved(name, n, method, guess=own).objective == pytest.approx(own.objective, rel=1e-6)
 
 
+def test_few_steps_where_mu_is_predicted():
+    """Convex problems, or nearly; 16 and 101 iterations where mu falls only once its barrier problem is solved."""
+    assert iterations(solved("bryson-denham", 60)) <= 14
+    crane = [tf.solve(CASES["container-crane"].make(), tf.MixedGalerkin(k, n_points=k), n)
+             for k, n in ((2, 15), (3, 15), (3, 30), (4, 20))]
+    assert all(sol.success for sol in crane)
+    assert sum(map(iterations, crane)) <= 80
+
+
 @pytest.mark.parametrize("degree, n, bend, value", [(2, 60, 0.3, 28.6337632), (1, 150, 0.5, 28.6339289)])
 def test_few_steps_along_a_valley(degree, n, bend, value):
     """A Hessian that is nearly singular: 115 and 160 iterations if mu falls as soon as the gradient is small."""

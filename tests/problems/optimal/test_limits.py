@@ -166,7 +166,7 @@ def test_bad_limits(make, message):
 
 @pytest.mark.parametrize("method", ["interior-point", "ipopt"])
 def test_a_stop_keeps_the_last_iterate(method, monkeypatch):
-    asked = iter([None] * 12 + [15] * 10**6)
+    asked = iter([None] * 8 + [15] * 10**6)
     problem = find_case("slew-time").make()
     monkeypatch.setattr(interrupts, "asked", lambda: next(asked))
     sol = tf.solve(problem, tf.MixedGalerkin(1), 20, method=method, progress=False)

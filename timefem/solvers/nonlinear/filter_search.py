@@ -65,12 +65,12 @@ class LineSearch:
     def __init__(self, barrier, direction):
         self.barrier, self.direction, self.over = barrier, direction, barrier.over
 
-    def __call__(self, it, step, mu, taken):
-        """The next iterate, None where no step will do; `taken` is the filter."""
-        self.it, self.mu, self.taken = it, mu, taken
+    def __call__(self, it, mu, taken, products=None):
+        """The next iterate, None where no step will do; `taken` is the filter, `products` as of `SearchDirection`."""
+        self.it, self.mu, self.taken, self.products = it, mu, taken, products
         self.tau = max(0.99, 1 - mu)
         self.phi = it.phi(mu)
-        dw, dy, dz = step
+        dw, dy, dz = self.direction.step(it, mu, it.c, products)
         slope, size = loops.slope_and_size(self.direction.gradient, self.direction.of_barrier, dw, it.w)
         self.slope, size, alpha = self.over.combined((slope,), (size,), (self._longest_here(dw),))
         largest = alpha
@@ -127,7 +127,7 @@ class LineSearch:
         for _ in range(CORRECTIONS):
             if not np.isfinite(trial.theta):
                 return None
-            dw, dy, _ = self.direction.step(self.it, self.mu, c)
+            dw, dy, _ = self.direction.step(self.it, self.mu, c, self.products)
             alpha_c = self.over.least(self._longest_here(dw))
             trial = self._trial(dw, dy, alpha_c)
             if self._good(trial, alpha_c):

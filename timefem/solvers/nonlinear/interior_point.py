@@ -4,7 +4,8 @@ A. Waechter, L. T. Biegler: On the implementation of an interior-point filter li
 nonlinear programming. Math. Program. 106 (2006) 25-57. Different here: steps come from a block elimination in time
 order that counts the inertia, slacks are eliminated within their rows, the regularisation of the Hessian begins with
 what the last step needed, that of the rows lasts while they depend on each other, the violation may grow less, and
-where mu may fall but the curvature is not that of a minimum, the search goes on from a random point.
+where mu may fall but the curvature is not that of a minimum, the search goes on from a random point, and where the
+Hessian needs no regularisation mu is predicted.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ import numpy as np
 from ... import interrupts, validate
 from ...argument_names import NamedArguments
 from ...status import Status
-from . import bounds_loops as loops
 from .barrier import Barrier, Scaled
+from .barrier_parameter import SUFFICIENT, SUFFICIENT_THERE, BarrierParameter, Errors
 from .blocks import placed
 from .filter_search import Filter, Iterate, LineSearch
 from .program import Answer, failed
@@ -31,17 +32,11 @@ if TYPE_CHECKING:
 MU_START, MU_WARM, MU_PUSHED = 0.1, 1e-4, 1e-2
 WEAK = 0.1  # multipliers of bounds at a warm start are at least this share of mu over the slack
 PUSH = 1e-2  # start inside of bounds, absolute and of the range
-SUFFICIENT = 10.0  # error over mu below which mu falls
-# The same while regularisations of the Hessian within these limits come and go: along such a valley the gradient is
-# small far from the minimum, and once mu has fallen, bounds leave short steps only
-VALLEY, SUFFICIENT_THERE = (1e-6, 1e-2), 1.0
-SLOWLY, QUICKLY = 0.2, 0.01  # factor by which it does at least, and at most: far ahead of the iterate, steps are short
-NEARLY = 1e-3  # violation of rows below which the objective tells its size
+NEARLY, ROUGHLY = 1e-3, 0.1  # violation of rows, and error, below which the objective tells its size
 ACCEPTABLE, ACCEPTED_AFTER = 1e-6, 15  # error that will do when it does not fall further, and after how many iterations
 # growth of the violation that the filter allows. The published 1e4 lets constraints of rotations be left so far, for a
 # little less cost, that none of the later steps finds back: a payload on a weld, of 40 elements, violation 14 -> 5900
 MOST, MOST_RESTORING = 10.0, 1e4
-LARGE = 100.0  # mean multiplier from which on errors are relative to it
 # Pushes away from saddle points, and how far, of the range: from next to them they lead to worse minima, and later
 PUSHES, PUSHED = 5, 0.3
 NO_MINIMUM = "converged to a stationary point that is no minimum"
@@ -112,6 +107,7 @@ class Loop:
         search, acceptable = LineSearch(barrier, direction), 0
         taken = Filter(it.theta, MOST * barrier.scaled.many if restore else MOST_RESTORING)
         least = self.settings.tolerance / (SUFFICIENT + 1)
+        parameter = BarrierParameter(barrier, direction, least, restore is not None)
         while True:
             direction.look(it)
             errors = Errors(barrier, direction, it)
@@ -130,21 +126,23 @@ class Loop:
                 return it, mu, "stopped"
             self.count += 1
             self.program.on_iteration(error)
-            sure = restore is not None and errors.rows <= NEARLY and errors.at(mu) <= SUFFICIENT * mu
-            if sure and (factor := barrier.scaled.enlarge(it.f, direction.gradient)) != 1:
+            sure = errors.at(mu) <= SUFFICIENT * mu or (parameter.predicted and error <= ROUGHLY)
+            if restore is not None and errors.rows <= NEARLY and sure and \
+                    (factor := barrier.scaled.enlarge(it.f, direction.gradient)) != 1:
                 mu *= factor
                 it.enlarge(factor)
                 direction.look(it)
                 errors = Errors(barrier, direction, it)
-            in_valley = VALLEY[0] < direction.regularisation.now < VALLEY[1]
-            sufficient = SUFFICIENT_THERE if in_valley else SUFFICIENT
             if mu > least and errors.at(mu) <= SUFFICIENT_THERE * mu and saddle(it):
                 return it, mu, "saddle"
-            while mu > least and errors.at(mu) <= sufficient * mu:
-                mu, taken.entries = max(least, min(SLOWLY * mu, max(QUICKLY * mu, mu**1.5))), []
-            found = None
-            if direction.factor(it, mu):
-                found = search(it, direction.step(it, mu, it.c), mu, taken)
+            regular, before, found = direction.factor(it), mu, None
+            mu, products = parameter.next(it, mu, errors) if regular else (mu, None)
+            if mu != before:
+                taken.entries = []
+            if regular:
+                found = search(it, mu, taken, products)
+            if found is None and products is not None:
+                found = search(it, mu, taken)
             if found is None and error <= ACCEPTABLE:
                 return it, mu, "acceptable"
             if found is None and restore is None:
@@ -155,30 +153,6 @@ class Loop:
                 if outcome != "left":
                     return found, mu, outcome
             it = found
-
-
-class Errors:
-    """Largest violations of the optimality conditions at an iterate, relative to multipliers where these are large.
-
-    Attributes
-    ----------
-    rows : float
-        Of the rows.
-    """
-
-    def __init__(self, barrier, direction, it):
-        bounds = barrier.bounds
-        y, z, dual, rows, most, least = loops.errors(direction.of_lagrangian, it.y, it.c, bounds.at, bounds.sign,
-                                                     it.slack, it.z)
-        y, z, dual, self.rows, most, least = barrier.over.combined((y, z), (dual, rows, most), (least,))
-        by_dual = max(LARGE, (y + z) / max(barrier.n_rows + barrier.n_bounds, 1)) / LARGE
-        self._by_bounds = max(LARGE, z / max(barrier.n_bounds, 1)) / LARGE
-        self._others, self._products = max(dual / by_dual, self.rows), (most, least)
-
-    def at(self, mu):
-        """The largest, complementarity being `slack z = mu`."""
-        most, least = self._products
-        return max(self._others, max(most - mu, mu - least) / self._by_bounds)
 
 
 class _Solve:

@@ -135,7 +135,7 @@ class SearchDirection:
         self.gradient = barrier.gradient(it.w)
         self.of_lagrangian = self.gradient + barrier.by_multipliers(it.y)
 
-    def factor(self, it, mu):
+    def factor(self, it):
         """Factor with as little regularisation as the inertia needs; whether there is one that will do."""
         barrier = self.barrier
         weights = np.zeros(len(it.w)) if barrier.weights is None else barrier.weights
@@ -170,12 +170,24 @@ class SearchDirection:
         hessian = self._hessian if hessian is None else hessian
         return self.matrix.factor(hessian, self._jacobian, self._diagonal[:n], of_rows)
 
-    def step(self, it, mu, c):
-        """Steps of w, y and the multipliers of bounds, for rows c."""
+    def step(self, it, mu, c, products=None):
+        """Steps of w, y and the multipliers of bounds, for rows c.
+
+        `products` are those of changes of slacks and multipliers by which `slack z` is expected to miss mu.
+        """
         bounds = self.barrier.bounds
         self.of_barrier = bounds.gradient(it.slack, mu)
-        dw, dy = self._refined(self.of_lagrangian + self.of_barrier, c)
-        return dw, dy, bounds.change(it.slack, it.z, dw, mu)
+        gradient, more = self.of_lagrangian + self.of_barrier, 0.0
+        if products is not None:
+            more = products / it.slack
+            bounds.add(gradient, more)
+        dw, dy = self._refined(gradient, c)
+        return dw, dy, bounds.change(it.slack, it.z, dw, mu) - more
+
+    def towards_zero(self, it):
+        """Steps of w and the multipliers of bounds for mu = 0, not refined."""
+        dw, _ = self._solve(-self.of_lagrangian, -it.c)
+        return dw, self.barrier.bounds.change(it.slack, it.z, dw, 0.0)
 
     def _refined(self, gradient, c):
         """Solution of the system with slacks, after one step of refinement."""

@@ -1,0 +1,93 @@
+"""The barrier parameter mu: how far from optimal an iterate is, and what mu the next step is for."""
+
+from . import bounds_loops as loops
+
+SUFFICIENT = 10.0  # error over mu below which mu falls
+# The same while regularisations of the Hessian within these limits come and go: along such a valley the gradient is
+# small far from the minimum, and once mu has fallen, bounds leave short steps only
+VALLEY, SUFFICIENT_THERE = (1e-6, 1e-2), 1.0
+SLOWLY, QUICKLY = 0.2, 0.01  # factor by which it does at least, and at most: far ahead of the iterate, steps are short
+LARGE = 100.0  # mean multiplier from which on errors are relative to it
+# Of predictions: the least mu over the mean product now, and errors of so many steps of which one has to be larger
+LEAST_SHARE, REMEMBERED = 0.01, 4
+
+
+class Errors:
+    """Largest violations of the optimality conditions at an iterate, relative to multipliers where these are large.
+
+    Attributes
+    ----------
+    rows : float
+        Of the rows.
+    """
+
+    def __init__(self, barrier, direction, it):
+        bounds = barrier.bounds
+        y, z, dual, rows, most, least = loops.errors(direction.of_lagrangian, it.y, it.c, bounds.at, bounds.sign,
+                                                     it.slack, it.z)
+        y, z, dual, self.rows, most, least = barrier.over.combined((y, z), (dual, rows, most), (least,))
+        by_dual = max(LARGE, (y + z) / max(barrier.n_rows + barrier.n_bounds, 1)) / LARGE
+        self._by_bounds = max(LARGE, z / max(barrier.n_bounds, 1)) / LARGE
+        self._others, self._products = max(dual / by_dual, self.rows), (most, least)
+
+    def at(self, mu):
+        """The largest, complementarity being `slack z = mu`."""
+        most, least = self._products
+        return max(self._others, max(most - mu, mu - least) / self._by_bounds)
+
+
+class BarrierParameter:
+    """What mu a step is for.
+
+    From the solution of the first barrier problem on, where the Hessian needs no regularisation, a predictor tells how
+    far the products `slack z` fall along the step to mu = 0, and mu aims as far (S. Mehrotra, SIAM J. Optim. 2 (1992)
+    575-601); the step then counts on the products of the changes as well. Errors need not fall in each step. Where they
+    do not for a few steps, or the Hessian is regularised, mu stays until its barrier problem is solved, and falls, as
+    by Fiacco & McCormick (compare J. Nocedal, A. Waechter, R. A. Waltz, SIAM J. Optim. 19 (2009) 1674-1693).
+
+    Parameters
+    ----------
+    barrier : Barrier
+    direction : SearchDirection
+    least : float
+        The last mu.
+    predicts : bool
+        Whether there are predictors at all.
+    """
+
+    def __init__(self, barrier, direction, least, predicts):
+        self.barrier, self.direction, self.least = barrier, direction, least
+        self._predicts, self._errors = predicts and barrier.n_bounds > 0, None
+
+    @property
+    def predicted(self):
+        """Whether mu came from a predictor."""
+        return self._errors is not None
+
+    def next(self, it, mu, errors):
+        """The mu of the next step, on factors at hand, and products of changes that it is to count on, or None."""
+        sufficient, error, regularisation = SUFFICIENT, errors.at(0.0), self.direction.regularisation.now
+        if not self._predicts or regularisation:
+            self._errors = None
+        elif self._errors is None:
+            self._errors = [error] if errors.at(mu) <= SUFFICIENT * mu else None
+        else:
+            grows = len(self._errors) >= REMEMBERED and error >= max(self._errors[-REMEMBERED:])
+            self._errors = None if grows else [*self._errors, error]
+        if self.predicted:
+            return self._prediction(it)
+        if VALLEY[0] < regularisation < VALLEY[1]:
+            sufficient = SUFFICIENT_THERE
+        while mu > self.least and errors.at(mu) <= sufficient * mu:
+            mu = max(self.least, min(SLOWLY * mu, max(QUICKLY * mu, mu**1.5)))
+        return mu, None
+
+    def _prediction(self, it):
+        bounds, over = self.barrier.bounds, self.barrier.over
+        dw, dz = self.direction.towards_zero(it)
+        *totals, a, b = over.combined((float(it.slack @ it.z),), (), (bounds.longest(it.slack, dw, 1.0),
+                                                                      loops.longest(it.z, dz, 1.0)))
+        ds = bounds.sign * dw[bounds.at]
+        now, then = totals[0], over.total((it.slack + a * ds) @ (it.z + b * dz))
+        share = max(LEAST_SHARE, min(1.0, (then / now)**3))
+        return max(self.least, share * now / self.barrier.n_bounds), a * b * ds * dz
