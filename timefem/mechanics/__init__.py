@@ -45,8 +45,9 @@ from .joints import (
 )
 from .joints.nonholonomic import MovingFrame, NonholonomicConstraint
 from .joints.rolling import KnifeEdge, NonTwisting, RollingDisc, RollingSphere
-from .part import Body, Part, Symbols
+from .part import Body, Part
 from .part_groups import PartGroup
+from .symbols import Symbols
 from .sympy_bridge import from_sympy
 from .system import System
 

@@ -9,9 +9,9 @@ import numpy as np
 import scipy
 
 from ..errors import InputError
-from .part import Symbols
 from .point_functions import evaluate
 from .redundancy.redundant_rows import redundant_constraints
+from .symbols import Symbols
 
 _FUNCTIONS = {}
 DERIVATIVES = {"row": "qvaug", "psi": "qv", "second": "qv", "form": "qv", "third": "qv", "momenta": "q"}

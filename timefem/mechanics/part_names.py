@@ -1,17 +1,26 @@
-"""Parts of a system by name, for completion with the tab key."""
+"""Parts of a system by name."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from ..argument_names import known_names
 from ..errors import InputError
+from .composites.beam.place import place_named
+from .part import Body, Part
+
+if TYPE_CHECKING:
+    from .declared.declared import Declared
 
 
 class Names:
-    """Parts as attributes: `system.body.crank`. What cannot stand in a name of Python becomes an underscore.
+    """Parts as attributes, for completion with the tab key: `system.body.crank`.
+
+    What cannot stand in a name of Python becomes an underscore.
 
     Parameters
     ----------
@@ -43,7 +52,99 @@ def body_of(system, component):
     return next(body for body in system.bodies if i < system.coordinates(body).stop)
 
 
-def find_part(labels, name):
+class NamedParts:
+    """Base of `System`, which has `parts`, `bodies`, `composites` and `stands_for`: its parts by name, as keys and as
+    attributes."""
+
+    def __getitem__(self, name: str) -> Any:
+        """The body, joint or force of that name (see `label`)."""
+        return _find_part([(self.label(p), p) for p in (*self.parts, *self.composites)], name)
+
+    def _ipython_key_completions_(self):
+        return [self.label(p) for p in self.parts]
+
+    @property
+    def _joints(self):
+        return [p for p in self.parts if not p.is_body and (p.constraint_names or p.nonholonomic_names)]
+
+    @property
+    def _forces(self):
+        joints = set(self._joints)
+        return [p for p in self.parts if not p.is_body and p not in joints]
+
+    @property
+    def body(self) -> Names:
+        """Bodies as attributes: `system.body.crank`."""
+        return Names("body", self._names)
+
+    @property
+    def joint(self) -> Names:
+        """Joints, and other parts with constraints, as attributes."""
+        return Names("joint", {self.label(p): p for p in self._joints})
+
+    @property
+    def force(self) -> Names:
+        """Springs, dampers and loads as attributes."""
+        return Names("force", {self.label(p): p for p in self._forces})
+
+    def label(self, part: Declared) -> str:
+        """Name of a part for messages and files: its own, or its class and number."""
+        if part.is_body and part.carrier is not None:
+            part = self.stands_for.get(part, part)
+            return f"{self.label(part.carrier)}.{part.called[1]}"
+        if part.name or part.owner is None:
+            return part.name or self._numbered.get(part) or f"{type(part).__name__}, which is not in the system,"
+        return f"{self.label(part.owner)}.{part.place}"
+
+    @cached_property
+    def _numbered(self):
+        """Labels of unnamed parts: bodies are counted together, other parts by class."""
+        count, labels = Counter(), {}
+        for part in (*self.composites, *(part for part in self.parts if part.owner is None)):
+            name = "body" if part.is_body else f"{type(part).__name__} "
+            count[name] += 1
+            labels[part] = f"{name}{count[name]}"
+        return labels
+
+    @cached_property
+    def _names(self):
+        return {self.label(b): b for b in self.bodies}
+
+    def is_joint(self, part: Any) -> bool:
+        """Whether that is a joint or its name, and not a body."""
+        if isinstance(part, str):
+            return part not in self._names and part in map(self.label, self._joints)
+        return isinstance(part, Part) and not part.is_body
+
+    def find(self, body: Body | str) -> Body:
+        """The body itself, or the body of that name.
+
+        Raises
+        ------
+        InputError
+            When the system has no such body; names those it has.
+        """
+        if isinstance(body, Body):
+            body = self.stands_for.get(body, body)
+            if self.has(body):
+                return body
+        if isinstance(body, str) and body in self._names:
+            return self._names[body]
+        if isinstance(body, str):
+            for carrier in self.bodies:
+                start = f"{self.label(carrier)}."
+                name = body.removeprefix(start)
+                if body.startswith(start) and name in carrier.carried_names:
+                    return carrier.carried(carrier.carried_names[name], name)
+            place = place_named(self.composites, body)
+            if place is not None:
+                return place
+        carried = [f"{self.label(carrier)}.{name}" for carrier in self.bodies for name in carrier.carried_names]
+        known = known_names(body, map(self.label, self.bodies), further=carried)
+        raise InputError(f"no body {body!r} in the system{known}")
+
+
+def _find_part(labels, name):
     """The part of that label; `labels` is a list of (label, part).
 
     Raises

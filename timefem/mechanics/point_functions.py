@@ -5,7 +5,7 @@ import threading
 import casadi as ca
 import numpy as np
 
-from .part import Symbols
+from .symbols import Symbols
 
 PIECE = 256  # points that are evaluated at once
 MOST_BUFFERS = 500  # kept by a thread

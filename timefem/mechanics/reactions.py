@@ -3,7 +3,7 @@
 import casadi as ca
 import numpy as np
 
-from .part import Symbols
+from .symbols import Symbols
 
 _WRENCHES = {}
 

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import validate
-from ..argument_names import NamedArguments, known_names
+from ..argument_names import NamedArguments
 from ..display import Summarized
 from ..errors import InputError
 from ..types import Floats, States, Vector
-from .composites.beam.place import place_named
 from .declared.declared import Declared
 from .forces import Gravity
 from .joint_coordinates import in_joint_coordinates
 from .joint_state import state_of_joints
 from .part import Body, Part
 from .part_groups import grouped, with_helpers
-from .part_names import Names, find_part
+from .part_names import NamedParts
 from .stand_ins import StandIns, moved_parts, with_rotors
 from .state_values import StateValues
 from .summary import summarize
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from .part_groups import PartGroup
 
 
-class System(NamedArguments, StateValues, Summarized):
+class System(NamedArguments, NamedParts, StateValues, Summarized):
     """Bodies, joints and forces, which stay as they are from here on; they may belong to several systems.
 
     Parameters
@@ -128,76 +127,14 @@ class System(NamedArguments, StateValues, Summarized):
         """Bodies, joints and forces as a table: text where it is printed, HTML in a notebook."""
         return summarize(self)
 
-    # ---- parts by name
-
-    def __getitem__(self, name: str) -> Any:
-        """The body, joint or force of that name (see `label`)."""
-        return find_part([(self.label(p), p) for p in (*self.parts, *self.composites)], name)
-
-    def _ipython_key_completions_(self):
-        return [self.label(p) for p in self.parts]
-
-    @property
-    def _joints(self):
-        return [p for p in self.parts if not p.is_body and (p.constraint_names or p.nonholonomic_names)]
-
-    @property
-    def _forces(self):
-        joints = set(self._joints)
-        return [p for p in self.parts if not p.is_body and p not in joints]
-
-    @property
-    def body(self) -> Names:
-        """Bodies as attributes: `system.body.crank`."""
-        return Names("body", self._names)
-
-    @property
-    def joint(self) -> Names:
-        """Joints, and other parts with constraints, as attributes."""
-        return Names("joint", {self.label(p): p for p in self._joints})
-
-    @property
-    def force(self) -> Names:
-        """Springs, dampers and loads as attributes."""
-        return Names("force", {self.label(p): p for p in self._forces})
-
-    def label(self, part: Declared) -> str:
-        """Name of a part for messages and files: its own, or its class and number."""
-        if part.is_body and part.carrier is not None:
-            part = self.stands_for.get(part, part)
-            return f"{self.label(part.carrier)}.{part.called[1]}"
-        if part.name or part.owner is None:
-            return part.name or self._numbered.get(part) or f"{type(part).__name__}, which is not in the system,"
-        return f"{self.label(part.owner)}.{part.place}"
-
     @cached_property
     def composites(self) -> tuple[Composite, ...]:
         return tuple(dict.fromkeys(part.owner for part in self.parts if part.owner is not None and not part.helper))
 
     @cached_property
-    def _numbered(self):
-        """Labels of unnamed parts: bodies are counted together, other parts by class."""
-        count, labels = Counter(), {}
-        for part in (*self.composites, *(part for part in self.parts if part.owner is None)):
-            name = "body" if part.is_body else f"{type(part).__name__} "
-            count[name] += 1
-            labels[part] = f"{name}{count[name]}"
-        return labels
-
-    @cached_property
-    def _names(self):
-        return {self.label(b): b for b in self.bodies}
-
-    @cached_property
     def _coordinates(self):
         stops = np.cumsum([b.n_q for b in self.bodies]).tolist()
         return {b: slice(stop - b.n_q, stop) for b, stop in zip(self.bodies, stops, strict=True)}
-
-    def is_joint(self, part: Any) -> bool:
-        """Whether that is a joint or its name, and not a body."""
-        if isinstance(part, str):
-            return part not in self._names and part in map(self.label, self._joints)
-        return isinstance(part, Part) and not part.is_body
 
     def extended(self, parts: Iterable[Declared]) -> System:
         """The system with the parts that it does not have yet, on what stands for their bodies, joints and drives."""
@@ -238,33 +175,6 @@ class System(NamedArguments, StateValues, Summarized):
     @cached_property
     def _present(self):
         return frozenset(self.parts)
-
-    def find(self, body: Body | str) -> Body:
-        """The body itself, or the body of that name.
-
-        Raises
-        ------
-        InputError
-            When the system has no such body; names those it has.
-        """
-        if isinstance(body, Body):
-            body = self.stands_for.get(body, body)
-            if self.has(body):
-                return body
-        if isinstance(body, str) and body in self._names:
-            return self._names[body]
-        if isinstance(body, str):
-            for carrier in self.bodies:
-                start = f"{self.label(carrier)}."
-                name = body.removeprefix(start)
-                if body.startswith(start) and name in carrier.carried_names:
-                    return carrier.carried(carrier.carried_names[name], name)
-            place = place_named(self.composites, body)
-            if place is not None:
-                return place
-        carried = [f"{self.label(carrier)}.{name}" for carrier in self.bodies for name in carrier.carried_names]
-        known = known_names(body, map(self.label, self.bodies), further=carried)
-        raise InputError(f"no body {body!r} in the system{known}")
 
     def spread(self, states: Any) -> Any:
         """States by body, from those by body, joint of a tree or composite part: of the latter a list, or a function of

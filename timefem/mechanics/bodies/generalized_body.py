@@ -15,10 +15,11 @@ from ...types import Expression, Floats, UserFunction, Vector
 from ..formula import Same, call, call_vector, check_symbols, checked_names, idle_rows, with_time
 from ..part import Body
 from ..stored_formula import StoredFormula
+from .solved_energy import solved_energy
 from .states import CanonicalState, Coordinates
 
 if TYPE_CHECKING:
-    from ..part import Symbols
+    from ..symbols import Symbols
 
 LARGEST = 12  # coordinates, for a mass matrix that varies: the derivatives of its inverse are compiled, in 1 s for 8
 ALTERNATIVES = ("its inverse is needed. Choose coordinates that leave no direction without mass, or constraints, "
@@ -181,18 +182,7 @@ class GeneralizedBody(Body):
             for k, (i, j) in enumerate(zip(*self._pattern, strict=True)):
                 inverse[int(i), int(j)] = c[first + k]
             return ca.dot(p, inverse @ p) / 2
-        # 1/2 |D^-1/2 L^-1 p|^2 with M = L D L^T, column by column; M is positive definite, so no pivots are needed
-        m, y, energy = self._mass(q, c[:first]), ca.vertsplit(p), 0
-        for j in range(self.n_q):
-            energy += y[j] ** 2 / m[j, j] / 2
-            below = [i for i in range(j + 1, self.n_q) if not m[i, j].is_zero()]
-            for i in below:
-                factor = m[i, j] / m[j, j]
-                y[i] -= factor * y[j]
-                for k in below:
-                    if k <= i:
-                        m[i, k] -= factor * m[k, j]
-        return energy
+        return solved_energy(self._mass(q, c[:first]), p, range(self.n_q))
 
     def kinetic_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> Expression:
         """The formula itself, without what `regularize` adds."""

@@ -17,7 +17,7 @@ from ..stored_formula import StoredFormula
 from .between import ForcePart, PointForce, force_at
 
 if TYPE_CHECKING:
-    from ..part import Symbols
+    from ..symbols import Symbols
 
 
 class Actuator(ForcePart, abstract=True):

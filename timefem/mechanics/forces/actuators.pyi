@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from ..declared import Field
 from ..joints.on_joint import JointPart
-from ..part import Body, Part, Symbols
+from ..part import Body, Part
+from ..symbols import Symbols
 from .between import ForcePart, PointForce
 
 

@@ -15,7 +15,7 @@ from ..declared import Direction, On, Real, Rows, Vector
 from .between import ForcePart, force_at
 
 if TYPE_CHECKING:
-    from ..part import Symbols
+    from ..symbols import Symbols
 
 
 class _OnPlane(ForcePart, abstract=True):

@@ -5,7 +5,7 @@ from timefem.mechanics.part import Body
 from timefem.types import Expression, Matrix, Number, Vector
 from typing import Any
 import numpy as np
-from ..part import Symbols
+from ..symbols import Symbols
 from .between import ForcePart
 
 

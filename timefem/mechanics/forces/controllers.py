@@ -15,7 +15,8 @@ from ...types import Matrix, Vector
 from ..declared import Flag, Formula, Function, Numbers, Real
 from ..formula import Same, call, check_symbols
 from ..joints.on_joint import JointPart
-from ..part import Part, Symbols
+from ..part import Part
+from ..symbols import Symbols
 from .actuators import JointControl
 from .loop_fields import Drives, Inputs, is_output
 from .on_joints import TURNS

@@ -8,7 +8,8 @@ from timefem.types import Matrix, Number, UserFunction, Vector
 from typing import Any
 import numpy as np
 from ..joints.on_joint import JointPart
-from ..part import Body, Part, Symbols
+from ..part import Body, Part
+from ..symbols import Symbols
 from ..system import System
 
 

@@ -18,7 +18,7 @@ from ..part import Body, Part
 from .actuators import Actuator
 
 if TYPE_CHECKING:
-    from ..part import Symbols
+    from ..symbols import Symbols
 
 
 class Cost(Part):

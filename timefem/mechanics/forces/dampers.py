@@ -11,7 +11,7 @@ from ..declared import Direction, On, Real
 from .between import ForcePart, PointForce, dissipative_force
 
 if TYPE_CHECKING:
-    from ..part import Symbols
+    from ..symbols import Symbols
 
 
 class Damper(PointForce):

@@ -16,7 +16,8 @@ from .actuators import Actuator
 from .between import force_at
 
 if TYPE_CHECKING:
-    from ..part import Part, Symbols
+    from ..part import Part
+    from ..symbols import Symbols
 
 
 class FormulaForce(FormulaPart, Actuator):

@@ -7,7 +7,8 @@ from timefem.types import UserFunction, Vector
 from typing import Any
 import numpy as np
 from ..joints.formula_part import FormulaPart
-from ..part import Part, Symbols
+from ..part import Part
+from ..symbols import Symbols
 from .actuators import Actuator
 
 

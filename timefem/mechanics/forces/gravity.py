@@ -12,7 +12,7 @@ from ..declared import On, Vector
 from ..part import Body, Part
 
 if TYPE_CHECKING:
-    from ..part import Symbols
+    from ..symbols import Symbols
 
 
 class Gravity(Part):

@@ -3,7 +3,8 @@
 from timefem.types import Expression, Vector
 from typing import Any
 import numpy as np
-from ..part import Body, Part, Symbols
+from ..part import Body, Part
+from ..symbols import Symbols
 
 
 class Gravity(Part):

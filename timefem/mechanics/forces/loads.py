@@ -10,7 +10,7 @@ from ..declared import Choice, Function, On, Point, VectorFunction
 from .between import ForcePart
 
 if TYPE_CHECKING:
-    from ..part import Symbols
+    from ..symbols import Symbols
 
 
 class _Load(ForcePart):

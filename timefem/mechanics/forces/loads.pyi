@@ -7,7 +7,7 @@ from timefem.mechanics.part import Body
 from timefem.types import Number, UserFunction, Vector
 from typing import Literal
 import numpy as np
-from ..part import Symbols
+from ..symbols import Symbols
 from .between import ForcePart
 
 

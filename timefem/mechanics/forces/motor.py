@@ -17,7 +17,7 @@ from ..part import Part
 from .actuators import Actuator
 
 if TYPE_CHECKING:
-    from ..part import Symbols
+    from ..symbols import Symbols
 
 
 class Rotor(Follower):

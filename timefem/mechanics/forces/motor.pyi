@@ -8,7 +8,8 @@ from timefem.types import Number, UserFunction
 from typing import Any
 from ..joints.bound import Follower
 from ..joints.on_joint import JointPart
-from ..part import Part, Symbols
+from ..part import Part
+from ..symbols import Symbols
 from .actuators import Actuator
 
 

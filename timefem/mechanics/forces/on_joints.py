@@ -12,7 +12,7 @@ from ..declared import Flag, Function, Real
 from ..joints.on_joint import JointPart
 
 if TYPE_CHECKING:
-    from ..part import Symbols
+    from ..symbols import Symbols
 
 __all__ = ["EndStop", "JointDamper", "JointForce", "JointFriction", "JointSpring"]
 

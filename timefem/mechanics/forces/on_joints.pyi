@@ -5,7 +5,7 @@ from timefem.mechanics.functions.base import TimeFunction
 from timefem.mechanics.joints.joint import Joint
 from timefem.types import Expression, Number, UserFunction
 from ..joints.on_joint import JointPart
-from ..part import Symbols
+from ..symbols import Symbols
 
 
 TURNS: str

@@ -11,7 +11,7 @@ from ..declared import On, Point, Real, Vector
 from .between import ForcePart, PointForce
 
 if TYPE_CHECKING:
-    from ..part import Symbols
+    from ..symbols import Symbols
 
 STILL = 1e-12  # m/s, below which drag is smoothed: it has no direction there
 

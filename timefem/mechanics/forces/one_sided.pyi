@@ -4,7 +4,7 @@ import casadi as ca
 from timefem.mechanics.part import Body
 from timefem.types import Expression, Number, Vector
 import numpy as np
-from ..part import Symbols
+from ..symbols import Symbols
 from .between import ForcePart, PointForce
 
 

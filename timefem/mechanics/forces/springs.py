@@ -16,7 +16,8 @@ from ..joints.coordinates import Twist, nearest
 from .between import ForcePart, PointForce, relative_rotation
 
 if TYPE_CHECKING:
-    from ..part import Part, Symbols
+    from ..part import Part
+    from ..symbols import Symbols
 
 
 class Spring(PointForce):

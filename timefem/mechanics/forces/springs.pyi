@@ -6,7 +6,8 @@ from timefem.mechanics.part import Body
 from timefem.types import Expression, Matrix, Number, UserFunction, Vector
 from typing import Any
 import numpy as np
-from ..part import Part, Symbols
+from ..part import Part
+from ..symbols import Symbols
 from .between import ForcePart, PointForce
 
 

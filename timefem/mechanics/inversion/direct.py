@@ -15,8 +15,8 @@ import scipy
 
 from ...errors import InputError
 from ..functions.trajectories import derivatives
-from ..part import Symbols
 from ..point_functions import evaluate, pointwise
+from ..symbols import Symbols
 
 MANY = 30  # constraints from which on these are not combined in symbols
 SINGULAR = 1e-9  # smallest singular value, relative to the largest, of rows of unit length

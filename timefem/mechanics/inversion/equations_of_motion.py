@@ -3,7 +3,8 @@
 import casadi as ca
 import numpy as np
 
-from ..part import Body, Symbols
+from ..part import Body
+from ..symbols import Symbols
 
 
 def equations_of_motion(system, z, t, w):

@@ -13,7 +13,8 @@ from ...errors import InputError
 from ..first_variation import FirstVariation
 from ..forces.actuators import control_name
 from ..formula import Same
-from ..part import Part, Symbols
+from ..part import Part
+from ..symbols import Symbols
 from ..system import System
 from .direct import largest_parts
 

@@ -15,7 +15,7 @@ from .turning import Spherical
 if TYPE_CHECKING:
     import casadi as ca
 
-    from ..part import Symbols
+    from ..symbols import Symbols
 
 
 class FixedPoint(Part):

@@ -5,8 +5,9 @@ from timefem.mechanics.part import Body
 from timefem.types import Vector
 from typing import Any
 import numpy as np
-from ..part import Part, Symbols
+from ..part import Part
 from ..shapes import Stroke
+from ..symbols import Symbols
 
 
 class FixedPoint(Part):

@@ -9,7 +9,8 @@ import casadi as ca
 from ...errors import InputError
 from ..declared import Formula, Integer, Numbers, SeveralBodies, Texts
 from ..formula import call
-from ..part import Body, Part, Symbols
+from ..part import Body, Part
+from ..symbols import Symbols
 from .frame import Frame
 
 

@@ -18,7 +18,7 @@ from .bound import BoundCoordinate
 from .frame import Frame, frames_of
 
 if TYPE_CHECKING:
-    from ..part import Symbols
+    from ..symbols import Symbols
 
 __all__ = ["Frame", "Joint", "across", "frames_of", "gap", "products"]
 

@@ -4,8 +4,9 @@ import casadi as ca
 from collections.abc import Mapping
 from timefem.mechanics.part import Body
 from typing import Any
-from ..part import Part, Symbols
+from ..part import Part
 from ..shapes import Stroke
+from ..symbols import Symbols
 from .bound import BoundCoordinate
 from .frame import Frame
 

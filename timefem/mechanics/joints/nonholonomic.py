@@ -12,7 +12,7 @@ from .formula_part import FormulaEquations
 from .frame import Frame
 
 if TYPE_CHECKING:
-    from ..part import Symbols
+    from ..symbols import Symbols
 
 
 class MovingFrame(NamedTuple):

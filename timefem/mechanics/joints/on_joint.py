@@ -12,7 +12,7 @@ from ..declared import CoordinateName, OnJoint
 from ..part import Part
 
 if TYPE_CHECKING:
-    from ..part import Symbols
+    from ..symbols import Symbols
 
 
 class JointPart(Part, abstract=True):

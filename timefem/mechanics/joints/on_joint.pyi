@@ -5,7 +5,8 @@ from collections.abc import Callable
 from timefem.mechanics.joints.joint import Joint
 from timefem.types import Expression
 from typing import Any
-from ..part import Part, Symbols
+from ..part import Part
+from ..symbols import Symbols
 
 
 class JointPart(Part):

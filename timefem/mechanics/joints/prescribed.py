@@ -19,7 +19,7 @@ from .joint import Joint, gap
 from .on_joint import JointPart
 
 if TYPE_CHECKING:
-    from ..part import Symbols
+    from ..symbols import Symbols
     from .frame import Frame
 
 

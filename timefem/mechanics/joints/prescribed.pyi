@@ -7,8 +7,8 @@ from timefem.mechanics.part import Body
 from timefem.types import Number, UserFunction, Vector
 from typing import Any
 import numpy as np
-from ..part import Symbols
 from ..shapes import Stroke
+from ..symbols import Symbols
 from .frame import Frame
 from .joint import Joint
 from .on_joint import JointPart

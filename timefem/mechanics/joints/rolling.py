@@ -14,7 +14,7 @@ from .joint import across
 from .nonholonomic import MovingFrame
 
 if TYPE_CHECKING:
-    from ..part import Symbols
+    from ..symbols import Symbols
 
 
 class _OnBody(Part):

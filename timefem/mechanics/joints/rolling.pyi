@@ -5,7 +5,8 @@ from timefem.mechanics.part import Body
 from timefem.types import Number, Vector
 from typing import Any
 import numpy as np
-from ..part import Part, Symbols
+from ..part import Part
+from ..symbols import Symbols
 
 
 class _OnBody(Part):

@@ -10,7 +10,8 @@ import scipy
 
 from ...elements.augmented.controlled import ControlledByMultipliers
 from ...errors import InputError
-from ...mechanics.part import Body, Symbols
+from ...mechanics.part import Body
+from ...mechanics.symbols import Symbols
 from ...solvers.equations.ends import EndBlock
 from .few_times import few_times
 from .held import held_at_rest

@@ -1,8 +1,6 @@
 """The optimality system of an optimal control problem on elements in time order."""
 
-from dataclasses import replace
 from functools import cached_property
-from types import SimpleNamespace
 
 import casadi as ca
 import numpy as np
@@ -11,20 +9,17 @@ import scipy
 from ...assembly import Assembler
 from ...elements.augmented.optimality import Functional
 from ...elements.evaluation.plan import ElementPlan
-from ...errors import InputError
 from ...kernels.buffered import Buffered
-from ...solvers.equations.distributed import DistributedEquations, slab_ends
 from ...solvers.equations.elements import ElementEquations
 from ...solvers.equations.ends import EndBlock, Ends
 from ...solvers.equations.nonlinear import SaddleEquations
 from ...solvers.nonlinear.block_ldl import BlockLDL
-from ...solvers.nonlinear.over_ranks import OverRanks
 from ...solvers.nonlinear.search_direction import DELTA_C
 from ...solvers.nonlinear.symmetric_solver import SymmetricSolver
-from .optimal_end import HELD_BY, OptimalEnd
+from .optimal_end import HELD_BY, OptimalEnd, taking_part
 
 
-class _OptimalityRows:
+class OptimalityRows:
     """What the optimality system has besides its equations, on one process or shared.
 
     Attributes
@@ -196,7 +191,7 @@ class _OptimalityRows:
         return self.end(self.split(x)[1])[self._fields["constants"][0]] * self.problem.units
 
 
-class OptimalityEquations(_OptimalityRows, ElementEquations, SaddleEquations):
+class OptimalityEquations(OptimalityRows, ElementEquations, SaddleEquations):
     """Gradient of the Lagrangian `cost + costates . equations` by unknowns and costates, and its symmetric tangent.
 
     Its unknowns `x` are all dofs of the elements (states, multipliers, controls, constants, costates), then the
@@ -228,116 +223,10 @@ class OptimalityEquations(_OptimalityRows, ElementEquations, SaddleEquations):
         self.linear.solve_checked(np.ones(self.n_unknowns))  # for `solve` does not
 
 
-class DistributedOptimalityEquations(_OptimalityRows, DistributedEquations, SaddleEquations):
-    """`OptimalityEquations` over the ranks of a communicator; `dual` tells of the unknowns that this rank owns."""
-
-
-class OptimalitySlab(OptimalityEquations):
-    """`OptimalityEquations` on part of a mesh, for the program of a rank; nothing is factored here.
-
-    Unknowns `x` are those of this part; `take` and `gather` turn all unknowns of the mesh into them and back.
-
-    Parameters
-    ----------
-    problem, plan, scaling
-        As in `OptimalityEquations`.
-    mesh : TimeMesh
-        The whole one.
-    comm : mpi4py communicator
-        Of the ranks that have parts of the mesh.
-    own : (int, int), optional
-        Elements that this rank answers for: first, and the one after the last; of phases there may be none besides
-        those of the neighbours.
-
-    Attributes
-    ----------
-    slab : (int, int)
-        The elements of the part that this rank answers for: first, and the one after the last.
-    first_own : int
-        The first of them in the whole mesh.
-    """
-
-    def __init__(self, problem, plan, mesh, scaling, comm, own=None):
-        n = mesh.n_elements
-        if own is None and comm.size > n:
-            raise InputError(f"{comm.size} ranks cannot share {n} elements: use fewer ranks or more elements")
-        self.first_own, last = own or slab_ends(n, comm.size)[comm.rank:comm.rank + 2]
-        self._is_last = self.first_own < last == n
-        self._part = max(0, self.first_own - 1), min(n, last + 1)
-        self._slab = self.first_own - self._part[0], last - self._part[0]
-        self.reaches, self._whole = (self._part[0] == 0, self._part[1] == n), mesh
-        super().__init__(problem, plan, mesh.part(*self._part), scaling, "chain")
-        self.comm = comm
-
-    def _share(self, ends, linear):
-        super()._share(ends, linear)  # how many unknowns the whole mesh has at its ends
-        self.slab = self._slab
-        inside = ends.inside(self.plan, *self.reaches)
-        return replace(inside, kept=inside.free)  # rows of the outermost nodes are there, without what neighbours add
-
-    def _surroundings(self, mesh):
-        (first, last), n = self._part, self._whole.n_elements
-        before, after = min(first, 1), min(n - last, 1)
-        return self._whole.part(first - before, last + after), before, after
-
-    def _make_linear(self, linear):
-        return SimpleNamespace(ordering="time order", direct=False)
-
-    def take(self, x):
-        step, (a, b) = self.plan.columns.step, self._part
-        dofs, end = np.split(x, [len(x) - self.n_after])
-        return np.concatenate([dofs[a * step:b * step + self.plan.columns.n_node], end[:self.blocks[1].n_unknowns]])
-
-    def own_unknowns(self, x):
-        """Those of `x` that this rank answers for; of all ranks one behind the other they are all of the mesh."""
-        _, dofs, end = self.split(x)
-        own = self.own_part(dofs)[self.plan.columns.n_node * (self.first_own > 0 or self.slab[0] == self.slab[1]):]
-        return np.concatenate([own, end[:len(end) * self._is_last]])
-
-    def gather(self, x, root=None):
-        return np.concatenate(self.comm.allgather(self.own_unknowns(x)))
-
-    def running_sums(self, values):
-        own = self.slab
-        before = sum(self.comm.allgather(values[own[0]:own[1]].sum(axis=0))[:self.comm.rank])
-        return np.cumsum(values, axis=0) - values[:own[0]].sum(axis=0) + before
-
-    def own_objective(self, x):
-        return self.integrals(x).sum() + (self.end_cost(x) if self._is_last else 0.0)
-
-    def objective(self, x):
-        return OverRanks(self.comm).total(self.own_objective(x))
-
-    @property
-    def n_unknowns_of_all(self):
-        starts, (a, b) = self.pattern.column_starts, self.slab
-        return int(OverRanks(self.comm).total(starts[b + 1] - starts[a + 1 if self.comm.rank else 0]))
-
-
 def ends_of(problem, plan, hold, known=None):
     """Dofs that take part, and blocks, at the start and at the end; `known` is an `OptimalEnd` with the same end cost.
     """
-    free = tuple(np.array(mask) for mask in _free(plan, hold, problem.free_start))
+    free = tuple(np.array(mask) for mask in taking_part(plan, hold, problem.free_start))
     conditions, held = problem.conditions, problem.held
     end = (known and known.of(conditions, held)) or OptimalEnd(plan, conditions, held, problem.terminal, problem.units)
     return Ends(free, free, (EndBlock.none(plan.columns.n_node), end))
-
-
-def _free(plan, hold, free_start):
-    """Dofs, and rows, of the first and the last node that take part.
-
-    At the start all fields of the motion are prescribed, unless the state is free there; tests there are left out, with
-    their costates; with `drop="end"` those at the end instead. Constants are free.
-    """
-    free = np.zeros(plan.columns.n_node, bool), np.ones(plan.columns.n_node, bool)
-    at_end = getattr(plan.element, "drop", "start") == "end"
-    for (name, space), field in zip(plan.element.trial.items(), plan.columns.fields, strict=True):
-        if not space.continuous:
-            continue
-        if name == "constants":
-            free[0][field[0]] = not hold
-        elif name == "state":
-            free[0][field[0]] = free_start
-        elif name.startswith("costate") and at_end:
-            free[0][field[0]], free[1][field[0]] = True, False
-    return free

@@ -23,7 +23,8 @@ from ..common.parameters import parts_with_unknowns
 from ..initial.global_driver import Global
 from .contact_stages import is_marched, solve_in_stages
 from .controllability import HELD, check_reach
-from .equations import DistributedOptimalityEquations, OptimalityEquations, OptimalitySlab
+from .equations import OptimalityEquations
+from .equations_over_ranks import DistributedOptimalityEquations, OptimalitySlab
 from .guess import Guess, first_guess, from_solution, is_warm, prolonged
 from .nonlinear_program import OptimalProgram
 from .sequence_program import Closing, SequenceProgram
@@ -120,7 +121,7 @@ def solve_optimal(task, mesh):
         fine = level.n_elements > COARSE
         shared = fine and comm is not None and comm.size <= level.n_elements and not is_marched(problem.limits)
         if shared and problem.bounded:
-            equations = OptimalitySlab(problem, plan, level, scale, comm)
+            equations = OptimalitySlab((problem, plan, level, scale), comm)
         elif shared:
             equations = DistributedOptimalityEquations(problem, plan, level, scale, driver.linear, comm=comm)
         else:

@@ -1,4 +1,4 @@
-"""What the end of the time span adds to the optimality system."""
+"""Both ends of the optimality system: which dofs take part there, and what the end of the time span adds."""
 
 from copy import copy
 
@@ -73,3 +73,23 @@ def constants_of(plan):
     """Places of the constants in the dofs of a node."""
     names = list(plan.element.trial)
     return plan.columns.fields[names.index("constants")][0].tolist() if "constants" in names else []
+
+
+def taking_part(plan, hold, free_start):
+    """Dofs, and rows, of the first and the last node that take part.
+
+    At the start all fields of the motion are prescribed, unless the state is free there; tests there are left out, with
+    their costates; with `drop="end"` those at the end instead. Constants are free.
+    """
+    free = np.zeros(plan.columns.n_node, bool), np.ones(plan.columns.n_node, bool)
+    at_end = getattr(plan.element, "drop", "start") == "end"
+    for (name, space), field in zip(plan.element.trial.items(), plan.columns.fields, strict=True):
+        if not space.continuous:
+            continue
+        if name == "constants":
+            free[0][field[0]] = not hold
+        elif name == "state":
+            free[0][field[0]] = free_start
+        elif name.startswith("costate") and at_end:
+            free[0][field[0]], free[1][field[0]] = True, False
+    return free

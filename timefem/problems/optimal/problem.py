@@ -16,7 +16,7 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics import Actuator, Cost, System
 from ...mechanics.forces.actuators import control_name
-from ...mechanics.formula import call, check_symbols
+from ...mechanics.formula import call
 from ...mechanics.formula_text import as_formula
 from ...types import Expression, UserFormula
 from ..common.end import End
@@ -24,6 +24,7 @@ from ..common.kept import Kept
 from ..common.parameters import by_part, checked_parameters, own_parts
 from ..initial.problem import merged
 from .bounds import bounds_of, rate_limits
+from .checks import all_of, check_costs_of_controls, check_formulas, limits_of
 from .complementarity import Soft
 from .costs import with_costs
 from .couplings import Coupling, periodic
@@ -153,20 +154,20 @@ class OptimalControl(NamedArguments):
         if self.end_cost is None and not any(isinstance(part, Cost) for part in self.system.parts):
             raise InputError("the cost is missing: give cost=Effort(actuator), another Cost, or end_cost")
         self.numbers, self.guesses = self._numbered(self.system)
-        self.limits = self._given["limits"] = _limits(path, self.limits)
+        self.limits = self._given["limits"] = limits_of(path, self.limits)
         self.bounds, self.number_bounds, timed = bounds_of(self, self.bounds)
         self.limits = [*self.limits, *timed]
         self.conditions = self._end_conditions()
-        self._check_formulas()
+        check_formulas(self)
         if self.free_time and not self.number_bounds[1, 0] > 0:
             raise InputError(f"bounds of duration: the upper one must be above zero, not {self.number_bounds[1, 0]:g}")
         self.rate_limits = rate_limits(self, self.rates)
-        self.couplings = _all("couplings", self.couplings, Coupling)
+        self.couplings = all_of("couplings", self.couplings, Coupling)
         if validate.flag("periodic", self.periodic):
             self.couplings.append(periodic(self.conditions, self.system.state_scale))
         for coupling in self.couplings:
             coupling.check(self.symbols_at(0), self.symbols_at(1))
-        self._check_costs_of_controls()
+        check_costs_of_controls(self)
 
     def changed(self, system: System | None = None, start: Any = None, end: Any = None,
                 t_span: Sequence[float] | None = None, bounds: Mapping[Any, Any] | None = None) -> OptimalControl:
@@ -284,43 +285,6 @@ class OptimalControl(NamedArguments):
         return self.now(z, t0 + (t1 - t0) * (c[0] if self.free_time else ca.SX(1)) * last, c * self.units), \
             ca.vertcat(z, c)
 
-    def _check_formulas(self):
-        z, c = ca.SX.sym("z", self.system.n_z), ca.SX.sym("numbers", len(self.guesses))
-        check_symbols("end_cost", self.terminal(z, c), z, c)
-        u, t = ca.SX.sym("u", self.n_controls), ca.SX.sym("t")
-        now = self.now(z, t, c, u)
-        for limit in self.limits:
-            z0 = None if self.free_start else self.z0
-            if isinstance(limit, Limit):
-                limit.check_bounds(now, u, self.t_span[0], self.t_span[0 if self.free_time else 1])
-            limit.check(now, (z, u, t, c), z0, self.t_span[0], self.guesses)
-
-    def _check_costs_of_controls(self):
-        """Refuse controls that cost nothing and have no bounds: nothing determines them."""
-        costly = {id(a) for part in self.system.parts if isinstance(part, Cost) for a in part.controls}
-        at = 0
-        for a in self.actuators:
-            free = ~np.isfinite(self.bounds[:, at:at + a.n_controls]).all(axis=0)
-            at += a.n_controls
-            if id(a) not in costly and free.any() and not self.limits:
-                raise InputError(f"no cost depends on the controls of {self.system.label(a)}: add Effort, or bounds")
-
     def __repr__(self):
         return (f"OptimalControl({self.system!r}, t_span={self.t_span}, {self.n_controls} controls, "
                 f"{len(self.conditions.combinations)} conditions at the end)")
-
-
-def _limits(path, limits):
-    limits = _all("limits", limits, (Limit, Soft))
-    return limits if path is None else [Limit(path, upper=0.0, name="path"), *limits]
-
-
-def _all(what, given, cls):
-    """A list of objects of a class, of one or several."""
-    given = list(given) if isinstance(given, list | tuple) else [given]
-    for one in given:
-        if not isinstance(one, cls):
-            example = "Coupling(lambda start, end: end.z - start.z)" if cls is Coupling else \
-                "Limit(lambda now, u: now.q('body')[0], -1, 1)"
-            raise InputError(f"{what}: {one!r} is no {example.partition('(')[0]} such as {example}")
-    return given

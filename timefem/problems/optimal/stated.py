@@ -8,7 +8,7 @@ from ...mechanics import Cost, Effort
 from ...mechanics.formula import call_vector
 from ...mechanics.formula_text import TextFormula
 from ...mechanics.formula_writing import text_of
-from ...mechanics.part import Symbols
+from ...mechanics.symbols import Symbols
 from .couplings import BOTH_ENDS
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from ...parallel import own_world
 from ...solvers.equations.distributed import slab_ends
 from ...solvers.nonlinear.slab_program import SlabProgram
-from ..optimal.equations import OptimalitySlab
+from ..optimal.equations_over_ranks import OptimalitySlab
 from ..optimal.mesh_sequence import COARSE
 
 
@@ -77,7 +77,7 @@ class SharedPhases(Share):
     def _slab(self, k):
         whole = self._equations[k]
         own = tuple(np.clip(np.subtract(self._own, self._starts[k]), 0, whole.mesh.n_elements).tolist())
-        return OptimalitySlab(whole.problem, whole.plan, whole.mesh, whole.assembler.scaling, self._comms[k], own)
+        return OptimalitySlab((whole.problem, whole.plan, whole.mesh, whole.assembler.scaling), self._comms[k], own)
 
     def chains(self):
         return self._chains

@@ -4,8 +4,8 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from ...mechanics.part import Symbols
 from ...mechanics.point_functions import evaluate, sees_velocities
+from ...mechanics.symbols import Symbols
 
 _FUNCTIONS = {}
 

@@ -2,18 +2,16 @@
 
 import time
 from collections import defaultdict
-from functools import cached_property
 
 import numpy as np
 
 from ...assembly import Assembler
 from ..linear import linear_options
 from .conditioning import warn_if_ill_conditioned
-from .ends import Ends
+from .ends import Ends, ScaledBlock
 from .joined_pattern import JoinedPattern
 from .nonlinear import NonlinearEquations
 
-NOTHING = np.zeros(0), np.zeros((0, 0))  # what a block without rows adds
 REFINE_ABOVE = 1e-12  # backward error: the next step of Newton's method refines what is below, at no further cost
 
 
@@ -61,10 +59,13 @@ class ElementEquations(NonlinearEquations):
         self.plan, self.mesh, linear = plan, mesh, linear_options(linear)
         ends = self._share(ends or Ends.initial_value(plan), linear)
         part, before, after = self._surroundings(mesh)
-        self.free, self.kept, self.blocks, self._weights = ends.free, ends.kept, ends.blocks, None
+        self.free, self.kept, self.blocks = ends.free, ends.kept, ends.blocks
+        self._scaled_blocks = []
         self.assembler = Assembler(plan, part, ends.free, ends.kept, scaling, before, after)
         self.pattern, self._joined = self.assembler.pattern, any(ends.blocks)
         if self._joined:
+            self._scaled_blocks = [ScaledBlock(*end) for end in zip(ends.blocks, ends.free, ends.kept, (True, False),
+                                                                   strict=True)]
             self.pattern = JoinedPattern(self.assembler.pattern, ends)
             self.assembler.assemble_into(self.pattern.of_elements)
         self.linear = self._make_linear(linear)
@@ -100,7 +101,9 @@ class ElementEquations(NonlinearEquations):
         if self.comm is not None or not same or any(a.shape != b.shape for a, b in zip(self.blocks, ends.blocks,
                                                                                     strict=True)):
             return False
-        self.blocks, self._weights, self.assembler.scaling = ends.blocks, None, scaling
+        self.blocks, self.assembler.scaling = ends.blocks, scaling
+        for scaled, block in zip(self._scaled_blocks, ends.blocks, strict=False):  # none where no block adds anything
+            scaled.take(block)
         self.place(mesh)
         self.forget()
         return True
@@ -210,42 +213,13 @@ class ElementEquations(NonlinearEquations):
             return residual, data
         return self.pattern.join(residual, data, *self._block_values(x))
 
-    @cached_property
-    def _of_blocks(self):
-        """Rows of each block that take part, how many of them are those of the node, and columns by the node's dofs
-        and the unknowns of the block, in time order; None for a block that adds nothing."""
-        n, out = self.plan.columns.n_node, []
-        for i, block in enumerate(self.blocks):
-            columns = np.concatenate([np.flatnonzero(self.free[i]), n + np.arange(block.n_unknowns)])
-            if i == 0:  # unknowns of the block come before the node
-                columns = np.roll(columns, block.n_unknowns)
-            of_node = np.flatnonzero(self.kept[i]) if block.n_node_rows else np.zeros(0, int)
-            rows = np.concatenate([of_node, block.n_node_rows + np.arange(block.n_rows)])
-            out.append((rows, len(of_node), columns, np.ix_(rows, columns)) if block else None)
-        return out
-
     def _block_values(self, x):
         """Scaled rows, and scaled Jacobian by the free dofs and the unknowns in time order, of both blocks."""
-        first, dofs, last = self.split(x)
-        n, m, a, out = self.plan.columns.n_node, self.plan.rows.n_node, self.assembler, []
-        ends = ((dofs[:n], first, a.column_scale[:n], a.row_scale[:m]),
-                (dofs[len(dofs) - n:], last, a.column_scale[len(dofs) - n:], a.row_scale[len(a.row_scale) - m:]))
-        if self._weights is None:
-            self._weights = [b.weights for b in self.blocks]
-        for i, (block, places, (node, unknowns, sizes, weights)) in enumerate(zip(self.blocks, self._of_blocks, ends,
-                                                                                  strict=True)):
-            if places is None:
-                out.append(NOTHING)
-                continue
-            rows, n_of_node, columns, both = places
-            values, jacobian = block(np.concatenate([node, unknowns]))
-            values, jacobian = values[rows], jacobian[both]
-            jacobian *= np.concatenate([sizes, block.sizes])[columns]
-            if self._weights[i] is None:
-                self._weights[i] = 1 / np.maximum(np.abs(jacobian[n_of_node:]).max(axis=1, initial=0.0), 1e-300)
-            weight = np.concatenate([weights[rows[:n_of_node]], self._weights[i]])
-            out.append((values * weight, jacobian * weight[:, None]))
-        return out
+        (first, dofs, last), a = self.split(x), self.assembler
+        n, m = self.plan.columns.n_node, self.plan.rows.n_node
+        at_start, at_end = self._scaled_blocks
+        return (at_start(dofs[:n], first, a.column_scale[:n], a.row_scale[:m]),
+                at_end(dofs[-n:], last, a.column_scale[-n:], a.row_scale[len(a.row_scale) - m:]))
 
     def linear_step(self, residual):
         start = time.perf_counter()

@@ -8,6 +8,8 @@ import numpy as np
 
 from ...kernels.buffered import Buffered
 
+NOTHING = np.zeros(0), np.zeros((0, 0))  # what a block without rows adds
+
 
 class EndBlock:
     """What an end of the time span adds to the equations: conditions, unknown numbers, forces on the node.
@@ -68,6 +70,45 @@ class EndBlock:
             values = np.concatenate([values[:k], matrix @ (values[k:m] - wanted), values[m:]])
             jacobian = np.concatenate([jacobian[:k], matrix @ jacobian[k:m], jacobian[m:]])
         return values, jacobian
+
+
+class ScaledBlock:
+    """An `EndBlock` in scaled unknowns, with the dofs and rows of the node that take part.
+
+    Parameters
+    ----------
+    block : EndBlock
+    free, kept : ndarray of bool
+        Dofs and tests of the node that take part.
+    first : bool
+        Whether the unknowns of the block come before the node, as at the start, or after it.
+    """
+
+    def __init__(self, block, free, kept, first):
+        columns = np.concatenate([np.flatnonzero(free), len(free) + np.arange(block.n_unknowns)])
+        self._columns = np.roll(columns, block.n_unknowns) if first else columns  # in time order
+        of_node = np.flatnonzero(kept) if block.n_node_rows else np.zeros(0, int)
+        self._n_of_node = len(of_node)
+        self._rows = np.concatenate([of_node, block.n_node_rows + np.arange(block.n_rows)])
+        self._entries = np.ix_(self._rows, self._columns)
+        self.take(block)
+
+    def take(self, block):
+        """Another block of the same shape in the place of this one."""
+        self._block, self._weights = block, block.weights
+
+    def __call__(self, node, unknowns, column_scale, row_scale):
+        """Scaled rows, and scaled Jacobian by free dofs and unknowns in time order; scales are those of the node."""
+        if not self._block:
+            return NOTHING
+        values, jacobian = self._block(np.concatenate([node, unknowns]))
+        values, jacobian = values[self._rows], jacobian[self._entries]
+        jacobian *= np.concatenate([column_scale, self._block.sizes])[self._columns]
+        if self._weights is None:
+            gradients = np.abs(jacobian[self._n_of_node:]).max(axis=1, initial=0.0)
+            self._weights = 1 / np.maximum(gradients, 1e-300)
+        weight = np.concatenate([row_scale[self._rows[:self._n_of_node]], self._weights])
+        return values * weight, jacobian * weight[:, None]
 
 
 @dataclass(frozen=True, eq=False)

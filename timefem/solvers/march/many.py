@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels.loops import compiled
-from .loop import NOTHING_KEPT, march_elements
+from .element_newton import NOTHING_KEPT
+from .loop import march_elements
 from .march import REASONS, LoopArrays
 
 CHUNK = 1000  # elements between two looks at whether to stop

@@ -14,7 +14,8 @@ from ...elements.evaluation.points_in_lanes import step_plan
 from ...status import Status
 from ..linear.element.code import Code
 from ..linear.element.pattern import fronts_of
-from .loop import NOTHING_KEPT, Loop, march_elements, work
+from .element_newton import NOTHING_KEPT
+from .loop import Loop, march_elements, work
 
 REASONS = {Code.NOT_CONVERGED: "not converged", Code.SINGULAR: "singular tangent", Code.NOT_FINITE: "not finite"}
 

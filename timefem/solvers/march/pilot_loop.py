@@ -5,7 +5,8 @@ import numpy as np
 from ...kernels.loops import compiled
 from ...kernels.record import Record
 from ..linear.element.code import DONE, PAUSE, ROOM, TOO_SMALL
-from .loop import march_elements, set_scales, solve_element
+from .element_newton import set_scales, solve_element
+from .loop import march_elements
 from .motion import enlarge, enough, relative_error, take
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 4.0

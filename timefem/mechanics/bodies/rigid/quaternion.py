@@ -14,7 +14,7 @@ from .. import rotations
 from .base import RigidBodyBase, turn
 
 if TYPE_CHECKING:
-    from ...part import Symbols
+    from ...symbols import Symbols
     from ..states import Pose
 
 

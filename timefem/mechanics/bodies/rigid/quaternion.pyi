@@ -5,7 +5,7 @@ from collections.abc import Hashable
 from timefem.types import Expression, Floats, Matrix, Number, Vector
 from typing import Any, Literal
 import numpy as np
-from ...part import Symbols
+from ...symbols import Symbols
 from ..states import Pose
 from .base import RigidBodyBase
 

@@ -96,20 +96,3 @@ def path(bodies, number):
         found.append(number)
         number = bodies[number].parent
     return found[::-1]
-
-
-def solved_energy(mass, p):
-    """1/2 p.M^-1 p by M = L D L^T, column by column; M is positive definite, so no pivots are needed."""
-    m, y, energy = ca.SX(mass), ca.vertsplit(p), 0
-    n = len(y)
-    for j in reversed(range(n)):  # leaves first: what branches do not share stays zero
-        energy += y[j] ** 2 / m[j, j] / 2
-        above = [i for i in range(j) if not m[i, j].is_zero()]
-        for i in above:
-            factor = m[i, j] / m[j, j]
-            y[i] -= factor * y[j]
-            for k in above:
-                if k <= i:
-                    m[i, k] -= factor * m[k, j]
-                    m[k, i] = m[i, k]
-    return energy

@@ -207,3 +207,30 @@ def _axes(axis):
 def _clean(values):
     """Without entries that are round-off beside the largest one."""
     return np.where(np.abs(values) > ROUND_OFF * max(1.0, np.abs(values).max()), values, 0.0)
+
+
+def checked_mass(title, mass, joints):
+    """The diagonal of a mass matrix in general position, shape (n_q,).
+
+    Parameters
+    ----------
+    title : str
+        For messages.
+    mass : ndarray, shape (n_q, n_q)
+    joints : dict
+        Name -> `Moving`, of the joints whose coordinates these are.
+
+    Raises
+    ------
+    InputError
+        For joints that move no mass.
+    """
+    diagonal = np.diag(mass)
+    for joint, body in joints.items():
+        if not np.all(diagonal[body.places] > 0):
+            raise InputError(f"{title}: joint {joint!r} moves no mass; give the links beyond it mass and inertia, or "
+                             "fix it")
+    smallest = np.linalg.eigvalsh(mass / np.sqrt(np.outer(diagonal, diagonal)))[0]
+    if not smallest > 1e-13:
+        raise InputError(f"{title}: some motion of the joints moves no mass; give the links inertia")
+    return diagonal

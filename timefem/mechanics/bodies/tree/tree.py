@@ -15,19 +15,21 @@ from ....types import Expression, Floats, Vector
 from ...declared import Choice, Name, Real
 from ...part import Body
 from ...shapes import Piece, Stroke
+from ..solved_energy import solved_energy
 from ..states import CanonicalState, Coordinates, Pose
 from .carried import TreeJointCoordinate, TreeLink
 from .drawing import pieces, strokes
 from .functions import TreeFunctions
 from .links import Link, TreeJoint
-from .motions import coordinates_of, is_there, told
+from .motions import coordinates_of, told
 from .numbers import pattern_of, values, with_symbols
-from .recursion import joint_values, mass_moment, solved_energy
+from .recursion import mass_moment
+from .resistance import resistance, spring_energy
 from .rows import Rows
-from .structure import moving_bodies
+from .structure import checked_mass, moving_bodies
 
 if TYPE_CHECKING:
-    from ...part import Symbols
+    from ...symbols import Symbols
     from .carried import Carried
 
 
@@ -55,6 +57,10 @@ class Tree(Body):
         Name of the joint that a free base hangs on.
     mass : float
         Of the links that move [kg].
+    moving : list of Moving
+        What moves together, from the base outward.
+    pattern : tuple
+        Which numbers of links and joints are parameters, see `numbers`.
 
     Raises
     ------
@@ -84,27 +90,28 @@ class Tree(Body):
     base = Choice("whether the base link is fixed to space, or moves freely", ("fixed", "free"), "fixed")
 
     def _complete(self):
-        self._pattern = pattern_of(self._title, self.links, self.joints, self.base)
-        self._bodies, own, self._sits = moving_bodies(self._title, self.links, self.joints, self.base)
+        self.pattern = pattern_of(self._title, self.links, self.joints, self.base)
+        self.moving, own, self._sits = moving_bodies(self._title, self.links, self.joints, self.base)
         self.joint_names = tuple(joint.name for joint in own)
         self.base_joint = self.joint_names[0] if self.base == "free" else None
-        self._first = {body.joint.name: body for body in self._bodies if body.joint.mimic is None}
+        self._first = {body.joint.name: body for body in self.moving if body.joint.mimic is None}
         names = [(joint, c) for joint in self.joint_names for c in self._first[joint].motion.components]
         self.coordinate_names = tuple(f"{joint} {c}".rstrip() for joint, c in names)
         self.n_q = len(names)
         self.n_v = self.n_q - sum(body.motion.turns for body in self._first.values())
-        self.mass = float(sum(body.mass for body in self._bodies))
-        rubbing = [body.joint.name for body in self._bodies if body.joint.friction]
+        self.mass = float(sum(body.mass for body in self.moving))
+        rubbing = [body.joint.name for body in self.moving if body.joint.friction]
         if rubbing and self.friction_width is None:
             raise InputError(f"{self._title}: joint {rubbing[0]!r} has Coulomb friction, which needs a friction_width "
                              "[rad/s or m/s]")
-        self._check_mass()
-        self._carried, self.reference = {}, Coordinates(self._start)
-        self.carried_names = {b.joint.name: "joint" for b in self._bodies} | dict.fromkeys(self._sits, "link")
+        self.mass_scale = checked_mass(
+            self._title, self.mass_matrix(np.random.default_rng(0).uniform(0.1, 1, self.n_q)), self._first)
+        self._carried, self.reference = {}, Coordinates(np.concatenate([b.motion.start for b in self._first.values()]))
+        self.carried_names = {b.joint.name: "joint" for b in self.moving} | dict.fromkeys(self._sits, "link")
 
     def numbers(self) -> dict[str, Any]:
         width = {} if self.friction_width is None else {"friction_width": np.array([self.friction_width])}
-        return {"of_links": values(self._bodies, self._pattern), **width}
+        return {"of_links": values(self.moving, self.pattern), **width}
 
     def __repr__(self):
         return f"Tree({len(self.joint_names)} joints, {len(self.links)} links" + \
@@ -113,8 +120,8 @@ class Tree(Body):
     @cached_property
     def kind(self) -> Hashable:
         shape = tuple((b.joint.kind, b.parent, b.first, b.factor, b.offset, *b.turn.ravel().tolist(), *b.place.tolist())
-                      for b in self._bodies)
-        return "tree", self.n_q, self.friction_width is not None, shape, self._pattern
+                      for b in self.moving)
+        return "tree", self.n_q, self.friction_width is not None, shape, self.pattern
 
     def __copy__(self):
         other = super().__copy__()
@@ -127,16 +134,6 @@ class Tree(Body):
 
     # ---- links and joints as bodies
 
-    @property
-    def pattern(self) -> tuple[Any, ...]:
-        """Which numbers are parameters, see `numbers`."""
-        return self._pattern
-
-    @property
-    def moving(self) -> list[Any]:
-        """What moves together, in order: list of `Moving`."""
-        return self._bodies
-
     def rates_in_space(self, q: Floats, v: Floats, a: Floats) -> tuple[np.ndarray, ...]:
         """Rates of the momenta of what moves, and its frames; see `TreeFunctions.rates_in_space`."""
         return self._functions.rates_in_space(q, v, a)
@@ -144,7 +141,7 @@ class Tree(Body):
     @property
     def moving_joints(self) -> list[str]:
         """Names of the joints that move, mimic joints among them."""
-        return [body.joint.name for body in self._bodies]
+        return [body.joint.name for body in self.moving]
 
     def link(self, name: str, point: Vector = (0.0, 0.0, 0.0)) -> TreeLink:
         """A link as a body that joints, forces, outputs and controls take, with its origin at a point of the link [m].
@@ -154,11 +151,11 @@ class Tree(Body):
         name = validate.choice(f"{self._title}: link", name, tuple(self._sits))
         point = validate.array(f"{self._title}: point of link {name!r}", point, (3,))
         return self._view(("link", name, *point.tolist()),
-                          lambda: TreeLink(self, self._bodies, name, self._sits[name], point))
+                          lambda: TreeLink(self, self.moving, name, self._sits[name], point))
 
     def joint(self, name: str) -> TreeJointCoordinate:
         """A joint as a body whose coordinates are those of the joint."""
-        moving = {body.joint.name: body for body in self._bodies}
+        moving = {body.joint.name: body for body in self.moving}
         name = validate.choice(f"{self._title}: joint", name, tuple(moving))
         return self._view(("joint", name), lambda: TreeJointCoordinate(self, moving[name]))
 
@@ -175,20 +172,21 @@ class Tree(Body):
 
     @cached_property
     def _functions(self):
-        return TreeFunctions(self._bodies, self._pattern, self.n_q)
+        return TreeFunctions(self.moving, self.pattern, self.n_q)
 
     def kinetic_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> Expression:
         return self._functions.parametric(q, v, self._split(c)[0])
 
     def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
-        return solved_energy(self._functions.symbolic_mass(q, self._split(c)[0]), p)
+        leaves_first = reversed(range(self.n_q))  # what branches do not share stays zero
+        return solved_energy(self._functions.symbolic_mass(q, self._split(c)[0]), p, leaves_first)
 
     def _split(self, c):
         """Numbers of links and joints, and the width of friction."""
-        return ca.vertsplit(ca.SX(c), [0, len(self._pattern), c.shape[0]])
+        return ca.vertsplit(ca.SX(c), [0, len(self.pattern), c.shape[0]])
 
     def _symbolic(self, c):
-        return with_symbols(self._bodies, self._pattern, self._split(c)[0])
+        return with_symbols(self.moving, self.pattern, self._split(c)[0])
 
     def centre_of_mass(self, q: ca.SX, c: Any) -> ca.SX:
         bodies = self._symbolic(c)
@@ -196,46 +194,12 @@ class Tree(Body):
 
     def potential_energy(self, s: Symbols) -> Expression:
         """Energy of the springs of the joints."""
-        return sum((b.stiffness / 2 * (joint_values(b, s.q[0]) - b.rest) ** 2
-                    for b in self._symbolic(s.own) if is_there(b.stiffness)), ca.SX(0))
+        return spring_energy(self._symbolic(s.own), s.q[0])
 
     def force(self, s: Symbols) -> ca.SX:
-        resisting = [b for b in self._symbolic(s.own) if is_there(b.damping) or is_there(b.friction)]
-        if not resisting:
-            return ca.SX(self.n_q, 1)
-        q, v, w, force = s.q[0], s.velocity[0], ca.SX.sym("v", self.n_q), ca.SX(self.n_q, 1)
-        for body in resisting:
-            x = joint_values(body, q)
-            rates = ca.vertcat(*body.motion.rates(x, joint_values(body, q, w)))
-            if body.motion.n == 1:
-                rates = ca.sum1(rates)
-            against = body.damping * rates
-            if is_there(body.friction):
-                against += body.friction * ca.tanh(rates / self._split(s.own)[1])
-            force -= ca.substitute(ca.jtimes(rates, w, against, True), w, v)
-        return force
+        return resistance(self._symbolic(s.own), s, self._split(s.own)[1])
 
     # ---- numbers
-
-    @property
-    def _start(self):
-        start = np.zeros(self.n_q)
-        for body in self._first.values():
-            start[body.places] = body.motion.start
-        return start
-
-    def _check_mass(self):
-        """Refuse joints that move no mass."""
-        mass = self.mass_matrix(np.random.default_rng(0).uniform(0.1, 1, self.n_q))
-        diagonal = np.diag(mass)
-        for joint, body in self._first.items():
-            if not np.all(diagonal[body.places] > 0):
-                raise InputError(f"{self._title}: joint {joint!r} moves no mass; give the links beyond it mass and "
-                                 "inertia, or fix it")
-        smallest = np.linalg.eigvalsh(mass / np.sqrt(np.outer(diagonal, diagonal)))[0]
-        if not smallest > 1e-13:
-            raise InputError(f"{self._title}: some motion of the joints moves no mass; give the links inertia")
-        self.mass_scale = diagonal
 
     def mass_matrix(self, q: Floats) -> np.ndarray:
         """Mass matrix M(q), shape (..., n) -> (..., n, n)."""
@@ -273,7 +237,7 @@ class Tree(Body):
         """Position and rate of every joint that moves, mimic joints too: name -> two arrays, see `motions.told`."""
         q, v = np.asarray(q, float), self.velocity(q, p)
         return {b.joint.name: told(b.joint.kind, b.factor * q[..., b.places] + b.offset, b.factor * v[..., b.places])
-                for b in self._bodies}
+                for b in self.moving}
 
     def base_state(self, q: Floats, p: Floats) -> Pose:
         """`Pose` of the link of a free base at one state: of the frame of that link, not of its centre of mass."""
@@ -316,10 +280,10 @@ class Tree(Body):
 
     def by_joint(self, given: Mapping[str, Any]) -> Coordinates:
         """`Coordinates` of a dict from joint to position or (position, rate), see `state`."""
-        q, v = self._start, np.zeros(self.n_q)
+        q, v = self.reference.q.copy(), np.zeros(self.n_q)
         for name, value in given.items():
             if name not in self._first:
-                joint = next((b.joint for b in self._bodies if b.joint.name == name), None)
+                joint = next((b.joint for b in self.moving if b.joint.name == name), None)
                 if joint is not None:
                     raise InputError(f"{self._title}: joint {name!r} mimics {joint.mimic[0]!r}; give the state of that "
                                      "one")

@@ -6,8 +6,9 @@ from functools import cached_property
 from timefem.types import Expression, Floats, Number, Vector
 from typing import Any, Literal
 import numpy as np
-from ...part import Body, Symbols
+from ...part import Body
 from ...shapes import Piece, Stroke
+from ...symbols import Symbols
 from ..states import CanonicalState, Coordinates, Pose
 from .carried import Carried, TreeJointCoordinate, TreeLink
 from .links import Link, TreeJoint
@@ -27,10 +28,6 @@ class Tree(Body):
     def kind(self) -> Hashable: ...
     @property
     def n_increments(self) -> int: ...
-    @property
-    def pattern(self) -> tuple[Any, ...]: ...
-    @property
-    def moving(self) -> list[Any]: ...
     def rates_in_space(self, q: Floats, v: Floats, a: Floats) -> tuple[np.ndarray, ...]: ...
     @property
     def moving_joints(self) -> list[str]: ...
@@ -57,10 +54,12 @@ class Tree(Body):
     def state(self, value: Mapping[str, Any] | Coordinates | CanonicalState,
               t: float = 0.0) -> tuple[np.ndarray, np.ndarray]: ...
     def by_joint(self, given: Mapping[str, Any]) -> Coordinates: ...
+    pattern: Any
     joint_names: Any
     base_joint: Any
     coordinate_names: Any
     n_v: Any
     mass_scale: Any
+    moving: Any
     def __init__(self, links: Sequence[Link], joints: Sequence[TreeJoint], friction_width: Number | None = None,
                  name: str | None = None, base: Literal['fixed', 'free'] = 'fixed') -> None: ...

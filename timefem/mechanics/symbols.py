@@ -1,0 +1,56 @@
+"""The symbols in which the formulas of a part are written."""
+
+from copy import copy
+
+import casadi as ca
+
+
+class Symbols:
+    """CasADi symbols of the local coordinates that a part sees.
+
+    Attributes
+    ----------
+    q, p, velocity : list of SX
+        Coordinates, momenta and velocities, `qdot = dH/dp` unless given, of each body the part acts on.
+    t : SX
+        Time.
+    own, bodies : SX, list of SX
+        Parameters of the part itself and of each body it acts on.
+    """
+
+    def __init__(self, part):
+        bodies = part.bodies
+        self.q = [ca.SX.sym(f"q{i}", b.n_q) for i, b in enumerate(bodies)]
+        self.p = [ca.SX.sym(f"p{i}", b.n_q) for i, b in enumerate(bodies)]
+        self.t = ca.SX.sym("t")
+        self.bodies = [ca.SX.sym(f"body{i}", len(b.own_parameters)) for i, b in enumerate(bodies)]
+        self.own = self.bodies[0] if part.is_body else ca.SX.sym("own", len(part.own_parameters))
+        self.parameters = self.own if part.is_body else ca.vertcat(self.own, *self.bodies)
+        self._of, self._velocity = bodies, None
+
+    @property
+    def velocity(self):
+        """Velocities; those that follow from the momenta are worked out when asked for, with the inverse of the mass
+        matrix."""
+        if self._velocity is None:
+            self._velocity = self._velocities(self.q, self.p)
+        return self._velocity
+
+    @velocity.setter
+    def velocity(self, values):
+        self._velocity = values
+
+    def _velocities(self, q, p):
+        symbols = [ca.SX.sym("p", b.n_q) for b in self._of]
+        return [ca.substitute(ca.gradient(b.kinetic_energy(x, s, c), s), s, y)
+                for b, x, s, c, y in zip(self._of, q, symbols, self.bodies, p, strict=True)]
+
+    def at(self, q, p, velocity=None, t=None):
+        """The same symbols at other coordinates and momenta: lists of SX, one per body.
+
+        The velocities follow from the momenta unless they are given.
+        """
+        other = copy(self)
+        other.q, other.p, other.t = q, p, self.t if t is None else t
+        other._velocity = velocity
+        return other

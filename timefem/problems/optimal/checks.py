@@ -1,0 +1,52 @@
+"""What an optimal control problem states, checked before work starts."""
+
+import casadi as ca
+import numpy as np
+
+from ...errors import InputError
+from ...mechanics import Cost
+from ...mechanics.formula import check_symbols
+from .complementarity import Soft
+from .couplings import Coupling
+from .limits import Limit
+
+
+def check_formulas(problem):
+    """Refuse formulas with symbols that are not theirs, and limits that fail on them or that a given start violates."""
+    z, c = ca.SX.sym("z", problem.system.n_z), ca.SX.sym("numbers", len(problem.guesses))
+    check_symbols("end_cost", problem.terminal(z, c), z, c)
+    u, t = ca.SX.sym("u", problem.n_controls), ca.SX.sym("t")
+    now = problem.now(z, t, c, u)
+    for limit in problem.limits:
+        z0 = None if problem.free_start else problem.z0
+        if isinstance(limit, Limit):
+            limit.check_bounds(now, u, problem.t_span[0], problem.t_span[0 if problem.free_time else 1])
+        limit.check(now, (z, u, t, c), z0, problem.t_span[0], problem.guesses)
+
+
+def check_costs_of_controls(problem):
+    """Refuse controls that cost nothing and have no bounds: nothing determines them."""
+    costly = {id(a) for part in problem.system.parts if isinstance(part, Cost) for a in part.controls}
+    at = 0
+    for a in problem.actuators:
+        free = ~np.isfinite(problem.bounds[:, at:at + a.n_controls]).all(axis=0)
+        at += a.n_controls
+        if id(a) not in costly and free.any() and not problem.limits:
+            raise InputError(f"no cost depends on the controls of {problem.system.label(a)}: add Effort, or bounds")
+
+
+def limits_of(path, limits):
+    """A list of limits, of one or several, and of `path`."""
+    limits = all_of("limits", limits, (Limit, Soft))
+    return limits if path is None else [Limit(path, upper=0.0, name="path"), *limits]
+
+
+def all_of(what, given, cls):
+    """A list of objects of a class, of one or several."""
+    given = list(given) if isinstance(given, list | tuple) else [given]
+    for one in given:
+        if not isinstance(one, cls):
+            example = "Coupling(lambda start, end: end.z - start.z)" if cls is Coupling else \
+                "Limit(lambda now, u: now.q('body')[0], -1, 1)"
+            raise InputError(f"{what}: {one!r} is no {example.partition('(')[0]} such as {example}")
+    return given

@@ -1,0 +1,159 @@
+"""Newton's method on one time element, compiled, with factors that are kept from elements before while they serve."""
+
+import numpy as np
+
+from ...elements.evaluation.points_in_lanes import begin_step, evaluate_step, finish_step
+from ...kernels.loops import compiled
+from ..linear.element.code import DONE, NOT_CONVERGED, NOT_FINITE, SINGULAR
+from ..linear.element.fronts import factor, solve
+from ..nonlinear.newton import PATIENCE, ROUNDING
+
+CLOSE = 1e-4  # of the tolerances: with factors kept, the last error is no square of the one before
+SLOW = 0.5  # least reduction of the residual
+CLEAR = 0.1  # reduction from which on the next one is known: if it fails, that is round-off
+NOTHING_KEPT = -1.0, 0.0, 0.0, 0.0  # see `solve_element`
+MOST_ITERATIONS = 6  # with old factors: new ones, and two iterations, cost as much (4 to 10 make little difference)
+FORGET = 0.9  # of what is known of old factors, per element that is solved without them
+LASTS = 0.95  # of the residual that rounding leaves, per element that does not come to it
+SURE = 1e3  # times what kept factors are expected to leave: energy is kept to rounding
+
+
+@compiled(error_model="numpy", _nrt=False)
+def set_scales(loop, work, h):
+    """Scales of the core unknowns and rows of an element of length h, in `work.per_size` and `work.rs`."""
+    for c in range(loop.core.shape[0]):
+        work.per_size[c] = 1.0 / (loop.sizes[c] * h ** loop.size_powers[c])
+        work.rs[c] = loop.weights[c] * h ** loop.weight_powers[c]
+
+
+@compiled(error_model="numpy", _nrt=False)
+def _scaled_norm(values, scale):
+    norm = 0.0
+    for i in range(scale.shape[0]):
+        v = abs(values[i] * scale[i])
+        if not v <= norm:
+            norm = v
+            if np.isnan(v):
+                break
+    return norm
+
+
+@compiled(error_model="numpy", _nrt=False)
+def _scaled_size(local, core, per_size):
+    size = 0.0
+    for c in range(core.shape[0]):
+        size = max(size, abs(local[core[c]]) * per_size[c])
+    return size
+
+
+@compiled(error_model="numpy", _nrt=False)
+def _too_slow(norm, rate, target):
+    """Whether a residual that falls by `rate` takes so long from `norm` to `target` that new factors are cheaper."""
+    return rate >= SLOW or (rate > 0.0 and np.log(norm / target) > -np.log(rate) * MOST_ITERATIONS)
+
+
+@compiled(error_model="numpy", _nrt=False)
+def solve_element(loop, one, work, local, t, h, tol_residual, tol_increment, max_iterations, line_search, keep,
+                  history):
+    """Newton's method on one element, in place in its dofs `local`; returns a status and the number of iterations.
+
+    With `keep` it takes the factors that are there, also those of elements before, as long as the residual falls fast
+    enough that new ones are not worth their cost, and goes on to a smaller residual. Without, each iterate is factored.
+    The scales are those of `set_scales`. The number is negative where the state has settled and the residual is
+    rounding, but other unknowns go on moving: near singular positions multipliers are not determined.
+
+    `work.kept` has the length of the element that was factored (-1: none), the elements since then, and by how much
+    more the residual is left, per iteration, with each element since then: factors of a smooth motion age evenly; and
+    the residual that rounding was seen to leave, below which nothing is to be gained.
+    """
+    step, core, scratch, matrix, residual = loop.step, loop.core, work.scratch, work.matrix, work.residual
+    trial, dx, per_size, rs, kept = work.trial, work.dx, work.per_size, work.rs, work.kept
+    n, rate, close, newton = core.shape[0], 0.0, CLOSE * tol_residual, False
+    size, length, norm, own, floor, increment = 0.0, 0.0, np.inf, 0.0, kept[3], 0.0
+    history[:] = np.nan
+    for c in range(trial.shape[0]):
+        trial[c] = local[c]
+    begin_step(step, one, local, t, h, scratch)
+    derived = not keep or kept[0] <= 0.0  # whether the tangent of the iterate is there
+    kept[1] += 1.0
+    it, moved = 0, False
+    while True:  # with one call of what takes long to compile
+        evaluate_step(step, one, trial, t, h, scratch, residual, matrix, derived)
+        new = _scaled_norm(residual, rs)
+        if moved:
+            if line_search and length > 2e-3 and new > max((1.0 - 1e-4 * length) * norm, tol_residual):
+                length *= 0.5
+                derived = not keep and length * size > tol_increment
+                _move(trial, local, core, length, dx)
+                continue
+            history[it] = new
+            before, increment = increment, length * size
+            enough, left = tol_increment if newton else CLOSE * tol_increment, increment
+            if not newton and 0.0 < increment <= CLEAR * before:
+                left *= SURE * increment / (before - increment)
+            stalled = not new < 0.5 * norm
+            if stalled and norm <= floor:  # nothing but rounding in both residuals
+                enough = tol_increment
+            small = left <= enough or increment <= ROUNDING * _scaled_size(trial, core, per_size)
+            if not (newton or increment <= tol_increment or new <= norm):  # too old factors: back, with new ones
+                derived, moved, rate = True, False, 1.0
+                _move(trial, local, core, 0.0, dx)
+                continue
+            for c in range(n):
+                local[core[c]] = trial[core[c]]
+            if newton:
+                done = new <= tol_residual or stalled
+            else:
+                done = new <= max(close, floor) or (stalled and (new <= tol_residual or 0.0 < rate <= CLEAR))
+            if loop.emphasis.shape[0]:
+                own, own_before = 0.0, own if it > 1 else np.inf
+                for c in range(n):
+                    own = max(own, length * abs(dx[c]) * per_size[c] * loop.emphasis[c])
+                done = done and (own <= tol_increment or own >= 0.5 * own_before or it == max_iterations)
+            if done and small and np.isfinite(new):
+                if kept[1] > 0.0:
+                    kept[2] = rate / kept[1]
+                kept[3] = max(LASTS * floor, new) if stalled else LASTS * floor
+                finish_step(step, one, local, scratch, residual)
+                return DONE, it
+            if newton and it >= PATIENCE and new <= tol_residual:
+                still = 0.0
+                for c in range(n):
+                    still = max(still, length * abs(dx[c]) * per_size[c] * loop.state[c])
+                if still <= tol_increment:
+                    finish_step(step, one, local, scratch, residual)
+                    return DONE, -it
+            rate, norm = max(rate, new / norm) if new > floor else rate, new
+            slow = not keep or _too_slow(norm, rate, max(close, floor))
+        else:
+            history[it] = norm = new
+            slow = not derived and _too_slow(norm, max(kept[1] * kept[2], abs(h / kept[0] - 1.0)),
+                                              max(close, floor))
+            if slow:
+                kept[2] *= FORGET
+        if not np.isfinite(norm):
+            kept[0] = -1.0
+            return NOT_FINITE, it
+        if it == max_iterations:
+            return NOT_CONVERGED, it
+        if slow and not derived:
+            derived, moved = True, False
+            continue
+        newton = derived
+        if derived:
+            if rate > 0.0 and kept[1] > 0.0:
+                kept[2] = rate / kept[1]
+            rate, kept[0], kept[1] = 0.0, -1.0, 0.0
+            if not factor(loop.fronts, matrix, rs, work.factors):
+                return SINGULAR, it
+            kept[0] = h
+        solve(loop.fronts, matrix, work.factors, residual, dx)
+        it, moved, length, size = it + 1, True, 1.0, _scaled_norm(dx, per_size)
+        derived = not keep and size > tol_increment  # then it is not likely the last
+        _move(trial, local, core, length, dx)
+
+
+@compiled(error_model="numpy", _nrt=False)
+def _move(trial, local, core, length, dx):
+    for c in range(core.shape[0]):
+        trial[core[c]] = local[core[c]] - length * dx[c]
