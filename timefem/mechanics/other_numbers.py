@@ -57,14 +57,19 @@ def with_other_numbers(system, changes, names_only=False):
         reduced._original = system.structure
         return reduced
     values = {}  # part -> attribute -> value
-    meant = system.__dict__.setdefault("_numbers_meant", {})  # by name, for many changes of the same
     for name, value in changes.items():
-        if name not in meant:
-            meant[name] = [(part, *_steps(system, part, path, name)) for part, path in _targets(system, name)]
-        for part, attribute, *inner in meant[name]:
+        for part, attribute, *inner in meant(system, name):
             own = values.setdefault(part, {})
             own[attribute] = _replaced(part, attribute, inner, own.get(attribute), value, name)
     return system if names_only else _rebuilt(system, _changed_parts(system, values))
+
+
+def meant(system, name):
+    """What a name of `with_other_numbers` means: list of (part, attribute, *steps into it), for gravity several."""
+    known = system.__dict__.setdefault("_numbers_meant", {})  # for many changes of the same
+    if name not in known:
+        known[name] = [(part, *_steps(system, part, path, name)) for part, path in _targets(system, name)]
+    return known[name]
 
 
 def names_of_numbers(system):

@@ -58,8 +58,8 @@ class Part(Declared, ABC):
         Whether a joint or force states a kinetic energy of its own, see `kinetic`.
     seen_constants : tuple of int
         The unknown constants of a problem that enter its parameters.
-    unknown_numbers : tuple
-        Place in `parameters`, which of those constants it follows from, and how (see `with_constants`).
+    unknown_numbers : Following or None
+        How `parameters` follow from those constants (see `with_constants`).
     """
 
     table = "forces"
@@ -76,7 +76,7 @@ class Part(Declared, ABC):
     sees_multipliers = False
     couples_inertia = False
     strains_are_quadratic = True
-    unknown_numbers = seen_constants = ()
+    seen_constants, unknown_numbers = (), None
     name = None
     bodies = ()
     own_parameters = np.zeros(0)
@@ -188,6 +188,7 @@ class Body(Part, abstract=True):
     mass = None  # [kg], of a body with a `centre_of_mass`
     reference = Pose()  # its state where none is given
     n_increments = None  # of `moved`; None: the body has no increments
+    own_symbols = None  # of `own_parameters` that stand in formulas which are not given them, such as `frame`
     has_inverse_mass = True  # T(q, p) exists for all momenta, and is cheap
     velocity_by_solve = False  # whether velocities follow from momenta in numbers only
     carried_names = {}  # noqa: RUF012  what it carries: name -> word for `carried`

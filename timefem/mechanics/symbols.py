@@ -23,7 +23,8 @@ class Symbols:
         self.q = [ca.SX.sym(f"q{i}", b.n_q) for i, b in enumerate(bodies)]
         self.p = [ca.SX.sym(f"p{i}", b.n_q) for i, b in enumerate(bodies)]
         self.t = ca.SX.sym("t")
-        self.bodies = [ca.SX.sym(f"body{i}", len(b.own_parameters)) for i, b in enumerate(bodies)]
+        self.bodies = [ca.SX.sym(f"body{i}", len(b.own_parameters)) if b.own_symbols is None else b.own_symbols
+                       for i, b in enumerate(bodies)]
         self.own = self.bodies[0] if part.is_body else ca.SX.sym("own", len(part.own_parameters))
         self.parameters = self.own if part.is_body else ca.vertcat(self.own, *self.bodies)
         self._of, self._velocity = bodies, None

@@ -4,77 +4,12 @@ import re
 from copy import copy
 from functools import cache
 
-import numpy as np
-
-from ..argument_names import known_names
 from ..errors import InputError
+from .bodies.tree import Tree
 from .catalogue import made, stored
-from .functions import Constant
-from .numbers_of_bodies import ITSELF, number_of_body, places_of_body
-from .other_numbers import with_other_numbers
+from .other_numbers import meant, with_other_numbers
 from .redundancy.redundancy import keep_constraints
-
-
-def number_of(part, name):
-    """Place of a number of a part among its `own_parameters`, and its value.
-
-    Parameters
-    ----------
-    part : Part
-        A joint or force; for bodies see `entering`.
-    name : str or int
-        Of the attribute, as its constructor calls it, such as "stiffness", or "value[1]" for a component; or the
-        place itself.
-
-    Raises
-    ------
-    InputError
-        When there is no such number, or it does not enter the formulas as it is.
-    """
-    own, name = part.own_parameters, part.current_name(name)
-    title = type(part).__name__ + (f" {part.name!r}" if part.name else "")
-    if str(name) in part.settled:
-        raise InputError(f"{title}: {name} enters other parts as well, and cannot be unknown")
-    if isinstance(name, int) and not isinstance(name, bool):
-        if not 0 <= name < len(own):
-            raise InputError(f"{title} has {len(own)} numbers; there is no number {name}")
-        return name, float(own[name])
-    value = _value(part, name)
-    if value is None:
-        known = [a for a in stored(part) if _value(part, a) is not None]
-        known += [f"{a}[{i}]" for a in stored(part) for i in range(3)
-                  if _value(part, f"{a}[{i}]") is not None]
-        raise InputError(f"{title} has no number {name!r}{known_names(name, known)}")
-    tried = 1.5 * value + 0.5, 1.25 * value + 0.25
-    others = [with_number(part, name, v) for v in tried]
-    if all(other.kind == part.kind for other in others):
-        changed = np.flatnonzero(others[0].own_parameters != own)
-        if len(changed) == 1 and all(o.own_parameters[changed[0]] == v for o, v in zip(others, tried, strict=True)):
-            return int(changed[0]), value
-    raise InputError(f"{title}: {name} = {value:g} does not enter the formulas as it is, and cannot be unknown")
-
-
-def entering(system, part, name):
-    """What of the parameters of all parts of a system follows from a number of one of them, and its value.
-
-    Parameters
-    ----------
-    system : System
-    part : Part
-    name : str or int
-        As for `number_of`; of bodies such as "mass" or "inertia[0]".
-
-    Returns
-    -------
-    places : dict
-        Part -> place in its `parameters` -> `Follows`.
-    value : float
-    """
-    if part.is_body:
-        name = part.current_name(name)
-        return places_of_body(system, part, name), number_of_body(part, name)
-    place, value = number_of(part, name)
-    return {part: {place: ITSELF}}, value
+from .stand_ins import StandIns, moved_parts
 
 
 def with_number(part, name, value):
@@ -94,51 +29,91 @@ def with_number(part, name, value):
     return made(type(part), part.given_bodies, own)
 
 
-def with_numbers(system, parameters, values):
-    """The system with other values of numbers of its parts.
+def with_free_trees(system, entries):
+    """The system whose trees take numbers in their formulas as parameters, be they zero or places of joints.
 
     Parameters
     ----------
     system : System
-    parameters : dict
-        Name -> (part, its number), as for `number_of`.
-    values : dict
-        By the same names.
+    entries : iterable
+        Names that `with_other_numbers` takes; of other parts they do not count.
+
+    Returns
+    -------
+    System
+        The given one where its trees do so already.
     """
-    source = system.complete or system
-    parts = {part: part for part in source.parts}
-    bodies = {(part, part.current_name(number)): values[name] for name, (part, number) in parameters.items()
-              if part.is_body}
-    for name, (part, number) in parameters.items():
-        if part.is_body:
-            continue
-        try:
-            parts[part] = with_number(parts[part], number, values[name])
-        except InputError:  # a number that the part would not be made with, such as a negative damping
-            parts[part] = with_number(parts[part], number_of(part, number)[0], values[name])
-    changed = source.of_parts(parts.values())
-    changed = keep_constraints(changed, system.kept) if system.complete is not None else changed
+    free = {}
+    for entry in entries:
+        for part, attribute, *steps in [] if isinstance(entry, tuple) and isinstance(entry[1], int) else \
+                meant(system, entry):
+            if isinstance(part, Tree) and (attribute, *steps) not in part.free:
+                free.setdefault(part, []).append((attribute, *steps))
+    return _replaced(system, {tree: tree.freed([*tree.free, *paths]) for tree, paths in free.items()})
+
+
+def _replaced(system, others):
+    """The system with parts that others stand for, and what stands on them."""
+    if not others:
+        return system
+    changed = StandIns(others)
+    moved_parts(system.parts, changed)
+    other = system.of_parts([changed.get(part, part) for part in system.parts])
+    other.stands_for = StandIns({old: changed.get(part, part) for old, part in system.stands_for.items()} | changed)
+    return other
+
+
+def with_numbers(system, numbers, values):
+    """The system with values of its unknown numbers.
+
+    Parameters
+    ----------
+    system : System
+    numbers : UnknownNumbers
+        Of the system.
+    values : dict
+        By their names.
+    """
+    values = [values[name] for name in numbers]
+    changes, fits = numbers.changes(values), True
     try:
-        return with_other_numbers(changed, bodies) if bodies else changed
+        other = with_other_numbers(system, changes)
     except InputError as error:
-        found = ", ".join(f"{system.label(part)}.{number} = {value:.6g}" for (part, number), value in bodies.items())
-        raise InputError(f"no body has what was found, {found} ({error}); give bounds, or another guess") from error
+        if any(part.is_body for part in numbers.following):
+            found = ", ".join(f"{entry if isinstance(entry, str) else f'{system.label(entry[0])}.{entry[1]}'} = "
+                              f"{value:.6g}" for entry, value in changes.items())
+            raise InputError(f"no body has what was found, {found} ({error}); give bounds, or another guess") \
+                from error
+        other, fits = system, False  # with a number that a part would not be made with, such as a negative damping
+    source, others = other.complete or other, {}
+    for part, own in zip(system.parts, source.parts, strict=True):
+        if not own.is_body and part in (numbers.following if not fits else numbers.by_place):
+            others[own] = copy(own)
+            others[own].own_parameters = own.own_parameters.copy()
+            for place, value in numbers.at(values)[part].items():
+                if place < len(own.own_parameters):
+                    others[own].own_parameters[place] = float(value)
+    others |= {part: part.freed() for part in source.parts if isinstance(part, Tree) and part.free}
+    if not others:
+        return other
+    changed = _replaced(source, others)
+    return keep_constraints(changed, system.kept) if system.complete is not None else changed
 
 
-def with_constants(part, constants):
+def with_constants(part, seen, following):
     """The same part with some of its parameters taken from the constants of the element.
 
     Parameters
     ----------
     part : Part
-    constants : dict
-        Place in `parameters` -> (number of the constant, how the parameter `Follows` from it).
+    seen : tuple of int
+        Numbers of the constants.
+    following : Following
+        How the parameters follow from them.
     """
     other = copy(part)
     other.name = part.name
-    other.seen_constants = tuple(sorted({number for number, _ in constants.values()}))
-    other.unknown_numbers = tuple((place, other.seen_constants.index(number), follows)
-                                  for place, (number, follows) in constants.items())
+    other.seen_constants, other.unknown_numbers = seen, following
     other.__class__ = _with_unknowns(type(part))
     return other
 
@@ -153,18 +128,3 @@ def _with_unknowns(cls):
 def _split(name):
     match = re.fullmatch(r"(\w+)(?:\[(\d+)\])?", str(name))
     return (name, None) if match is None else (match[1], None if match[2] is None else int(match[2]))
-
-
-def _value(part, name):
-    """The number, or None."""
-    attribute, index = _split(name)
-    if attribute not in stored(part):
-        return None
-    value = getattr(part, attribute)
-    if index is not None:
-        if (not np.ndim(value) and not isinstance(value, list | tuple)) or index >= len(value):
-            return None
-        value = value[index]
-    if isinstance(value, Constant):
-        value = value.value
-    return float(value) if isinstance(value, int | float | np.number) and not isinstance(value, bool) else None

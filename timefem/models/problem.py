@@ -4,8 +4,8 @@ import numpy as np
 
 from ..errors import InputError
 from ..mechanics import CanonicalState
+from ..mechanics.following_numbers import present_value
 from ..mechanics.given_states import given_states
-from ..mechanics.unknown_numbers import entering
 from ..problems.common.end_state import EndState
 from ..problems.kinds import IN_FILES
 from .entries import find, naming
@@ -65,14 +65,21 @@ def _has_force(actuator):
 
 
 def unknown_numbers(model):
-    """Unknown numbers: name -> (part, its number)."""
+    """Unknown numbers: name -> (part, its number), "PART.NUMBER" or "gravity[2]", or a guess."""
     document, found = model.document, {}
-    parts = {part.name: part for part in model.system.parts if part.name and not part.n_controls}
+    parts = {part.name: part for part in model.system.parts if part.name}
     for name, entry in document.data["problem"].get("parameters", {}).items():
-        part = find(document, ("problem", "parameters", name, "part"), entry["part"], parts, "body, joint or force")
-        with naming(document, ("problem", "parameters", name), entry):
-            entering(model.system, part, entry["number"])
-        found[name] = part, entry["number"]
+        keys = "problem", "parameters", name
+        if ("value" in entry) == ("number" in entry) or ("part" in entry and "value" in entry):
+            raise document.error(keys, 'needs either part and number, number alone as in "gravity[2]", or a value')
+        if "value" in entry:
+            found[name] = entry["value"]
+            continue
+        found[name] = number = entry["number"]
+        if "part" in entry:
+            found[name] = find(document, (*keys, "part"), entry["part"], parts, "body, joint or force"), number
+        with naming(document, keys, entry):
+            present_value(model.system, found[name])
     return found
 
 

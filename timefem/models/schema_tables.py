@@ -41,11 +41,13 @@ TABLES = {
             "maxItems": 2,
         },
         "parameters": named("a table of unknown numbers", record(
-            'a table with part and number, as in {part = "spring", number = "stiffness"}', {
+            'a table with part and number, as in {part = "spring", number = "stiffness"}, or with a value', {
                 "part": {"description": "the name of a body, joint or force, in quotes", "type": "string"},
                 "number": {"description": 'the name of a number of it, in quotes, as in "stiffness"', "type": "string"},
+                "value": {"description": "the guess of a number that formulas have alone", "type": "number"},
                 "lower": ref("number"),
-                "upper": ref("number")}, ["part", "number"])),
+                "upper": ref("number")}, [])),
+        "follows": named("a table of formulas of the unknown numbers, by the names of numbers of parts", ref("text")),
     }, ["kind"]),
     "guess": record("a table of what the solve starts from", {
         "controls": {"description": 'a table of numbers, lists of numbers or functions of time by actuator, or "zero"',

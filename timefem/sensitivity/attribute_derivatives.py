@@ -76,7 +76,7 @@ def _of_tree(tree, name, index, label):
     if spelt_out(tree, name) == name:
         raise InputError(f"{label} has no parameter {name!r}; name a link or joint and what of it is meant, such as "
                          f"{', '.join(named_numbers(tree)[:3])}{did_you_mean(name, named_numbers(tree))}")
-    matrix, mass, keys = derivative(tree, name, index, label, differentiated)
+    matrix, mass, keys = derivative(tree, name, index, label)
     return matrix, [name if key is None else f"{name}[{key}]".replace("(", "").replace(")", "") for key in keys], mass
 
 

@@ -302,7 +302,7 @@ DRIVEN = tf.System([*SYSTEM.parts, MOTOR])
     (SYSTEM, {"conditions": lambda a, b: []}, "conditions failed on CasADi symbols"),
     (SYSTEM, {"parameters": {"k": (MOTOR, "value[0]")}}, "of the system, its number"),
     (DRIVEN, {"parameters": {"k": (MOTOR, "size")}}, "has no number 'size'; it has"),
-    (DRIVEN, {"parameters": {"k": (BODY, "size")}}, "has no number 'size' that can be unknown"),
+    (DRIVEN, {"parameters": {"k": (BODY, "size")}}, "has no number 'size'"),
     (DRIVEN, {"parameters": [1]}, "parameters must be a dict"),
 ])
 def test_bad_input(system, arguments, words):

@@ -117,6 +117,35 @@ def test_the_best_inertia(rotation):
     assert sol.objective == pytest.approx(tf.solve(make(found, False), ELEMENT, 8).objective, rel=1e-9)
 
 
+@pytest.mark.parametrize("rotation", ["quaternion", "directors"])
+def test_all_inertias_and_the_mass_at_once(rotation):
+    """They enter the same parameters; the cost of known ones is stationary in all four."""
+    names = "J1", "J2", "J3", "m"
+
+    def make(values, free):
+        body = tf.RigidBody(values[3], values[:3], rotation, name="body")
+        costs = [tf.Effort(tf.ControlTorque(body)), tf.Effort(tf.ControlForce(body))]
+        end = tf.EndState((0.3, 0, 0), (np.cos(0.5), 0.6 * np.sin(0.5), 0, 0.8 * np.sin(0.5)), (0, 0, 0), (0, 0, 0.1))
+        own = {"parameters": {name: (body, f"inertia[{i}]") for i, name in enumerate(names[:3])} | {
+            "m": (body, "mass")}, "bounds": dict.fromkeys(names, (1, 12))} if free else {}
+        return tf.OptimalControl(
+            tf.System([body]), {body: tf.Pose(velocity=(0.1, 0, 0), angular_velocity=(0.3, 0.2, 0.1))}, {body: end},
+            (0, 2), costs, end_cost=lambda end, parameters: sum(
+                weight / (parameters[name] if free else values[i])
+                for i, (name, weight) in enumerate(zip(names, (10, 12, 11, 1), strict=True))), **own)
+
+    sol = tf.solve(make([4, 5, 6, 2.0], True), ELEMENT, 8)
+    found = np.array([sol.parameters[name] for name in names])
+    assert sol.success and np.all((found > 1.5) & (found < 11)) and sol.system["body"].inertia[1, 1] == found[1]
+
+    def cost(x):
+        return tf.solve(make(x, False), ELEMENT, 8).objective
+
+    assert cost(found) == pytest.approx(sol.objective, rel=1e-9)
+    for change in np.diag(STEP * found):
+        assert abs(cost(found + change) - cost(found - change)) < 2 * STEP * 1e-5 * sol.objective
+
+
 def test_the_best_length():
     sol = tf.solve(hung(0.5, True), ELEMENT, 8)
     found = sol.parameters["x"]
@@ -170,7 +199,9 @@ def test_what_is_refused():
     body = tf.RigidBody(2.0, (4, 5, 6), name="body")
     pin, torque = tf.FixedPoint(body, (0, 0, 0.5), name="pin"), tf.ControlTorque(body)
     for parts, parameters, words in (
-            ([], {"J": (body, "inertia[0]"), "K": (body, "inertia[1]")}, "J and K enter body together"),
+            ([], {"J": (body, "inertia[0]"), "K": (body, "inertia[0]")}, "K and another one are the same number"),
+            ([], {"J": (body, "inertia")}, r"has no number 'inertia' that can be unknown.*name one"),
+            ([], {"d": (body, "inertia[0,1]")}, "its formulas would change"),
             ([], {"m": (body, "masss")}, "has no number 'masss'.*did you mean 'mass'"),
             ([], {"m": (body, 0)}, "has no number 0"),
             ([pin], {"l": (pin, "point[2]")}, "start holds the constraint 'pin: .*' only where l has its present")):

@@ -108,12 +108,10 @@ class WithConstants(Extended):
 
     def _with_unknowns(self, s, rows):
         """Expressions with unknown numbers in the place of the parameters that follow from them."""
-        places = s.part.unknown_numbers
-        if not places:
+        if s.part.unknown_numbers is None:
             return rows
-        constants = ca.vertsplit(s.slots["constants", "value"])[int(self.free_time):]
-        return ca.substitute([ca.SX(r) for r in rows], [s.parameters[place] for place, _, _ in places],
-                             [ca.SX(follows(constants[i])) for _, i, follows in places])
+        values = s.part.unknown_numbers(s.slots["constants", "value"][int(self.free_time):])
+        return ca.substitute([ca.SX(r) for r in rows], [s.parameters[place] for place in values], list(values.values()))
 
     def cost(self, s):
         """As `Controlled.cost`, in the stretched time and with the unknown numbers."""

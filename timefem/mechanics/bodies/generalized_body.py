@@ -15,6 +15,7 @@ from ...types import Expression, Floats, UserFunction, Vector
 from ..formula import Same, call, call_vector, check_symbols, checked_names, idle_rows, with_time
 from ..part import Body
 from ..stored_formula import StoredFormula
+from ..traced import Traced, as_symbols, is_traced
 from .solved_energy import solved_energy
 from .states import CanonicalState, Coordinates
 
@@ -221,6 +222,16 @@ class GeneralizedBody(Body):
         raise InputError(f"{self._title}: the mass matrix {fault}{which}, and {ALTERNATIVES}")
 
     # ---- other numbers
+
+    def declared_numbers(self) -> np.ndarray:
+        """The parameters; in symbols with the inverse of a constant mass matrix that follows from them."""
+        if not is_traced(self.formula_parameters):
+            return self.own_parameters
+        first = [*self.formula_parameters, self.own_parameters[len(self.formula_parameters)]]
+        if not self.constant_mass:
+            return np.array(first)
+        inverse = ca.inv(ca.densify(self._mass(ca.SX.zeros(self.n_q), as_symbols(first))))
+        return np.array([*first, *(Traced(inverse[int(i), int(j)]) for i, j in zip(*self._pattern, strict=True))])
 
     changeable = {"parameters": "formula_parameters"}  # noqa: RUF012
 

@@ -196,6 +196,15 @@ class Declared(NamedArguments):
         vars(other)["_made"] = True
         return other
 
+    def in_symbols(self, values: Mapping[str, Any]) -> Any:
+        """The same part with other values of attributes as they are, for its `declared_numbers` in symbols alone.
+
+        Their entries may be `Traced`.
+        """
+        other = copy(self)
+        vars(other).update(values)
+        return other
+
     def moved_to(self, stand_in: Callable[[Any], Any]) -> Any:
         """The same part on other bodies of the same kinds; `stand_in(part)` is what stands for a part."""
         other, follows = copy(self), self.fields and np.array_equal(self.own_parameters, self.declared_numbers())

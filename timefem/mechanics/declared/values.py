@@ -6,6 +6,7 @@ from ... import validate
 from ...errors import InputError
 from ..bodies.rotations import as_quaternion, matrix_from_quaternion
 from ..functions import as_time_function, as_vector_function
+from ..traced import is_traced
 from .field import REQUIRED, Field
 
 
@@ -148,7 +149,7 @@ class Direction(Vector):
         return validate.direction(title, value)[0]
 
     def numbers(self, value):
-        return validate.direction("direction", value)[1]
+        return value / np.sqrt(value @ value) if is_traced(value) else validate.direction("direction", value)[1]
 
 
 class Orientation(Field):

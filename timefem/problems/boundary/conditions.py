@@ -13,7 +13,7 @@ from ..common import carried_targets
 from ..common.conditions import directions_left, independent_combinations, least_norm_search
 from ..common.end import End
 from ..common.end_state import INDEPENDENT, EndState
-from ..common.parameters import by_part, of_bodies
+from ..common.parameters import of_bodies
 
 ENDS = ("start", "end")
 STIFF = 1e-3  # how readily masses change, relative to states, where the search looks for momenta that fit velocities
@@ -105,7 +105,7 @@ class BoundaryConditions:
         unknowns = dict(zip(problem.unknown_names, ca.vertsplit(self.symbols[2]) if n_numbers else [], strict=True))
         t0, t1 = problem.t_span
         times = t0, t0 + unknowns["duration"] if problem.free_time else t1
-        numbers = by_part(problem.numbers, (unknowns[name] for name in problem.numbers))
+        numbers = problem.numbers.at([unknowns[name] for name in problem.numbers])
         self.ends = [End(system, t, z, numbers) for t, z in zip(times, self.symbols, strict=False)]
         self.names, rows = [], []
         for which, body, what, frame, given, _ in asked:

@@ -163,6 +163,6 @@ class BoundaryForm:
     def solved_system(self, numbers):
         """The system with the numbers found."""
         system = self.problem.system
-        return with_numbers(system, self.problem.parameters, numbers) if self.problem.numbers else system
+        return with_numbers(system, self.problem.numbers, numbers) if len(self.problem.numbers) else system
 
 

@@ -40,8 +40,8 @@ def make_from_file(model):
             for name, entry in model.document.data["bodies"].items() if "position" in entry or "orientation" in entry}
     with model.naming(("problem",), table):
         return BoundaryValueProblem(model.system, model.t_span, **ends, periodic=table.get("periodic", False),
-                                    parameters=parameters, free_time=table.get("free_time", False), near=near,
-                                    assemble=model.assemble)
+                                    parameters=parameters, follows=table.get("follows"),
+                                    free_time=table.get("free_time", False), near=near, assemble=model.assemble)
 
 
 def file_facts(problem):
@@ -52,7 +52,8 @@ BOUNDARY = Kind(
     "boundary", BoundaryValueProblem, "a boundary-value problem", drivers=(Global,), solve=solve_boundary,
     estimate=BoundaryErrors, guesses=GUESSES, newton={"line_search": True}, facts=report_facts,
     changes=("start", "end", "t_span"),
-    in_files=FileFormat(make_from_file, keys=("start", "end", "periodic", "free_time", "parameters", "turns"),
+    in_files=FileFormat(make_from_file, keys=("start", "end", "periodic", "free_time", "parameters", "follows",
+                                              "turns"),
                         tables=("continuation",), check=check_file, facts=file_facts,
                         state=lambda model: model.problem.conditions_at_ends.z0),
 )

@@ -17,7 +17,7 @@ from ...mechanics.consistent_state import assemble
 from ...mechanics.dense_derivatives import positions_hold, surely_finite
 from ...mechanics.redundancy.redundancy import drop_redundant
 from ..common.end_state import EndState
-from ..common.parameters import checked_parameters, own_parts
+from ..common.parameters import checked_parameters, own_entries, own_parts
 from ..common.targets import checked_targets
 from ..initial.problem import checked_span, merged
 from .conditions import BoundaryConditions
@@ -57,7 +57,11 @@ class BoundaryValueProblem(NamedArguments):
     parameters : dict, optional
         Name -> (body, joint or force, its number), such as `{"k": (spring, "stiffness"), "f": (load, "value[1]"),
         "m": (body, "mass"), "J": (body, "inertia[0]")}`: unknown numbers, by the names of the constructor's arguments,
-        or the place in `own_parameters` of joints and forces. Their present values are guesses.
+        or the place in `own_parameters` of joints and forces; "PART.NUMBER" as text, and those of links and joints of
+        trees, `(arm, "fore.mass")`, `(arm, "elbow.position[0]")`. Their present values are guesses. Or name -> the
+        guess of a number that formulas have alone.
+    follows : dict, optional
+        (part, its number), or "PART.NUMBER" -> formula `f(parameters)` of the unknown numbers, also as text.
     free_time : bool
         Whether the length of the time span is unknown.
     near : dict, optional
@@ -86,6 +90,7 @@ class BoundaryValueProblem(NamedArguments):
     conditions: Callable | None = None
     periodic: bool = False
     parameters: Mapping[str, Any] | None = None
+    follows: Mapping[Any, Any] | None = None
     free_time: bool = False
     near: InitVar[GivenStates | Pose | EndState | None] = None
     assemble: InitVar[bool] = False
@@ -97,9 +102,12 @@ class BoundaryValueProblem(NamedArguments):
         system = self.system
         if not isinstance(system, System):
             raise InputError(f"system must be a System, not {system!r}")
+        self.parameters = self.parameters or {}
+        system, self.numbers = checked_parameters(system, self.parameters, self.follows)
+        self.system = system
         self._arguments = {"start": self.start, "end": self.end, "conditions": self.conditions,
-                           "periodic": self.periodic, "parameters": self.parameters, "free_time": self.free_time,
-                           "near": near, "assemble": assemble}
+                           "periodic": self.periodic, "parameters": self.parameters, "follows": self.follows,
+                           "free_time": self.free_time, "near": near, "assemble": assemble}
         self.t_span = checked_span(system, self.t_span)
         self.periodic = validate.flag("periodic", self.periodic)
         self.free_time = validate.flag("free_time", self.free_time)
@@ -107,24 +115,23 @@ class BoundaryValueProblem(NamedArguments):
                                                                                     strict=True)}
         self.start, self.end = self._checked.values()
         self._near = checked_targets(system, "near", near, self.t_span[1], rates=False)
-        self.parameters = self.parameters or {}
-        self.numbers, values = checked_parameters(system, self.parameters)
         validate.flag("assemble", assemble)
         q = [self._configuration(t, targets, others, assemble) for t, targets, others in
              ((self.t_span[0], self.start, self.end), (self.t_span[1], self.end, self.start))]
         if system.redundant == "drop":
             self.system = drop_redundant(system, self.t_span[0], np.concatenate([q[0], np.zeros(system.n_q)]))
+            self.numbers = checked_parameters(self.system, self.parameters, self.follows)[1]
         self._check_finite(q)
         if assemble:
             self.start, self.end = (self._moved(targets, x) for targets, x in zip((self.start, self.end), q,
                                                                                  strict=True))
-        c = [self.t_span[1] - self.t_span[0]] * self.free_time + values
+        c = [self.t_span[1] - self.t_span[0]] * self.free_time + self.numbers.values.tolist()
         self.conditions_at_ends = BoundaryConditions(self, *self._states(q), np.array(c), like)
 
     @property
     def form(self) -> Hashable:
         """What the formulas of its conditions depend on besides the system and what is asked of bodies."""
-        return self.t_span, self.conditions, self.periodic, self.free_time, tuple(self.numbers.items())
+        return self.t_span, self.conditions, self.periodic, self.free_time, self.numbers.form
 
     @property
     def unknown_names(self) -> list[str]:
@@ -146,7 +153,7 @@ class BoundaryValueProblem(NamedArguments):
         for name, targets in (("start", start), ("end", end)):
             if targets is not None:
                 own[name] = merged(system, own[name] or {}, targets)
-        own["parameters"] = own_parts(system, own["parameters"])
+        own["parameters"], own["follows"] = own_parts(system, own["parameters"]), own_entries(system, own["follows"])
         return BoundaryValueProblem(**own, like=self.conditions_at_ends)
 
     def windings(self) -> list[BoundaryValueProblem]:

@@ -51,6 +51,8 @@ class End:
 
     def own_parameters(self, body):
         """Those of a body, with the unknown numbers in their places."""
+        if body.own_symbols is not None:  # a link of a tree
+            return self.own_parameters(body.carrier)[body.parameters_of_carrier]
         return self._parameters(body, body.own_parameters)
 
     def position(self, body, point=None):
@@ -71,21 +73,22 @@ class End:
         found = self.system.find(body)
         if not found.has_orientation:
             raise InputError(f"{self.system.label(found)} has no angular velocity: it is {found!r}")
-        omega = found.angular_velocity_map(self.q(body)) @ self.rates(body)
+        omega = self._placed(found.angular_velocity_map(self.q(body)), [found]) @ self.rates(body)
         return self.rotation_matrix(body).T @ omega if frame == "body" else omega
 
     def joint(self, joint, coordinate=None):
         """A coordinate of a joint, the first one unless named, SX scalar [rad or m]; turns of an angle are not counted.
         """
         output = self._output(joint, coordinate)
-        return output.value(*map(self.q, output.bodies))
+        return self._placed(output.value(*map(self.q, output.bodies)), output.bodies)
 
     def joint_rate(self, joint, coordinate=None):
         """The rate of a coordinate of a joint, SX scalar."""
         output = self._output(joint, coordinate)
-        q = [ca.SX.sym("q", body.n_q) for body in output.bodies]
-        gradient = ca.Function("gradient", q, [ca.jacobian(ca.SX(output.value(*q)), ca.vertcat(*q))])
-        return gradient(*map(self.q, output.bodies)) @ ca.vertcat(*map(self.rates, output.bodies))
+        symbols = [ca.SX.sym("q", body.n_q) for body in output.bodies]
+        q, value = ca.vertcat(*symbols), ca.SX(self._placed(output.value(*symbols), output.bodies))
+        gradient = ca.substitute(ca.jacobian(value, q), q, ca.vertcat(*map(self.q, output.bodies)))
+        return gradient @ ca.vertcat(*map(self.rates, output.bodies))
 
     def control(self, actuator):
         """The controls of an actuator, SX (n_controls,)."""
@@ -133,7 +136,13 @@ class End:
         found = self.system.find(body)
         if not found.has_position:
             raise InputError(f"{self.system.label(found)} has no place in space: it is {found!r}")
-        return found.frame(self.q(body))
+        return tuple(self._placed(x, [found]) for x in found.frame(self.q(body)))
+
+    def _placed(self, value, bodies):
+        """A formula of the frames of bodies, with the numbers on which these depend besides the coordinates."""
+        links = [body for body in bodies if body.own_symbols is not None and body.own_symbols.numel()]
+        return ca.substitute(ca.SX(value), ca.vertcat(ca.SX(0, 1), *(link.own_symbols for link in links)),
+                             ca.vertcat(ca.SX(0, 1), *map(self.own_parameters, links))) if links else value
 
     def _places(self):
         n = self.system.n_q

@@ -1,71 +1,104 @@
 """Unknown numbers of a problem: checked, and put in the place of the numbers of parts."""
 
+from functools import partial
+from numbers import Real
+from operator import itemgetter
+
+from ... import validate
 from ...elements.augmented.constants import Carrier
 from ...errors import InputError
+from ...mechanics.composites.composite import Composite
+from ...mechanics.following_numbers import UnknownNumbers, present_value
+from ...mechanics.formula import call
+from ...mechanics.formula_text import as_formula
+from ...mechanics.part import Part
 from ...mechanics.stand_ins import StandIns, moved_parts
-from ...mechanics.unknown_numbers import entering, with_constants
+from ...mechanics.unknown_numbers import with_constants, with_free_trees
 
 
-def checked_parameters(system, parameters, refused=()):
-    """Places and present values of unknown numbers.
+def checked_parameters(system, parameters, follows=None, refused=()):
+    """Unknown numbers of a problem, and its system with trees whose formulas take them.
 
     Parameters
     ----------
     system : System
     parameters : dict
-        Name -> (body, joint or force of the system, its number).
+        Name -> (body, joint or force of the system, its number), or a text "PART.NUMBER"; or the guess of a number that
+        formulas have alone.
+    follows : dict, optional
+        (part, its number), or such a text -> formula of the dict of the unknown numbers.
     refused : tuple of class
         Parts whose numbers cannot be asked for.
 
     Returns
     -------
-    numbers : dict
-        Name -> what follows from it: tuple of (part, place in its `parameters`, `Follows`).
-    values : list of float
+    system : System
+    numbers : UnknownNumbers
 
     Raises
     ------
     InputError
         For names, parts and numbers that do not fit.
     """
-    if not isinstance(parameters, dict):
-        raise InputError(f"parameters must be a dict from names to (part, number), not {parameters!r}")
-    numbers, values, taken = {}, [], {}
+    for what, given in (("parameters", parameters), ("follows", follows or {})):
+        if not isinstance(given, dict):
+            raise InputError(f"{what} must be a dict, from names to (part, number) or from these to formulas, not "
+                             f"{given!r}")
+    guesses, entries = {}, {}
     for name, entry in parameters.items():
         if not isinstance(name, str) or name == "duration":
             raise InputError(f"parameters: the name {name!r} cannot be used; give another text")
-        if not isinstance(entry, tuple | list) or len(entry) != 2 or entry[0] not in system.parts \
-                or isinstance(entry[0], refused):
-            raise InputError(f"parameters[{name!r}] must be (body, joint or force of the system, its number), "
-                             f"such as (spring, 'stiffness') or (body, 'mass'), not {entry!r}")
-        places, value = entering(system, *entry)
-        numbers[name] = tuple((part, place, follows) for part, own in places.items() for place, follows in own.items())
-        for part, place, _ in numbers[name]:
-            other = taken.setdefault((part, place), name)
-            if other != name:
-                raise InputError(f"parameters: {other} and {name} enter {system.label(part)} together; one of them "
-                                 "can be unknown")
-        values.append(value)
-    return numbers, values
+        if isinstance(entry, Real) and not isinstance(entry, bool):
+            guesses[name] = validate.real(f"parameters[{name!r}]", entry)
+            continue
+        entry = _entry(system, f"parameters[{name!r}]", entry, refused)
+        guesses[name] = present_value(system, entry)
+        if entry in entries:
+            raise InputError(f"parameters: {name} and another one are the same number, {entry!r}")
+        entries[entry] = itemgetter(name)
+    for entry, formula in (follows or {}).items():
+        entry = _entry(system, "follows", entry, refused)
+        present_value(system, entry)
+        if entry in entries:
+            raise InputError(f"follows: {entry!r} is unknown itself; leave it out of parameters, or of follows")
+        entries[entry] = partial(call, f"follows: {entry[-1]}", as_formula("follows", formula, ["parameters"]), 1)
+    system = with_free_trees(system, entries)
+    entries = {entry if isinstance(entry, str) else (system.own(entry[0]), entry[1]): formula
+               for entry, formula in entries.items()}
+    numbers = UnknownNumbers(system, guesses, entries)
+    for name, entry in parameters.items():
+        if not isinstance(entry, Real) and not numbers.of(name):
+            raise InputError(f"parameters: {name} does not enter the motion, and cannot be found")
+    return system, numbers
+
+
+def _entry(system, title, entry, refused):
+    """A number of a part as `UnknownNumbers` takes it."""
+    if isinstance(entry, str):
+        return entry
+    part = entry[0] if isinstance(entry, tuple | list) and len(entry) == 2 else None
+    part = system.stands_for.get(part, part) if isinstance(part, Part | Composite) else None
+    if part is None or not (part in system.parts or part in system.composites) or isinstance(part, refused):
+        raise InputError(f"{title} must be (body, joint or force of the system, its number), such as (spring, "
+                         f"'stiffness') or (body, 'mass'), not {entry!r}")
+    return part, entry[1] if isinstance(entry[1], int) else str(entry[1])
 
 
 def own_parts(system, parameters):
     """Unknown numbers of the parts that stand for those given, in a system with other numbers."""
-    return {name: (system.own(part), number) for name, (part, number) in (parameters or {}).items()}
+    return {name: (system.own(entry[0]), entry[1]) if isinstance(entry, tuple | list) else entry
+            for name, entry in (parameters or {}).items()}
+
+
+def own_entries(system, follows):
+    """The same of those that follow by formulas."""
+    return {(system.own(entry[0]), entry[1]) if isinstance(entry, tuple) else entry: formula
+            for entry, formula in (follows or {}).items()}
 
 
 def of_bodies(numbers):
     """Which of the unknown numbers are those of bodies, list of bool."""
-    return [any(part.is_body for part, _, _ in places) for places in numbers.values()]
-
-
-def by_part(numbers, values):
-    """Parameters by unknown numbers, whose values are given in their order: part -> place -> value."""
-    found = {}
-    for places, value in zip(numbers.values(), values, strict=False):
-        for part, place, follows in places:
-            found.setdefault(part, {})[place] = follows(value)
-    return found
+    return [any(part.is_body for part in numbers.of(name)) for name in numbers]
 
 
 def parts_with_unknowns(system, numbers, n, free_time):
@@ -73,15 +106,13 @@ def parts_with_unknowns(system, numbers, n, free_time):
 
     With `free_time` the first constant is the length of time.
     """
-    constants = {}
-    for number, places in enumerate(numbers.values(), int(free_time)):
-        for part, place, follows in places:
-            constants.setdefault(part, {})[place] = number, follows
-    found = list(system.parts)
+    found, lead = list(system.parts), int(free_time)
     for bodies in (True, False):  # other parts stand on bodies with unknowns, and see the actuators with them
-        pairs = zip(system.parts, found, strict=True)
-        changed = StandIns({now: with_constants(now, constants[part]) for part, now in pairs
-                            if part in constants and part.is_body == bodies})
+        changed = StandIns()
+        for part, now in zip(system.parts, found, strict=True):
+            if part in numbers.following and part.is_body == bodies:
+                seen, following = numbers.following[part]
+                changed[now] = with_constants(now, tuple(lead + i for i in seen), following)
         moved_parts([part for part in found if not part.is_body], changed)
         found = [changed.get(part, part) for part in found]
     return [*found, Carrier(n)]

@@ -145,9 +145,9 @@ def _rows(end, body, frame, what, wanted, symbols):
     turn = body.frame(q)[1] if what == "angular velocity" and frame == "body" else ca.SX.eye(3)
     if _by_momenta(body, what):
         if what == "velocities":
-            return p - momenta(body, q, symbols)
+            return p - momenta(body, q, symbols, end.own_parameters(body))
         rate = ca.vertcat(ca.SX.zeros(3), body.rotation_rate(q[3:]) @ (turn @ symbols))
-        return (p - momenta(body, q, rate))[3:]
+        return (p - momenta(body, q, rate, end.own_parameters(body)))[3:]
     if what in ("position", "coordinates", "orientation", "momenta"):
         of = {"orientation": q[3:], "momenta": p}.get(what, q)
     elif not body.has_inverse_mass:

@@ -17,7 +17,7 @@ from .problem import OptimalControl
 from .solve import solve_optimal_control
 
 ACTUATORS = "effort", "lower", "upper", "lower_rate", "upper_rate"  # keys of actuators that only optimal control takes
-KEYS = "start", "end", "periodic", "free_time", "cost", "end_cost", "duration", "parameters"  # of the table [problem]
+KEYS = "start", "end", "periodic", "free_time", "cost", "end_cost", "duration", "parameters", "follows"  # of [problem]
 STATE = "state", "position", "orientation", "velocity", "angular_velocity"  # keys of bodies
 NOT_BOUNDED = "tol_residual", "tol_increment"  # settings that problems with bounds do not use
 
@@ -88,9 +88,9 @@ def make_from_file(model):
         stated += [(f"bounds of {name}", ("actuators", name), entry), (f"rates of {name}", ("actuators", name), ())]
     with model.naming(("problem",), table, stated):
         problem = OptimalControl(model.system, start, ends, model.t_span, costs, end_cost=table.get("end_cost"),
-                                 parameters=model.parameters(), free_time=table.get("free_time", False), bounds=bounds,
-                                 limits=limits, rates=rates, couplings=couplings,
-                                 periodic=table.get("periodic", False), near=near)
+                                 parameters=model.parameters(), follows=table.get("follows"),
+                                 free_time=table.get("free_time", False), bounds=bounds, limits=limits, rates=rates,
+                                 couplings=couplings, periodic=table.get("periodic", False), near=near)
     for key in problem.bounded * NOT_BOUNDED:
         if key in data.get("solver", {}):
             raise document.error(("solver", key), "is not used where there are bounds, with which an interior-point "

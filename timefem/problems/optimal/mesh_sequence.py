@@ -58,8 +58,8 @@ def optimality_element(problem, element):
 def _check_momenta(problem, element, further):
     """Refuse elements whose first node holds velocities by given momenta and an unknown mass."""
     system = problem.system
-    for name, places in problem.numbers.items():
-        for part, _, _ in places:
+    for name in problem.numbers:
+        for part in problem.numbers.of(name):
             if further and part.is_body and np.any(problem.z0[system.n_q:][system.coordinates(part)]):
                 raise InputError(f"{system.label(part)} starts with momenta, and {name} is unknown: take "
                                  f"MixedGalerkin of form='hamilton', for nodes of {element!r} hold the {further[0]}")

@@ -21,7 +21,7 @@ from ...mechanics.formula_text import as_formula
 from ...types import Expression, UserFormula
 from ..common.end import End
 from ..common.kept import Kept
-from ..common.parameters import by_part, checked_parameters, own_parts
+from ..common.parameters import checked_parameters, own_entries, own_parts
 from ..initial.problem import merged
 from .bounds import bounds_of, rate_limits
 from .checks import all_of, check_costs_of_controls, check_formulas, limits_of
@@ -37,6 +37,8 @@ from .target_continuation import Shifted
 if TYPE_CHECKING:
     from ...mechanics.given_states import GivenStates
     from ..common.end_state import EndState
+
+REFUSED = (Cost,)  # parts whose numbers cannot be unknown
 
 
 @dataclass(eq=False, repr=False)
@@ -73,8 +75,13 @@ class OptimalControl(NamedArguments):
         `end_conditions(end, parameters)` -> expressions that are zero.
     parameters : dict, optional
         Name -> (body, joint or force, its number), such as `{"k": (spring, "stiffness"), "m": (body, "mass")}`: numbers
-        to be found as well, from their present values on, as in `BoundaryValueProblem`. A body that moves at the start
-        keeps its velocities, or its momenta where these are given.
+        to be found as well, from their present values on, as in `BoundaryValueProblem`; also "PART.NUMBER" as text, and
+        those of links and joints of trees, `(arm, "fore.mass")`, `(arm, "elbow.position[0]")`. Or name -> a number, the
+        guess of one that stands in formulas alone. A body that moves at the start keeps its velocities, or its momenta
+        where these are given.
+    follows : dict, optional
+        (part, its number), or "PART.NUMBER" -> formula `f(parameters)` of the unknown numbers, also as text: numbers
+        that go with them, such as `{(rotor, "point[0]"): "parameters['arm']"}`.
     free_time : bool
         Whether the final time is to be found as well.
     bounds : dict, optional
@@ -125,6 +132,7 @@ class OptimalControl(NamedArguments):
     end_cost: UserFormula | None = None
     end_conditions: InitVar[UserFormula | None] = None
     parameters: Mapping[str, Any] | None = None
+    follows: Mapping[Any, Any] | None = None
     free_time: bool = False
     bounds: Mapping[Any, Any] | None = None
     path: InitVar[UserFormula | None] = None
@@ -144,8 +152,10 @@ class OptimalControl(NamedArguments):
                        "near": self.near}
         self.free_time = validate.flag("free_time", self.free_time)
         self.parameters = self.parameters or {}
+        system, _ = checked_parameters(with_costs(self.system, cost, self.actuators), self.parameters, self.follows,
+                                       REFUSED)
         self.system, self.z0, self.t_span, self.start_conditions = start_of(
-            with_costs(self.system, cost, self.actuators), start, self.t_span, self.near, self._numbered)
+            system, start, self.t_span, self.near, self._numbered)
         self.actuators = [part for part in self.system.parts if part.n_controls]
         if self.end_cost is not None:
             self.end_cost = as_formula("end_cost", self.end_cost, ["end", "parameters"])
@@ -184,7 +194,8 @@ class OptimalControl(NamedArguments):
         other = object.__new__(type(self))
         other._known = self.conditions.formulas
         other.__init__(system, t_span=self.t_span if t_span is None else t_span, end_cost=self.end_cost,
-                       parameters=own_parts(system, self.parameters), free_time=self.free_time, **given)
+                       parameters=own_parts(system, self.parameters), follows=own_entries(system, self.follows),
+                       free_time=self.free_time, **given)
         return other
 
     def guessed_near(self, near: Mapping[Any, Any]) -> OptimalControl:
@@ -199,8 +210,8 @@ class OptimalControl(NamedArguments):
 
     def _numbered(self, system):
         """The unknown numbers of parts, and guesses of all, with free time the duration first."""
-        numbers, values = checked_parameters(system, self.parameters, refused=(Actuator, Cost))
-        return numbers, np.array([self.t_span[1] - self.t_span[0]] * self.free_time + values)
+        _, numbers = checked_parameters(system, self.parameters, self.follows, REFUSED)
+        return numbers, np.array([self.t_span[1] - self.t_span[0]] * self.free_time + numbers.values.tolist())
 
     def _end_conditions(self):
         formula = self._given["end_conditions"], self._at_end
@@ -253,8 +264,7 @@ class OptimalControl(NamedArguments):
         return self._end(z, t, unknowns), unknowns
 
     def _end(self, z, t, unknowns, u=None):
-        numbers = by_part(self.numbers, (unknowns[name] for name in self.numbers))
-        return End(self.system, t, z, numbers, unknowns, u)
+        return End(self.system, t, z, self.numbers.at([unknowns[name] for name in self.numbers]), unknowns, u)
 
     def towards(self, share: float) -> OptimalControl:
         """The problem with another target: conditions c at the end are `c(z(t1)) = (1 - share) c(z0)`.

@@ -72,7 +72,7 @@ def solution_of(problem, driver, backend, mesh, found):
     if np.isfinite(problem.bounds).any():
         statistics["control_bounds"] = [[x if np.isfinite(x) else None for x in row] for row in problem.bounds.tolist()]
     statistics["stated"] = OnDemand(lambda: problem.stated)
-    if problem.parameters and (outcome.status.success or not any(of_bodies(problem.numbers))):
+    if len(problem.numbers) and (outcome.status.success or not any(of_bodies(problem.numbers))):
         system = _with_numbers(problem, element, parameters)
     t, (t0, t1) = mesh.nodes, problem.t_span
     if problem.free_time:
@@ -84,8 +84,8 @@ def solution_of(problem, driver, backend, mesh, found):
 def solution_system(problem, element, parameters):
     """Element and system of a `Solution` of a problem, with the numbers that were found."""
     plan = optimality_plan(problem, element)
-    return plan.element, _with_numbers(problem, plan.element, parameters) if problem.parameters else plan.system
+    return plan.element, _with_numbers(problem, plan.element, parameters) if len(problem.numbers) else plan.system
 
 
 def _with_numbers(problem, element, parameters):
-    return with_carrier(with_numbers(problem.system, problem.parameters, parameters), element)
+    return with_carrier(with_numbers(problem.system, problem.numbers, parameters), element)

@@ -8,7 +8,6 @@ from ...mechanics import CanonicalState, Coordinates, Pose
 from ...mechanics.redundancy.redundancy import drop_redundant
 from ..common.end import End
 from ..common.end_state import EndState, body_velocity, momenta
-from ..common.parameters import by_part
 from ..initial.problem import InitialValueProblem, checked_span
 from .end_conditions import EndConditions
 
@@ -46,7 +45,7 @@ def start_of(system, start, t_span, near, numbered):
 
         def at_start(z, c):
             values = ca.vertsplit(c)[len(guesses) - len(numbers):] if len(numbers) else []
-            return End(system, t_span[0], z, by_part(numbers, values)), {}
+            return End(system, t_span[0], z, numbers.at(values)), {}
 
         return EndConditions(system, targets, (formula, at_start), t_span[0], z, guesses, "start")
 
@@ -79,7 +78,7 @@ def start_of(system, start, t_span, near, numbered):
 
 def _moving(system, start, z, numbers):
     """Bodies whose momenta, at a start that is given as a whole, follow from unknown numbers."""
-    bodies = {part for places in numbers.values() for part, _, _ in places if part.is_body}
+    bodies = {part for part in numbers.following if part.is_body}
     start = start if isinstance(start, dict) else {system.bodies[0]: start}
     given = {system.stands_for.get(key, key): state for key, state in start.items()}
     by_momenta = [body for body in bodies if any(isinstance(given.get(key), CanonicalState)
@@ -91,7 +90,7 @@ def _moving(system, start, z, numbers):
 def _check_constraints(system, moving, z, t, numbers, guesses):
     """Refuse unknown numbers for other values of which the given start does not hold the constraints."""
     x, guesses = ca.SX.sym("x", len(numbers)), guesses[len(guesses) - len(numbers):]
-    end = End(system, t, ca.SX(z), by_part(numbers, ca.vertsplit(x)))
+    end = End(system, t, ca.SX(z), numbers.at(ca.vertsplit(x)))
     end.z = _kept_velocities(moving, end, z)
     gradient = ca.Function("gradient", [x], [ca.densify(ca.jacobian(end.constraints(), x))])
     names = (*system.constraint_names, *system.constraint_names, *system.nonholonomic_names)

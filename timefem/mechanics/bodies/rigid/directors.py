@@ -10,6 +10,7 @@ import numpy as np
 
 from ....types import Expression, Floats
 from ...declared import Name
+from ...traced import inverse
 from .. import rotations
 from .base import RigidBodyBase, turn
 
@@ -34,11 +35,15 @@ class DirectorBody(RigidBodyBase):
 
     def _complete(self):
         super()._complete()
-        self.euler_tensor = np.trace(self.inertia) / 2 * np.eye(3) - self.inertia
+        self.euler_tensor = self._euler_of(self.inertia)
         self.has_inverse_mass = bool(np.linalg.eigvalsh(self.euler_tensor)[0] > 1e-12 * np.trace(self.inertia))
 
+    @staticmethod
+    def _euler_of(inertia):
+        return np.trace(inertia) / 2 * np.eye(3) - inertia
+
     def numbers(self) -> dict[str, Any]:
-        tensor = np.linalg.inv(self.euler_tensor) if self.has_inverse_mass else self.inertia
+        tensor = inverse(self._euler_of(self.inertia)) if self.has_inverse_mass else self.inertia
         packed = np.diag(tensor) if self._diagonal else tensor[np.triu_indices(3)]
         return {"mass": 1 / self.mass, "inertia": packed}
 

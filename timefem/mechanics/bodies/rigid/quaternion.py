@@ -10,6 +10,7 @@ import numpy as np
 
 from ....types import Expression, Floats
 from ...declared import Choice, Name
+from ...traced import inverse
 from .. import rotations
 from .base import RigidBodyBase, turn
 
@@ -31,7 +32,7 @@ class QuaternionBody(RigidBodyBase):
     size, shape = RigidBodyBase.size, RigidBodyBase.shape
 
     def numbers(self) -> dict[str, Any]:
-        packed = 1 / self.inertia.diagonal() if self._diagonal else np.linalg.inv(self.inertia)[np.triu_indices(3)]
+        packed = 1 / self.inertia.diagonal() if self._diagonal else inverse(self.inertia)[np.triu_indices(3)]
         # J0 = tr(J)/2 only fills up the rank of the mass matrix (54)
         return {"mass": [1 / self.mass, 2 / self.inertia.trace()], "inertia": packed}
 

@@ -127,7 +127,9 @@ class TreeLink(Carried):
         point = validate.array(f"{carrier._title}: point of link {link!r}", point, (3,))
         self._numbers = path(bodies, number)
         self.number = number
-        self._bodies, self._turn, self._place = bodies, turn, place + turn @ point
+        self._bodies, self._turn, self._place, self._shift = bodies, turn, place, turn @ point
+        self.parameters_of_carrier = carrier.parameters_of_link(link, self._numbers)
+        self._symbols = ca.SX.sym("place", len(self.parameters_of_carrier))
         places = [i for n in self._numbers for i in bodies[n].places]
         super().__init__(carrier, sorted(set(places)), ("link", link, point.tolist()),
                          f"{carrier.name or 'tree'}.{link}")
@@ -138,7 +140,19 @@ class TreeLink(Carried):
 
     @property
     def kind(self) -> Hashable:
-        return ("link of a tree", self.carrier.kind, self.called[1], *self.called[2], _LOOSE.get())
+        place = self._shift if self.carrier.places_are_free else self._place + self._shift
+        return ("link of a tree", self.carrier.kind, self.number, *self._turn.ravel().tolist(), *place.tolist(),
+                _LOOSE.get())
+
+    @property
+    def own_parameters(self) -> np.ndarray:
+        """Places of the joints that carry it, and its own, where they are parameters of the tree."""
+        return self.carrier.own_parameters[self.parameters_of_carrier]
+
+    @property
+    def own_symbols(self) -> ca.SX:
+        """Those that stand for `own_parameters` in its formulas."""
+        return self._symbols
 
     @cached_property
     def _functions(self):
@@ -148,7 +162,11 @@ class TreeLink(Carried):
         whole, rates = ca.SX(n, 1), ca.SX(n, 1)
         whole[self.places.tolist()], rates[self.places.tolist()] = q, v
         chain = self._chain()
-        turn, place = ca.SX(ca.sparsify(ca.DM(self._turn))), ca.SX(ca.DM(self._place))
+        turn, place = ca.SX(ca.sparsify(ca.DM(self._turn))), ca.SX(ca.DM(self._place + self._shift))
+        if self._symbols.numel():
+            *places, place = ca.vertsplit(self._symbols, 3)
+            place += ca.DM(self._shift)
+            chain = [replace(body, place=own) for body, own in zip(chain, places, strict=True)]
         if not chain:
             origin, rotation, spin, speed = place, turn, ca.SX(3, 1), ca.SX(3, 1)
         else:
@@ -158,7 +176,8 @@ class TreeLink(Carried):
             spin, speed = frame @ w, frame @ (u + ca.cross(w, place))
         columns = {"frame": ca.horzcat(origin, rotation), "spin": ca.jacobian(spin, v), "speed": ca.jacobian(speed, v)}
         none = ca.SX(0, 1)
-        return {name: ca.Function(name, [q, none, none], [ca.vec(ca.densify(x))]) for name, x in columns.items()}
+        return {name: ca.Function(name, [q, none, self._symbols], [ca.vec(ca.densify(x))])
+                for name, x in columns.items()}
 
     @property
     def n_q(self) -> int:
@@ -172,7 +191,7 @@ class TreeLink(Carried):
     def frame(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Symbolic place of the origin (3,) and rotation matrix (3, 3) at the own coordinates `q`."""
         q, shift = self._split(q)
-        columns = ca.reshape(self._functions["frame"](q, [], []), 3, 4)
+        columns = ca.reshape(self._functions["frame"](q, [], self._symbols), 3, 4)
         place, turn = columns[:, 0], columns[:, 1:]
         return (place, turn) if shift is None else (place + shift[:3], turn + ca.skew(shift[3:]) @ turn)
 
@@ -183,7 +202,7 @@ class TreeLink(Carried):
     def angular_velocity_map(self, q: ca.SX) -> ca.SX:
         """Symbolic A(q), shape (3, n_q): the angular velocity in space axes is omega = A(q) qdot."""
         q, shift = self._split(q)
-        spin = ca.reshape(self._functions["spin"](q, [], []), 3, len(self.places))
+        spin = ca.reshape(self._functions["spin"](q, [], self._symbols), 3, len(self.places))
         return spin if shift is None else ca.horzcat(spin, ca.SX(3, 3), ca.SX.eye(3))
 
     # ---- numbers: of arrays of the own coordinates, shape (..., n_q), and their rates
@@ -192,7 +211,7 @@ class TreeLink(Carried):
         """Values of a function, shape (..., n_rows, n_columns)."""
         q, function = np.asarray(q, float), self._functions[name]
         n = int(np.prod(q.shape[:-1]))
-        values = evaluate(function, q.reshape(n, 1, q.shape[-1]), np.zeros((n, 0)), np.zeros((1, 0)))
+        values = evaluate(function, q.reshape(n, 1, q.shape[-1]), np.zeros((n, 0)), self.own_parameters[None])
         return values.reshape(*q.shape[:-1], -1, 3).swapaxes(-1, -2)
 
     def position(self, q: Floats) -> np.ndarray:

@@ -1,14 +1,13 @@
 """Numbers of links and joints of a tree by their names: "upper.mass", "elbow.damping", "upper.inertia"."""
 
-from dataclasses import replace
-
+import casadi as ca
 import numpy as np
 
 from ....argument_names import known_names
 from ....errors import InputError
+from ...traced import Traced, as_symbols, put
 from .links import Link
-from .numbers import pattern_of, values
-from .structure import moving_bodies
+from .numbers import pattern_of
 
 VARIED = {"links": ("mass", "centre", "inertia"), "joints": ("damping", "friction", "stiffness", "rest", "armature")}
 
@@ -28,7 +27,7 @@ def named_numbers(tree):
             for name in names]
 
 
-def derivative(tree, path, index, label, differentiated):
+def derivative(tree, path, index, label):
     """Derivative of the parameters of a tree, and of its mass, by a number of a link or joint.
 
     Parameters
@@ -39,8 +38,6 @@ def derivative(tree, path, index, label, differentiated):
         The entry; all of them unless given.
     label : str
         For messages.
-    differentiated : callable
-        `differentiated(f, at)` -> derivative of an array-valued function of one number.
 
     Returns
     -------
@@ -49,36 +46,26 @@ def derivative(tree, path, index, label, differentiated):
         Of the n entries: None, or index.
     """
     table, i, name = _place(tree, path, label)
-    thing = getattr(tree, table)[i]
-    value, n = np.asarray(getattr(thing, name), float), len(tree.pattern)
+    value = np.asarray(getattr(getattr(tree, table)[i], name), float)
     keys = [None] if value.ndim == 0 else list(range(3)) if value.ndim == 1 else \
         [(a, b) for a in range(3) for b in range(a, 3)]
     if index is not None:
         if index not in keys:
             raise InputError(f"{label}: {path} has no entry {index!r}; it has {keys}")
         keys = [index]
-    shape, columns = tree.pattern, []
-
-    def numbers(x, key):
-        changed = x if key is None else value.copy()
-        if key is not None:
-            changed[key] = changed[key[::-1] if isinstance(key, tuple) else key] = x
-        things = list(getattr(tree, table))
-        things[i] = thing.changed(name, changed) if table == "joints" else \
-            replace(thing, **{name: changed}, physical=False)
-        given = {"links": tree.links, "joints": tree.joints} | {table: things}
-        if pattern_of(label, **given, base=tree.base) != shape:
+    columns = []
+    for key in keys:
+        steps = i, name, *(() if key is None else (key,))
+        if pattern_of(label, tree.links, tree.joints, tree.base, [(table, *steps)]) != tree.pattern:
             raise InputError(f"{label}: {path} shapes the formulas where it is zero; start from a small number, such "
                              "as 1e-9, to vary it")
-        bodies = moving_bodies(label, **given, base=tree.base)[0]
-        return np.append(values(bodies, shape), sum(body.mass for body in bodies))
-
-    for key in keys:
-        at = float(value if key is None else value[key])
-        columns.append(differentiated(lambda x, key=key: numbers(x, key), at))
+        x = ca.SX.sym("x")
+        other = tree.in_symbols({table: put(getattr(tree, table), steps, Traced(x))})
+        values = as_symbols(np.append(other.own_parameters, other.mass))
+        columns.append(np.array(ca.Function("columns", [x], [ca.densify(ca.jacobian(values, x))])(
+            value if key is None else value[key])).ravel())
     matrix = np.array(columns).T
-    rest = np.zeros((len(tree.own_parameters) - n, len(keys)))  # the width of friction
-    return np.vstack([matrix[:n], rest]), matrix[n], keys
+    return matrix[:-1], matrix[-1], keys
 
 
 def _place(tree, path, label):

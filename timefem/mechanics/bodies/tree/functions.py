@@ -6,15 +6,15 @@ import casadi as ca
 import numpy as np
 
 from ...point_functions import evaluate
-from .numbers import values, with_symbols
+from .numbers import with_symbols
 from .recursion import kinetic, mass_moment, momenta_in_space, placements
 
 
 class TreeFunctions:
     """Of the moving bodies of a tree and its n coordinates; arrays have any leading axes."""
 
-    def __init__(self, bodies, pattern, n):
-        self._bodies, self._pattern, self.n = bodies, pattern, n
+    def __init__(self, bodies, pattern, numbers, n):
+        self._bodies, self._pattern, self._numbers, self.n = bodies, pattern, numbers, n
 
     @cached_property
     def parametric(self):
@@ -25,7 +25,7 @@ class TreeFunctions:
 
     def kinetic(self, q, v):
         """T(q, v) in symbols."""
-        return self.parametric(q, v, values(self._bodies, self._pattern))
+        return self.parametric(q, v, self._numbers)
 
     def momenta(self, q, v):
         """dT/dv, shape (..., n)."""

@@ -1,6 +1,6 @@
 """Numbers of a tree that enter its formulas as parameters: trees that differ in these alone share their kernels.
 
-Zeros shape the formulas, and are no parameters: they make the code short.
+Zeros shape the formulas, and are no parameters: they make the code short. So do places of joints, unless they are free.
 """
 
 from dataclasses import replace
@@ -8,11 +8,19 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
+from ...traced import put
 from .structure import moving_bodies
 
 FIELDS = {"mass": 1, "moment": 3, "inertia": 6, "radial": 1, "damping": 1, "friction": 1, "stiffness": 1, "rest": 1,
-          "armature": 1}
+          "armature": 1, "place": 3}
 UPPER = np.triu_indices(3)
+PLACES = "place", "link"  # of joints in the frames of their parents, and of links in those of what they move with
+
+
+def moves_places(free):
+    """Whether places of joints and links depend on numbers that are free: tuples of "links" or "joints" and the steps
+    into it, such as `("joints", 1, "position", 0)`."""
+    return any(path[0] == "joints" and path[2] == "position" for path in free)
 
 
 def _flat(body, name):
@@ -20,10 +28,11 @@ def _flat(body, name):
     return value[UPPER] if name == "inertia" else np.atleast_1d(value)
 
 
-def pattern_of(title, links, joints, base):
+def pattern_of(title, links, joints, base, free=()):
     """Which numbers are parameters: tuple of (number of the body, name, place).
 
     Those that are not zero for links with the zeros of these and any other numbers: axes that stand askew fill more.
+    Of a number that is `free` what follows from it, as if it were not zero.
     """
     rng = np.random.default_rng(0)
 
@@ -33,19 +42,30 @@ def pattern_of(title, links, joints, base):
 
     some = [replace(link, mass=float(other(link.mass)), centre=other(link.centre), inertia=other(link.inertia),
                     physical=False) for link in links]
-    return tuple((i, name, int(k)) for i, body in enumerate(moving_bodies(title, some, joints, base)[0])
-                 for name in FIELDS for k in np.flatnonzero(_flat(body, name)))
+    for table, *steps in free:
+        rows = {"links": some, "joints": joints}
+        rows[table] = put(rows[table], steps, rng.uniform(1, 2))
+        some, joints = rows["links"], rows["joints"]
+    bodies = moving_bodies(title, some, joints, base)[0]
+    found = [(i, name, int(k)) for i, body in enumerate(bodies) for name in FIELDS if name not in PLACES
+             for k in np.flatnonzero(_flat(body, name))]
+    if moves_places(free):
+        found += [(i, name, k) for name, of in zip(PLACES, (bodies, links), strict=True) for i in range(len(of))
+                  for k in range(3)]
+    return tuple(found)
 
 
-def values(bodies, pattern):
-    """The parameters, ndarray, in the order of the pattern."""
-    return np.array([_flat(bodies[i], name)[k] for i, name, k in pattern], float)
+def values(bodies, pattern, links):
+    """The parameters, ndarray, in the order of the pattern; with the places of links, list of shape (3,)."""
+    return np.array([links[i][k] if name == "link" else _flat(bodies[i], name)[k] for i, name, k in pattern])
 
 
 def with_symbols(bodies, pattern, c):
     """The bodies with symbols for their parameters."""
     found = {}
     for symbol, (i, name, k) in zip(ca.vertsplit(c), pattern, strict=True):
+        if name == "link":
+            continue
         found.setdefault((i, name), ca.SX(FIELDS[name], 1))[k] = symbol
     made = [{} for _ in bodies]
     for (i, name), value in found.items():

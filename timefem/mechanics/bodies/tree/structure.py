@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....errors import InputError
+from ...traced import is_traced
 from .links import TreeJoint
 from .motions import MOTIONS
 
@@ -177,14 +178,14 @@ def _give_radial(bodies):
     masses = [b.mass for b in bodies]
     for i in reversed(range(len(bodies))):
         body, size = bodies[i], np.trace(inertias[i]) / 3
-        body.radial = float(4 * size) if body.motion.turns else 0.0
+        body.radial = 4 * size if body.motion.turns else 0.0
         if body.parent >= 0:
             m, c, r, turn = masses[i], moments[i], body.place, body.turn
             c = turn @ c
             both = np.outer(c, r) + np.outer(r, c)
-            inertias[body.parent] += (turn @ inertias[i] @ turn.T + np.trace(both) * np.eye(3) - both
-                                      + m * (r @ r * np.eye(3) - np.outer(r, r)))
-            moments[body.parent] += c + m * r
+            inertias[body.parent] = (inertias[body.parent] + turn @ inertias[i] @ turn.T + np.trace(both) * np.eye(3)
+                                     - both + m * (r @ r * np.eye(3) - np.outer(r, r)))
+            moments[body.parent] = moments[body.parent] + c + m * r
             masses[body.parent] += m
 
 
@@ -192,8 +193,8 @@ def _add(body, link, turn, place):
     """Mass, moment and inertia of a link that moves with a body."""
     c = place + turn @ link.centre
     body.mass += link.mass
-    body.moment += link.mass * c
-    body.inertia += turn @ link.inertia @ turn.T + link.mass * (c @ c * np.eye(3) - np.outer(c, c))
+    body.moment = body.moment + link.mass * c
+    body.inertia = body.inertia + turn @ link.inertia @ turn.T + link.mass * (c @ c * np.eye(3) - np.outer(c, c))
 
 
 def _axes(axis):
@@ -206,6 +207,8 @@ def _axes(axis):
 
 def _clean(values):
     """Without entries that are round-off beside the largest one."""
+    if is_traced(values):
+        return values
     return np.where(np.abs(values) > ROUND_OFF * max(1.0, np.abs(values).max()), values, 0.0)
 
 

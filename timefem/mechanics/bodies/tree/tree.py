@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from .drawing import pieces, strokes
 from .functions import TreeFunctions
 from .links import Link, TreeJoint
 from .motions import coordinates_of, told
-from .numbers import pattern_of, values, with_symbols
+from .numbers import moves_places, pattern_of, values, with_symbols
 from .recursion import mass_moment
 from .resistance import resistance, spring_energy
 from .rows import Rows
@@ -82,6 +83,8 @@ class Tree(Body):
                   "or EML(), REML(), NullEML() or MPL(), which do without")
     velocity_by_solve = True
 
+    free = ()  # numbers that are parameters whatever they are
+
     links = Rows(Link, "one of them, the base, is the child of no joint")
     joints = Rows(TreeJoint, "in any order")
     friction_width = Real("w of Coulomb friction; without it joints must have none", "rad/s or m/s", None, above=0,
@@ -90,7 +93,7 @@ class Tree(Body):
     base = Choice("whether the base link is fixed to space, or moves freely", ("fixed", "free"), "fixed")
 
     def _complete(self):
-        self.pattern = pattern_of(self._title, self.links, self.joints, self.base)
+        self.pattern = pattern_of(self._title, self.links, self.joints, self.base, self.free)
         self.moving, own, self._sits = moving_bodies(self._title, self.links, self.joints, self.base)
         self.joint_names = tuple(joint.name for joint in own)
         self.base_joint = self.joint_names[0] if self.base == "free" else None
@@ -111,7 +114,11 @@ class Tree(Body):
 
     def numbers(self) -> dict[str, Any]:
         width = {} if self.friction_width is None else {"friction_width": np.array([self.friction_width])}
-        return {"of_links": values(self.moving, self.pattern), **width}
+        return {"of_links": self._numbers, **width}
+
+    @property
+    def _numbers(self):
+        return values(self.moving, self.pattern, [self._sits[link.name][2] for link in self.links])
 
     def __repr__(self):
         return f"Tree({len(self.joint_names)} joints, {len(self.links)} links" + \
@@ -119,14 +126,44 @@ class Tree(Body):
 
     @cached_property
     def kind(self) -> Hashable:
-        shape = tuple((b.joint.kind, b.parent, b.first, b.factor, b.offset, *b.turn.ravel().tolist(), *b.place.tolist())
-                      for b in self.moving)
+        shape = tuple((b.joint.kind, b.parent, b.first, b.factor, b.offset, *b.turn.ravel().tolist(),
+                       *(() if self.places_are_free else b.place.tolist())) for b in self.moving)
         return "tree", self.n_q, self.friction_width is not None, shape, self.pattern
 
     def __copy__(self):
         other = super().__copy__()
         vars(other)["_carried"] = {}
         return other
+
+    # ---- numbers as parameters
+
+    @property
+    def places_are_free(self) -> bool:
+        """Whether places of joints are parameters, and those of links depend on them."""
+        return moves_places(self.free)
+
+    def freed(self, free: Sequence[tuple[Any, ...]] = ()) -> Tree:
+        """The same tree whose formulas take some numbers as parameters, be they zero or places of joints.
+
+        Each is "links" or "joints" and the steps into it, such as `("joints", 1, "position", 0)`.
+        """
+        other = copy(self)
+        vars(other)["free"] = tuple(free)
+        return other.changed({})
+
+    def in_symbols(self, values: Mapping[str, Any]) -> Tree:
+        other = super().in_symbols(values)
+        made = moving_bodies(self._title, other.links, other.joints, self.base)
+        vars(other)["moving"], _, vars(other)["_sits"] = made
+        vars(other)["mass"] = sum(body.mass for body in made[0])
+        vars(other)["own_parameters"] = other.declared_numbers()
+        return other
+
+    def parameters_of_link(self, link: str, chain: Sequence[int]) -> list[int]:
+        """Which of `own_parameters` are the places of the bodies that carry a link, and its own; none unless free."""
+        number = [one.name for one in self.links].index(link)
+        wanted = [*((i, "place") for i in chain), (number, "link")]
+        return [self.pattern.index((*which, k)) for which in wanted for k in range(3)] if self.places_are_free else []
 
     @property
     def n_increments(self) -> int:
@@ -172,7 +209,7 @@ class Tree(Body):
 
     @cached_property
     def _functions(self):
-        return TreeFunctions(self.moving, self.pattern, self.n_q)
+        return TreeFunctions(self.moving, self.pattern, self._numbers, self.n_q)
 
     def kinetic_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> Expression:
         return self._functions.parametric(q, v, self._split(c)[0])

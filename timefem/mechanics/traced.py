@@ -1,0 +1,125 @@
+"""Numbers that stand for CasADi symbols in NumPy arrays of objects: what is worked out of them becomes a formula."""
+
+from copy import copy
+
+import casadi as ca
+import numpy as np
+
+
+class Traced:
+    """A scalar expression that NumPy takes as one object, for it does not do so with an SX."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x):
+        self.x = ca.SX(x)
+
+    def __repr__(self):
+        return f"Traced({self.x})"
+
+    def __neg__(self):
+        return Traced(-self.x)
+
+    def __add__(self, other):
+        return _with(other, lambda y: self.x + y)
+
+    def __sub__(self, other):
+        return _with(other, lambda y: self.x - y)
+
+    def __rsub__(self, other):
+        return _with(other, lambda y: y - self.x)
+
+    def __mul__(self, other):
+        return _with(other, lambda y: self.x * y)
+
+    def __truediv__(self, other):
+        return _with(other, lambda y: self.x / y)
+
+    def __rtruediv__(self, other):
+        return _with(other, lambda y: y / self.x)
+
+    def __pow__(self, other):
+        return _with(other, lambda y: self.x**y)
+
+    def sqrt(self):  # np.sqrt of an array of objects calls it
+        return Traced(ca.sqrt(self.x))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def _with(other, operation):
+    if isinstance(other, np.ndarray):
+        return NotImplemented
+    return Traced(operation(other.x if isinstance(other, Traced) else other))
+
+
+def is_traced(values):
+    """Whether there are such among the entries of an array."""
+    return np.asarray(values).dtype == object
+
+
+def as_symbols(values):
+    """Numbers, some of them traced, as SX (n,)."""
+    return ca.vertcat(ca.SX(0, 1), *(v.x if isinstance(v, Traced) else ca.SX(float(v)) for v in np.ravel(values)))
+
+
+def unchecked(thing, **values):
+    """A copy of a frozen object with other attributes, as they are."""
+    other = copy(thing)
+    for name, value in values.items():
+        object.__setattr__(other, name, value)
+    return other
+
+
+def inverse(matrix):
+    """The inverse of a matrix; in symbols the one by cofactors, of at most three rows."""
+    return np.linalg.inv(matrix) if not is_traced(matrix) else traced_matrix(ca.inv_minor(symbols_of_matrix(matrix)))
+
+
+def symbols_of_matrix(matrix):
+    """A matrix of numbers, some of them traced, as SX."""
+    return ca.reshape(as_symbols(np.transpose(matrix)), *matrix.shape)
+
+
+def traced_matrix(matrix):
+    """An SX matrix as an array of objects."""
+    values = np.empty(matrix.shape, object)
+    for place in np.ndindex(matrix.shape):
+        values[place] = Traced(matrix[place])
+    return values
+
+
+def put(present, steps, value):
+    """A number inside of an attribute replaced, unchecked: of a function of time, a link, an array, a tuple of these.
+
+    Parameters
+    ----------
+    present : object
+        The attribute as it is.
+    steps : sequence of int, tuple or str
+        Into it: entries of arrays and tuples, attributes of what stands there.
+    value : float or Traced
+    """
+    if not steps:
+        return unchecked(present, value=value) if hasattr(present, "formula") else value  # a constant in time
+    step, *further = steps
+    if isinstance(step, str):
+        return unchecked(present, **{step: put(getattr(present, step), further, value)})
+    if isinstance(present, tuple | list):
+        rows = list(present)
+        rows[step] = put(rows[step], further, value)
+        return tuple(rows)
+    entries = np.array(present, object if isinstance(value, Traced) else float)
+    i, j = step if isinstance(step, tuple) else (step, step)
+    for place in {(i, j), (j, i)} if entries.ndim == 2 else {step}:  # of a symmetric matrix
+        entries[place] = value
+    return entries
+
+
+def inside(present, steps):
+    """The number to which `put` leads."""
+    for step in steps:
+        diagonal = isinstance(step, int) and np.ndim(present) == 2 and not isinstance(present, tuple | list)
+        present = getattr(present, step) if isinstance(step, str) else present[step, step] if diagonal else \
+            present[step]
+    return getattr(present, "value", present)
