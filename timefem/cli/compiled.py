@@ -11,7 +11,7 @@ from ..cases import find_case
 from ..elements import MixedGalerkin
 from ..errors import InputError
 from ..kernels.loops import nothing_interpreted
-from ..kernels.store import FOLDER_VARIABLE, store
+from ..kernels.store import FOLDER_VARIABLE, Store, store
 from ..solvers.march.resolution import excess
 from ..solving.solve import solve
 from .options import JSON
@@ -46,7 +46,7 @@ def prepare(as_json: JSON = False):
     facts = _facts() | {"new": len(store().entries()) - before, "seconds": round(time.perf_counter() - begin, 1)}
     if as_json:
         return print_json(facts)
-    if not facts["entries"]:
+    if not facts["entries"] + facts["prepared"]:
         raise _nothing_kept()
     make_console().print(f"prepared in {facts['seconds']} s: {facts['new']} new entries in {facts['folder']}")
 
@@ -83,6 +83,8 @@ def cache(
     text = f"{facts['entries']} entries, {facts['MB']} of {facts['limit_MB']:g} MB, in {facts['folder']}"
     if clear:
         text = f"removed {facts['removed']} entries, {facts['removed_MB']} MB; {text}"
+    if facts["prepared"]:
+        text += f"; {facts['prepared']} came with the package"
     make_console().print(text, soft_wrap=True)
 
 
@@ -90,4 +92,5 @@ def _facts():
     own = store()
     entries = own.entries()
     return {"folder": str(own.folder) if own.folder else None, "entries": len(entries),
-            "MB": round(sum(size for _, size, _ in entries) / 1e6, 2), "limit_MB": own.limit / 1e6}
+            "MB": round(sum(size for _, size, _ in entries) / 1e6, 2), "limit_MB": own.limit / 1e6,
+            "prepared": len(Store(own.prepared, 0).entries())}

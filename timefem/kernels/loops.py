@@ -9,6 +9,8 @@ import functools
 import sys
 import time
 
+import llvmlite
+import numba
 import numpy as np
 from numba import njit, types
 from numba.core.caching import CompileResultCacheImpl, _Cache
@@ -21,6 +23,7 @@ from .uncollected import uncollected
 
 __all__ = ["compiled", "nothing_interpreted"]
 
+_VERSIONS = numba.__version__, llvmlite.__version__, sys.implementation.cache_tag
 ENOUGH = 0.5  # seconds for which a loop is interpreted at most: about what it takes to compile one
 LARGE = 500_000  # numbers in the arguments, from which on it is not
 
@@ -157,14 +160,14 @@ class _LoopCache(_Cache):
         return str(store().folder)
 
     def _entry(self, signature, codegen):
-        return digest("loop", self._name, self._options, signature, codegen.magic_tuple(), sources(*_SOURCES))
+        return digest("loop", self._name, self._options, signature, codegen.magic_tuple(), *_VERSIONS,
+                      sources(*_SOURCES))
 
     def has(self, signature):
         """Whether there is an entry, as far as can be told without reading it."""
-        folder = store().folder
         if signature not in self._looked_for:
             self._looked_for[signature] = self._entry(signature, cpu_target.target_context.codegen())
-        return folder is not None and (folder / self._looked_for[signature]).exists()
+        return store().has(self._looked_for[signature])
 
     def load_overload(self, signature, target_context):
         entry = self._entry(signature, target_context.codegen())

@@ -2,6 +2,7 @@
 
 Entries are files named by a digest of all that they depend on, so that they are never changed, only written and
 removed. Nothing here raises an OSError: where there is no room, or no right to write, nothing is kept.
+What was compiled when the package was installed stands in a second folder, which is only read.
 """
 
 import contextlib
@@ -17,8 +18,9 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-__all__ = ["FOLDER_VARIABLE", "Store", "digest", "sources", "store"]
+__all__ = ["FOLDER_VARIABLE", "PREPARED", "Store", "digest", "sources", "store"]
 
+PREPARED = Path(__file__).with_name("prepared")  # made by setup.py; a checkout has none
 FOLDER_VARIABLE, SIZE_VARIABLE = "TIMEFEM_CACHE_DIR", "TIMEFEM_CACHE_MB"
 DEFAULT_MB = 256
 PATIENCE = 120.0  # seconds that one process waits for what another is compiling, before it does so itself
@@ -62,27 +64,34 @@ class Store:
         Made when something is written; None keeps nothing.
     limit : int
         Bytes; the entries not used for longest are removed beyond that.
+    prepared : Path, optional
+        Folder of further entries, which are read only.
     """
 
-    def __init__(self, folder, limit):
-        self.folder, self.limit = folder, limit
+    def __init__(self, folder, limit, prepared=None):
+        self.folder, self.limit, self.prepared = folder, limit, prepared
+
+    def _places(self, name):
+        return [folder / name for folder in (self.folder, self.prepared) if folder is not None]
+
+    def has(self, name):
+        """Whether there is an entry, as far as can be told without reading it."""
+        return any(map(os.path.exists, self._places(name)))
 
     def read(self, name):
         """Bytes of an entry; None if there is none, or a damaged one, which is removed."""
-        if self.folder is None:
-            return None
-        path = self.folder / name
-        try:
-            data = path.read_bytes()
-            if hashlib.blake2b(data[_CHECK:], digest_size=_CHECK).digest() != data[:_CHECK]:
-                path.unlink()
-                return None
-            if time.time() - path.stat().st_mtime > _USED_AGAIN:
-                with contextlib.suppress(OSError):  # a folder of somebody else
-                    os.utime(path)
-        except OSError:
-            return None
-        return data[_CHECK:]
+        for path in self._places(name):
+            with contextlib.suppress(OSError):
+                data = path.read_bytes()
+                own = path.parent == self.folder
+                if hashlib.blake2b(data[_CHECK:], digest_size=_CHECK).digest() == data[:_CHECK]:
+                    if own and time.time() - path.stat().st_mtime > _USED_AGAIN:
+                        with contextlib.suppress(OSError):  # a folder of somebody else
+                            os.utime(path)
+                    return data[_CHECK:]
+                if own:
+                    path.unlink()
+        return None
 
     def write(self, name, data):
         """Keep an entry, if that is possible: whole or not at all."""
@@ -198,10 +207,10 @@ class Store:
 
 
 def store():
-    """The `Store` of this user.
+    """The `Store` of this user, with what came with the package.
 
-    The variable TIMEFEM_CACHE_DIR names its folder ("off": nothing is kept); otherwise it is ``timefem`` in the user's
-    folder for caches. TIMEFEM_CACHE_MB bounds its size.
+    The variable TIMEFEM_CACHE_DIR names its folder ("off": nothing is read or kept); otherwise it is ``timefem`` in the
+    user's folder for caches. TIMEFEM_CACHE_MB bounds its size.
     """
     named = os.environ.get(FOLDER_VARIABLE)
     if named == "off":
@@ -215,4 +224,4 @@ def store():
         limit = float(os.environ.get(SIZE_VARIABLE, DEFAULT_MB)) * 1e6
     except ValueError:
         limit = DEFAULT_MB * 1e6
-    return Store(folder, int(limit))
+    return Store(folder, int(limit), PREPARED)
