@@ -1,5 +1,5 @@
-"""Starts and set-ups, each in a new process, beside the goals: with nothing compiled, with all loops prepared, and of
-models that were set up before.
+"""Starts and set-ups, each in a new process, beside the goals: with nothing compiled, with all loops prepared by
+`timefem prepare` or when the package was built (as `pip install` does), and of models that were set up before.
 
     python benchmarks/bench_start.py [--quick] [--json] [--old FOLDER]
 
@@ -10,6 +10,7 @@ the machine lengthens, too, by a third and more.
 """
 
 import argparse
+import functools
 import json
 import os
 import resource
@@ -66,6 +67,9 @@ RUNS = {  # what -> (code, its arguments, ranks, what is there, goal in seconds)
     "a solve on 2 ranks, nothing compiled": (SOLVE, [], 2, "nothing", 10.0),
     "mG march, prepared": (CLI, MG, 1, "loops", 3.0),
     "BG global, prepared": (CLI, BG, 1, "loops", 3.0),
+    "mG march, after pip install": (CLI, MG, 1, "package", 3.0),
+    "BG global, after pip install": (CLI, BG, 1, "package", 3.0),
+    "a solve on 2 ranks, after pip install": (SOLVE, [], 2, "package", 3.0),
     "import timefem": ("import timefem", [], 1, "all", 0.3),
     "import of all that a run needs": ("import timefem.cli.run", [], 1, "all", None),
 }
@@ -104,11 +108,25 @@ def fresh(place, source=None):
     return cache
 
 
+@functools.cache
+def built(folder, place):
+    """The package as it is installed, compiled loops and bytecode included; None of a version that has no setup.py."""
+    if not (folder / "setup.py").exists():
+        return None
+    library = Path(place, "installed")
+    environment = {name: value for name, value in os.environ.items() if name != "TIMEFEM_CACHE_DIR"}
+    subprocess.run([sys.executable, "setup.py", "-q", "build_py", "-d", library], cwd=folder, env=environment,
+                   check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "compileall", "-q", library], check=True)
+    return library
+
+
 def bench_runs(folder, place, prepared, repeats, show):
     """Seconds (wall, processor) of each of `RUNS`, medians."""
     found = {}
     for what, (code, arguments, ranks, there, goal) in RUNS.items():
-        if ranks > 1 and not shutil.which("mpirun"):
+        installed = there == "package"
+        if (ranks > 1 and not shutil.which("mpirun")) or (installed and not built(folder, place)):
             continue
         seconds = []
         for k in range(repeats):
@@ -116,7 +134,8 @@ def bench_runs(folder, place, prepared, repeats, show):
                 cache = fresh(place, prepared if there == "loops" else None)
             elif k == 0:
                 process(folder, cache, code, *arguments)  # bytecode
-            seconds.append(process(folder, cache, code, *arguments, ranks=ranks)[:2])
+            seconds.append(process(built(folder, place) if installed else folder, cache, code, *arguments,
+                                   ranks=ranks)[:2])
         wall, cpu = found[what] = [statistics.median(s) for s in zip(*seconds, strict=True)]
         show(f"  {what:38s}{wall:10.2f}{cpu:10.2f}{judged(cpu, goal):>24s}")
     return found

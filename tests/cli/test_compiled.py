@@ -5,7 +5,7 @@ import json
 import pytest
 
 from timefem.cli import main
-from timefem.kernels.store import store
+from timefem.kernels.store import Store, store
 
 
 @pytest.fixture(autouse=True)
@@ -20,6 +20,16 @@ def test_info_and_clear(capsys):
     assert main(["cache", "--clear", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["removed"] == 1 and facts["entries"] == 0 and store().entries() == []
+
+
+def test_what_came_with_the_package_stays(capsys, tmp_path, monkeypatch):
+    Store(tmp_path / "prepared", 1000).write("entry", b"data")
+    monkeypatch.setattr("timefem.kernels.store.PREPARED", tmp_path / "prepared")
+    assert main(["cache", "--clear", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["prepared"] == 1 and facts["removed"] == 0
+    assert main(["cache"]) == 0
+    assert "1 came with the package" in capsys.readouterr().out
 
 
 def test_both_are_refused(capsys):

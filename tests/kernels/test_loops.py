@@ -143,6 +143,35 @@ def test_damage_is_mended(run, tmp_path):
     assert outcome(run()) == ("10", "")
 
 
+PREPARED = """
+import sys
+import numba
+from pathlib import Path
+{change}
+from timefem.kernels import store
+store.PREPARED = Path(__file__).with_name("prepared")
+"""
+
+
+def test_prepared_for_the_versions_at_hand(run, tmp_path):
+    """Loops that came with the package are taken as they are, where nothing can be kept, too; others are compiled."""
+    outcome(run())
+    (tmp_path / "cache").rename(tmp_path / "prepared")
+    before = {path: path.read_bytes() for path in (tmp_path / "prepared").iterdir()}
+
+    def compiled(change, cache=tmp_path / "cache"):
+        (tmp_path / "script.py").write_text(PREPARED.format(change=change) + CODE)
+        out, err = outcome(run(cache))
+        assert out == "10"
+        return err.count("compiling")
+
+    assert compiled("") == compiled("", "/dev/null/cache") == 0 and not (tmp_path / "cache").exists()
+    for other in ("numba.__version__ = '0.1'", "sys.implementation.cache_tag = 'cpython-3'",
+                  "numba.config.CPU_NAME = 'generic'"):
+        assert compiled(other) == 1
+    assert {path: path.read_bytes() for path in (tmp_path / "prepared").iterdir()} == before
+
+
 @pytest.mark.parametrize("cache", ["off", "/dev/null/cache"])
 def test_nothing_has_to_be_writable(run, cache):
     out, err = outcome(run(cache))

@@ -154,6 +154,24 @@ def test_processes_that_write_and_clear_at_once(tmp_path):
     assert [run.communicate(timeout=60)[0].strip() for run in runs] == ["sound"] * 3
 
 
+def test_prepared_entries_are_read_only(tmp_path):
+    """They are found second, and neither copied, counted nor removed; damaged ones are as if they were not there."""
+    packaged = Store(tmp_path / "packaged", 10**6)
+    packaged.write(NAME, b"prepared")
+    os.utime(packaged.folder / NAME, (1e9, 1e9))
+    own = Store(tmp_path / "own", 10**6, packaged.folder)
+    assert own.has(NAME) and own.once(NAME, lambda: pytest.fail("made again")) == b"prepared"
+    assert own.entries() == [] and own.clear() == (0, 0) and (packaged.folder / NAME).stat().st_mtime == 1e9
+    own.write(NAME, b"own")
+    assert own.read(NAME) == b"own" and packaged.read(NAME) == b"prepared"
+    own.clear()
+    damaged = (packaged.folder / NAME).read_bytes()[:-1]
+    (packaged.folder / NAME).write_bytes(damaged)
+    assert own.once(NAME, lambda: b"made") == b"made" == own.read(NAME)
+    assert (packaged.folder / NAME).read_bytes() == damaged
+    assert Store(None, 0, packaged.folder).read(NAME) is None and not own.has("f" + NAME)
+
+
 def test_a_maker_that_fails_leaves_the_lock(tmp_path):
     own = Store(tmp_path, 10**6)
     with pytest.raises(ZeroDivisionError):

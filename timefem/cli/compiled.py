@@ -48,7 +48,8 @@ def prepare(as_json: JSON = False):
         return print_json(facts)
     if not facts["entries"] + facts["prepared"]:
         raise _nothing_kept()
-    make_console().print(f"prepared in {facts['seconds']} s: {facts['new']} new entries in {facts['folder']}")
+    text = f"prepared in {facts['seconds']} s: {facts['new']} new entries in {facts['folder']}"
+    make_console().print(text + _packaged(facts), soft_wrap=True)
 
 
 def _solve_all():
@@ -83,9 +84,11 @@ def cache(
     text = f"{facts['entries']} entries, {facts['MB']} of {facts['limit_MB']:g} MB, in {facts['folder']}"
     if clear:
         text = f"removed {facts['removed']} entries, {facts['removed_MB']} MB; {text}"
-    if facts["prepared"]:
-        text += f"; {facts['prepared']} came with the package"
-    make_console().print(text, soft_wrap=True)
+    make_console().print(text + _packaged(facts), soft_wrap=True)
+
+
+def _packaged(facts):
+    return f"; {facts['prepared']} came with the package" if facts["prepared"] else ""
 
 
 def _facts():
