@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.elements.evaluation.nodal_values import NodalValues
 from timefem.solution import audit
-from timefem.solution.glance import Limits, constraints_held, nothing_wrong
+from timefem.solution.glance import Limits, constraints_held, resolved
 from timefem.solvers.march.resolution import differences, excess
 
 
@@ -36,15 +37,24 @@ def test_each_fault_is_seen():
     sol = solved(tf.MixedGalerkin(2), 40, 1.0)
     system, m = sol.system, sol.system.n_multipliers
     difference, factor = differences(sol.element)
-    limits = Limits(np.full(m, 1e-6), 1e-7 * system.state_scale, factor, difference, 1.5)
-    assert nothing_wrong(system, sol.t, sol.z, sol.nodal_state, limits)
-    assert not nothing_wrong(system, sol.t, sol.z, sol.nodal_state, limits._replace(turn=0.02))
-    assert not nothing_wrong(system, sol.t, sol.z, sol.nodal_state, limits._replace(factor=1e-6))
+    limits = Limits(1e-7 * system.state_scale, factor, difference, 1.5)
+    for values in (sol.values, NodalValues(sol.nodal_state, sol.nodal_multipliers)):  # by all dofs, and by arrays
+        assert resolved(system, sol.t, values, limits)
+        assert not resolved(system, sol.t, values, limits._replace(turn=0.02))
+        assert not resolved(system, sol.t, values, limits._replace(factor=1e-6))
     stretched = sol.z.copy()
+    assert held(system, sol.t, stretched, np.full(m, 1e-6))
     stretched[17, 3:7] *= 1.01
-    assert not nothing_wrong(system, sol.t, stretched, sol.nodal_state, limits)
+    assert not held(system, sol.t, stretched, np.full(m, 1e-6))
     stretched[17, 3:7] = np.nan
-    assert not nothing_wrong(system, sol.t, stretched, sol.nodal_state, limits)
+    assert not held(system, sol.t, stretched, np.full(m, 1e-6))
+    lost = sol.nodal_state.copy()
+    lost[17, 1, 3:7] += 10.0
+    assert not resolved(system, sol.t, NodalValues(lost, sol.nodal_multipliers), limits)
+
+
+def held(system, t, z, bounds):
+    return constraints_held(system, t, z.ravel(), z.shape[1], bounds, 1.0)
 
 
 def test_constraints_at_many_nodes_of_many_bodies():
@@ -54,10 +64,9 @@ def test_constraints_at_many_nodes_of_many_bodies():
     problem = tf.InitialValueProblem(tf.System(bodies), start, (0, 9))
     sol = tf.solve(problem, tf.MixedGalerkin(1), 700, progress=False)
     bounds = np.full(problem.system.n_multipliers, 1e-9)
-    assert constraints_held(problem.system, sol.t, sol.z, bounds)
+    assert held(problem.system, sol.t, sol.z, bounds)
     for node in (0, 255, 256, 700):
         off = sol.z.copy()
-
         off[node, 10:14] *= 1.001
-        assert not constraints_held(problem.system, sol.t, off, bounds)
-        assert constraints_held(problem.system, sol.t, off, np.array([1e-9, 1e-2, 1e-9, 1e-9]))
+        assert not held(problem.system, sol.t, off, bounds)
+        assert held(problem.system, sol.t, off, np.array([1e-9, 1e-2, 1e-9, 1e-9]))

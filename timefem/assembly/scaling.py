@@ -15,9 +15,11 @@ from ..mechanics.measures import ALIKE_IN_STEPS, emphasis
 from ..mechanics.one_state import at_one_state, is_small
 
 SCALINGS = ("full", "weights", "reference", "none")
+POWERS = {"none": (0, 0), "reference": (0, -1)}  # of h for multipliers and constraints; of others -1, of the element
+ONE, NONE = np.ones(1), np.zeros(0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Scaling:
     """Sizes of unknowns and weights of rows.
 
@@ -51,7 +53,7 @@ class Scaling:
         """The scaling called `name`, for a system at a typical state `z`."""
         validate.choice("scaling", name, SCALINGS)
         here = at_one_state(system, t, z) if is_small(system) else None
-        nonholonomic = np.ones(2 * system.n_nonholonomic)
+        nonholonomic = np.ones(2 * system.n_nonholonomic) if system.n_nonholonomic else NONE
         if name == "full":
             state = system.state_scale
             multipliers = here.unit.copy() if here else _unit_gradient(system.derivatives(t, z)[1], state)
@@ -60,7 +62,7 @@ class Scaling:
                 nonholonomic = np.concatenate([_unit_gradient(matrix, state), _unit_gradient(jacobian, state)])
         else:
             state, multipliers = np.ones(system.n_z), np.ones(system.n_multipliers)
-        powers = {"none": (0, 0), "reference": (0, -1)}.get(name, (-1, element.constraint_row_power))
+        powers = POWERS.get(name) or (-1, element.constraint_row_power)
         factors = here.emphasis if here else emphasis(
             system, np.abs(z / system.state_scale).reshape(2, -1).max(axis=0), ALIKE_IN_STEPS)
         return cls(name, state, multipliers, nonholonomic, *powers,
@@ -68,7 +70,7 @@ class Scaling:
 
     def values(self):
         """All sizes one after the other, and a one first."""
-        return np.concatenate([[1.0], self.state, self.multipliers, self.nonholonomic])
+        return np.concatenate([ONE, self.state, self.multipliers, self.nonholonomic])
 
     def places(self):
         """The scaling with places in `values` for sizes."""

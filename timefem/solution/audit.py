@@ -11,10 +11,11 @@ import numpy as np
 
 from ..errors import UnderResolved
 from ..mechanics.dense_derivatives import constraint_sizes
+from ..mechanics.one_state import at_one_state, is_small
 from ..mechanics.part_names import body_of
 from ..solvers.march.resolution import NOISE, differences, elements_that_do, excess
 from ..status import Status
-from .glance import Limits, constraints_held, nothing_wrong
+from .glance import Limits, constraints_held, resolved
 from .turns import unwrapped
 
 HELD = 1e-6  # residual of a dropped constraint, relative to its terms: those kept hold to 1e-9 and better
@@ -41,7 +42,7 @@ def audited(solution):
     fault = _violated(solution)
     if fault is not None:
         kind, n = type(solution), fault[0]
-        return kind(solution.system, solution.element, solution.t[:n + 1], solution.z[0], solution.nodal_state[:n],
+        return kind(solution.system, solution.element, solution.t[:n + 1], solution.start, solution.nodal_state[:n],
                     solution.nodal_multipliers[:n], _failure(*fault), solution.statistics,
                     {field: values[:n] for field, values in solution.fields.items()})
     lost = _lost_turns(solution)
@@ -54,10 +55,21 @@ def audited(solution):
 
 def _at_a_glance(solution):
     """Whether surely nothing is wrong."""
-    system, element = solution.system, solution.element
-    return nothing_wrong(system, solution.t, solution.z, solution.nodal_state, Limits(
-        LARGEST * constraint_sizes(system, solution.t[0], solution.z[0]), NOISE * system.state_scale,
-        *differences(element)[::-1], TURN * max(element.degree, 1)))
+    system, t, values = solution.system, solution.t, solution.values
+    if system.kept is not None or not is_small(system):
+        return False
+    x, places = values.chain()
+    return resolved(system, t, values, _limits(system, solution.element)) and constraints_held(
+        system, t, x, places[-1, 0], at_one_state(system, t[0], solution.start).size, LARGEST)
+
+
+def _limits(system, element):
+    known = system.__dict__.get("_limits")
+    if known is None or known[0] is not element:
+        difference, factor = differences(element)
+        known = system._limits = element, Limits(NOISE * system.state_scale, factor, difference,
+                                                 TURN * max(element.degree, 1))
+    return known[1]
 
 
 def audits(solve):
@@ -118,7 +130,7 @@ def first_violated(system, t, z):
     if not m:
         return None
     size, bound, dropped = constraint_sizes(system, t[0], z[0]), np.full(m, LARGEST), np.zeros(m, bool)
-    if kept is None and constraints_held(system, t, z, LARGEST * size):
+    if kept is None and _held(system, t, z, size):
         return None
     size = size[:m]
     if kept is not None:
@@ -138,6 +150,11 @@ def first_violated(system, t, z):
     return None
 
 
+def _held(system, t, z, size):
+    """Whether constraints surely hold at states (n, n_z)."""
+    return constraints_held(system, t, np.ascontiguousarray(z).ravel(), z.shape[1], size, LARGEST)
+
+
 def constraint_fault(system, t, z, size):
     """The reason of the first constraint of a motion, shape (n_nodes, n_z), that does not hold, or None.
 
@@ -145,7 +162,7 @@ def constraint_fault(system, t, z, size):
     constraints were dropped as redundant.
     """
     whole = system.complete or system
-    if not whole.n_constraints or (size is not None and constraints_held(system, t, z, LARGEST * size)):
+    if not whole.n_constraints or (size is not None and _held(system, t, z, size)):
         return None
     n = len(t) if np.isfinite(z[-1]).all() else int(np.argmax(~np.isfinite(z).all(axis=1)))
     fault = first_violated(system, t[:n], z[:n]) if n > 1 else None

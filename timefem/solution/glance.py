@@ -21,8 +21,6 @@ class Limits(NamedTuple):
 
     Attributes
     ----------
-    constraints : ndarray, shape (2 m,)
-        Residuals; only those of the first half, of configuration, count.
     floor : ndarray, shape (n_z,)
     factor : float
     difference : ndarray, shape (n_shapes,) or (0,)
@@ -30,33 +28,34 @@ class Limits(NamedTuple):
         Largest rotation in an element [rad].
     """
 
-    constraints: np.ndarray
     floor: np.ndarray
     factor: float
     difference: np.ndarray
     turn: float
 
 
-def nothing_wrong(system, t, z, nodal, limits):
-    """Whether a motion surely keeps its constraints, and its mesh resolves it; False where that takes a closer look.
+def resolved(system, t, values, limits):
+    """Whether a mesh surely resolves a motion; False where that takes a closer look.
 
     Parameters
     ----------
     system : System
-    t, z, nodal : ndarray, shapes (n + 1,), (n + 1, n_z), (n, n_shapes, n_z)
+    t : ndarray, shape (n + 1,)
+    values : NodalValues
     limits : Limits
     """
-    if system.kept is not None or not is_small(system):
-        return False
-    places, rates, counts = _turning(system)
-    if counts or not smooth(t, z, nodal, limits.difference, limits.floor, limits.factor, places, rates, limits.turn):
-        return False
-    return constraints_held(system, t, z, limits.constraints)
+    turning, rates, counts = _turning(system)
+    return not counts and smooth(t, *values.chain(), limits.difference, limits.floor, limits.factor, turning, rates,
+                                 limits.turn)
 
 
-def constraints_held(system, t, z, bounds):
-    """Whether constraints surely are within bounds (2 m,), of which only those of configuration count."""
-    return not system.n_constraints or (is_small(system) and kept(system, Along).held(system, t, z, bounds))
+def constraints_held(system, t, x, step, sizes, most):
+    """Whether constraints of configuration surely are at most so many times their sizes (m,), or (2 m,) of both levels.
+
+    At times (n,) and states of which that of time k starts at `x[k * step]`.
+    """
+    return not system.n_constraints or (is_small(system) and
+                                        kept(system, Along).held(system, t, (x, step), sizes, most))
 
 
 def _turning(system):
@@ -81,8 +80,8 @@ class Along:
                       for group in system.groups]
         self._sizes = {}
 
-    def held(self, system, t, z, bounds):
-        """Whether they are within their bounds."""
+    def held(self, system, t, states, sizes, most):
+        """As `constraints_held`."""
         for first in range(0, len(t), PIECE):
             last = min(first + PIECE, len(t))
             if last - first not in self._sizes:
@@ -93,9 +92,9 @@ class Along:
             for memory, index, rows, group in zip(self._sizes[last - first], self._index, self._rows, system.groups,
                                                   strict=True):
                 if memory is not None:
-                    gather(index, z[first:last], memory.states)
+                    gather(index, *states, first, last, memory.states)
                     memory.evaluate(t[first:last], group)
-                    if not held(memory.values, rows, bounds):
+                    if not held(memory.values, rows, sizes, most):
                         return False
         return True
 

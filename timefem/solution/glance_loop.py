@@ -4,37 +4,44 @@ from ..kernels.loops import compiled
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
-def gather(index, z, out):
-    """Local states of parts, (n_parts, n_local) places in `index`, at states (n, n_z), one after the other."""
+def gather(index, x, step, first, last, out):
+    """Local states of parts, (n_parts, n_local) places in `index`, at nodes first, ..., last - 1, one after the other.
+
+    The state of node k starts at `x[k * step]`.
+    """
     at = 0
-    for k in range(z.shape[0]):
+    for k in range(first, last):
         for part in range(index.shape[0]):
             for i in range(index.shape[1]):
-                out[at] = z[k, index[part, i]]
+                out[at] = x[k * step + index[part, i]]
                 at += 1
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
-def held(theta, rows, bound):
-    """Whether constraints (n, n_parts, n_rows), one after the other, are within the bounds."""
+def held(theta, rows, sizes, most):
+    """Whether constraints (n, n_parts, n_rows), one after the other, are at most so many times their sizes."""
     n = rows.shape[0] * rows.shape[1]
     for k in range(theta.shape[0] // n):
         at = k * n
         for part in range(rows.shape[0]):
             for i in range(rows.shape[1]):
-                if not abs(theta[at]) <= bound[rows[part, i]]:
+                if not abs(theta[at]) <= most * sizes[rows[part, i]]:
                     return False
                 at += 1
     return True
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
-def smooth(t, z, nodal, difference, floor, factor, turning, rates, turn):
+def smooth(t, x, places, difference, floor, factor, turning, rates, turn):
     """Whether no component goes too far in an element by its own amplitude, and no body turns too far at any node.
 
     Parameters
     ----------
-    t, z, nodal : arrays, shapes (n + 1,), (n + 1, n_z), (n, n_shapes, n_z)
+    t : array, shape (n + 1,)
+    x : array
+        With the nodal states in time order.
+    places : array of int, shape (n_shapes, n_z)
+        Of those of the first element; its last node is the first one of the next element.
     difference : array, shape (n_shapes,)
         Highest divided difference of an element; of degree 1 none.
     floor : array, shape (n_z,)
@@ -48,31 +55,32 @@ def smooth(t, z, nodal, difference, floor, factor, turning, rates, turn):
     turn : float
         Largest rotation in an element [rad].
     """
-    n, n_z, half, longest = nodal.shape[0], z.shape[1], z.shape[1] // 2, 0.0
+    n, n_z, half, step, longest = t.shape[0] - 1, places.shape[1], places.shape[1] // 2, places[-1, 0], 0.0
     for e in range(n):
         longest = max(longest, t[e + 1] - t[e])
     for b in range(turning.shape[0]):
         for k in range(n + 1):
             square = 0.0
             for i in range(half + turning[b, 0], half + turning[b, 1]):
-                square += z[k, i] * z[k, i]
+                square += x[k * step + i] ** 2
             if not square <= (turn / longest) ** 2 * rates[b]:
                 return False
     for c in range(n_z):
-        low = high = z[0, c]
+        low = high = x[c]
         largest = 0.0
         for k in range(1, n + 1):
-            low, high = min(low, z[k, c]), max(high, z[k, c])
+            low, high = min(low, x[k * step + c]), max(high, x[k * step + c])
         if difference.shape[0]:
             for e in range(n):
                 d = 0.0
                 for i in range(difference.shape[0]):
-                    d += difference[i] * nodal[e, i, c]
+                    d += difference[i] * x[e * step + places[i, c]]
                 largest = max(largest, abs(d))
         else:
             for e in range(1, n):
                 before = (t[e + 1] - t[e]) / (t[e + 1] - t[e - 1])
-                largest = max(largest, abs(z[e, c] - before * z[e - 1, c] - (1.0 - before) * z[e + 1, c]))
+                p = e * step + c
+                largest = max(largest, abs(x[p] - before * x[p - step] - (1.0 - before) * x[p + step]))
         if not largest <= factor * max((high - low) / 2, floor[c]):
             return False
     return True

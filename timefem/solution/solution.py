@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import InitVar, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import validate
 from ..assembly import TimeMesh
-from ..elements import TimeElement
 from ..errors import InputError, NotSolved
-from ..mechanics import System
 from ..mechanics.composites.beam.along import along
 from ..mechanics.energies import with_own_momenta
 from ..mechanics.redundancy.redundancy import minimum_norm_multipliers
 from ..parallel import rank
-from ..status import Status
 from ..types import Floats
 from .costates import costates_of
 from .invariants import Invariants
 from .joint_motion import joint_motion
 from .reactions import consistent_multipliers
 from .shown import Shown
+from .solved_elements import SolvedElements
 
 if TYPE_CHECKING:
     from ..mechanics.composites.beam.along import Along
@@ -34,29 +31,7 @@ if TYPE_CHECKING:
 MULTIPLIERS = "consistent", "element"
 
 
-@dataclass(eq=False, repr=False)
-class _SolvedElements:
-    """What a `Solution` is made of."""
-
-    system: System
-    element: TimeElement
-    t: np.ndarray
-    z0: InitVar[np.ndarray]
-    state: InitVar[np.ndarray]
-    multipliers: InitVar[np.ndarray]
-    status: Status
-    statistics: dict[str, Any]
-    fields: dict[str, np.ndarray] | None = None
-
-    def __post_init__(self, z0, state, multipliers):
-        # in rows, as in files: sums over other layouts would differ by rounding
-        self.nodal_state, self.nodal_multipliers = map(np.ascontiguousarray, (state, multipliers))
-        self.fields = {name: np.ascontiguousarray(values) for name, values in (self.fields or {}).items()
-                       if values.shape[-1]}
-        self.z = np.concatenate([[z0], self.nodal_state[:, -1]])
-
-
-class Solution(_SolvedElements, Invariants, Shown):
+class Solution(SolvedElements, Invariants, Shown):
     """Motion of a system over the solved elements.
 
     Parameters
@@ -78,11 +53,6 @@ class Solution(_SolvedElements, Invariants, Shown):
     fields : dict, optional
         Nodal values of the further fields of the element by name, shape (n_elements, n_shapes, n_components).
 
-    Attributes
-    ----------
-    z : ndarray, shape (n_elements + 1, n_z)
-        State at `t`.
-    success : bool
     """
 
     @property

@@ -75,7 +75,7 @@ def array(name, value, shape, largest=LARGEST):
             value = np.array(value, float)
     if type(value) is np.ndarray and value.dtype == float and value.ndim == len(shape) and value.size:
         fits = all(n is None or n == s for n, s in zip(shape, value.shape, strict=True))
-        if fits and largest < np.inf and max(-value.min(), value.max()) <= largest:  # the usual case; NaN is not
+        if fits and 1.0 <= largest < np.inf and np.vdot(value, value) <= largest:  # the usual case; NaN is not
             return value.copy()
     wanted = "(" + ", ".join("n" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
     refuse_conversions(name, value)

@@ -176,15 +176,30 @@ class ElementPlan:
 
         Shapes (n, n_z), (n, n_multipliers) -> (n, n_local); or without n.
         """
-        basis, others, n = self.element.state.basis, self.element.multiplier.basis, z.size // z.shape[-1]
-        times = (mesh.nodes[0] + mesh.lengths[0] * basis.points)[None].repeat(n, axis=0)
-        state = z.reshape(n, 1, -1).repeat(basis.n_shapes, axis=1)
-        every = multipliers.reshape(n, 1, multipliers.shape[-1]).repeat(others.n_shapes, axis=1)
-        values, x = self.element.nodal_values(self.system, times, state, every), np.zeros((n, self.columns.n_local))
-        for field, value in zip(self.columns.fields, values, strict=False):
-            if field.size:
-                x[:, field] = value
-        return x.reshape(*z.shape[:-1], -1)
+        sources, further = self._constant
+        x = np.concatenate((z, multipliers), axis=-1).take(sources, axis=-1)
+        if further:
+            basis, others, n = self.element.state.basis, self.element.multiplier.basis, z.size // z.shape[-1]
+            times = (mesh.nodes[0] + mesh.lengths[0] * basis.points)[None].repeat(n, axis=0)
+            state = z.reshape(n, 1, -1).repeat(basis.n_shapes, axis=1)
+            every = multipliers.reshape(n, 1, multipliers.shape[-1]).repeat(others.n_shapes, axis=1)
+            values = self.element.nodal_values(self.system, times, state, every)
+            for i in further:
+                x[..., self.columns.fields[i]] = values[i].reshape(*z.shape[:-1], *values[i].shape[1:]) if \
+                    i < len(values) else 0.0
+        return x
+
+    @functools.cached_property
+    def _constant(self):
+        """Where the dofs of an element come from in (z, multipliers) that stay as they are, and the fields that follow
+        from these."""
+        state, multipliers, *others = self.columns.fields
+        sources, n_z = np.zeros(self.columns.n_local, int), self.system.n_z
+        kept = np.arange(self.system.n_multipliers)
+        if multipliers.shape[1] < len(kept):
+            kept = kept[self.element.kept_multipliers(self.system)]
+        sources[state], sources[multipliers] = np.arange(n_z), n_z + kept
+        return sources, [i for i, field in enumerate(others, 2) if field.size]
 
     def unpack(self, x):
         """Nodal values of the state and of the multipliers `(gamma, mu)`, and a dict of those of all other fields, as

@@ -7,6 +7,7 @@ import numpy as np
 from ... import validate
 from ...assembly import TimeMesh
 from ...elements import MixedGalerkin
+from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
 from ...mechanics import CanonicalState
 from ...parallel import own_world
@@ -181,10 +182,9 @@ class BoundarySolver:
         every[..., self.element.kept_multipliers(system)] = multipliers
         total = time.perf_counter() - self.begin
         seconds = {"setup": total - sum(self.seconds.values()), **self.seconds, "total": total}
-        outcome = Outcome(state[:n], every[:n], {name: v[:n] for name, v in values.items()}, status,
+        outcome = Outcome(NodalValues(state[:n], every[:n], {name: v[:n] for name, v in values.items()}), status,
                           np.array([self.iterations]), equations.n_unknowns, seconds,
                           n_ranks=equations.comm.size if equations.comm else 1, backward_error=self.backward_error,
                           ordering=equations.linear.ordering)
         statistics = solve_statistics(self.driver, self.driver.linear.name, mesh, outcome, parameters=numbers)
-        return Solution(system, self.element, nodes[:n + 1], state[0, 0], outcome.state, outcome.multipliers, status,
-                        statistics, outcome.others)
+        return Solution.of(system, self.element, nodes[:n + 1], state[0, 0], outcome.values, status, statistics)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from functools import cached_property
 
+import numpy as np
+
 
 class OnDemand(Mapping):
     """Plain data that `make()` gives when they are first looked at; copies are dicts."""
@@ -49,7 +51,8 @@ def solve_statistics(driver, backend, mesh, outcome, **further):
     """
     iterations, n = outcome.iterations, max(len(outcome.iterations), 1)
     return {"driver": driver.name, "backend": backend, "n_ranks": outcome.n_ranks,
-            "newton_iterations": {"max": int(iterations.max(initial=0)), "mean": float(iterations.sum() / n)},
+            "newton_iterations": {"max": int(np.maximum.reduce(iterations, initial=0)),
+                                  "mean": float(np.add.reduce(iterations) / n)},
             "n_elements": mesh.n_elements, "n_unknowns": outcome.n_unknowns, "seconds": outcome.seconds,
             "backward_error": outcome.backward_error, **({"ordering": outcome.ordering} if outcome.ordering else {}),
             **further}

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 import numpy as np
 
 from ...assembly import TimeMesh
+from ...elements.evaluation.nodal_values import NodalValues
 from ...solution.solution import Solution
-from ...solvers.equations.outcome import first_elements
 from ...status import Status
 
 _watchers = []
@@ -40,6 +40,6 @@ def _so_far(job, stored):
     if not n:
         return None
     mesh = TimeMesh(job.mesh.nodes[first:first + n + 1])
-    state, multipliers, fields = first_elements(plan.unpack(x), n)
-    return Solution(plan.system, plan.element, mesh.nodes, state[0, 0], state, multipliers, Status(True),
-                    {"driver": job.driver.name}, fields)
+    values = NodalValues(*plan.unpack(x))
+    return Solution.of(plan.system, plan.element, mesh.nodes, values.state[0, 0], values, Status(True),
+                       {"driver": job.driver.name})

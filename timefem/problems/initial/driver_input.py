@@ -7,8 +7,8 @@ import numpy as np
 
 from ... import interrupts
 from ...assembly import Scaling, TimeMesh
+from ...elements.evaluation.nodal_values import ValuesOfDofs
 from ...elements.evaluation.plan import ElementPlan
-from ...solvers.equations.outcome import first_elements
 from ...solvers.nonlinear.newton import Newton
 from ..common import watching
 from ..common.kept import Kept
@@ -82,4 +82,4 @@ class DriverInput:
     def nothing(self):
         """Nodal values of no element."""
         multipliers = np.zeros(self.plan.system.n_multipliers)
-        return first_elements(self.plan.unpack(self.plan.first_element(self.mesh, self.z0, multipliers)), 0)
+        return ValuesOfDofs(self.plan, self.plan.first_element(self.mesh, self.z0, multipliers), 0)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from ...elements.evaluation.nodal_values import NodalValues
 from ...progress import progress
 from ...solvers.equations.distributed import DistributedEquations
 from ...solvers.equations.elements import ElementEquations
@@ -71,12 +72,12 @@ class Global(Driver):
         ordering = equations.linear.ordering
         iterations = np.array([len(status.residual_history) - 1] if status.residual_history else [], int)
         if not status.success:  # no element of a global solve is good before all are
-            return Outcome(*job.nothing(), status, iterations, n_unknowns, seconds, backward_error=backward_error)
+            return Outcome(job.nothing(), status, iterations, n_unknowns, seconds, backward_error=backward_error)
         first = None if job.gather or job.comm is None else equations.slab[0]
         x = equations.gather(x) if first is None else equations.own_part(x)
         equations = None  # its factors, before more memory is asked for
-        values = plan.unpack(x)
-        return Outcome(*values, status, iterations, n_unknowns, seconds, backward_error=backward_error,
+        values = NodalValues(*plan.unpack(x))
+        return Outcome(values, status, iterations, n_unknowns, seconds, backward_error=backward_error,
                        ordering=ordering, first=first)
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ...elements.evaluation.nodal_values import ValuesOfDofs
 from ...errors import InputError
 from ...progress import progress
-from ...solvers.equations.outcome import Outcome, first_elements
+from ...solvers.equations.outcome import Outcome
 from ...solvers.march.halving import march_halving
 from ...solvers.march.march import CHUNK, LoopArrays, Run, march
 from ...validate.options import field, said
@@ -82,5 +83,5 @@ class March(Driver):
                 x, n_solved, status, iterations = march(*how)
             else:
                 mesh, x, n_solved, status, iterations = march_halving(*how, on_mesh)
-        return Outcome(*first_elements(plan.unpack(x), n_solved), status, iterations, plan.rows.n_interior,
+        return Outcome(ValuesOfDofs(plan, x, n_solved), status, iterations, plan.rows.n_interior,
                        {"solve": time.perf_counter() - start}, mesh=mesh)

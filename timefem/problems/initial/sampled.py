@@ -8,7 +8,7 @@ import numpy as np
 
 from ...assembly import TimeMesh
 from ...errors import InputError
-from ...solvers.equations.outcome import Outcome
+from ...solvers.equations.outcome import Outcome, joined
 from .drivers import run_driver
 
 
@@ -81,8 +81,6 @@ def _with(system, parts):
 def _joined(outcomes):
     """One outcome of pieces that follow each other."""
     last = outcomes[-1]
-    state, multipliers = (np.concatenate([getattr(o, name) for o in outcomes]) for name in ("state", "multipliers"))
-    others = {name: np.concatenate([o.others[name] for o in outcomes]) for name in last.others}
     seconds = {name: sum(o.seconds.get(name, 0.0) for o in outcomes) for name in last.seconds}
-    return Outcome(state, multipliers, others, last.status, np.concatenate([o.iterations for o in outcomes]),
+    return Outcome(joined([o.values for o in outcomes]), last.status, np.concatenate([o.iterations for o in outcomes]),
                    last.n_unknowns, seconds)

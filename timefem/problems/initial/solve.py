@@ -41,13 +41,14 @@ def solve_initial(task):
     outcome = run_driver(task, mesh)
     mesh = outcome.mesh or mesh
     statistics = solve_statistics(driver, _backend(driver), mesh, outcome)
-    values, first = (outcome.state, outcome.multipliers, outcome.status, statistics), outcome.first or 0
-    t = mesh.nodes[first:first + len(outcome.state) + 1]
+    first = outcome.first or 0
+    t = mesh.nodes[first:first + outcome.n_solved + 1]
     if outcome.first is not None:
-        z = outcome.state[0, 0] if len(outcome.state) else z0
-        return audited_slab(SlabSolution(system, task.element, t, z, *values, fields=outcome.others, comm=own_world(),
+        state, multipliers, others = outcome.values.arrays
+        return audited_slab(SlabSolution(system, task.element, t, state[0, 0] if len(state) else z0, state, multipliers,
+                                         outcome.status, statistics, fields=others, comm=own_world(),
                                          origin=(mesh.nodes[0], z0)))
-    solution = Solution(system, task.element, t, z0, *values, outcome.others)
+    solution = Solution.of(system, task.element, t, z0, outcome.values, outcome.status, statistics)
     if solution.status.reason == "stopped":
         path = task.checkpoint and task.checkpoint.path
         solution.status.message = f"{solution.status.message} ({path})" if path else _stopped(solution)
@@ -65,8 +66,8 @@ def _solve_sampled(task):
     problem = task.problem
     outcome, system, mesh = run_sampled(task)
     statistics = solve_statistics(task.driver, _backend(task.driver), mesh, outcome)
-    return audited(Solution(system, task.element, mesh.nodes[:len(outcome.state) + 1], problem.z0, outcome.state,
-                            outcome.multipliers, outcome.status, statistics, outcome.others))
+    return audited(Solution.of(system, task.element, mesh.nodes[:outcome.n_solved + 1], problem.z0, outcome.values,
+                               outcome.status, statistics))
 
 
 def mesh_of(task):
@@ -106,9 +107,8 @@ def _march_to_tolerance(task):
                                             task.newton or Newton(), task.driver.scaling, task.progress)
     statistics = solve_statistics(task.driver, _backend(task.driver), mesh, outcome, tolerance=control.tolerance,
                                   **found)
-    t = mesh.nodes[:len(outcome.state) + 1]
-    solution = Solution(problem.system, element, t, problem.z0, outcome.state, outcome.multipliers, outcome.status,
-                        statistics, outcome.others)
+    solution = Solution.of(problem.system, element, mesh.nodes[:outcome.n_solved + 1], problem.z0, outcome.values,
+                           outcome.status, statistics)
     if solution.status.reason == "stopped":
         solution.status.message = f"{_stopped(solution)}, to a looser tolerance perhaps"
     elif not solution.success:

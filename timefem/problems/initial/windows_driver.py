@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...elements.evaluation.elements_in_lanes import evaluate_batch
+from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome, joined
@@ -166,8 +167,8 @@ def _solve_in_windows(job):
             first += part.n_elements
             size.converged(part.n_elements, iterations[-1])
             bar.advance(part.n_elements)
-    values = joined([plan.unpack(x) for _, x in done] + [job.nothing()])
-    return Outcome(*values, status, np.array(iterations, int), n_unknowns, seconds, backward_error=backward_error,
+    values = joined([NodalValues(*plan.unpack(x)) for _, x in done] + [job.nothing()])
+    return Outcome(values, status, np.array(iterations, int), n_unknowns, seconds, backward_error=backward_error,
                    first=None if share is None else done[0][0] if done else first)
 
 

@@ -5,6 +5,7 @@ import time
 import numpy as np
 
 from ...elements.augmented.controlled import Controlled
+from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
 from ...solution import Solution
 from ...solvers.equations.outcome import Outcome
@@ -53,10 +54,10 @@ def follow(task):
     multipliers = np.concatenate([forces, np.zeros_like(forces)], axis=2)
     seconds = {"setup": 0.0, "assemble": 0.0, "solve": 0.0, "total": time.perf_counter() - start}
     n_unknowns = inversion.start(z[0, :n]).size
-    outcome = Outcome(nodal, multipliers, others, status, np.zeros(0, int), n_unknowns, seconds)
+    outcome = Outcome(NodalValues(nodal, multipliers, others), status, np.zeros(0, int), n_unknowns, seconds)
     statistics = solve_statistics(task.driver, None, mesh, outcome, internal_eigenvalues=[])
-    return Solution(problem.system, element, mesh.nodes[:solved + 1], problem.start, nodal, multipliers, status,
-                    statistics, outcome.others)
+    return Solution.of(problem.system, element, mesh.nodes[:solved + 1], problem.start, outcome.values, status,
+                       statistics)
 
 
 def _reached(inversion, before, t, depth=0):

@@ -8,6 +8,7 @@ import scipy
 
 from ...assembly import Scaling
 from ...elements.augmented.prescribed_outputs import Servo, ServoPart
+from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
 from ...mechanics import System
 from ...parallel import own_world
@@ -55,7 +56,7 @@ def solve_inverse(task, mesh):
     if not status.success:  # no element of a global solve is good before all are
         state, multipliers, others = state[:0], multipliers[:0], {k: v[:0] for k, v in others.items()}
     seconds = {"setup": setup, **equations.seconds, "total": time.perf_counter() - start}
-    return servo, Outcome(state, multipliers, others, status, np.array([n]), equations.n_unknowns, seconds,
+    return servo, Outcome(NodalValues(state, multipliers, others), status, np.array([n]), equations.n_unknowns, seconds,
                           n_ranks=equations.comm.size if equations.comm else 1, backward_error=equations.backward_error,
                           ordering=equations.linear.ordering)
 

@@ -48,13 +48,13 @@ def march(task):
     outcome = run_driver(replace(task, problem=problem.marched, mesh=mesh, n_elements=None,
                                  driver=March(keep_mesh=True), newton=None), mesh)
     if not outcome.status.success:
-        state = outcome.state[-1, -1] if len(outcome.state) else problem.start
+        state = outcome.state[-1, -1] if outcome.n_solved else problem.start
         try:
             problem.inversion.check(outcome.status.time, state)
         except InputError as error:
             outcome.status.message += f"; {error}"
-    servo, multipliers, others = as_controls(problem, task.element, outcome.multipliers, outcome.others)
-    n = len(outcome.state)
+    servo, multipliers, others = as_controls(problem, task.element, *outcome.values.arrays[1:])
+    n = outcome.n_solved
     statistics = solve_statistics(task.driver, None, mesh, outcome, internal_eigenvalues=[])
     return Solution(problem.system, servo, mesh.nodes[:n + 1], problem.start, outcome.state, multipliers,
                     outcome.status, statistics, others)
@@ -63,7 +63,7 @@ def march(task):
 def _solve_on(task):
     problem, mesh = task.problem, task.mesh
     servo, outcome = solve_inverse(task, mesh)
-    n = len(outcome.state)
+    n = outcome.n_solved
     eigenvalues = [[float(v.real), float(v.imag)] for v in problem.internal_eigenvalues]
     statistics = solve_statistics(task.driver, task.driver.linear.name, mesh, outcome,
                                   internal_eigenvalues=eigenvalues)
@@ -71,5 +71,4 @@ def _solve_on(task):
         outcome.status.message += (f"; {problem.unstable} of {problem.internal} modes of the internal dynamics grow "
                                    "from the start on: give the state at the end, too")
     z0 = outcome.state[0, 0] if n else problem.start
-    return Solution(problem.system, servo, mesh.nodes[:n + 1], z0, outcome.state, outcome.multipliers, outcome.status,
-                    statistics, outcome.others)
+    return Solution.of(problem.system, servo, mesh.nodes[:n + 1], z0, outcome.values, outcome.status, statistics)

@@ -101,7 +101,7 @@ class BoundedErrors(OptimalErrors):
         """State, other fields, unknown numbers and objective on the mesh with all elements halved; None if it fails."""
         task = Task(self.problem, self.element, mesh=mesh, guess=sol)
         _, _, outcome, numbers, objective = solve_optimal(task, halved(mesh))
-        return (outcome.state, outcome.others, numbers, objective) if outcome.status.success else None
+        return (outcome.state, outcome.values.others, numbers, objective) if outcome.status.success else None
 
     def compared(self, sol, mesh):
         found = self.finer(sol, mesh)

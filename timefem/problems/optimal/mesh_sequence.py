@@ -10,6 +10,7 @@ from ...assembly import Scaling, TimeMesh
 from ...elements.augmented.constants import WithConstants
 from ...elements.augmented.controlled import Controlled
 from ...elements.augmented.optimality import Optimality
+from ...elements.evaluation.nodal_values import NodalValues
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...parallel import own_world
@@ -194,8 +195,9 @@ def solve_optimal(task, mesh):
             equations, found, status = rescued or (equations, found, status)
         x = None if failed and level is not mesh else found  # a finer mesh may do; after a stop it stops at once
     seconds["total"] = time.perf_counter() - start
-    outcome = Outcome(*plan.unpack(equations.dofs(x)), status, np.array([iterations]), equations.n_unknowns_of_all,
-                      seconds, n_ranks=equations.comm.size if equations.comm else 1,
+    values = NodalValues(*plan.unpack(equations.dofs(x)))
+    outcome = Outcome(values, status, np.array([iterations]), equations.n_unknowns_of_all, seconds,
+                      n_ranks=equations.comm.size if equations.comm else 1,
                       backward_error=equations.backward_error, ordering=equations.linear.ordering)
     x = equations.take(x)
     return element, system, outcome, equations.numbers(x), equations.objective(x)

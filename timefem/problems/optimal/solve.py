@@ -77,8 +77,7 @@ def solution_of(problem, driver, backend, mesh, found):
     t, (t0, t1) = mesh.nodes, problem.t_span
     if problem.free_time:
         t = t0 + (t - t0) * (numbers[0] / (t1 - t0))
-    return Solution(system, element, t, outcome.state[0, 0], outcome.state, outcome.multipliers, outcome.status,
-                    statistics, outcome.others)
+    return Solution.of(system, element, t, outcome.state[0, 0], outcome.values, outcome.status, statistics)
 
 
 def solution_system(problem, element, parameters):

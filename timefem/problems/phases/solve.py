@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 
 from ...assembly import Scaling, TimeMesh
+from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
@@ -75,8 +76,9 @@ def solve_on(task, meshes, guess):
     seconds["solve"] = seconds["total"] - setup - seconds["assemble"]
     solutions = []
     for (element, system, equations, _), x, phase in zip(made, found, phases, strict=True):
-        outcome = Outcome(*equations.plan.unpack(equations.dofs(x)), answer.status, np.array([answer.iterations]),
-                          equations.n_unknowns, seconds, n_ranks=share.n_ranks)
+        values = NodalValues(*equations.plan.unpack(equations.dofs(x)))
+        outcome = Outcome(values, answer.status, np.array([answer.iterations]), equations.n_unknowns, seconds,
+                          n_ranks=share.n_ranks)
         own = element, system, outcome, equations.numbers(x), equations.objective(x)
         solutions.append(solution_of(phase, task.driver, method.name, equations.mesh, own))
     total = sum(sol.statistics["objective"] for sol in solutions)

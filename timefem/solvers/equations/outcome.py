@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...elements.evaluation.nodal_values import NodalValues
 from ...status import Status
 
 
@@ -13,10 +14,8 @@ class Outcome:
 
     Attributes
     ----------
-    state, multipliers : ndarray
-        Nodal values of the solved elements, shapes (n_solved, n_shapes, n_z) and (n_solved, n, n_multipliers).
-    others : dict
-        Nodal values of the further fields of the element.
+    values : NodalValues
+        Of the solved elements.
     status : Status
     iterations : ndarray of int
         Newton iterations per element (march), window or solve.
@@ -35,9 +34,7 @@ class Outcome:
         Where it is another one than was given.
     """
 
-    state: np.ndarray
-    multipliers: np.ndarray
-    others: dict
+    values: NodalValues
     status: Status
     iterations: np.ndarray
     n_unknowns: int
@@ -48,15 +45,19 @@ class Outcome:
     first: int | None = None
     mesh: object = None
 
+    @property
+    def n_solved(self):
+        """Number of elements."""
+        return len(self.values)
 
-def first_elements(values, n):
-    """Nodal values of the first n elements, as from `ElementPlan.unpack`."""
-    state, multipliers, others = values
-    return state[:n], multipliers[:n], {name: v[:n] for name, v in others.items()}
+    @property
+    def state(self):
+        """Nodal values of `(q, p)`, shape (n_solved, n_shapes, n_z)."""
+        return self.values.state
 
 
 def joined(values):
-    """Nodal values as from `ElementPlan.unpack`, of several sequences of elements one after the other."""
-    state, multipliers, others = zip(*values, strict=True)
-    return (np.concatenate(state), np.concatenate(multipliers),
-            {name: np.concatenate([o[name] for o in others]) for name in others[0]})
+    """`NodalValues` of several sequences of elements one after the other."""
+    state, multipliers, others = zip(*(v.arrays for v in values), strict=True)
+    return NodalValues(np.concatenate(state), np.concatenate(multipliers),
+                       {name: np.concatenate([o[name] for o in others]) for name in others[0]})

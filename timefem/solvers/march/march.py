@@ -93,7 +93,7 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
         chunk = min(2 * chunk, most) if time.monotonic() - began < LONG_CHUNK / 2 else max(chunk // 2, 1)
     loop.chunk = chunk
     iterations = iterations[start:e]
-    settled = iterations.min(initial=0) < 0
+    settled = np.minimum.reduce(iterations, initial=0) < 0
     status = Status.with_free_forces(mesh.nodes[start + np.flatnonzero(iterations < 0)] if settled else ())
     if code:
         status = Status.failure(REASONS[code], e, mesh.nodes[e], history[np.isfinite(history)])
@@ -139,7 +139,7 @@ class LoopArrays:
         """Take another scaling of the same name; False where bodies count alike in one and not in the other."""
         values = scaling.values()
         for own, places in zip((self.record.sizes, self.record.weights), self.places, strict=True):
-            own[:] = values[places]
+            values.take(places, out=own, mode="clip")  # which goes without a copy
         emphasis = scaling.emphasis_of(self._columns)
         if (emphasis is None) != (self._emphasis is None):
             return False

@@ -6,9 +6,10 @@ import numpy as np
 
 from ... import interrupts
 from ...assembly import TimeMesh
+from ...elements.evaluation.nodal_values import ValuesOfDofs
 from ...progress import progress
 from ...status import Status
-from ..equations.outcome import Outcome, first_elements
+from ..equations.outcome import Outcome
 from .pilot import Pilot
 
 COARSEST = 1e-3  # sum of the local errors of the pilot, at most
@@ -70,9 +71,9 @@ def solve_adaptively(system, element, t_span, z0, control, settings, scaling="fu
         if coarse.status.success:
             found, error, meshes = _refined(pilot, coarse, error, element.order, control.tolerance, bar.advance)
     mesh = TimeMesh(found.nodes)
-    values = first_elements(pilot.plan.unpack(found.x), found.n_solved)
+    values = ValuesOfDofs(pilot.plan, found.x, found.n_solved)
     seconds = time.perf_counter() - begin
-    outcome = Outcome(*values, found.status, found.iterations, pilot.plan.rows.n_interior,
+    outcome = Outcome(values, found.status, found.iterations, pilot.plan.rows.n_interior,
                       {"solve": seconds, "total": seconds})
     rejected = {"error": int(coarse.counts[0]), "newton": int(coarse.counts[1])}
     return mesh, outcome, {"rejected": rejected, "estimated_error": float(error), "pilot_elements": coarse.n_solved,

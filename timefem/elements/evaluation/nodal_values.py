@@ -1,0 +1,80 @@
+"""Nodal values of elements, by field."""
+
+import numpy as np
+
+NAMES = "state", "multipliers", "others"
+
+
+class NodalValues:
+    """Nodal values of the state, of the multipliers `(gamma, mu)` and of the further fields of an element.
+
+    Parameters
+    ----------
+    state, multipliers : array_like, shapes (n_elements, n_shapes, n_z), (n_elements, n, n_multipliers)
+    others : dict, optional
+        Name -> values, shape (n_elements, n_shapes, n_components); those without components are left out.
+    """
+
+    def __init__(self, state, multipliers, others=None):
+        # in rows, as in files: sums over other layouts would differ by rounding
+        self.state, self.multipliers = map(np.ascontiguousarray, (state, multipliers))
+        self.others = {name: np.ascontiguousarray(values) for name, values in (others or {}).items()
+                       if values.shape[-1]}
+
+    def __len__(self):
+        return len(self.state)
+
+    @property
+    def arrays(self):
+        """State, multipliers and further fields."""
+        return self.state, self.multipliers, self.others
+
+    def nodes(self, z0):
+        """States at the ends of the elements, from `z0` at the start on, shape (n_elements + 1, n_z)."""
+        return np.concatenate([[z0], self.state[:, -1]])
+
+    def chain(self):
+        """States in time order without repetition: an array, and the places of the state of the first element in it,
+        (n_shapes, n_z), at least one element being there."""
+        n_shapes, n_z = self.state.shape[1:]
+        x = np.concatenate([self.state[:, :-1].ravel(), self.state[-1, -1]])
+        return x, np.arange(n_shapes * n_z).reshape(n_shapes, n_z)
+
+
+class ValuesOfDofs(NodalValues):
+    """Those of the first n elements of a chain, taken out of all dofs when they are first asked for.
+
+    Parameters
+    ----------
+    plan : ElementPlan
+    x : ndarray
+        All dofs in time order, which nobody changes any more.
+    n : int
+    """
+
+    def __init__(self, plan, x, n):
+        self._plan, self._x, self._n = plan, x, n
+
+    def __getattr__(self, name):
+        if name not in NAMES:
+            raise AttributeError(name)
+        plan, n = self._plan, self._n
+        state, multipliers, others = plan.unpack(self._x[:plan.columns.n_node + n * plan.columns.step])
+        super().__init__(state, multipliers, others)
+        self._plan = self._x = None
+        return self.__dict__[name]
+
+    def __len__(self):
+        return self._n
+
+    def __reduce__(self):
+        return NodalValues, self.arrays
+
+    def nodes(self, z0):
+        if self._plan is None:
+            return super().nodes(z0)
+        columns = self._plan.columns  # the state comes first at each node
+        return np.ndarray((self._n + 1, len(z0)), float, self._x, 0, (8 * columns.step, 8)).copy()
+
+    def chain(self):
+        return super().chain() if self._plan is None else (self._x, self._plan.columns.first)

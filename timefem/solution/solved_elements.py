@@ -1,0 +1,66 @@
+"""The elements that a solution is made of."""
+
+from __future__ import annotations
+
+from dataclasses import InitVar, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..elements.evaluation.nodal_values import NodalValues
+
+if TYPE_CHECKING:
+    from ..elements import TimeElement
+    from ..mechanics import System
+    from ..status import Status
+
+
+@dataclass(eq=False, repr=False)
+class _Made:
+    """By arrays."""
+
+    system: System
+    element: TimeElement
+    t: np.ndarray
+    z0: InitVar[np.ndarray]
+    state: InitVar[np.ndarray]
+    multipliers: InitVar[np.ndarray]
+    status: Status
+    statistics: dict[str, Any]
+    fields: InitVar[dict[str, np.ndarray] | None] = None
+
+    def __post_init__(self, z0, state, multipliers, fields):
+        self.start, self.values = z0, NodalValues(state, multipliers, fields)
+
+
+class SolvedElements(_Made):
+    """Elements with their nodal values, which may be worked out when they are first asked for."""
+
+    @classmethod
+    def of(cls, system, element, t, z0, values, status, statistics):
+        """The same made of `NodalValues`."""
+        made = object.__new__(cls)
+        made.__dict__.update(system=system, element=element, t=t, start=z0, values=values, status=status,
+                             statistics=statistics)
+        return made
+
+    @property
+    def nodal_state(self) -> np.ndarray:
+        """Nodal values of `(q, p)`, shape (n_elements, n_shapes, n_z)."""
+        return self.values.state
+
+    @property
+    def nodal_multipliers(self) -> np.ndarray:
+        """Nodal values of `(gamma, mu)`, shape (n_elements, n, n_multipliers)."""
+        return self.values.multipliers
+
+    @property
+    def fields(self) -> dict[str, np.ndarray]:
+        """Nodal values of the further fields of the element by name, shape (n_elements, n_shapes, n_components)."""
+        return self.values.others
+
+    @cached_property
+    def z(self) -> np.ndarray:
+        """State at `t`, shape (n_elements + 1, n_z)."""
+        return self.values.nodes(self.start)
