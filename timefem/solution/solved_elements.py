@@ -11,6 +11,8 @@ import numpy as np
 from ..elements.evaluation.nodal_values import NodalValues
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from ..elements import TimeElement
     from ..mechanics import System
     from ..status import Status
@@ -38,7 +40,8 @@ class SolvedElements(_Made):
     """Elements with their nodal values, which may be worked out when they are first asked for."""
 
     @classmethod
-    def of(cls, system, element, t, z0, values, status, statistics):
+    def of(cls, system: System, element: TimeElement, t: np.ndarray, z0: np.ndarray, values: NodalValues,
+           status: Status, statistics: dict[str, Any]) -> Self:
         """The same made of `NodalValues`."""
         made = object.__new__(cls)
         made.__dict__.update(system=system, element=element, t=t, start=z0, values=values, status=status,

@@ -46,12 +46,12 @@ class Outcome:
     mesh: object = None
 
     @property
-    def n_solved(self):
+    def n_solved(self) -> int:
         """Number of elements."""
         return len(self.values)
 
     @property
-    def state(self):
+    def state(self) -> np.ndarray:
         """Nodal values of `(q, p)`, shape (n_solved, n_shapes, n_z)."""
         return self.values.state
 
