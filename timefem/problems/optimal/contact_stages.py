@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 
+import numpy as np
+
+from ...solvers.nonlinear.over_ranks import OverRanks
 from .complementarity import CoulombFriction, Soft
 
 FALL, GREATEST_FALL, LEAST_FALL = 0.1, 1e-3, 0.7  # of eps, from one stage to the next
@@ -21,27 +24,39 @@ def is_marched(limits):
 def solve_in_stages(method, program, limits):
     """The answer at the last smoothing eps of complementary pairs; `iterations` are those of all stages.
 
-    The first eps is that of the pairs. Each stage starts from the one before, whose tolerance is only so tight that its
-    error is small beside the width `sqrt(eps)` of the smoothed corner. The next eps is a tenth, less after quick
-    stages, and more where a stage fails, from the last one that did not. Where pairs ask for it, each stage starts from
-    the motion that the controls make at its eps. With friction a second try lets bodies rest sooner.
+    The first eps is that of the pairs; near a solution the one whose corner is about as wide as the start misses the
+    rows, so that a solution is found again, and that of the pairs only where this fails. Each stage starts from the one
+    before, whose tolerance is only so tight that its error is small beside the width `sqrt(eps)` of the smoothed
+    corner. The next eps is a tenth, less after quick stages, and more where a stage fails, from the last one that did
+    not. Where pairs ask for it, each stage starts from the motion that the controls make at its eps. With friction a
+    second try lets bodies rest sooner.
     """
     pairs = [limit for limit in limits if isinstance(limit, Soft)]
     if not pairs:
         return method.solve(program)
-    answer = _in_stages(method, program, pairs)
-    done = answer.status.success or answer.status.reason == "stopped"
-    if done or not any(isinstance(pair, CoulombFriction) for pair in pairs):
-        return answer
-    before = answer.iterations
-    answer = _in_stages(method, program, pairs, again=True)  # rest sooner
-    answer.iterations += before
+    first, last = max(p.first for p in pairs), min(p.eps for p in pairs)
+    near = first if program.start_multipliers is None else min(first, max(last, _missed(program, last)**2))
+    tries = [(eps, False) for eps in sorted({near, first})]
+    if any(isinstance(pair, CoulombFriction) for pair in pairs):
+        tries.append((first, True))
+    iterations = 0
+    for eps, again in tries:
+        answer = _in_stages(method, program, pairs, eps, again)
+        answer.iterations = iterations = iterations + answer.iterations
+        if answer.status.success or answer.status.reason == "stopped":
+            break
     return answer
 
 
-def _in_stages(method, program, pairs, again=False):
+def _missed(program, eps):
+    """By how much the start misses the rows, on all ranks."""
+    program.soften(eps)
+    missed = program.violation(program.rows(np.clip(program.start, *program.bounds)))
+    return OverRanks(program.comm).largest(missed.max(initial=0.0))
+
+
+def _in_stages(method, program, pairs, eps, again):
     first, last = max(p.first for p in pairs), min(p.eps for p in pairs)
-    eps = first
     reached, fall, iterations, start = None, FALL, 0, (program.start, program.start_multipliers)
     while True:
         program.soften(eps, again)

@@ -28,7 +28,7 @@ def solved_enlarged(solve, program):
         factor = enlargement(program.objective(first.v), np.abs(program.gradient(first.v)).max(initial=0.0))
     if factor == 1:
         return first
-    found = solve(_Enlarged(program, factor, first.v))
+    found = solve(_Enlarged(program, factor, first))
     if not found.status.success:
         return replace(first, iterations=first.iterations + found.iterations)
     return replace(found, multipliers=found.multipliers / factor, bound_multipliers=found.bound_multipliers / factor,
@@ -36,10 +36,11 @@ def solved_enlarged(solve, program):
 
 
 class _Enlarged:
-    """A program with its objective times a factor, from another start."""
+    """A program with its objective times a factor, from an answer without that."""
 
-    def __init__(self, program, factor, start):
-        self._program, self._factor, self.start = program, factor, start
+    def __init__(self, program, factor, answer):
+        self._program, self._factor = program, factor
+        self.start, self.start_multipliers = answer.v, factor * answer.multipliers
 
     def __getattr__(self, name):
         return getattr(self._program, name)

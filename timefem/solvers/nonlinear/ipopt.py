@@ -16,13 +16,17 @@ from ...argument_names import NamedArguments
 from ...status import Status
 from .casadi_functions import called, sparsity
 from .enlarged import solved_enlarged
-from .program import Answer, failed, optimality_error
+from .program import Answer, failed, gradient_of_lagrangian, optimality_error
 
 if TYPE_CHECKING:
     from .program import NonlinearProgram
 
 REASONS = {"Infeasible_Problem_Detected": "infeasible", "Maximum_Iterations_Exceeded": "not converged",
            "Restoration_Failed": "infeasible"}
+
+# Near a solution, as the own method starts there: else each stage of a path of problems leaves it again
+WARM = {"warm_start_init_point": "yes", "mu_init": 1e-4, "warm_start_bound_push": 1e-2, "warm_start_bound_frac": 1e-2,
+        "warm_start_slack_bound_push": 1e-2, "warm_start_slack_bound_frac": 1e-2, "warm_start_mult_bound_push": 1e-6}
 
 
 @dataclass(frozen=True)
@@ -53,16 +57,19 @@ class Ipopt(NamedArguments):
         return solved_enlarged(self._solve, program)
 
     def _solve(self, program):
-        callbacks = _Callbacks(program)
+        callbacks, warm = _Callbacks(program), program.start_multipliers
         functions = callbacks.functions()
         options = {name: functions[name] for name in ("grad_f", "jac_g", "hess_lag")}
         options |= {"ipopt": {"print_level": 0, "sb": "yes", "tol": self.tolerance, "max_iter": self.max_iterations,
-                              **self.options},
+                              **(WARM if warm is not None else {}), **self.options},
                     "print_time": False, "no_nlp_grad": True, "calc_lam_p": False, "error_on_fail": False,
                     "show_eval_warnings": False}
         solver = ca.nlpsol("timefem", "ipopt", functions["nlp"], options)
         (lower, upper), (row_lower, row_upper) = program.bounds, program.row_bounds
-        result = solver(x0=np.clip(program.start, lower, upper), lbx=lower, ubx=upper, lbg=row_lower, ubg=row_upper)
+        near = {} if warm is None else {
+            "lam_g0": warm, "lam_x0": -gradient_of_lagrangian(program, program.start, 1.0, warm)}
+        result = solver(x0=np.clip(program.start, lower, upper), lbx=lower, ubx=upper, lbg=row_lower, ubg=row_upper,
+                        **near)
         stopped = isinstance(callbacks.failure, interrupts.Interrupted)
         if callbacks.failure is not None and not stopped:
             raise callbacks.failure

@@ -130,15 +130,20 @@ class Answer:
     iterations: int
 
 
+def gradient_of_lagrangian(program, v, factor, multipliers):
+    """Of `factor f + multipliers . r`, of a program on one process."""
+    gradient, (row, column) = factor * program.gradient(v), program.jacobian_places
+    np.add.at(gradient, column, program.jacobian(v) * multipliers[row])
+    return gradient
+
+
 def optimality_error(program, v, factor, multipliers):
     """How far v is from optimal, by multipliers of rows alone, for methods that do not tell theirs of bounds.
 
     The largest violation of a row, of `grad L = 0`, and of `y (bound - r) = 0` for multipliers y of rows; where a bound
     is near, slopes count times the way to it: at the point of a barrier that is the barrier's parameter.
     """
-    rows, gradient = program.rows(v), factor * program.gradient(v)
-    row, column = program.jacobian_places
-    np.add.at(gradient, column, program.jacobian(v) * multipliers[row])
+    rows, gradient = program.rows(v), gradient_of_lagrangian(program, v, factor, multipliers)
     missing = [program.violation(rows)]
     for slope, x, (lower, upper) in ((-gradient, v, program.bounds), (multipliers, rows, program.row_bounds)):
         room = np.where(slope > 0, upper - x, x - lower)
