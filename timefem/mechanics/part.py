@@ -230,6 +230,10 @@ class Body(Part, abstract=True):
         """
         return q[:min(3, self.n_q)]
 
+    def angular_velocity_of_momenta(self, q: ca.SX, p: ca.SX, c: ca.SX) -> ca.SX | None:
+        """Angular velocity in space axes as a formula of its own, SX (3,); None: `angular_velocity_map @ qdot`."""
+        return None
+
     def drawn_pieces(self, q: np.ndarray, p: np.ndarray) -> list[Piece]:
         """What pictures show of it at coordinates and momenta, shape (n, n_q): list of `Piece`."""
         return []

@@ -12,6 +12,8 @@ class Symbols:
     ----------
     q, p, velocity : list of SX
         Coordinates, momenta and velocities, `qdot = dH/dp` unless given, of each body the part acts on.
+    velocity_given : bool
+        Whether the velocities are given, and do not follow from the momenta.
     t : SX
         Time.
     own, bodies : SX, list of SX
@@ -27,7 +29,7 @@ class Symbols:
                        for i, b in enumerate(bodies)]
         self.own = self.bodies[0] if part.is_body else ca.SX.sym("own", len(part.own_parameters))
         self.parameters = self.own if part.is_body else ca.vertcat(self.own, *self.bodies)
-        self._of, self._velocity = bodies, None
+        self._of, self._velocity, self.velocity_given = bodies, None, False
 
     @property
     def velocity(self):
@@ -39,7 +41,7 @@ class Symbols:
 
     @velocity.setter
     def velocity(self, values):
-        self._velocity = values
+        self._velocity, self.velocity_given = values, True
 
     def _velocities(self, q, p):
         symbols = [ca.SX.sym("p", b.n_q) for b in self._of]
@@ -53,5 +55,5 @@ class Symbols:
         """
         other = copy(self)
         other.q, other.p, other.t = q, p, self.t if t is None else t
-        other._velocity = velocity
+        other._velocity, other.velocity_given = velocity, velocity is not None
         return other

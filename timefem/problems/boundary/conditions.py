@@ -7,21 +7,15 @@ import numpy as np
 
 from ...errors import InputError
 from ...kernels.buffered import Buffered
-from ...mechanics import CanonicalState
 from ...mechanics.formula import call_vector, check_symbols
-from ..common import carried_targets
 from ..common.conditions import directions_left, independent_combinations, least_norm_search
 from ..common.end import End
-from ..common.end_state import INDEPENDENT, EndState
+from ..common.end_state import INDEPENDENT
 from ..common.parameters import of_bodies
+from ..common.quantities import asked_of, expressions
 
 ENDS = ("start", "end")
 STIFF = 1e-3  # how readily masses change, relative to states, where the search looks for momenta that fit velocities
-QUANTITIES = {  # name -> expressions of an `End`, of a body, in the axes of a frame
-    "coordinates": lambda end, body, _: end.q(body), "momenta": lambda end, body, _: end.p(body),
-    "velocities": lambda end, body, _: end.rates(body), "position": lambda end, body, _: end.q(body),
-    "orientation": lambda end, body, _: end.q(body)[3:], "velocity": lambda end, body, _: end.rates(body),
-    "angular velocity": lambda end, body, frame: end.angular_velocity(body, frame)}
 
 
 class Reduction(NamedTuple):
@@ -30,7 +24,6 @@ class Reduction(NamedTuple):
     rows: np.ndarray
     matrix: np.ndarray
     wanted: np.ndarray
-
 
 
 class BoundaryConditions:
@@ -109,9 +102,7 @@ class BoundaryConditions:
         self.ends = [End(system, t, z, numbers) for t, z in zip(times, self.symbols, strict=False)]
         self.names, rows = [], []
         for which, body, what, frame, given, _ in asked:
-            quantities = QUANTITIES if body.carrier is None else carried_targets.QUANTITIES
-            values = quantities[what](self.ends[ENDS.index(which)], body, frame)
-            rows.append(ca.vertcat(ca.SX(0, 1), *(values[i] for i in given)))
+            rows.append(expressions(self.ends[ENDS.index(which)], body, what, frame, given))
             self.names += [f"{what} of {system.label(body)} at the {which}"] * len(given)
         for body in (body for body in system.bodies if body.helper and body.counts_turns):
             start = self.ends[0]
@@ -240,33 +231,10 @@ class BoundaryConditions:
 def _asked(which, body, target):
     """What is asked of a body: end, body, quantity, frame, components that are given, and their values."""
     found = []
-
-    def ask(what, wanted, frame=None):
-        wanted = np.asarray(wanted, float)
+    for what, wanted in asked_of(body, target).items():
         given = tuple(np.flatnonzero(np.isfinite(wanted)).tolist())
+        frame = target.frame if what == "angular velocity" else None
         found.append((which, body, what, frame, given, wanted[list(given)]))
-
-    if body.carrier is not None:
-        for what, wanted in carried_targets.asked_of(body, target).items():
-            ask(what, wanted, target.frame)
-        return found
-    if isinstance(target, CanonicalState):
-        ask("coordinates", target.q)
-        ask("momenta", target.p)
-        return found
-    for what, value in (("coordinates", "q"), ("velocities", "v")):
-        if getattr(target, value, None) is not None:
-            ask(what, getattr(target, value))
-    if isinstance(target, EndState):
-        n = body.dimension
-        if target.position is not None:
-            ask("position", target.position[:n])
-        if target.orientation is not None:
-            ask("orientation", body.rotation_coordinates(target.orientation))
-        if target.velocity is not None:
-            ask("velocity", target.velocity[:n])
-        if target.angular_velocity is not None:
-            ask("angular velocity", target.angular_velocity, target.frame)
     return found
 
 

@@ -42,7 +42,7 @@ def interpolation(problem, turns=0, axis=None):
 
     def states(t):
         q, v = spline(t), spline(t, 1)
-        return np.concatenate([q, _momenta(system, t, q, v)], axis=-1)
+        return np.concatenate([q, system.momentum(t, np.concatenate([q, np.zeros_like(q)], axis=-1), v)], axis=-1)
 
     return states
 
@@ -95,18 +95,3 @@ def _on_constraints(system, times, q):
             if hasattr(body, "quaternion") and out[i, part][3:] @ q[i, part][3:] < 0:
                 out[i, part.start + 3:part.stop] *= -1
     return out
-
-
-def _momenta(system, t, q, v):
-    """Momenta of velocities, shape (n, n_q)."""
-    n, parts = system.n_q, [system.coordinates(b) for b in system.bodies]
-    columns = []
-    for i in range(max(s.stop - s.start for s in parts)):
-        z = np.concatenate([q, np.zeros_like(q)], axis=-1)
-        z[:, [n + s.start + i for s in parts if s.start + i < s.stop]] = 1.0
-        columns.append(system.velocity(t, z))
-    p = np.zeros_like(q)
-    for s in parts:
-        inverse = np.stack([c[:, s] for c in columns[:s.stop - s.start]], axis=-1)
-        p[:, s] = np.linalg.solve(inverse, v[:, s, None])[..., 0]
-    return p

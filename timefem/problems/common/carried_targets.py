@@ -1,20 +1,10 @@
 """What is asked of single links and joints of trees at an end of a motion."""
 
-import casadi as ca
-import numpy as np
-
 from ... import validate
 from ...errors import InputError
 from ...mechanics import Body, Pose
-from ...mechanics.bodies.rotations import matrix_from_quaternion
 from ...mechanics.tree_joints import tree_joint
 from .end_state import EndState
-
-QUANTITIES = {  # name -> expressions of an `End`, of a link or joint, in the axes of a frame
-    "coordinates": lambda end, body, _: end.q(body), "velocities": lambda end, body, _: end.rates(body),
-    "position": lambda end, body, _: end.position(body), "velocity": lambda end, body, _: end.velocity(body),
-    "orientation": lambda end, body, _: end.q(body)[3:] if _is_base(body) else ca.vec(end.rotation_matrix(body)),
-    "angular velocity": lambda end, body, frame: end.angular_velocity(body, frame)}
 
 
 def split_targets(system, which, targets, rates):
@@ -50,20 +40,6 @@ def split_targets(system, which, targets, rates):
     return whole, carried
 
 
-def asked_of(body, target):
-    """Name of a quantity -> what is wanted of a link or joint, numbers that are nan where they are free.
-
-    Of the base it is the quaternion, whose length is a coordinate; else the nine entries of the rotation matrix, three
-    of which are independent.
-    """
-    turn = target.orientation
-    if turn is not None and not _is_base(body):
-        turn = matrix_from_quaternion(turn).ravel(order="F")
-    every = {"coordinates": target.q, "velocities": target.v, "position": target.position, "orientation": turn,
-             "velocity": target.velocity, "angular velocity": target.angular_velocity}
-    return {what: np.asarray(wanted, float) for what, wanted in every.items() if wanted is not None}
-
-
 def _found(system, key, value):
     """The link or joint that an `EndState` is of, or the tree that a dict is of; else None."""
     if not isinstance(value, EndState | dict):
@@ -72,11 +48,6 @@ def _found(system, key, value):
     if joint is not None:
         return _of_joint(joint.carrier, joint.called[1])
     return system.find(key) if isinstance(key, str | Body) else None
-
-
-def _is_base(body):
-    tree = body.carrier
-    return tree.base_joint is not None and body.called[:2] == ("link", tree.links[0].name)
 
 
 def _of_joint(tree, name):

@@ -73,7 +73,11 @@ class End:
         found = self.system.find(body)
         if not found.has_orientation:
             raise InputError(f"{self.system.label(found)} has no angular velocity: it is {found!r}")
-        omega = self._placed(found.angular_velocity_map(self.q(body)), [found]) @ self.rates(body)
+        omega = None
+        if found.carrier is None:
+            omega = found.angular_velocity_of_momenta(self.q(body), self.p(body), self.own_parameters(found))
+        if omega is None:
+            omega = self._placed(found.angular_velocity_map(self.q(body)), [found]) @ self.rates(body)
         return self.rotation_matrix(body).T @ omega if frame == "body" else omega
 
     def joint(self, joint, coordinate=None):

@@ -4,11 +4,10 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
-from ...mechanics import CanonicalState
 from ...mechanics.formula import call_vector, check_symbols
 from ...mechanics.formula_text import as_formula
-from ..common.carried_targets import QUANTITIES, asked_of
 from ..common.end_state import momenta
+from ..common.quantities import asked_of, expressions
 
 
 class ConditionFormulas:
@@ -81,17 +80,13 @@ def asked_of_all(system, which, targets):
     """
     out = []
     for body, target in targets.items():
-        carried, frame = body.carrier is not None, getattr(target, "frame", "")
-        for what, wanted in (asked_of if carried else _asked_of_body)(body, target).items():
-            wanted = np.asarray(wanted, float)
-            if not carried and _by_momenta(body, what) and not np.isfinite(wanted).all():
-                wrong = f"{which} of {system.label(body)}: "
-                if what == "velocities":
-                    raise InputError(f"{wrong}velocities must be given all together, or none, not {wanted.tolist()}")
-                raise InputError(f"{wrong}the angular velocity must be given as a whole, or not at all, not "
-                                 f"{wanted.tolist()}")
-            if np.isfinite(wanted).any():
-                out.append((body, frame, what, wanted))
+        for what, wanted in asked_of(body, target).items():
+            given = np.isfinite(wanted)
+            if _by_momenta(body, what) and not given.all():
+                raise InputError(f"{which} of {system.label(body)}: velocities must be given all together, or none, "
+                                 f"not {wanted.tolist()}")
+            if given.any():
+                out.append((body, getattr(target, "frame", ""), what, wanted))
     return out
 
 
@@ -116,43 +111,13 @@ def filled_in(system, asked, z):
     return z
 
 
-def _asked_of_body(body, target):
-    if isinstance(target, CanonicalState):
-        return {"coordinates": target.q, "momenta": target.p}
-    dimension = body.dimension if body.has_position else None
-    every = {"position": target.position, "velocity": target.velocity, "coordinates": target.q, "velocities": target.v}
-    found = {what: wanted[:dimension] if what in ("position", "velocity") else wanted
-             for what, wanted in every.items() if wanted is not None}
-    if body.has_orientation:
-        if target.orientation is not None:
-            found["orientation"] = body.rotation_coordinates(target.orientation)
-        if target.angular_velocity is not None:
-            found["angular velocity"] = target.angular_velocity
-    return found
-
-
 def _by_momenta(body, what):
     """Whether velocities are asked for by the momenta p = dT/dv, for want of an inverse mass matrix."""
-    return not body.has_inverse_mass and what in ("velocities", "angular velocity")
+    return body.carrier is None and what == "velocities" and not body.has_inverse_mass
 
 
 def _rows(end, body, frame, what, wanted, symbols):
     """Conditions on an `End`, also in symbols of what is wanted."""
-    given = np.flatnonzero(np.isfinite(wanted)).tolist()
-    if body.carrier is not None:
-        return QUANTITIES[what](end, body, frame)[given] - symbols
-    q, p = end.q(body), end.p(body)
-    turn = body.frame(q)[1] if what == "angular velocity" and frame == "body" else ca.SX.eye(3)
     if _by_momenta(body, what):
-        if what == "velocities":
-            return p - momenta(body, q, symbols, end.own_parameters(body))
-        rate = ca.vertcat(ca.SX.zeros(3), body.rotation_rate(q[3:]) @ (turn @ symbols))
-        return (p - momenta(body, q, rate, end.own_parameters(body)))[3:]
-    if what in ("position", "coordinates", "orientation", "momenta"):
-        of = {"orientation": q[3:], "momenta": p}.get(what, q)
-    elif not body.has_inverse_mass:
-        of = p[:body.dimension] / body.mass
-    else:
-        of = end.rates(body)
-        of = turn.T @ (body.angular_velocity_map(q) @ of) if what == "angular velocity" else of
-    return of[given] - symbols
+        return end.p(body) - momenta(body, end.q(body), symbols, end.own_parameters(body))
+    return expressions(end, body, what, frame, np.flatnonzero(np.isfinite(wanted)).tolist()) - symbols

@@ -65,9 +65,16 @@ class DirectorBody(RigidBodyBase):
         """
         if self.has_inverse_mass:
             return self.kinetic_of_invariant_momentum(p, c)
-        d, momenta = ca.reshape(q[3:], 3, 3), ca.reshape(p[3:], 3, 3)
-        spin = d.T @ sum(ca.cross(d[:, i], momenta[:, i]) for i in range(3))
-        return (c[0] * ca.sumsqr(p[:3]) + ca.dot(spin, ca.inv(self._packed(c)) @ spin)) / 2
+        return (c[0] * ca.sumsqr(p[:3]) + ca.dot(_spin(q, p), self.angular_velocity_of_momenta(q, p, c))) / 2
+
+    def angular_velocity_of_momenta(self, q: ca.SX, p: ca.SX, c: ca.SX) -> ca.SX:
+        """By the spin, R J^-1 R^T sum d_i x p_i, as `angular_velocity`: also where p is not that of orthonormal
+        directors to rounding, as with elements whose constraints hold for positions only."""
+        d, inertia = ca.reshape(q[3:], 3, 3), self._packed(c)
+        if self.has_inverse_mass:
+            euler = self._euler(c)
+            inertia = ca.trace(euler) * ca.SX.eye(3) - euler
+        return d @ (ca.inv(inertia) @ (d.T @ _spin(q, p)))
 
     def kinetic_of_invariant_momentum(self, w: ca.SX, c: Any) -> Expression:
         d = ca.reshape(w[3:], 3, 3)
@@ -85,12 +92,14 @@ class DirectorBody(RigidBodyBase):
 
     def kinetic_of_invariants(self, w: ca.SX, c: Any) -> Expression:
         d = ca.reshape(w[3:], 3, 3)
+        return (ca.sumsqr(w[:3]) / c[0] + ca.trace(self._euler(c) @ (d.T @ d))) / 2
+
+    def _euler(self, c):
+        """The Euler tensor E from the tensor of `numbers`."""
         packed = self._packed(c)
-        if self.has_inverse_mass:
-            euler = ca.diag(1 / c[1:4]) if self._diagonal else ca.inv(packed)
-        else:
-            euler = ca.trace(packed) / 2 * ca.SX.eye(3) - packed
-        return (ca.sumsqr(w[:3]) / c[0] + ca.trace(euler @ (d.T @ d))) / 2
+        if not self.has_inverse_mass:
+            return ca.trace(packed) / 2 * ca.SX.eye(3) - packed
+        return ca.diag(1 / c[1:4]) if self._diagonal else ca.inv(packed)
 
     def invariant_velocity(self, q: ca.SX, v: ca.SX) -> ca.SX:
         return v  # the mass matrix is constant
@@ -111,6 +120,20 @@ class DirectorBody(RigidBodyBase):
         d1, d2, d3 = (s.q[0][3 * i:3 * i + 3] for i in range(1, 4))
         lengths = [(ca.sumsqr(d) - 1) / 2 for d in (d1, d2, d3)]
         return ca.vertcat(*lengths, ca.dot(d1, d2), ca.dot(d1, d3), ca.dot(d2, d3))  # (65)
+
+    def velocity_constraints(self, s: Symbols) -> ca.SX:
+        """Rates of `constraints`; of momenta and a singular E, by which no rates are known, what such momenta hold.
+
+        `p_i = E_ij omega x d_j`, so that `W_ij = d_i.p_j` is `hat(omega) E`: then `E W + W^T E = 0`, and `n.W n = 0`
+        where `E n = 0`.
+        """
+        if self.has_inverse_mass or s.velocity_given:
+            return super().velocity_constraints(s)
+        euler, w = self._euler(s.own), ca.reshape(s.q[0][3:], 3, 3).T @ ca.reshape(s.p[0][3:], 3, 3)
+        size, columns = ca.trace(euler), ca.horzsplit(euler)
+        along = ca.horzcat(*(ca.cross(columns[i - 2], columns[i - 1]) for i in range(3))) / size ** 2  # of n n^T
+        rows = euler @ w / size + along @ w @ along
+        return ca.vertcat(*((rows + rows.T)[i, j] / size for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))))
 
     def frame(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
         return q[:3], ca.reshape(q[3:], 3, 3)
@@ -148,3 +171,9 @@ class DirectorBody(RigidBodyBase):
     def spin(self, q: Floats, p: Floats) -> np.ndarray:
         q, p = np.asarray(q), np.asarray(p)
         return np.cross(q[..., 3:].reshape(*q.shape[:-1], 3, 3), p[..., 3:].reshape(*p.shape[:-1], 3, 3)).sum(axis=-2)
+
+
+def _spin(q, p):
+    """Angular momentum about the centre of mass in space axes, SX (3,)."""
+    d, momenta = ca.reshape(q[3:], 3, 3), ca.reshape(p[3:], 3, 3)
+    return sum(ca.cross(d[:, i], momenta[:, i]) for i in range(3))
