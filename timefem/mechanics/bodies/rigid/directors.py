@@ -61,15 +61,18 @@ class DirectorBody(RigidBodyBase):
         """T = |p_phi|^2/(2m) + 1/2 E^-1_ij p_i.p_j, the Legendre transform of (62).
 
         Of a singular E that of all velocities that keep the directors orthonormal, 1/2 L.J^-1 L with the spin
-        L = sum d_i x p_i in body axes.
+        L = sum d_i x p_i and J in space axes.
         """
         if self.has_inverse_mass:
             return self.kinetic_of_invariant_momentum(p, c)
         return (c[0] * ca.sumsqr(p[:3]) + ca.dot(_spin(q, p), self.angular_velocity_of_momenta(q, p, c))) / 2
 
     def angular_velocity_of_momenta(self, q: ca.SX, p: ca.SX, c: ca.SX) -> ca.SX:
-        """By the spin, R J^-1 R^T sum d_i x p_i, as `angular_velocity`: also where p is not that of orthonormal
-        directors to rounding, as with elements whose constraints hold for positions only."""
+        """By the spin, R J^-1 R^T sum d_i x p_i, as `angular_velocity`.
+
+        So they agree also where rates are not those of orthonormal directors to rounding, as with elements whose
+        constraints hold for positions only.
+        """
         d, inertia = ca.reshape(q[3:], 3, 3), self._packed(c)
         if self.has_inverse_mass:
             euler = self._euler(c)
