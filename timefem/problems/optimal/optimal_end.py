@@ -65,8 +65,10 @@ class OptimalEnd(EndBlock):
         values, jacobian = self._function(np.concatenate([x[:n], costates @ c]), self._wanted)
         jacobian = jacobian.reshape(len(values), len(values))
         rows = c @ values[n:] - self._offset - self._held @ costates
-        return np.concatenate([values[:n], rows]), np.block([
-            [jacobian[:n, :n], jacobian[:n, n:] @ c.T], [c @ jacobian[n:, :n], -self._held]])
+        out = np.empty((n + len(c), n + len(c)))
+        out[:n, :n], out[:n, n:] = jacobian[:n, :n], jacobian[:n, n:] @ c.T
+        out[n:, :n], out[n:, n:] = c @ jacobian[n:, :n], -self._held
+        return np.concatenate([values[:n], rows]), out
 
 
 def constants_of(plan):

@@ -130,6 +130,8 @@ class ElementEquations(NonlinearEquations):
         """Use another mesh with the same number of elements; `first_element` is its place in a longer one."""
         self.mesh, self.first_element = mesh, first_element
         self.assembler.place(*self._surroundings(mesh))
+        for block in self._scaled_blocks:
+            block.rescale()
 
     # ---- unknowns
 

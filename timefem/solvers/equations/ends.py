@@ -96,19 +96,28 @@ class ScaledBlock:
     def take(self, block):
         """Another block of the same shape in the place of this one."""
         self._block, self._weights = block, block.weights
+        self.rescale()
+
+    def rescale(self):
+        """Scales of the node are others from now on."""
+        self._scales = None
 
     def __call__(self, node, unknowns, column_scale, row_scale):
-        """Scaled rows, and scaled Jacobian by free dofs and unknowns in time order; scales are those of the node."""
+        """Scaled rows, and scaled Jacobian by free dofs and unknowns in time order; scales are those of the node, which
+        stay until `rescale`."""
         if not self._block:
             return NOTHING
         values, jacobian = self._block(np.concatenate([node, unknowns]))
         values, jacobian = values[self._rows], jacobian[self._entries]
-        jacobian *= np.concatenate([column_scale, self._block.sizes])[self._columns]
-        if self._weights is None:
-            gradients = np.abs(jacobian[self._n_of_node:]).max(axis=1, initial=0.0)
-            self._weights = 1 / np.maximum(gradients, 1e-300)
-        weight = np.concatenate([row_scale[self._rows[:self._n_of_node]], self._weights])
-        return values * weight, jacobian * weight[:, None]
+        if self._scales is None:
+            sizes = np.concatenate([column_scale, self._block.sizes])[self._columns]
+            if self._weights is None:
+                gradients = np.abs(jacobian[self._n_of_node:] * sizes).max(axis=1, initial=0.0)
+                self._weights = 1 / np.maximum(gradients, 1e-300)
+            weights = np.concatenate([row_scale[self._rows[:self._n_of_node]], self._weights])
+            self._scales = weights, weights[:, None] * sizes
+        of_rows, of_entries = self._scales
+        return values * of_rows, jacobian * of_entries
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,10 @@ from .shared_ldl import SharedLDL
 # each other once the state at its left end is given
 DELTA_C = 1e-9
 DEPENDENT = 1e-12  # eigenvalue of J J^T, slacks included, below which rows depend on each other
-FIRST, GROWTH_AT_FIRST, GROWTH, SHRINKAGE = 1e-4, 100.0, 8.0, 3.0  # of the regularisation of the Hessian
+FIRST, GROWTH_AT_FIRST, GROWTH, SHRINKAGE = 1e-8, 100.0, 8.0, 3.0  # of the regularisation of the Hessian
 SMALLEST, LARGEST = 1e-8, 1e20
 LARGEST_MULTIPLIER = 1e3  # of rows, where they are estimated; else they start from zero
+PRECISE = 1e-11  # residual of a step, relative to what it is to take away where that is large, that needs no refinement
 LOOSE = 1e-8  # added in the factors to the diagonal of loose variables, so that no block is singular by them
 
 
@@ -190,12 +191,15 @@ class SearchDirection:
         return dw, self.barrier.bounds.change(it.slack, it.z, dw, 0.0)
 
     def _refined(self, gradient, c):
-        """Solution of the system with slacks, after one step of refinement."""
+        """Solution of the system with slacks, after one step of refinement where that is needed."""
         barrier, n = self.barrier, self.barrier.n
         dw, dy = self._solve(-gradient, -c)
         of_w = -gradient - self._diagonal * dw - barrier.by_multipliers(dy)
         barrier.scaled.add_hessian(dw[:n], -1.0, of_w)
         of_rows = -c - barrier.along(dw) + self._delta_c * dy
+        left, asked, left_of_rows, asked_of_rows = barrier.over.combined([x @ x for x in (of_w, gradient, of_rows, c)])
+        if left <= PRECISE**2 * max(1.0, asked) and left_of_rows <= PRECISE**2 * max(1.0, asked_of_rows):
+            return dw, dy
         more_w, more_y = self._solve(of_w, of_rows)
         return dw + more_w, dy + more_y
 
