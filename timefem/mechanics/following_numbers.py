@@ -76,7 +76,7 @@ class UnknownNumbers:
         self.following, source = {}, system.complete or system
         if not self._names:
             return
-        found = _traced(source, self._entries)
+        found = _traced(source, self._entries, unknown)
         for part, own in zip(system.parts, source.parts, strict=True):
             if own in found:
                 self._take(part, found[own])
@@ -143,7 +143,7 @@ class UnknownNumbers:
                 wanted, is_known = own.parameters, part.parameters.copy()
                 for place in self.following[part][1].places if part in self.following else ():
                     is_known[place] = next(values)
-                if part not in self.by_place and \
+                if part not in self.by_place and not part.sources and \
                         np.abs(wanted - is_known).max(initial=0.0) > SAME * np.abs(wanted).max(initial=0.0):
                     raise InputError(f"{' and '.join(self._names)} enter {system.label(part)} in a way that is not "
                                      "known for unknown numbers")
@@ -181,7 +181,7 @@ def present_value(system, entry):
 
 # ---- parameters of all parts as formulas
 
-def _traced(system, entries):
+def _traced(system, entries, unknown):
     """Part -> its parameters as SX, of those on which entries have an influence."""
     values, own = {}, {}
     for entry, x in entries.items():
@@ -201,6 +201,10 @@ def _traced(system, entries):
         numbers[part] = numbers[part].astype(object)
         for place, x in given.items():
             numbers[part][place] = Traced(x)
+    for part in system.parts:
+        if part.sources:  # a cost of numbers of other parts, and of unknown ones
+            numbers[part] = np.array([Traced(unknown[source]) if isinstance(source, str) else
+                                      numbers[source[0]][source[1]] for source in part.sources])
     found = {}
     for part in system.parts:
         of_bodies = [] if part.is_body else [

@@ -56,6 +56,8 @@ class Part(Declared, ABC):
         Whether its `strains` are at most quadratic in the coordinates, and their energy in them.
     couples_inertia : bool
         Whether a joint or force states a kinetic energy of its own, see `kinetic`.
+    sources : tuple of (Part, int) or str
+        Numbers of other parts, and unknown ones by name, that its own parameters are.
     seen_constants : tuple of int
         The unknown constants of a problem that enter its parameters.
     unknown_numbers : Following or None
@@ -77,6 +79,7 @@ class Part(Declared, ABC):
     couples_inertia = False
     strains_are_quadratic = True
     seen_constants, unknown_numbers = (), None
+    sources = ()
     name = None
     bodies = ()
     own_parameters = np.zeros(0)

@@ -19,7 +19,8 @@ def moved_parts(parts, changed):
     for body in {body for part in parts for body in part.bodies if body.carrier in changed}:
         changed[body] = changed.get(body)  # links and joints of trees
     for part in parts:
-        if any(b in changed and b is not part for b in (*part.bodies, *part.controls, *part.drives)):
+        sources = (source[0] for source in part.sources if not isinstance(source, str))
+        if any(b in changed and b is not part for b in (*part.bodies, *part.controls, *part.drives, *sources)):
             changed[part] = changed.get(part, part).moved_to(lambda b: changed.get(b, b))
 
 

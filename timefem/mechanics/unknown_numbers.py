@@ -87,7 +87,7 @@ def with_numbers(system, numbers, values):
         other, fits = system, False  # with a number that a part would not be made with, such as a negative damping
     source, others = other.complete or other, {}
     for part, own in zip(system.parts, source.parts, strict=True):
-        if not own.is_body and part in (numbers.following if not fits else numbers.by_place):
+        if not own.is_body and part in numbers.following and (part.sources or not fits or part in numbers.by_place):
             others[own] = copy(own)
             others[own].own_parameters = own.own_parameters.copy()
             for place, value in numbers.at(values)[part].items():

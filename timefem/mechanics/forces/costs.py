@@ -56,6 +56,43 @@ class Cost(Part):
         return call("Cost", self.formula, 1, u, ca.vertcat(*s.q) if self.bodies else ca.SX(0, 1), velocity, s.t)
 
 
+class FormulaCost(Cost):
+    """The integrand of a formula of the motion as a whole, which sees numbers of any parts, and unknown ones.
+
+    Parameters
+    ----------
+    given : callable
+        The formula as it was given.
+    formula : str
+        `formula(u, q, v, t, c)` with those numbers c.
+    actuators, bodies
+        As in `Cost`.
+    sources : sequence of (Part, int) or str
+        What the numbers are: of parts by the place in their `own_parameters`, and unknown ones by name.
+    """
+
+    def __init__(self, given: Any, formula: str, actuators: Sequence[Part], bodies: Sequence[Body],
+                 sources: Sequence[Any]) -> None:
+        super().__init__(None, actuators, bodies)
+        self.given, self.formula = given, as_formula("Cost", formula, ["u", "q", "v", "t", "c"])
+        self.sources, self.own_parameters = tuple(sources), self._values(np.zeros(len(sources)), sources)
+
+    @staticmethod
+    def _values(unknown, sources):
+        return np.array([x if isinstance(source, str) else source[0].own_parameters[source[1]]
+                         for x, source in zip(unknown, sources, strict=True)], float)
+
+    def moved_to(self, stand_in: Callable[[Any], Any]) -> FormulaCost:
+        other = super().moved_to(stand_in)
+        other.sources = tuple(s if isinstance(s, str) else (stand_in(s[0]), s[1]) for s in self.sources)
+        other.own_parameters = self._values(self.own_parameters, other.sources)
+        return other
+
+    def cost(self, s: Symbols, u: ca.SX) -> Expression:
+        q, v = (ca.vertcat(ca.SX(0, 1), *x) for x in (s.q, s.velocity if self.bodies else ()))
+        return call("Cost", self.formula, 1, u, q, v, s.t, s.own)
+
+
 class Effort(Cost):
     """Half the weighted sum of the squared controls of one actuator, 1/2 sum_i w_i u_i^2.
 

@@ -5,9 +5,11 @@ import numpy as np
 
 from ...argument_names import known_names
 from ...errors import InputError
+from ...mechanics import Gravity
 from ...mechanics.inversion.outputs import JointOutput
 from ...mechanics.point_functions import pointwise, sees_velocities
 from ...mechanics.tree_joints import joints_of_trees, tree_joint
+from ...mechanics.work import power_of
 from .end_state import body_velocity
 
 
@@ -28,7 +30,7 @@ class End:
 
     _fields = "t", "z", "parameters"
     _methods = ("q", "p", "rates", "position", "rotation_matrix", "velocity", "angular_velocity", "joint", "joint_rate",
-                "control", "energy")
+                "control", "energy", "kinetic_energy", "potential_energy", "power")
 
     def __init__(self, system, t, z, numbers, parameters=None, u=None):
         self.system, self.t, self.z, self._numbers, self._u = system, t, z, numbers, u
@@ -109,7 +111,38 @@ class End:
 
     def energy(self):
         """Total energy H, SX scalar."""
-        return sum(f(*a) for f, a in self._functions("hamiltonian"))
+        return sum((f(*a) for f, a in self._functions("hamiltonian")), ca.SX(0))
+
+    def kinetic_energy(self, body=None):
+        """Kinetic energy of a body, or of all, SX scalar."""
+        parts = self.system.parts if body is None else self._parts(body)
+        return sum((f(ca.vertcat(self.z[place], *map(self.rates, part.bodies)), *further)
+                    for part, place, f, *further in self._of_parts("kinetic", parts)), ca.SX(0))
+
+    def potential_energy(self, part=None):
+        """Potential energy of a part, of "gravity", or of all, SX scalar."""
+        parts = self.system.parts if part is None else self._parts(part)
+        return sum((f(*a) for f, a in self._functions("potential", parts)), ca.SX(0))
+
+    def power(self, part):
+        """Power of the forces of an actuator, spring, damper or load on the motion, of "gravity", SX scalar."""
+        total = ca.SX(0)
+        for own in self._parts(part):
+            function = power_of(own, self.system.label(own))
+            q, v = (ca.vertcat(*map(of, own.bodies)) for of in (self.q, self.rates))
+            u = self.control(own) if own.n_controls else ca.SX(0, 1)
+            total += function(q, v, u, self.t, self._parameters(own, own.parameters))
+        return total
+
+    def _parts(self, name):
+        """The parts that are meant by one of them, by a composite one, or by a name of these."""
+        system, found = self.system, self.system.stands_for.get(name, name)
+        parts = [part for part in system.parts if found in (part, part.owner, system.label(part.owner or part))]
+        parts = parts or [part for part in system.parts if name == "gravity" and isinstance(part, Gravity)]
+        if not parts:
+            known = dict.fromkeys(system.label(part.owner or part) for part in system.parts)
+            raise InputError(f"no part {name!r} in the system{known_names(name, known)}")
+        return parts
 
     def constraints(self):
         """Constraints on both levels and nonholonomic ones, SX (n_multipliers + n_nonholonomic,)."""
@@ -121,7 +154,8 @@ class End:
     def gradient(self):
         """grad H - (Q, 0), SX (n_z,)."""
         total = ca.SX.zeros(self.system.n_z)
-        for (function, arguments), place in zip(self._functions("derivatives"), self._places(), strict=True):
+        for (function, arguments), part in zip(self._functions("derivatives"), self.system.parts, strict=True):
+            place = self._place(part)
             for i, value in zip(place, ca.vertsplit(function(*arguments)[:len(place)]), strict=True):
                 total[i] += value
         return total
@@ -148,19 +182,21 @@ class End:
         return ca.substitute(ca.SX(value), ca.vertcat(ca.SX(0, 1), *(link.own_symbols for link in links)),
                              ca.vertcat(ca.SX(0, 1), *map(self.own_parameters, links))) if links else value
 
-    def _places(self):
+    def _place(self, part):
         n = self.system.n_q
-        for part in self.system.parts:
-            q = [i for body in part.bodies for i in np.arange(n)[self.system.coordinates(body)].tolist()]
-            yield [*q, *(n + i for i in q)]
+        q = [i for body in part.bodies for i in np.arange(n)[self.system.coordinates(body)].tolist()]
+        return [*q, *(n + i for i in q)]
 
-    def _functions(self, name):
-        for part, place in zip(self.system.parts, self._places(), strict=True):
-            numbers = self._parameters(part, part.parameters)
+    def _of_parts(self, name, parts):
+        for part in parts:
             function = pointwise(part).get(name)
             if function is not None:
-                rates = map(self.rates, part.bodies) if sees_velocities(part) else ()
-                yield function, (ca.vertcat(self.z[place], *rates), self.t, numbers)
+                yield part, self._place(part), function, self.t, self._parameters(part, part.parameters)
+
+    def _functions(self, name, parts=None):
+        for part, place, function, *further in self._of_parts(name, self.system.parts if parts is None else parts):
+            rates = map(self.rates, part.bodies) if sees_velocities(part) else ()
+            yield function, (ca.vertcat(self.z[place], *rates), *further)
 
     def _parameters(self, part, values):
         numbers = ca.SX(values)

@@ -152,8 +152,8 @@ class OptimalControl(NamedArguments):
                        "near": self.near}
         self.free_time = validate.flag("free_time", self.free_time)
         self.parameters = self.parameters or {}
-        system, _ = checked_parameters(with_costs(self.system, cost, self.actuators), self.parameters, self.follows,
-                                       REFUSED)
+        system = with_costs(self.system, cost, self.actuators, self.parameters)
+        system, _ = checked_parameters(system, self.parameters, self.follows, REFUSED)
         self.system, self.z0, self.t_span, self.start_conditions = start_of(
             system, start, self.t_span, self.near, self._numbered)
         self.actuators = [part for part in self.system.parts if part.n_controls]

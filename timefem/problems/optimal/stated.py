@@ -26,7 +26,7 @@ def stated(problem):
                   ca.SX.sym("c", len(problem.guesses)))
     of_now = {"now.z": z, "u": u, "now.t": t, **_numbers(problem, c, "now.")}
     now, write = problem.now(z, t, c, u), _writer(of_now)
-    found = {"cost": [_integrand(problem.system, part) for part in problem.system.parts if isinstance(part, Cost)],
+    found = {"cost": [_integrand(problem, part) for part in problem.system.parts if isinstance(part, Cost)],
              "limits": [limit.stated(lambda formula: write(formula, now, u)) for limit in problem.limits],
              "couplings": coupled(problem, problem, problem.couplings, BOTH_ENDS, (0, 1))}
     if problem.end_cost is not None:
@@ -75,16 +75,27 @@ def _writer(symbols):
     return write
 
 
-def _integrand(system, part):
+def _integrand(problem, part):
     """Of its bodies and actuators by name."""
+    system = problem.system
     if isinstance(part, Effort):
         return f"dot({part.weights.tolist()}, now.control({system.label(part.controls[0])!r})**2) / 2"
+    if isinstance(getattr(part, "given", None), TextFormula):
+        return part.given.text
     s, u = Symbols(part), [ca.SX.sym("u", a.n_controls) for a in part.controls]
     s.velocity = [ca.SX.sym("v", body.n_q) for body in part.bodies]
     symbols = {f"now.q({system.label(body)!r})": q for body, q in zip(part.bodies, s.q, strict=True)}
     symbols |= {f"now.rates({system.label(body)!r})": v for body, v in zip(part.bodies, s.velocity, strict=True)}
     symbols |= {f"now.control({system.label(a)!r})": x for a, x in zip(part.controls, u, strict=True)}
-    value = ca.substitute(ca.SX(part.cost(s, ca.vertcat(ca.SX(0, 1), *u))), s.own, ca.SX(part.own_parameters))
+    unknown = {f"now.parameters[{source!r}]": s.own[i] for i, source in enumerate(part.sources)
+               if isinstance(source, str)}
+    known = [i for i in range(s.own.numel()) if not (part.sources and isinstance(part.sources[i], str))]
+    following = problem.numbers.following.get(part)
+    if following and set(known) & set(following[1].places):
+        return None  # of numbers of parts that are unknown themselves
+    value = ca.substitute(ca.SX(part.cost(s, ca.vertcat(ca.SX(0, 1), *u))), s.own[known],
+                          ca.SX(part.own_parameters[known]))
+    symbols |= unknown
     try:
         return text_of("cost", value, symbols | {"now.t": s.t})
     except InputError:
