@@ -2,17 +2,20 @@
 
 import numpy as np
 
+from ..errors import InputError
 from ..mechanics.redundancy.redundancy import redundant_rows
 from ..problems import InitialValueProblem
 from ..problems.kinds import KINDS
 
 
-def inspect(model):
+def inspect(model, element=True):
     """Facts of a model at its initial state, as plain data.
 
     Parameters
     ----------
     model : Model
+    element : bool
+        Whether the time element of the file counts, too.
 
     Returns
     -------
@@ -25,7 +28,7 @@ def inspect(model):
         optimal control in phases: `phases`, what there is of each, with its `links` and the `couplings` of both ends.
     """
     if model.phases:
-        return _of_phases(model)
+        return _of_phases(model, element)
     system, z = model.system, model.z0
     t, n, m = model.t_span[0], system.n_q, system.n_constraints
     with np.errstate(all="ignore"):  # points that coincide give NaN, which is told below
@@ -53,6 +56,8 @@ def inspect(model):
         faults.append({"keys": model.keys(owners[i]), "message": f"over-constrained: '{names[i]}' repeats other "
                        f"constraints at the initial state ({len(redundant)} redundant in all); remove it, use a joint "
                        'that holds less, or give redundant = "drop"'})
+    if element and not faults:
+        faults = _of_element(model)
     return {
         "bodies": {b.name: {"class": type(b).__name__, "n_q": b.n_q} for b in system.bodies
                    if not b.helper},
@@ -65,9 +70,21 @@ def inspect(model):
     }
 
 
-def _of_phases(model):
-    found = [inspect(phase) for phase in model.phases]
+def _of_element(model):
+    """What keeps the element of a model from solving its problem, as a fault."""
+    try:
+        KINDS[model.kind].check_element(model.problem, model.element)
+    except InputError as error:
+        stated = "element" in model.document.data.get("solver", {})
+        return [{"keys": ("solver", "element") if stated else ("problem",), "message": str(error)}]
+    return []
+
+
+def _of_phases(model, element):
+    found = [inspect(phase, element=False) for phase in model.phases]
     faults = [fault for one in found for fault in one["faults"]]
+    if element and not faults:
+        faults = [{**fault, "keys": model.document.full(fault["keys"])} for fault in _of_element(model)]
     for one in found:
         del one["faults"]
     return {"phases": found, "faults": faults, "kind": model.kind,

@@ -153,8 +153,7 @@ def task_of(problem, element, n_elements, driver, newton, progress, others):
     kind = kind_of(problem)
     if not isinstance(element, TimeElement):
         raise InputError(f"element must be a time element such as MixedGalerkin(degree=2), not {element!r}")
-    element.check(problem.system)
-    kind.check_motion(problem.system, element)
+    kind.check_element(problem, element)
     others = dict(others)
     mesh, tolerance = others.pop("mesh", None), others.pop("tolerance", None)
     default = kind.default_driver(element, tolerance is not None)

@@ -51,6 +51,8 @@ class Kind:
         `warms(task, solution)` -> whether the solution of another task is a guess for this one.
     mesh : callable
         `mesh(task)` -> the mesh that a number of elements stands for.
+    fits : callable
+        `fits(problem, element)` raises InputError for elements that cannot do what the problem asks for.
     """
 
     name: str
@@ -70,10 +72,17 @@ class Kind:
     changes: tuple = ()
     warms: Callable = lambda task, solution: True
     mesh: Callable = lambda task: task.mesh_through(task.problem.system.kinks)
+    fits: Callable = lambda problem, element: None
 
     def default_driver(self, element, to_tolerance=False):
         """Class of the driver that is taken for an element unless one is given."""
         return next(driver for driver in self.drivers if driver.takes(element) or to_tolerance)
+
+    def check_element(self, problem, element):
+        """InputError for an element that cannot solve a problem, before work starts."""
+        element.check(problem.system)
+        self.check_motion(problem.system, element)
+        self.fits(problem, element)
 
     def check_motion(self, system, element):
         """InputError for parts and elements that need all conditions at the start, where some stand elsewhere."""

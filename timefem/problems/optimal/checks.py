@@ -3,6 +3,7 @@
 import casadi as ca
 import numpy as np
 
+from ...elements.augmented.controlled import Controlled
 from ...errors import InputError
 from ...mechanics import Cost
 from ...mechanics.formula import check_symbols
@@ -33,6 +34,24 @@ def check_costs_of_controls(problem):
         at += a.n_controls
         if id(a) not in costly and free.any() and not problem.limits:
             raise InputError(f"no cost depends on the controls of {problem.system.label(a)}: add Effort, or bounds")
+
+
+def check_element(problem, element):
+    """Refuse elements that cannot have a free start, unknown masses of what moves at the start, or rigid contacts."""
+    system, further = problem.system, [name for name, space in element.trial.items()
+                                       if space.continuous and name != "state"]
+    if problem.free_start and further:
+        raise InputError(f"a free start takes elements whose nodes hold the state alone, but those of {element!r} hold "
+                         f"the {further[0]} as well; take MixedGalerkin of form='hamilton'")
+    for name in problem.numbers if further else ():
+        for part in problem.numbers.of(name):
+            if part.is_body and np.any(problem.z0[system.n_q:][system.coordinates(part)]):
+                raise InputError(f"{system.label(part)} starts with momenta, and {name} is unknown: take "
+                                 f"MixedGalerkin of form='hamilton', for nodes of {element!r} hold the {further[0]}")
+    rigid = [pair for pair in problem.limits if isinstance(pair, Soft) and pair.at == "element-end"]
+    if rigid and Controlled(element).trial["controls"].basis.n_shapes > 1:
+        raise InputError(f"{rigid[0].name}: rigid contacts and friction take elements with one value of the controls: "
+                         "SymplecticEuler() or MixedGalerkin(1)")
 
 
 def limits_of(path, limits):

@@ -140,7 +140,7 @@ OPTIMAL = Kind(
     estimate=error_estimate, newton={"line_search": True, "max_iterations": ITERATIONS}, facts=report_facts,
     unused=lambda problem: (NOT_BOUNDED * problem.bounded,
                             "where controls have bounds, with which an interior-point method deals"),
-    changes=("start", "end", "t_span", "bounds"),
+    changes=("start", "end", "t_span", "bounds"), fits=OptimalControl.check_element,
     in_files=FileFormat(
         make_from_file, keys=KEYS, tables=("actuators", "limits", "couplings", "link", "guess"), needed=("actuators",),
         check=check_file, facts=file_facts, state=state_of_file, guess=guess_from_file),

@@ -3,7 +3,6 @@
 import casadi as ca
 import numpy as np
 
-from ...errors import InputError
 from ...polynomials import gauss_legendre
 from .point_rows import PointRows, View
 from .start import start_rows
@@ -148,9 +147,6 @@ class LimitRows:
         """Rows of complementary pairs, as many as the controls have nodal values: there, or with the state at the end
         of the element."""
         points, n_e = self.chain.plan.element.trial["controls"].basis.points, self._n_elements
-        if pair.at == "element-end" and len(points) > 1:
-            raise InputError(f"{pair.name}: rigid contacts and friction take elements with one value of the controls: "
-                             "SymplecticEuler() or MixedGalerkin(1)")
         elements, points = np.repeat(np.arange(n_e), len(points)), np.tile(points, n_e)
         at, eps = np.ones(len(elements)) if pair.at == "element-end" else points, ca.SX.sym("eps")
         positive, smoothed = pair.rows(self._now, self._symbols[1], eps)

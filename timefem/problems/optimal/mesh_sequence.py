@@ -42,11 +42,7 @@ FEW = 60  # of the steps for equations alone, after which the interior-point met
 
 def optimality_element(problem, element):
     """The element of the optimality system, and the system with what that needs."""
-    further = [name for name, space in element.trial.items() if space.continuous and name != "state"]
-    if problem.free_start and further:
-        raise InputError(f"a free start takes elements whose nodes hold the state alone, but those of {element!r} hold "
-                         f"the {further[0]} as well; take MixedGalerkin of form='hamilton'")
-    _check_momenta(problem, element, further)
+    problem.check_element(element)
     element, system, n = Controlled(element), problem.system, len(problem.unknown_names)
     if n:
         element = WithConstants(element, n, problem.free_time, problem.t_span[0])
@@ -54,16 +50,6 @@ def optimality_element(problem, element):
         system, whole = system.of_parts(parts), system
         system.complete, system.kept, system.dropped = whole.complete, whole.kept, whole.dropped
     return Optimality(element), system
-
-
-def _check_momenta(problem, element, further):
-    """Refuse elements whose first node holds velocities by given momenta and an unknown mass."""
-    system = problem.system
-    for name in problem.numbers:
-        for part in problem.numbers.of(name):
-            if further and part.is_body and np.any(problem.z0[system.n_q:][system.coordinates(part)]):
-                raise InputError(f"{system.label(part)} starts with momenta, and {name} is unknown: take "
-                                 f"MixedGalerkin of form='hamilton', for nodes of {element!r} hold the {further[0]}")
 
 
 def optimality_plan(problem, element):

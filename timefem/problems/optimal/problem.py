@@ -24,7 +24,7 @@ from ..common.kept import Kept
 from ..common.parameters import checked_parameters, own_entries, own_parts
 from ..initial.problem import merged
 from .bounds import bounds_of, rate_limits
-from .checks import all_of, check_costs_of_controls, check_formulas, limits_of
+from .checks import all_of, check_costs_of_controls, check_element, check_formulas, limits_of
 from .complementarity import Soft
 from .costs import with_costs
 from .couplings import Coupling, periodic
@@ -35,6 +35,7 @@ from .stated import stated
 from .target_continuation import Shifted
 
 if TYPE_CHECKING:
+    from ...elements import TimeElement
     from ...mechanics.given_states import GivenStates
     from ..common.end_state import EndState
 
@@ -63,8 +64,8 @@ class OptimalControl(NamedArguments):
     t_span : (float, float)
         Start and end [s]; with `free_time` the end is a guess.
     cost : Cost, callable, str, or sequence of these
-        Integrands, for instance `Effort(actuator)`, or formulas `cost(now, u)` as in `Limit`, which see controls,
-        places and velocities.
+        Integrands, for instance `Effort(actuator)`, or formulas `cost(now, u)` as in `Limit`, of all but momenta and
+        the duration.
     actuators : Actuator or sequence of Actuator
         Those that are not in the system; actuators that a cost names need not be given.
     end_cost : callable or str, optional
@@ -197,6 +198,10 @@ class OptimalControl(NamedArguments):
                        parameters=own_parts(system, self.parameters), follows=own_entries(system, self.follows),
                        free_time=self.free_time, **given)
         return other
+
+    def check_element(self, element: TimeElement) -> None:
+        """Refuse elements that cannot have a free start, unknown masses of what moves at the start, rigid contacts."""
+        check_element(self, element)
 
     def guessed_near(self, near: Mapping[Any, Any]) -> OptimalControl:
         """The same problem, whose free start is looked for near other states, by body."""

@@ -14,5 +14,5 @@ def no_estimate(problem, element):
 
 
 PHASES = Kind("phases", Phases, "optimal control in phases", drivers=(Global,), solve=solve_phases,
-              estimate=no_estimate, in_files=FILES,
+              estimate=no_estimate, in_files=FILES, fits=Phases.check_element,
               unused=lambda problem: (NOT_BOUNDED, "where phases are solved by an interior-point method"))

@@ -16,6 +16,7 @@ from ..optimal.couplings import BOTH_ENDS, LINK, Coupling, same_state
 from ..optimal.stated import coupled
 
 if TYPE_CHECKING:
+    from ...elements import TimeElement
     from ...mechanics.system import System
     from ..optimal.complementarity import Soft
     from ..optimal.limits import Limit
@@ -111,6 +112,12 @@ class Phases(NamedArguments):
     def limits(self) -> list[Limit | Soft]:
         """Of all phases."""
         return [limit for phase in self.phases for limit in phase.limits]
+
+    def check_element(self, element: TimeElement) -> None:
+        """Refuse elements that cannot solve one of the phases."""
+        for phase in self.phases:
+            element.check(phase.system)
+            phase.check_element(element)
 
     def __repr__(self):
         return f"Phases({len(self.phases)} phases, {self.phases[0]!r}, ...)"

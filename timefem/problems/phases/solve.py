@@ -89,7 +89,6 @@ def solve_on(task, meshes, guess):
 
 def _made(task, phase, mesh, guess):
     """Element, system, equations and unknowns to start from of one phase."""
-    task.element.check(phase.system)
     plan = optimality_plan(phase, task.element)
     element, system = plan.element, plan.system
     scale = Scaling.of(task.driver.scaling, system, element, mesh.nodes[0], phase.z0)

@@ -1,0 +1,134 @@
+"""Unknown numbers of trees, numbers that follow, energies and powers in model files; elements that do not fit."""
+
+import re
+
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.cases import find_case
+from timefem.errors import InputError
+from timefem.models import inspect, load_model, read_model
+
+ARM = """
+title = "Arm of an unknown length"
+gravity = [0, 0, -9.81]
+
+[bodies.arm]
+type = "tree"
+state = {hinge = 0.2}
+
+[[bodies.arm.links]]
+name = "base"
+
+[[bodies.arm.links]]
+name = "rod"
+mass = 1.0
+inertia = [0.01, 0.08, 0.08]
+
+[[bodies.arm.links]]
+name = "tool"
+mass = 0.5
+inertia = [0.001, 0.001, 0.001]
+
+[[bodies.arm.joints]]
+name = "hinge"
+parent = "base"
+child = "rod"
+axis = [0, 1, 0]
+
+[[bodies.arm.joints]]
+name = "grip"
+parent = "rod"
+child = "tool"
+kind = "fixed"
+position = [0.6, 0, 0]
+
+[actuators.drive]
+type = "joint_control"
+joint = "arm.hinge"
+effort = 1.0
+
+[problem]
+kind = "optimal"
+cost = "0.1 * now.power('drive')**2 + now.kinetic_energy() + 0.5 * now.parameters['l']**2"
+end_cost = "8 / parameters['l']"
+
+[problem.parameters]
+l = {value = 0.6, lower = 0.2, upper = 3}
+
+[problem.follows]
+"arm.grip.position[0]" = "parameters['l']"
+"arm.rod.mass" = "2 * parameters['l']"
+"arm.rod.centre[0]" = "parameters['l'] / 2"
+
+[problem.end.arm]
+joints = {hinge = 0.9}
+
+[limits.work]
+formula = "now.power('drive')"
+at = "integral"
+upper = 50
+
+[time]
+span = [0, 1]
+n_elements = 8
+"""
+
+
+def written(tmp_path, *changes):
+    text = ARM
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path = tmp_path / "arm.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_length_with_all_that_follows(tmp_path):
+    """As in Python, where the numbers are known and given."""
+    sol = load_model(written(tmp_path)).solve(progress=False)
+    found = sol.parameters["l"]
+    tree = sol.system["arm"]
+    assert sol.success and 0.3 < found < 2.5 and tree.joints[1].position[0] == pytest.approx(found, rel=1e-12)
+    assert tree.links[1].mass == pytest.approx(2 * found, rel=1e-12) == pytest.approx(4 * tree.links[1].centre[0])
+    assert np.linalg.norm(sol.position("arm.tool", 1.0)) == pytest.approx(found, rel=1e-9)
+
+    def cost(length):
+        known = load_model(written(
+            tmp_path, ("l = {value = 0.6, lower = 0.2, upper = 3}", ""), ("[problem.follows]", ""),
+            *((line, "") for line in re.findall(r'"arm\S+ = .*', ARM)), ("mass = 1.0\n", (
+                f"mass = {2 * length!r}\ncentre = [{length / 2!r}, 0, 0]\n")),
+            ("position = [0.6,", f"position = [{length!r},"), ("now.parameters['l']", repr(length)),
+            ("\"8 / parameters['l']\"", f'"{8 / length!r} + 0 * end.t"')))
+        return known.solve(progress=False).objective
+
+    assert cost(found) == pytest.approx(sol.objective, rel=1e-8)
+    assert abs(cost(found * 1.001) - cost(found * 0.999)) / 0.002 < 1e-4 * sol.objective
+
+
+@pytest.mark.parametrize("change, message", [
+    (("l = {value = 0.6,", 'l = {value = 0.6, number = "gravity[2]",'), "problem.parameters.l: needs either"),
+    (("l = {value = 0.6,", 'l = {part = "arm", number = "hing.damping",'), "problem.parameters.l.number: .*no number"),
+    (('"arm.rod.mass"', '"arm.rod.mas"'), "problem.*has no number|problem.*mas"),
+    (("= \"2 * parameters['l']\"", "= \"2 * parameters['k']\""), "has no 'k'; known are 'l'"),
+    (("now.power('drive')**2", "now.power('drove')**2"), "no part 'drove'.*mean 'drive'"),
+])
+def test_faults(tmp_path, change, message):
+    with pytest.raises(InputError, match=message):
+        load_model(written(tmp_path, change))
+
+
+def test_an_element_that_does_not_fit_is_told(timefem, tmp_path):
+    """Friction needs controls that are constant over an element."""
+    text = find_case("box-friction").path.read_text()
+    path = tmp_path / "box.toml"
+    path.write_text(re.sub("element = .*", 'element = "mg"', text))
+    assert inspect(read_model(find_case("box-friction").path))["faults"] == []
+    fault, = inspect(read_model(path))["faults"]
+    assert fault["keys"] == ("solver", "element") and "take elements with one value of the controls" in fault["message"]
+    model = load_model(path)  # for runs with another element
+    with pytest.raises(InputError, match="law: rigid contacts and friction take elements with one value"):
+        model.solve(progress=False)
+    assert model.solve(element=tf.SymplecticEuler(), progress=False).success
