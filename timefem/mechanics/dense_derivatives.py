@@ -41,6 +41,14 @@ def dense_derivatives(system, t, z):
     return gradient, jacobian, rate, theta
 
 
+def constraints_at(system, t, z):
+    """Constraints on both levels at one state, shape (2 m,), and their Jacobian, (2 m, n_z)."""
+    if is_small(system):
+        here = at_one_state(system, t, z)
+        return here.theta.copy(), here.jacobian.copy()
+    return system.constraints(t, z), system.derivatives(t, z)[1].toarray()
+
+
 def constraint_sizes(system, t, z):
     """Size of the terms that make up each constraint, on both levels, at one state, shape (2 m,); at least one."""
     if is_small(system):

@@ -101,7 +101,7 @@ class OneState:
             self.system, self._last = system, None
             for group, (_, _, numbers, *_) in zip(system.groups, self._groups, strict=True):
                 numbers[:] = group.parameters
-            self.tables.state_scale[:], self.tables.roots[:] = system.state_scale, np.sqrt(system.mass_scale)
+            self.tables.state_scale[:], self.tables.roots[:] = system.state_scale, system.state_scale[system.n_q:]
         return self
 
     def at(self, t, z):

@@ -202,7 +202,8 @@ def _rebuilt(system, changed):
     moved_parts(system.parts, changed)
     other, parts = object.__new__(type(system)), [changed.get(part, part) for part in system.parts]
     if with_helpers(parts) == parts and not with_rotors(parts)[1]:
-        vars(other).update({name: vars(system)[name] for name in SHARED if name in vars(system)})
+        own = vars(system)
+        vars(other).update({name: own[name] for name in SHARED if name in own})
         other._take_parts(parts)
         other.groups = regrouped(system.groups, changed)
     else:

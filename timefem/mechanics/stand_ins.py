@@ -8,14 +8,16 @@ class StandIns(dict):
 
     def get(self, part, default=None):
         """What stands for a part."""
+        if part in self:
+            return self[part]
         carrier = getattr(part, "carrier", None)
-        if part not in self and carrier is not None and carrier in self:
-            return self[carrier].carried(*part.called)
-        return super().get(part, default)
+        return self[carrier].carried(*part.called) if carrier is not None and carrier in self else default
 
 
 def moved_parts(parts, changed):
     """Parts on bodies that others stand for, moved to these: their stand-ins join `changed`, a `StandIns`."""
+    if not changed:
+        return
     for body in {body for part in parts for body in part.bodies if body.carrier in changed}:
         changed[body] = changed.get(body)  # links and joints of trees
     for part in parts:

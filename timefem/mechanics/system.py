@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,7 +134,7 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
 
     @cached_property
     def _coordinates(self):
-        stops = np.cumsum([b.n_q for b in self.bodies]).tolist()
+        stops = accumulate(b.n_q for b in self.bodies)
         return {b: slice(stop - b.n_q, stop) for b, stop in zip(self.bodies, stops, strict=True)}
 
     def extended(self, parts: Iterable[Declared]) -> System:

@@ -11,8 +11,6 @@ import numpy as np
 from ..elements.evaluation.nodal_values import NodalValues
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from ..elements import TimeElement
     from ..mechanics import System
     from ..status import Status
@@ -41,7 +39,7 @@ class SolvedElements(_Made):
 
     @classmethod
     def of(cls, system: System, element: TimeElement, t: np.ndarray, z0: np.ndarray, values: NodalValues,
-           status: Status, statistics: dict[str, Any]) -> Self:
+           status: Status, statistics: dict[str, Any]) -> SolvedElements:
         """The same made of `NodalValues`."""
         made = object.__new__(cls)
         made.__dict__.update(system=system, element=element, t=t, start=z0, values=values, status=status,

@@ -1,6 +1,7 @@
 """The optimality system of an element, and the integral of its cost."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -15,7 +16,7 @@ from .extended import Extended
 class WithCostates(Extended):
     """An element with a costate for each of its tests."""
 
-    @property
+    @cached_property
     def trial(self):
         costates = {costate(name): replace(space, dual=True) for name, space in self.element.test.items()}
         return self.element.trial | costates
@@ -35,7 +36,7 @@ class Optimality(WithCostates):
     discretised, then optimised. The tangent is symmetric.
     """
 
-    @property
+    @cached_property
     def test(self):
         return {name: replace(space, dual=not space.dual) for name, space in self.trial.items()}
 

@@ -100,10 +100,11 @@ class Declared(NamedArguments):
             vars(self)["_in_system"] = True
 
     def _fix_arrays(self, names):
+        own = vars(self)
         for name in names:
-            value = vars(self).get(name)
+            value = own.get(name)
             if isinstance(value, np.ndarray) and (value.flags.writeable or not value.flags.owndata):
-                vars(self)[name] = fixed = value.copy()
+                own[name] = fixed = value.copy()
                 fixed.setflags(write=False)
 
     def _refuse_change(self, name):

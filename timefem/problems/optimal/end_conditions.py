@@ -4,6 +4,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
+from ...mechanics.dense_derivatives import constraints_at
 from ..common.conditions import directions_left, independent_combinations, least_norm_search
 from ..common.targets import checked_targets
 from .condition_formulas import ConditionFormulas, asked_of_all, filled_in, wanted_numbers
@@ -80,7 +81,7 @@ class EndConditions:
         """Constraints and conditions, their Jacobian in scaled states, and that by the unknown numbers."""
         theta, jacobian = np.zeros(0), np.zeros((0, len(z)))
         if self.system.n_constraints:
-            theta, jacobian = self.system.constraints(t, z), self.system.derivatives(t, z)[1].toarray()
+            theta, jacobian = constraints_at(self.system, t, z)
         if self.system.n_nonholonomic:
             theta = np.concatenate([theta, self.system.nonholonomic(t, z)])
             jacobian = np.vstack([jacobian, self.system.nonholonomic_derivatives(t, z)[1].toarray()])
