@@ -16,7 +16,7 @@ from .bodies.generalized_system import GeneralizedSystem
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .bodies.generalized_body import OfBody
+    from .bodies.generalized_system import OfBody
 
 # SymPy class -> CasADi function, where the names differ; the same names stand for themselves
 SAME = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp",

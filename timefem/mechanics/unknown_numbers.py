@@ -13,7 +13,7 @@ from .stand_ins import StandIns, moved_parts
 
 
 def with_number(part, name, value):
-    """The same part with another value of one of its numbers (see `number_of`)."""
+    """The same part with another value of a number: an argument, an entry of one, or a place in `own_parameters`."""
     if isinstance(name, int):
         other = copy(part)
         other.own_parameters = part.own_parameters.copy()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -26,17 +26,6 @@ LARGEST = 12  # coordinates, for a mass matrix that varies: the derivatives of i
 ALTERNATIVES = ("its inverse is needed. Choose coordinates that leave no direction without mass, or constraints, "
                 "independent of the time, that rule such directions out: EML() then takes it as it is, and other "
                 "elements with regularize=True")
-
-
-class OfBody(TypedDict, total=False):
-    """Types of further arguments of a `GeneralizedBody`, for what hands them on."""
-
-    constraints: UserFunction | None
-    parameters: Vector
-    names: Sequence[str] | None
-    mass_scale: Vector | None
-    regularize: bool | float
-    name: str | None
 
 
 class GeneralizedBody(Body):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import casadi as ca
 
 from ...argument_names import refuse_unknown
 from ...errors import InputError
-from ...types import UserFunction
+from ...types import UserFunction, Vector
 from ..formula import Same, call, check_symbols, with_time
 from ..part import Part
 from ..stored_formula import StoredFormula
 from ..system import System
-from .generalized_body import GeneralizedBody, OfBody
+from .generalized_body import GeneralizedBody
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -51,6 +52,17 @@ class GeneralizedPotential(Part):
 
     def energy(self, s):
         return self._potential(s.q[0], s.t, s.bodies[0][:len(self.bodies[0].formula_parameters)])
+
+
+class OfBody(TypedDict, total=False):
+    """Types of further arguments of a `GeneralizedBody`, for what hands them on."""
+
+    constraints: UserFunction | None
+    parameters: Vector
+    names: Sequence[str] | None
+    mass_scale: Vector | None
+    regularize: bool | float
+    name: str | None
 
 
 class GeneralizedSystem(System):
