@@ -7,6 +7,7 @@ SUFFICIENT = 10.0  # error over mu below which mu falls
 # small far from the minimum, and once mu has fallen, bounds leave short steps only
 VALLEY, SUFFICIENT_THERE = (1e-6, 1e-2), 1.0
 SLOWLY, QUICKLY = 0.2, 0.01  # factor by which it does at least, and at most: far ahead of the iterate, steps are short
+ROUGHLY = 0.5  # error of an iterate that is close to a solution
 LARGE = 100.0  # mean multiplier from which on errors are relative to it
 # Of predictions: the least mu over the mean product now, and errors of so many steps of which one has to be larger
 LEAST_SHARE, REMEMBERED = 0.01, 4
@@ -39,11 +40,12 @@ class Errors:
 class BarrierParameter:
     """What mu a step is for.
 
-    From the solution of the first barrier problem on, where the Hessian needs no regularisation, a predictor tells how
-    far the products `slack z` fall along the step to mu = 0, and mu aims as far (S. Mehrotra, SIAM J. Optim. 2 (1992)
-    575-601); the step then counts on the products of the changes as well. Errors need not fall in each step. Where they
-    do not for a few steps, or the Hessian is regularised, mu stays until its barrier problem is solved, and falls, as
-    by Fiacco & McCormick (compare J. Nocedal, A. Waechter, R. A. Waltz, SIAM J. Optim. 19 (2009) 1674-1693).
+    From the solution of the first barrier problem on, or from a start close to a solution, where the Hessian needs no
+    regularisation, a predictor tells how far the products `slack z` fall along the step to mu = 0, and mu aims as far
+    (S. Mehrotra, SIAM J. Optim. 2 (1992) 575-601); the step then counts on the products of the changes as well. Errors
+    need not fall in each step. Where they do not for a few steps, or the Hessian is regularised, mu stays until its
+    barrier problem is solved, and falls, as by Fiacco & McCormick (compare J. Nocedal, A. Waechter, R. A. Waltz, SIAM
+    J. Optim. 19 (2009) 1674-1693).
 
     Parameters
     ----------
@@ -57,7 +59,8 @@ class BarrierParameter:
 
     def __init__(self, barrier, direction, least, predicts):
         self.barrier, self.direction, self.least = barrier, direction, least
-        self._predicts, self._errors = predicts and barrier.n_bounds > 0, None
+        self._predicts = predicts and barrier.n_bounds > 0
+        self._errors, self._warm = None, barrier.scaled.program.start_multipliers is not None
 
     @property
     def predicted(self):
@@ -70,10 +73,12 @@ class BarrierParameter:
         if not self._predicts or regularisation:
             self._errors = None
         elif self._errors is None:
-            self._errors = [error] if errors.at(mu) <= SUFFICIENT * mu else None
+            begins = errors.at(mu) <= SUFFICIENT * mu or (self._warm and error <= ROUGHLY)
+            self._errors = [error] if begins else None
         else:
             grows = len(self._errors) >= REMEMBERED and error >= max(self._errors[-REMEMBERED:])
             self._errors = None if grows else [*self._errors, error]
+        self._warm = False
         if self.predicted:
             return self._prediction(it)
         if VALLEY[0] < regularisation < VALLEY[1]:

@@ -19,7 +19,7 @@ from ... import interrupts, validate
 from ...argument_names import NamedArguments
 from ...status import Status
 from .barrier import Barrier, Scaled
-from .barrier_parameter import SUFFICIENT, SUFFICIENT_THERE, BarrierParameter, Errors
+from .barrier_parameter import ROUGHLY, SUFFICIENT, SUFFICIENT_THERE, BarrierParameter, Errors
 from .blocks import placed
 from .filter_search import Filter, Iterate, LineSearch
 from .program import Answer, failed
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MU_START, MU_WARM, MU_PUSHED = 0.1, 1e-4, 1e-2
 WEAK = 0.1  # multipliers of bounds at a warm start are at least this share of mu over the slack
 PUSH = 1e-2  # start inside of bounds, absolute and of the range
-NEARLY, ROUGHLY = 1e-3, 0.1  # violation of rows, and error, below which the objective tells its size
+NEARLY = 1e-3  # violation of rows below which the objective tells its size
 ACCEPTABLE, ACCEPTED_AFTER = 1e-6, 15  # error that will do when it does not fall further, and after how many iterations
 # growth of the violation that the filter allows. The published 1e4 lets constraints of rotations be left so far, for a
 # little less cost, that none of the later steps finds back: a payload on a weld, of 40 elements, violation 14 -> 5900
