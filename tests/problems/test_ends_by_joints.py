@@ -49,3 +49,11 @@ def test_free_components_beside_joints_are_refused():
                     lambda end: tf.OptimalControl(system, {rail: 0}, end, (0, 1), tf.Effort(tf.JointControl(rail)))):
         with pytest.raises(tf.InputError, match=r"such as 'rail'.*Limit\(joint"):
             problem({rail: 0.3, rod: tf.EndState(position=(1, None, None))})
+
+
+@pytest.mark.parametrize("end", [lambda rail, hinge, rod: {rail: 0.3, hinge: (0.4, 0.2)},
+                                 lambda rail, hinge, rod: {rod: tf.Pose((0, 0, -0.5), velocity=(1, 0, 0))}])
+def test_boundary_values_refuse_velocities_that_they_do_not_ask_for(end):
+    system, _, rod, rail, hinge = crane()
+    with pytest.raises(tf.InputError, match=r"end of (hinge|rod): .* velocity .*joint_rate"):
+        tf.BoundaryValueProblem(system, (0, 1), start={rail: 0, hinge: 0}, end=end(rail, hinge, rod))

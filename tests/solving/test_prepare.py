@@ -174,3 +174,19 @@ def test_wrong_input_is_refused(arguments, words):
 def test_no_checkpoint():
     with pytest.raises(tf.InputError, match="belongs to one solve"):
         tf.prepare(pendulum(), tf.MixedGalerkin(1), 4, checkpoint="a.h5")
+
+
+def test_rates_of_joints_and_rotors_see_other_inertias():
+    def problem(inertia):
+        bar = tf.RigidBody(2.0, (0.35, 0.1, inertia), name="bar")
+        hinge = tf.Revolute(bar, point_a=(0, 0.5, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1),
+                            name="hinge")
+        motor = tf.Motor(hinge, gear=20, rotor_inertia=1e-3, torque=tf.Sine(0.1, 0.5), name="motor")
+        system = tf.System([bar, hinge, motor], gravity=(0, -9.81, 0))
+        return tf.InitialValueProblem(system, {"hinge": (0.4, 2.0)}, (0, 1))
+
+    found = tf.prepare(problem(0.3), tf.MixedGalerkin(2), 20).solve(parameters={"bar.inertia[2]": 0.42})
+    fresh = tf.solve(problem(0.42), tf.MixedGalerkin(2), 20)
+    np.testing.assert_allclose(found.z, fresh.z, rtol=0, atol=1e-12)
+    assert abs(found.joint("hinge").rate(0.0) - 2.0) < 1e-12
+    np.testing.assert_allclose(found.joint("hinge").rate(), fresh.joint("hinge").rate(), rtol=0, atol=1e-12)

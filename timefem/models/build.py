@@ -124,10 +124,11 @@ def _model(document, kind, rotation, inverse_mass, changed):
     start, end = data["time"]["span"]
     if "state" in data:
         with naming(document, ("state",), data["state"]):
-            stated = {names.joint(("state", name), name): x for name, x in data["state"].items()}
-            found = system.state(state | stated, t=start, approximate=data.get("assemble", False))
+            stated = state | {names.joint(("state", name), name): x for name, x in data["state"].items()}
+            found = system.state(stated, t=start, approximate=data.get("assemble", False))
             state = {body.name: value for body, value in found.items() if not body.helper}
     state = settled(document, state, {name: system.stands_for.get(body, body) for name, body in bodies.items()})
+    stated = stated if "state" in data else state
     if not end > start:
         raise document.error(("time", "span"), f"must go forward: the end {end:g} is not after the start {start:g}")
     solver = with_form(data.get("solver", {}), system.bodies, bool(system.n_constraints))
@@ -138,7 +139,8 @@ def _model(document, kind, rotation, inverse_mass, changed):
         raise document.error(("solver", "tolerance"), "is not used with a continuation, whose meshes are given; leave "
                                                       "one of them out")
     model = Model(document, data.get("title", document.path), system, state, (start, end), data["time"]["n_elements"],
-                  element, settings, data.get("assemble", False), kind.name, changed, names=names.on(system))
+                  element, settings, data.get("assemble", False), kind.name, changed,
+                  names=names.on(system), stated=stated)
     for part in system.parts:
         fault = uncovered(part, model.t_span)
         if fault:

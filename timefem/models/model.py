@@ -30,6 +30,8 @@ class Model:
     system : System
     state : dict
         Name of the body -> Pose.
+    stated : dict
+        What that follows from, with joints among the keys: masses may become others, and velocities stay as stated.
     t_span : (float, float)
         [s]
     n_elements : int or list of int
@@ -62,12 +64,13 @@ class Model:
     changed: Any = None
     phases: Any = ()
     names: Any = None
+    stated: Any = None
 
     @cached_property
     def start(self):
         """The InitialValueProblem; InputError when the state violates a constraint, or cannot be assembled."""
         try:
-            return InitialValueProblem(self.system, self.state, self.t_span, assemble=self.assemble)
+            return InitialValueProblem(self.system, self.stated, self.t_span, assemble=self.assemble)
         except InputError as error:
             named = [part for part in self.system.parts if f"'{part.name}: " in str(error)]  # a constraint of it
             raise self.document.error(self.keys(named[0]) if named else (), str(error)) from None
@@ -99,6 +102,11 @@ class Model:
     def start_state(self):
         """The state at the start by body, assembled if the file says so."""
         return as_states(self.system, self.start.z0) if self.assemble else self.state
+
+    @property
+    def stated_start(self):
+        """The same, by joint where the file states joints."""
+        return self.start_state if self.assemble else self.stated
 
     parameters, end_states = unknown_numbers, end_states
 

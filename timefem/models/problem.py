@@ -84,10 +84,13 @@ def unknown_numbers(model):
 
 
 def end_states(model, which, cls=EndState):
-    """What the file asks of bodies at an end; "free" components are None."""
+    """What the file asks of bodies and joints at an end; "free" components are None."""
     document, found = model.document, {}
     for name, entry in document.data["problem"].get(which, {}).items():
         keys = ("problem", which, name)
+        if not isinstance(entry, dict):  # a coordinate of a joint, or a list of it and its rate
+            found[model.names.joint(keys, name, model.names.bodies)] = entry
+            continue
         find(document, keys, name, model.names.bodies)
         given = {key: [None if v == "free" else v for v in value] if isinstance(value, list) else value
                  for key, value in entry.items()}

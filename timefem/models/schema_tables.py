@@ -26,8 +26,8 @@ TABLES = {
         **{name: option.schema for name, option in OPTIONS.items() if option.in_files}}, []),
     "problem": record("a table that states the problem: its kind, and what is asked for", {
         "kind": {"enum": list(IN_FILES)},
-        "start": named("a table of what is asked of bodies at the start", ref("end_state")),
-        "end": named("a table of what is asked of bodies at the end", ref("end_state")),
+        "start": named("a table of what is asked of bodies and joints at the start", ref("end_of_part")),
+        "end": named("a table of what is asked of bodies and joints at the end", ref("end_of_part")),
         "periodic": ref("flag"),
         "free_time": ref("flag"),
         "turns": {"description": "an integer from 0 to 20", "type": "integer", "minimum": 0, "maximum": 20},

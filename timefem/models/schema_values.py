@@ -24,6 +24,8 @@ def numbers(description, least, most):
     return {"description": description, "type": "array", "items": ref("number"), "minItems": least, "maxItems": most}
 
 
+END_OF_PART = "a table of what is asked of a body, or the coordinate of a joint, or a list of it and its rate"
+
 VALUES = {
     "text": {"description": "a text in quotes", "type": "string"},
     "names": {
@@ -151,6 +153,9 @@ VALUES = {
         "description": "a number or a function of time, such as a formula of t in quotes, or a list of one for each",
         "anyOf": [ref("function"), {"description": "a list", "type": "array", "items": ref("function"), "minItems": 1}],
     },
+    "end_of_part": {  # "if" rather than "anyOf", so that messages name the key of a body that is wrong
+        "description": END_OF_PART, "if": {"type": "object"}, "then": ref("end_state"),
+        "else": {"description": END_OF_PART, "anyOf": [ref("number"), ref("value_and_rate")]}},
     "end_state": record(
         "a table of what is asked of a body: position, orientation, velocity, angular_velocity; of a tree: joints, or "
         "q and v", {

@@ -44,8 +44,8 @@ class Rotor(Follower):
     def kinetic_of_velocity(self, q, v, c):
         return c[0] * v[0] ** 2 / 2
 
-    def start(self, states):
-        value, rate = self.bound.local(states)
+    def start(self, states, own):
+        value, rate = self.bound.local(states, own)
         return np.array([self.motor.gear * value]), np.array([self.own_parameters[0] * self.motor.gear * rate])
 
 

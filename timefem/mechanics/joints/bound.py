@@ -76,12 +76,16 @@ class BoundCoordinate:
         values = ca.densify(ca.vertcat(self.value(symbols, numbers), self.rate(symbols, velocities, numbers)))
         return ca.Function("coordinate", [*symbols, *momenta, *own], [values])
 
-    def at(self, q: Sequence[np.ndarray], p: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """x and dx/dt of local states: lists with an array (..., n_q) per body -> two arrays (...)."""
+    def at(self, bodies: Sequence[Body], q: Sequence[np.ndarray],
+           p: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """x and dx/dt of local states: lists with an array (..., n_q) per body -> two arrays (...).
+
+        The `bodies` are those of the coordinate, or stand for them with other masses.
+        """
         shape = np.shape(q[0])[:-1]
         flat = [np.reshape(x, (-1, np.shape(x)[-1])).T for x in (*q, *p)]
         n = flat[0].shape[1]
-        own = [np.tile(b.own_parameters[:, None], n) for b in self.bodies]
+        own = [np.tile(b.own_parameters[:, None], n) for b in bodies]
         values = np.array(self._numeric.map(n)(*flat, *own)) if n else np.zeros((2, 0))
         return values[0].reshape(shape), values[1].reshape(shape)
 
@@ -95,13 +99,15 @@ class BoundCoordinate:
         """dx/dq at coordinates, a list with an array (n, n_q) per body -> (n, n_q_local)."""
         return np.array(self._slope.map(len(q[0]))(*(x.T for x in q))).T if len(q[0]) else np.zeros((0, 0))
 
-    def local(self, states: Mapping[Any, Any]) -> tuple[float, float]:
-        """x and dx/dt from the states of bodies, dict body -> (q, p): two floats."""
-        return tuple(float(x) for x in self.at(*zip(*(_local(body, states) for body in self.bodies), strict=True)))
+    def local(self, states: Mapping[Any, Any], own: Callable[[Body], Body] = lambda body: body) -> tuple[float, float]:
+        """x and dx/dt from the states of bodies, dict body -> (q, p): two floats; `own(body)` stands for a body."""
+        bodies = [own(body) for body in self.bodies]
+        return tuple(float(x) for x in self.at(bodies, *zip(*(_local(body, states) for body in bodies), strict=True)))
 
     def of(self, system: System, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """As `at`, of states of a system, shape (..., n_z)."""
-        return self.at(*zip(*(system.local_state(body, np.asarray(z, float)) for body in self.bodies), strict=True))
+        bodies = [system.own(body) for body in self.bodies]
+        return self.at(bodies, *zip(*(system.local_state(body, np.asarray(z, float)) for body in bodies), strict=True))
 
 
 class Follower(Body, abstract=True):
@@ -114,8 +120,11 @@ class Follower(Body, abstract=True):
     def __init__(self, bound: BoundCoordinate, place: str) -> None:
         self.bound, self.owner, self.place = bound, bound.owner, place
 
-    def start(self, states: Mapping[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinate and momentum, two arrays (1,), from those of the other bodies: dict body -> (q, p)."""
+    def start(self, states: Mapping[Any, Any], own: Callable[[Body], Body]) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinate and momentum, two arrays (1,), from those of the other bodies: dict body -> (q, p).
+
+        `own(body)` is what stands for a body in the system.
+        """
         raise NotImplementedError
 
     @property
@@ -171,8 +180,8 @@ class TurnCounter(Follower):
 
     counts_turns = True
 
-    def start(self, states: Mapping[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
-        return np.array([float(self._first(self.bound.local(states)[0]))]), np.zeros(1)
+    def start(self, states: Mapping[Any, Any], own: Callable[[Body], Body]) -> tuple[np.ndarray, np.ndarray]:
+        return np.array([float(self._first(self.bound.local(states, own)[0]))]), np.zeros(1)
 
     def conditions_at_start(self, q: ca.SX, p: ca.SX, of: Callable[[Any], ca.SX]) -> ca.SX:
         """What vanishes at the start of a motion, SX (2,), from the own coordinate and momentum and those of others."""

@@ -44,12 +44,12 @@ class BoundaryValueProblem(NamedArguments):
         `Coordinates`, whose q are, both without velocities; an `EndState`, which asks for all that it gives,
         velocities too; or a `CanonicalState`. These may stand for the dict when there is no other body. Bodies left
         out are free. The sign of a quaternion tells which way to turn. With joints among the keys all bodies follow
-        from their coordinates, as in `InitialValueProblem`.
+        from their coordinates, as in `InitialValueProblem`; rates of joints belong into `conditions`.
     conditions : callable, optional
         `conditions(start, end, parameters)` -> expressions that are zero, in CasADi symbols. `start` and `end` give
         `t`, `z`, `q(body)`, `p(body)`, `rates(body)`, `position(body)`, `rotation_matrix(body)`, `velocity(body)`,
-        `angular_velocity(body, frame)` and `energy()`; `parameters` is a dict of the unknown ones, with "duration" when
-        the time is free.
+        `angular_velocity(body, frame)`, `joint(joint)`, `joint_rate(joint)` and `energy()`; `parameters` is a dict of
+        the unknown ones, with "duration" when the time is free.
     periodic : bool
         Ask for the same coordinates and momenta at both ends. Motions that conserve energy come in families: one
         condition, such as an amplitude, and one parameter are needed besides, for instance the number of a damper,
@@ -79,7 +79,7 @@ class BoundaryValueProblem(NamedArguments):
     ------
     InputError
         When the number of conditions does not fit (says how many each adds), or they contradict each other or the
-        constraints.
+        constraints; for velocities that are given but not asked for.
     """
 
     system: System

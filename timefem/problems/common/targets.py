@@ -1,11 +1,15 @@
 """What is asked of bodies at an end of a motion, checked."""
 
+import numpy as np
+
 from ...errors import InputError
 from ...mechanics import CanonicalState, Coordinates, Pose
 from ...mechanics.given_states import canonical_states, given_states, in_space
 from ...mechanics.tree_joints import with_joints_of_trees
 from .carried_targets import split_targets
 from .end_state import EndState
+
+ASKED_BY = "leave it out, or ask for it by an EndState or by conditions, as in end.joint_rate('hinge') - 0.5"
 
 
 def _targets_of_bodies(system, which, targets, t, rates):
@@ -44,6 +48,17 @@ def _configuration(body, state):
     return EndState(position=body.position(state.q), orientation=turn)
 
 
+def _moves(value):
+    """Whether a velocity is given where coordinates alone are asked for: by (coordinate, rate) of a joint, too."""
+    if isinstance(value, dict):
+        return any(map(_moves, value.values()))
+    if isinstance(value, Pose):
+        return np.any(value.velocity) or np.any(value.angular_velocity)
+    if isinstance(value, Coordinates):
+        return np.any(value.v)
+    return isinstance(value, list | tuple | np.ndarray) and len(value) == 2
+
+
 def checked_targets(system, which, targets, t, rates):
     """What is asked of bodies, links and joints: dict body -> EndState or CanonicalState.
 
@@ -69,6 +84,11 @@ def checked_targets(system, which, targets, t, rates):
         return {}
     if not isinstance(targets, dict):
         raise InputError(f"{which} must be a dict from body to Pose, EndState or Coordinates, not {targets!r}")
+    for key, value in targets.items() if not rates and which != "near" else ():
+        if _moves(value):
+            label = key if isinstance(key, str) else system.label(key)
+            raise InputError(f"{which} of {label}: a boundary-value problem does not ask for the velocity that is "
+                             f"given with a Pose, Coordinates or joint; {ASKED_BY}")
     targets, carried = split_targets(system, which, targets, rates)
     targets = {system.find(body): target
                for body, target in _targets_of_bodies(system, which, targets, t, rates).items()}

@@ -39,14 +39,14 @@ def make_from_file(model):
             trajectory = model.value_of(("outputs", name, "trajectory"), entry["trajectory"])
             outputs[model.names.outputs[name]] = trajectory
     end = model.end_states("end", Pose) or None
-    for name in bodies if end else ():
+    for name in bodies if end and not any(map(model.system.is_joint, end)) else ():
         if name not in end:
             raise model.document.error(("problem", "end"), f"the body {name!r} is missing: give the states of all "
                                        "bodies, or of none")
     with model.naming(("outputs",), data["outputs"]):
         if end and model.assemble:
             end = assemble(model.system, end, model.t_span[1])
-        return InverseDynamics(model.system, outputs, model.start_state, end, model.t_span)
+        return InverseDynamics(model.system, outputs, model.stated_start, end, model.t_span)
 
 
 def file_facts(problem):

@@ -75,10 +75,11 @@ def make_from_file(model):
             bounds[name] = entry.get("lower"), entry.get("upper")
     if "cost" in table:
         costs += table["cost"] if isinstance(table["cost"], list) else [table["cost"]]
-    ends = model.end_states("end")
-    own = dict.fromkeys(model.start_state, EndState()) if document.follows else model.start_state
-    start = {model.system.find(body): state for given in (own, model.end_states("start"))
-             for body, state in given.items()}
+    ends, own = model.end_states("end"), model.end_states("start")
+    start = own or model.stated_start
+    if (document.follows or own) and not any(map(model.system.is_joint, own)):
+        others = dict.fromkeys(model.start_state, EndState()) if document.follows else model.start_state
+        start = {model.system.find(body): state for given in (others, own) for body, state in given.items()}
     near = {model.system.find(body): state for body, state in model.start_state.items()} if _has_states(model) else None
     limits = [limit_from_file(model, name, entry) for name, entry in data.get("limits", {}).items()]
     couplings = couplings_from_file(model, model, ("couplings",), data.get("couplings", {}))
