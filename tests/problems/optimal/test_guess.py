@@ -238,3 +238,31 @@ def test_turns_with_velocities_at_the_ends():
     np.testing.assert_allclose(v[[0, -1]], rates, rtol=0, atol=1e-12)
     np.testing.assert_allclose(body.angular_velocity(z[-1, :n_q], z[-1, n_q:]), (0.5, -1, 2), rtol=0, atol=1e-12)
     np.testing.assert_allclose(v[1:-1], (z[2:, :n_q] - z[:-2, :n_q]) / (t[2:] - t[:-2])[:, None], rtol=0, atol=1e-5)
+
+
+def rod(seed):
+    """Two masses on a rod, thrown at both ends."""
+    rng = np.random.default_rng(seed)
+    masses = [tf.PointMass(m, name=name) for m, name in ((1.0, "a"), (2.0, "b"))]
+
+    def state():
+        centre, along = rng.normal(size=3) * 2, rng.normal(size=3)
+        along /= np.linalg.norm(along)
+        velocity, turning = rng.normal(size=3) * 4, np.cross(rng.normal(size=3) * 4, along)
+        return {mass: tf.Pose(centre + side * along, velocity=velocity + side * turning)
+                for mass, side in zip(masses, (-0.5, 0.5), strict=True)}
+
+    system = tf.System([*masses, tf.RigidDistance(*masses, length=1.0)])
+    return tf.OptimalControl(system, state(), state(), (0, 3), [tf.Effort(tf.ControlForce(m)) for m in masses])
+
+
+@pytest.mark.parametrize("seed, share", [(18, 1.0), (19, 0.9544)])  # of 40 the only one with two minima
+def test_velocities_lead_rods_to_no_costlier_minimum(seed, share, monkeypatch):
+    """Beside the way from rest to rest."""
+    costs = []
+    for rates in (rates_at_ends, lambda way, *_: np.zeros_like(way.rates)):
+        monkeypatch.setattr("timefem.problems.optimal.guess.rates_at_ends", rates)
+        sol = tf.solve(rod(seed), tf.MixedGalerkin(2), 20, progress=False)
+        assert sol.success
+        costs.append(sol.objective)
+    assert costs[0] / costs[1] == pytest.approx(share, rel=1e-3)
