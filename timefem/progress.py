@@ -16,7 +16,7 @@ EVERY = 10.0  # seconds from line to line, where standard error is no terminal
 LOOK = 1.0  # seconds between looks at work that tells nothing for a while
 RANK = "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"  # of a process, by its launcher
 
-_open = []  # bars, from the outermost on
+_open = []  # bars that are shown, from the outermost on
 _asked = [None]  # what solves around this one were asked to show
 _watch = [None]  # the thread that looks at them
 _last = [-EVERY, -EVERY]  # when the last line was written, and when the last outermost bar ended
@@ -35,23 +35,27 @@ class _Bar:
         self.show = all(os.environ.get(name, "0") == "0" for name in RANK) if show is None else show
         self.lines = show is None and not sys.stderr.isatty()  # a bar that was asked for is drawn anywhere
         self.start = time.monotonic()
+        if not self.show:  # nobody sees it
+            return self
         for other in _open:
-            if self.outer is None and other.show and not other.around:
+            if self.outer is None and not other.around:
                 self.outer, self.before = other, other.text
             other.hide()
         if self.outer is None and self.start - _last[1] > LOOK:  # not one of several that follow each other
             _last[0] = self.start
         _open.append(self)
-        if self.show and (_watch[0] is None or not _watch[0].is_alive()):
+        if _watch[0] is None or not _watch[0].is_alive():
             _watch[0] = threading.Thread(target=_look_at_bars, daemon=True, name="timefem progress")
             _watch[0].start()
         return self
 
     def __exit__(self, *exception):
+        if not self.show:
+            return
         _open.remove(self)
         if self.outer is not None:
             self.outer.text = self.before
-        elif self.show:
+        else:
             _last[1] = time.monotonic()
         self.hide(True)
 
@@ -128,7 +132,7 @@ class _Bar:
 def _look_at_bars():
     while True:
         time.sleep(LOOK)
-        if bar := next((b for b in _open[::-1] if b.show), None):
+        if bar := next(iter(_open[::-1]), None):
             bar.look()
 
 

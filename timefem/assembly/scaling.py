@@ -37,6 +37,8 @@ class Scaling:
     emphasis : ndarray, shape (n_z,), or None
         Factors by which changes of the state of bodies count that are light beside others, see `measure`; None when
         all count alike.
+    reference : float
+        `size` of the state that it was made at.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Scaling:
     multiplier_power: int
     constraint_power: int
     emphasis: np.ndarray | None = None
+    reference: float = 1.0
     unit: float = 1.0  # size of what has none of its own
 
     @classmethod
@@ -65,8 +68,10 @@ class Scaling:
         powers = POWERS.get(name) or (-1, element.constraint_row_power)
         factors = here.emphasis if here else emphasis(
             system, np.abs(z / system.state_scale).reshape(2, -1).max(axis=0), ALIKE_IN_STEPS)
-        return cls(name, state, multipliers, nonholonomic, *powers,
-                   None if factors is None or factors.max() <= 1.0 else np.tile(factors, 2))
+        scaling = cls(name, state, multipliers, nonholonomic, *powers,
+                      None if factors is None or factors.max() <= 1.0 else np.tile(factors, 2))
+        scaling.reference = here.reference if here and name == "full" else scaling.size(z)
+        return scaling
 
     def values(self):
         """All sizes one after the other, and a one first."""

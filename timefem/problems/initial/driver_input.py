@@ -65,7 +65,7 @@ class DriverInput:
     @property
     def reference(self):
         """Size of the scaled state, by which tolerances are multiplied."""
-        return self.scale.size(self.z0)
+        return self.scale.reference
 
     def visit(self, steps, what):
         """Write a checkpoint if one is due; whether to stop. `what()` gives the arguments of `Recorder.write`."""

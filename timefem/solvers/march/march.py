@@ -78,7 +78,7 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
     x = np.zeros(n_node + mesh.n_elements * plan.columns.step) if x is None else x
     if start == 0:
         x[:n_node + plan.columns.step] = plan.first_element(mesh, z0, multipliers)
-    reference = scaling.size(z0)
+    reference = scaling.reference
     iterations, history = np.zeros(mesh.n_elements, int), np.empty(settings.max_iterations + 1)
     e, code, stopped = start, 0, False
     chunk = min(most, loop.chunk)
