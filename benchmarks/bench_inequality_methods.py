@@ -1,10 +1,11 @@
 """Interior-point method against IPOPT and fatrop: iterations and objectives of all cases, and random starts.
 
-    python benchmarks/bench_inequality_methods.py                 # all cases with inequalities
+    python benchmarks/bench_inequality_methods.py                 # all cases with inequalities, contacts and phases
     python benchmarks/bench_inequality_methods.py --starts 200    # cart-pole and quadrotor from random starts
 
 Random starts are those of `solve_all`: motions that go aside by 0.1 to 1, and smooth controls within their bounds. Each
-is solved by both methods, on the same program, at most 500 iterations.
+is solved by both methods, on the same program, at most 500 iterations. Cases are solved by all methods from the guess,
+then from the solutions of the own method and of IPOPT: minima may differ, but each is one for all.
 """
 
 import argparse
@@ -15,44 +16,52 @@ import numpy as np
 
 import timefem as tf
 from timefem.cases import CASES
+from timefem.models import load_model
 from timefem.progress import progress
 from timefem.solving.many_starts import starts
 
 ELEMENT = tf.MixedGalerkin(2, n_points=2)
-METHODS = "interior-point", "ipopt", "fatrop"
 SAME = 1e-6  # objectives, relative
 MOST = 500
-OWN_END = ", own end"  # cases that all methods begin where the own one ends
-LIMITED = {"interior-point": tf.InteriorPoint(max_iterations=MOST), "ipopt": tf.Ipopt(max_iterations=MOST)}
+METHODS = {"interior-point": tf.InteriorPoint(max_iterations=MOST), "ipopt": tf.Ipopt(max_iterations=MOST),
+           "fatrop": tf.Fatrop(max_iterations=MOST)}
+COMPARED = "interior-point", "ipopt"
+ENDS = {name: f", from that of {name}" for name in COMPARED}  # cases that all methods begin where one ends
 
 
-def solved(problem, n, method, guess=None):
-    """Objective, or None, and iterations."""
+def solved(problem, n, name, guess=None, element=ELEMENT):
+    """Objective, or None, iterations, and the solution."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        sol = tf.solve(problem, ELEMENT, n, method=method, guess=guess, progress=False)
+        sol = tf.solve(problem, element, n, method=METHODS[name], guess=guess, progress=False)
     return (sol.objective if sol.success else None), int(sol.statistics["newton_iterations"]["max"]), sol
 
 
 def problems():
-    found = {name: (case.make(), case.n_elements) for name, case in CASES.items()
-             if case.kind == "optimal" and case.path is None and case.make().bounded}
-    return found | {"quadrotor": (CASES["quadrotor"].make(), 40)}
+    """Problem, elements and kind of element of each case with inequalities."""
+    found = {}
+    for name, case in CASES.items():
+        if case.kind == "phases" or (case.kind == "optimal" and case.make().bounded):
+            element = load_model(case.path).element if case.path else ELEMENT
+            found[name] = case.make(), case.n_elements, element
+    return found
 
 
 def all_cases():
-    """(objective, iterations) by case and method; where they end in different minima, also from the own one."""
+    """(objective, iterations) by case and method, from the guess and from where methods end."""
     given = problems()
-    with progress("cases", len(given) * len(METHODS)) as bar:
+    with progress("cases", len(given) * len(METHODS) * (1 + len(ENDS))) as bar:
         out = {}
-        for name, (problem, n) in given.items():
-            out[name], own = {}, None
-            for method in METHODS:
-                *out[name][method], sol = solved(problem, n, method)
-                own = own or sol
-                bar.advance()
-            if any(f is None or abs(f / own.objective - 1) > SAME for f, _ in out[name].values()):
-                out[name + OWN_END] = {method: solved(problem, n, method, own)[:2] for method in METHODS}
+        for name, (problem, n, element) in given.items():
+            ends = {"": None}
+            while ends:
+                end, guess = ends.popitem()
+                by = out[name + end] = {}
+                for method in METHODS:
+                    *by[method], sol = solved(problem, n, method, guess, element)
+                    if guess is None and method in ENDS and sol.success:
+                        ends[ENDS[method]] = sol
+                    bar.advance()
     return out
 
 
@@ -60,26 +69,26 @@ def random_starts(problem, n, n_starts):
     """(objective, iterations) of each start, by method."""
     guesses = starts(problem, n_starts + 1)[1:]
     with progress("starts", n_starts) as bar:
-        out = {name: [] for name in LIMITED}
+        out = {name: [] for name in COMPARED}
         for guess in guesses:
-            for name, method in LIMITED.items():
-                out[name].append(solved(problem, n, method, guess)[:2])
+            for name in COMPARED:
+                out[name].append(solved(problem, n, name, guess)[:2])
             bar.advance()
     return out
 
 
 def report_cases(results):
-    print(f"{'case':28}" + "".join(f"{m:>34}" for m in METHODS))
+    print(f"{'case':46}" + "".join(f"{m:>34}" for m in METHODS))
     for name, by in results.items():
         best = by["interior-point"][0]
         texts = []
         for objective, iterations in by.values():
             apart = "failed" if objective is None else f"{objective:.9g}" if best is None else \
-                f"{objective:.9g} ({abs(objective / best - 1):.0e})"
+                f"{objective:.9g} ({abs(objective - best) / max(abs(best), 1e-9):.0e})"
             texts.append(f"{apart} {iterations:4d}")
-        print(f"{name:28}" + "".join(f"{t:>34}" for t in texts))
+        print(f"{name:46}" + "".join(f"{t:>34}" for t in texts))
     ratio = [by["interior-point"][1] / by["ipopt"][1] for name, by in results.items()
-             if by["ipopt"][0] is not None and not name.endswith(OWN_END)]
+             if by["ipopt"][0] is not None and not name.endswith(tuple(ENDS.values()))]
     print(f"iterations over those of IPOPT: {min(ratio):.2f} to {max(ratio):.2f}")
 
 

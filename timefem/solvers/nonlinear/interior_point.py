@@ -22,6 +22,7 @@ from .barrier import Barrier, Scaled
 from .barrier_parameter import ROUGHLY, SUFFICIENT, SUFFICIENT_THERE, BarrierParameter, Errors
 from .blocks import placed
 from .filter_search import Filter, Iterate, LineSearch
+from .final_steps import FinalSteps
 from .program import Answer, failed
 from .restoration import Restoration
 from .search_direction import KktMatrix, SearchDirection
@@ -114,7 +115,8 @@ class Loop:
             error = errors.at(0.0)
             self.history.append(errors.rows)
             if error <= self.settings.tolerance:
-                return it, mu, "solved"
+                final = restore is not None and self.settings.tolerance <= ACCEPTABLE  # not of rough solves
+                return self._settled(barrier, direction, it, mu) if final else it, mu, "solved"
             acceptable = acceptable + 1 if error <= ACCEPTABLE else 0
             if acceptable == ACCEPTED_AFTER:
                 return it, mu, "acceptable"
@@ -153,6 +155,11 @@ class Loop:
                 if outcome != "left":
                     return found, mu, outcome
             it = found
+
+    def _settled(self, barrier, direction, it, mu):
+        it, steps = FinalSteps(barrier, direction, self.settings.tolerance)(it, mu, self.count > 0)
+        self.count += steps
+        return it
 
 
 class _Solve:
