@@ -32,9 +32,8 @@ def problem(first, last, t_end=1.5, **options):
                              cost=[tf.Effort(motor) for motor in motors])
 
 
-@pytest.mark.parametrize("options, form, held", [({}, "hamilton", (26, 12)),
-                                                 ({"rotation": "directors"}, "energy", (41, 27))])
-def test_a_flexible_link_from_rest_to_rest(options, form, held):
+@pytest.mark.parametrize("options, form", [({}, "hamilton"), ({"rotation": "directors"}, "energy")])
+def test_a_flexible_link_from_rest_to_rest(options, form):
     """Nothing moves it out of its plane, where it stays by itself: no refusal, no warning, and it comes to rest."""
     asked, element = problem([0.0], [0.5], **options), tf.MixedGalerkin(1, form=form)
     with warnings.catch_warnings():
@@ -42,8 +41,8 @@ def test_a_flexible_link_from_rest_to_rest(options, form, held):
         sol = tf.solve(asked, element, 30, progress=False)
     assert sol.success, sol.status.message
     assert sol.statistics["newton_iterations"]["max"] <= 10
-    # across the plane 3 nodes have 9 degrees of freedom, of which the axle takes 3; directors: 15 more of both
-    assert asked.held.shape == held
+    # across the plane 3 nodes have 9 degrees of freedom, of which the axle takes 3
+    assert asked.held.shape == (26, 12)
     tip = sol.position("link 0.node[2]", asked.t_span[1])
     np.testing.assert_allclose(tip, [np.cos(0.5), np.sin(0.5), 0], rtol=0, atol=1e-9)
     assert np.abs(sol.z[-1][asked.system.n_q:]).max() < 1e-9
