@@ -108,6 +108,23 @@ def test_a_length_with_all_that_follows(tmp_path):
     assert abs(cost(found * 1.001) - cost(found * 0.999)) / 0.002 < 1e-4 * sol.objective
 
 
+def test_a_design_without_actuators(tmp_path):
+    """The length of an arm that swings at 3 rad/s when it hangs."""
+    path = written(
+        tmp_path, ("[actuators.drive]\ntype = \"joint_control\"\njoint = \"arm.hinge\"\neffort = 1.0\n", ""),
+        (re.search("cost = .*", ARM)[0], "cost = \"1e6 * (now.q('arm')[0] - pi / 2 - 0.02 * cos(3 * now.t))**2\""),
+        ("end_cost = \"8 / parameters['l']\"", ""), ("[problem.end.arm]\njoints = {hinge = 0.9}", ""),
+        (re.search(r"\[limits.work\][^\[]*", ARM)[0], ""), ("value = 0.6, lower = 0.2", "value = 2.5, lower = 1"),
+        ("state = {hinge = 0.2}", f"state = {{hinge = {np.pi / 2 + 0.02!r}}}"))
+    sol = load_model(path).solve(progress=False)
+    x = sol.parameters["l"]
+    inertia = 0.08 + 2 * x * x**2 / 4 + 1e-3 + 0.5 * x**2
+    assert sol.success and np.sqrt(9.81 * (2 * x * x / 2 + 0.5 * x) / inertia) == pytest.approx(3, rel=1e-3)
+    with pytest.raises(InputError, match="needs a table of actuators, or unknown numbers"):
+        load_model(written(tmp_path, ("[actuators.drive]\ntype = \"joint_control\"\njoint = \"arm.hinge\"\n"
+                                      "effort = 1.0\n", ""), ("l = {value = 0.6, lower = 0.2, upper = 3}", "")))
+
+
 @pytest.mark.parametrize("change, message", [
     (("l = {value = 0.6,", 'l = {value = 0.6, number = "gravity[2]",'), "problem.parameters.l: needs either"),
     (("l = {value = 0.6,", 'l = {part = "arm", number = "hing.damping",'), "problem.parameters.l.number: .*no number"),

@@ -85,12 +85,12 @@ def with_numbers(system, numbers, values):
             raise InputError(f"no body has what was found, {found} ({error}); give bounds, or another guess") \
                 from error
         other, fits = system, False  # with a number that a part would not be made with, such as a negative damping
-    source, others = other.complete or other, {}
+    source, others, found = other.complete or other, {}, numbers.at(values)
     for part, own in zip(system.parts, source.parts, strict=True):
-        if not own.is_body and part in numbers.following and (part.sources or not fits or part in numbers.by_place):
+        if not own.is_body and (part.sources or (part in found and (not fits or part in numbers.by_place))):
             others[own] = copy(own)
-            others[own].own_parameters = own.own_parameters.copy()
-            for place, value in numbers.at(values)[part].items():
+            others[own].sources, others[own].own_parameters = (), own.own_parameters.copy()  # places may be others
+            for place, value in found.get(part, {}).items():
                 if place < len(own.own_parameters):
                     others[own].own_parameters[place] = float(value)
     others |= {part: part.freed() for part in source.parts if isinstance(part, Tree) and part.free}

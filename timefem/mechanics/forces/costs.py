@@ -85,7 +85,8 @@ class FormulaCost(Cost):
     def moved_to(self, stand_in: Callable[[Any], Any]) -> FormulaCost:
         other = super().moved_to(stand_in)
         other.sources = tuple(s if isinstance(s, str) else (stand_in(s[0]), s[1]) for s in self.sources)
-        other.own_parameters = self._values(self.own_parameters, other.sources)
+        if self.sources:
+            other.own_parameters = self._values(self.own_parameters, other.sources)
         return other
 
     def cost(self, s: Symbols, u: ca.SX) -> Expression:

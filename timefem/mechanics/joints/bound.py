@@ -32,6 +32,10 @@ class BoundCoordinate:
     def __init__(self, owner: Part, bodies: tuple[Body, ...], coordinate: JointCoordinate) -> None:
         self.owner, self.bodies, self.coordinate = owner, bodies, coordinate
 
+    def moved_to(self, stand_in: Callable[[Any], Any]) -> BoundCoordinate:
+        """The same on other bodies of the same kinds."""
+        return BoundCoordinate(self.owner, tuple(map(stand_in, self.bodies)), self.coordinate)
+
     @property
     def form(self) -> Hashable:
         """What tells its formula from others, hashable."""

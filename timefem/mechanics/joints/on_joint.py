@@ -42,6 +42,8 @@ class JointPart(Part, abstract=True):
         if self.joint.is_body:  # a joint of a tree, of which others are made
             vars(other)["joint"] = stand_in(self.joint)
             other.bound = other.joint.bound(self.coordinate)
+        elif not self._counts:  # a displacement between links whose places are unknown
+            other.bound = self.bound.moved_to(stand_in)
         return other
 
     def numbers(self) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """One end of the time span in symbols: what conditions by formulas are written in."""
 
+from copy import copy
+
 import casadi as ca
 import numpy as np
 
@@ -85,12 +87,16 @@ class End:
     def joint(self, joint, coordinate=None):
         """A coordinate of a joint, the first one unless named, SX scalar [rad or m]; turns of an angle are not counted.
         """
-        output = self._output(joint, coordinate)
+        return self.output(self._output(joint, coordinate))
+
+    def output(self, output):
+        """The value of an `Output`, SX scalar."""
+        output = self._on_own_bodies(output)
         return self._placed(output.value(*map(self.q, output.bodies)), output.bodies)
 
     def joint_rate(self, joint, coordinate=None):
         """The rate of a coordinate of a joint, SX scalar."""
-        output = self._output(joint, coordinate)
+        output = self._on_own_bodies(self._output(joint, coordinate))
         symbols = [ca.SX.sym("q", body.n_q) for body in output.bodies]
         q, value = ca.vertcat(*symbols), ca.SX(self._placed(output.value(*symbols), output.bodies))
         gradient = ca.substitute(ca.jacobian(value, q), q, ca.vertcat(*map(self.q, output.bodies)))
@@ -169,6 +175,14 @@ class End:
             raise InputError(f"no joint {joint!r} with a coordinate in the system"
                              f"{known_names(joint, [*known, *joints_of_trees(system)])}")
         return JointOutput(found, coordinate)
+
+    def _on_own_bodies(self, output):
+        """An output on the bodies of the system that stand for those it was made for."""
+        other = copy(output)
+        other.bodies = tuple(map(self.system.find, output.bodies))
+        if isinstance(output, JointOutput):
+            other.bound = output.bound.moved_to(self.system.find)
+        return other
 
     def _frame(self, body):
         found = self.system.find(body)

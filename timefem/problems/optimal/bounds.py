@@ -29,7 +29,7 @@ def bounds_of(problem, bounds):
             pair = NONE
         controls.append(_pair(title, pair, actuator.n_controls))
     numbers = [_pair(f"bounds of {name}", bounds.get(name, NONE), 1) for name in problem.unknown_names]
-    return np.concatenate(controls, axis=1), np.concatenate([np.zeros((2, 0)), *numbers], axis=1), limits
+    return *(np.concatenate([np.zeros((2, 0)), *x], axis=1) for x in (controls, numbers)), limits
 
 
 def rate_limits(problem, rates):

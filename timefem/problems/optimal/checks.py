@@ -42,7 +42,7 @@ def check_element(problem, element):
                                        if space.continuous and name != "state"]
     if problem.free_start and further:
         raise InputError(f"a free start takes elements whose nodes hold the state alone, but those of {element!r} hold "
-                         f"the {further[0]} as well; take MixedGalerkin of form='hamilton'")
+                         f"the {further[0]} as well; take MixedGalerkin of form='hamilton', with trees 'lagrange'")
     for name in problem.numbers if further else ():
         for part in problem.numbers.of(name):
             if part.is_body and np.any(problem.z0[system.n_q:][system.coordinates(part)]):

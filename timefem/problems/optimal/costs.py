@@ -38,8 +38,14 @@ class Moving(End):
         return own if part.is_body else ca.vertcat(own, *map(self.own_parameters, part.bodies))
 
 
-def with_costs(system, cost, actuators, parameters):
-    """The system with the actuators and costs that it does not have yet; with unknown numbers in formulas."""
+def with_costs(system, cost, actuators):
+    """The system with the actuators and costs that it does not have yet, and integrands that are formulas of it.
+
+    Returns
+    -------
+    system : System
+    formulas : list of callable or str
+    """
     cost, actuators = (list(x) if isinstance(x, list | tuple) else [x] for x in (cost, actuators))
     formulas = [c for c in cost if isinstance(c, str) or (callable(c) and not isinstance(c, Cost))]
     cost = [c for c in cost if not any(c is formula for formula in formulas)]
@@ -49,7 +55,11 @@ def with_costs(system, cost, actuators, parameters):
             raise InputError(f"{what}: {part!r} is no {cls.__name__} such as {example}")
     costs = [*cost, *(part for part in system.parts if isinstance(part, Cost))]
     named = [actuator for part in costs for actuator in part.controls]
-    system = _extended(system, [*actuators, *named, *cost])
+    return _extended(system, [*actuators, *named, *cost]), formulas
+
+
+def with_integrands(system, formulas, parameters):
+    """The system with the costs of formulas, which see unknown numbers by their names."""
     return _extended(system, [_integrand(system, formula, parameters) for formula in formulas])
 
 

@@ -38,6 +38,9 @@ def check_file(document):
     table = document.data["problem"]
     if "duration" in table and not table.get("free_time"):
         raise document.error(("problem", "duration"), "needs free_time = true")
+    if not (document.data.get("actuators") or table.get("parameters") or table.get("start")):
+        raise document.error(("problem", "kind"), '"optimal" needs a table of actuators, or unknown numbers, '
+                             "problem.parameters")
     if "link" in document.data and not document.follows:
         raise document.error(("link",), "belongs to a phase that follows another one")
     solver = document.data.get("solver", {})
@@ -58,7 +61,7 @@ def make_from_file(model):
     document, data = model.document, model.document.data
     table, actuators = data["problem"], model.names.actuators
     costs, bounds, rates = [], {}, {}
-    for name, entry in data["actuators"].items():
+    for name, entry in data.get("actuators", {}).items():
         keys, actuator = ("actuators", name), actuators[name]
         for key in ACTUATORS:
             if isinstance(entry.get(key), list) and len(entry[key]) != actuator.n_controls:
@@ -85,7 +88,7 @@ def make_from_file(model):
     couplings = couplings_from_file(model, model, ("couplings",), data.get("couplings", {}))
     stated = [(name, (key, name), entry) for key in ("limits", "couplings")
               for name, entry in data.get(key, {}).items()]
-    for name, entry in data["actuators"].items():
+    for name, entry in data.get("actuators", {}).items():
         stated += [(f"bounds of {name}", ("actuators", name), entry), (f"rates of {name}", ("actuators", name), ())]
     with model.naming(("problem",), table, stated):
         problem = OptimalControl(model.system, start, ends, model.t_span, costs, end_cost=table.get("end_cost"),
@@ -143,6 +146,6 @@ OPTIMAL = Kind(
                             "where controls have bounds, with which an interior-point method deals"),
     changes=("start", "end", "t_span", "bounds"), fits=OptimalControl.check_element,
     in_files=FileFormat(
-        make_from_file, keys=KEYS, tables=("actuators", "limits", "couplings", "link", "guess"), needed=("actuators",),
+        make_from_file, keys=KEYS, tables=("actuators", "limits", "couplings", "link", "guess"),
         check=check_file, facts=file_facts, state=state_of_file, guess=guess_from_file),
 )

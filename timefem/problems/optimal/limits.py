@@ -61,7 +61,7 @@ class Limit(NamedArguments):
                  name: str | None = None) -> None:
         output = JointOutput(formula) if getattr(formula, "coordinates", ()) else formula
         if isinstance(output, Output):
-            formula, name = (lambda now, u: output.value(*map(now.q, output.bodies))), name or output.name
+            formula, name = (lambda now, u: now.output(output)), name or output.name
         self.name = name or "limit"
         self.formula = as_formula(f"{self.name}: formula", formula, ["now", "u"])
         refuse_comparison(f"{self.name}: formula", self.formula)

@@ -26,7 +26,7 @@ from ..initial.problem import merged
 from .bounds import bounds_of, rate_limits
 from .checks import all_of, check_costs_of_controls, check_element, check_formulas, limits_of
 from .complementarity import Soft
-from .costs import with_costs
+from .costs import with_costs, with_integrands
 from .couplings import Coupling, periodic
 from .end_conditions import EndConditions
 from .limits import Limit
@@ -153,15 +153,17 @@ class OptimalControl(NamedArguments):
                        "near": self.near}
         self.free_time = validate.flag("free_time", self.free_time)
         self.parameters = self.parameters or {}
-        system = with_costs(self.system, cost, self.actuators, self.parameters)
-        system, _ = checked_parameters(system, self.parameters, self.follows, REFUSED)
+        system, formulas = with_costs(self.system, cost, self.actuators)
+        system, _ = checked_parameters(system, self.parameters, self.follows, REFUSED)  # then formulas see lengths
+        system = with_integrands(system, formulas, self.parameters)
         self.system, self.z0, self.t_span, self.start_conditions = start_of(
             system, start, self.t_span, self.near, self._numbered)
         self.actuators = [part for part in self.system.parts if part.n_controls]
         if self.end_cost is not None:
             self.end_cost = as_formula("end_cost", self.end_cost, ["end", "parameters"])
-        if not self.actuators:
-            raise InputError("there is nothing to control: give actuators, for instance ControlTorque(body)")
+        if not (self.actuators or self.parameters or self.free_start):
+            raise InputError("there is nothing to control: give actuators, for instance ControlTorque(body), or "
+                             "unknown numbers")
         if self.end_cost is None and not any(isinstance(part, Cost) for part in self.system.parts):
             raise InputError("the cost is missing: give cost=Effort(actuator), another Cost, or end_cost")
         self.numbers, self.guesses = self._numbered(self.system)
