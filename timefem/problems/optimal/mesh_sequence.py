@@ -88,6 +88,7 @@ def solve_optimal(task, mesh):
     scale = Scaling.of(driver.scaling, system, element, mesh.nodes[0], problem.z0)
     seconds, iterations, x = {"setup": time.perf_counter() - start, "assemble": 0.0, "solve": 0.0}, 0, None
     equations, comm = None, own_world() if driver.distributed else None
+    certain = False  # that no other way leads to a solution
     linear = "chain" if problem.bounded else driver.linear  # the interior-point method has factors of its own
     if kept.once and (mesh.n_elements <= MANY or mesh.n_elements * plan.columns.step**2 <= KEPT):
         kept = problem.kept
@@ -104,7 +105,7 @@ def solve_optimal(task, mesh):
                           lambda equations: equations.renew_for(problem, level, scale))
 
     def solved(level, x, hold=False, near=False, problem=problem):
-        nonlocal iterations
+        nonlocal iterations, certain
         fine = level.n_elements > COARSE
         shared = fine and comm is not None and comm.size <= level.n_elements and not is_marched(problem.limits)
         if shared and problem.bounded:
@@ -128,6 +129,7 @@ def solve_optimal(task, mesh):
                 if shared:
                     whole = SlabProgram(whole, equations.slab, whole.outside, equations.first_own, comm)
                 answer = solve_in_stages(method, whole, problem.limits)
+                certain = answer.status.reason == "infeasible" and whole.has_linear_rows(answer.v)
                 found = whole.placed(answer.v, answer.multipliers) if shared else (answer.v, answer.multipliers)
                 x, status, n = equations.gather(program.place(*found)), answer.status, answer.iterations
             else:
@@ -176,7 +178,7 @@ def solve_optimal(task, mesh):
             problem.held = None  # a symmetry of the guess that the best motion has not
             equations, found, status = solved(level, found, near=near)
         failed = not status.success and status.reason != "stopped"
-        if failed and guess is None and not near and (comm is None or problem.bounded):
+        if failed and guess is None and not (near or certain) and (comm is None or problem.bounded):
             rescued = _otherwise(problem, plan, level, solved, start_x, task.progress)
             equations, found, status = rescued or (equations, found, status)
         x = None if failed and level is not mesh else found  # a finer mesh may do; after a stop it stops at once

@@ -9,6 +9,8 @@ import numpy as np
 from ...status import Status
 from .over_ranks import OverRanks
 
+LINEAR = 1e-10  # entry of the Hessian of rows that is rounding, of variables of order one
+
 
 class Row(NamedTuple):
     """What a row asks for, and where: a name, the element and the time [s]."""
@@ -102,6 +104,12 @@ class NonlinearProgram(ABC):
     def on_iteration(self, residual=None):
         """Called once in each iteration, with the error that is to fall."""
         return
+
+    def has_linear_rows(self, v):
+        """Whether rows are curved neither at the start nor at v: then where one infeasible solve ends, all do."""
+        y = np.random.default_rng(0).uniform(1, 2, self.n_rows)
+        curvature = max(float(np.abs(self.hessian(at, 0.0, y)).max(initial=0.0)) for at in (self.start, v))
+        return OverRanks(self.comm).largest(curvature) <= LINEAR
 
     def violation(self, rows):
         """By how much rows with these values miss their bounds, shape (n_rows,)."""
