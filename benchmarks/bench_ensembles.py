@@ -68,7 +68,7 @@ def second_solves(degree, n_elements, repeats):
     whole, bare = np.array([clocked(lambda i=i: solver.solve(start=z[i]), march, "march_elements")
                             for i in range(repeats)]).T
     fresh, = interleaved(lambda: tf.solve(problem, tf.MixedGalerkin(degree), n_elements, progress=False),
-                         repeats=max(3, repeats // 10))
+                         repeats=max(3, repeats // 50))
     return {"what": f"second solve, mG({degree}), {n_elements} elements", "seconds": float(np.median(whole)),
             "bare": float(np.median(bare)), "ratio": float(np.median(whole / bare)), "fresh": fresh,
             "goal": GOALS["second solve"]}
@@ -139,7 +139,7 @@ def ensembles(n_runs, repeats):
 
 
 def main(quick):
-    n = 15 if quick else 60
+    n = 200 if quick else 600
     found = [second_solves(degree, elements, n) for degree, elements in ((1, 100), (2, 100), (3, 100), (2, 1000))]
     found += ensembles(1000 if quick else 10_000, 3)
     found += [boundary(elements, 5 if quick else 15) for elements in (200, 2000)]
