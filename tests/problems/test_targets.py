@@ -36,9 +36,9 @@ def test_refused(problem, end, message):
 
 def test_poses_relative_to_another_body():
     """At R (0, 2, 0) from (1, 0, 0), where R turns by 90 degrees about z; control asks for the velocity, too."""
-    box = tf.Pose((1, 0, 0), (np.sqrt(0.5), 0, 0, np.sqrt(0.5)), angular_velocity=(0, 0, 3.0))
-    end = {BALL: tf.Pose((0, 2, 0), relative_to=BOX), BOX: box}
-    target, state = boundary(end).end[BALL], optimal(end).conditions.state
+    turned, ball = ((1, 0, 0), (np.sqrt(0.5), 0, 0, np.sqrt(0.5))), tf.Pose((0, 2, 0), relative_to=BOX)
+    end = {BALL: ball, BOX: tf.Pose(*turned, angular_velocity=(0, 0, 3.0))}
+    target, state = boundary({BALL: ball, BOX: tf.Pose(*turned)}).end[BALL], optimal(end).conditions.state
     np.testing.assert_allclose(tf.InitialValueProblem(SYSTEM, end, (0, 1)).z0, state, rtol=0, atol=1e-12)
     assert target.velocity is None
     np.testing.assert_allclose([*target.position, *state[:3]], [-1, 0, 0] * 2, rtol=0, atol=1e-12)
