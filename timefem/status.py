@@ -19,6 +19,7 @@ REMEDIES = {"not converged": "use a smaller step (more elements), a better guess
             "not reached": "ask for less, give a better guess, or follow the solution from an easier problem with "
                            "{continuation}",
             "infeasible": "loosen bounds and conditions, give more time, or another guess",
+            "unbounded": "give bounds of controls or limits, or mend the sign of a cost",
             "not accurate": "loosen the tolerance, which may be beyond rounding, or take an element of higher degree",
             "no guess": "use a smaller step (more elements) or {guess=constant}",
             "step too small": "loosen the tolerance, allow a smaller min_step, or check the model near this time",
@@ -41,8 +42,9 @@ class Status:
     success : bool
     reason : str
         "converged", "not converged", "singular tangent", "linear solver failed", "not finite", "no guess",
-        "not reached" (by a homotopy; the message says how far it came), "not accurate" (after mesh
-        refinement),
+        "not reached" (by a homotopy; the message says how far it came), "infeasible" and "unbounded" (of optimal
+        control with conditions that contradict each other, and with a cost without a least value), "not accurate"
+        (after mesh refinement),
         "step too small" (of step-size control), "constraints violated" at the nodes, "constraints not
         redundant" (of those that were dropped as redundant), "turns not counted" (of a spring or stop), or
         "stopped" (by SIGINT or SIGTERM).

@@ -73,3 +73,8 @@ def test_rates_of_joints_stay_when_masses_change(tmp_path, kind):
     fresh = tf.solve(loaded(tmp_path, text).problem, tf.MixedGalerkin(2), 10)
     assert found.success and abs(found.joint("hinge").rate()[0] - 0.5) < 1e-12
     np.testing.assert_allclose(found.z, fresh.z, rtol=0, atol=1e-9)
+
+
+def test_a_missing_key_tells_what_it_is(tmp_path):
+    with pytest.raises(tf.InputError, match="the key 'axis_b' is missing: the axis or normal in b"):
+        loaded(tmp_path, CRANE.replace(", axis_b = [1, 0, 0]", ""))

@@ -57,3 +57,15 @@ def test_boundary_values_refuse_velocities_that_they_do_not_ask_for(end):
     system, _, rod, rail, hinge = crane()
     with pytest.raises(tf.InputError, match=r"end of (hinge|rod): .* velocity .*joint_rate"):
         tf.BoundaryValueProblem(system, (0, 1), start={rail: 0, hinge: 0}, end=end(rail, hinge, rod))
+
+
+def test_the_name_of_a_joint_that_there_is_not():
+    system, *_ = crane()
+    with pytest.raises(tf.InputError, match=r"no body 'rial' .*did you mean 'rail'"):
+        tf.BoundaryValueProblem(system, (0, 1), start={"rial": 0.0}, end={"rail": 0.3})
+
+
+def test_a_start_that_breaks_a_constraint_names_the_remedy():
+    system, _, rod, rail, _ = crane()
+    with pytest.raises(tf.InputError, match=r"'hinge: .*tf.assemble\(system, state\)"):
+        tf.OptimalControl(system, {rod: tf.Pose((0, 0, -0.6))}, {}, (0, 1), tf.Effort(tf.JointControl(rail)))

@@ -195,7 +195,10 @@ def explain(error):
         key = next(k for k in wrong if k not in known)
         return (*keys, key), f"unknown key; {suggest(key, known)}"
     if error.validator == "required":
-        return keys, f"the key {next(k for k in error.validator_value if k not in wrong)!r} is missing"
+        missing = next(k for k in error.validator_value if k not in wrong)
+        known = error.schema.get("properties", {}).get(missing, {})
+        what = ", ".join(known[name] for name in ("title", "description") if name in known)
+        return keys, f"the key {missing!r} is missing" + (f": {what}" if what else "")
     if error.validator == "enum":
         return keys, f"must be one of {', '.join(map(json.dumps, error.validator_value))}, not {shorten(wrong)}"
     if "description" in error.schema:

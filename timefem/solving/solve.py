@@ -16,7 +16,7 @@ from ..problems.common.kept import Kept
 from ..problems.common.task import Task
 from ..problems.kinds import kind_of
 from ..progress import showing
-from ..solvers.nonlinear.methods import is_for_inequalities
+from ..solvers.nonlinear.methods import is_for_inequalities, method_for_inequalities
 from .agreement import agree_on
 from .earlier_keywords import translated
 from .many_runs import Cases, solve_many
@@ -159,6 +159,8 @@ def task_of(problem, element, n_elements, driver, newton, progress, others):
     default = kind.default_driver(element, tolerance is not None)
     if is_for_inequalities(others.get("method")) and not getattr(problem, "bounded", False):
         raise InputError(f"method={others['method']!r} is for inequalities, and the problem has none; leave it out")
+    if isinstance(others.get("method"), str) and others.get("backend") is None and hasattr(problem, "bounded"):
+        method_for_inequalities(others["method"])
     method = others.pop("method", None) if getattr(problem, "bounded", False) else None
     driver, checkpoint = translated(kind, default, driver, others.pop("checkpoint", None), others)
     return Task(problem, element, n_elements, mesh, tolerance, driver, None, newton, checkpoint, progress, method)

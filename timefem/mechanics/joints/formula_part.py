@@ -62,7 +62,7 @@ class FormulaEquations(FormulaPart, abstract=True):
     table = "joints"
     frame: ClassVar[type] = Frame
     formula = Formula("see above", "f", "t", "c")
-    n = Integer("how many", least=1, most=1000)
+    n = Integer("how many constraints", least=1, most=1000)
     formula_parameters = Numbers("c of the formula", (), argument="parameters")
     names = Texts("one per constraint, for messages")
 

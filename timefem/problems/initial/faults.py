@@ -5,6 +5,7 @@ import numpy as np
 from ...mechanics.dense_derivatives import dense_derivatives
 from ...mechanics.one_state import at_one_state, is_small
 
+ASSEMBLED = ", or those of tf.assemble(system, state); assemble=True of an InitialValueProblem does the same"
 TOLERANCE = 1e-9  # of constraints, relative to the size of the terms that make them up
 
 
@@ -61,7 +62,7 @@ def _of_constraints(system, t, z, tolerance):
     level = "configuration" if worst < len(names) else "velocity"
     what = "position and orientation" if level == "configuration" else "velocities (momenta)"
     return (f"the initial state violates the constraint '{names[worst % len(names)]}' on {level} level "
-            f"by {abs(theta[worst]):.3g}; give {what} that satisfy it, or assemble=True")
+            f"by {abs(theta[worst]):.3g}; give {what} that satisfy it{ASSEMBLED}")
 
 
 def _of_nonholonomic(system, t, z, tolerance):
@@ -74,4 +75,4 @@ def _of_nonholonomic(system, t, z, tolerance):
     if abs(form[worst]) <= tolerance * size[worst]:
         return None
     return (f"the initial state violates the nonholonomic constraint '{system.nonholonomic_names[worst]}' by "
-            f"{abs(form[worst]):.3g}; give velocities (momenta) that satisfy it, or assemble=True")
+            f"{abs(form[worst]):.3g}; give velocities (momenta) that satisfy it{ASSEMBLED}")

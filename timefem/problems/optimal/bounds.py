@@ -5,6 +5,7 @@ from functools import partial
 import casadi as ca
 import numpy as np
 
+from ...argument_names import known_names
 from ...errors import InputError
 from ..common.end import End
 from .limits import Limit, is_timed
@@ -51,11 +52,19 @@ def _pairs(what, bounds, problem, names=()):
     bounds = {} if bounds is None else bounds
     if not isinstance(bounds, dict):
         raise InputError(f"{what} must be a dict from actuator or name to (lower, upper), not {bounds!r}")
-    for key in bounds:
+    for key in (bounds := by_actuator(problem.system, problem.actuators, bounds, names)):
         if not any(key is a for a in problem.actuators) and not (isinstance(key, str) and key in names):
-            raise InputError(f"{what}: {key!r} is neither an actuator of the problem nor the name of an unknown "
-                             f"number ({', '.join(names) or 'there is none'})")
+            known = known_names(key, [*map(problem.system.label, problem.actuators), *names], "known are")
+            raise InputError(f"{what}: {key!r} is neither an actuator of the problem nor the name of an unknown number"
+                             f"{known}")
     return bounds
+
+
+def by_actuator(system, actuators, bounds, names):
+    """Bounds with actuators as keys in the place of their names, but for the `names` of unknown numbers."""
+    named = {system.label(actuator): actuator for actuator in actuators}
+    return {named.get(key, key) if isinstance(key, str) and key not in names else key: pair
+            for key, pair in bounds.items()}
 
 
 def _control(actuator, now, u):

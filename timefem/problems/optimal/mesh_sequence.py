@@ -142,7 +142,7 @@ def solve_optimal(task, mesh):
                     program = OptimalProgram(equations, guess, bar.step, near)  # which bends the Hessian as needed
                     answer = method.solve(program)
                     n += answer.iterations
-                    if answer.status.success:
+                    if answer.status.success or answer.status.reason == "unbounded":
                         x, status = program.place(answer.v, answer.multipliers), answer.status
                     elif settings.max_iterations > n:
                         more = replace(settings, max_iterations=settings.max_iterations - n)
@@ -177,7 +177,7 @@ def solve_optimal(task, mesh):
         if status.success and comm is None and equations.broken(found) > HELD:
             problem.held = None  # a symmetry of the guess that the best motion has not
             equations, found, status = solved(level, found, near=near)
-        failed = not status.success and status.reason != "stopped"
+        failed = not status.success and status.reason not in ("stopped", "unbounded")
         if failed and guess is None and not (near or certain) and (comm is None or problem.bounded):
             rescued = _otherwise(problem, plan, level, solved, start_x, task.progress)
             equations, found, status = rescued or (equations, found, status)

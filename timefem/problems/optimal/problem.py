@@ -23,7 +23,7 @@ from ..common.end import End
 from ..common.kept import Kept
 from ..common.parameters import checked_parameters, own_entries, own_parts
 from ..initial.problem import merged
-from .bounds import bounds_of, rate_limits
+from .bounds import bounds_of, by_actuator, rate_limits
 from .checks import all_of, check_costs_of_controls, check_element, check_formulas, limits_of
 from .complementarity import Soft
 from .costs import with_costs, with_integrands
@@ -192,7 +192,10 @@ class OptimalControl(NamedArguments):
         for name, states in (("start", start), ("end", end)):
             if states is not None:
                 given[name] = merged(system, given[name] or {}, states)
-        for name, pairs in (("bounds", (given["bounds"] or {}) | (bounds or {})), ("rates", given["rates"] or {})):
+        for name, more in (("bounds", bounds), ("rates", {})):
+            pairs = {}
+            for own in (given[name], more):
+                pairs |= by_actuator(self.system, self.actuators, own or {}, self.unknown_names)
             given[name] = {key if isinstance(key, str) else system.own(key): pair for key, pair in pairs.items()}
         other = object.__new__(type(self))
         other._known = self.conditions.formulas

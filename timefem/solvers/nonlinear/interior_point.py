@@ -40,6 +40,9 @@ ACCEPTABLE, ACCEPTED_AFTER = 1e-6, 15  # error that will do when it does not fal
 MOST, MOST_RESTORING = 10.0, 1e4
 # Pushes away from saddle points, and how far, of the range: from next to them they lead to worse minima, and later
 PUSHES, PUSHED = 5, 0.3
+# The scaled objective, and some variable, from which on the objective has no least value. Gradients are at most 100 at
+# the start, and variables about one
+FALLEN, FAR = -1e12, 1e8
 NO_MINIMUM = "converged to a stationary point that is no minimum"
 FLAT = 1e-7  # curvature downwards, in scaled variables, that is none
 
@@ -103,7 +106,8 @@ class Loop:
         it : Iterate
         mu : float
         outcome : str
-            "solved", "left", "saddle", "acceptable", "not converged", "stopped", "stuck", or what `restore` says.
+            "solved", "left", "saddle", "acceptable", "not converged", "stopped", "stuck", "unbounded", or what
+            `restore` says.
         """
         search, acceptable = LineSearch(barrier, direction), 0
         taken = Filter(it.theta, MOST * barrier.scaled.many if restore else MOST_RESTORING)
@@ -122,6 +126,8 @@ class Loop:
                 return it, mu, "acceptable"
             if leave(it):
                 return it, mu, "left"
+            if restore is not None and it.f < FALLEN and barrier.over.largest(np.abs(it.w).max(initial=0.0)) > FAR:
+                return it, mu, "unbounded"
             if self.count == self.settings.max_iterations:
                 return it, mu, "not converged"
             if barrier.over.largest(interrupts.asked() or 0):
@@ -188,6 +194,8 @@ class _Solve:
                     best, note = it, "converged" if outcome == "solved" else f"converged to {ACCEPTABLE:g} only"
                     break
                 best, note, mu = it if best is None or it.f < best.f else best, NO_MINIMUM, MU_PUSHED
+            elif outcome == "unbounded":
+                return self._told(it, outcome, "")
             elif outcome == "saddle":
                 left = it.w, mu
             elif best is None and left and outcome != "stopped":  # the push led nowhere
@@ -212,8 +220,9 @@ class _Solve:
             if outcome == "stopped":
                 interrupts.answer()
             reason = "not converged" if outcome in ("not converged", "stuck") else outcome
-            where = "interior point" if reason != "not finite" else "at the first iterate: another guess may do"
-            status = failed(self.program, v, reason, self.loop.history, where,
+            where = {"not finite": "at the first iterate: another guess may do",
+                     "unbounded": f"interior point; the objective falls without end, to {it.f / scale:.1e} so far"}
+            status = failed(self.program, v, reason, self.loop.history, where.get(reason, "interior point"),
                             it.y if reason == "infeasible" else None)
         return Answer(v, y, z[:self.scaled.n] / scale, status, self.loop.count)
 

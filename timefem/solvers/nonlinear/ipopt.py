@@ -21,8 +21,8 @@ from .program import Answer, failed, gradient_of_lagrangian, optimality_error
 if TYPE_CHECKING:
     from .program import NonlinearProgram
 
-REASONS = {"Infeasible_Problem_Detected": "infeasible", "Maximum_Iterations_Exceeded": "not converged",
-           "Restoration_Failed": "infeasible"}
+REASONS = {"Infeasible_Problem_Detected": "infeasible", "Diverging_Iterates": "unbounded",
+           "Maximum_Iterations_Exceeded": "not converged", "Restoration_Failed": "infeasible"}
 
 # Near a solution, as the own method starts there: else each stage of a path of problems leaves it again
 WARM = {"warm_start_init_point": "yes", "mu_init": 1e-4, "warm_start_bound_push": 1e-2, "warm_start_bound_frac": 1e-2,
