@@ -3,11 +3,12 @@
 Two comparisons, candidates in turns, processor time, ratios of medians:
 
 - at equal error of the objective against CasADi's usual way, multiple shooting by RK4 (`shooting.py`) with IPOPT or
-  fatrop, on grids that people use: timefem takes the cheapest mesh from which on its error is no larger. Building the
-  program of shooting is not counted; `solve` of timefem counts from the problem to the solution, on a problem that was
-  solved before. First solves are those of new processes, from their start to their end, imports included;
+  fatrop: the error is that on a grid that people use, and each takes the cheapest mesh, or grid, from which on its own
+  is no larger. Building the program of shooting is not counted; `solve` of timefem counts from the problem to the
+  solution, on a problem that was solved before. First solves are those of new processes, from their start to their end,
+  imports included;
 - `--methods`: one nonlinear program, that of timefem, and three methods: its own, IPOPT and fatrop, through the same
-  entries; `--large N` on N elements as well;
+  entries; with `--large N` on N elements, its own and IPOPT;
 - `--stages`: fatrop on its own ground, a quadrotor with limited thrusts in 300 stages: mG(1) on 300 elements by three
   methods, and 300 steps of shooting.
 
@@ -32,13 +33,16 @@ from timefem.cases import CASES
 SHOOTING_FILE = Path(__file__).with_name("shooting.py")
 METHODS = "interior-point", "ipopt", "fatrop"
 SIZES = {"cart-pole-limited": 80, "speed-limit": 60, "robot-arm-time": 100, "two-link-arm-time": 60}  # one program
+LARGE = "cart-pole-limited", "robot-arm-time", "speed-limit"
 SAME = 1e-7  # objectives of one program
 # steps of shooting, and the converged objective: published, or by both codes on 1000 and more
 SHOOTING = {"cart-pole-limited": (80, 59.19148), "reorientation-time": (200, 28.6304077),
             "robot-arm-time": (100, 9.14091), "container-crane": (60, 5.1505e-3)}
 STAGES = "quadrotor", 300
-MESHES = {1: (40, 60, 80, 100, 120, 150, 200, 250, 300, 350, 400, 500), 2: (10, 15, 20, 30, 40, 60, 80, 100, 120),
-          3: (10, 15, 20, 30, 40, 50, 60, 80), 4: (6, 8, 10, 12, 15, 20, 25, 30, 40)}
+COARSER = 1, 0.9, 0.8, 0.7, 0.6, 0.5  # grids of shooting over the one that sets the error
+MESHES = {1: (40, 60, 80, 100, 120, 150, 200, 250, 300, 350, 400, 500),
+          2: (10, 16, 20, 24, 32, 40, 48, 64, 80, 100, 120), 3: (8, 12, 16, 20, 24, 32, 40, 48, 64, 80),
+          4: (6, 8, 10, 12, 16, 20, 24, 32, 40)}
 
 
 def element(degree):
@@ -95,32 +99,45 @@ def in_turns(candidates, repeats):
     return {key: median(r) for key, r in runs.items()}
 
 
+def coarsest(name, solver, n, value, target):
+    """Shooting with the fewest steps whose error, and that of all finer grids that were tried, is no larger."""
+    best = None
+    for share in COARSER:
+        shooting = Shooting(name, round(share * n), solver)
+        objective, _, _ = shooting()
+        if objective is None or abs(objective - value) > target:
+            break
+        best = round(share * n), shooting
+    return best or (n, Shooting(name, n, solver))
+
+
 def at_equal_error(name, repeats):
     """The cheapest mesh of timefem whose error, and that of all finer ones that were tried, is no larger than that of
-    shooting; and all three in turns."""
+    shooting; shooting on the coarsest such grid; and all three in turns."""
     n, value = SHOOTING[name]
-    shooting = {f"RK4, {solver}": Shooting(name, n, solver) for solver in ("ipopt", "fatrop")}
-    found = [run()[0] for run in shooting.values()]
+    solvers = "ipopt", "fatrop"
+    found = [Shooting(name, n, solver)()[0] for solver in solvers]
     target = max(abs(x - value) for x in found if x is not None)
+    shooting = {solver: coarsest(name, solver, n, value, target) for solver in solvers}
     problem, guess = case(name)
     good = []
     for degree, sizes in MESHES.items():
-        last = None
         for size in reversed(sizes):
             by_timefem(problem, degree, size, guess)
             objective, seconds, _ = by_timefem(problem, degree, size, guess)
             if objective is None or abs(objective - value) > target:
                 break
-            last = seconds, degree, size
-        good += [last] if last else []
+            good.append((min(seconds, by_timefem(problem, degree, size, guess)[1]), degree, size))
     if not good:
         return {"case": name, "error": target / value, "steps": n, "mesh": None}
     _, degree, size = min(good)
-    candidates = {"timefem": lambda: by_timefem(problem, degree, size, guess), **shooting}
-    runs = in_turns(candidates, repeats)
-    for key, arguments in (("timefem", (__file__, "--once", name, degree, size)),
-                           *((f"RK4, {solver}", (SHOOTING_FILE, name, n, solver)) for solver in ("ipopt", "fatrop"))):
+    runs = in_turns({"timefem": lambda: by_timefem(problem, degree, size, guess)} |
+                    {f"RK4, {solver}": run for solver, (_, run) in shooting.items()}, repeats)
+    once = {f"RK4, {solver}": (SHOOTING_FILE, name, steps, solver) for solver, (steps, _) in shooting.items()}
+    for key, arguments in {"timefem": (__file__, "--once", name, degree, size), **once}.items():
         runs[key]["first"] = float(np.median([in_new_process(*arguments) for _ in range(3)]))
+    for solver, (steps, _) in shooting.items():
+        runs[f"RK4, {solver}"]["steps"] = steps
     return {"case": name, "error": target / value, "steps": n, "mesh": (degree, size),
             "own error": abs(runs["timefem"]["objective"] - value) / value, **runs}
 
@@ -135,9 +152,9 @@ def in_new_process(*arguments):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def of_one_program(name, n, repeats):
+def of_one_program(name, n, repeats, methods=METHODS):
     problem = CASES[name].make()
-    runs = in_turns({m: lambda m=m: by_timefem(problem, 2, n, method=m) for m in METHODS}, repeats)
+    runs = in_turns({m: lambda m=m: by_timefem(problem, 2, n, method=m) for m in methods}, repeats)
     return {"case": name, "n_elements": n, **runs}
 
 
@@ -155,8 +172,9 @@ def main(repeats=7, methods=False, large=None, cases=SHOOTING, stages=False):
         return [in_stages(repeats)]
     if not methods:
         return [at_equal_error(name, repeats) for name in cases]
-    results = [of_one_program(name, n, repeats) for name, n in SIZES.items()]
-    return results + ([of_one_program("cart-pole-limited", large, 1)] if large else [])
+    if large:
+        return [of_one_program(name, large, repeats, METHODS[:2]) for name in LARGE]
+    return [of_one_program(name, n, repeats) for name, n in SIZES.items()]
 
 
 def report(results):
@@ -176,7 +194,8 @@ def report(results):
             first = f"; first {other['first']:.2f} s, ratio {other['first'] / own['first']:.2f}" if first else ""
             apart = "failed" if other["objective"] is None else \
                 f"objective apart by {abs(other['objective'] - own['objective']) / own['objective']:.1e}"
-            print(f"    {key}: {other['seconds'] * 1e3:.1f} ms, ratio {other['seconds'] / own['seconds']:.2f}, "
+            steps = f", {other['steps']} steps" if "steps" in other else ""
+            print(f"    {key}{steps}: {other['seconds'] * 1e3:.1f} ms, ratio {other['seconds'] / own['seconds']:.2f}, "
                   f"{other['iterations']} iterations, {apart}{first}")
 
 
@@ -186,7 +205,7 @@ if __name__ == "__main__":
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--methods", action="store_true", help="three methods on one program")
     parser.add_argument("--stages", action="store_true", help="a quadrotor in 300 stages")
-    parser.add_argument("--large", type=int, help="elements of a further comparison of methods")
+    parser.add_argument("--large", type=int, help="elements of a comparison of methods")
     parser.add_argument("--cases", nargs="+", choices=SHOOTING, default=list(SHOOTING))
     parser.add_argument("--once", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -1,5 +1,7 @@
 """Guesses of optimal control: static balance, motions of other problems, controls, bent paths, targets that move."""
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -266,3 +268,12 @@ def test_velocities_lead_rods_to_no_costlier_minimum(seed, share, monkeypatch):
         assert sol.success
         costs.append(sol.objective)
     assert costs[0] / costs[1] == pytest.approx(share, rel=1e-3)
+
+
+def test_a_first_solve_loads_no_splines():
+    """They take as long to load as the crane, which is to arrive with a velocity, takes to be solved."""
+    code = ("import sys, timefem as tf; from timefem.cases import CASES; "
+            "tf.solve(CASES['container-crane'].make(), tf.MixedGalerkin(1), 6, progress=False); "
+            "print([m for m in ('scipy.interpolate', 'scipy.optimize', 'scipy.spatial') if m in sys.modules])")
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

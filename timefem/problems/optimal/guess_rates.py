@@ -1,7 +1,6 @@
 """Velocities at the ends of a guessed way, where they are asked for, and controls that follow the way."""
 
 import numpy as np
-import scipy
 
 from ...errors import InputError
 from ...mechanics.first_variation import FirstVariation
@@ -73,7 +72,7 @@ def controls_along(way, bounds, states):
     t = np.linspace(*way.t_span, PER_SAMPLE * (SAMPLES - 1) + 1)
     z = states(t)
     v = system.velocity(t, z)
-    accelerations = scipy.interpolate.CubicSpline(t, v)(t, 1)
+    accelerations = np.gradient(v, t, axis=0, edge_order=2)
     middle, lower, upper = range_inside(bounds)
     root, controls, left, asked = np.sqrt(system.mass_scale), [], 0.0, 0.0
     for i in range(0, len(t), PER_SAMPLE):

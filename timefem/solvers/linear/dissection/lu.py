@@ -6,7 +6,7 @@ fronts: Duff & Reid, ACM TOMS 9, 1983).
 """
 
 import numpy as np
-from scipy.linalg import blas, lapack
+import scipy
 
 from ....errors import SingularMatrix, SolveError
 
@@ -74,14 +74,14 @@ class DissectionLU:
                 front[at:at + len(rest), columns] = rest
                 at += len(rest)
             own = front[:, :k].copy(order="F")
-            own, pivots, _ = lapack.dgetrf(own, overwrite_a=True)
+            own, pivots, _ = scipy.linalg.lapack.dgetrf(own, overwrite_a=True)
             small = np.abs(np.diagonal(own)) <= ROUNDING * max(w, 16) * sizes[f.columns]
             if small.any():
                 self._factors = None
                 raise SingularMatrix(self._message(f.columns[np.flatnonzero(small)[0]]))
             order = _permutation(pivots, m)
             beside = front[order, k:] if w > k else np.zeros((m, 0))
-            upper = blas.dtrsm(1.0, own[:k], beside[:k], lower=1, diag=1) if w > k else beside[:k]
+            upper = scipy.linalg.blas.dtrsm(1.0, own[:k], beside[:k], lower=1, diag=1) if w > k else beside[:k]
             if m > k:
                 left[i] = beside[k:] - own[k:] @ upper
             self._factors.append((own.astype(self._kept_as, "F", copy=False), order,
@@ -93,26 +93,27 @@ class DissectionLU:
         for i, (f, (own, order, _)) in enumerate(zip(self._fronts, self._factors, strict=True)):
             k = len(f.columns)
             v = np.concatenate([b[f.rows], *(left.pop(c) for c in f.children)])[order]
-            top = blas.dtrsv(own[:k], v[:k], lower=1, diag=1)
+            top = scipy.linalg.blas.dtrsv(own[:k], v[:k], lower=1, diag=1)
             if f.n_rows > k:
                 left[i] = v[k:] - own[k:] @ top
             kept.append(top)
         for f, (own, _, upper), top in zip(self._fronts[::-1], self._factors[::-1], kept[::-1], strict=True):
-            x[f.columns] = blas.dtrsv(own[:len(f.columns)], top - upper @ x[f.further])
+            x[f.columns] = scipy.linalg.blas.dtrsv(own[:len(f.columns)], top - upper @ x[f.further])
         return x
 
     def solve_transposed(self, b):
         """Solve A^T x = b, shape (n,), on the same factors."""
         b, x, kept, given = b.astype(float), np.empty(len(b)), [], {}
         for f, (own, _, upper) in zip(self._fronts, self._factors, strict=True):
-            top = blas.dtrsv(own[:len(f.columns)], b[f.columns], trans=1)
+            top = scipy.linalg.blas.dtrsv(own[:len(f.columns)], b[f.columns], trans=1)
             b[f.further] -= top @ upper
             kept.append(top)
         for i in range(len(self._fronts) - 1, -1, -1):
             f, (own, order, _), k = self._fronts[i], self._factors[i], len(self._fronts[i].columns)
             below = given.pop(i, np.zeros(0))
             v = np.empty(f.n_rows)
-            v[order] = np.concatenate([blas.dtrsv(own[:k], kept[i] - below @ own[k:], lower=1, trans=1, diag=1), below])
+            top = scipy.linalg.blas.dtrsv(own[:k], kept[i] - below @ own[k:], lower=1, trans=1, diag=1)
+            v[order] = np.concatenate([top, below])
             x[f.rows], at = v[:len(f.rows)], len(f.rows)
             for c in f.children:
                 n = self._fronts[c].n_rows - len(self._fronts[c].columns)
