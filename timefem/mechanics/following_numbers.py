@@ -12,7 +12,7 @@ from ..errors import InputError
 from .other_numbers import meant, with_other_numbers
 from .stand_ins import StandIns
 from .stored_formula import StoredFormula
-from .traced import Traced, as_symbols, inside, is_traced, put
+from .traced import Traced, as_symbols, inside, is_traced, put, symmetric
 
 TRIED = (0.11, -0.07), (-0.11, -0.23), (0.013, -0.017), (-0.013, -0.006)  # changes, relative to the numbers
 SAME = 1e-11  # relative error of parameters by their formulas
@@ -169,7 +169,7 @@ def present_value(system, entry):
     part, attribute, *steps = meant(system, entry)[0]
     part = getattr(part, "part", part)
     try:
-        value = inside(getattr(part, attribute), steps)
+        value = inside(getattr(part, attribute), symmetric(attribute, steps))
     except (LookupError, TypeError, AttributeError):
         value = None
     if not isinstance(value, int | float | np.number) or isinstance(value, bool):
@@ -194,7 +194,8 @@ def _traced(system, entries, unknown):
                                  "be unknown")
             _check_alone(system, part, attribute)
             given = values.setdefault(part, {})
-            given[attribute] = put(given.get(attribute, getattr(part, attribute)), steps, Traced(x))
+            present = given.get(attribute, getattr(part, attribute))
+            given[attribute] = put(present, symmetric(attribute, steps), Traced(x))
     changed = StandIns({part: _formed(system, part, partial(part.in_symbols, given)) for part, given in values.items()})
     numbers = {part: _own(system, part, changed) for part in system.parts}
     for part, given in own.items():
@@ -236,6 +237,16 @@ def _formed(system, part, make):
                          "another number of it") from None
 
 
+def _enters(joint, attribute, coordinate):
+    """Whether a coordinate of a joint, which other parts have numbers of, depends on an attribute."""
+    value = getattr(joint, attribute)
+    try:
+        other = joint.changed({attribute: np.asarray(value, float) + np.array([0.05, 0.03, 0.02])})
+        return not np.array_equal(other.bound(coordinate.name).coordinate.numbers, coordinate.numbers)
+    except (InputError, TypeError, ValueError, AttributeError):
+        return True
+
+
 def _check_alone(system, part, attribute):
     """Refuse numbers that enter other parts in ways that nothing follows."""
     if part.is_body and not (part.has_inverse_mass or part.velocity_by_solve):
@@ -243,7 +254,7 @@ def _check_alone(system, part, attribute):
                          "its numbers cannot be unknown")
     coupled = [p for p in system.parts if p.couples_inertia and part in p.carriers]
     along = [p for p in system.parts if getattr(getattr(p, "bound", None), "owner", None) is part and p is not part
-             and not p.helper and attribute in part.fields]
+             and not p.helper and _enters(part, attribute, p.bound.coordinate)]
     if coupled or along or attribute in part.settled:
         other = system.label((coupled or along or [part])[0])
         raise InputError(f"{system.label(part)}: {attribute} cannot be unknown, for it enters {other} as well")

@@ -97,29 +97,37 @@ def put(present, steps, value):
     present : object
         The attribute as it is.
     steps : sequence of int, tuple or str
-        Into it: entries of arrays and tuples, attributes of what stands there.
+        Into it: entries of arrays and tuples, attributes of what stands there; see `symmetric`.
     value : float or Traced
     """
     if not steps:
         return unchecked(present, value=value) if hasattr(present, "formula") else value  # a constant in time
     step, *further = steps
     if isinstance(step, str):
-        return unchecked(present, **{step: put(getattr(present, step), further, value)})
+        return unchecked(present, **{step: put(getattr(present, step), symmetric(step, further), value)})
     if isinstance(present, tuple | list):
         rows = list(present)
         rows[step] = put(rows[step], further, value)
         return tuple(rows)
     entries = np.array(present, object if isinstance(value, Traced) else float)
-    i, j = step if isinstance(step, tuple) else (step, step)
-    for place in {(i, j), (j, i)} if entries.ndim == 2 else {step}:  # of a symmetric matrix
+    for place in step if isinstance(step, frozenset) else (step,):
         entries[place] = value
     return entries
 
 
+def symmetric(name, steps):
+    """Steps into an attribute of that name; of an inertia to both entries that mirror each other, or to a principal
+    value."""
+    if name != "inertia" or not steps or isinstance(steps[0], frozenset):
+        return steps
+    i, j = steps[0] if isinstance(steps[0], tuple) else (steps[0], steps[0])
+    return [frozenset({(i, j), (j, i)}), *steps[1:]]
+
+
 def inside(present, steps):
     """The number to which `put` leads."""
-    for step in steps:
-        diagonal = isinstance(step, int) and np.ndim(present) == 2 and not isinstance(present, tuple | list)
-        present = getattr(present, step) if isinstance(step, str) else present[step, step] if diagonal else \
-            present[step]
+    for i, step in enumerate(steps):
+        if isinstance(step, str):
+            return inside(getattr(present, step), symmetric(step, steps[i + 1:]))
+        present = present[min(step) if isinstance(step, frozenset) else step]
     return getattr(present, "value", present)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.problems.common.parameters import checked_parameters
 
 STEP = 1e-3  # relative, of differences
 
@@ -139,3 +140,33 @@ def test_outputs_of_links_of_unknown_places_in_limits():
     sol = tf.solve(problem, tf.MixedGalerkin(2, form="lagrange"), 10)
     assert sol.success and sol.position("robot.tip", sol.t)[:, 2].min() == pytest.approx(-0.5, abs=1e-6)
     assert sol.parameters["l"] == pytest.approx(0.5 / np.sin(0.6), rel=1e-6)
+
+
+def test_which_numbers_can_be_unknown():
+    """Of all kinds of parts; how their parameters follow is compared with systems of other numbers on the way."""
+    a, b = tf.RigidBody(1.0, (1, 1.2, 1.4), name="a"), tf.RigidBody(2.0, np.diag([2, 2.2, 2.4]) + 0.1, name="b")
+    d, point = tf.RigidBody(1.0, (1, 1.2, 1.4), "directors", name="d"), tf.PointMass(1.0, name="point")
+    hinge = tf.Revolute(a, b, point_a=(0.1, 0, 0), axis_a=(0, 0, 1), point_b=(0.3, 0, 0), axis_b=(0, 0, 1),
+                        name="hinge")
+    system = tf.System([
+        a, b, d, point, hinge, tf.Spring(a, b, stiffness=3, length=0.5, point_a=(1, 0, 0), name="spring"),
+        tf.Damper(a, point, damping=0.3, point_a=(0, 0, 1), name="damper"),
+        tf.TorsionalDamper(d, damping=0.1, axis=(1, 2, 3), name="disc"),
+        tf.Force(d, [tf.Sine(2.0, 1.5, 0.1, 0.2), 1.0, 0.0], point=(0.1, 0.2, 0.3), name="load"),
+        tf.Motor(joint=hinge, gear=3.0, name="motor"),
+        tf.JointSpring(joint=hinge, stiffness=1.0, rest=0.1, name="coil"),
+        tf.NonlinearSpring(a, d, potential="c[0] * (l - 1)**4", parameters=[2.0], point_b=(2, 0, 0), name="stiff"),
+        tf.RigidDistance(d, None, point_b=(3, 0, 0), length=3.0, name="rod"),
+        tf.Thruster(d, point=(0.1, 0, 0), drag=0.02, name="rotor")], gravity=(0, 0, -9.81))
+    names = ["a.mass", "a.inertia[1]", "b.inertia[0,1]", "b.mass", "d.inertia[0]", "d.inertia[2]", "point.mass",
+             "spring.stiffness", "spring.length", "spring.point_a[2]", "damper.damping", "disc.axis[1]",
+             "load.value[0].amplitude", "load.value[1]", "load.point[0]", "coil.stiffness", "coil.rest", "motor.gear",
+             "motor.torque", "hinge.point_a[0]", "stiff.parameters[0]", "rod.length", "rotor.point[1]", "rotor.drag",
+             "gravity[2]", "gravity[0]"]
+    _, numbers = checked_parameters(system, {name: name for name in names})
+    assert len(numbers) == len(names) and all(numbers.of(name) for name in names)
+    assert {part.name for part in numbers.of("b.mass")} >= {"b"} and len(numbers.of("b.mass")) >= 2  # and its weight
+    for name, words in (("hinge.axis_a[0]", "enters coil as well"), ("a.inertia[0,1]", "would change"),
+                        ("motor.rotor_inertia", "would change"), ("a.size", "no number 'size'")):
+        with pytest.raises(tf.InputError, match=words):
+            checked_parameters(system, {"x": name})
