@@ -11,7 +11,9 @@ from .barrier_parameter import Errors
 from .filter_search import Iterate
 
 MOST, FALLS = 8, 0.5  # steps, and what is left of the size of a step in the next one at most
-SMALL = 10.0  # size of a step, relative to 1 + |w|, over the tolerance
+# Size of a step, relative to 1 + |w|, over the tolerance: from which on there are final steps, for the residual tells
+# too little, and below which they end. Steps in between cost more than they bring: ranks take the same ones
+LARGE, SMALL = 1e4, 10.0
 
 
 class FinalSteps:
@@ -26,7 +28,7 @@ class FinalSteps:
     """
 
     def __init__(self, barrier, direction, tolerance):
-        self.barrier, self.direction, self.tolerance, self.small = barrier, direction, tolerance, SMALL * tolerance
+        self.barrier, self.direction, self.tolerance = barrier, direction, tolerance
 
     def __call__(self, it, mu, factored):
         """The last iterate, whose derivatives are at hand, and how many steps it took.
@@ -34,14 +36,14 @@ class FinalSteps:
         `factored` tells whether there are factors of the iterate before: by these a small step, the rule, costs little.
         """
         last, known = np.inf, factored and not self.direction.regularisation.now
-        if known and self._size(self.direction.step(it, mu, it.c)[0], it) <= self.small:
+        if known and self._size(self.direction.step(it, mu, it.c)[0], it) <= LARGE * self.tolerance:
             return it, 0
         for count in range(MOST):
             if not self.direction.factor(it) or self.direction.regularisation.now:
                 return it, count
             dw, dy, dz = self.direction.step(it, mu, it.c)
             size = self._size(dw, it)
-            if not self.small < size <= FALLS * last:
+            if not SMALL * self.tolerance < size <= FALLS * last:
                 return it, count
             new = self._moved(it, dw, dy, dz, mu)
             self.direction.look(new)
