@@ -123,8 +123,8 @@ def _steps(system, part, path, name):
     if steps and isinstance(steps[0], str):
         steps[0] = getattr(part, "part", part).current_name(steps[0])
     if steps and steps[0] in getattr(part, "settled", ()) and steps[0] not in known:
-        raise InputError(f"parameters: {system.label(part)} is a rotor that the joint of a tree carries, so that its "
-                         f"{steps[0]} cannot change; leave out rotor_inertia, and give the joint the armature "
+        raise InputError(f"parameters: {system.label(part)} has no number {steps[0]!r} that can change, for the joint "
+                         "of a tree carries its rotor; leave out rotor_inertia, and give the joint the armature "
                          "rotor_inertia gear^2")
     if at != len(path) or not steps or steps[0] not in known:
         near = did_you_mean(str(steps[0] if steps else path), known)

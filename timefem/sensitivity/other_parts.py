@@ -4,7 +4,7 @@ import numpy as np
 
 from ..mechanics.bodies.tree.entries import derivative
 from ..mechanics.forces.motor import Motor
-from .attribute_derivatives import derivative_of_own, differentiated
+from .attribute_derivatives import derivative_of_own
 from .function_derivatives import place_of
 
 
@@ -40,7 +40,7 @@ def of_motor(system, z, motor, name, label):
         gear, inertia = motor.gear, motor.reflected_inertia
         by_armature = 2 * inertia * gear if name == "gear" else gear**2
         tree, joint = motor.joint.carrier, motor.joint.called[1]
-        matrix, _, _ = derivative(tree, f"{joint}.armature", None, label, differentiated)
+        matrix, _, _ = derivative(tree, f"{joint}.armature", None, label)
         return own, [(tree, by_armature * matrix)], None
     rotor, gear = motor.helpers
     own = np.eye(len(motor.own_parameters))[:, [place_of(motor, name)]]
