@@ -12,8 +12,9 @@ from .filter_search import Iterate
 
 MOST, FALLS = 8, 0.5  # steps, and what is left of the size of a step in the next one at most
 # Size of a step, relative to 1 + |w|, over the tolerance: from which on there are final steps, for the residual tells
-# too little, and below which they end. Steps in between cost more than they bring: ranks take the same ones
-LARGE, SMALL = 1e4, 10.0
+# too little, and below which they end. Steps in between cost more than they bring: ranks take the same ones. Factors of
+# the iterate before, with a larger mu, tell steps where the barrier alone curves that are up to 100 times too short
+LARGE, SMALL, SHORTER = 1e4, 10.0, 100.0
 
 
 class FinalSteps:
@@ -36,21 +37,22 @@ class FinalSteps:
         `factored` tells whether there are factors of the iterate before: by these a small step, the rule, costs little.
         """
         last, known = np.inf, factored and not self.direction.regularisation.now
-        if known and self._size(self.direction.step(it, mu, it.c)[0], it) <= LARGE * self.tolerance:
+        if known and self._size(self.direction.step(it, mu, it.c)[0], it) <= LARGE / SHORTER * self.tolerance:
             return it, 0
+        least = LARGE * self.tolerance
         for count in range(MOST):
             if not self.direction.factor(it) or self.direction.regularisation.now:
                 return it, count
             dw, dy, dz = self.direction.step(it, mu, it.c)
             size = self._size(dw, it)
-            if not SMALL * self.tolerance < size <= FALLS * last:
+            if not least < size <= FALLS * last:
                 return it, count
             new = self._moved(it, dw, dy, dz, mu)
             self.direction.look(new)
             if not Errors(self.barrier, self.direction, new).at(0.0) <= self.tolerance:
                 self.direction.look(it)
                 return it, count
-            it, last = new, size
+            it, last, least = new, size, SMALL * self.tolerance
         return it, MOST
 
     def _size(self, dw, it):
