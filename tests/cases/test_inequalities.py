@@ -82,8 +82,9 @@ def test_methods_agree_from_one_start(name, n):
 
 
 def test_few_steps_where_mu_is_predicted():
-    """Convex problems, or nearly; 16 and 101 iterations where mu falls only once its barrier problem is solved."""
-    assert iterations(solved("bryson-denham", 60)) <= 14
+    """Convex problems, or nearly; where mu falls only once its barrier problem is solved 16 and 101 iterations, final
+    steps not counted."""
+    assert iterations(solved("bryson-denham", 60)) <= 16
     crane = [tf.solve(CASES["container-crane"].make(), tf.MixedGalerkin(k, n_points=k), n)
              for k, n in ((2, 15), (3, 15), (3, 30), (4, 20))]
     assert all(sol.success for sol in crane)
