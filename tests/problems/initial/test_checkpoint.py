@@ -96,6 +96,14 @@ def test_killed_at_any_moment(tmp_path):
     np.testing.assert_allclose(tf.restart(path).z, whole.z, rtol=0, atol=1e-9 * np.abs(whole.z).max())
 
 
+def test_a_checkpoint_of_a_longer_march_is_refused(tmp_path):
+    """Its mesh has all nodes of the shorter one, as if elements had been halved."""
+    path = tmp_path / "run.h5"
+    tf.solve(spinning_box(t_end=2), tf.MixedGalerkin(2), 40, checkpoint=path, checkpoint_every=1)
+    with pytest.raises(tf.InputError, match="h5 belongs to another solve: the mesh has 40 elements there, 20 here"):
+        tf.solve(spinning_box(t_end=1), tf.MixedGalerkin(2), 20, restart=path)
+
+
 @pytest.mark.parametrize("change, message", [
     ({"problem": spinning_box(t_end=2)}, "the mesh differs"), ({"n": 11}, "the mesh has 10 elements there, 11 here"),
     ({"element": tf.MixedGalerkin(3)}, "element differs in degree"),

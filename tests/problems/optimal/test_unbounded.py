@@ -1,5 +1,7 @@
 """Costs without a least value, and bounds by the names of actuators."""
 
+import re
+
 import pytest
 
 import timefem as tf
@@ -35,6 +37,7 @@ def test_bounds_and_rates_by_names_of_actuators():
     by_part = slider(bounds=lambda push: {push: (-5, 5)}, rates=lambda push: {push: (-30, 30)})
     found, same = (tf.solve(problem, ELEMENT, 20) for problem in (by_name, by_part))
     assert found.success and abs(found.objective - same.objective) < 1e-9
+    assert re.search(rf"objective +{found.objective:.9g}", str(found.summary()))
     solver = tf.prepare(by_part, ELEMENT, 20)
     narrow = solver.solve(bounds={"push": (-4.5, 4.5)})
     assert narrow.objective > found.objective + 1e-4

@@ -56,8 +56,9 @@ class Checkpoint(NamedArguments):
         saved, recorder = None, None
         if self.restart is not None:
             saved = CheckpointFile(self.restart)
-            if settings["driver"] == "march" and np.isin(mesh.nodes, saved.arrays["t"]).all():
-                mesh = TimeMesh(saved.arrays["t"])
+            t = saved.arrays["t"]
+            if settings["driver"] == "march" and mesh.nodes[-1] == t[-1] and np.isin(mesh.nodes, t).all():
+                mesh = TimeMesh(t)
         identity = Identity(plan, mesh, z0, settings)
         if saved is not None:
             saved.check(identity)

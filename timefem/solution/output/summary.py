@@ -30,6 +30,8 @@ def summarize(solution):
                   "time taken": ", ".join(f"{name} {value:.2g} s" for name, value in seconds.items()),
                   "unknowns": statistics["n_unknowns"],
                   "Newton iterations": f"{newton['mean']:.1f} on average, at most {newton['max']}"}
+    if "objective" in statistics:
+        facts["objective"] = f"{statistics['objective']:.9g}" + ", of the last iterate" * (not solution.success)
     if statistics.get("parameters"):  # those that were unknown
         facts["found"] = ", ".join(f"{name} = {value:.6g}" for name, value in statistics["parameters"].items())
     rows = [("what", "largest", "unit")]
