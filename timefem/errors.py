@@ -43,6 +43,10 @@ class OpenJoint(UserWarning):
     """Curves of a beam or rope that nearly meet, but do not; the message says which, and how far apart."""
 
 
+class NotAsked(UserWarning):
+    """What is given although a problem does not ask for it; the message says what, and how to ask for it."""
+
+
 class WriteError(OSError):
     """A file that could not be written, for instance to a full disk; the message says why and what is kept."""
 

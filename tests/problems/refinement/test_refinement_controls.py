@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.cases import find_case
 from timefem.cases.inverse import elastic_arm, trolley_crane
 from timefem.errors import InputError
 from timefem.mechanics.functions.trajectories import Transfer
@@ -98,6 +99,27 @@ def test_reorientation_to_a_tolerance(degree, tolerance):
     fine = tf.solve(reorientation(), tf.MixedGalerkin(4), 100)
     assert sol.success and sol.objective == pytest.approx(REORIENTATION, rel=tolerance)
     assert tolerance / 100 < state_error(sol, sol.t, fine(sol.t)) <= 1.3 * tolerance
+
+
+@pytest.mark.parametrize("form", ["energy", "impulse"])
+def test_reorientation_to_a_tolerance_with_other_forms(form):
+    sol = tf.solve(reorientation(), tf.MixedGalerkin(2, form=form), tolerance=1e-5, progress=False)
+    fine = tf.solve(reorientation(), tf.MixedGalerkin(4), 60)
+    assert sol.success and sol.objective == pytest.approx(REORIENTATION, rel=1e-5)
+    error = state_error(sol, sol.t, fine(sol.t))
+    assert 1e-7 < error <= 1.5e-5
+    assert 0.5 * error < sol.statistics["estimated_errors"]["state"] < 10 * error
+    again = tf.solve(reorientation(), sol.element.element.element, mesh=sol.t, guess=sol, progress=False)
+    assert again.statistics["newton_iterations"]["max"] <= 2
+
+
+def test_arm_in_least_time_to_a_tolerance():
+    """Coordinates of joints, whose momenta have no equation of their own to have costates of."""
+    problem = find_case("two-link-arm-time").make()
+    sol = tf.solve(problem, tf.MixedGalerkin(2, form="lagrange"), 10, tolerance=1e-3, progress=False)
+    fine = tf.solve(problem, tf.MixedGalerkin(2, form="lagrange"), 80, guess=sol, progress=False)
+    assert sol.success and fine.success and sol.statistics["estimated_error"] <= 1e-3
+    assert abs(sol.objective / fine.objective - 1) < 1e-3
 
 
 def layers():

@@ -79,7 +79,12 @@ class BoundaryValueProblem(NamedArguments):
     ------
     InputError
         When the number of conditions does not fit (says how many each adds), or they contradict each other or the
-        constraints; for velocities that are given but not asked for.
+        constraints.
+
+    Warns
+    -----
+    NotAsked
+        For velocities that are given but not asked for.
     """
 
     system: System

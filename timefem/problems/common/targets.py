@@ -1,8 +1,10 @@
 """What is asked of bodies at an end of a motion, checked."""
 
+import warnings
+
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, NotAsked
 from ...mechanics import CanonicalState, Coordinates, Pose
 from ...mechanics.given_states import canonical_states, given_states, in_space
 from ...mechanics.tree_joints import with_joints_of_trees
@@ -77,6 +79,11 @@ def checked_targets(system, which, targets, t, rates):
     ------
     InputError
         For bodies that there are not, types and lengths that do not fit, and what bodies do not have.
+
+    Warns
+    -----
+    NotAsked
+        For velocities that are given and not asked for.
     """
     if isinstance(targets, Coordinates | CanonicalState | EndState | Pose) and len(system.bodies) == 1:
         targets = {system.bodies[0]: targets}
@@ -87,8 +94,8 @@ def checked_targets(system, which, targets, t, rates):
     for key, value in targets.items() if not rates and which != "near" else ():
         if _moves(value):
             label = key if isinstance(key, str) else system.label(key)
-            raise InputError(f"{which} of {label}: a boundary-value problem does not ask for the velocity that is "
-                             f"given with a Pose, Coordinates or joint; {ASKED_BY}")
+            warnings.warn(f"{which} of {label}: a boundary-value problem does not ask for the velocity that is given "
+                          f"with a Pose, Coordinates or joint; {ASKED_BY}", NotAsked, stacklevel=6)
     targets, carried = split_targets(system, which, targets, rates)
     targets = {system.find(body): target
                for body, target in _targets_of_bodies(system, which, targets, t, rates).items()}

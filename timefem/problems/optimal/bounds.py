@@ -55,8 +55,9 @@ def _pairs(what, bounds, problem, names=()):
     for key in (bounds := by_actuator(problem.system, problem.actuators, bounds, names)):
         if not any(key is a for a in problem.actuators) and not (isinstance(key, str) and key in names):
             known = known_names(key, [*map(problem.system.label, problem.actuators), *names], "known are")
+            free = "; give free_time=True for an unknown duration" if key == "duration" and what == "bounds" else ""
             raise InputError(f"{what}: {key!r} is neither an actuator of the problem nor the name of an unknown number"
-                             f"{known}")
+                             f"{known}{free}")
     return bounds
 
 

@@ -13,8 +13,13 @@ from .guess import from_solution
 from .mesh_sequence import optimality_plan, solve_optimal
 from .switches import settled
 
-COMPARED = "controls", "costate of state"  # between nodes
+COSTATES = "costate of state", "costate of motion"  # whichever an element has is compared, beside the controls
 REMAINING = 0.5  # of the error on a mesh is left on the halved mesh at most, also where a control jumps anywhere
+
+
+def costates_in(sol):
+    """The name of the costates of a solution that are compared."""
+    return next(name for name in COSTATES if name in sol.fields)
 
 
 def error_estimate(problem, element):
@@ -48,7 +53,7 @@ class OptimalErrors(ErrorEstimate):
         errors = self.errors(sol, mesh, before, after) | self.errors_of_numbers(sol, objective, equations.numbers(y))
         xi, weights = gauss_legendre(self.better.degree)
         changes = [np.einsum("gi,eia->ega", self.plan.element.trial[name].basis.values(xi), after[name] - before[name])
-                   for name in COMPARED]
+                   for name in ("controls", costates_in(sol))]
         return errors | self.errors_between(sol, mesh, changes, weights), self.density(sol, mesh, None, after)
 
     def errors_of_numbers(self, sol, objective, numbers):
@@ -62,14 +67,15 @@ class OptimalErrors(ErrorEstimate):
         """Means over time of the changes of controls and costates, of shape (n_elements, n_points, n_components)."""
         sizes = self.sizes(sol)
         return {told: float(mesh.lengths @ (np.abs(v / sizes[name]).max(axis=2) @ weights) / mesh.lengths.sum())
-                for told, name, v in zip(BETWEEN_NODES, COMPARED, changes, strict=True)}
+                for told, name, v in zip(BETWEEN_NODES, ("controls", costates_in(sol)), changes, strict=True)}
 
     def sizes(self, sol):
         """Sizes of state, controls and costates."""
-        system, costates = self.problem.system, sol.fields["costate of state"]
+        system, name = self.problem.system, costates_in(sol)
+        costates = sol.fields[name]
         return {"state": size_of_motion(system, sol.t, sol.z),
                 "controls": size_of_controls(system, sol.fields["controls"]),
-                "costate of state": size_of_components(system, costates.reshape(-1, system.n_z))}
+                name: size_of_components(system, costates.reshape(-1, costates.shape[-1]))}
 
     def density(self, sol, mesh, dofs, better):
         """Density of elements by what the better solution has beyond the polynomials of the element, a share of the
@@ -122,5 +128,6 @@ class BoundedErrors(OptimalErrors):
         share = np.max([np.abs(v / sizes[name]).max(axis=(1, 2)) ** (1 / (degree + (name == "state")))
                         for name, v in changes.items()], axis=0)
         errors |= self.errors_of_numbers(sol, objective, numbers)
-        errors |= self.errors_between(sol, mesh, [changes[name] for name in COMPARED], weights)
+        compared = [changes[name] for name in ("controls", costates_in(sol))]
+        errors |= self.errors_between(sol, mesh, compared, weights)
         return {name: error / (1 - REMAINING) for name, error in errors.items()}, density_of(mesh, share, 1)

@@ -197,7 +197,8 @@ def from_solution(problem, plan, mesh, solution):
     t, (t0, t1) = solution.t, problem.t_span
     coarse = TimeMesh(t0 + (t - t[0]) * (t1 - t0) / (t[-1] - t[0]))
     sizes = {name: field.shape[1] for name, field in zip(plan.element.trial, plan.columns.fields, strict=True)}
-    values = transferred({"state": solution.nodal_state, "multipliers": solution.nodal_multipliers, **solution.fields},
+    multipliers = solution.nodal_multipliers[..., plan.element.kept_multipliers(plan.system)]
+    values = transferred({"state": solution.nodal_state, "multipliers": multipliers, **solution.fields},
                          solution.element, coarse, plan.element, sizes, mesh)
     x = plan.columns.pack(*values.values())
     if not problem.free_start:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...assembly import TimeMesh
 from ...elements.evaluation.elements_in_lanes import evaluate_batch
+from ...polynomials import gauss_legendre
 
 SAFETY = 0.5  # of the tolerance is aimed at
 GROWTH = 4  # of the number of elements from mesh to mesh, at most
@@ -51,15 +52,18 @@ def defects(plan, mesh, x):
 
 
 def size_of_components(system, values):
-    """How large costates become, shape (n_z,): weighted with the mass, the largest of each half."""
+    """How large costates become, shape (n_z,) or, of the motion alone, (n_q,): weighted with the mass, the largest of
+    each half."""
     n, root = system.n_q, np.sqrt(system.mass_scale)
-    q, p = np.abs(values[:, :n] * root).max(), np.abs(values[:, n:] / root).max()
-    return np.concatenate([(q or 1.0) / root, (p or 1.0) * root])
+    weights = np.concatenate([root, 1 / root])[:values.shape[1]]
+    largest = [np.abs(part).max() or 1.0 for part in np.split(values * weights, range(n, values.shape[1], n), axis=1)]
+    return np.repeat(largest, n) / weights
 
 
 def surplus(nodal, basis):
     """Largest derivatives of nodal values within elements, as parts of the values, shape (n_elements, n_components)."""
-    differences = np.linalg.inv(np.vander(basis.points, increasing=True))[-1]
+    xi, _ = gauss_legendre(basis.n_shapes)
+    differences = np.linalg.inv(np.vander(xi, increasing=True))[-1] @ basis.values(xi)
     return np.abs(np.einsum("i,eia->ea", differences, nodal))
 
 
