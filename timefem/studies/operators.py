@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 
 from ..errors import SolveError
+from ..estimated_norm import estimated_norm
 
 TOLERANCE = 5e-3  # of the residual of squared singular values, hence half of it in the values, at most
 COLUMNS = 8  # of the block with which 1-norms are estimated
@@ -102,4 +103,4 @@ def _largest(tangent, first, second):
 def _inverse_one_norm(tangent):
     inverse = scipy.sparse.linalg.LinearOperator((tangent.n,) * 2, lambda v: tangent.apply("solve", v.ravel()),
                              rmatvec=lambda v: tangent.apply("solve_transposed", v.ravel()), dtype=float)
-    return float(scipy.sparse.linalg.onenormest(inverse, t=min(COLUMNS, tangent.n)))
+    return float(estimated_norm(inverse, t=min(COLUMNS, tangent.n)))

@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 
 from ...argument_names import named_arguments
+from ...estimated_norm import estimated_norm
 
 if TYPE_CHECKING:
     from ..system import System
@@ -94,7 +95,7 @@ def factored(matrix):
         return None, np.inf
     inverse = scipy.sparse.linalg.LinearOperator(matrix.shape, lu.solve, rmatvec=lambda b: lu.solve(b, "T"),
                                                  dtype=float)
-    return lu.solve, scipy.sparse.linalg.onenormest(inverse)
+    return lu.solve, estimated_norm(inverse)
 
 
 def _dependent(a):

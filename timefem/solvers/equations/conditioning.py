@@ -7,6 +7,7 @@ import scipy
 
 from ...assembly import Scaling
 from ...errors import IllConditioned
+from ...estimated_norm import estimated_norm
 from ...mechanics.part_names import body_of
 from ..linear.norms import product_of_magnitudes
 
@@ -82,7 +83,7 @@ def forward_error(equations, x, sizes=None):
         return weight * linear.solve(rounding * b.ravel())
 
     inverse = scipy.sparse.linalg.LinearOperator((n, n), transposed, rmatvec=plain, dtype=float)
-    bound, direction = scipy.sparse.linalg.onenormest(inverse, t=1, itmax=2, compute_v=True)
+    bound, direction = estimated_norm(inverse, t=1, itmax=2, compute_v=True)
     return float(EPS * bound / (scaled * weight).max()), int(np.argmax(np.abs(direction)))
 
 

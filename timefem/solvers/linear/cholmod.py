@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 
 from ...errors import SolveError
+from ...estimated_norm import estimated_norm
 from .base import LinearOptions, LinearSolver
 
 CONDITION_LIMIT = 1e15  # of A^T A: beyond it, refinement no longer converges
@@ -36,7 +37,7 @@ class CholmodSolver(LinearSolver):
                              ) from error
         inverse = scipy.sparse.linalg.LinearOperator(normal.shape, matvec=self._cholesky, rmatvec=self._cholesky,
                                                      dtype=float)
-        condition = scipy.sparse.linalg.onenormest(inverse) * abs(normal).sum(axis=0).max()
+        condition = estimated_norm(inverse) * abs(normal).sum(axis=0).max()
         if condition > CONDITION_LIMIT:
             raise SolveError(f"backend 'sksparse': the normal equations have condition {condition:.1e}, so that no "
                              "digits would be left; use backend 'chain', or shorter windows")
