@@ -3,9 +3,11 @@
 from . import bounds_loops as loops
 
 SUFFICIENT = 10.0  # error over mu below which mu falls
-# The same while regularisations of the Hessian within these limits come and go: along such a valley the gradient is
-# small far from the minimum, and once mu has fallen, bounds leave short steps only
-VALLEY, SUFFICIENT_THERE = (1e-6, 1e-2), 1.0
+# The same while the regularisations of the Hessian, the last one and this, are within these limits: along such a valley
+# the gradient is small far from the minimum, and once mu has fallen, bounds leave short steps only. Limits are between
+# values that regularisations take, 1e-2 and a third of it, 1e-6 and eight times that: the first that is needed is often
+# 1e-2, which tells nothing yet
+VALLEY, SUFFICIENT_THERE = (3e-6, 6e-3), 1.0
 SLOWLY, QUICKLY = 0.2, 0.01  # factor by which it does at least, and at most: far ahead of the iterate, steps are short
 ROUGHLY = 0.5  # error of an iterate that is close to a solution
 LARGE = 100.0  # mean multiplier from which on errors are relative to it
@@ -61,6 +63,7 @@ class BarrierParameter:
         self.barrier, self.direction, self.least = barrier, direction, least
         self._predicts = predicts and barrier.n_bounds > 0
         self._errors, self._warm = None, barrier.scaled.program.start_multipliers is not None
+        self._regularisation = direction.regularisation.now
 
     @property
     def predicted(self):
@@ -70,6 +73,7 @@ class BarrierParameter:
     def next(self, it, mu, errors):
         """The mu of the next step, on factors at hand, and products of changes that it is to count on, or None."""
         sufficient, error, regularisation = SUFFICIENT, errors.at(0.0), self.direction.regularisation.now
+        last, self._regularisation = self._regularisation, regularisation
         if not self._predicts or regularisation:
             self._errors = None
         elif self._errors is None:
@@ -81,7 +85,7 @@ class BarrierParameter:
         self._warm = False
         if self.predicted:
             return self._prediction(it)
-        if VALLEY[0] < regularisation < VALLEY[1]:
+        if all(VALLEY[0] < r < VALLEY[1] for r in (last, regularisation)):
             sufficient = SUFFICIENT_THERE
         while mu > self.least and errors.at(mu) <= sufficient * mu:
             mu = max(self.least, min(SLOWLY * mu, max(QUICKLY * mu, mu**1.5)))
