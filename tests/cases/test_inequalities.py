@@ -7,6 +7,7 @@ import scipy
 
 import timefem as tf
 from timefem.cases import CASES
+from timefem.models import load_model
 from timefem.solvers.nonlinear.methods import METHODS
 
 ELEMENT = tf.MixedGalerkin(2, n_points=2)
@@ -49,6 +50,22 @@ def test_methods_agree(name, n):
         size = np.abs(own.z).max(axis=0) + 1e-9
         np.testing.assert_allclose(sol.z / size, own.z / size, rtol=0, atol=1e-5)
     assert iterations(own) <= 1.5 * iterations(found["ipopt"])
+
+
+@pytest.mark.parametrize("n", [20, 30])
+def test_first_regularisations_are_no_valley(n):
+    """The arm's Hessian is regularised by 1e-2 and less and less at first. Where mu waited for that, a step led far
+    from the rows: 52 and 274 iterations."""
+    case = CASES["six-axis-arm"]
+    own, other = (tf.solve(case.make(), load_model(case.path).element, n, method=method)
+                  for method in ("interior-point", "ipopt"))
+    assert own.objective == pytest.approx(other.objective, rel=1e-8)
+    assert iterations(own) <= 1.1 * iterations(other)
+
+
+def test_short_steps_count_on_no_products():
+    """At the tenth iterate such a step would be cut to a thousandth: 20 iterations."""
+    assert iterations(solved("cart-pole-limited", 40)) <= 16
 
 
 def test_a_limit_without_room():

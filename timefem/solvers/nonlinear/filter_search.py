@@ -9,6 +9,7 @@ from . import bounds_loops as loops
 GAMMA_THETA, GAMMA_PHI, ETA = 1e-5, 1e-8, 1e-8  # what a step must gain
 S_THETA, S_PHI = 1.1, 2.3  # when the violation of the rows counts more than the barrier function
 SHORTEST = 0.05  # of the steps that can be accepted
+SHORT = 0.05  # the shortest one that counts on products of changes: these are of whole steps
 CORRECTIONS, SLOW = 4, 0.99  # second-order corrections, and what each must leave at most of the violation
 ROUNDING = 10 * np.finfo(float).eps
 
@@ -76,7 +77,7 @@ class LineSearch:
         largest = alpha
         if size < ROUNDING:
             return self._accepted(self._trial(dw, dy, alpha), dz)
-        shortest = self._shortest()
+        shortest = max(self._shortest(), 0.0 if products is None else SHORT)
         while alpha >= shortest:
             trial = self._trial(dw, dy, alpha)
             if self._good(trial, alpha):
