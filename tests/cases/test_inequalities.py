@@ -9,6 +9,7 @@ import timefem as tf
 from timefem.cases import CASES
 from timefem.models import load_model
 from timefem.solvers.nonlinear.methods import METHODS
+from timefem.solvers.nonlinear.search_direction import SearchDirection
 
 ELEMENT = tf.MixedGalerkin(2, n_points=2)
 
@@ -66,6 +67,14 @@ def test_first_regularisations_are_no_valley(n):
 def test_short_steps_count_on_no_products():
     """At the tenth iterate such a step would be cut to a thousandth: 20 iterations."""
     assert iterations(solved("cart-pole-limited", 40)) <= 16
+
+
+def test_no_factors_for_a_final_step_that_will_be_small(monkeypatch):
+    """Weakly active limits: three final steps, of 1.6e-5, 2.8e-6 and 1.1e-7; the next one would be 2e-10."""
+    factored, factor = [], SearchDirection.factor
+    monkeypatch.setattr(SearchDirection, "factor", lambda self, it: (factored.append(it), factor(self, it))[1])
+    sol = solved("bryson-denham", 60)
+    assert len(factored) == iterations(sol) == pytest.approx(15, abs=1)
 
 
 def test_a_limit_without_room():

@@ -52,7 +52,10 @@ class FinalSteps:
             if not Errors(self.barrier, self.direction, new).at(0.0) <= self.tolerance:
                 self.direction.look(it)
                 return it, count
-            it, last, least = new, size, SMALL * self.tolerance
+            it = new
+            if last < np.inf and size * size <= SMALL * self.tolerance * last:  # the next one will be small enough
+                return it, count + 1
+            last, least = size, SMALL * self.tolerance
         return it, MOST
 
     def _size(self, dw, it):
