@@ -3,10 +3,11 @@
 import os
 import subprocess
 import sys
-from importlib import metadata, util
+from importlib import util
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import timefem as tf
@@ -21,8 +22,8 @@ def newer_numpy(monkeypatch, tmp_path):
     """`newer_numpy(content)`: NumPy 2 beside a petsc4py whose library has that content."""
     def make(content):
         (tmp_path / "PETSc.so").write_bytes(content)
-        version, find_spec = metadata.version, util.find_spec
-        monkeypatch.setattr(metadata, "version", lambda name: "2.1.0" if name == "numpy" else version(name))
+        find_spec = util.find_spec
+        monkeypatch.setattr(np, "__version__", "2.1.0")
         monkeypatch.setattr(util, "find_spec", lambda name, *more: SimpleNamespace(
             submodule_search_locations=[str(tmp_path)]) if name == "petsc4py" else find_spec(name, *more))
 

@@ -1,8 +1,9 @@
 """PETSc's Python module, or one line that says why it does not load."""
 
 import importlib.util
-from importlib import metadata
 from pathlib import Path
+
+import numpy as np
 
 from ....errors import MissingBackend
 
@@ -18,13 +19,14 @@ def check_numpy():
     MissingBackend
         Says what to install.
     """
-    numpy, found = metadata.version("numpy"), importlib.util.find_spec("petsc4py")
-    if int(numpy.split(".")[0]) < 2 or found is None or not found.submodule_search_locations:
+    found = importlib.util.find_spec("petsc4py")
+    if int(np.__version__.split(".")[0]) < 2 or found is None or not found.submodule_search_locations:
         return
     files = [f for folder in found.submodule_search_locations for f in Path(folder).glob("**/PETSc.*so")]
     # what is compiled for NumPy 2 looks for its new modules, and then for the old ones
     if files and not any(b"numpy._core" in file.read_bytes() for file in files):
-        raise MissingBackend(f"petsc4py was compiled for NumPy 1 and does not load with NumPy {numpy}: {REMEDY}")
+        raise MissingBackend("petsc4py was compiled for NumPy 1 and does not load with NumPy "
+                             f"{np.__version__}: {REMEDY}")
 
 
 def petsc():
@@ -40,6 +42,6 @@ def petsc():
     except (ImportError, ValueError, AttributeError) as error:
         if "numpy" not in str(error).lower():
             raise
-        raise MissingBackend(f"petsc4py does not load with NumPy {metadata.version('numpy')} ({error}): "
+        raise MissingBackend(f"petsc4py does not load with NumPy {np.__version__} ({error}): "
                              f"{REMEDY}") from None
     return PETSc
