@@ -117,6 +117,10 @@ class BoundaryConditions:
             rows.append(values)
             self.names += [f"conditions[{i}]" for i in range(values.numel())]
         self.rows = ca.densify(ca.vertcat(ca.SX(0, 1), *rows))
+        for name in problem.numbers:
+            if not problem.numbers.of(name) and not ca.depends_on(self.rows, unknowns[name]):
+                raise InputError(f"parameters: nothing depends on {name}, so that it cannot be found; use it in a "
+                                 "condition, or leave it out")
         self.constraints = self.ends[0].constraints()
         every = ca.vertcat(self.constraints, self.ends[1].constraints(), self.rows)
         y = ca.vertcat(*self.symbols)

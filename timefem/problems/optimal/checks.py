@@ -25,6 +25,34 @@ def check_formulas(problem):
         limit.check(now, (z, u, t, c), z0, problem.t_span[0], problem.guesses)
 
 
+def check_numbers(problem, further=()):
+    """Refuse unknown numbers that nothing depends on: neither the motion, nor costs, limits and conditions.
+
+    Parameters
+    ----------
+    problem : OptimalControl
+    further : sequence of (SX, SX)
+        Other expressions, and the symbols of the unknown numbers in them, such as those of links between phases.
+    """
+    idle = [i for i, name in enumerate(problem.unknown_names) if name != "duration" and not problem.numbers.of(name)]
+    if not idle:
+        return
+    z, u, t, c = (ca.SX.sym("z", problem.system.n_z), ca.SX.sym("u", problem.n_controls), ca.SX.sym("t"),
+                  ca.SX.sym("numbers", len(problem.guesses)))
+    now, ends = problem.now(z, t, c, u), (problem.symbols_at(0), problem.symbols_at(1))
+    conditions = [own for own in (problem.start_conditions, problem.conditions) if own is not None]
+    formulas = [(problem.terminal(z, c), c),
+                *((own.formulas.function(z, c, own.wanted), c) for own in conditions),
+                *((limit.check(now, (z, u, t, c), None, problem.t_span[0], problem.guesses), c)
+                  for limit in problem.limits),
+                *((coupling.rows(ends[0][0], ends[1][0]), symbols[problem.system.n_z:])
+                  for coupling in problem.couplings for _, symbols in ends), *further]
+    for i in idle:
+        if not any(ca.depends_on(ca.SX(formula), own[i]) for formula, own in formulas):
+            raise InputError(f"parameters: nothing depends on {problem.unknown_names[i]}, so that it cannot be found; "
+                             "use it in a cost, limit or condition, or leave it out")
+
+
 def check_costs_of_controls(problem):
     """Refuse controls that cost nothing and have no bounds: nothing determines them."""
     costly = {id(a) for part in problem.system.parts if isinstance(part, Cost) for a in part.controls}

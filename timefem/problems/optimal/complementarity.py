@@ -47,9 +47,11 @@ class Soft(NamedArguments):
     def add_to(self, rows: Any) -> None:
         rows.complementary(self)
 
-    def check(self, now: Any, symbols: Sequence[ca.SX], z0: np.ndarray | None, t0: float, numbers: np.ndarray) -> None:
-        """Refuse what is no formula of the arguments."""
-        check_symbols(self.name, ca.vertcat(*self.rows(now, symbols[1], ca.SX(self.eps))), *symbols)
+    def check(self, now: Any, symbols: Sequence[ca.SX], z0: np.ndarray | None, t0: float, numbers: np.ndarray) -> ca.SX:
+        """Refuse what is no formula of the arguments, and return the expressions."""
+        values = ca.vertcat(*self.rows(now, symbols[1], ca.SX(self.eps)))
+        check_symbols(self.name, values, *symbols)
+        return values
 
     def _formula(self, word, value):
         return as_formula(f"{self.name}: {word}", value, ["now", "u"])

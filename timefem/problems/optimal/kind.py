@@ -22,6 +22,12 @@ STATE = "state", "position", "orientation", "velocity", "angular_velocity"  # ke
 NOT_BOUNDED = "tol_residual", "tol_increment"  # settings that problems with bounds do not use
 
 
+def check_fits(problem, element):
+    """Refuse numbers that nothing depends on, and elements that cannot solve a problem."""
+    problem.check_numbers()
+    problem.check_element(element)
+
+
 def report_facts(problem, sol):
     """Objective, violations of the conditions by name, the numbers found and the largest controls."""
     found = sol.statistics  # of the last iterate, where the solve failed: the report says so
@@ -144,7 +150,7 @@ OPTIMAL = Kind(
     estimate=error_estimate, newton={"line_search": True, "max_iterations": ITERATIONS}, facts=report_facts,
     unused=lambda problem: (NOT_BOUNDED * problem.bounded,
                             "where controls have bounds, with which an interior-point method deals"),
-    changes=("start", "end", "t_span", "bounds"), fits=OptimalControl.check_element,
+    changes=("start", "end", "t_span", "bounds"), fits=check_fits,
     in_files=FileFormat(
         make_from_file, keys=KEYS, tables=("actuators", "limits", "couplings", "link", "guess"),
         check=check_file, facts=file_facts, state=state_of_file, guess=guess_from_file),

@@ -155,13 +155,16 @@ class Limit(NamedArguments):
         else:
             rows.at_end(self, self.at == "end")
 
-    def check(self, now: Any, symbols: Sequence[ca.SX], z0: np.ndarray | None, t0: float, numbers: np.ndarray) -> None:
-        """Refuse what is no formula of the arguments, and what the state at the start breaks, if it is prescribed."""
+    def check(self, now: Any, symbols: Sequence[ca.SX], z0: np.ndarray | None, t0: float, numbers: np.ndarray) -> ca.SX:
+        """Refuse what is no formula of the arguments, and what the state at the start breaks, if it is prescribed.
+
+        Returns the expressions.
+        """
         _, u, _, c = symbols
         values, lower, upper = self.rows(now, u)
         check_symbols(self.name, values, *symbols)
         if self.at in ("end", "integral") or z0 is None:
-            return
+            return values
         at_start = np.array(ca.Function("start", symbols, [values])(z0, np.zeros(u.numel()), t0, numbers)).ravel()
         for i, row in enumerate(ca.vertsplit(values)):
             if ca.depends_on(row, ca.vertcat(u, c)):
@@ -170,6 +173,7 @@ class Limit(NamedArguments):
             if missing > 1e-9 * max(1.0, abs(at_start[i])):
                 raise InputError(f"{self.name}[{i}] is broken by the state at the start, by {missing:.3g}: give "
                                  "another start, or loosen the bound")
+        return values
 
 
 def is_timed(bounds: Any) -> bool:

@@ -5,18 +5,15 @@ from functools import cached_property
 import numpy as np
 
 from ...errors import InputError
-from ...mechanics.part_names import body_of
 from ...solvers.nonlinear import bounds_loops as loops
 from ...solvers.nonlinear import products
 from ...solvers.nonlinear.program import NonlinearProgram, Row
 from .contact_march import ContactMarch
+from .equation_names import name_of_equation
 from .limit_rows import LimitRows
 from .point_rows import AddedRows, ChainView, View
 
 SHORTEST = 1e-6  # duration over its guess
-EQUATIONS = {"state": "an equation of motion", "motion": "an equation of motion", "multipliers": "a constraint",
-             "constants": "an unknown number's rate"}
-MOTION = EQUATIONS["state"]
 
 
 class OptimalProgram(NonlinearProgram):
@@ -78,7 +75,7 @@ class OptimalProgram(NonlinearProgram):
     def at_end(self):
         """`View` of state and constants at the end."""
         last = [self.chain.mesh.n_elements - 1]
-        return View.joined(self.views("state", last, [1.0]), self.views.constants(last))
+        return View.joined(self.views("state", last, [1.0]), self.views.constants(last, 1.0))
 
     def soften(self, eps, again=False):
         """Smooth complementary pairs by this, or by their own number where that is larger; `again` for another try."""
@@ -255,7 +252,7 @@ class OptimalProgram(NonlinearProgram):
         return np.arange(self.n_rows) >= self.n_equations
 
     def describe(self, i):
-        chain, problem, system = self.chain, self.chain.problem, self.chain.problem.system
+        chain, problem = self.chain, self.chain.problem
         if i >= self.n_equations:
             element, t, name = self._added.describe(i)
             return self._row(name, element, t)
@@ -264,12 +261,13 @@ class OptimalProgram(NonlinearProgram):
             combination = np.abs(problem.conditions.combinations[of_end])
             return self._row(f"the {problem.conditions.names[int(np.argmax(combination))]} at the end", element,
                              chain.mesh.nodes[-1])
-        name = "an equation"
-        for field, told in EQUATIONS.items():
-            component = self._component(f"costate of {field}", self.dual[i])
+        for field in chain.plan.element.trial:
+            component = self._component(field, self.dual[i]) if field.startswith("costate of ") else None
             if component is not None:
-                name = told + (f" of {system.label(body_of(system, component))}" if told == MOTION else "")
-        return self._row(name, element, chain.mesh.nodes[element])
+                name = name_of_equation(problem.system, problem.unknown_names, field.removeprefix("costate of "),
+                                        chain.plan.element.trial[field].components, component)
+                return self._row(name, element, chain.mesh.nodes[element])
+        return self._row("an equation", element, chain.mesh.nodes[element])
 
     def describe_variable(self, i):
         chain, problem, element = self.chain, self.chain.problem, int(self.variable_blocks[i])

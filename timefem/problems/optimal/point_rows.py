@@ -85,12 +85,12 @@ class ChainView:
         start = np.einsum("ps,psa->pa", shapes, chain.nodal(self._base, name)[elements])
         return View(start, np.where(used, self._number[unknown], -1), np.where(used, factors * chain.sizes[unknown], 0))
 
-    def constants(self, elements):
-        """Unknown constants, where there are some."""
+    def constants(self, elements, point=0.0):
+        """Unknown constants, where there are some, by the variables at a point (0 to 1) of elements."""
         if "constants" not in self.chain.plan.element.trial:
             shape = len(elements), 0, 1
             return View(np.zeros(shape[:2]), np.zeros(shape, int), np.zeros(shape))
-        return self("constants", elements, np.zeros(len(elements)))
+        return self("constants", elements, np.full(len(elements), point))
 
 
 class PointRows:

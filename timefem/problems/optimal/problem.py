@@ -24,7 +24,7 @@ from ..common.kept import Kept
 from ..common.parameters import checked_parameters, own_entries, own_parts
 from ..initial.problem import merged
 from .bounds import bounds_of, by_actuator, rate_limits
-from .checks import all_of, check_costs_of_controls, check_element, check_formulas, limits_of
+from .checks import all_of, check_costs_of_controls, check_element, check_formulas, check_numbers, limits_of
 from .complementarity import Soft
 from .costs import with_costs, with_integrands
 from .couplings import Coupling, periodic
@@ -207,6 +207,10 @@ class OptimalControl(NamedArguments):
     def check_element(self, element: TimeElement) -> None:
         """Refuse elements that cannot have a free start, unknown masses of what moves at the start, rigid contacts."""
         check_element(self, element)
+
+    def check_numbers(self, further: Sequence[tuple[ca.SX, ca.SX]] = ()) -> None:
+        """Refuse unknown numbers that nothing depends on, nor `further` expressions by their own symbols of these."""
+        check_numbers(self, further)
 
     def guessed_near(self, near: Mapping[Any, Any]) -> OptimalControl:
         """The same problem, whose free start is looked for near other states, by body."""

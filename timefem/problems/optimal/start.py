@@ -10,6 +10,7 @@ from ..common.end import End
 from ..common.end_state import EndState, body_velocity, momenta
 from ..initial.problem import InitialValueProblem, checked_span
 from .end_conditions import EndConditions
+from .equation_names import names_at_start
 
 CHANGED = 1e-9  # derivative of a constraint by an unknown number, from which on it counts
 
@@ -149,7 +150,7 @@ def start_rows(conditions, now, z, c, view, guesses):
     """
     constraints = now.constraints()
     rows = ca.densify(ca.vertcat(constraints, conditions(z, c)))
-    names = [f"the constraint {i}" for i in range(constraints.numel())]
+    names = names_at_start(now.system)
     names += [f"the {conditions.names[int(np.argmax(np.abs(c)))]} at the start" for c in conditions.combinations]
     gradient = ca.Function("gradient", [z, c], [ca.jacobian(rows, z)])
     size = np.linalg.norm(np.array(gradient(view.start[0], guesses)) * view.factors[0].sum(axis=1), axis=1)

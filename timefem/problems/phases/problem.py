@@ -115,9 +115,22 @@ class Phases(NamedArguments):
 
     def check_element(self, element: TimeElement) -> None:
         """Refuse elements that cannot solve one of the phases."""
-        for phase in self.phases:
+        for k, phase in enumerate(self.phases):
             element.check(phase.system)
             phase.check_element(element)
+            phase.check_numbers(self._linked(k))
+
+    def _linked(self, k):
+        """Expressions of links and couplings of a phase, and the symbols of its unknown numbers in them."""
+        last, found = len(self.phases) - 1, []
+        pairs = [((j, 1), (j + 1, 0), link) for j, link in enumerate(self.links)]
+        for *ends, couplings in [*pairs, ((0, 0), (last, 1), self.couplings)]:
+            (first, _), (second, _) = both = [self.phases[j].symbols_at(at) for j, at in ends]
+            for (j, _), (_, symbols) in zip(ends, both, strict=True):
+                if j == k:
+                    found += [(coupling.rows(first, second), symbols[self.phases[k].system.n_z:])
+                              for coupling in couplings]
+        return found
 
     def __repr__(self):
         return f"Phases({len(self.phases)} phases, {self.phases[0]!r}, ...)"

@@ -1,0 +1,39 @@
+"""What equations of the motion are called where they stay violated."""
+
+from ...mechanics.part_names import body_of
+
+
+def name_of_equation(system, unknown_names, field, components, component):
+    """Name of an equation, by its place.
+
+    Parameters
+    ----------
+    system : System
+    unknown_names : list of str
+    field : str
+        Of the tests.
+    components : str or callable
+        What the field has values for, see `timefem.elements.components`.
+    component : int
+    """
+    if field in ("state", "motion"):
+        return f"an equation of motion of {system.label(body_of(system, component))}"
+    if field == "constants":
+        return f"the rate of {unknown_names[component]}, which is zero,"
+    if components in ("multipliers", "constraints", "joints"):
+        return constraint_names(system, components == "joints")[component]
+    if field == "nonholonomic":
+        return f"the constraint '{system.nonholonomic_names[component]}'"
+    return "an equation"
+
+
+def constraint_names(system, of_joints=False):
+    """The constraints by name, on positions, then on velocities; those of joints, or of bodies as well."""
+    names = [f"{system.label(part)}: {name}" for part in system.parts if not (of_joints and part.is_body)
+             for name in part.constraint_names]
+    return [f"the constraint '{name}'{level}" for level in ("", " on velocities") for name in names]
+
+
+def names_at_start(system):
+    """The constraints of a state, in the order of `End.constraints`."""
+    return [*constraint_names(system), *(f"the constraint '{name}'" for name in system.nonholonomic_names)]
