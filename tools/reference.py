@@ -20,7 +20,7 @@ PAGES = Path(__file__).parents[1] / "docs" / "reference"
 NOTE = "<!-- made by tools/reference.py from the docstrings: change these, or tools/reference -->\n\n"
 ENTRY = re.compile(r"^::: (\S+)\n((?: +.*\n)*)", re.M)
 EXAMPLE = re.compile(r"(?:^>>> .*\n(?:^\.\.\. .*\n?|^(?!>>>|\s*$).*\n?)*\n?)+", re.M)
-LISTS = "Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns"
+LISTS = "Parameters", "Other Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns"
 
 
 def page(text):
@@ -104,7 +104,7 @@ def plain(value):
 
 def in_markdown(doc):
     """A numpydoc docstring with its sections as lists."""
-    parts = re.split(r"^([A-Z]\w*)\n-{3,}$", doc, flags=re.M)
+    parts = re.split(r"^([A-Z][\w ]*)\n-{3,}$", doc, flags=re.M)
     text = parts[0].strip()
     for title, body in zip(parts[1::2], parts[2::2], strict=True):
         text += f"\n\n**{title}**\n\n" + (items(body) if title in LISTS else body.strip())

@@ -79,3 +79,21 @@ def test_loops_are_completed_around_what_is_given():
     assert alone.z0[0] == 0.4
     moved = tf.InitialValueProblem(system, {"main": 0.4, "big": -0.5}, (0, 1), assemble=True)
     assert np.abs(moved.system.constraints(0, moved.z0)).max() < 1e-11 and 1e-3 < abs(moved.z0[0] - 0.4) < 0.05
+
+
+@pytest.mark.parametrize("crank", np.linspace(-3, 3, 13))
+def test_closing_a_loop_does_not_turn_joints_round(crank):
+    """Springs on joints count turns: angles that close a loop are those within half a turn."""
+    links = [tf.Link("base"), *(tf.Link(n, 1.0, (c, 0, 0), (0.001, 0.02, 0.02))
+                                for n, c in (("a", 0.1), ("b", 0.3), ("c", 0.25)))]
+    joints = [tf.TreeJoint("ja", "base", "a"), tf.TreeJoint("jb", "a", "b", position=(0.2, 0, 0)),
+              tf.TreeJoint("jc", "base", "c", position=(0.6, 0, 0))]
+    bars = tf.Tree(links, joints, name="bars")
+    axes = {"axis_a": (0, 0, 1), "axis_b": (0, 0, 1)}
+    loop = tf.Revolute(bars.link("b"), bars.link("c"), point_a=(0.6, 0, 0), point_b=(0.5, 0, 0), **axes)
+    system = tf.System([bars, loop], redundant="drop")
+    crank = crank or 0.05  # at zero the bars lie over each other, where the loop has no direction
+    q = system.state({"ja": crank})[bars].q
+    assert q[0] == pytest.approx(crank, abs=1e-12) and np.abs(q).max() < np.pi
+    with pytest.raises(tf.InputError, match="cannot be kept alone"):
+        tf.assemble(system, {"ja": crank}, fix=[bars.joint("ja")])

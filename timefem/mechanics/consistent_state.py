@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-12  # of constraints, relative to the terms that make them up
 ITERATIONS = 200
+LARGEST_TURN = 0.5  # of a joint of a tree in one step [rad]
 FLOOR = 1e-12  # added to matrices of unit diagonal, so that redundant constraints leave them positive definite
 
 
@@ -69,6 +70,10 @@ def assemble(system: System, state: GivenStates, t: float = 0.0, *,
     t = validate.real("t", t)
     given = given_states(system, canonical_states(system, state, t, approximate=True))
     fix = [system.find(body) for body in (fix if isinstance(fix, list | tuple) else [fix])]
+    for body in fix:
+        if body.carrier is not None:
+            raise InputError(f"fix: {system.label(body)} cannot be kept alone, its tree moves as a whole; "
+                             "system.state({joint: value}) keeps the joints given, and lets the others close loops")
     moves = np.ones(system.n_q)
     for body in fix:
         moves[system.coordinates(body)] = 0
@@ -122,6 +127,7 @@ def _assembled(system, t, q, moves):
     if not m:
         return q
     joints = np.concatenate([np.full(len(p.constraint_names), not p.has_orientation) for p in system.parts])
+    angles = _angles(system)
 
     def evaluate(q):
         """Coordinates, residuals, their gradient and the size of the terms in them."""
@@ -153,7 +159,8 @@ def _assembled(system, t, q, moves):
             mobility = _inverse_mass(system, t, q)
             gram, scale = _unit_diagonal(free @ mobility @ free.T)
         shift = np.where(joints, max(FLOOR, damping * min(1.0, relative)**2), FLOOR)
-        trial = rigid(q - mobility @ (free.T @ _solve(gram, scale, shift, phi)))
+        step = mobility @ (free.T @ _solve(gram, scale, shift, phi))
+        trial = rigid(q - step * min(1.0, LARGEST_TURN / np.max(np.abs(step[angles]), initial=LARGEST_TURN)))
         accepted = np.linalg.norm(scale * trial[1]) < np.linalg.norm(scale * phi)  # also refuses NaN
         if accepted:
             q, phi, gradient, size = trial
@@ -172,6 +179,13 @@ def _assembled(system, t, q, moves):
                          f"'{system.constraint_names[worst]}' stays violated by {abs(phi[worst]):.3g}; give poses that "
                          f"are closer, fix fewer bodies, or check that its parts can meet at all (lengths, axes)")
     return q
+
+
+def _angles(system):
+    """Coordinates that are angles of joints of trees: no quaternion keeps them from going round and round."""
+    places = [np.arange(system.n_q)[system.coordinates(tree)][body.places] for tree in system.bodies
+              for body in getattr(tree, "moving", ()) if body.joint.kind == "revolute"]
+    return np.unique(np.concatenate(places)) if places else np.zeros(0, int)
 
 
 def _momenta(body, q, value, start):

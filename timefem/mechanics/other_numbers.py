@@ -56,12 +56,26 @@ def with_other_numbers(system, changes, names_only=False):
         reduced.stands_for = StandIns(other.stands_for | dict(zip(system.parts, reduced.parts, strict=True)))
         reduced._original = system.structure
         return reduced
-    values = {}  # part -> attribute -> value
+    values, given = {}, {}  # part -> attribute -> value; place of a number -> its name and value
     for name, value in changes.items():
         for part, attribute, *inner in meant(system, name):
+            _check_once(system, given, (part, attribute, *inner), (name, value))
             own = values.setdefault(part, {})
             own[attribute] = _replaced(part, attribute, inner, own.get(attribute), value, name)
-    return system if names_only else _rebuilt(system, _changed_parts(system, values))
+    return system if names_only else _rebuilt(system, _changed_parts(system, values, given))
+
+
+def _check_once(system, given, place, named):
+    """Refuse a number that is given twice, itself and inside of another."""
+    for other in given:
+        if place[0] is other[0] and all(a == b for a, b in zip(place[1:], other[1:], strict=False)):
+            raise InputError(f"parameters: {_spoken(system, named[0])} and {_spoken(system, given[other][0])} are the "
+                             "same number, or one inside of the other; give one of them")
+    given[place] = named
+
+
+def _spoken(system, name):
+    return repr(f"{system.label(name[0])}.{name[1]}" if isinstance(name, tuple) else name)
 
 
 def meant(system, name):
@@ -148,7 +162,11 @@ def _replaced(part, attribute, steps, present, value, name):
     except (IndexError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"parameters: there is no entry {name!r}: {attribute} is {present!r}") from None
+        raise InputError(f"parameters: there is no entry {name!r}: {attribute} is {_on_a_line(present)}") from None
+
+
+def _on_a_line(value):
+    return " ".join(repr(value).split())
 
 
 def _inside(function, steps, value):
@@ -172,7 +190,7 @@ def _inside(function, steps, value):
 
 # ---- parts
 
-def _changed_parts(system, values):
+def _changed_parts(system, values, given):
     """Part -> the one that stands for it, of those whose own numbers change."""
     found = {}
     for part, own in values.items():
@@ -187,9 +205,10 @@ def _changed_parts(system, values):
             pairs, alike = [(part, other)], True
         for before, after in pairs:
             if not alike or before.kind != after.kind:
-                raise InputError(f"parameters: {', '.join(own)} of {system.label(part)} cannot become "
-                                 f"{', '.join(map(repr, own.values()))}: its formulas would change; prepare a solver "
-                                 "of that system")
+                cannot = [f"{_spoken(system, name)} cannot become {_on_a_line(value)}"
+                          for place, (name, value) in given.items() if place[0] is part]
+                raise InputError(f"parameters: {', '.join(cannot)}: its formulas would change; prepare a solver of "
+                                 "that system")
             found[before] = after
     return found
 

@@ -50,7 +50,16 @@ def with_joints_of_trees(system, states):
     return found
 
 
+def by_joints_of_trees(system, states, keys):
+    """Those states in dicts of trees whose joints are among the keys, by joint: loops are closed from states of joints.
+    """
+    joints = {joint for key in keys if (joint := tree_joint(system, key)) is not None}
+    return {joint: states[joint.carrier][joint.called[1]] for joint in joints}
+
+
 def _turned(value):
     """What a `Spherical` joint takes, orientation or (orientation, angular velocity in the axes of b), as a `Pose`."""
+    if isinstance(value, Pose):
+        return value
     turn, spin = value if isinstance(value, tuple) and len(value) == 2 else (value, (0.0, 0.0, 0.0))
     return Pose(orientation=turn, angular_velocity=spin, frame="space")

@@ -219,8 +219,8 @@ class Solver:
             its own where that fails. Where a problem has several solutions, the one found may depend on the last one.
         **changes
             What the kind of problem can change, by the names of its arguments: `start` (of an initial-value problem
-            that of `state`), `t_span`; `end` of the others; `bounds` of optimal control. Bodies that are not named
-            keep what was asked of them.
+            that of `state`), `t_span`; `end` of the others; `bounds` of optimal control, `outputs` of inverse
+            dynamics. Bodies and joints that are not named keep what was asked of them.
 
         Returns
         -------

@@ -15,6 +15,7 @@ from ...mechanics.consistent_state import assemble as assembled
 from ...mechanics.given_states import GivenStates, canonical_states, given_states
 from ...mechanics.redundancy.redundancy import drop_redundant
 from ...mechanics.singular_in_time import check_integrable
+from ...mechanics.tree_joints import by_joints_of_trees
 from .faults import TOLERANCE, faults
 
 
@@ -85,7 +86,7 @@ class InitialValueProblem(NamedArguments):
         system : System, optional
             By `with_other_numbers`.
         start : dict or ndarray, optional
-            As `state`, of the bodies that change; or the whole state `(q, p)`, shape (n_z,).
+            As `state`, of the bodies and joints that change; or the whole state `(q, p)`, shape (n_z,).
         t_span : (float, float), optional
         """
         other, system = object.__new__(type(self)), self.system if system is None else system
@@ -102,11 +103,28 @@ class InitialValueProblem(NamedArguments):
 
 
 def merged(system, state, other):
-    """States of some bodies in the place of those given before."""
-    if not (isinstance(state, dict) and isinstance(other, dict)) or any(map(system.is_joint, (*state, *other))):
+    """States of some bodies and joints in the place of those given before: what `other` does not name stays.
+
+    Joints between bodies settle the states of all bodies: where only one of both is given by them, `other` is all.
+    """
+    if not (isinstance(state, dict) and isinstance(other, dict)):
         return other
-    given = [{system.find(body): value for body, value in system.spread(s).items()} for s in (state, other)]
-    return given[0] | given[1]
+    if not other:
+        return state
+    if any(map(system.is_joint, state)) != any(map(system.is_joint, other)):
+        return other
+    before, after = ({_key(system, key): value for key, value in system.spread(s).items()} for s in (state, other))
+    found = before | after
+    for tree in (body for body in after if isinstance(before.get(body), dict) and isinstance(after[body], dict)):
+        if hasattr(tree, "by_joint"):
+            found[tree] = before[tree] | after[tree]
+    return found | by_joints_of_trees(system, found, (*state, *other))
+
+
+def _key(system, key):
+    if not system.is_joint(key):
+        return system.find(key)
+    return system[key] if isinstance(key, str) else system.own(key)
 
 
 def checked_span(system, t_span):
