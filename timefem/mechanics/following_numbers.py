@@ -204,8 +204,10 @@ def _traced(system, entries, unknown):
             numbers[part][place] = Traced(x)
     for part in system.parts:
         if part.sources:  # a cost of numbers of other parts, and of unknown ones
-            numbers[part] = np.array([Traced(unknown[source]) if isinstance(source, str) else
-                                      numbers[source[0]][source[1]] for source in part.sources])
+            own = [numbers[source[0]][source[1]] if not isinstance(source, str) else
+                   Traced(unknown[source]) if source in unknown else value
+                   for source, value in zip(part.sources, part.own_parameters, strict=True)]
+            numbers[part] = np.array(own)
     found = {}
     for part in system.parts:
         of_bodies = [] if part.is_body else [

@@ -58,6 +58,8 @@ class Part(Declared, ABC):
         Whether a joint or force states a kinetic energy of its own, see `kinetic`.
     sources : tuple of (Part, int) or str
         Numbers of other parts, and unknown ones by name, that its own parameters are.
+    durations : tuple of int
+        Which of its own parameters are the length of the time span.
     seen_constants : tuple of int
         The unknown constants of a problem that enter its parameters.
     unknown_numbers : Following or None
@@ -79,7 +81,7 @@ class Part(Declared, ABC):
     couples_inertia = False
     strains_are_quadratic = True
     seen_constants, unknown_numbers = (), None
-    sources = ()
+    sources = durations = ()
     name = None
     bodies = ()
     own_parameters = np.zeros(0)

@@ -72,9 +72,9 @@ def with_numbers(system, numbers, values):
     numbers : UnknownNumbers
         Of the system.
     values : dict
-        By their names.
+        By their names; with "duration" where it was unknown.
     """
-    values = [values[name] for name in numbers]
+    length, values = values.get("duration"), [values[name] for name in numbers]
     changes, fits = numbers.changes(values), True
     try:
         other = with_other_numbers(system, changes)
@@ -88,8 +88,8 @@ def with_numbers(system, numbers, values):
     source, others, found = other.complete or other, {}, numbers.at(values)
     for part, own in zip(system.parts, source.parts, strict=True):
         if not own.is_body and (part.sources or (part in found and (not fits or part in numbers.by_place))):
-            others[own] = copy(own)
-            others[own].sources, others[own].own_parameters = (), own.own_parameters.copy()  # places may be others
+            others[own] = copy(own.lasting(length) if own.durations else own)
+            others[own].sources, others[own].own_parameters = (), others[own].own_parameters.copy()  # places may differ
             for place, value in found.get(part, {}).items():
                 if place < len(own.own_parameters):
                     others[own].own_parameters[place] = float(value)

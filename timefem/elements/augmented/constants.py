@@ -108,9 +108,13 @@ class WithConstants(Extended):
 
     def _with_unknowns(self, s, rows):
         """Expressions with unknown numbers in the place of the parameters that follow from them."""
-        if s.part.unknown_numbers is None:
+        values, constants = {}, s.slots["constants", "value"]
+        if s.part.unknown_numbers is not None:
+            values |= s.part.unknown_numbers(constants[int(self.free_time):])
+        if self.free_time:
+            values |= {place: constants[0] * s.parameters[place] for place in s.part.durations}
+        if not values:
             return rows
-        values = s.part.unknown_numbers(s.slots["constants", "value"][int(self.free_time):])
         return ca.substitute([ca.SX(r) for r in rows], [s.parameters[place] for place in values], list(values.values()))
 
     def cost(self, s):

@@ -68,7 +68,8 @@ class FormulaCost(Cost):
     actuators, bodies
         As in `Cost`.
     sources : sequence of (Part, int) or str
-        What the numbers are: of parts by the place in their `own_parameters`, and unknown ones by name.
+        What the numbers are: of parts by the place in their `own_parameters`, and unknown ones by name; "duration" is
+        the length of the time span, of the mesh in `own_parameters` as long as it is unknown.
     """
 
     def __init__(self, given: Any, formula: str, actuators: Sequence[Part], bodies: Sequence[Body],
@@ -81,6 +82,21 @@ class FormulaCost(Cost):
     def _values(unknown, sources):
         return np.array([x if isinstance(source, str) else source[0].own_parameters[source[1]]
                          for x, source in zip(unknown, sources, strict=True)], float)
+
+    @property
+    def kind(self) -> Hashable:
+        return (*super().kind, self.durations)
+
+    @property
+    def durations(self) -> tuple[int, ...]:
+        return tuple(i for i, source in enumerate(self.sources) if source == "duration")
+
+    def lasting(self, length: float) -> FormulaCost:
+        """The same with another duration [s]."""
+        other = copy(self)
+        other.own_parameters = self.own_parameters.copy()
+        other.own_parameters[list(self.durations)] = length
+        return other
 
     def moved_to(self, stand_in: Callable[[Any], Any]) -> FormulaCost:
         other = super().moved_to(stand_in)

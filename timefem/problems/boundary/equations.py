@@ -71,7 +71,8 @@ class BoundaryForm:
         n = len(self.constants)
         self.system = problem.system
         if n:
-            self.system = self.system.of_parts(parts_with_unknowns(self.system, problem.numbers, n, problem.free_time))
+            self.system = self.system.of_parts(parts_with_unknowns(
+                self.system, problem.numbers, n, self.span if problem.free_time else None))
         self.full_element = WithConstants(element, n, problem.free_time, problem.t_span[0]) if n else element
         self.plan = self._kept.plan(self.system, self.full_element)
         key = "ends", element, self.symmetric, tuple(self.copied), tuple(len(r.rows) for r in conditions.reductions)

@@ -101,12 +101,12 @@ def of_bodies(numbers):
     return [any(part.is_body for part in numbers.of(name)) for name in numbers]
 
 
-def parts_with_unknowns(system, numbers, n, free_time):
+def parts_with_unknowns(system, numbers, n, length=None):
     """The parts, those with unknown numbers taking them from n constants, and the `Carrier` of these.
 
-    With `free_time` the first constant is the length of time.
+    With a free time, for which `length` [s] is that of the mesh, the first constant is its share of that.
     """
-    found, lead = list(system.parts), int(free_time)
+    found, lead = list(system.parts), int(length is not None)
     for bodies in (True, False):  # other parts stand on bodies with unknowns, and see the actuators with them
         changed = StandIns()
         for part, now in zip(system.parts, found, strict=True):
@@ -115,4 +115,6 @@ def parts_with_unknowns(system, numbers, n, free_time):
                 changed[now] = with_constants(now, tuple(lead + i for i in seen), following)
         moved_parts([part for part in found if not part.is_body], changed)
         found = [changed.get(part, part) for part in found]
+    if length is not None:
+        found = [part.lasting(length) if part.durations else part for part in found]
     return [*found, Carrier(n)]

@@ -58,9 +58,9 @@ def with_costs(system, cost, actuators):
     return _extended(system, [*actuators, *named, *cost]), formulas
 
 
-def with_integrands(system, formulas, parameters):
+def with_integrands(system, formulas, unknown_names):
     """The system with the costs of formulas, which see unknown numbers by their names."""
-    return _extended(system, [_integrand(system, formula, parameters) for formula in formulas])
+    return _extended(system, [_integrand(system, formula, unknown_names) for formula in formulas])
 
 
 def _extended(system, parts):
@@ -68,7 +68,7 @@ def _extended(system, parts):
     return system.extended(further) if further else system
 
 
-def _integrand(system, formula, parameters):
+def _integrand(system, formula, unknown_names):
     """The `Cost` of a formula `cost(now, u)`, on those bodies, actuators and numbers that it depends on.
 
     As text, so that kernels of equal formulas are shared.
@@ -77,7 +77,7 @@ def _integrand(system, formula, parameters):
     of_bodies = [(ca.SX.sym("q", body.n_q), ca.SX.sym("v", body.n_q)) for body in system.bodies]
     of_actuators = [ca.SX.sym("u", part.n_controls) for part in actuators]
     (q, v), u, t = (ca.vertcat(*x) for x in zip(*of_bodies, strict=True)), ca.vertcat(*of_actuators), ca.SX.sym("t")
-    unknown = {name: ca.SX.sym(name) for name in parameters}
+    unknown = {name: ca.SX.sym(name) for name in unknown_names}
     now, formula = Moving(system, t, q, v, u, unknown), as_formula("cost", formula, ["now", "u"])
     value = call("cost", formula, 1, now, u)
     sources = [*(((part, i), x) for part, own in now.numbers.items() for i, x in enumerate(ca.vertsplit(own))),
@@ -87,8 +87,6 @@ def _integrand(system, formula, parameters):
     check_symbols("cost", value, q, v, u, t, numbers)
     used = [k for k, symbols in enumerate(of_bodies) if ca.depends_on(value, ca.vertcat(*symbols))]
     acting = [k for k, symbols in enumerate(of_actuators) if ca.depends_on(value, symbols)]
-    if not used and not acting:
-        raise InputError("cost depends neither on controls nor on the motion; give an end_cost for the duration")
     symbols = {"u": [of_actuators[k] for k in acting], "q": [of_bodies[k][0] for k in used],
                "v": [of_bodies[k][1] for k in used]}
     text = text_of("cost", value, {name: ca.vertcat(ca.SX(0, 1), *x) for name, x in symbols.items()} | {

@@ -64,8 +64,7 @@ class OptimalControl(NamedArguments):
     t_span : (float, float)
         Start and end [s]; with `free_time` the end is a guess.
     cost : Cost, callable, str, or sequence of these
-        Integrands, for instance `Effort(actuator)`, or formulas `cost(now, u)` as in `Limit`, of all but momenta and
-        the duration.
+        Integrands, for instance `Effort(actuator)`, or formulas `cost(now, u)` as in `Limit`, of all but momenta.
     actuators : Actuator or sequence of Actuator
         Those that are not in the system; actuators that a cost names need not be given.
     end_cost : callable or str, optional
@@ -155,7 +154,7 @@ class OptimalControl(NamedArguments):
         self.parameters = self.parameters or {}
         system, formulas = with_costs(self.system, cost, self.actuators)
         system, _ = checked_parameters(system, self.parameters, self.follows, REFUSED)  # then formulas see lengths
-        system = with_integrands(system, formulas, self.parameters)
+        system = with_integrands(system, formulas, ["duration"] * self.free_time + list(self.parameters))
         self.system, self.z0, self.t_span, self.start_conditions = start_of(
             system, start, self.t_span, self.near, self._numbered)
         self.actuators = [part for part in self.system.parts if part.n_controls]
@@ -251,6 +250,11 @@ class OptimalControl(NamedArguments):
     def units(self) -> np.ndarray:
         """Unknown numbers over constants: the first of them is the length of time over that of the mesh."""
         return np.array([self.t_span[1] - self.t_span[0]] * self.free_time + [1.0] * len(self.numbers))
+
+    @property
+    def length(self) -> float | None:
+        """Length of the time span of the mesh [s] where it is to be found."""
+        return self.t_span[1] - self.t_span[0] if self.free_time else None
 
     @property
     def n_controls(self) -> int:

@@ -72,7 +72,7 @@ def solution_of(problem, driver, backend, mesh, found):
     if np.isfinite(problem.bounds).any():
         statistics["control_bounds"] = [[x if np.isfinite(x) else None for x in row] for row in problem.bounds.tolist()]
     statistics["stated"] = OnDemand(lambda: problem.stated)
-    if len(problem.numbers) and (outcome.status.success or not any(of_bodies(problem.numbers))):
+    if _enter_parts(problem) and (outcome.status.success or not any(of_bodies(problem.numbers))):
         system = _with_numbers(problem, element, parameters)
     t, (t0, t1) = mesh.nodes, problem.t_span
     if problem.free_time:
@@ -83,7 +83,12 @@ def solution_of(problem, driver, backend, mesh, found):
 def solution_system(problem, element, parameters):
     """Element and system of a `Solution` of a problem, with the numbers that were found."""
     plan = optimality_plan(problem, element)
-    return plan.element, _with_numbers(problem, plan.element, parameters) if len(problem.numbers) else plan.system
+    return plan.element, _with_numbers(problem, plan.element, parameters) if _enter_parts(problem) else plan.system
+
+
+def _enter_parts(problem):
+    """Whether what is unknown stands in the parts of the system of a solution."""
+    return bool(len(problem.numbers)) or any(part.durations for part in problem.system.parts)
 
 
 def _with_numbers(problem, element, parameters):
