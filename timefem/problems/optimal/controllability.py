@@ -7,6 +7,7 @@ import numpy as np
 import scipy
 
 from ...errors import InputError
+from .guess import BENDS, Guess, first_guess
 
 NOTHING = 1e-9  # relative size of an effect that is none
 NEARBY = 0.3  # how far off the guess is tried once more, scaled
@@ -85,6 +86,36 @@ def check_reach(equations, x, nearby=None, quiet=False):
                   "the solve begins beside it, where effects of second order show. Another guess may be better: "
                   "guess={actuator: value}, or a motion", Unreached, stacklevel=2)
     return found
+
+
+def guess_in_reach(solve, level, guess):
+    """All unknowns to start from, from which the targets are in reach."""
+    problem, plan, kept = solve.problem, solve.plan, solve.kept
+    if guess is None:
+        known, nodes, x, problem.held = kept.thing("guess", problem, lambda: (None,) * 4)
+        if known is plan and np.array_equal(nodes, level.nodes):
+            return x
+    problem.held = None
+    equations = solve.all_equations(level)
+    x = first_guess(problem, plan, level, guess)
+
+    def bent():
+        return first_guess(problem, plan, level, Guess(bend=BENDS[0]))
+
+    found = check_reach(equations, x, bent)
+    note_held(problem, found)
+    if found.unmoved is not None:
+        return bent() if guess is None else x
+    if guess is None:
+        kept.put("guess", problem, (plan, level.nodes, x, problem.held))
+    return x
+
+
+def note_held(problem, found):
+    """Whether there are conditions that are met without actuators, which the problem takes note of."""
+    if found.held.size and not problem.bounded:  # the interior-point method does without
+        problem.held = found.held
+    return problem.held is not None
 
 
 def reach(equations, x):

@@ -23,7 +23,9 @@ from .guess_solutions import is_warm, prolonged, sampled
 if TYPE_CHECKING:
     from .problem import OptimalControl
 
-__all__ = ["Guess", "first_guess", "from_solution", "is_warm", "prolonged"]
+__all__ = ["BENDS", "Guess", "first_guess", "from_solution", "is_warm", "prolonged"]
+
+BENDS = 0.1, 0.4  # of paths that are tried where the straight one fails [m or rad]
 
 
 @dataclass(frozen=True, eq=False)

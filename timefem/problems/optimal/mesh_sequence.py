@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -23,20 +22,19 @@ from ...solvers.nonlinear.slab_program import SlabProgram
 from ..common.parameters import parts_with_unknowns
 from ..initial.global_driver import Global
 from .contact_stages import is_marched, solve_in_stages
-from .controllability import HELD, check_reach
+from .controllability import HELD, check_reach, guess_in_reach, note_held
 from .equations import OptimalityEquations
 from .equations_over_ranks import DistributedOptimalityEquations, OptimalitySlab
-from .guess import Guess, first_guess, from_solution, is_warm, prolonged
+from .guess import BENDS, Guess, first_guess, from_solution, is_warm, prolonged
 from .nonlinear_program import OptimalProgram
 from .sequence_program import Closing, SequenceProgram
 from .target_continuation import towards_the_target
 
 MANY = 256  # elements from which on a problem with inequalities is solved on coarser meshes first
+COARSE, RATIO = 64, 10  # elements of the coarsest mesh, which ranks do not share, and from one mesh to the next
 KEPT = 2e6  # numbers in the dense blocks of all elements, up to which equations stay as long as their problem lives
-COARSE, RATIO = 64, 10  # elements of the coarsest mesh, and from one mesh to the next
 ROUGH = 1e-9  # residual that will do on all meshes but the last: far below what a finer mesh changes
 ITERATIONS = 200
-BENDS = 0.1, 0.4  # of paths that are tried where the straight one fails [m or rad]
 FEW = 60  # of the steps for equations alone, after which the interior-point method has a try
 
 
@@ -58,6 +56,134 @@ def optimality_plan(problem, element):
                               lambda: ElementPlan(*optimality_element(problem, element)[::-1]))
 
 
+class OneMesh:
+    """Solves of one optimal control problem, each on one of its meshes.
+
+    Parameters
+    ----------
+    task : Task
+    driver : Global
+    method : a method for inequalities
+    plan : ElementPlan
+        Of the optimality system.
+    scale : Scaling
+    levels : list of TimeMesh
+        All meshes, from coarse to fine.
+
+    Attributes
+    ----------
+    iterations : int
+        Of all solves so far.
+    seconds : dict
+        What they took.
+    certain : bool
+        Whether the last one showed that no other way leads to a solution.
+    """
+
+    def __init__(self, task, driver, method, plan, scale, levels):
+        self.problem, self._show = task.problem, task.progress
+        self.plan, self._scale, self._levels = plan, scale, levels
+        self.comm = own_world() if driver.distributed else None
+        self.kept, size = task.kept, levels[-1].n_elements
+        if self.kept.once and (size <= MANY or size * plan.columns.step**2 <= KEPT):
+            self.kept = task.problem.kept
+        self._newton = task.newton or Newton(max_iterations=ITERATIONS)
+        self._method = replace(method, max_iterations=task.newton.max_iterations) if task.newton else method
+        # the interior-point method has factors of its own
+        self._linear = "chain" if task.problem.bounded else driver.linear
+        self._linear_here = "chain" if driver.distributed else self._linear
+        self.seconds, self.iterations, self.certain = dict.fromkeys(("setup", "assemble", "solve"), 0.0), 0, False
+
+    def __call__(self, level, x, hold=False, near=False, problem=None):
+        """Solve on a mesh from a guess x of all unknowns.
+
+        Parameters
+        ----------
+        hold : bool
+            Whether unknown numbers stay at their guesses.
+        near : bool
+            Whether the guess is close to the solution.
+        problem : OptimalControl, optional
+            One with other targets.
+
+        Returns
+        -------
+        equations
+        x : ndarray
+        status : Status
+        """
+        problem = problem or self.problem
+        shared = level.n_elements > COARSE and self.comm is not None and self.comm.size <= level.n_elements and \
+            not is_marched(problem.limits)
+        equations = self._equations(level, problem, hold, shared)
+        most, goal = (self._method.max_iterations, self._method.tolerance) if problem.bounded else \
+            (self._newton.max_iterations, SMALL)
+        with progress(f"optimal control, {level.n_elements} elements", most, self._show, goal) as bar:
+            if problem.bounded:
+                x, status, n = self._within_bounds(equations, x, level, near, shared, bar)
+            else:
+                x, status, n = self._by_newton(equations, x, level, hold, near, bar)
+        self.iterations += n
+        for name, value in equations.seconds.items():
+            self.seconds[name] += value
+        return equations, x, status
+
+    def all_equations(self, level):
+        """The equations of all elements, on this rank."""
+        return self._equations_here(level, self.problem, False, self._linear_here)
+
+    def _place(self, level):
+        return sum(level.n_elements <= other.n_elements for other in self._levels)  # 1 for the last
+
+    def _equations(self, level, problem, hold, shared):
+        if shared and problem.bounded:
+            return OptimalitySlab((problem, self.plan, level, self._scale), self.comm)
+        if shared:
+            return DistributedOptimalityEquations(problem, self.plan, level, self._scale, self._linear, comm=self.comm)
+        return self._equations_here(level, problem, hold, self._linear)
+
+    def _equations_here(self, level, problem, hold, linear):
+        return self.kept.thing(("equations", self._place(level), hold, linear == "chain"), self.plan,
+                               lambda: OptimalityEquations(problem, self.plan, level, self._scale, linear, hold,
+                                                           again=not self.kept.once),
+                               lambda equations: equations.renew_for(problem, level, self._scale))
+
+    def _within_bounds(self, equations, x, level, near, shared, bar):
+        own, limits = equations.take(x), equations.problem.limits
+        program = self.kept.thing(("program", self._place(level)), equations,
+                                  lambda: OptimalProgram(equations, own, bar.step, near),
+                                  lambda program: program.again(own, bar.step, near))
+        whole, couplings = program, equations.problem.couplings
+        if couplings:
+            ends = equations.problem.symbols_at(0), equations.problem.symbols_at(1)
+            whole = SequenceProgram([program], (), Closing(couplings, ends, self.comm if shared else None), bar.step)
+        if shared:
+            whole = SlabProgram(whole, equations.slab, whole.outside, equations.first_own, self.comm)
+        answer = solve_in_stages(self._method, whole, limits)
+        self.certain = answer.status.reason == "infeasible" and whole.has_linear_rows(answer.v)
+        found = whole.placed(answer.v, answer.multipliers) if shared else (answer.v, answer.multipliers)
+        return equations.gather(program.place(*found)), answer.status, answer.iterations
+
+    def _by_newton(self, equations, guess, level, hold, near, bar):
+        fine, small = level.n_elements > COARSE, SMALL if level is self._levels[-1] else ROUGH
+        find, few = solve_saddle if fine else solve_minimum, min(FEW, self._newton.max_iterations)
+        settings = self._newton if fine else replace(self._newton, max_iterations=few)
+        x, status = find(equations, equations.take(guess), settings, bar.iteration, small)
+        x, n = equations.gather(x), len(status.residual_history) - 1
+        if status.reason != "not converged" or fine or hold or few < FEW:
+            return x, status, n
+        program = OptimalProgram(equations, guess, bar.step, near)  # which bends the Hessian as needed
+        answer = self._method.solve(program)
+        n += answer.iterations
+        if answer.status.success or answer.status.reason == "unbounded":
+            return program.place(answer.v, answer.multipliers), answer.status, n
+        if self._newton.max_iterations > n:
+            more = replace(self._newton, max_iterations=self._newton.max_iterations - n)
+            x, status = find(equations, equations.take(x), more, bar.iteration)
+            x, n = equations.gather(x), n + len(status.residual_history) - 1
+        return x, status, n
+
+
 def solve_optimal(task, mesh):
     """Solve the `OptimalControl` problem of a `Task` on a mesh.
 
@@ -75,158 +201,70 @@ def solve_optimal(task, mesh):
         Unknown numbers of the problem, with free time the duration first.
     objective : float
     """
-    start, problem, element, guess, kept = time.perf_counter(), task.problem, task.element, task.guess, task.kept
-    before, levels = None, [mesh]
-    method, driver, settings = method_for_inequalities(task.method), task.driver or Global(), task.newton
-    if problem.system.n_constraints and getattr(element, "multipliers", "") == "continuous":
+    start, problem, driver = time.perf_counter(), task.problem, task.driver or Global()
+    if problem.system.n_constraints and getattr(task.element, "multipliers", "") == "continuous":
         raise InputError("optimal control takes multipliers='discontinuous': continuous ones would have to be "
                          "prescribed at the start, where they depend on the controls")
     with progress("set-up of optimal control", show=task.progress):
-        plan = optimality_plan(problem, element) if kept.once else \
-            kept.plan(*optimality_element(problem, element)[::-1])
-    element, system = plan.element, plan.system
-    scale = Scaling.of(driver.scaling, system, element, mesh.nodes[0], problem.z0)
-    seconds, iterations, x = {"setup": time.perf_counter() - start, "assemble": 0.0, "solve": 0.0}, 0, None
-    equations, comm = None, own_world() if driver.distributed else None
-    certain = False  # that no other way leads to a solution
-    linear = "chain" if problem.bounded else driver.linear  # the interior-point method has factors of its own
-    if kept.once and (mesh.n_elements <= MANY or mesh.n_elements * plan.columns.step**2 <= KEPT):
-        kept = problem.kept
-    if settings is not None:
-        method = replace(method, max_iterations=settings.max_iterations)
-    settings = settings or Newton(max_iterations=ITERATIONS)
-
-    def place(level):
-        return sum(level.n_elements <= other.n_elements for other in levels)  # 1 for the last
-
-    def equations_on(level, problem, hold=False, linear=linear):
-        return kept.thing(("equations", place(level), hold, linear == "chain"), plan,
-                          lambda: OptimalityEquations(problem, plan, level, scale, linear, hold, again=not kept.once),
-                          lambda equations: equations.renew_for(problem, level, scale))
-
-    def solved(level, x, hold=False, near=False, problem=problem):
-        nonlocal iterations, certain
-        fine = level.n_elements > COARSE
-        shared = fine and comm is not None and comm.size <= level.n_elements and not is_marched(problem.limits)
-        if shared and problem.bounded:
-            equations = OptimalitySlab((problem, plan, level, scale), comm)
-        elif shared:
-            equations = DistributedOptimalityEquations(problem, plan, level, scale, driver.linear, comm=comm)
-        else:
-            equations = equations_on(level, problem, hold)
-        most, goal = (method.max_iterations, method.tolerance) if problem.bounded else (settings.max_iterations, SMALL)
-        with progress(f"optimal control, {level.n_elements} elements", most, task.progress, goal) as bar:
-            if problem.bounded:
-                own = equations.take(x)
-                program = kept.thing(("program", place(level)), equations,
-                                     lambda: OptimalProgram(equations, own, bar.step, near),
-                                     lambda program: program.again(own, bar.step, near))
-                whole = program
-                if problem.couplings:
-                    ends = problem.symbols_at(0), problem.symbols_at(1)
-                    closing = Closing(problem.couplings, ends, comm if shared else None)
-                    whole = SequenceProgram([program], (), closing, bar.step)
-                if shared:
-                    whole = SlabProgram(whole, equations.slab, whole.outside, equations.first_own, comm)
-                answer = solve_in_stages(method, whole, problem.limits)
-                certain = answer.status.reason == "infeasible" and whole.has_linear_rows(answer.v)
-                found = whole.placed(answer.v, answer.multipliers) if shared else (answer.v, answer.multipliers)
-                x, status, n = equations.gather(program.place(*found)), answer.status, answer.iterations
-            else:
-                find, guess = solve_saddle if fine else solve_minimum, x
-                few = replace(settings, max_iterations=min(FEW, settings.max_iterations))
-                small = SMALL if level is mesh else ROUGH
-                x, status = find(equations, equations.take(x), settings if fine else few, bar.iteration, small)
-                x, n = equations.gather(x), len(status.residual_history) - 1
-                if status.reason == "not converged" and not (fine or hold) and few.max_iterations == FEW:
-                    program = OptimalProgram(equations, guess, bar.step, near)  # which bends the Hessian as needed
-                    answer = method.solve(program)
-                    n += answer.iterations
-                    if answer.status.success or answer.status.reason == "unbounded":
-                        x, status = program.place(answer.v, answer.multipliers), answer.status
-                    elif settings.max_iterations > n:
-                        more = replace(settings, max_iterations=settings.max_iterations - n)
-                        x, status = find(equations, equations.take(x), more, bar.iteration)
-                        x, n = equations.gather(x), n + len(status.residual_history) - 1
-        iterations += n
-        for name, value in equations.seconds.items():
-            seconds[name] += value
-        return equations, x, status
-
-    warm = is_warm(problem.system, plan, guess)
+        plan = optimality_plan(problem, task.element) if task.kept.once else \
+            task.kept.plan(*optimality_element(problem, task.element)[::-1])
+    scale = Scaling.of(driver.scaling, plan.system, plan.element, mesh.nodes[0], problem.z0)
+    method, warm, levels = method_for_inequalities(task.method), is_warm(problem.system, plan, task.guess), [mesh]
     if not (warm or (problem.bounded and not (method.warm_starts and mesh.n_elements > MANY))):
         levels = meshes(mesh)
+    solve, equations, before, x = OneMesh(task, driver, method, plan, scale, levels), None, None, None
+    solve.seconds["setup"] = time.perf_counter() - start
     for level in levels:
         near = warm or x is not None
         if x is not None:
             dofs = equations.dofs(x)
             x = np.concatenate([prolonged(plan, before, level, plan.columns.unpack(dofs)), x[len(dofs):]])
         else:
-            with progress("guess of optimal control", show=task.progress):
-                local = partial(equations_on, level, problem, linear="chain" if driver.distributed else linear)
-                if warm:
-                    x = from_solution(problem, plan, level, guess)
-                else:
-                    x = _checked_guess(problem, plan, level, local, guess, kept)
-            if problem.unknown_names and not problem.bounded and not warm:
-                _, x, status = solved(level, x, hold=True)
+            x = _start(task, solve, level, warm)
         start_x, before = x, level
-        equations, found, status = solved(level, x, near=near)
-        if status.reason == "singular tangent" and warm and _holds(problem, check_reach(local(), x, quiet=True)):
-            equations, found, status = solved(level, x, near=near)
-        if status.success and comm is None and equations.broken(found) > HELD:
+        equations, found, status = solve(level, x, near=near)
+        if status.reason == "singular tangent" and warm and \
+                note_held(problem, check_reach(solve.all_equations(level), x, quiet=True)):
+            equations, found, status = solve(level, x, near=near)
+        if status.success and solve.comm is None and equations.broken(found) > HELD:
             problem.held = None  # a symmetry of the guess that the best motion has not
-            equations, found, status = solved(level, found, near=near)
+            equations, found, status = solve(level, found, near=near)
         failed = not status.success and status.reason not in ("stopped", "unbounded")
-        if failed and guess is None and not (near or certain) and (comm is None or problem.bounded):
-            rescued = _otherwise(problem, plan, level, solved, start_x, task.progress)
+        alone = solve.comm is None or problem.bounded
+        if failed and task.guess is None and not (near or solve.certain) and alone:
+            rescued = _otherwise(solve, level, start_x, task.progress)
             equations, found, status = rescued or (equations, found, status)
         x = None if failed and level is not mesh else found  # a finer mesh may do; after a stop it stops at once
-    seconds["total"] = time.perf_counter() - start
-    values = NodalValues(*plan.unpack(equations.dofs(x)))
-    outcome = Outcome(values, status, np.array([iterations]), equations.n_unknowns_of_all, seconds,
+    solve.seconds["total"] = time.perf_counter() - start
+    outcome = Outcome(NodalValues(*plan.unpack(equations.dofs(x))), status, np.array([solve.iterations]),
+                      equations.n_unknowns_of_all, solve.seconds,
                       n_ranks=equations.comm.size if equations.comm else 1,
                       backward_error=equations.backward_error, ordering=equations.linear.ordering)
     x = equations.take(x)
-    return element, system, outcome, equations.numbers(x), equations.objective(x)
+    return plan.element, plan.system, outcome, equations.numbers(x), equations.objective(x)
 
 
-def _checked_guess(problem, plan, level, make, guess, kept):
-    """All unknowns to start from, from which the targets are in reach."""
-    if guess is None:
-        known, nodes, x, problem.held = kept.thing("guess", problem, lambda: (None,) * 4)
-        if known is plan and np.array_equal(nodes, level.nodes):
-            return x
-    problem.held = None
-    equations = make()
-    x = first_guess(problem, plan, level, guess)
-    bent = partial(first_guess, problem, plan, level, Guess(bend=BENDS[0]))
-    found = check_reach(equations, x, bent)
-    _holds(problem, found)
-    if found.unmoved is not None:
-        return bent() if guess is None else x
-    if guess is None:
-        kept.put("guess", problem, (plan, level.nodes, x, problem.held))
+def _start(task, solve, level, warm):
+    """All unknowns to start from, without inequalities by a solution for numbers that are held at their guesses."""
+    problem = task.problem
+    with progress("guess of optimal control", show=task.progress):
+        x = from_solution(problem, solve.plan, level, task.guess) if warm else guess_in_reach(solve, level, task.guess)
+    if problem.unknown_names and not (problem.bounded or warm):
+        _, x, _ = solve(level, x, hold=True)
     return x
 
 
-def _holds(problem, found):
-    """Whether there are conditions that are met without actuators, which the problem takes note of."""
-    if found.held.size and not problem.bounded:  # the interior-point method does without
-        problem.held = found.held
-    return problem.held is not None
-
-
-def _otherwise(problem, plan, level, solved, x, show):
+def _otherwise(solve, level, x, show):
     """The solution by targets that move, or from bent paths, where the first guess fails; None if these do, too."""
+    problem = solve.problem
     with progress("optimal control, another way", 3, show) as bar:
         if len(problem.conditions.combinations) and not problem.free_start:
-            found = towards_the_target(lambda share, x: solved(level, x, problem=problem.towards(share)), x, bar)
+            found = towards_the_target(lambda share, x: solve(level, x, problem=problem.towards(share)), x, bar)
             if found and found[2].success:
                 return found
         for bend in BENDS:
             bar.note("from a bent path")
-            found = solved(level, first_guess(problem, plan, level, Guess(bend=bend)))
+            found = solve(level, first_guess(problem, solve.plan, level, Guess(bend=bend)))
             if found[2].success:
                 return found
     return None

@@ -15,8 +15,8 @@ from ..common.statistics import OnDemand
 from ..optimal.contact_stages import is_marched, solve_in_stages
 from ..optimal.controllability import check_reach
 from ..optimal.equations import OptimalityEquations
-from ..optimal.guess import Guess, first_guess, from_solution
-from ..optimal.mesh_sequence import BENDS, optimality_plan
+from ..optimal.guess import BENDS, Guess, first_guess, from_solution
+from ..optimal.mesh_sequence import optimality_plan
 from ..optimal.nonlinear_program import OptimalProgram
 from ..optimal.sequence_program import Closing, SequenceProgram
 from ..optimal.solve import check_linear, solution_of
