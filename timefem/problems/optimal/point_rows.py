@@ -141,7 +141,7 @@ class PointRows:
         self.lower, self.upper = (np.tile(np.broadcast_to(np.asarray(b, float), (self.n_values,)), self.n_points)
                                   for b in bounds)
         self._places(*(np.array(m.sparsity().get_triplet(), int) for m in (jacobian, hessian)))
-        self._known = None
+        self._linear, self._known = hessian.nnz() == 0, None
 
     def _places(self, of_jacobian, of_hessian):
         columns, factors = self._view.columns, self._view.factors
@@ -169,11 +169,22 @@ class PointRows:
 
     def _at(self, v):
         """Arguments, values and entries of the Jacobian at v, kept for the next question about the same v."""
-        if self._known is None or (self._known[0] != v).any():
+        key = v.tobytes()
+        if self._known is None or self._known[0] != key:
             view = self._view
             arguments = products.gathered(view.start, view.columns, view.factors, v), self._given
-            self._known = v.copy(), arguments, *(part.copy() for part in self._function(*arguments))
+            rows, entries = self._function(*arguments)
+            jacobian = np.zeros(len(self.jacobian_places[0]))
+            products.add_spread(*self._to_jacobian, entries, jacobian)
+            self._known = key, arguments, rows.copy(), jacobian
         return self._known[1:]
+
+    @property
+    def _at_zero(self):
+        """Values and entries of the Jacobian where all variables are zero, kept."""
+        if self._known is None:
+            self._at(np.zeros(self._view.columns.max(initial=-1) + 1))
+        return self._known[2:]
 
     def give(self, value: float) -> None:
         """Change the last of the given numbers, at all points."""
@@ -181,13 +192,16 @@ class PointRows:
 
     def values(self, v: np.ndarray) -> np.ndarray:
         """g at all points, shape (n_rows,)."""
-        return self._at(v)[1]
+        if not self._linear:
+            return self._at(v)[1]
+        start, entries = self._at_zero
+        out = start.copy()
+        products.add_product(*self.jacobian_places, entries, v, 1.0, out)
+        return out
 
     def jacobian(self, v: np.ndarray) -> np.ndarray:
         """Entries of the Jacobian at `jacobian_places`."""
-        out = np.zeros(len(self.jacobian_places[0]))
-        products.add_spread(*self._to_jacobian, self._at(v)[2], out)
-        return out
+        return self._at_zero[1] if self._linear else self._at(v)[2]
 
     def add_hessian(self, v: np.ndarray, weights: np.ndarray, slots: np.ndarray, out: np.ndarray) -> None:
         """Add entries of the upper triangle of the Hessian of weights . g at `hessian_places`, in these slots."""
