@@ -29,7 +29,7 @@ class Auxiliary:
     def __init__(self, row, coefficient, cost, lower, upper, damped):
         self.row, self.n = row, len(row)
         self.coefficient, self.cost, self.lower, self.upper, self.damped = (
-            np.broadcast_to(np.asarray(x, float), (self.n,)) for x in (coefficient, cost, lower, upper, damped))
+            np.full(self.n, x, float) for x in (coefficient, cost, lower, upper, damped))
 
     def joined(self, other):
         return Auxiliary(np.concatenate([self.row, other.row]), *(
@@ -68,7 +68,7 @@ class Scaled:
         limited = np.flatnonzero(~self.equation)
         self.slacks = Auxiliary(limited, -1.0, 0.0, *relaxed(lower[limited], upper[limited]), 1.0)
         self.lower, self.upper = relaxed(*program.bounds)
-        self._jacobian, self._width = (rows, columns), len(program.variable_blocks)
+        self._jacobian = rows, columns
         self._hessian = tuple(np.asarray(x) for x in program.hessian_places)
 
     def values(self, v):
@@ -88,33 +88,23 @@ class Scaled:
         entries = self.program.jacobian(v)
         if self._entry_scale is not None:
             entries = entries * self._entry_scale
-        self._jacobian_data = entries
+        self._jacobian = *self._jacobian[:2], entries
         return entries
 
     def evaluate_hessian(self, v, factor, y):
-        self._hessian_data = self.program.hessian(v, factor * self.objective_scale, y * self.row_scale)
-        return self._hessian_data
+        entries = self.program.hessian(v, factor * self.objective_scale, y * self.row_scale)
+        self._hessian = *self._hessian[:2], entries
+        return entries
 
-    def add_hessian(self, d, factor, out):
-        """Add `factor H d` in place, of the Hessian of which the upper triangle is kept."""
-        if self._width == self.n:
-            products.add_symmetric(*self._hessian, self._hessian_data, d, factor, out)
-            return
-        every = np.zeros(self._width)
-        products.add_symmetric(*self._hessian, self._hessian_data, self.program.with_neighbours(d), factor, every)
-        out[:self.n] += every[:self.n]
+    def add_hessian_and_rows(self, d, y, of_v, of_rows):
+        """Add `H d + J^T y` and `J d` in place, of the last evaluation."""
+        d, y = self.program.with_neighbours(d), self.program.rows_with_neighbours(y)
+        products.add_hessian_and_rows(self._hessian, self._jacobian, d, y, self.n, self.m, of_v, of_rows)
 
-    def times_jacobian(self, d):
-        """`J d`, shape (m,)."""
-        rows, columns = self._jacobian
-        d = self.program.with_neighbours(d)
-        return products.product(rows, columns, self._jacobian_data, d, len(self.program.row_blocks))[:self.m]
-
-    def times_transposed(self, y):
-        """`J^T y`, shape (n,)."""
-        rows, columns = self._jacobian
-        y = self.program.rows_with_neighbours(y)
-        return products.product(columns, rows, self._jacobian_data, y, self._width)[:self.n]
+    def gradient_of_lagrangian(self, gradient, y, at, factors):
+        """`gradient` of the variables, and of others in the rows `at`, with `J^T y` of the last evaluation."""
+        return products.gradient_of_lagrangian(gradient, self._jacobian, self.program.rows_with_neighbours(y), self.n,
+                                               at, factors)
 
     def expect(self, v, factor, y):
         self.program.expect(v, factor * self.objective_scale, y * self.row_scale)
@@ -156,7 +146,7 @@ class Barrier:
         f = self.factor * f + self.auxiliary.cost @ t
         if self.weights is not None:
             f += self.weights @ (w - self.reference)**2 / 2
-        theta = loops.add_and_sum(c, self.auxiliary.row, t, self.auxiliary.coefficient)
+        theta = loops.add_and_sum(c, self.auxiliary.row, self.auxiliary.coefficient, w, self.n)
         slack = self.bounds.slacks(w)
         f, theta, well = self.over.combined(sums=(float(f), theta, self.bounds.well(slack)))
         return f, c, theta, well, slack
@@ -170,14 +160,6 @@ class Barrier:
             gradient += self.weights * (w - self.reference)
         return gradient
 
-    def by_multipliers(self, y):
-        """`A_full^T y` with the Jacobian of the last evaluation."""
-        a = self.auxiliary
-        return np.concatenate([self.scaled.times_transposed(y), a.coefficient * y[a.row]])
-
-    def along(self, d):
-        """`A_full d`."""
-        a = self.auxiliary
-        out = self.scaled.times_jacobian(d[:self.n])
-        loops.add(out, a.row, d[self.n:], a.coefficient)
-        return out
+    def with_multipliers(self, gradient, y):
+        """A gradient with that of `y . (r + A t)`, with the Jacobian of the last evaluation."""
+        return self.scaled.gradient_of_lagrangian(gradient, y, self.auxiliary.row, self.auxiliary.coefficient)

@@ -93,19 +93,18 @@ class BlockLDL:
     def solve(self, b):
         """Solution of the last matrix, shape (n,)."""
         work, ends = self.eliminate(b)
-        return self.recover(work, 0.0 * ends)
+        return self.recover(work, np.zeros(len(ends)))
 
     def eliminate(self, b):
         """What `recover` needs of a right-hand side, and `-[C E]^T A^-1 b`."""
-        work, ends = b[self._order], np.empty(len(self.ends))
-        solves.forward(self._starts, self._held, self._border, *self._memory, work, ends)
+        work, ends = np.empty(len(b)), np.empty(len(self.ends))
+        solves.forward(self._starts, self._held, self._border, *self._memory, self._order, b, work, ends)
         return work, ends
 
     def recover(self, work, ends):
         """The x of `A x + [C E] ends = b`, shape (n,)."""
-        solves.backward(self._starts, self._held, self._border, *self._memory, work, ends)
         out = np.empty_like(work)
-        out[self._order] = work
+        solves.backward(self._starts, self._held, self._border, *self._memory, self._order, work, ends, out)
         return out
 
 

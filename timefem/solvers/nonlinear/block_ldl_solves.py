@@ -25,8 +25,8 @@ def _divide(d, off, first, n, x):
 
 
 @compiled(error_model="numpy", fastmath={"reassoc", "contract"})
-def forward(starts, held, border, fronts, couplings, order, d, off, x, ends):
-    """First half of a solve, in place, for the right-hand side x in the order of the blocks.
+def forward(starts, held, border, fronts, couplings, order, d, off, unknowns, b, x, ends):
+    """First half of a solve, for the right-hand side b: x, in the order of the blocks, which is that of `unknowns`.
 
     `ends` becomes what it leaves to the border and to what is held of the last block: `-[C E]^T A^-1 b`.
     """
@@ -37,7 +37,8 @@ def forward(starts, held, border, fronts, couplings, order, d, off, x, ends):
     for e in range(n_blocks):
         first, n, m = starts[e], starts[e + 1] - starts[e], held[e]
         stride, full = whole(n), whole(n + m + border)
-        copy_few(own, 0, x, first, n)
+        for i in range(n):
+            store(own, i, load(b, load(unknowns, first + i)))
         if e > 0:
             for k in range(before):
                 add_runs(own, 0, passed[k], couplings, at_b + k * stride, stride)
@@ -57,9 +58,9 @@ def forward(starts, held, border, fronts, couplings, order, d, off, x, ends):
 
 
 @compiled(error_model="numpy", fastmath={"reassoc", "contract"})
-def backward(starts, held, border, fronts, couplings, order, d, off, x, ends):
-    """Second half of a solve, in place, with the unknowns of the border and the multipliers of what is held of the
-    last block in `ends`."""
+def backward(starts, held, border, fronts, couplings, order, d, off, unknowns, x, ends, out):
+    """Second half of a solve, from x of `forward`, with the unknowns of the border and the multipliers of what is held
+    of the last block in `ends`; in the order of the matrix."""
     n_blocks, largest, widest = len(held), largest_block(starts), most(held)
     work, own, passed = aligned_zeros(whole(largest + widest + border)), aligned_zeros(whole(largest)), np.zeros(widest)
     at, at_b = 0, 0
@@ -88,7 +89,8 @@ def backward(starts, held, border, fronts, couplings, order, d, off, x, ends):
                 store(work, j, value)
         for i in range(n):
             store(own, load(order, first + i), load(work, i))
-        copy_few(x, first, own, 0, n)
+        for i in range(n):
+            store(out, load(unknowns, first + i), load(own, i))
         before = held[e - 1] if e > 0 else border
         at_b -= whole(before) * stride
         if e > 0:

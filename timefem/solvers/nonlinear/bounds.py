@@ -54,8 +54,8 @@ class Bounds:
         loops.add(out, self.at, z, factor * self.sign)
 
     def curvature(self, weights, slack, z):
-        """`z / slack` at the variables, added to weights."""
-        return loops.curvature(weights, self.at, slack, z)
+        """`z / slack` at the variables, added to weights, if there are any."""
+        return loops.curvature(np.zeros(self.n) if weights is None else weights, self.at, slack, z)
 
     def change(self, slack, z, dw, mu):
         """Steps of z that belong to those of w."""

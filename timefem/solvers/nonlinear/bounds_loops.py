@@ -50,14 +50,75 @@ def add(out, at, values, sign):
 
 
 @compiled(error_model="numpy")
-def add_and_sum(out, at, values, sign):
-    """`add`, and the sum of the magnitudes of all."""
+def add_and_sum(out, at, sign, w, first):
+    """Add `sign w` of the w from `first` on at the places `at`; the sum of the magnitudes of all."""
     for k in range(len(at)):
-        out[at[k]] += sign[k] * values[k]
+        out[at[k]] += sign[k] * w[first + k]
     total = 0.0
     for i in range(len(out)):
         total += abs(out[i])
     return total
+
+
+@compiled(error_model="numpy")
+def diagonals(sigma, delta, delta_c, n, damped, row, coefficient, m):
+    """The diagonal of w, regularised, coefficients of the variables behind the first n over it, and the diagonal of the
+    m rows, from which these are eliminated."""
+    of_w, over, of_rows = np.empty(len(sigma)), np.empty(len(row)), np.full(m, -delta_c)
+    for i in range(n):
+        of_w[i] = sigma[i] + delta
+    for k in range(len(row)):
+        of_w[n + k] = sigma[n + k] + delta * damped[k]
+        over[k] = coefficient[k] / of_w[n + k]
+        of_rows[row[k]] -= over[k] * coefficient[k]
+    return of_w, over, of_rows
+
+
+@compiled(error_model="numpy")
+def without_auxiliary(of_w, of_rows, row, over):
+    """The right-hand side that takes residuals away, once the variables that stand in one row each are eliminated."""
+    n = len(of_w) - len(row)
+    of_v, left = np.empty(n), -of_rows
+    for i in range(n):
+        of_v[i] = -of_w[i]
+    for k in range(len(row)):
+        left[row[k]] += over[k] * of_w[n + k]
+    return of_v, left
+
+
+@compiled(error_model="numpy")
+def with_auxiliary(v, y, of_w, diagonal, row, over):
+    """Steps of all variables, by those v of the others and those y of multipliers."""
+    n = len(v)
+    out = np.empty(n + len(row))
+    for i in range(n):
+        out[i] = v[i]
+    for k in range(len(row)):
+        out[n + k] = -of_w[n + k] / diagonal[n + k] - over[k] * y[row[k]]
+    return out
+
+
+@compiled(error_model="numpy")
+def add_diagonals(of_w, of_rows, diagonal, delta_c, row, coefficient, dw, dy):
+    """Add to residuals what the diagonals and the coefficients of auxiliary variables make of steps."""
+    n = len(of_w) - len(row)
+    for i in range(len(of_w)):
+        of_w[i] += diagonal[i] * dw[i]
+    for i in range(len(of_rows)):
+        of_rows[i] -= delta_c * dy[i]
+    for k in range(len(row)):
+        of_w[n + k] += coefficient[k] * dy[row[k]]
+        of_rows[row[k]] += coefficient[k] * dw[n + k]
+
+
+@compiled(error_model="numpy")
+def squares(x, y):
+    """`x . x` and `y . y`."""
+    a, b = 0.0, 0.0
+    for i in range(len(x)):
+        a += x[i] * x[i]
+        b += y[i] * y[i]
+    return a, b
 
 
 @compiled(error_model="numpy")

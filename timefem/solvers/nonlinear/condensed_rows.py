@@ -39,32 +39,21 @@ class CondensedRows:
         self.kept_entries, entries = np.flatnonzero(~gone), np.flatnonzero(gone)
         entries = entries[np.argsort(rows[entries], kind="stable")]
         self._starts = np.concatenate([[0], np.cumsum(counts[self._rows])])
-        self._columns, self._entries, self._n = columns[entries], entries, n
-        self._of = np.repeat(np.arange(len(self._rows)), np.diff(self._starts))
+        self._columns, self._entries = columns[entries], entries
         first, second = products.pairs_within(self._starts)
         a, b = columns[entries[first]], columns[entries[second]]
         self.places = np.maximum(a, b), np.minimum(a, b)
 
     def take(self, jacobian, of_rows, out):
-        """Write what is added to H, with these entries of J and the diagonal -E."""
-        self._jacobian, self._diagonal = jacobian[self._entries], of_rows[self._rows]
-        products.of_pairs(self._starts, self._jacobian, self._diagonal, out)
+        """Write what is added to H, with these entries of J and the diagonal -E, which stay as they are until the last
+        solve."""
+        self._system = (self._starts, self._columns, self._entries, jacobian, self._rows, of_rows, self.kept)
+        products.of_pairs(self._starts, self._entries, jacobian, self._rows, of_rows, out)
 
     def reduced(self, of_variables, of_rows):
         """The right-hand side of variables and kept rows."""
-        out = np.concatenate([of_variables, of_rows[self.kept]])
-        if len(self._rows):
-            products.add_product(self._columns, self._of, self._jacobian, of_rows[self._rows] / self._diagonal, -1.0,
-                                 out)
-        return out
+        return products.without_rows(*self._system, of_variables, of_rows)
 
     def expanded(self, x, of_rows):
         """Multipliers of all rows, x being the variables and those of kept rows."""
-        if not len(self._rows):
-            return x[self._n:]
-        out = np.empty(len(of_rows))
-        out[self.kept] = x[self._n:]
-        left = of_rows[self._rows]
-        products.add_product(self._of, self._columns, self._jacobian, x, -1.0, left)
-        out[self._rows] = left / self._diagonal
-        return out
+        return products.with_rows(*self._system, x, of_rows)

@@ -14,21 +14,40 @@ def add_product(rows, columns, data, x, factor, out):
         store(out, at, load(out, at) + factor * load(data, k) * load(x, load(columns, k)))
 
 
-def product(rows, columns, data, x, n):
-    """A x, shape (n,)."""
-    out = np.zeros(n)
-    add_product(rows, columns, data, x, 1.0, out)
+@compiled(error_model="numpy")
+def gradient_of_lagrangian(gradient, jacobian, y, n, at, factors):
+    """`gradient` and, behind its first n entries, A^T y of variables in the rows `at`, with J^T y of the others.
+
+    Matrices are (rows, columns, entries), and so below. Variables of others, from n on, are left out.
+    """
+    out, (rows, columns, data) = gradient.copy(), jacobian
+    for k in range(len(data)):
+        column = load(columns, k)
+        if column < n:
+            store(out, column, load(out, column) + load(data, k) * load(y, load(rows, k)))
+    for k in range(len(at)):
+        out[n + k] += factors[k] * y[at[k]]
     return out
 
 
 @compiled(error_model="numpy")
-def add_symmetric(first, second, data, x, factor, out):
-    """Add `factor A x` in place, of a symmetric matrix of which one triangle is given."""
+def add_hessian_and_rows(hessian, jacobian, d, y, n, m, of_v, of_rows):
+    """Add `H d + J^T y` and `J d` in place, of the symmetric H by one triangle; unknowns of others, from n on, and
+    their rows, from m on, are left out."""
+    first, second, data = hessian
     for k in range(len(data)):
-        i, j, value = load(first, k), load(second, k), factor * load(data, k)
-        store(out, i, load(out, i) + value * load(x, j))
-        if j != i:
-            store(out, j, load(out, j) + value * load(x, i))
+        i, j, value = load(first, k), load(second, k), load(data, k)
+        if i < n:
+            store(of_v, i, load(of_v, i) + value * load(d, j))
+        if j != i and j < n:
+            store(of_v, j, load(of_v, j) + value * load(d, i))
+    rows, columns, data = jacobian
+    for k in range(len(data)):
+        row, column, value = load(rows, k), load(columns, k), load(data, k)
+        if row < m:
+            store(of_rows, row, load(of_rows, row) + value * load(d, column))
+        if column < n:
+            store(of_v, column, load(of_v, column) + value * load(y, row))
 
 
 @compiled()
@@ -69,12 +88,44 @@ def pairs_within(starts):
 
 
 @compiled(error_model="numpy")
-def of_pairs(starts, data, diagonal, out):
-    """`-a b / diagonal` of pairs of entries (a, b), b no later than a, in the same row."""
+def of_pairs(starts, entries, data, rows, diagonal, out):
+    """`-a b / diagonal` of pairs of entries (a, b), b no later than a, in the same row; these are some of all `rows`,
+    with some of the `data`."""
     at = 0
-    for row in range(len(diagonal)):
+    for row in range(len(rows)):
         for i in range(starts[row], starts[row + 1]):
-            weight = -data[i] / diagonal[row]
+            weight = -data[entries[i]] / diagonal[rows[row]]
             for j in range(starts[row], i + 1):
-                store(out, at, weight * load(data, j))
+                store(out, at, weight * load(data, load(entries, j)))
                 at += 1
+
+
+@compiled(error_model="numpy")
+def without_rows(starts, columns, entries, data, rows, diagonal, kept, of_v, of_rows):
+    """The right-hand side of variables and `kept` rows, once the other `rows` are eliminated."""
+    n = len(of_v)
+    out = np.empty(n + len(kept))
+    for i in range(n):
+        store(out, i, load(of_v, i))
+    for k in range(len(kept)):
+        out[n + k] = of_rows[kept[k]]
+    for row in range(len(rows)):
+        weight = of_rows[rows[row]] / diagonal[rows[row]]
+        for i in range(starts[row], starts[row + 1]):
+            out[columns[i]] -= data[entries[i]] * weight
+    return out
+
+
+@compiled(error_model="numpy")
+def with_rows(starts, columns, entries, data, rows, diagonal, kept, x, of_rows):
+    """Multipliers of all rows, x being the variables and those of kept rows."""
+    out = np.empty(len(of_rows))
+    n = len(x) - len(kept)
+    for k in range(len(kept)):
+        out[kept[k]] = x[n + k]
+    for row in range(len(rows)):
+        left = of_rows[rows[row]]
+        for i in range(starts[row], starts[row + 1]):
+            left -= data[entries[i]] * x[columns[i]]
+        out[rows[row]] = left / diagonal[rows[row]]
+    return out

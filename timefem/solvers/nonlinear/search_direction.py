@@ -134,13 +134,12 @@ class SearchDirection:
         self._hessian = scaled.evaluate_hessian(v, barrier.factor, it.y)
         self._jacobian = scaled.evaluate_jacobian(v)
         self.gradient = barrier.gradient(it.w)
-        self.of_lagrangian = self.gradient + barrier.by_multipliers(it.y)
+        self.of_lagrangian = barrier.with_multipliers(self.gradient, it.y)
 
     def factor(self, it):
         """Factor with as little regularisation as the inertia needs; whether there is one that will do."""
         barrier = self.barrier
-        weights = np.zeros(len(it.w)) if barrier.weights is None else barrier.weights
-        sigma = barrier.bounds.curvature(weights, it.slack, it.z)
+        sigma = barrier.bounds.curvature(barrier.weights, it.slack, it.z)
         delta = self.regularisation.first()
         if self._delta_c and barrier.scaled.program.comm is None:
             self._look_again(it)
@@ -158,16 +157,13 @@ class SearchDirection:
     def excess(self, it, delta):
         """Eigenvalues of the Hessian along the rows below -delta, at an iterate whose derivatives are at hand."""
         self.regularisation.now = 0.0
-        sigma = self.barrier.bounds.curvature(np.zeros(len(it.w)), it.slack, it.z)
+        sigma = self.barrier.bounds.curvature(None, it.slack, it.z)
         return self.matrix.excess if self._factor(sigma, delta) else 0
 
     def _factor(self, sigma, delta, hessian=None):
         a, n = self.barrier.auxiliary, self.barrier.n
-        self._diagonal = sigma + delta
-        self._diagonal[n:] = sigma[n:] + delta * a.damped
-        self._condensed = a.coefficient / self._diagonal[n:]
-        of_rows = np.full(self.barrier.m, -self._delta_c)
-        loops.add(of_rows, a.row, -self._condensed, a.coefficient)
+        self._diagonal, self._condensed, of_rows = loops.diagonals(sigma, delta, self._delta_c, n, a.damped, a.row,
+                                                                   a.coefficient, self.barrier.m)
         hessian = self._hessian if hessian is None else hessian
         return self.matrix.factor(hessian, self._jacobian, self._diagonal[:n], of_rows)
 
@@ -187,28 +183,33 @@ class SearchDirection:
 
     def towards_zero(self, it):
         """Steps of w and the multipliers of bounds for mu = 0, not refined."""
-        dw, _ = self._solve(-self.of_lagrangian, -it.c)
+        dw, _ = self._solve(self.of_lagrangian, it.c)
         return dw, self.barrier.bounds.change(it.slack, it.z, dw, 0.0)
 
     def _refined(self, gradient, c):
-        """Solution of the system with slacks, after one step of refinement where that is needed."""
-        barrier, n = self.barrier, self.barrier.n
-        dw, dy = self._solve(-gradient, -c)
-        of_w = -gradient - self._diagonal * dw - barrier.by_multipliers(dy)
-        barrier.scaled.add_hessian(dw[:n], -1.0, of_w)
-        of_rows = -c - barrier.along(dw) + self._delta_c * dy
-        left, asked, left_of_rows, asked_of_rows = barrier.over.combined([x @ x for x in (of_w, gradient, of_rows, c)])
+        """Step of the system with slacks, after one of refinement where that is needed."""
+        dw, dy = self._solve(gradient, c)
+        of_w, of_rows = self._left(gradient, c, dw, dy)
+        left, asked, left_of_rows, asked_of_rows = self.barrier.over.combined([
+            *loops.squares(of_w, gradient), *loops.squares(of_rows, c)])
         if left <= PRECISE**2 * max(1.0, asked) and left_of_rows <= PRECISE**2 * max(1.0, asked_of_rows):
             return dw, dy
         more_w, more_y = self._solve(of_w, of_rows)
         return dw + more_w, dy + more_y
 
+    def _left(self, of_w, of_rows, dw, dy):
+        """What a step leaves of residuals."""
+        barrier, a = self.barrier, self.barrier.auxiliary
+        of_w, of_rows = of_w.copy(), of_rows.copy()
+        barrier.scaled.add_hessian_and_rows(dw[:barrier.n], dy, of_w, of_rows)
+        loops.add_diagonals(of_w, of_rows, self._diagonal, self._delta_c, a.row, a.coefficient, dw, dy)
+        return of_w, of_rows
+
     def _solve(self, of_w, of_rows):
-        a, n = self.barrier.auxiliary, self.barrier.n
-        inner, of_rows = of_w[n:] / self._diagonal[n:], of_rows.copy()
-        loops.add(of_rows, a.row, -inner, a.coefficient)
-        dv, dy = self.matrix.solve(of_w[:n], of_rows)
-        return np.concatenate([dv, inner - self._condensed * dy[a.row]]), dy
+        """The step that takes residuals away."""
+        row, over = self.barrier.auxiliary.row, self._condensed
+        dv, dy = self.matrix.solve(*loops.without_auxiliary(of_w, of_rows, row, over))
+        return loops.with_auxiliary(dv, dy, of_w, self._diagonal, row, over), dy
 
     def multipliers(self, it):
         """Multipliers y that leave the least gradient of the Lagrangian; zero where they would be too large.
@@ -224,7 +225,7 @@ class SearchDirection:
         self._delta_c = DELTA_C / barrier.scaled.many**2 if dependent else 0.0
         y = np.zeros(barrier.m)
         if regular:
-            y = self._solve(-gradient, y)[1]
+            y = self._solve(gradient, y)[1]
         return y if barrier.over.largest(np.abs(y).max(initial=0.0)) <= LARGEST_MULTIPLIER else np.zeros(barrier.m)
 
     def _look_again(self, it):
