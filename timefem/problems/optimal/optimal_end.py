@@ -7,6 +7,7 @@ import numpy as np
 
 from ...kernels.buffered import Buffered
 from ...solvers.equations.ends import EndBlock
+from ...solvers.nonlinear import products
 
 HELD_BY = 1e-6  # change of conditions that no actuator moves, by their costates, which are zero then
 
@@ -39,8 +40,9 @@ class OptimalEnd(EndBlock):
         rows = self._formulas.function(z, numbers, wanted)
         total, x = terminal(z, numbers) + ca.dot(costates, rows), ca.vertcat(node, costates)
         values = ca.densify(ca.vertcat(ca.gradient(ca.SX(total), node), rows))
-        self._function = Buffered(ca.Function("end", [x, wanted], [values, ca.densify(ca.jacobian(values, x).T)]))
-        self.n_node_rows = n
+        jacobian = ca.jacobian(values, x)
+        self._function = Buffered(ca.Function("end", [x, wanted], [ca.vertcat(values, *jacobian.nonzeros())]))
+        self._places, self.n_node_rows = [np.array(i, int) for i in jacobian.sparsity().get_triplet()], n
         self._take(conditions, held)
 
     def of(self, conditions, held):
@@ -58,17 +60,32 @@ class OptimalEnd(EndBlock):
         self.n_unknowns = self.n_rows = n = len(self._combinations)
         self._held = np.zeros((n, n)) if held is None else HELD_BY * held @ held.T  # nothing else determines these
         self.sizes = self.weights = np.ones(n)  # conditions have rows of unit gradient already
+        self._spread = self._of_function()
+
+    def _of_function(self):
+        """Rows and Jacobian without the function, and where its results go, from where, with which factors: rows are
+        P values, and the Jacobian is P jacobian P^T, where P leaves rows of the node and combines conditions."""
+        n, m, k = self.n_node_rows, *self._combinations.shape
+        combined = np.zeros((n + m, n + k))
+        combined[:n, :n], combined[n:, n:] = np.eye(n), self._combinations
+        rows, columns = self._places
+        slots, sources = np.nonzero(combined)
+        entry, i = np.nonzero(combined[:, rows].T)
+        pair, j = np.nonzero(combined[:, columns[entry]].T)
+        entry, i = entry[pair], i[pair]
+        start = np.zeros((1 + n + m, n + m))
+        start[0, n:], start[1 + n:, n:] = -self._offset, -self._held
+        return (start, np.concatenate([slots, (1 + i) * (n + m) + j]), np.concatenate([sources, n + k + entry]),
+                np.concatenate([combined[slots, sources], combined[i, rows[entry]] * combined[j, columns[entry]]]))
 
     def __call__(self, x):
-        n, c = self.n_node_rows, self._combinations
-        costates = x[n:]
-        values, jacobian = self._function(np.concatenate([x[:n], costates @ c]), self._wanted)
-        jacobian = jacobian.reshape(len(values), len(values))
-        rows = c @ values[n:] - self._offset - self._held @ costates
-        out = np.empty((n + len(c), n + len(c)))
-        out[:n, :n], out[:n, n:] = jacobian[:n, :n], jacobian[:n, n:] @ c.T
-        out[n:, :n], out[n:, n:] = c @ jacobian[n:, :n], -self._held
-        return np.concatenate([values[:n], rows]), out
+        n, (start, *places) = self.n_node_rows, self._spread
+        values, = self._function(np.concatenate([x[:n], x[n:] @ self._combinations]), self._wanted)
+        out = start.copy()
+        products.add_spread(*places, values, out.ravel())
+        if self._held.any():
+            out[0, n:] -= self._held @ x[n:]
+        return out[0], out[1:]
 
 
 def constants_of(plan):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...kernels.buffered import Buffered
 
-NOTHING = np.zeros(0), np.zeros((0, 0))  # what a block without rows adds
+NOTHING = np.zeros(0), np.zeros(0)  # what a block without rows adds
 
 
 class EndBlock:
@@ -90,7 +90,6 @@ class ScaledBlock:
         of_node = np.flatnonzero(kept) if block.n_node_rows else np.zeros(0, int)
         self._n_of_node = len(of_node)
         self._rows = np.concatenate([of_node, block.n_node_rows + np.arange(block.n_rows)])
-        self._entries = np.ix_(self._rows, self._columns)
         self.take(block)
 
     def take(self, block):
@@ -103,21 +102,21 @@ class ScaledBlock:
         self._scales = None
 
     def __call__(self, node, unknowns, column_scale, row_scale):
-        """Scaled rows, and scaled Jacobian by free dofs and unknowns in time order; scales are those of the node, which
-        stay until `rescale`."""
+        """Scaled rows, and entries of their scaled Jacobian by free dofs and unknowns in time order, row by row; scales
+        are those of the node, which stay until `rescale`."""
         if not self._block:
             return NOTHING
         values, jacobian = self._block(np.concatenate([node, unknowns]))
-        values, jacobian = values[self._rows], jacobian[self._entries]
         if self._scales is None:
             sizes = np.concatenate([column_scale, self._block.sizes])[self._columns]
             if self._weights is None:
-                gradients = np.abs(jacobian[self._n_of_node:] * sizes).max(axis=1, initial=0.0)
-                self._weights = 1 / np.maximum(gradients, 1e-300)
+                gradients = np.abs(jacobian[self._rows[self._n_of_node:, None], self._columns] * sizes)
+                self._weights = 1 / np.maximum(gradients.max(axis=1, initial=0.0), 1e-300)
             weights = np.concatenate([row_scale[self._rows[:self._n_of_node]], self._weights])
-            self._scales = weights, weights[:, None] * sizes
-        of_rows, of_entries = self._scales
-        return values * of_rows, jacobian * of_entries
+            places = self._rows[:, None] * jacobian.shape[1] + self._columns
+            self._scales = weights, places.ravel(), (weights[:, None] * sizes).ravel()
+        of_rows, places, of_entries = self._scales
+        return values.take(self._rows) * of_rows, jacobian.take(places) * of_entries
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,17 +55,21 @@ class JoinedPattern:
         self.n_columns, self.n_rows = n, len(lengths)
         self.entries = np.empty(indptr[-1])
         self._before = int(indptr[start.n_rows + head] - p.indptr[head])
-        self._sizes = [sum(len(merged) for _, merged, _, _ in places) for places in (self._head, self._tail)]
-        self._places = [self._merge(places) for places in (self._head, self._tail)]
+        at_start, at_end = np.cumsum([0, start.n_rows, head]), self.n_rows - np.cumsum([0, end.n_rows, tail])
+        self._places = [self._merge(places, *indptr[rows].tolist())
+                        for places, rows in ((self._head, at_start), (self._tail, at_end))]
 
-    def _merge(self, places):
-        """Of the rows of a node, one behind the other: entries of the elements, their places, those of the block."""
-        ends, p = np.cumsum([0, *(len(merged) for _, merged, _, _ in places)]), self._elements
-        none = np.zeros(0, int)
-        return tuple(np.concatenate([none, *kind]) for kind in (
-            [np.arange(p.indptr[row], p.indptr[row + 1]) for row, _, _, _ in places],
-            [start + own for start, (_, _, own, _) in zip(ends, places, strict=False)],
-            [start + of_block for start, (_, _, _, of_block) in zip(ends, places, strict=False)]))
+    def _merge(self, places, outer, between, inner):
+        """Of the rows of a node and of a block, which lie from `outer` to `between` and from there to `inner`, or the
+        other way round: all of them, entries of the elements, their places, and those of the entries of the block."""
+        first, p, none = min(between, inner), self._elements, [np.zeros(0, int)]
+        ends = np.cumsum([first, *(len(merged) for _, merged, _, _ in places)])
+        of_block = [start + there for start, (_, _, _, there) in zip(ends, places, strict=False)]
+        rows = np.arange(min(outer, between), max(outer, between))
+        return (slice(min(outer, inner), max(outer, inner)),
+                np.concatenate(none + [np.arange(p.indptr[row], p.indptr[row + 1]) for row, _, _, _ in places]),
+                np.concatenate(none + [start + own for start, (_, _, own, _) in zip(ends, places, strict=False)]),
+                np.concatenate([*none, *of_block, rows]))
 
     @property
     def of_elements(self):
@@ -74,19 +78,14 @@ class JoinedPattern:
         return self.entries[self._before:self._before + self._elements.nnz]
 
     def join(self, residual, data, first, last):
-        """Residual and entries of all rows, of those of the elements and of (rows, Jacobian) of both blocks."""
-        (first, first_jacobian), (last, last_jacobian) = first, last
+        """Residual and entries of all rows, of those of the elements and of rows and entries of both blocks."""
         n_first, n_last = len(self._head), len(self._tail)
-        residual[:n_first] += first[:n_first]
-        residual[len(residual) - n_last:] += last[:n_last]
-        own = [data[entries] for entries, _, _ in self._places]
-        n, (n_head, n_tail) = first_jacobian[n_first:].size, self._sizes
-        end = len(self.entries) - last_jacobian[n_last:].size
-        self.entries[:n], self.entries[end:] = first_jacobian[n_first:].ravel(), last_jacobian[n_last:].ravel()
-        for part, values, (_, at, of_block), jacobian in zip(
-                (self.entries[n:n + n_head], self.entries[end - n_tail:end]), own, self._places,
-                (first_jacobian[:n_first], last_jacobian[:n_last]), strict=True):
-            part[:] = 0.0
-            part[at] = values
-            part[of_block] += jacobian.ravel()
-        return np.concatenate([first[n_first:], residual, last[n_last:]]), self.entries
+        residual[:n_first] += first[0][:n_first]
+        residual[len(residual) - n_last:] += last[0][:n_last]
+        own = [data[entries] for _, entries, _, _ in self._places]
+        for (rows, _, at, of_block), values, (_, added) in zip(self._places, own, (first, last), strict=True):
+            if len(added):
+                self.entries[rows] = 0.0
+                self.entries[at] = values
+                self.entries[of_block] += added
+        return np.concatenate([first[0][n_first:], residual, last[0][n_last:]]), self.entries
