@@ -1,10 +1,12 @@
 """`timefem cache`."""
 
 import json
+import os
 
 import pytest
 
 from timefem.cli import main
+from timefem.kernels.loops import compiled
 from timefem.kernels.store import Store, store
 
 
@@ -43,3 +45,33 @@ def test_nowhere_to_prepare(place, capsys, monkeypatch):
     monkeypatch.delattr("timefem.cli.compiled.solve")  # it is told before the work
     assert main(["prepare"]) == 2
     assert "TIMEFEM_CACHE_DIR" in capsys.readouterr().err
+
+
+def test_what_finds_no_room_is_told(capsys, monkeypatch):
+    monkeypatch.setenv("TIMEFEM_CACHE_MB", "0.5")
+    monkeypatch.setattr("timefem.cli.compiled._solve_all", lambda: [store().write(*entry) for entry in (
+        ("small", b"data"), ("large", bytes(10**6)))])
+    assert main(["prepare"]) == 1
+    out = capsys.readouterr().out
+    assert "1 new entries" in out and "1 could not be kept" in out and "TIMEFEM_CACHE_MB" in out
+
+
+def test_lines_say_where_nothing_can_be_kept(capsys, monkeypatch):
+    @compiled()
+    def twice(x):
+        return 2 * x
+
+    monkeypatch.setenv("TIMEFEM_CACHE_DIR", "/proc/cache")
+    assert twice(2.0) == 4.0
+    assert "which cannot be kept in /proc/cache" in capsys.readouterr().err
+    monkeypatch.setenv("TIMEFEM_CACHE_DIR", "off")
+    assert twice(2) == 4
+    assert "which is kept nowhere" in capsys.readouterr().err
+
+
+def test_a_folder_of_somebody_else_is_not_cleared(capsys, monkeypatch):
+    store().write("entry", b"data")
+    monkeypatch.setattr(os, "unlink", lambda *a: (_ for _ in ()).throw(PermissionError()))
+    monkeypatch.setattr(Store, "can_write", lambda self: False)
+    assert main(["cache", "--clear"]) == 2
+    assert "cannot be removed by this user" in capsys.readouterr().err

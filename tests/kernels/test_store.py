@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from timefem.errors import InputError
 from timefem.kernels import cached_kernel
 from timefem.kernels import compile as compile_module
 from timefem.kernels.store import Store, store
@@ -111,8 +112,17 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
 
     own = Store(tmp_path, 10**6)
     monkeypatch.setattr(os, "replace", full)
+    lost = Store.lost
     own.write(NAME, b"data")
     assert list(tmp_path.iterdir()) == [] and own.read(NAME) is None
+    assert Store.lost == lost + 1
+
+
+@pytest.mark.parametrize("limit", ["abc", "nan", "inf", "-1"])
+def test_limits_that_are_none_are_refused(monkeypatch, folder, limit):
+    monkeypatch.setenv("TIMEFEM_CACHE_MB", limit)
+    with pytest.raises(InputError, match="TIMEFEM_CACHE_MB must be a number of megabytes"):
+        store()
 
 
 def test_size_is_bounded_and_the_oldest_goes_first(tmp_path):

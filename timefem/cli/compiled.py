@@ -11,7 +11,7 @@ from ..cases import find_case
 from ..elements import MixedGalerkin
 from ..errors import InputError
 from ..kernels.loops import nothing_interpreted
-from ..kernels.store import FOLDER_VARIABLE, Store, store
+from ..kernels.store import FOLDER_VARIABLE, SIZE_VARIABLE, Store, store
 from ..solvers.march.resolution import excess
 from ..solving.solve import solve
 from .options import JSON
@@ -40,16 +40,22 @@ def prepare(as_json: JSON = False):
         raise InputError(f"there is no folder to keep compiled loops in; name one by the variable {FOLDER_VARIABLE}")
     if not store().can_write():  # not after a minute of work
         raise _nothing_kept()
-    before = len(store().entries())
+    before, lost = len(store().entries()), Store.lost
     with nothing_interpreted():
         _solve_all()
-    facts = _facts() | {"new": len(store().entries()) - before, "seconds": round(time.perf_counter() - begin, 1)}
+    facts = _facts() | {"new": len(store().entries()) - before, "seconds": round(time.perf_counter() - begin, 1),
+                       "lost": Store.lost - lost}
     if as_json:
-        return print_json(facts)
+        print_json(facts)
+        return int(facts["lost"] > 0)
     if not facts["entries"] + facts["prepared"]:
         raise _nothing_kept()
     text = f"prepared in {facts['seconds']} s: {facts['new']} new entries in {facts['folder']}"
+    if facts["lost"]:
+        text += (f"; {facts['lost']} could not be kept: there is no room on the disk, or in the {facts['limit_MB']:g} "
+                 f"MB of {SIZE_VARIABLE}")
     make_console().print(text + _packaged(facts), soft_wrap=True)
+    return int(facts["lost"] > 0)
 
 
 def _solve_all():
@@ -72,7 +78,11 @@ def cache(
     clear: Annotated[bool, typer.Option("--clear", help="Remove all entries; they are made anew when needed.")] = False,
     as_json: JSON = False,
 ):
-    """Compiled code kept on disk, so that a model that was solved before starts at once."""
+    """Compiled code kept on disk, so that a model that was solved before starts at once.
+
+    What was not used for longest is removed beyond 256 MB, or the megabytes that the variable TIMEFEM_CACHE_MB names.
+    The folder is timefem in ~/.cache, or that of the variable TIMEFEM_CACHE_DIR; "off": nothing is kept.
+    """
     if info and clear:
         raise InputError("--info and --clear exclude each other")
     removed = store().clear() if clear else None
@@ -85,6 +95,8 @@ def cache(
     if clear:
         text = f"removed {facts['removed']} entries, {facts['removed_MB']} MB; {text}"
     make_console().print(text + _packaged(facts), soft_wrap=True)
+    if clear and facts["entries"] and not store().can_write():
+        raise InputError(f"entries of {store().folder} cannot be removed by this user")
 
 
 def _packaged(facts):

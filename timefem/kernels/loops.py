@@ -18,7 +18,7 @@ from numba.core.registry import cpu_target
 
 from .loaded_loop import Loops
 from .record import Record
-from .store import digest, sources, store
+from .store import Store, digest, sources, store
 from .uncollected import uncollected
 
 __all__ = ["compiled", "nothing_interpreted"]
@@ -111,7 +111,7 @@ class _Turn:
     """The compilation of one loop with all that it calls: one process at a time, and one line about it."""
 
     def __init__(self):
-        self.depth, self.locked, self.begin, self.line = 0, None, None, ""
+        self.depth, self.locked, self.begin, self.line, self.lost = 0, None, None, "", 0
 
     def __enter__(self):
         self.depth += 1
@@ -123,7 +123,8 @@ class _Turn:
             self.locked = None
             if self.begin is not None:
                 line = "" if sys.stderr.isatty() else self.line  # in a file in one piece: others write lines, too
-                print(f"{line} {time.perf_counter() - self.begin:.1f} s", file=sys.stderr, flush=True)
+                end = f"; there is no room to keep it in {store().folder}" if Store.lost > self.lost else ""
+                print(f"{line} {time.perf_counter() - self.begin:.1f} s{end}", file=sys.stderr, flush=True)
                 self.begin = None
 
     def lock(self):
@@ -137,7 +138,11 @@ class _Turn:
     def announce(self, name):
         if self.begin is None:
             self.begin = time.perf_counter()
-            self.line = f"timefem: compiling {name.strip('_')}, once for this machine ..."
+            keeps = store().can_write()
+            nowhere = f"which cannot be kept in {store().folder}" if store().folder else "which is kept nowhere"
+            once = "once for this machine" if keeps else nowhere
+            self.lost = Store.lost if keeps else sys.maxsize
+            self.line = f"timefem: compiling {name.strip('_')}, {once} ..."
             if sys.stderr.isatty():
                 print(self.line, end="", file=sys.stderr, flush=True)
 

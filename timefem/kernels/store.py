@@ -13,18 +13,20 @@ import tempfile
 import time
 from pathlib import Path
 
+from ..errors import InputError
+
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None
 
-__all__ = ["FOLDER_VARIABLE", "PREPARED", "Store", "digest", "sources", "store"]
+__all__ = ["FOLDER_VARIABLE", "PREPARED", "SIZE_VARIABLE", "Store", "digest", "sources", "store"]
 
 PREPARED = Path(__file__).with_name("prepared")  # made by setup.py; a checkout has none
 FOLDER_VARIABLE, SIZE_VARIABLE = "TIMEFEM_CACHE_DIR", "TIMEFEM_CACHE_MB"
 DEFAULT_MB = 256
 PATIENCE = 120.0  # seconds that one process waits for what another is compiling, before it does so itself
-_USED_AGAIN = 3600.0  # seconds after which a use is noted: a file's time of change is the time of its last use
+_USED_AGAIN = 60.0  # seconds after which a use is noted: a file's time of change is the time of its last use
 _CHECK = 32  # bytes of the checksum
 _room = {}  # bytes that this process may write before it looks at the size of a folder again, by folder and limit
 
@@ -66,7 +68,14 @@ class Store:
         Bytes; the entries not used for longest are removed beyond that.
     prepared : Path, optional
         Folder of further entries, which are read only.
+
+    Attributes
+    ----------
+    lost : int
+        Entries that this process could not keep anywhere.
     """
+
+    lost = 0
 
     def __init__(self, folder, limit, prepared=None):
         self.folder, self.limit, self.prepared = folder, limit, prepared
@@ -94,9 +103,12 @@ class Store:
         return None
 
     def write(self, name, data):
-        """Keep an entry, if that is possible: whole or not at all."""
+        """Keep an entry, if that is possible: whole or not at all; those that are not are counted as `lost`."""
+        Store.lost += not self._kept(name, data)
+
+    def _kept(self, name, data):
         if self.folder is None or len(data) > self.limit:
-            return
+            return False
         temporary = None
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -105,10 +117,12 @@ class Store:
                 file.write(hashlib.blake2b(data, digest_size=_CHECK).digest() + data)
             os.replace(temporary, self.folder / name)
             self._bound(len(data))
+            return os.path.exists(self.folder / name)  # where it is larger than the limit leaves room for, it is gone
         except OSError:  # no right to write, or no room
             if temporary is not None:
                 with contextlib.suppress(OSError):
                     os.unlink(temporary)
+            return False
 
     def can_write(self):
         """Whether entries can be kept, as far as that is known beforehand."""
@@ -211,6 +225,11 @@ def store():
 
     The variable TIMEFEM_CACHE_DIR names its folder ("off": nothing is read or kept); otherwise it is ``timefem`` in the
     user's folder for caches. TIMEFEM_CACHE_MB bounds its size.
+
+    Raises
+    ------
+    InputError
+        When TIMEFEM_CACHE_MB is no number of megabytes.
     """
     named = os.environ.get(FOLDER_VARIABLE)
     if named == "off":
@@ -220,8 +239,13 @@ def store():
     else:
         home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
         folder = Path(home, "timefem") if os.path.isabs(home) else None  # no home at all: "~/.cache"
-    try:
-        limit = float(os.environ.get(SIZE_VARIABLE, DEFAULT_MB)) * 1e6
-    except ValueError:
-        limit = DEFAULT_MB * 1e6
-    return Store(folder, int(limit), PREPARED)
+    return Store(folder, _limit(os.environ.get(SIZE_VARIABLE, "")), PREPARED)
+
+
+def _limit(given):
+    """Bytes, from a number of megabytes as text."""
+    with contextlib.suppress(ValueError):
+        megabytes = float(given or DEFAULT_MB)
+        if 0 <= megabytes < 1e9:
+            return int(megabytes * 1e6)
+    raise InputError(f"{SIZE_VARIABLE} must be a number of megabytes, such as {DEFAULT_MB}, not {given!r}")
