@@ -5,7 +5,6 @@ what remains, the sums over points and shape functions, is the same for all kind
 """
 
 import functools
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,31 +12,11 @@ from ...kernels import LANES
 from ...polynomials import gauss_legendre
 from ...progress import counted
 from ..components import components
-from .arrays import PART, SECTION, SLOT, Plan
+from .arrays import PART, SECTION, Plan
 from .explicit_unknowns import explicit_unknowns
 from .numbering import number
 from .point_kernel import point_kernel
-
-
-class _Slot(NamedTuple):
-    """What a density sees of a field, or tests with: the shape functions `shapes` of a field, and their table."""
-
-    field: int
-    shapes: tuple
-    table: np.ndarray  # (n_shapes, G)
-    rate: bool
-
-    @classmethod
-    def of(cls, spaces, name, where, xi):
-        field, basis = list(spaces).index(name), spaces[name].basis
-        if where in ("left", "right"):
-            if not spaces[name].continuous:
-                raise ValueError(f"{name} has no value at the {where} end: it is not continuous")
-            where = 0 if where == "left" else basis.n_shapes - 1
-        if isinstance(where, int):
-            return cls(field, (where,), np.ones((1, len(xi))), False)
-        table = basis.derivatives(xi) if where == "rate" else basis.values(xi)
-        return cls(field, tuple(range(basis.n_shapes)), table.T, where == "rate")
+from .sides import Side, products
 
 
 class ElementPlan:
@@ -60,87 +39,25 @@ class ElementPlan:
         self.components = components(system, [space.components for space in spaces.values()])
         self.columns, self.rows = (number(list(s.values()), [self.components[x.components].size for x in s.values()])
                                    for s in (element.trial, element.test))
-
-        xi, weights = gauss_legendre(element.n_points, np.longdouble)
-        padding = -len(xi) % LANES if len(xi) > 1 else 0
-        xi, weights = np.append(xi, [xi[-1]] * padding), np.append(weights, [0.0] * padding)
-        slots = [_Slot.of(element.trial, *slot, xi) for slot in element.slots]
-        tests = [_Slot.of(element.test, *slot, xi) for slot in element.test_slots]
-        tests = [t._replace(table=t.table * weights.astype(float)) for t in tests]
-        pairs = [(a.table[:, None] * b.table[None]).reshape(-1, len(xi)) for a in tests for b in slots]
-        trial_places = [self.components[element.trial[name].components].places for name, _ in element.slots]
-        test_places = [self.components[element.test[name].components].places for name, _ in element.test_slots]
-        column_sets, slot_set, column_of = _shape_sets(slots, self.columns)
-        row_sets, test_set, row_of = _shape_sets(tests, self.rows)
-
-        # per group: one row of numbers, or of indices, for each of its parts
-        parts, gather, row_targets, sections, blocks, parameters, self.point_kernels = [], [], [], [], [], [], []
-        n_seen, n_tested = [], []
-        n_gather = n_rows = n_entries = n_parameters = 0
+        xi, weights = _points(element.n_points)
+        trial = Side(element.trial, element.slots, self.columns, self.components, xi)
+        test = Side(element.test, element.test_slots, self.rows, self.components, xi, weights)
+        parts = _Parts(trial, test)
         for number_of_group, group in enumerate(counted("set-up", system.groups)):
             sizes = {name: c.places[number_of_group].shape[1] for name, c in self.components.items()}
-            kernel = point_kernel(group.part, element, sizes)
-            self.point_kernels.append(kernel)
-            first_section = len(sections)
-            first_output = sum(kernel.n_rows)
-            for start, (test, slot, _, _) in enumerate(kernel.entries):
-                if len(sections) == first_section or sections[-1][:2] != [test, slot]:
-                    sections.append([test, slot, first_output + start, 0])
-                sections[-1][3] += 1
-            seen = [places[number_of_group][:, :n] for places, n in zip(trial_places, kernel.n_inputs, strict=True)]
-            tested = [places[number_of_group][:, :n] for places, n in zip(test_places, kernel.n_rows, strict=True)]
-            g = _by_part([column_sets[i][:, c] for i, c in zip(slot_set, seen, strict=True)])
-            r = _by_part([row_sets[i][:, c] for i, c in zip(test_set, tested, strict=True)])
-            # a block is known by its test and trial components, numbered over all sets of shape functions
-            keys = np.zeros((len(g), len(kernel.entries)), np.int64)
-            for m, (test, slot, row, column) in enumerate(kernel.entries):
-                keys[:, m] = ((row_of[test_set[test]] + tested[test][:, row]) * column_of[-1]
-                              + column_of[slot_set[slot]] + seen[slot][:, column])
-            c = group.parameters
-            compiled = kernel.kernel
-            part, member = np.zeros(len(g), PART), np.arange(len(g))
-            part["address"], part["group"] = compiled.address_lanes, number_of_group
-            part["n_in"], part["n_out"], part["n_parameters"] = compiled.n_in, compiled.n_out, c.shape[1]
-            part["section"], part["n_sections"] = first_section, len(sections) - first_section
-            for field, start, values in (("parameters", n_parameters, c), ("gather", n_gather, g),
-                                         ("rows", n_rows, r), ("entries", n_entries, keys)):
-                part[field] = start + member * values.shape[1]
-            parts.append(part)
-            n_seen.append(np.tile(np.array(kernel.n_inputs, int), (len(g), 1)))
-            n_tested.append(np.tile(np.array(kernel.n_rows, int), (len(g), 1)))
-            for list_, values in ((gather, g), (row_targets, r), (blocks, keys), (parameters, c)):
-                list_.append(values.ravel())
-            n_gather += g.size
-            n_rows += r.size
-            n_entries += keys.size
-            n_parameters += c.size
+            parts.add(number_of_group, group, point_kernel(group.part, element, sizes))
+        self.point_kernels = parts.kernels
         entry_targets, self.tangent_rows, self.tangent_columns = _blocks(
-            np.concatenate(blocks), column_of[-1], _by_component(row_sets), _by_component(column_sets))
-
-        def whole(values, shape=-1):
-            return np.ascontiguousarray(values, dtype=np.int64).reshape(shape)
-
-        def starts(tables):
-            return np.cumsum([0] + [t.size for t in tables])[:-1]
-
-        def flat(tables):
-            return np.concatenate([t.ravel() for t in tables])
-
-        def table(slots):
-            rows = [(start, len(s.shapes), s.rate)
-                    for start, s in zip(starts([s.table for s in slots]), slots, strict=True)]
-            return np.array(rows, SLOT)
-
+            parts.all_of("entries"), trial.n_components, test.by_component(), trial.by_component())
+        pair_tables, pairs = products(test, trial)
         self.arrays = Plan(
-            points=xi.astype(float), n_points=element.n_points, slots=table(slots),
-            tables=flat([s.table for s in slots]), tests=table(tests), test_tables=flat([s.table for s in tests]),
-            pairs=whole(starts(pairs), (len(tests), len(slots))), pair_tables=flat(pairs), parts=np.concatenate(parts),
-            n_seen=whole(np.concatenate(n_seen), (-1, len(slots))),
-            n_tested=whole(np.concatenate(n_tested), (-1, len(tests))), gather=whole(np.concatenate(gather)),
-            row_targets=whole(np.concatenate(row_targets)), sections=np.array(list(map(tuple, sections)), SECTION),
-            entry_targets=whole(entry_targets), parameters=np.concatenate(parameters), n_columns=self.columns.n_local,
-            n_rows=self.rows.n_local, n_tangent=len(self.tangent_rows),
-            n_in=max(k.kernel.n_in for k in self.point_kernels),
+            points=xi.astype(float), n_points=element.n_points, slots=trial.records, tables=trial.tables,
+            tests=test.records, test_tables=test.tables, pairs=pairs, pair_tables=pair_tables,
+            parts=np.concatenate(parts.records), n_seen=_counts(parts, "n_inputs"), n_tested=_counts(parts, "n_rows"),
+            gather=parts.all_of("gather"), row_targets=parts.all_of("rows"),
+            sections=np.array(list(map(tuple, parts.sections)), SECTION), entry_targets=entry_targets,
+            parameters=parts.all_of("parameters"), n_columns=self.columns.n_local, n_rows=self.rows.n_local,
+            n_tangent=len(self.tangent_rows), n_in=max(k.kernel.n_in for k in self.point_kernels),
             n_out=max(k.kernel.n_out for k in self.point_kernels))
 
     @functools.cached_property
@@ -221,22 +138,71 @@ def _alike(a, b):
                for i in indices)
 
 
-def _shape_sets(slots, numbering):
-    """The different sets of shape functions of the slots.
+def _points(n):
+    """Gauss points and weights in [0, 1]; of two or more with weightless copies of the last, up to whole vectors."""
+    xi, weights = gauss_legendre(n, np.longdouble)
+    padding = -n % LANES if n > 1 else 0
+    return np.append(xi, [xi[-1]] * padding), np.append(weights, [0.0] * padding).astype(float)
 
-    Returns the dofs per set, shape (n_shapes, n_components), the set of each slot, and where the components of each set
-    start when those of all sets are counted through (and the end).
+
+class _Parts:
+    """Numbers and indices of all parts, group after group, each a row of its group's table.
+
+    Attributes
+    ----------
+    kernels : list of PointKernel
+        Per group.
+    records : list of ndarray
+        PART (n_parts,), per group.
+    sections : list
+        What makes SECTION.
     """
-    sets = list(dict.fromkeys((s.field, s.shapes) for s in slots))
-    dofs = [numbering.fields[field][list(shapes)] for field, shapes in sets]
-    return (dofs, [sets.index((s.field, s.shapes)) for s in slots],
-            np.cumsum([0] + [d.shape[1] for d in dofs]))
+
+    def __init__(self, trial, test):
+        self._trial, self._test, self.kernels, self.records, self.sections = trial, test, [], [], []
+        self._tables = {name: [] for name in ("parameters", "gather", "rows", "entries")}
+
+    def add(self, number, group, kernel):
+        """Add the parts of a group."""
+        self.kernels.append(kernel)
+        seen, tested = self._trial.seen(number, kernel.n_inputs), self._test.seen(number, kernel.n_rows)
+        gather = self._trial.dofs(seen)
+        tables = {"parameters": group.parameters, "gather": gather, "rows": self._test.dofs(tested),
+                  "entries": self._pairs(kernel, seen, tested)}
+        records, member = np.zeros(len(gather), PART), np.arange(len(gather))
+        records["address"], records["group"] = kernel.kernel.address_lanes, number
+        records["n_in"], records["n_out"] = kernel.kernel.n_in, kernel.kernel.n_out
+        records["n_parameters"] = group.parameters.shape[1]
+        records["section"], records["n_sections"] = len(self.sections), self._add_sections(kernel)
+        for name, table in tables.items():
+            records[name] = sum(t.size for t in self._tables[name]) + member * table.shape[1]
+            self._tables[name].append(table)
+        self.records.append(records)
+
+    def _pairs(self, kernel, seen, tested):
+        """The pairs of components of the entries of the Jacobian: (n_parts, n_entries)."""
+        pairs = [self._test.component(test, tested[test][:, row]) * self._trial.n_components
+                 + self._trial.component(slot, seen[slot][:, column]) for test, slot, row, column in kernel.entries]
+        return np.stack(pairs, axis=1) if pairs else np.zeros((len(seen[0]), 0), np.int64)
+
+    def _add_sections(self, kernel):
+        """Add the runs of entries with the same pair of slots; returns how many there are."""
+        before, first = len(self.sections), sum(kernel.n_rows)
+        for start, (test, slot, _, _) in enumerate(kernel.entries):
+            if len(self.sections) == before or self.sections[-1][:2] != [test, slot]:
+                self.sections.append([test, slot, first + start, 0])
+            self.sections[-1][3] += 1
+        return len(self.sections) - before
+
+    def all_of(self, name):
+        """The tables of all groups, flat."""
+        return np.concatenate([table.ravel() for table in self._tables[name]])
 
 
-def _by_component(sets):
-    """Dofs of each component of each set, padded with -1: shape (n_components of all sets, most shapes)."""
-    most = max(len(dofs) for dofs in sets)
-    return np.concatenate([np.pad(dofs, ((0, most - len(dofs)), (0, 0)), constant_values=-1).T for dofs in sets])
+def _counts(parts, name):
+    """How many components or rows each part has per slot."""
+    return np.concatenate([np.tile(np.array(getattr(kernel, name), np.int64), (len(records), 1))
+                           for kernel, records in zip(parts.kernels, parts.records, strict=True)])
 
 
 def _blocks(keys, n_trial, rows_of, columns_of):
@@ -251,8 +217,3 @@ def _blocks(keys, n_trial, rows_of, columns_of):
     starts[order] = np.cumsum(size) - size
     i, j = np.broadcast_arrays(i, j)
     return starts[block.ravel()], i[there], j[there]
-
-
-def _by_part(values):
-    """Join arrays of shape (n_shapes, n_parts, n_components) to (n_parts, all components and shapes)."""
-    return np.concatenate([v.transpose(1, 2, 0).reshape(v.shape[1], -1) for v in values], axis=1)
