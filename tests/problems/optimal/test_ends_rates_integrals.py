@@ -165,4 +165,4 @@ def test_bad_input(make, message):
 
 def test_elements_that_a_free_start_does_not_suit():
     with pytest.raises(InputError, match="free start"):
-        tf.solve(slider(state(), state(1, 0)), tf.MixedGalerkin(2, form="impulse"), 5)
+        tf.solve(slider(state(), state(1, 0)), tf.BubnovGalerkin(2, multipliers="continuous"), 5)

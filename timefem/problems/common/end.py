@@ -35,8 +35,13 @@ class End:
                 "control", "energy", "kinetic_energy", "potential_energy", "power")
 
     def __init__(self, system, t, z, numbers, parameters=None, u=None):
-        self.system, self.t, self.z, self._numbers, self._u = system, t, z, numbers, u
+        self.system, self.t, self.z, self._numbers, self._u, self._v = system, t, z, numbers, u, None
         self.parameters = {} if parameters is None else parameters
+
+    @property
+    def with_unknown_numbers(self):
+        """Parts that have some."""
+        return list(self._numbers)
 
     def q(self, body):
         """Coordinates of a body, SX (n_q,)."""
@@ -51,6 +56,8 @@ class End:
         found = self.system.find(body)
         if found.carrier is not None:
             return self.rates(found.carrier)[found.places.tolist()]
+        if self._v is not None:
+            return self._v[self.system.coordinates(found)]
         return body_velocity(found, self.q(body), self.p(body), self.own_parameters(found))
 
     def own_parameters(self, body):

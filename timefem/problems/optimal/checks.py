@@ -65,17 +65,11 @@ def check_costs_of_controls(problem):
 
 
 def check_element(problem, element):
-    """Refuse elements that cannot have a free start, unknown masses of what moves at the start, or rigid contacts."""
-    system, further = problem.system, [name for name, space in element.trial.items()
-                                       if space.continuous and name != "state"]
+    """Refuse elements that cannot have a free start, or rigid contacts."""
+    further = [name for name, space in element.trial.items() if space.continuous and name not in ("state", "velocity")]
     if problem.free_start and further:
-        raise InputError(f"a free start takes elements whose nodes hold the state alone, but those of {element!r} hold "
-                         f"the {further[0]} as well; take MixedGalerkin of form='hamilton', with trees 'lagrange'")
-    for name in problem.numbers if further else ():
-        for part in problem.numbers.of(name):
-            if part.is_body and np.any(problem.z0[system.n_q:][system.coordinates(part)]):
-                raise InputError(f"{system.label(part)} starts with momenta, and {name} is unknown: take "
-                                 f"MixedGalerkin of form='hamilton', for nodes of {element!r} hold the {further[0]}")
+        raise InputError(f"a free start takes elements whose nodes hold state and velocity alone, but those of "
+                         f"{element!r} hold the {further[0]} as well; take MixedGalerkin")
     rigid = [pair for pair in problem.limits if isinstance(pair, Soft) and pair.at == "element-end"]
     if rigid and Controlled(element).trial["controls"].basis.n_shapes > 1:
         raise InputError(f"{rigid[0].name}: rigid contacts and friction take elements with one value of the controls: "

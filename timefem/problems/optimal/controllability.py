@@ -127,7 +127,7 @@ def reach(equations, x):
     controls = equations.columns_of("controls")
     inputs = controls.ravel()
     if problem.free_start:
-        inputs = np.append(inputs, equations.columns_of("state")[0, 0])
+        inputs = np.append(inputs, equations.columns_at_start())
     if problem.unknown_names:
         inputs = np.append(inputs, equations.columns_of("constants")[0, 0])
     n = equations.n_unknowns

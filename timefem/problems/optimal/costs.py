@@ -30,9 +30,6 @@ class Moving(End):
     def energy(self):
         return self.kinetic_energy() + self.potential_energy()
 
-    def rates(self, body):
-        return self._v[self.system.coordinates(self.system.find(body))]
-
     def _parameters(self, part, values):
         own = self.numbers.setdefault(part, ca.SX.sym("c", len(part.own_parameters)))
         return own if part.is_body else ca.vertcat(own, *map(self.own_parameters, part.bodies))

@@ -68,6 +68,7 @@ class EndConditions:
         same = ConditionFormulas.key_of(system, asked, formula[0], t, len(self.numbers))
         self.formulas = known if known is not None and known.key == same else \
             ConditionFormulas(same, system, asked, *formula)
+        self._constraints = _constraints_by_numbers(system, formula[1], len(self.numbers))
         self.names, self.wanted, self._size = self.formulas.names, wanted_numbers(asked), system.state_scale
         z, before = filled_in(system, asked, z), z
         self.state = self._search(self._followed(before, z, t), t)
@@ -80,15 +81,18 @@ class EndConditions:
     def _values(self, z, t, numbers):
         """Constraints and conditions, their Jacobian in scaled states, and that by the unknown numbers."""
         theta, jacobian = np.zeros(0), np.zeros((0, len(z)))
-        if self.system.n_constraints:
+        if self._constraints is not None:
+            theta, jacobian = (np.array(x) for x in self._constraints(z, numbers))
+            theta = theta.ravel()
+        elif self.system.n_constraints:
             theta, jacobian = constraints_at(self.system, t, z)
-        if self.system.n_nonholonomic:
+        if self.system.n_nonholonomic and self._constraints is None:
             theta = np.concatenate([theta, self.system.nonholonomic(t, z)])
             jacobian = np.vstack([jacobian, self.system.nonholonomic_derivatives(t, z)[1].toarray()])
+        jacobian = np.pad(jacobian, ((0, 0), (0, len(z) + len(numbers) - jacobian.shape[1])))
         own, derivative = self.formulas.with_gradient(z, numbers, self.wanted)
-        values = np.concatenate([theta, own])
-        by_numbers = np.vstack([np.zeros((len(theta), len(numbers))), derivative[:, len(z):]])
-        return values, np.vstack([jacobian, derivative[:, :len(z)]]) * self._size, by_numbers
+        values, jacobian = np.concatenate([theta, own]), np.vstack([jacobian, derivative])
+        return values, jacobian[:, :len(z)] * self._size, jacobian[:, len(z):]
 
     def _followed(self, before, z, t):
         """Where the search starts, shape (n_z,): z, or the state before, moved in steps to what is asked for.
@@ -146,12 +150,15 @@ class EndConditions:
     def _reduce(self, t):
         _, jacobian, by_numbers = self._values(self.state, t, self.numbers)
         m = len(jacobian) - len(self.names)
-        own = np.hstack([jacobian[m:], by_numbers[m:]])
-        size = np.maximum(np.linalg.norm(jacobian[:m], axis=1, keepdims=True), 1e-300)
+        both = np.hstack([jacobian, by_numbers])
+        own, size = both[m:], np.maximum(np.linalg.norm(jacobian[:m], axis=1, keepdims=True), 1e-300)
         self.tangent = tangent = directions_left(jacobian[:m] / size)
         self.freedom = tangent.shape[1]
         weight = 1 / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-300)
-        along = np.hstack([own[:, :len(tangent)] @ tangent, own[:, len(tangent):]])
+        if self._constraints is None:
+            along = np.hstack([own[:, :len(tangent)] @ tangent, own[:, len(tangent):]])
+        else:  # what the constraints imply for one value of a number only is asked for still
+            along = own @ directions_left(both[:m] / size)
         self.combinations = independent_combinations(weight * along) * weight[:, 0]
         gradient = np.linalg.norm(self.combinations @ own, axis=1, keepdims=True)
         self.combinations = self.combinations / np.maximum(gradient, 1e-300)  # rows of unit gradient
@@ -165,3 +172,14 @@ class EndConditions:
         if not len(self.combinations):
             return ca.SX(0, 1)
         return ca.sparsify(ca.DM(self.combinations)) @ self.formulas.function(z, numbers, self.wanted)
+
+
+def _constraints_by_numbers(system, at_end, n):
+    """Constraints and their Jacobian by states and unknown numbers, casadi.Function; None where no number enters them.
+    """
+    z, c = ca.SX.sym("z", system.n_z), ca.SX.sym("numbers", n)
+    end = at_end(z, c)[0] if n else None
+    if not n or not any(part.constraint_names or part.nonholonomic_names for part in end.with_unknown_numbers):
+        return None
+    rows = end.constraints()
+    return ca.Function("constraints", [z, c], [rows, ca.densify(ca.jacobian(rows, ca.vertcat(z, c)))])

@@ -85,6 +85,10 @@ class OptimalityRows:
         number[index] = np.arange(len(number[index]))
         return number[c.step * np.arange(self.mesh.n_elements)[:, None, None] + self._fields[name]]
 
+    def columns_at_start(self):
+        """Numbers of the unknowns that the state there is, with the velocities where nodes hold them as well."""
+        return np.concatenate([self.columns_of(name)[0, 0] for name in ("state", "velocity") if name in self._fields])
+
     def running_sums(self, values):
         """Sums over the elements before and including each, of values of shape (n_elements, ...)."""
         return np.cumsum(values, axis=0)

@@ -12,6 +12,7 @@ import numpy as np
 from ... import validate
 from ...argument_names import NamedArguments
 from ...assembly import TimeMesh
+from ...elements.forms.base import velocities
 from ...errors import InputError
 from ...solvers.equations.transfer import transferred
 from ...types import Vector
@@ -205,6 +206,9 @@ def from_solution(problem, plan, mesh, solution):
     x = plan.columns.pack(*values.values())
     if not problem.free_start:
         x[plan.columns.first[0]] = problem.z0
+        if "velocity" in sizes:
+            place = plan.columns.fields[list(sizes).index("velocity")][0]
+            x[place] = velocities(problem.system, mesh.nodes[0], problem.z0)
     return np.concatenate([x, np.zeros(len(problem.conditions.combinations))])
 
 

@@ -45,12 +45,14 @@ class LimitRows:
         self._symbols, self._w = (z, u, c), ca.vertcat(z, u, c)
         self._now = problem.now(z, t0 + (self._tau - t0) * self._stretch, c * problem.units, u)
         if problem.free_start and chain.reaches[0]:
-            first = np.zeros(1, int)
-            view, further = views("state", first, np.zeros(1)), views.constants(first)
-            rows, names = start_rows(problem.start_conditions, problem.now(z, t0, c), z, c, view, problem.guesses)
+            first, place = np.zeros(1, int), np.zeros(1)
+            view, v = views("state", first, place), None
+            if "velocity" in chain.plan.element.trial:
+                view, v = View.joined(view, views("velocity", first, place)), ca.SX.sym("v", chain.plan.system.n_q)
+            w, rows, names = start_rows(problem.start_conditions, problem.now(z, t0, c), z, v, c, view, problem.guesses)
             rows = ca.substitute(rows, c, c * problem.units)
-            self.rows.append(PointRows(names, (ca.vertcat(z, c), ca.SX(0, 1)), rows, (0.0, 0.0),
-                                       View.joined(view, further), [0], chain.mesh.nodes[:1]))
+            self.rows.append(PointRows(names, (ca.vertcat(w, c), ca.SX(0, 1)), rows, (0.0, 0.0),
+                                       View.joined(view, views.constants(first)), [0], chain.mesh.nodes[:1]))
         for limit in problem.limits:
             limit.add_to(self)
         if problem.rate_limits:

@@ -111,7 +111,7 @@ class OptimalProgram(NonlinearProgram):
             forces = np.any([forces, *(used for *_, used in tied)], axis=0)
         known = [chain.columns_of("controls")[:, :, ~forces]]
         if chain.problem.free_start:
-            known.append(chain.columns_of("state")[0, 0])
+            known.append(chain.columns_at_start())
         if chain.problem.unknown_names:
             known.append(chain.columns_of("constants"))
         held = np.isin(self.primal, np.concatenate([one.ravel() for one in known]))
@@ -154,7 +154,7 @@ class OptimalProgram(NonlinearProgram):
         """Variables of the first node: what the cost says of them comes from later blocks."""
         if not self.chain.reaches[0]:
             return np.zeros(0, int)
-        first = [self.chain.columns_of("state")[0, 0]] * self.chain.problem.free_start
+        first = [self.chain.columns_at_start()] * self.chain.problem.free_start
         if self.chain.problem.unknown_names:
             first.append(self.chain.columns_of("constants")[0, 0])
         columns = np.concatenate([np.zeros(0, int), *first])

@@ -107,7 +107,7 @@ def taking_part(plan, hold, free_start):
             continue
         if name == "constants":
             free[0][field[0]] = not hold
-        elif name == "state":
+        elif name in ("state", "velocity"):
             free[0][field[0]] = free_start
         elif name.startswith("costate") and at_end:
             free[0][field[0]], free[1][field[0]] = True, False

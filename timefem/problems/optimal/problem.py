@@ -54,8 +54,8 @@ class OptimalControl(NamedArguments):
     system : System
         With or without the actuators and costs.
     start : dict
-        State at the start, as in `InitialValueProblem`; or body -> `EndState`, which leaves free what it leaves out, so
-        that it is found as well.
+        State at the start, as in `InitialValueProblem`; or body, link or joint of a tree -> `EndState`, which leaves
+        free what it leaves out, so that it is found as well.
     end : dict, optional
         Body -> `EndState` (what it leaves out is free), or `Pose`, `Coordinates`, `CanonicalState` (everything is asked
         for, velocities too). Bodies left out are free. A quaternion is taken with its sign, so that it also tells which

@@ -1,11 +1,15 @@
 """The start of an optimal control problem: a state, or conditions that leave some of it free."""
 
+from copy import copy
+
 import casadi as ca
 import numpy as np
 
 from ...errors import InputError
 from ...mechanics import CanonicalState, Coordinates, Pose
+from ...mechanics.part_names import body_of
 from ...mechanics.redundancy.redundancy import drop_redundant
+from ..common.carried_targets import split_targets
 from ..common.end import End
 from ..common.end_state import EndState, body_velocity, momenta
 from ..initial.problem import InitialValueProblem, checked_span
@@ -52,40 +56,60 @@ def start_of(system, start, t_span, near, numbered):
 
     if isinstance(start, EndState) and len(system.bodies) == 1:
         start = {system.bodies[0]: start}
-    if not isinstance(start, dict) or not any(isinstance(state, EndState) for state in start.values()):
+    if not isinstance(start, dict) or not any(map(_leaves_free, start.values())):
         given = InitialValueProblem(system, start, t_span)
         system, z, t_span = given.system, given.z0, given.t_span
         numbers, guesses = numbered(system)
-        moving = _moving(system, start, z, numbers)
+        changing, moving = _moving(system, start, z, numbers)
         if numbers:
             _check_constraints(system, moving, z, t_span[0], numbers, guesses)
-        found = conditions(system, {}, lambda end, _: end.z - _kept_velocities(moving, end, z), z) if moving else None
+        found = conditions(system, {}, lambda end, _: end.z - _kept_velocities(moving, end, z), z) if changing else None
         return system, z, t_span, found
-    start, t_span = {system.find(body): state for body, state in start.items()}, checked_span(system, t_span)
+    t_span, (start, carried) = checked_span(system, t_span), split_targets(system, "start", start, rates=True)
+    start = {system.find(body): state for body, state in start.items()}
+    free = {body: _of_joints(body, carried) for body in {link.carrier for link in carried}}
     for body in system.bodies:
-        if body not in start and not body.has_position:
+        if body not in start and body not in free and not body.has_position:
             raise InputError(f"start of {system.label(body)} is missing: give it as Coordinates or EndState")
-        start.setdefault(body, Pose())
+        if body not in free:
+            start.setdefault(body, Pose())
     near = {system.find(body): state for body, state in (near or {}).items()}
-    near = {body: near.get(body, state) if isinstance(state, EndState) else state for body, state in start.items()}
+    near = {body: near.get(body, state) if isinstance(state, EndState) or body in free else state
+            for body, state in (start | free).items()}
     found = [_near(body, near[body], t_span[0]) for body in system.bodies]
     z = np.concatenate([*(q for q, _ in found), *(p for _, p in found)])
 
     if system.redundant == "drop":
-        system = drop_redundant(system, t_span[0], conditions(system, start, None, z).state)
-    found = conditions(system, start, None, z)
+        system = drop_redundant(system, t_span[0], conditions(system, start | carried, None, z).state)
+    found = conditions(system, start | carried, None, z)
     return system, found.state, t_span, found
 
 
+def _leaves_free(state):
+    """Whether a state at the start leaves some of it free: an `EndState`, also of a joint in the dict of a tree."""
+    return isinstance(state, EndState) or (isinstance(state, dict) and any(map(_leaves_free, state.values())))
+
+
+def _of_joints(tree, carried):
+    """Coordinates of a tree with what is asked of its joints."""
+    q, v = tree.reference.q.copy(), np.zeros(tree.n_q)
+    for body, target in carried.items():
+        for out, given in ((q, target.q), (v, target.v)):
+            if body.carrier is tree and given is not None:
+                out[body.places] = np.where(np.isfinite(given), given, out[body.places])
+    return Coordinates(q, v)
+
+
 def _moving(system, start, z, numbers):
-    """Bodies whose momenta, at a start that is given as a whole, follow from unknown numbers."""
+    """Bodies that move at a start that is given as a whole, and whose momenta or velocities there follow from unknown
+    numbers; and those of them that are given by their velocities."""
     bodies = {part for part in numbers.following if part.is_body}
     start = start if isinstance(start, dict) else {system.bodies[0]: start}
     given = {system.stands_for.get(key, key): state for key, state in start.items()}
     by_momenta = [body for body in bodies if any(isinstance(given.get(key), CanonicalState)
                                                  for key in (body, system.label(body)))]
-    return [body for body in system.bodies if body in bodies and body not in by_momenta
-            and np.any(z[system.n_q:][system.coordinates(body)])]
+    changing = [body for body in system.bodies if body in bodies and np.any(z[system.n_q:][system.coordinates(body)])]
+    return changing, [body for body in changing if body not in by_momenta]
 
 
 def _check_constraints(system, moving, z, t, numbers, guesses):
@@ -128,7 +152,7 @@ def _near(body, state, t):
     return body.state(Pose(plain(state.position, 3), turn, plain(state.velocity, 3), omega, state.frame))
 
 
-def start_rows(conditions, now, z, c, view, guesses):
+def start_rows(conditions, now, z, v, c, view, guesses):
     """Conditions and constraints at the start, as rows of unit gradient, and their names.
 
     Parameters
@@ -136,22 +160,39 @@ def start_rows(conditions, now, z, c, view, guesses):
     conditions : EndConditions
     now : End
         The start in symbols.
-    z, c : SX
-        The state there, and the unknown numbers.
+    z, v, c : SX
+        The state there; the velocities, where nodes hold them as well, or None; and the unknown numbers.
     view : View
-        Of the state there.
+        Of the state, and of the velocities, there.
     guesses : ndarray
         Of the unknown numbers.
 
     Returns
     -------
+    w : SX
+        State and velocities.
     rows : SX
     names : list of str
     """
-    constraints = now.constraints()
-    rows = ca.densify(ca.vertcat(constraints, conditions(z, c)))
-    names = names_at_start(now.system)
+    system, names = now.system, names_at_start(now.system)
+    constraints, further = (now.constraints(), ca.SX(0, 1)) if v is None else _with_velocities(now, z, v)
     names += [f"the {conditions.names[int(np.argmax(np.abs(c)))]} at the start" for c in conditions.combinations]
-    gradient = ca.Function("gradient", [z, c], [ca.jacobian(rows, z)])
+    names += [f"the velocity of {system.label(body_of(system, i))} at the start" for i in range(further.numel())]
+    w = z if v is None else ca.vertcat(z, v)
+    rows = ca.densify(ca.vertcat(constraints, conditions(z, c), further))
+    gradient = ca.Function("gradient", [w, c], [ca.jacobian(rows, w)])
     size = np.linalg.norm(np.array(gradient(view.start[0], guesses)) * view.factors[0].sum(axis=1), axis=1)
-    return rows / np.maximum(size, 1e-300), names
+    return w, rows / np.maximum(size, 1e-300), names
+
+
+def _with_velocities(now, z, v):
+    """Constraints `Phi = 0`, `Phi_q v + Phi_t = 0` and nonholonomic ones, and `p - T_v(q, v)`, in velocities v.
+
+    Momenta do not tell all of these, as of quaternions whose length could change.
+    """
+    system, t, now = now.system, ca.SX.sym("t"), copy(now)
+    n, m, now._v, (now.t, t0) = system.n_q, system.n_constraints, v, (t, now.t)
+    every = now.constraints()
+    rates = ca.jtimes(every[:m], z[:n], v) + ca.jacobian(every[:m], t) if m else ca.SX(0, 1)
+    rows = ca.vertcat(every[:m], rates, every[system.n_multipliers:], z[n:] - ca.gradient(now.kinetic_energy(), v))
+    return ca.vertsplit(ca.substitute(rows, t, ca.SX(t0)), [0, rows.numel() - n, rows.numel()])
