@@ -17,7 +17,7 @@ def drawn(monkeypatch):
     texts, draw = [], module._Bar._draw
 
     def recorded(self, text=""):
-        if self.show and self.outer is None:
+        if self.outer is None:
             texts.append(f"{self.title} {text}")
         draw(self, text)
 

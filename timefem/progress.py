@@ -22,21 +22,41 @@ _watch = [None]  # the thread that looks at them
 _last = [-EVERY, -EVERY]  # when the last line was written, and when the last outermost bar ended
 
 
+class _Silent:
+    """A bar that nobody sees."""
+
+    bar, done = None, 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        pass
+
+    def advance(self, n=1):
+        self.done += n
+
+    def note(self, text):
+        pass
+
+    def iteration(self, iteration, norm=None, x=None):
+        self.done = iteration
+
+    def step(self, norm=None):
+        self.done += 1
+
+
 class _Bar:
     outer = bar = before = None
     done, counted, text = 0, False, ""
     first = best = None  # residuals: at the start, and the least so far
 
-    def __init__(self, title, total, show, goal, around):
-        self.title, self.total, self.show, self.goal, self.around = title, total, show, goal, around
+    def __init__(self, title, total, goal, around, asked):
+        self.title, self.total, self.goal, self.around = title, total, goal, around
+        self.lines = not asked and not sys.stderr.isatty()  # a bar that was asked for is drawn anywhere
 
     def __enter__(self):
-        show = _asked[-1] if self.show is None else self.show
-        self.show = all(os.environ.get(name, "0") == "0" for name in RANK) if show is None else show
-        self.lines = show is None and not sys.stderr.isatty()  # a bar that was asked for is drawn anywhere
         self.start = time.monotonic()
-        if not self.show:  # nobody sees it
-            return self
         for other in _open:
             if self.outer is None and not other.around:
                 self.outer, self.before = other, other.text
@@ -50,8 +70,6 @@ class _Bar:
         return self
 
     def __exit__(self, *exception):
-        if not self.show:
-            return
         _open.remove(self)
         if self.outer is not None:
             self.outer.text = self.before
@@ -93,8 +111,6 @@ class _Bar:
 
     def _draw(self, text=""):
         self.text = text
-        if not self.show:
-            return
         if self.outer is not None:
             return self.outer.note(", ".join(filter(None, (self.title, self._done(), text, self._left()))))
         now = time.monotonic()
@@ -143,17 +159,21 @@ def progress(title, total=None, show=None, goal=None, around=False):
     each other the outermost is drawn, and notes what the others tell. `goal` is the residual at which iterations end.
     A bar `around` others is drawn where none of them is open.
     """
-    return _Bar(title, total, show, goal, around)
+    show = _asked[-1] if show is None else show
+    if show or (show is None and all(os.environ.get(name, "0") == "0" for name in RANK)):
+        return _Bar(title, total, goal, around, show is not None)
+    return _Silent()
 
 
 class showing:
     """Context of work in which progress is shown, or not, where nothing else is said; None: as around it."""
 
     def __init__(self, show, title="solve"):
-        self.show, self.bar = show, progress(title, around=True)
+        self.show, self.title = show, title
 
     def __enter__(self):
         _asked.append(_asked[-1] if self.show is None else self.show)
+        self.bar = progress(self.title, around=True)
         self.bar.__enter__()
 
     def __exit__(self, *exception):

@@ -39,9 +39,9 @@ def test_each_fault_is_seen():
     difference, factor = differences(sol.element)
     limits = Limits(1e-7 * system.state_scale, factor, difference, 1.5)
     for values in (sol.values, NodalValues(sol.nodal_state, sol.nodal_multipliers)):  # by all dofs, and by arrays
-        assert resolved(system, sol.t, values, limits)
-        assert not resolved(system, sol.t, values, limits._replace(turn=0.02))
-        assert not resolved(system, sol.t, values, limits._replace(factor=1e-6))
+        assert resolved(system, sol.t, values.chain(), limits)
+        assert not resolved(system, sol.t, values.chain(), limits._replace(turn=0.02))
+        assert not resolved(system, sol.t, values.chain(), limits._replace(factor=1e-6))
     stretched = sol.z.copy()
     assert held(system, sol.t, stretched, np.full(m, 1e-6))
     stretched[17, 3:7] *= 1.01
@@ -50,7 +50,7 @@ def test_each_fault_is_seen():
     assert not held(system, sol.t, stretched, np.full(m, 1e-6))
     lost = sol.nodal_state.copy()
     lost[17, 1, 3:7] += 10.0
-    assert not resolved(system, sol.t, NodalValues(lost, sol.nodal_multipliers), limits)
+    assert not resolved(system, sol.t, NodalValues(lost, sol.nodal_multipliers).chain(), limits)
 
 
 def held(system, t, z, bounds):

@@ -1,6 +1,7 @@
 """What solves ask of a system at one state, the start: first derivatives, multipliers, sizes; all of them at once."""
 
 import threading
+from math import isfinite
 
 import numpy as np
 
@@ -58,7 +59,7 @@ class OneState:
     """
 
     def __init__(self, system):
-        self.system, self._last, m = system, None, system.n_multipliers
+        self.system, self._last, self._t, m = system, None, 0.0, system.n_multipliers
         rows = []
         n_in, n_out, n_rows = 0, 0, 0
         for group in system.groups:
@@ -95,24 +96,26 @@ class OneState:
             else:
                 self._groups.append((None, times, numbers, None, None))
 
-    def take(self, system):
-        """Take the numbers of another system of the same structure."""
-        if system is not self.system:
-            self.system, self._last = system, None
-            for group, (_, _, numbers, *_) in zip(system.groups, self._groups, strict=True):
-                numbers[:] = group.parameters
-            self.tables.state_scale[:], self.tables.roots[:] = system.state_scale, system.state_scale[system.n_q:]
-        return self
+    def _take(self, system):
+        self.system, self._last = system, None
+        for group, (_, _, numbers, *_) in zip(system.groups, self._groups, strict=True):
+            numbers[:] = group.parameters
+        self.tables.state_scale[:], self.tables.roots[:] = system.state_scale, system.state_scale[system.n_q:]
 
-    def at(self, t, z):
-        """The same object, with the numbers at a time and a state."""
+    def at(self, system, t, z):
+        """The same object, with the numbers of a system of the same structure at a time and a state."""
+        if system is not self.system:
+            self._take(system)
         asked = t, z.tobytes()
         if asked != self._last:
             self._last = None
             spread(self.tables, z)
-            for run, times, *_ in self._groups:
-                if run is not None:
+            if t != self._t:
+                self._t = t
+                for _, times, *_ in self._groups:
                     times[:] = t
+            for run, *_ in self._groups:
+                if run is not None:
                     run()
             assess(self.tables)
             self._last = asked
@@ -120,11 +123,12 @@ class OneState:
 
     @property
     def finite(self):
-        return bool(self.tables.facts[FINITE]) and bool(np.isfinite(self.tables.facts[VIOLATION]))
+        return bool(self.tables.facts[FINITE]) and isfinite(self.tables.facts[VIOLATION])
 
     def fine(self, tolerance):
         """Whether all is finite, and constraints hold, relative to the size of the terms that make them up."""
-        return self.finite and self.tables.facts[VIOLATION] <= tolerance
+        finite, violation = self.tables.facts[:REFERENCE]
+        return bool(finite and violation <= tolerance)
 
     @property
     def reference(self):
@@ -143,32 +147,25 @@ class OneState:
 
 
 class PerThread(threading.local):
-    """What each thread keeps with a system, `make(system)`; a copy of the system has none."""
+    """What each thread keeps with systems of one structure, by what makes it; a copy has nothing."""
 
-    def __init__(self, make):
-        self._make, self._thing = make, None
+    def __init__(self):
+        self.things = {}
 
     def __reduce__(self):
-        return PerThread, (self._make,)
-
-    def thing(self, system):
-        if self._thing is None:
-            self._thing = self._make(system)
-        return self._thing
+        return PerThread, ()
 
 
 def kept(system, make):
     """What this thread keeps with systems of one structure, `make(system)`."""
-    things = system.structure.__dict__
-    name = f"_{make.__name__}"
-    if name not in things:
-        things[name] = PerThread(make)
-    return things[name].thing(system)
+    own = (system._original or system).__dict__
+    things = (own.get("_per_thread") or own.setdefault("_per_thread", PerThread())).things
+    return things.get(make) or things.setdefault(make, make(system))
 
 
 def at_one_state(system, t, z):
     """`OneState` of a small system, of this thread, at a time and a state (n_z,); valid until it is asked again."""
-    return kept(system, OneState).take(system).at(float(t), np.ascontiguousarray(z, float))
+    return kept(system, OneState).at(system, float(t), np.ascontiguousarray(z, float))
 
 
 def _flat(system, name):

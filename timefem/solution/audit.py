@@ -55,11 +55,11 @@ def audited(solution):
 
 def _at_a_glance(solution):
     """Whether surely nothing is wrong."""
-    system, t, values = solution.system, solution.t, solution.values
+    system, t = solution.system, solution.t
     if system.kept is not None or not is_small(system):
         return False
-    x, places = values.chain()
-    return resolved(system, t, values, _limits(system, solution.element)) and constraints_held(
+    motion = x, places = solution.values.chain()
+    return resolved(system, t, motion, _limits(system, solution.element)) and constraints_held(
         system, t, x, places[-1, 0], at_one_state(system, t[0], solution.start).size, LARGEST)
 
 

@@ -34,19 +34,20 @@ class Limits(NamedTuple):
     turn: float
 
 
-def resolved(system, t, values, limits):
+def resolved(system, t, motion, limits):
     """Whether a mesh surely resolves a motion; False where that takes a closer look.
 
     Parameters
     ----------
     system : System
     t : ndarray, shape (n + 1,)
-    values : NodalValues
+    motion : (ndarray, ndarray)
+        As `NodalValues.chain`.
     limits : Limits
     """
     turning, rates, counts = _turning(system)
-    return not counts and smooth(t, *values.chain(), limits.difference, limits.floor, limits.factor, turning, rates,
-                                 limits.turn)
+    return not counts and smooth(t, *motion, limits.difference, limits.floor, limits.factor, turning, rates,
+                                 limits.turn, np.empty((2, system.n_z)))
 
 
 def constraints_held(system, t, x, step, sizes, most):
@@ -55,7 +56,7 @@ def constraints_held(system, t, x, step, sizes, most):
     At times (n,) and states of which that of time k starts at `x[k * step]`.
     """
     return not system.n_constraints or (is_small(system) and
-                                        kept(system, Along).held(system, t, (x, step), sizes, most))
+                                        kept(system, Along).held(system, t, x, step, sizes, most))
 
 
 def _turning(system):
@@ -75,28 +76,25 @@ class Along:
     """Constraints of configuration of systems of one structure at many states."""
 
     def __init__(self, system):
-        self._index = [np.ascontiguousarray(group.state_index, np.int64) for group in system.groups]
-        self._rows = [np.ascontiguousarray(group.multiplier_index[:, :group.multiplier_index.shape[1] // 2], np.int64)
-                      for group in system.groups]
-        self._sizes = {}
+        self._by_size = {}
 
-    def held(self, system, t, states, sizes, most):
+    def held(self, system, t, x, step, sizes, most):
         """As `constraints_held`."""
         for first in range(0, len(t), PIECE):
             last = min(first + PIECE, len(t))
-            if last - first not in self._sizes:
-                if len(self._sizes) == MOST_SIZES:
-                    self._sizes.clear()
-                self._sizes[last - first] = [_Memory(*group, last - first) if group[1].multiplier_index.size else None
-                                             for group in zip(system._functions, system.groups, strict=True)]
-            for memory, index, rows, group in zip(self._sizes[last - first], self._index, self._rows, system.groups,
-                                                  strict=True):
-                if memory is not None:
-                    gather(index, *states, first, last, memory.states)
-                    memory.evaluate(t[first:last], group)
-                    if not held(memory.values, rows, sizes, most):
-                        return False
+            for number, memory in self._by_size.get(last - first) or self._memory(system, last - first):
+                gather(memory.index, x, step, first, last, memory.states)
+                memory.evaluate(t[first:last], system.groups[number])
+                if not held(memory.values, memory.rows, sizes, most):
+                    return False
         return True
+
+    def _memory(self, system, n):
+        if len(self._by_size) == MOST_SIZES:
+            self._by_size.clear()
+        self._by_size[n] = [(number, _Memory(functions, group, n)) for number, (functions, group) in enumerate(
+            zip(system._functions, system.groups, strict=True)) if group.multiplier_index.size]
+        return self._by_size[n]
 
 
 class _Memory:
@@ -109,20 +107,25 @@ class _Memory:
         several, size = functions["several positions"]
         n_calls = -(-n * n_parts // size)
         function, n_points = several.map(n_calls), n_calls * size
+        half = group.multiplier_index.shape[1] // 2
         states, times, numbers, values = (np.zeros(n_points * size) for size in (
-            width, 1, group.parameters.shape[1], group.multiplier_index.shape[1] // 2))
+            width, 1, group.parameters.shape[1], half))
+        self.index = np.ascontiguousarray(group.state_index, np.int64)
+        self.rows = np.ascontiguousarray(group.multiplier_index[:, :half], np.int64)
         self.states, self.values = states, values[:n * group.multiplier_index.size // 2]
         self.times = times[:n * n_parts].reshape(n, n_parts)
         self.numbers = numbers[:n * group.parameters.size].reshape(n, *group.parameters.shape)
         self._buffer, self._run = function.buffer()
         self._group, self._function = None, function
+        self._in_time = functions["positions"].jac_sparsity(0, 1).nnz() > 0
         for i, memory in enumerate((states, times, numbers)):
             if memory.size:
                 self._buffer.set_arg(i, memoryview(memory))
         self._buffer.set_res(0, memoryview(values))
 
     def evaluate(self, t, group):
-        self.times[:] = t[:, None]
+        if self._in_time:
+            self.times[:] = t[:, None]
         if group is not self._group:
             self.numbers[:], self._group = group.parameters, group
         self._run()

@@ -32,7 +32,7 @@ def held(theta, rows, sizes, most):
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
-def smooth(t, x, places, difference, floor, factor, turning, rates, turn):
+def smooth(t, x, places, difference, floor, factor, turning, rates, turn, scratch):
     """Whether no component goes too far in an element by its own amplitude, and no body turns too far at any node.
 
     Parameters
@@ -54,8 +54,11 @@ def smooth(t, x, places, difference, floor, factor, turning, rates, turn):
         Square of the momentum there at which each turns by one rad per second.
     turn : float
         Largest rotation in an element [rad].
+    scratch : array, shape (2, n_z)
+        Memory.
     """
     n, n_z, half, step, longest = t.shape[0] - 1, places.shape[1], places.shape[1] // 2, places[-1, 0], 0.0
+    low, high = scratch[0], scratch[1]
     for e in range(n):
         longest = max(longest, t[e + 1] - t[e])
     for b in range(turning.shape[0]):
@@ -66,21 +69,29 @@ def smooth(t, x, places, difference, floor, factor, turning, rates, turn):
             if not square <= (turn / longest) ** 2 * rates[b]:
                 return False
     for c in range(n_z):
-        low = high = x[c]
-        largest = 0.0
-        for k in range(1, n + 1):
-            low, high = min(low, x[k * step + c]), max(high, x[k * step + c])
+        low[c] = high[c] = x[c]
+    for k in range(1, n + 1):
+        for c in range(n_z):
+            value = x[k * step + c]
+            if value < low[c]:
+                low[c] = value
+            if value > high[c]:
+                high[c] = value
+    most = high
+    for c in range(n_z):
+        most[c] = factor * max((high[c] - low[c]) / 2, floor[c])
+    for e in range(n):
         if difference.shape[0]:
-            for e in range(n):
+            for c in range(n_z):
                 d = 0.0
                 for i in range(difference.shape[0]):
                     d += difference[i] * x[e * step + places[i, c]]
-                largest = max(largest, abs(d))
-        else:
-            for e in range(1, n):
-                before = (t[e + 1] - t[e]) / (t[e + 1] - t[e - 1])
+                if not abs(d) <= most[c]:
+                    return False
+        elif e > 0:
+            before = (t[e + 1] - t[e]) / (t[e + 1] - t[e - 1])
+            for c in range(n_z):
                 p = e * step + c
-                largest = max(largest, abs(x[p] - before * x[p - step] - (1.0 - before) * x[p + step]))
-        if not largest <= factor * max((high - low) / 2, floor[c]):
-            return False
+                if not abs(x[p] - before * x[p - step] - (1.0 - before) * x[p + step]) <= most[c]:
+                    return False
     return True

@@ -74,9 +74,11 @@ def array(name, value, shape, largest=LARGEST):
         with contextlib.suppress(OverflowError):
             value = np.array(value, float)
     if type(value) is np.ndarray and value.dtype == float and value.ndim == len(shape) and value.size:
-        fits = all(n is None or n == s for n, s in zip(shape, value.shape, strict=True))
-        if fits and 1.0 <= largest < np.inf and np.vdot(value, value) <= largest:  # the usual case; NaN is not
-            return value.copy()
+        fits = value.shape == shape or all(n is None or n == s for n, s in zip(shape, value.shape, strict=True))
+        copy = value.copy()
+        flat = copy.ravel()
+        if fits and 1.0 <= largest < np.inf and flat.dot(flat) <= largest:  # the usual case; NaN is not
+            return copy
     wanted = "(" + ", ".join("n" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
     refuse_conversions(name, value)
     try:

@@ -1,7 +1,6 @@
 """What a driver is asked to do, and what it returns."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
@@ -41,6 +40,8 @@ class DriverInput:
         What this rank works on, in words, for messages.
     kept : Kept
         Of earlier solves.
+    scale : Scaling
+        Of unknowns and rows at the state at the start.
     """
 
     plan: ElementPlan
@@ -57,10 +58,8 @@ class DriverInput:
     where: str = ""
     kept: Kept = field(default_factory=Kept)
 
-    @cached_property
-    def scale(self):
-        """Scaling of unknowns and rows at the initial state."""
-        return Scaling.of(self.driver.scaling, self.plan.system, self.plan.element, self.mesh.nodes[0], self.z0)
+    def __post_init__(self):
+        self.scale = Scaling.of(self.driver.scaling, self.plan.system, self.plan.element, self.mesh.nodes[0], self.z0)
 
     @property
     def reference(self):

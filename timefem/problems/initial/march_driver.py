@@ -76,9 +76,9 @@ class March(Driver):
             start = time.perf_counter()
             chunk = job.recorder.within(CHUNK) if job.recorder else CHUNK
             multipliers = system.consistent_multipliers(mesh.nodes[0], job.z0)
-            loop = job.kept.thing(("march", plan.element), plan, lambda: LoopArrays(plan, job.scale),
-                                  lambda loop: loop.rescale(job.scale))
-            how = plan, mesh, job.z0, multipliers, job.scale, job.settings, Run(advance, chunk, x, n_solved, loop)
+            scale = job.scale
+            loop = job.kept.thing("march", plan, lambda: LoopArrays(plan, scale), lambda loop: loop.rescale(scale))
+            how = plan, mesh, job.z0, multipliers, scale, job.settings, Run(advance, chunk, x, n_solved, loop)
             if self.keep_mesh:
                 x, n_solved, status, iterations = march(*how)
             else:

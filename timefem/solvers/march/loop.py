@@ -82,6 +82,8 @@ def march_elements(loop, one, work, x, t, h, start, stop, tol_residual, tol_incr
     -------
     element, status : int
         `stop, DONE`, or the element that failed and why; `history` then holds its residuals.
+    left_open : bool
+        Whether forces of constraints are not determined in one of them, which has a negative number of iterations.
     """
     continuous, owned, owned_last, n_node = loop.continuous, loop.owned, loop.owned_last, loop.n_node
     n_shapes, n_z = continuous.shape
@@ -89,6 +91,7 @@ def march_elements(loop, one, work, x, t, h, start, stop, tol_residual, tol_incr
     shift, shape = work.sources[0], work.sources[1]
     extrapolation, known = work.extrapolation, work.known
     degree, most_back, last_back, scaled_for = n_shapes - 1, known.shape[0] - 1, work.back[0], -1.0
+    left_open = False
     for e in range(start, stop):
         local = x[e * n:e * n + n_node + n]
         if not abs(h[e] - scaled_for) <= 1e-9 * scaled_for:  # the lengths of a uniform mesh differ by rounding
@@ -138,8 +141,9 @@ def march_elements(loop, one, work, x, t, h, start, stop, tol_residual, tol_incr
             if status == DONE:
                 break
         if status != DONE:
-            return e, status
-    return stop, DONE
+            return e, status, left_open
+        left_open = left_open or n_done < 0
+    return stop, DONE, left_open
 
 
 @compiled(error_model="numpy", _nrt=False)

@@ -130,9 +130,9 @@ def march_runs(loop, one, work, x, t, h, first, sizes, size_places, weight_place
             iterations[k] = 0
         e, code = 0, 0
         while e < n and code == 0 and stop[0] == 0:
-            e, code = march_elements(loop, one, work, x, t, h, e, min(e + CHUNK, n), tolerances[0] * references[r],
-                                     tolerances[1] * references[r], max_iterations, line_search, keep, iterations,
-                                     history)
+            e, code, _ = march_elements(loop, one, work, x, t, h, e, min(e + CHUNK, n), tolerances[0] * references[r],
+                                        tolerances[1] * references[r], max_iterations, line_search, keep, iterations,
+                                        history)
         found[r, 0], found[r, 1] = -1 if code == 0 and e < n else code, 0
         for k in range(n):
             found[r, 1] += abs(iterations[k])

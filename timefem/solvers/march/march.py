@@ -80,26 +80,25 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
         x[:n_node + plan.columns.step] = plan.first_element(mesh, z0, multipliers)
     reference = scaling.reference
     iterations, history = np.zeros(mesh.n_elements, int), np.empty(settings.max_iterations + 1)
-    e, code, stopped = start, 0, False
+    e, code, stopped, left_open = start, 0, False, False
     chunk = min(most, loop.chunk)
     while e < mesh.n_elements and not code and not stopped:
         stop, began = min(e + chunk, mesh.n_elements), time.monotonic()
-        solved, code = march_elements(
+        solved, code, some_open = march_elements(
             loop.record, loop.record.step.one, own, x, mesh.nodes[:-1], mesh.lengths, e, stop,
             settings.tol_residual * reference, settings.tol_increment * reference, settings.max_iterations,
             settings.line_search, plan.element.keeps_factors and not settings.line_search, iterations, history)
-        n_new, e = solved - e, solved
+        n_new, e, left_open = solved - e, solved, left_open or some_open
         stopped = advance(n_new)
         chunk = min(2 * chunk, most) if time.monotonic() - began < LONG_CHUNK / 2 else max(chunk // 2, 1)
     loop.chunk = chunk
     iterations = iterations[start:e]
-    settled = np.minimum.reduce(iterations, initial=0) < 0
-    status = Status.with_free_forces(mesh.nodes[start + np.flatnonzero(iterations < 0)] if settled else ())
+    status = Status.with_free_forces(mesh.nodes[start + np.flatnonzero(iterations < 0)] if left_open else ())
     if code:
         status = Status.failure(REASONS[code], e, mesh.nodes[e], history[np.isfinite(history)])
     elif e < mesh.n_elements:
         status = Status.failure("stopped", e, mesh.nodes[e], [])
-    return x, e, status, np.abs(iterations) if settled else iterations
+    return x, e, status, np.abs(iterations) if left_open else iterations
 
 
 class LoopArrays:

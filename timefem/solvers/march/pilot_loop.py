@@ -95,7 +95,7 @@ def adapt_elements(loop, one, work, own, x, first, nodes, lengths, e, tol_residu
         set_scales(loop, work, 0.5 * h)
         small = max(tol_increment, enough(motion, limit, work.per_size, estimate.state, duration))
         work.known[0] = -1.0  # what was known belongs to other pairs
-        _, code = march_elements(
+        _, code, _ = march_elements(
             loop, one, work, x, nodes, lengths, e, e + 2, tol_residual if line_search else 1e300, small,
             max_iterations, line_search, False, iterations, history)
         ratio = np.inf
