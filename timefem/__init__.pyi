@@ -40,7 +40,18 @@ from .elements.schemes import (
     Zupan3,
     Zupan3Printed,
 )
-from .errors import IllConditioned, InputError, MissingBackend, NotSolved, RankError, SolveError
+from .errors import (
+    IllConditioned,
+    InputError,
+    MissingBackend,
+    NotAsked,
+    NotSolved,
+    OpenJoint,
+    RankError,
+    SolveError,
+    SuspectUnits,
+    UnderResolved,
+)
 from .mechanics import (
     AngleOutput,
     CanonicalState,
@@ -169,7 +180,8 @@ __all__ = [
     "Complementary", "CoulombFriction", "Coupling", "PhasedSolution", "Phases", "SpringContact",
     "BoundaryValueProblem", "EndState", "continuation", "solve_all",
     "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "Fatrop", "FixedPoint", "Gravity",
-    "IllConditioned", "NotSolved", "InitialValueProblem", "Ipopt", "InputError",
+    "IllConditioned", "NotAsked", "NotSolved", "OpenJoint", "SuspectUnits", "UnderResolved",
+    "InitialValueProblem", "Ipopt", "InputError",
     "InteriorPoint", "LagrangeBasis", "Limit", "MassProperties", "MissingBackend",
     "MixedGalerkin", "Newton", "Planar", "PointMass", "Pose", "PrescribedAngle", "PrescribedPosition", "Prismatic",
     "RankError", "Revolute", "RigidBody", "RigidDistance", "Solution", "SolveError", "Spherical", "StepControl",

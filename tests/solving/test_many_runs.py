@@ -66,7 +66,8 @@ def test_runs_that_fail_are_halved():
     z[1, 7:] *= 25
     solver = tf.prepare(box(), tf.MixedGalerkin(2), 5)
     found, alone = solver.solve_many(z), solver.solve(start=z[1])
-    assert found.success.all() and "halved" in alone.status.message and found.messages == {1: alone.status.message}
+    assert found.success.all() and "halved" in alone.status.message and list(found.messages) == [1]
+    assert found.messages[1].startswith(f"{alone.status.message}; box turns by up to")
     np.testing.assert_allclose(found.z[1, -1], alone.z[-1], rtol=0, atol=1e-6)  # momenta are thousands
 
 
@@ -169,3 +170,31 @@ def test_light_bodies_in_some_runs_only():
         np.testing.assert_allclose(ensemble.z[i], sol.z, rtol=0, atol=1e-11 * np.abs(sol.z).max())
         assert ensemble.values["iterations"][i] == pytest.approx(
             30 * sol.statistics["newton_iterations"]["mean"], abs=0.5)
+
+
+def test_warnings_are_data_of_their_runs():
+    """One warning, however many runs turn too far in an element, in compiled loops and of runs that are halved."""
+    body = tf.RigidBody(1, (1, 2, 3), name="box")
+    problem = tf.InitialValueProblem(tf.System([body]), {body: tf.Pose()}, (0, 1))
+    starts = [{body: tf.Pose(angular_velocity=(0, rate, 0.1))} for rate in (1.0, 30.0, 40.0, 2.0)]
+    solver = tf.prepare(problem, tf.MixedGalerkin(1), 16)
+    for given in (starts, np.array([solver.problem.changed(start=start).z0 for start in starts])):
+        with pytest.warns(tf.UnderResolved, match="2 of 4 runs, .* run 1: box turns") as heard:
+            found = solver.solve_many(given)
+        assert found.success.all() and sorted(found.messages) == [1, 2]
+        assert all("take" in text and "elements or more" in text for text in found.messages.values())
+        assert len(heard) == 1
+
+
+def test_turns_that_are_not_counted():
+    """What a single solve calls a failure is none of a success in an ensemble."""
+    axes = {"axis_a": (0, 0, 1), "axis_b": (0, 0, 1)}
+    bar = tf.RigidBody(1.0, (0.1, 0.01, 0.1), name="bar")
+    hinge = tf.Revolute(bar, point_a=(0, 0.4, 0), point_b=(0, 0, 0), name="hinge", **axes)
+    system = tf.System([bar, hinge, tf.JointSpring(hinge, stiffness=0.5)], gravity=(0, -9.81, 0))
+    solver = tf.prepare(tf.InitialValueProblem(system, {hinge: 0.0}, (0, 1)), tf.EML(), 100)
+    found = solver.solve_many([{hinge: (0.0, 9.0)}, {hinge: (0.0, 1.0)}], every=10)
+    assert found.reasons == ["turns not counted", "converged"] and "does not count turns" in found.messages[0]
+    assert solver.solve(start={hinge: (0.0, 9.0)}).status.reason == "turns not counted"
+    counted = tf.prepare(solver.problem, tf.MixedGalerkin(2), 100).solve_many([{hinge: (0.0, 9.0)}])
+    assert counted.success.all() and not counted.messages

@@ -171,13 +171,28 @@ def constraint_fault(system, t, z, size):
 
 def _warn_of_turns(solution):
     """Warn of the body that turns furthest in an element, when that is too far; whether it does."""
-    system, lengths, worst = solution.system, np.diff(solution.t), (0.0, None)
-    most, longest = TURN * max(solution.element.degree, 1), lengths.max()
+    text = unresolved_turns(solution.system, solution.element, solution.t, solution.z)
+    if text is not None:
+        warnings.warn(text, UnderResolved, stacklevel=7)
+    return text is not None
+
+
+def may_turn_too_far(system, element, longest, z):
+    """Whether a body may turn too far in an element of that length at states (n, n_z): by a bound of its rate."""
+    most = TURN * max(element.degree, 1)
+    return any(not body.largest_rate(z[:, system.n_q:][:, system.coordinates(body)]) * longest <= most
+               for body in system.bodies if hasattr(body, "angular_velocity"))
+
+
+def unresolved_turns(system, element, t, z):
+    """What is to be told of a motion, shape (n_nodes, n_z), where a body turns too far in an element; else None."""
+    lengths, worst = np.diff(t), (0.0, None)
+    most, longest = TURN * max(element.degree, 1), lengths.max()
     for body in system.bodies:
         if not hasattr(body, "angular_velocity"):
             continue
         place = system.coordinates(body)
-        q, p = solution.z[:, place], solution.z[:, system.n_q:][:, place]
+        q, p = z[:, place], z[:, system.n_q:][:, place]
         if body.largest_rate(p) * longest <= most:
             continue
         rate = np.linalg.norm(body.angular_velocity(q, p), axis=-1)
@@ -185,12 +200,23 @@ def _warn_of_turns(solution):
         if turn > worst[0]:
             worst = turn, body
     if worst[0] <= most:
-        return False
+        return None
     n = int(np.ceil(len(lengths) * worst[0] / most))
-    warnings.warn(f"{system.label(worst[1])} turns by up to {worst[0]:.2g} rad in an element, which "
-                  f"{solution.element!r} does not resolve: the solution may be far off; take {n} elements or more, "
-                  "or a higher degree", UnderResolved, stacklevel=7)
-    return True
+    return (f"{system.label(worst[1])} turns by up to {worst[0]:.2g} rad in an element, which {element!r} does not "
+            f"resolve: the solution may be far off; take {n} elements or more, or a higher degree")
+
+
+def turns_in_doubt(system, z):
+    """Whether an angle that a force counts may leave its counter in a motion, shape (n_nodes, n_z): then `audited` is
+    to look between the nodes."""
+    for counter in (body for body in system.bodies if body.helper and body.counts_turns):
+        angle, counted = counter.bound.of(system, z)[0], z[:, system.coordinates(counter)][:, 0]
+        steps = np.remainder(np.diff(angle) + np.pi, 2 * np.pi) - np.pi
+        whole = angle[0] + 2 * np.pi * np.round((counted[0] - angle[0]) / (2 * np.pi))
+        off = np.abs(whole + np.concatenate([[0.0], np.cumsum(steps)]) - counted)
+        if not (off < np.pi).all() or not (np.abs(steps) < np.pi / 2).all():
+            return True
+    return False
 
 
 def _warn_of_what_is_missed(solution):

@@ -1,13 +1,16 @@
 """`Solver.solve_many`: many runs of a prepared problem, over threads, processes and ranks."""
 
+import dataclasses
 import time
+import warnings
 from concurrent import futures
+from copy import copy
 
 import lazy_loader
 import numpy as np
 
 from .. import interrupts, validate
-from ..errors import InputError
+from ..errors import InputError, UnderResolved
 from ..parallel import world
 from ..problems.initial.sampled import sampled
 from ..progress import progress as progress_bar
@@ -95,24 +98,38 @@ def solve_many(solver, cases, *, n_workers=None, every=None, progress=None):
     check_memory(f"the states of {cases.n} runs", 8 * cases.n * len(kept) * (n_z + 1))
     share = np.array_split(np.arange(cases.n), n_ranks)[0 if comm is None else comm.rank]
     found = _Found(len(share), len(kept), n_z)
-    with progress_bar("runs", len(share), progress if comm is None or not comm.rank else False) as bar:
-        if task.driver.name == "march" and task.tolerance is None and not sampled(solver.system):
-            _march(solver, cases, share, mesh, kept, found, n_workers, bar.advance)
-        else:
-            _in_turn(solver, cases, share, kept, found, n_workers, bar.advance)
+    shown = progress if comm is None or not comm.rank else False
+    again = range(len(share))
+    if task.driver.name == "march" and task.tolerance is None and not sampled(solver.system):
+        with progress_bar("runs", len(share), shown) as bar:
+            again = _march(solver, cases, share, mesh, kept, found, n_workers, bar.advance)
+    if again and not interrupts.asked():
+        title = "runs" if len(again) == len(share) else "runs that failed, with shorter elements"
+        with progress_bar(title, len(again), shown) as bar:
+            _in_turn(quiet(solver), cases, share, (mesh, kept), found, n_workers, bar.advance, again)
     found = found if comm is None else _Found.joined(comm.allgather(found))
+    if comm is None or not comm.rank:
+        found.warn()
     statistics = {"seconds": time.perf_counter() - begin, "n_workers": n_workers, "n_ranks": n_ranks}
     system_of = (lambda i: solver.system_of(cases[i])) if cases.parameters else None
     return Ensemble(solver.system, found.times, found.z, found.reasons, found.messages, cases.parameters,
                     found.columns(), statistics, lambda i: solver.solve(**cases[i], warm=False), system_of)
 
 
+def quiet(solver):
+    """The same solver, which shows no progress of its own."""
+    other = copy(solver)
+    other.task = dataclasses.replace(solver.task, progress=False)
+    return other
+
+
 class _Found:
-    """Results of some runs."""
+    """Results of some runs; `heard` are warnings, (category, text), of each run that had some."""
 
     def __init__(self, n, n_times, n_z):
         self.times, self.z = np.full((n, n_times), np.nan), np.full((n, n_times, n_z), np.nan)
         self.reasons, self.messages, self.values = ["stopped"] * n, {}, [{} for _ in range(n)]
+        self.heard = {}
 
     @classmethod
     def joined(cls, pieces):
@@ -124,21 +141,38 @@ class _Found:
             whole.reasons += piece.reasons
             whole.values += piece.values
             whole.messages |= {first + i: text for i, text in piece.messages.items()}
+            whole.heard |= {first + i: heard for i, heard in piece.heard.items()}
         return whole
+
+    def warn(self):
+        """One warning of each category, however many runs had it."""
+        for category in dict.fromkeys(category for heard in self.heard.values() for category, _ in heard):
+            own = {i: text for i, heard in self.heard.items() for kind, text in heard if kind is category}
+            first = min(own)
+            warnings.warn(f"{len(own)} of {len(self.reasons)} runs, told in `messages`; run {first}: {own[first]}",
+                          category, stacklevel=4)
 
     def columns(self):
         names = dict.fromkeys(name for values in self.values for name in values)
         return {name: np.array([values.get(name, np.nan) for values in self.values], float) for name in names}
 
-    def take(self, i, times, z, reason, message, values):
+    def take(self, i, times, z, reason, message, values, heard):
+        self.times[i], self.z[i] = np.nan, np.nan
         self.times[i, :len(times)], self.z[i, :len(z)], self.reasons[i] = times, z, reason
-        self.values[i] = values
-        if message:
-            self.messages[i] = message
+        self.values[i] = values | self.values[i]  # of a march all its iterations
+        self.tell(i, message, heard)
+
+    def tell(self, i, message, heard):
+        """Keep what is told of a run: its message, and warnings."""
+        texts = [message] * bool(message) + [text for _, text in heard]
+        if texts:
+            self.messages[i] = "; ".join(texts)
+        if heard:
+            self.heard[i] = heard
 
 
 def _march(solver, cases, share, mesh, kept, found, n_workers, advance):
-    """In threads: compiled loops hold no lock. Runs that fail are solved once more, with their elements halved."""
+    """In threads: compiled loops hold no lock. Returns the runs to be solved once more: those that failed."""
     n_z, states = solver.system.n_z, cases.states
     if states is not None:
         if states.ndim != 2 or states.shape[1] != n_z:
@@ -155,27 +189,20 @@ def _march(solver, cases, share, mesh, kept, found, n_workers, advance):
 
     task = solver.task
     model = Model(solver.system, task.element, task.newton or Newton(), task.driver.scaling, mesh)
-    reasons, iterations = march_runs(model, len(share), case, n_workers, store, advance)
+    reasons, iterations, unresolved = march_runs(model, len(share), case, n_workers, store, advance)
     for i, (reason, count) in enumerate(zip(reasons, iterations, strict=True)):
         found.reasons[i], found.values[i] = reason, {"iterations": int(count)}
-        if reason == "converged" or reason == "stopped":
-            continue
-        found.messages[i] = reason
-        if not reason.startswith("input"):
-            sol = solver.solve(**cases[share[i]])
-            found.reasons[i], found.messages[i] = sol.status.reason, sol.status.message
-            z = np.full((mesh.n_elements + 1, n_z), np.nan)
-            there = np.isin(mesh.nodes, sol.t)
-            z[there] = sol.z[np.searchsorted(sol.t, mesh.nodes[there])]
-            store([i], z[None])
+        message = "" if reason in ("converged", "stopped") else reason
+        found.tell(i, message, [(UnderResolved, unresolved[i])] if i in unresolved else [])
+    return [i for i in found.messages if reasons[i] != "converged" and not reasons[i].startswith("input")]
 
 
-def _in_turn(solver, cases, share, kept, found, n_workers, advance):
+def _in_turn(solver, cases, share, wanted, found, n_workers, advance, runs):
     """One after the other, in processes where there are some to be had."""
-    pieces = [range(k, min(k + TOGETHER, len(share))) for k in range(0, len(share), TOGETHER)]
+    pieces = [runs[k:k + TOGETHER] for k in range(0, len(runs), TOGETHER)]
     n_workers = min(n_workers, len(pieces)) if "fork" in multiprocessing.get_all_start_methods() else 1
     global _at_work
-    _at_work = solver, cases, share, kept
+    _at_work = solver, cases, share, wanted
     if n_workers == 1:
         results = map(_piece, pieces)
         pool = None
@@ -200,19 +227,23 @@ _at_work = None  # what processes that are forked find
 
 
 def _piece(piece):
-    solver, cases, share, kept = _at_work
-    return [_one(solver, cases[share[i]], kept) for i in piece]
+    solver, cases, share, wanted = _at_work
+    return [_one(solver, cases[share[i]], *wanted) for i in piece]
 
 
-def _one(solver, case, kept):
-    try:
-        sol = solver.solve(**case, warm=False)
-    except InputError as error:
-        return [], [], f"input: {error}", f"input: {error}", {}
+def _one(solver, case, mesh, kept):
+    """What `_Found.take` takes of a run, with states at the nodes of the mesh that are kept, as far as it came."""
+    with warnings.catch_warnings(record=True) as heard:
+        try:
+            sol = solver.solve(**case, warm=False)
+        except InputError as error:
+            return [], [], f"input: {error}", f"input: {error}", {}, []
+    heard = [(one.category, str(one.message)) for one in heard]
     values = {"iterations": sol.statistics["newton_iterations"]["max"], **sol.parameters}
     if "objective" in sol.statistics:
         values["objective"] = sol.objective
-    if not sol.success:
-        return sol.t[:1], sol.z[:1], sol.status.reason, sol.status.message, values
     message = "" if sol.status.message == "converged" else sol.status.message
-    return sol.t[kept], sol.z[kept], "converged", message, values
+    places = kept if sol.success else kept[:1]
+    if mesh is not None and len(sol.t) != len(mesh.nodes):  # it ended early, or elements were halved
+        places = np.searchsorted(sol.t, np.intersect1d(mesh.nodes[kept], sol.t))
+    return sol.t[places], sol.z[places], sol.status.reason, message, values, heard

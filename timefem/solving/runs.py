@@ -14,7 +14,7 @@ from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
 from ..mechanics.dense_derivatives import constraint_sizes
 from ..problems.initial.faults import faults
-from ..solution.audit import constraint_fault
+from ..solution.audit import constraint_fault, may_turn_too_far, turns_in_doubt, unresolved_turns
 from ..solvers.march.many import Marcher, Runs
 
 PIECE, ELEMENTS = 32, 2000  # runs that a thread takes at once, and elements of them, but for a single run
@@ -60,8 +60,11 @@ def march_runs(model, n, case, n_workers, store, advance):
         "converged", or why each run failed: "input: ...", of Newton's method, of the audit, "stopped".
     iterations : ndarray of int
         Of Newton's method, of all elements.
+    unresolved : dict
+        Run -> what is to be told of a motion that turns too far in an element.
     """
     reasons, iterations, stop, free = ["stopped"] * n, np.zeros(n, int), np.zeros(1, np.int64), queue.SimpleQueue()
+    unresolved = {}
     for _ in range(max(1, min(n_workers, n))):
         free.put(Marcher(ElementPlan(model.system, model.element), model.mesh, model.settings))
 
@@ -92,16 +95,17 @@ def march_runs(model, n, case, n_workers, store, advance):
                 if pieces:
                     following = pieces.pop(0)
                     open_[pool.submit(work, following)] = following
-                states, found = future.result()
+                states, found, told = future.result()
+                unresolved |= {piece[k]: text for k, text in told.items()}
                 for i, (reason, count) in zip(piece, found, strict=True):
                     reasons[i], iterations[i] = reason, count
                 store(piece, states)
                 advance(len(piece))
-    return reasons, iterations
+    return reasons, iterations, unresolved
 
 
 def _march_piece(model, marcher, cases, stop, lock):
-    """States (n, n_elements + 1, n_z) of some runs, and the reason and the iterations of each."""
+    """States (n, n_elements + 1, n_z) of some runs, the reason and the iterations of each, and what is to be told."""
     rows = [_row(model, marcher.plan, case) for case in cases]
     states = np.full((len(rows), model.mesh.n_elements + 1, model.system.n_z), np.nan)
     found = [(row, 0) if isinstance(row, str) else None for row in rows]
@@ -114,8 +118,21 @@ def _march_piece(model, marcher, cases, stop, lock):
         results = marcher.run(_runs(model, marcher.plan, some), some[0].scaling, moved, stop, lock)
         for k, row, z, (reason, count) in zip(own, some, moved, results, strict=True):
             fault = constraint_fault(row.system, model.mesh.nodes, z, row.size) if count else None
+            if reason == "converged" and not fault and turns_in_doubt(row.system, z):
+                fault = "turns not counted"  # perhaps: runs that fail are solved once more, and looked at closely
             states[k], found[k] = np.nan if fault else z, (fault or reason, count)
-    return states, found
+    return states, found, _unresolved(model, rows, states, [reason for reason, _ in found])
+
+
+def _unresolved(model, rows, states, reasons):
+    """Run -> what is to be told of a converged motion that turns too far in an element."""
+    own = [k for k, reason in enumerate(reasons) if reason == "converged"]
+    longest = model.mesh.lengths.max()
+    if own and all(rows[k].system is rows[own[0]].system for k in own) and not may_turn_too_far(
+            rows[own[0]].system, model.element, longest, states[own].reshape(-1, states.shape[2])):
+        return {}
+    told = {k: unresolved_turns(rows[k].system, model.element, model.mesh.nodes, states[k]) for k in own}
+    return {k: text for k, text in told.items() if text is not None}
 
 
 class _Row(NamedTuple):
