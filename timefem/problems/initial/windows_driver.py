@@ -8,7 +8,6 @@ computed; what overlaps is the guess itself: each rank refines its slab as soon 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -106,70 +105,88 @@ class Windows(Driver):
         return super().identity() | {"window": self.window}
 
     def solve(self, job: DriverInput) -> Outcome:
-        return _solve_in_windows(job)
+        return _Run(job).outcome()
 
 
-def _solve_in_windows(job):
-    plan, mesh, comm = job.plan, job.mesh, job.comm
-    n, n_node = mesh.n_elements, plan.columns.n_node
-    n_ranks = comm.size if comm is not None else 1
-    window = job.driver.window
-    if window != "auto" and min(window, n) < n_ranks:
-        raise InputError(f"{n_ranks} ranks cannot share windows of {min(window, n)} elements: use larger windows "
-                         "or fewer ranks")
-    size = WindowSize(window, n_ranks, _largest_window(job), job.saved.window if job.saved else None)
-    share = _share(job)
-    done = _restored(job, share) if job.saved else []
-    first = job.saved.n_solved if job.saved else 0
-    left = job.saved.dofs(first - 1, first, n_node) if first else None
-    iterations, status, equations = [], Status(True), None
-    seconds, backward_error, n_unknowns = {"assemble": 0.0, "solve": 0.0}, 0.0, 0
+class _Run:
+    """One solve: where it is, and what it has done so far."""
 
-    def visit(equations, iteration, norm, x):
-        main = comm is None or comm.rank == 0  # writes what every rank has
-        solved = done if main or share is not None else []
+    def __init__(self, job):
+        n_ranks, n, window = job.comm.size if job.comm is not None else 1, job.mesh.n_elements, job.driver.window
+        if window != "auto" and min(window, n) < n_ranks:
+            raise InputError(f"{n_ranks} ranks cannot share windows of {min(window, n)} elements: use larger windows "
+                             "or fewer ranks")
+        self.job, self.comm, self.plan, saved = job, job.comm, job.plan, job.saved
+        self.size = WindowSize(window, n_ranks, _largest_window(job), saved.window if saved else None)
+        self.share = _share(job)
+        self.done, self.first, self.left = [], 0, None  # solved windows, elements in them, dofs of the last of these
+        if saved:
+            self.done, self.first = _restored(job, self.share), saved.n_solved
+            self.left = saved.dofs(self.first - 1, self.first, self.plan.columns.n_node) if self.first else None
+        self.equations, self.status, self.iterations = None, Status(True), []
+        self.seconds, self.backward_error, self.n_unknowns = {"assemble": 0.0, "solve": 0.0}, 0.0, 0
+
+    def outcome(self):
+        job, n = self.job, self.job.mesh.n_elements
+        with progress("windows", n, job.show) as bar:
+            bar.advance(self.first)
+            while self.first < n:
+                part = job.mesh.part(self.first, min(self.first + self.size.now, n))
+                if self._solved(part):
+                    bar.advance(part.n_elements)
+                elif self.status.reason == "stopped" or not self.size.failed(part.n_elements):
+                    break
+        values = joined([NodalValues(*self.plan.unpack(x)) for _, x in self.done] + [job.nothing()])
+        first = None if self.share is None else self.done[0][0] if self.done else self.first
+        return Outcome(values, self.status, np.array(self.iterations, int), self.n_unknowns, self.seconds,
+                       backward_error=self.backward_error, first=first)
+
+    def _solved(self, part):
+        """Solve a window, from where the last one ended; whether it converged."""
+        job, equations = self.job, self._equations_on(part)
+        node = None if self.left is None else self.left[-self.plan.columns.n_node:]
+        z = job.z0 if node is None else node[self.plan.columns.first[0]]
+        if equations.kept[0].any():  # tests of the first node, on the rank that has it
+            equations.assembler.before_start = None if self.left is None else _at_its_end(
+                self.plan, job.mesh.part(self.first - 1, self.first), self.left)
+        x, self.status = first_iterate(job, equations, part, z, node)
+        if self.status is None:
+            x, self.status = newton(equations, x, job.settings, job.reference, self._visit)
+            self.iterations.append(len(self.status.residual_history) - 1)
+        for key in self.seconds:
+            self.seconds[key] += equations.seconds.pop(key, 0.0)
+        if self.status.success:
+            self._keep(x, part.n_elements)
+        return self.status.success
+
+    def _equations_on(self, part):
+        if self.equations is None or part.n_elements != self.equations.mesh.n_elements:
+            self.equations = None  # free its memory first
+            # ranks that cannot share a last, short window solve it all
+            shared = self.comm is None or part.n_elements >= self.comm.size
+            self.equations = (equations_on if shared else local_equations)(self.job, part)
+        self.equations.place(part, self.first)
+        self.n_unknowns = max(self.n_unknowns, self.equations.n_unknowns)
+        return self.equations
+
+    def _keep(self, x, n):
+        """Take the solution of a window of n elements, and go on behind it."""
+        self.backward_error = max(self.backward_error, self.equations.backward_error)
+        owner = None if self.share is None else np.searchsorted(self.share, self.first, side="right") - 1
+        whole, self.left = self.equations.gather(x, owner), self.equations.last_element(x)
+        if owner is None or owner == self.comm.rank:
+            self.done.append((self.first, whole))
+        self.first += n
+        self.size.converged(n, self.iterations[-1])
+
+    def _visit(self, iteration, norm, x):
+        equations, main = self.equations, self.comm is None or self.comm.rank == 0  # writes what every rank has
+        solved = self.done if main or self.share is not None else []
         own = equations.first_element + equations.slab[0], equations.own_part(x)
         current = [own] if main or equations.comm else []
         n_stored = equations.first_element + equations.mesh.n_elements
-        return job.visit(bool(iteration), lambda: (equations.first_element, n_stored, solved + current, size.now))
-
-    with progress("windows", n, job.show) as bar:
-        bar.advance(first)
-        while first < n:
-            part = mesh.part(first, min(first + size.now, n))
-            if equations is None or part.n_elements != equations.mesh.n_elements:
-                equations = None  # free its memory first
-                # ranks that cannot share a last, short window solve it all
-                equations = (equations_on(job, part) if part.n_elements >= n_ranks else
-                         local_equations(job, part))
-            equations.place(part, first)
-            n_unknowns = max(n_unknowns, equations.n_unknowns)
-            node = None if left is None else left[-n_node:]
-            z = job.z0 if left is None else node[plan.columns.first[0]]
-            if equations.kept[0].any():  # tests of the first node, on the rank that has it
-                equations.assembler.before_start = None if left is None else _at_its_end(
-                    plan, mesh.part(first - 1, first), left)
-            x, status = first_iterate(job, equations, part, z, node)
-            if status is None:
-                x, status = newton(equations, x, job.settings, job.reference, partial(visit, equations))
-                iterations.append(len(status.residual_history) - 1)
-            for key in seconds:
-                seconds[key] += equations.seconds.pop(key, 0.0)
-            if not status.success:
-                if status.reason != "stopped" and size.failed(part.n_elements):
-                    continue
-                break
-            backward_error = max(backward_error, equations.backward_error)
-            owner = None if share is None else np.searchsorted(share, first, side="right") - 1
-            whole, left = equations.gather(x, owner), equations.last_element(x)
-            if owner is None or owner == comm.rank:
-                done.append((first, whole))
-            first += part.n_elements
-            size.converged(part.n_elements, iterations[-1])
-            bar.advance(part.n_elements)
-    values = joined([NodalValues(*plan.unpack(x)) for _, x in done] + [job.nothing()])
-    return Outcome(values, status, np.array(iterations, int), n_unknowns, seconds, backward_error=backward_error,
-                   first=None if share is None else done[0][0] if done else first)
+        return self.job.visit(bool(iteration), lambda: (equations.first_element, n_stored, solved + current,
+                                                        self.size.now))
 
 
 def _at_its_end(plan, mesh, dofs):
