@@ -5,7 +5,6 @@ from copy import copy
 from functools import cache
 
 from ..errors import InputError
-from .bodies.tree import Tree
 from .catalogue import made, stored
 from .other_numbers import meant, with_other_numbers
 from .redundancy.redundancy import keep_constraints
@@ -29,8 +28,8 @@ def with_number(part, name, value):
     return made(type(part), part.given_bodies, own)
 
 
-def with_free_trees(system, entries):
-    """The system whose trees take numbers in their formulas as parameters, be they zero or places of joints.
+def with_free_numbers(system, entries):
+    """The system whose bodies take numbers in their formulas as parameters, be they zero or places of joints of trees.
 
     Parameters
     ----------
@@ -41,15 +40,15 @@ def with_free_trees(system, entries):
     Returns
     -------
     System
-        The given one where its trees do so already.
+        The given one where its bodies do so already.
     """
     free = {}
     for entry in entries:
         for part, attribute, *steps in [] if isinstance(entry, tuple) and isinstance(entry[1], int) else \
                 meant(system, entry):
-            if isinstance(part, Tree) and (attribute, *steps) not in part.free:
+            if hasattr(part, "is_shaped_by") and part.is_shaped_by((attribute, *steps)):
                 free.setdefault(part, []).append((attribute, *steps))
-    return _replaced(system, {tree: tree.freed([*tree.free, *paths]) for tree, paths in free.items()})
+    return _replaced(system, {body: body.freed([*body.free, *paths]) for body, paths in free.items()})
 
 
 def _replaced(system, others):
@@ -93,7 +92,7 @@ def with_numbers(system, numbers, values):
             for place, value in found.get(part, {}).items():
                 if place < len(own.own_parameters):
                     others[own].own_parameters[place] = float(value)
-    others |= {part: part.freed() for part in source.parts if isinstance(part, Tree) and part.free}
+    others |= {part: part.freed() for part in source.parts if getattr(part, "free", ())}
     if not others:
         return other
     changed = _replaced(source, others)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -36,6 +36,13 @@ class JointPart(Part, abstract=True):
     @property
     def members(self) -> tuple[Part, ...]:
         return (*self.bound.counting, self) if self._counts else (self,)
+
+    def changed(self, values: Mapping[str, Any]) -> Any:
+        other = super().changed(values)  # on the bodies of the joint, in whose place others may be
+        if len(other.bodies) != len(self.bodies) or other.bodies == self.bodies:
+            return other
+        present = dict(zip(other.bodies, self.bodies, strict=True))
+        return other.moved_to(lambda body: present.get(body, body))
 
     def moved_to(self, stand_in: Callable[[Any], Any]) -> Any:
         other = super().moved_to(stand_in)

@@ -1,7 +1,7 @@
 # made by tools/stubs.py: change the module
 
 import casadi as ca
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from timefem.mechanics.joints.joint import Joint
 from timefem.types import Expression
 from typing import Any
@@ -16,6 +16,7 @@ class JointPart(Part):
     counts_turns: bool
     @property
     def members(self) -> tuple[Part, ...]: ...
+    def changed(self, values: Mapping[str, Any]) -> Any: ...
     def moved_to(self, stand_in: Callable[[Any], Any]) -> Any: ...
     def numbers(self) -> dict[str, Any]: ...
     def coordinate_of(self, s: Symbols) -> ca.SX: ...

@@ -13,7 +13,7 @@ from ...mechanics.formula import call
 from ...mechanics.formula_text import as_formula
 from ...mechanics.part import Part
 from ...mechanics.stand_ins import StandIns, moved_parts
-from ...mechanics.unknown_numbers import with_constants, with_free_trees
+from ...mechanics.unknown_numbers import with_constants, with_free_numbers
 
 
 def checked_parameters(system, parameters, follows=None, refused=()):
@@ -62,7 +62,7 @@ def checked_parameters(system, parameters, follows=None, refused=()):
         if entry in entries:
             raise InputError(f"follows: {entry!r} is unknown itself; leave it out of parameters, or of follows")
         entries[entry] = partial(call, f"follows: {entry[-1]}", as_formula("follows", formula, ["parameters"]), 1)
-    system = with_free_trees(system, entries)
+    system = with_free_numbers(system, entries)
     entries = {entry if isinstance(entry, str) else (system.own(entry[0]), entry[1]): formula
                for entry, formula in entries.items()}
     numbers = UnknownNumbers(system, guesses, entries)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -125,9 +127,22 @@ class RigidBodyBase(Body, abstract=True):
         size = np.sqrt(12 * np.maximum(euler, 0) / self.mass)
         return np.maximum(size, 0.01 * size.max())
 
+    free = ()  # numbers that are parameters whatever they are, see `freed`
+
+    def is_shaped_by(self, path: Sequence[Any]) -> bool:
+        """Whether its formulas lack a number as long as that is zero: products of inertia of a diagonal one."""
+        steps = path[1] if len(path) == 2 else ()
+        return path[0] == "inertia" and isinstance(steps, tuple) and len(set(steps)) == 2 and self._diagonal
+
+    def freed(self, free: Sequence[tuple[Any, ...]] = ()) -> RigidBodyBase:
+        """The same body whose formulas take all entries of the inertia if any numbers are `free`, be they zero."""
+        other = copy(self)
+        vars(other)["free"] = tuple(free)
+        return other.changed({})
+
     @cached_property
     def _diagonal(self):
-        return np.count_nonzero(self.inertia) == np.count_nonzero(self.inertia.diagonal())
+        return not self.free and np.count_nonzero(self.inertia) == np.count_nonzero(self.inertia.diagonal())
 
     def __repr__(self):
         inertia = np.diag(self.inertia) if self._diagonal else self.inertia

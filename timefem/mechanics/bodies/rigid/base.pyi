@@ -2,9 +2,10 @@
 
 import casadi as ca
 from abc import abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from timefem.types import Floats, Matrix, Number, Vector
-from typing import Literal
+from typing import Any, Literal
 import numpy as np
 from ...declared import Choice, Field
 from ...part import Body
@@ -45,6 +46,9 @@ class RigidBodyBase(Body):
     def drawn_pieces(self, q: np.ndarray, p: np.ndarray) -> list[Piece]: ...
     @property
     def drawn_size(self) -> np.ndarray: ...
+    free: Any
+    def is_shaped_by(self, path: Sequence[Any]) -> bool: ...
+    def freed(self, free: Sequence[tuple[Any, ...]] = ()) -> RigidBodyBase: ...
     @abstractmethod
     def frame(self, q: ca.SX) -> tuple[ca.SX, ca.SX]: ...
     @abstractmethod

@@ -143,6 +143,10 @@ class Tree(TreeDynamics, Body):
         """Whether places of joints are parameters, and those of links depend on them."""
         return moves_places(self.free)
 
+    def is_shaped_by(self, path: Sequence[Any]) -> bool:
+        """Whether its formulas may lack a number, as long as that is zero or the place of a joint."""
+        return tuple(path) not in self.free
+
     def freed(self, free: Sequence[tuple[Any, ...]] = ()) -> Tree:
         """The same tree whose formulas take some numbers as parameters, be they zero or places of joints.
 
