@@ -10,6 +10,10 @@ GAMMA_THETA, GAMMA_PHI, ETA = 1e-5, 1e-8, 1e-8  # what a step must gain
 S_THETA, S_PHI = 1.1, 2.3  # when the violation of the rows counts more than the barrier function
 SHORTEST = 0.05  # of the steps that can be accepted
 SHORT = 0.05  # the shortest one that counts on products of changes: these are of whole steps
+# Steps in a row, of less than this share of the Newton step, after which there is another way. Where they leave so much
+# of the violation, multipliers grow without end: then the rows are restored, but for a start close to a solution, from
+# which steps are short at first. Where the filter refuses longer ones it is emptied, as by IPOPT, so many times
+IN_A_ROW, SHORTENED, LEFT, EMPTIED = 5, 0.1, 0.98, 5
 CORRECTIONS, SLOW = 4, 0.99  # second-order corrections, and what each must leave at most of the violation
 ROUNDING = 10 * np.finfo(float).eps
 
@@ -65,10 +69,15 @@ class LineSearch:
 
     def __init__(self, barrier, direction):
         self.barrier, self.direction, self.over = barrier, direction, barrier.over
+        self._restores = barrier.factor and barrier.scaled.program.start_multipliers is None
+        self._crawled = self._jammed = self._emptied = 0
 
     def __call__(self, it, mu, taken, products=None):
         """The next iterate, None where no step will do; `taken` is the filter, `products` as of `SearchDirection`."""
-        self.it, self.mu, self.taken, self.products = it, mu, taken, products
+        self.it, self.mu, self.taken, self.products, self._refused = it, mu, taken, products, False
+        if self._crawled >= IN_A_ROW and it.theta > taken.least:
+            self._crawled = 0 if products is None else self._crawled
+            return None
         self.tau = max(0.99, 1 - mu)
         self.phi = it.phi(mu)
         dw, dy, dz = self.direction.step(it, mu, it.c, products)
@@ -76,16 +85,16 @@ class LineSearch:
         self.slope, size, alpha = self.over.combined((slope,), (size,), (self._longest_here(dw),))
         largest = alpha
         if size < ROUNDING:
-            return self._accepted(self._trial(dw, dy, alpha), dz)
+            return self._accepted(self._trial(dw, dy, alpha), dz, alpha)
         shortest = max(self._shortest(), 0.0 if products is None else SHORT)
         while alpha >= shortest:
             trial = self._trial(dw, dy, alpha)
             if self._good(trial, alpha):
-                return self._accepted(trial, dz)
+                return self._accepted(trial, dz, alpha)
             if alpha == largest and trial.theta >= it.theta:
                 corrected = self._corrected(trial, alpha)
                 if corrected is not None:
-                    return self._accepted(corrected, dz)
+                    return self._accepted(corrected, dz, alpha)
             alpha /= 2
         return None
 
@@ -110,7 +119,10 @@ class LineSearch:
 
     def _good(self, trial, alpha):
         theta, phi = trial.theta, trial.phi(self.mu)
-        if not np.isfinite(theta) or not self.taken.takes(theta, phi):
+        if not np.isfinite(theta):
+            return False
+        if not self.taken.takes(theta, phi):
+            self._refused = True
             return False
         gain = phi - self.phi - ROUNDING * abs(self.phi)
         by_cost = self.slope < 0 and alpha * (-self.slope)**S_PHI > self.it.theta**S_THETA
@@ -138,7 +150,12 @@ class LineSearch:
             last, c = trial.theta, alpha_c * c + trial.c
         return None
 
-    def _accepted(self, trial, dz):
+    def _accepted(self, trial, dz, alpha):
+        short, theta = alpha < SHORTENED, self.it.theta
+        self._crawled = self._crawled + 1 if short and self._restores and LEFT * theta < trial.theta <= theta else 0
+        self._jammed = self._jammed + 1 if short and self._refused and theta > self.taken.least else 0
+        if self._jammed == IN_A_ROW and self._emptied < EMPTIED:
+            self.taken.entries, self._jammed, self._emptied = [], 0, self._emptied + 1
         alpha = self.over.least(loops.longest(self.it.z, dz, self.tau))
         trial.z = self.barrier.bounds.moved(self.it.z, dz, alpha, self.mu, trial.slack)
         return trial

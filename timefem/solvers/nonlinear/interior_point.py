@@ -44,7 +44,7 @@ PUSHES, PUSHED = 5, 0.3
 # the start, and variables about one
 FALLEN, FAR = -1e12, 1e8
 NO_MINIMUM = "converged to a stationary point that is no minimum"
-FLAT = 1e-7  # curvature downwards, in scaled variables, that is none
+FLAT = 1e-5  # curvature downwards, in scaled variables, that is none: pushes from there lead far, to no better minimum
 
 
 @dataclass(frozen=True)
@@ -91,15 +91,17 @@ class Loop:
     def __init__(self, settings, program):
         self.settings, self.program, self.count, self.history = settings, program, 0, []
 
-    def run(self, barrier, direction, it, mu, restore=None, leave=lambda it: False, saddle=lambda it: False):
+    def run(self, barrier, direction, it, mu, restore=None, leave=lambda it, error: None, saddle=lambda it: False):
         """Iterate from `it`.
 
         Parameters
         ----------
         restore : callable, optional
             `restore(it, mu, taken)` -> (iterate or None, what happened), when no step will do.
-        leave, saddle : callable
-            Told each iterate, or those at which mu may fall; whether to stop there.
+        leave : callable
+            Told each iterate and its error; the outcome where to stop there.
+        saddle : callable
+            Told the iterates at which mu may fall; whether to stop there.
 
         Returns
         -------
@@ -124,8 +126,8 @@ class Loop:
             acceptable = acceptable + 1 if error <= ACCEPTABLE else 0
             if acceptable == ACCEPTED_AFTER:
                 return it, mu, "acceptable"
-            if leave(it):
-                return it, mu, "left"
+            if outcome := leave(it, error):
+                return it, mu, outcome
             if restore is not None and it.f < FALLEN and barrier.over.largest(np.abs(it.w).max(initial=0.0)) > FAR:
                 return it, mu, "unbounded"
             if self.count == self.settings.max_iterations:

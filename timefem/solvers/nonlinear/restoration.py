@@ -12,7 +12,8 @@ from .bounds_loops import longest
 from .filter_search import Iterate
 from .search_direction import SearchDirection
 
-RHO, LEFT = 1000.0, 0.9  # weight of the violation, and how much of it may be left
+RHO = 1000.0  # weight of the violation
+LEFT, AGAIN = 0.9, 0.5  # how much of the violation may be left, and times what at each further restoration
 VIOLATED = 1e-4  # from which violation on a point at which the restoration gets stuck is infeasible
 LARGEST_MULTIPLIER = 1e3  # of bounds afterwards
 
@@ -29,7 +30,7 @@ class Restoration:
     """
 
     def __init__(self, barrier, direction, loop):
-        self.barrier, self.direction, self.loop = barrier, direction, loop
+        self.barrier, self.direction, self.loop, self._left = barrier, direction, loop, LEFT
 
     def __call__(self, it, mu, taken):
         """The next iterate and "left", or the last one and why there is none."""
@@ -40,21 +41,28 @@ class Restoration:
         weights[:n] = np.sqrt(mu) * np.minimum(1.0, 1.0 / np.maximum(np.abs(it.w), 1e-300))**2
         barrier = Barrier(main.scaled, main.auxiliary.joined(elastic[0]).joined(elastic[1]), 0.0,
                           np.concatenate([it.w, np.zeros(2 * main.m)]), weights)
-        least, phi = it.theta, it.phi(mu)
+        least = it.theta
 
-        def leave(now):
-            """Whether the program's own filter takes the point."""
-            f, _, theta, well, _ = main.values(now.w[:n])
-            return theta <= LEFT * least and taken.takes(theta, f + mu * well) and (
-                theta <= least or f + mu * well < phi)
+        def leave(now, error):
+            """Where the program's own filter takes the point, or no step will leave less violation."""
+            f, c, theta, well, _ = main.values(now.w[:n])
+            if theta <= self._left * least and taken.takes(theta, f + mu * well):
+                return "left"
+            if error <= RHO * self.loop.settings.tolerance and violation(c) > VIOLATED:
+                return "solved"
+            return None
+
+        def violation(c):
+            return main.over.largest(np.abs(c).max(initial=0.0))
 
         start, mu_start = self._start(barrier, it, mu)
         direction = SearchDirection(self.direction.matrix, barrier)
         found, _, outcome = self.loop.run(barrier, direction, start, mu_start, leave=leave)
         if outcome == "left":
+            self._left *= AGAIN
             return self._back(it, found.w[:n], mu), "left"
         now = Iterate(found.w[:n], found.y / RHO, it.z, *main.values(found.w[:n]))
-        if outcome == "stuck" and main.over.largest(np.abs(now.c).max(initial=0.0)) > VIOLATED:
+        if outcome == "stuck" and violation(now.c) > VIOLATED:
             outcome = "solved"  # no step leaves less violation
         if outcome == "stopped":
             return now, outcome
