@@ -1,7 +1,7 @@
 """The compiled assembly loop: 8 elements at a time, entries straight into their slots."""
 
 from ..elements.evaluation.elements_in_lanes import evaluate_lanes
-from ..kernels.lanes import LANES
+from ..kernels.lanes import LANES, load, store
 from ..kernels.loops import compiled
 
 
@@ -31,6 +31,7 @@ def assemble(plan, lanes, x, t, h, column_scale, row_scale, rows, columns, kind,
     """
     n_e = h.shape[0]
     column_step = (x.shape[0] - plan.n_columns) // max(1, n_e - 1)
+    tangent = lanes.tangent
     row_step = (residual.shape[0] - plan.n_rows) // max(1, n_e - 1)
     for e in range(0, n_e, LANES):
         n_active = min(LANES, n_e - e)
@@ -45,7 +46,8 @@ def assemble(plan, lanes, x, t, h, column_scale, row_scale, rows, columns, kind,
             for r in range(plan.n_rows):
                 residual[row + r] += lanes.residual[r, lane]
             for k in range(plan.n_tangent):
-                place = slots[line, k]
+                place = load(slots, line * plan.n_tangent + k)
                 if place >= 0:
-                    data[start + place] += (lanes.tangent[k, lane] * row_scale[row + rows[k]]
-                                            * column_scale[column + columns[k]])
+                    value = (load(tangent, k * LANES + lane) * load(row_scale, row + load(rows, k))
+                             * load(column_scale, column + load(columns, k)))
+                    store(data, start + place, load(data, start + place) + value)

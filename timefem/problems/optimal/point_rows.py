@@ -12,6 +12,8 @@ from ...kernels.buffered import Buffered
 from ...solvers.nonlinear import products
 from ...types import Floats, Vector
 
+TOGETHER = 10  # points of which formulas are one expression, at most
+
 
 class View(NamedTuple):
     """Values w at points as linear functions of the variables v of a program: `w = start + sum over s of factors v`.
@@ -134,8 +136,8 @@ class PointRows:
         self._given = np.zeros((self.n_points, 0)) if given is None else np.asarray(given, float)
         weights = ca.SX.sym("weights", rows.numel())
         jacobian, hessian = ca.jacobian(rows, w), ca.triu(ca.hessian(ca.dot(weights, rows), w)[0])
-        self._function = Buffered(ca.Function("rows", [w, p], [rows, _nonzeros(jacobian)]).map(self.n_points))
-        self._hessian = Buffered(ca.Function("rows", [w, p, weights], [_nonzeros(hessian)]).map(self.n_points))
+        self._function = _at_points(self.n_points, [w, p], [rows, _nonzeros(jacobian)])
+        self._hessian = _at_points(self.n_points, [w, p, weights], [_nonzeros(hessian)])
         self.n_rows = self.n_points * self.n_values
         self.elements = np.repeat(self._blocks, self.n_values)
         self.lower, self.upper = (np.tile(np.broadcast_to(np.asarray(b, float), (self.n_values,)), self.n_points)
@@ -285,6 +287,13 @@ class AddedRows:
         """Block, time on the mesh [s] and name of row i."""
         k = int(np.searchsorted(self.starts, i, side="right")) - 1
         return self.sets[k].describe(i - self.starts[k])
+
+
+def _at_points(n, arguments, results):
+    """A function of points one behind the other, as one expression for a few of them: each call of it takes CasADi as
+    long as a small one works."""
+    few = max(k for k in range(1, TOGETHER + 1) if n % k == 0)
+    return Buffered(ca.Function("rows", arguments, results).map(few).expand().map(n // few))
 
 
 def _nonzeros(matrix):
