@@ -82,11 +82,12 @@ class Task:
         z0 = getattr(self.problem, "z0", None)
         return None if z0 is None else work_out(self.problem.system, self.problem.t_span, z0)
 
-    def mesh_through(self, kinks):
-        """The mesh that is given, or elements of nearly equal length with nodes at kinks inside of the time span."""
+    def mesh_through(self, kinks, kept=None):
+        """The mesh that is given, or elements of nearly equal length with nodes at kinks inside of the time span; it is
+        kept with other things that solves share, or where the task says."""
         if self.mesh is not None:
             return self.mesh
-        return self.kept.mesh(self.problem.t_span, self.n_elements, kinks, _through)
+        return (kept or self.kept).mesh(self.problem.t_span, self.n_elements, kinks, _through)
 
 
 def _through(t_span, n_elements, kinks):

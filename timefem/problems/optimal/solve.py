@@ -40,7 +40,7 @@ def solve_optimal_control(task):
             raise InputError(f"tolerance is given, but the multipliers of {element!r}, which tell its error, do not "
                              "converge; take MixedGalerkin, or give n_elements")
         return solve_refined(task, lambda element, mesh, last: _solve_on(task.on(element, mesh, last)), error_estimate)
-    return _solve_on(task.on(element, task.mesh_through(problem.system.kinks)))
+    return _solve_on(task.on(element, task.mesh_through(problem.system.kinks, problem.kept)))
 
 
 def check_linear(linear, method):

@@ -52,9 +52,7 @@ class Scaled:
         self.program, self.n, self.m, self.over = program, program.n, program.n_rows, OverRanks(program.comm)
         gradient, entries = program.gradient(v), program.jacobian(v)
         rows, columns = (np.asarray(x) for x in program.jacobian_places)
-        size = np.zeros(max(self.m, rows.max(initial=-1) + 1))
-        np.maximum.at(size, rows, np.abs(entries))
-        self.row_scale = LARGEST_GRADIENT / np.maximum(size[:self.m], LARGEST_GRADIENT)
+        self.row_scale = LARGEST_GRADIENT / products.largest_in_rows(rows, entries, LARGEST_GRADIENT, self.m)
         scales = program.rows_with_neighbours(self.row_scale)
         # the share of a block in an integral falls with their number, but mu should mean the same on all meshes
         self.n_blocks = int(self.over.total(program.variable_blocks[:self.n].max(initial=-1) + 1))

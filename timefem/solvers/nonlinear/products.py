@@ -15,6 +15,17 @@ def add_product(rows, columns, data, x, factor, out):
 
 
 @compiled(error_model="numpy")
+def largest_in_rows(rows, data, least, m):
+    """Largest magnitude in each of m rows, `least` at least; entries of further rows are left out."""
+    out = np.full(m, least)
+    for k in range(len(data)):
+        row, size = load(rows, k), abs(load(data, k))
+        if row < m and not size <= out[row]:
+            out[row] = size
+    return out
+
+
+@compiled(error_model="numpy")
 def gradient_of_lagrangian(gradient, jacobian, y, n, at, factors):
     """`gradient` and, behind its first n entries, A^T y of variables in the rows `at`, with J^T y of the others.
 
