@@ -209,6 +209,7 @@ class OptimalProgram(NonlinearProgram):
     def expect(self, v, factor, multipliers):
         y = multipliers[:self.n_equations]
         self._expected = v.tobytes(), y / factor if factor else y.copy()
+        self._added.expect(multipliers)
 
     def objective(self, v):
         return self.chain.own_objective(self._at(v))

@@ -136,9 +136,9 @@ class PointRows:
         self._given = np.zeros((self.n_points, 0)) if given is None else np.asarray(given, float)
         weights = ca.SX.sym("weights", rows.numel())
         jacobian, hessian = ca.jacobian(rows, w), ca.triu(ca.hessian(ca.dot(weights, rows), w)[0])
-        self._function = _at_points(self.n_points, [w, p], [rows, _nonzeros(jacobian)])
-        self._hessian = _at_points(self.n_points, [w, p, weights], [_nonzeros(hessian)])
+        self._function = _at_points(self.n_points, [w, p, weights], [rows, _nonzeros(jacobian), _nonzeros(hessian)])
         self.n_rows = self.n_points * self.n_values
+        self._weights = np.zeros(self.n_rows)
         self.elements = np.repeat(self._blocks, self.n_values)
         self.lower, self.upper = (np.tile(np.broadcast_to(np.asarray(b, float), (self.n_values,)), self.n_points)
                                   for b in bounds)
@@ -169,16 +169,20 @@ class PointRows:
         entries = np.arange(self.n_points * n).reshape(self.n_points, n, *[1] * (kept.ndim - 2))
         return np.broadcast_to(entries, kept.shape)[kept]
 
+    def expect(self, weights: np.ndarray) -> None:
+        """Told with which weights the Hessian may be asked for at the next v."""
+        self._weights = weights
+
     def _at(self, v):
-        """Arguments, values and entries of the Jacobian at v, kept for the next question about the same v."""
+        """Values, and entries of Jacobian and Hessian with the weights expected, kept for the next question."""
         key = v.tobytes()
         if self._known is None or self._known[0] != key:
             view = self._view
-            arguments = products.gathered(view.start, view.columns, view.factors, v), self._given
-            rows, entries = self._function(*arguments)
+            w = products.gathered(view.start, view.columns, view.factors, v)
+            rows, entries, curvatures = self._function(w, self._given, self._weights)
             jacobian = np.zeros(len(self.jacobian_places[0]))
             products.add_spread(*self._to_jacobian, entries, jacobian)
-            self._known = key, arguments, rows.copy(), jacobian
+            self._known = key, rows.copy(), jacobian, self._weights, curvatures  # these last until the next v
         return self._known[1:]
 
     @property
@@ -186,7 +190,7 @@ class PointRows:
         """Values and entries of the Jacobian where all variables are zero, kept."""
         if self._known is None:
             self._at(np.zeros(self._view.columns.max(initial=-1) + 1))
-        return self._known[2:]
+        return self._known[1:3]
 
     def give(self, value: float) -> None:
         """Change the last of the given numbers, at all points."""
@@ -195,7 +199,7 @@ class PointRows:
     def values(self, v: np.ndarray) -> np.ndarray:
         """g at all points, shape (n_rows,)."""
         if not self._linear:
-            return self._at(v)[1]
+            return self._at(v)[0]
         start, entries = self._at_zero
         out = start.copy()
         products.add_product(*self.jacobian_places, entries, v, 1.0, out)
@@ -203,13 +207,17 @@ class PointRows:
 
     def jacobian(self, v: np.ndarray) -> np.ndarray:
         """Entries of the Jacobian at `jacobian_places`."""
-        return self._at_zero[1] if self._linear else self._at(v)[2]
+        return self._at_zero[1] if self._linear else self._at(v)[1]
 
     def add_hessian(self, v: np.ndarray, weights: np.ndarray, slots: np.ndarray, out: np.ndarray) -> None:
         """Add entries of the upper triangle of the Hessian of weights . g at `hessian_places`, in these slots."""
-        if len(slots):
-            entries = self._hessian(*self._at(v)[0], weights)[0]
-            products.add_spread(slots, *self._to_hessian, entries, out)
+        if self._linear:
+            return
+        *_, known, entries = self._at(v)
+        if not np.array_equal(known, weights):
+            self._weights, self._known = weights, None
+            entries = self._at(v)[-1]
+        products.add_spread(slots, *self._to_hessian, entries, out)
 
     def describe(self, i: int) -> tuple[int, float, str]:
         """Block, time on the mesh [s] and name of row i."""
@@ -270,6 +278,11 @@ class AddedRows:
     @property
     def blocks(self):
         return np.concatenate([np.zeros(0, int), *(rows.elements for rows in self.sets)])
+
+    def expect(self, multipliers):
+        """Told those of all rows with which the Hessian may be asked for next."""
+        for rows, start in zip(self.sets, self.starts, strict=False):
+            rows.expect(multipliers[start:start + rows.n_rows])
 
     def values(self, known, v):
         """Rows that are known, and those added."""

@@ -172,6 +172,7 @@ class SequenceProgram(NonlinearProgram):
         for p, x, y in zip(self.programs, self._split(v, self._columns), self._split(multipliers, self._rows),
                            strict=True):
             p.expect(x, factor, y)
+        self._added.expect(multipliers)
 
     def describe(self, i):
         k = int(np.searchsorted(self._rows, i, side="right")) - 1
