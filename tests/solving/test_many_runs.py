@@ -118,6 +118,13 @@ def test_wrong_input_is_refused(arguments, words):
         tf.prepare(box(), tf.MixedGalerkin(1), 4).solve_many(**arguments)
 
 
+def test_long_sweeps_are_told_in_short(timefem):
+    status, out, _ = timefem("sweep", "spinning-box", "--n-elements", 2, "--t-end", 0.1, "--parameter",
+                             "box.mass=-1:9:101")
+    assert status == 1 and "each with --csv" in out and len(out.splitlines()) < 12
+    assert [line.split()[3] for line in out.splitlines() if "converged" in line] == ["90"] and "not -1 " in out
+
+
 def test_sweep(timefem, tmp_path):
     status, out, _ = timefem("sweep", "spinning-box", "--n-elements", 5, "--t-end", 0.1, "--parameter",
                              "box.mass=1:2:3", "--parameter", "box.inertia[0]=5,6", "--csv", tmp_path / "a.csv",

@@ -1,5 +1,6 @@
 """`timefem sweep`: a case or model file solved for many values of its numbers."""
 
+from collections import Counter
 from contextlib import nullcontext
 from itertools import product
 
@@ -13,6 +14,7 @@ from .ranks import rank
 from .report import make_console, make_table, print_json
 from .run import status_of_stop
 
+MOST_ROWS = 100  # of the table on standard output
 FORM = "NAME=FIRST:LAST:NUMBER, or NAME=A,B,C"
 
 
@@ -44,11 +46,23 @@ def sweep(options):
     if as_json:
         print_json(facts)
     else:
-        table = make_table(f"{found.title} ({found.name}): {len(ensemble)} runs", *axes, "how it ended")
-        for values, reason in zip(runs, ensemble.reasons, strict=True):
-            table.add_row(*(f"{v:g}" for v in values), reason)
-        make_console().print(table)
+        make_console().print(_table(f"{found.title} ({found.name}): {len(ensemble)} runs", axes, runs, ensemble.reasons))
     return status
+
+
+def _table(title, axes, runs, reasons):
+    """A row for each run; of very many the number of each end, with the first of them."""
+    if len(runs) <= MOST_ROWS:
+        table = make_table(title, *axes, "how it ended")
+        for values, reason in zip(runs, reasons, strict=True):
+            table.add_row(*(f"{v:g}" for v in values), reason)
+        return table
+    table = make_table(f"{title}, each with --csv FILE", "how they ended", "runs", *(f"first at {name}" for name in axes))
+    kinds = [reason.partition(":")[0] for reason in reasons]
+    for kind, count in Counter(kinds).most_common():
+        first = kinds.index(kind)
+        table.add_row(reasons[first], str(count), *(f"{v:g}" for v in runs[first]))
+    return table
 
 
 def _values(text):
