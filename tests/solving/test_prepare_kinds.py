@@ -108,6 +108,9 @@ def test_inverse_dynamics():
     np.testing.assert_allclose(found.fields["controls"], fresh.fields["controls"], rtol=0, atol=1e-9)
     found, fresh = solver.solve(parameters={"cart.mass": 3.0}), tf.solve(problem(m=3.0), element, 6)
     np.testing.assert_allclose(found.fields["controls"], fresh.fields["controls"], rtol=0, atol=1e-9)
+    changed = solver.changed(parameters={"cart.mass": 3.0})
+    np.testing.assert_allclose(changed.controls(found.t, found.z), problem(m=3.0).controls(fresh.t, fresh.z), rtol=0,
+                               atol=1e-9)
 
 
 def test_what_a_first_solve_refuses_a_second_one_refuses():

@@ -112,10 +112,11 @@ def _targets(system, name):
     parts = {system.label(part): part for part in (*system.parts, *system.composites)}
     label = max((label for label in parts if name.startswith(label + ".")), key=len, default=None)
     if label is None:
+        parts = [label for label, part in parts.items() if part.owner is None]
         head = name.partition(".")[0].partition("[")[0]
         near = did_you_mean(name, names_of_numbers(system)) or did_you_mean(head, parts)
         raise InputError(f"parameters: {name!r} names no part and what of it is meant, as in PART.NAME"
-                         + (near or f"; there are {', '.join(list(parts)[:12])}"))
+                         + (near or f"; there are {', '.join(parts[:12])}"))
     return [(parts[label], _spelt_out(parts[label], name[len(label) + 1:]))]
 
 

@@ -141,7 +141,8 @@ class NamedParts:
                 return place
         carried = [f"{self.label(carrier)}.{name}" for carrier in self.bodies for name in carrier.carried_names]
         joints = [label for label in map(self.label, self._joints) if label != body]  # keys of states, as bodies are
-        known = known_names(body, map(self.label, self.bodies), further=[*carried, *joints])
+        bodies = [self.label(b) for b in self.bodies if not b.helper]
+        known = known_names(body, bodies, further=[*carried, *joints])
         raise InputError(f"no body {body!r} in the system{known}")
 
 

@@ -253,6 +253,11 @@ class Solver:
             kept.last = sol
         return sol
 
+    def changed(self, *, parameters: Mapping[Any, Any] | None = None, **changes: Unpack[Changes]) -> Any:
+        """The problem that `solve` solves with these arguments: for what it tells besides, as `InverseDynamics.controls`.
+        """
+        return self._changed(parameters, changes)
+
     def _changed(self, parameters, changes):
         problem = self.problem
         changes = {name: value for name, value in changes.items() if value is not None}
