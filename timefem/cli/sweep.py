@@ -46,7 +46,8 @@ def sweep(options):
     if as_json:
         print_json(facts)
     else:
-        make_console().print(_table(f"{found.title} ({found.name}): {len(ensemble)} runs", axes, runs, ensemble.reasons))
+        title = f"{found.title} ({found.name}): {len(ensemble)} runs"
+        make_console().print(_table(title, axes, runs, ensemble.reasons))
     return status
 
 
@@ -57,7 +58,8 @@ def _table(title, axes, runs, reasons):
         for values, reason in zip(runs, reasons, strict=True):
             table.add_row(*(f"{v:g}" for v in values), reason)
         return table
-    table = make_table(f"{title}, each with --csv FILE", "how they ended", "runs", *(f"first at {name}" for name in axes))
+    firsts = [f"first at {name}" for name in axes]
+    table = make_table(f"{title}, each with --csv FILE", "how they ended", "runs", *firsts)
     kinds = [reason.partition(":")[0] for reason in reasons]
     for kind, count in Counter(kinds).most_common():
         first = kinds.index(kind)

@@ -254,8 +254,7 @@ class Solver:
         return sol
 
     def changed(self, *, parameters: Mapping[Any, Any] | None = None, **changes: Unpack[Changes]) -> Any:
-        """The problem that `solve` solves with these arguments: for what it tells besides, as `InverseDynamics.controls`.
-        """
+        """The problem that `solve` solves with these arguments, for what it tells, as `InverseDynamics.controls`."""
         return self._changed(parameters, changes)
 
     def _changed(self, parameters, changes):
