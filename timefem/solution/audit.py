@@ -177,11 +177,16 @@ def _warn_of_turns(solution):
     return text is not None
 
 
-def may_turn_too_far(system, element, longest, z):
-    """Whether a body may turn too far in an element of that length at states (n, n_z): by a bound of its rate."""
-    most = TURN * max(element.degree, 1)
-    return any(not body.largest_rate(z[:, system.n_q:][:, system.coordinates(body)]) * longest <= most
-               for body in system.bodies if hasattr(body, "angular_velocity"))
+def may_turn_too_far(systems, element, longest, z):
+    """Whether bodies of systems of one structure may turn too far in an element of that length, in motions of shape
+    (n_systems, n_nodes, n_z): by a bound of their rates."""
+    far = np.zeros(len(systems), bool)
+    for i, body in enumerate(systems[0].bodies if systems else ()):
+        if hasattr(body, "angular_velocity"):
+            p = z[:, :, systems[0].n_q:][:, :, systems[0].coordinates(body)]
+            rates = np.array([system.bodies[i].rate_per_momentum for system in systems])
+            far |= ~(rates * body.largest_turning_momentum(p) * longest <= TURN * max(element.degree, 1))
+    return far
 
 
 def unresolved_turns(system, element, t, z):

@@ -74,7 +74,7 @@ def march_runs(model, n, case, n_workers, store, advance):
         marcher = free.get()
         try:
             with lock:
-                return _march_piece(model, marcher, [case(i) for i in piece], stop, lock)
+                return _march_piece(model, marcher, [_row(model, marcher.plan, case(i)) for i in piece], stop, lock)
         finally:
             free.put(marcher)
 
@@ -104,9 +104,8 @@ def march_runs(model, n, case, n_workers, store, advance):
     return reasons, iterations, unresolved
 
 
-def _march_piece(model, marcher, cases, stop, lock):
+def _march_piece(model, marcher, rows, stop, lock):
     """States (n, n_elements + 1, n_z) of some runs, the reason and the iterations of each, and what is to be told."""
-    rows = [_row(model, marcher.plan, case) for case in cases]
     states = np.full((len(rows), model.mesh.n_elements + 1, model.system.n_z), np.nan)
     found = [(row, 0) if isinstance(row, str) else None for row in rows]
     for emphasized in (False, True):
@@ -127,11 +126,9 @@ def _march_piece(model, marcher, cases, stop, lock):
 def _unresolved(model, rows, states, reasons):
     """Run -> what is to be told of a converged motion that turns too far in an element."""
     own = [k for k, reason in enumerate(reasons) if reason == "converged"]
-    longest = model.mesh.lengths.max()
-    if own and all(rows[k].system is rows[own[0]].system for k in own) and not may_turn_too_far(
-            rows[own[0]].system, model.element, longest, states[own].reshape(-1, states.shape[2])):
-        return {}
-    told = {k: unresolved_turns(rows[k].system, model.element, model.mesh.nodes, states[k]) for k in own}
+    far = may_turn_too_far([rows[k].system for k in own], model.element, model.mesh.lengths.max(), states[own])
+    told = {own[i]: unresolved_turns(rows[own[i]].system, model.element, model.mesh.nodes, states[own[i]])
+            for i in np.flatnonzero(far)}
     return {k: text for k, text in told.items() if text is not None}
 
 
@@ -169,4 +166,4 @@ def _runs(model, plan, rows):
     """The `Runs` of rows."""
     z, multipliers = np.array([row.z for row in rows]), np.array([row.multipliers for row in rows])
     first = plan.first_element(model.mesh, z, multipliers)
-    return Runs.joined([(first[i], row.scaling, row.scaling.size(row.z), row.numbers) for i, row in enumerate(rows)])
+    return Runs.joined([(first[i], row.scaling, row.scaling.reference, row.numbers) for i, row in enumerate(rows)])

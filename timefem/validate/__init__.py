@@ -8,7 +8,7 @@ import numpy as np
 from ..argument_names import FEW, did_you_mean
 from ..errors import InputError
 
-PLAIN = {float, int}
+PLAIN, FLOATS = {float, int}, {float, np.float64}
 LARGEST = 1e40  # of numbers that describe a system: the mass of the sun is 2e30 kg, and squares must stay finite
 
 
@@ -38,8 +38,8 @@ def _refuse_text(value):
 
 def real(name, value, *, positive=False, largest=LARGEST):
     """Return `value` as a finite float, positive if asked, of at most a size."""
-    if type(value) is float and -largest <= value <= largest < np.inf and (value > 0 or not positive):
-        return value  # the usual case
+    if type(value) in FLOATS and -largest <= value <= largest < np.inf and (value > 0 or not positive):
+        return float(value)  # the usual case
     refuse_conversions(name, value)
     try:
         _refuse_text(value)

@@ -60,19 +60,28 @@ class InitialValueProblem(NamedArguments):
         if system.redundant == "drop":
             self.system = drop_redundant(system, self.t_span[0], self.z0)
 
+    _state = _poses = None
+
     def _take(self, system, state, t_span):
-        self.system, self._state, self.t_span = system, state, t_span
+        poses = self._poses if state is self._state else None
+        self.system, self._state, self.t_span, self._poses = system, state, t_span, None
         if isinstance(state, np.ndarray):
             self.z0 = validate.array("start", state, (system.n_z,))
+        elif poses is not None and len(poses) == len(system.bodies):  # of bodies with other numbers
+            q, p = zip(*(body.state(pose) for body, pose in zip(system.bodies, poses, strict=True)), strict=True)
+            self.z0, self._poses = validate.array("start", np.concatenate([*q, *p]), (system.n_z,)), poses
         else:
             state = canonical_states(system, state, t_span[0], approximate=self._assemble)
             if self._assemble:
                 state = assembled(system, state, t_span[0])
             given = given_states(system, state)
             self.z0 = np.concatenate([*(s.q for _, s in given.values()), *(s.p for _, s in given.values())])
-            if system.couples_inertia and all(isinstance(value, Pose) for value, _ in given.values()):
-                velocity = system.velocity(t_span[0], self.z0)
-                self.z0[system.n_q:] = system.momentum(t_span[0], self.z0, velocity)
+            if all(isinstance(value, Pose) for value, _ in given.values()):
+                if system.couples_inertia:
+                    velocity = system.velocity(t_span[0], self.z0)
+                    self.z0[system.n_q:] = system.momentum(t_span[0], self.z0, velocity)
+                elif not (self._assemble or any(body.helper for body in system.bodies)):
+                    self._poses = [pose for pose, _ in given.values()]
         fault = faults(system.complete or system, t_span[:1], self.z0[None], self.tolerance)[0]
         if fault is not None:
             raise InputError(fault)
@@ -92,8 +101,11 @@ class InitialValueProblem(NamedArguments):
         other, system = object.__new__(type(self)), self.system if system is None else system
         other.__dict__.update(self.__dict__)
         state = self._state if start is None else merged(system, self._state, start)
-        other._take(system, state, self.t_span if t_span is None and system is self.system else
-                    checked_span(system, self.t_span if t_span is None else t_span))
+        if t_span is not None:
+            t_span = checked_span(system, t_span)
+        elif system is not self.system:
+            check_known(system, self.t_span)
+        other._take(system, state, t_span or self.t_span)
         if t_span is not None or system is not self.system:
             check_integrable(system, other.t_span, other.z0)
         return other
@@ -142,11 +154,15 @@ def checked_span(system, t_span):
     t0, t1 = validate.real("t_span[0]", t0), validate.real("t_span[1]", t1)
     if t1 <= t0:
         raise InputError(f"t_span must go forward: the end {t1:g} is not after the start {t0:g}")
-    for part in system.parts:
-        fault = uncovered(part, (t0, t1))
-        if fault:
-            raise InputError(f"{system.label(part)}: {fault}")
+    check_known(system, (t0, t1))
     return t0, t1
+
+
+def check_known(system, t_span):
+    """Refuse time spans that leave the time for which a part is known."""
+    for part in system.parts:
+        if fault := uncovered(part, t_span):
+            raise InputError(f"{system.label(part)}: {fault}")
 
 
 def uncovered(part, t_span):

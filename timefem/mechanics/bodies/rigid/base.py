@@ -206,13 +206,18 @@ class RigidBodyBase(Body, abstract=True):
 
     def largest_rate(self, p: np.ndarray) -> float:
         """A bound of the angular velocity [rad/s] at momenta of shape (n, n_q), whatever the orientation."""
-        p = p[:, 3:]
-        return self.rate_per_momentum * np.sqrt(np.einsum("ij,ij->i", p, p).max())
+        return self.rate_per_momentum * self.largest_turning_momentum(p)
+
+    def largest_turning_momentum(self, p: np.ndarray) -> np.ndarray:
+        """Largest length of the momenta of rotation along motions of shape (..., n, n_q)."""
+        p = p[..., 3:]
+        return np.sqrt(np.einsum("...ij,...ij->...i", p, p).max(axis=-1))
 
     @cached_property
     def rate_per_momentum(self) -> float:
         """Largest angular velocity of a body whose momenta of rotation have length one [rad/s]."""
-        return self.spin_per_momentum / np.linalg.eigvalsh(self.inertia)[0]
+        least = self.inertia.diagonal().min() if self._diagonal else np.linalg.eigvalsh(self.inertia)[0]
+        return self.spin_per_momentum / least
 
     def angular_velocity(self, q: Floats, p: Floats, frame: str = "body") -> np.ndarray:
         """Angular velocity [rad/s] in body (convective) or space axes, shape (..., 3)."""
