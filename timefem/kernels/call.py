@@ -1,9 +1,5 @@
 """Calling a kernel by its address from compiled Numba code."""
-
-from llvmlite import ir
-from numba import types
-from numba.core.errors import TypingError
-from numba.extending import intrinsic
+from .late import errors, intrinsic, ir, types
 
 __all__ = ["call_kernel"]
 
@@ -36,12 +32,12 @@ def call_kernel(typing_context, address, in_array, in_offset, out_array, out_off
     """
     for array in (in_array, out_array):
         if not _is_vector(array):
-            raise TypingError(f"call_kernel needs C-contiguous one-dimensional float64 arrays, not {array}")
+            raise errors.TypingError(f"call_kernel needs C-contiguous one-dimensional float64 arrays, not {array}")
     if not out_array.mutable:
-        raise TypingError("call_kernel cannot write into a read-only array")
+        raise errors.TypingError("call_kernel cannot write into a read-only array")
     for number in (address, in_offset, out_offset):
         if not isinstance(number, (types.Integer, types.IntegerLiteral)):
-            raise TypingError(f"call_kernel needs an integer address and integer offsets, not {number}")
+            raise errors.TypingError(f"call_kernel needs an integer address and integer offsets, not {number}")
 
     def codegen(context, builder, signature, arguments):
         address, in_array, in_offset, out_array, out_offset = arguments

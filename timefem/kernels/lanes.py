@@ -1,31 +1,40 @@
 """SIMD in Numba: vectors of 8 doubles that the compiler is sure to keep in vector registers."""
 
-import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+import functools
 
+import numpy as np
+
+from .late import cgutils, intrinsic, ir, types
 from .loops import compiled
 
 LANES = 8
-VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+
+
+@functools.cache
+def vector():
+    return ir.VectorType(ir.DoubleType(), LANES)
 
 
 def lane_pointer(context, builder, array_type, array, offset):
     """Pointer to the vector that starts at element `offset` of a C-contiguous array of any shape."""
     data = cgutils.create_struct_proxy(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [offset]), VECTOR.as_pointer())
+    return builder.bitcast(builder.gep(data, [offset]), vector().as_pointer())
 
 
 def lane_load(context, builder, array_type, array, offset):
     return builder.load(lane_pointer(context, builder, array_type, array, offset), align=8)
 
 
+def fused(builder, a, b, c):
+    """a * b + c."""
+    kind = ir.FunctionType(vector(), [vector()] * 3)
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.fma.v8f64"), [a, b, c])
+
+
 def splat(builder, value):
-    one = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+    one = builder.insert_element(ir.Constant(vector(), ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
     mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-    return builder.shuffle_vector(one, ir.Constant(VECTOR, ir.Undefined), mask)
+    return builder.shuffle_vector(one, ir.Constant(vector(), ir.Undefined), mask)
 
 
 @intrinsic
@@ -36,9 +45,8 @@ def add_lanes(typing, y, i, a, x, j):
         ty, _, _, tx, _ = signature.args
         y, i, a, x, j = args
         target = lane_pointer(context, builder, ty, y, i)
-        fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(VECTOR, [VECTOR] * 3), "llvm.fma.v8f64")
-        sum_ = builder.call(fma, [splat(builder, a), lane_load(context, builder, tx, x, j),
-                                  builder.load(target, align=8)])
+        sum_ = fused(builder, splat(builder, a), lane_load(context, builder, tx, x, j),
+                     builder.load(target, align=8))
         builder.store(sum_, target, align=8)
         return context.get_dummy_value()
 
@@ -53,10 +61,9 @@ def add_four_lanes(typing, y, i, factors, x, j, stride):
         ty, tx = signature.args[0], signature.args[3]
         y, i, factors, x, j, stride = args
         target = lane_pointer(context, builder, ty, y, i)
-        fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(VECTOR, [VECTOR] * 3), "llvm.fma.v8f64")
         sum_ = builder.load(target, align=8)
         for factor in cgutils.unpack_tuple(builder, factors, 4):
-            sum_ = builder.call(fma, [splat(builder, factor), lane_load(context, builder, tx, x, j), sum_])
+            sum_ = fused(builder, splat(builder, factor), lane_load(context, builder, tx, x, j), sum_)
             j = builder.add(j, stride)
         builder.store(sum_, target, align=8)
         return context.get_dummy_value()
@@ -159,7 +166,7 @@ def clear_lane(typing, y, i, lane):
         splat = builder.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
         hit = builder.icmp_signed("==", splat, ir.Constant(integers, list(range(LANES))))
         target = lane_pointer(context, builder, ty, y, i)
-        cleared = builder.select(hit, ir.Constant(VECTOR, [0.0] * LANES), builder.load(target, align=8))
+        cleared = builder.select(hit, ir.Constant(vector(), [0.0] * LANES), builder.load(target, align=8))
         builder.store(cleared, target, align=8)
         return context.get_dummy_value()
 
@@ -182,7 +189,7 @@ def _size(context, builder, signature, args):
     """|x[i:i+8]| * y[j:j+8]."""
     tx, _, ty, _ = signature.args[:4]
     x, i, y, j = args[:4]
-    fabs = cgutils.get_or_insert_function(builder.module, ir.FunctionType(VECTOR, [VECTOR]), "llvm.fabs.v8f64")
+    fabs = cgutils.get_or_insert_function(builder.module, ir.FunctionType(vector(), [vector()]), "llvm.fabs.v8f64")
     size = builder.call(fabs, [lane_load(context, builder, tx, x, i)])
     return builder.fmul(size, lane_load(context, builder, ty, y, j))
 
@@ -196,7 +203,7 @@ def largest_lane(typing, x, i, y, j):
             return builder.select(builder.fcmp_ordered(">", a, b), a, b)
 
         size = _size(context, builder, signature, args)
-        zero = ir.Constant(VECTOR, [0.0] * LANES)
+        zero = ir.Constant(vector(), [0.0] * LANES)
         return reduce_lanes(builder, builder.select(builder.fcmp_ordered(">", size, zero), size, zero), larger)
 
     return types.float64(x, types.int64, y, types.int64), emit

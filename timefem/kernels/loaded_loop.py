@@ -1,94 +1,129 @@
-"""Compiled loops as they are kept on disk, and loaded without what only compilation needs.
+"""Compiled loops as they are kept on disk, loaded by LLVM alone, and called from Python."""
 
-Numba's own loading imports all that it can compile, SciPy included, and parses the code of each loop for the linker:
-together a fifth of the time of a process that solves once.
-"""
-
+import ctypes
 import pickle
-from types import SimpleNamespace
+from typing import NamedTuple
 
-import llvmlite.binding as llvm
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompileResult
-from numba.core.runtime import rtsys
-from numba.core.serialize import dumps
+import numpy as np
 
-__all__ = ["Loops"]
+from .machine import address, fingerprint, load_objects, name_address, object_code
+from .store import digest, store
 
-LONG = 300  # instructions: what is shorter may be put in line
+__all__ = ["PROVIDED", "SLOTS", "Code", "Loops"]
+
+# what the code of an entry finds at hand, before what stands for the type of each argument
+SLOTS = "other", int, float, bool, tuple, np.ndarray, "kind", "address", RuntimeError, np.empty  # the first varies
+API = ("PyBool_FromLong", "PyErr_Clear", "PyErr_Occurred", "PyErr_SetString", "PyEval_RestoreThread",
+       "PyEval_SaveThread", "PyFloat_AsDouble", "PyLong_AsLongLong", "PyObject_Call", "PyObject_CallFunction",
+       "PyObject_GetAttr", "PyObject_IsTrue", "Py_BuildValue", "Py_DecRef")
+METH_VARARGS = 1
+
+# Numba counts references to the memory of arrays by a word in front of their address, which is the fourth word there;
+# it calls these two for new memory and for memory that nothing refers to
+MEMORY = """
+declare ptr @malloc(i64)
+declare void @free(ptr)
+define ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) {
+  %all = add i64 %size, 127
+  %block = call ptr @malloc(i64 %all)
+  %failed = icmp eq ptr %block, null
+  br i1 %failed, label %end, label %fill
+fill:
+  %number = ptrtoint ptr %block to i64
+  %behind = add i64 %number, 127
+  %start = and i64 %behind, -64
+  %data = inttoptr i64 %start to ptr
+  store i64 1, ptr %block
+  %place = getelementptr i64, ptr %block, i64 3
+  store ptr %data, ptr %place
+  br label %end
+end:
+  ret ptr %block
+}
+define void @NRT_MemInfo_call_dtor(ptr %block) {
+  call void @free(ptr %block)
+  ret void
+}
+"""
+PROVIDED = "NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor"
 
 
-class _Library(JITCodeLibrary):
-    """Machine code; the code for the linker is parsed when another loop that calls this one is compiled."""
+class Code(NamedTuple):
+    """What is kept of a loop."""
 
-    @classmethod
-    def of(cls, codegen, symbols, state):
-        name, _, (machine_code, bitcode) = state
-        self = cls(codegen, name)
-        self._bitcode = bitcode
-        self.enable_object_caching()
-        self._set_compiled_object(machine_code)
-        self._finalize_final_module()
-        codegen._engine._defined_symbols.update(symbols)
-        return self
+    name: str  # of the function in the machine code
+    apart: bool  # whether machine code of others calls it
+    needed: dict  # entries of the functions that its machine code calls, by their names
+    machine_code: bytes
+    entry_code: bytes  # of the function that Python calls; None where it has arguments that Python does not
+    dtypes: list  # names of those of the arrays that Python gets
+    rest: bytes  # for Numba
 
-    def _get_module_for_linking(self):
-        if self._shared_module is None:
-            self._shared_module = llvm.parse_bitcode(self._bitcode)
-        return self._shared_module
+
+class _Method(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("address", ctypes.c_void_p), ("flags", ctypes.c_int),
+                ("doc", ctypes.c_char_p)]
 
 
 class Loops:
-    """Compiled loops of this process, by the name of their entries on disk.
-
-    Loops that are long are not taken into those that call them: each would be optimised once more in every caller, and
-    again in the callers of these. Their machine code is linked.
-    """
+    """Compiled loops of this process, by the names of their entries on disk."""
 
     def __init__(self):
-        self.results, self.apart = {}, {}  # by entry; entry of each function that is linked
+        self.codes, self._linked, self._methods = {}, set(), []
 
-    def add(self, entry, result):
-        """Note what was just compiled; returns what is to be kept of it."""
-        library = result.library
-        functions = [f for f in library._final_module.functions if not f.is_declaration]
-        symbols = {f.name for f in functions} | {
-            v.name for v in library._final_module.global_variables if not v.is_declaration}
-        name = result.fndesc.llvm_func_name
-        needed = {f.name: self.apart[f.name] for f in library._final_module.functions
-                  if f.is_declaration and f.name in self.apart}
-        if sum(len(list(block.instructions)) for f in functions if f.name == name for block in f.blocks) > LONG:
-            self.apart[name] = entry
-            library._shared_module = llvm.parse_assembly(str(library.codegen._create_empty_module(library.name)))
-        self.results[entry] = result._replace(metadata=None)  # as of what is loaded, of which Numba does not take times
-        return dumps((symbols, name if name in self.apart else None, needed, result._reduce()))
-
-    def load(self, entry, read, context):
-        """The result of a compilation as it was kept; None if it was not, or what it calls.
+    def load(self, entry, read):
+        """The `Code` as it was kept; None if it was not, or what it calls.
 
         Parameters
         ----------
         entry : str
         read : callable
             ``read(entry)`` returns the bytes of an entry, or None.
-        context : Numba's target context
         """
-        if entry in self.results:
-            return self.results[entry]
-        data = read(entry)
-        if data is None:
-            return None
-        rtsys.initialize(context)
-        symbols, apart, needed, reduced = pickle.loads(data)
-        for symbol, other in needed.items():
-            if self.load(other, read, context) is None or symbol not in self.apart:
-                return None  # the latter where it was compiled anew, under another name
-        library = _Library.of(context.codegen(), symbols, reduced[0])
-        around = SimpleNamespace(codegen=lambda: SimpleNamespace(unserialize_library=lambda state: library,
-                                                                 set_env=context.codegen().set_env),
-                                 get_executable=context.get_executable, typing_context=context.typing_context)
-        result = CompileResult._rebuild(around, *reduced)._replace(target_context=context)
-        if apart:
-            self.apart[apart] = entry
-        self.results[entry] = result
-        return result
+        if entry not in self.codes:
+            data = read(entry)
+            if data is None:
+                return None
+            code = Code(*pickle.loads(data))
+            for name, other in code.needed.items():
+                found = self.load(other, read)
+                if found is None or not found.apart or found.name != name:
+                    return None  # it was compiled anew, under another name
+            self.codes[entry] = code
+        return self.codes[entry]
+
+    def function(self, entry, slots, other):
+        """What calls a loop that was loaded.
+
+        Parameters
+        ----------
+        entry : str
+        slots : list
+            What stands for the type of each argument: see `arguments.described`.
+        other : callable
+            Called where arguments are of other types.
+        """
+        self._link(entry)
+        code = self.codes[entry]
+        if code.entry_code is None:
+            raise TypeError(f"{code.name} cannot be called from Python")
+        method = _Method(b"loop", address(f"call_{entry}"), METH_VARARGS, None)
+        self._methods.append(method)  # functions refer to it
+        make = ctypes.pythonapi.PyCFunction_NewEx
+        make.restype, make.argtypes = ctypes.py_object, (ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p)
+        return make(ctypes.byref(method), (other, *SLOTS[1:], *slots, *map(np.dtype, code.dtypes)), None)
+
+    def _link(self, entry):
+        if entry in self._linked:
+            return
+        if not self._linked:
+            for name in API:
+                name_address(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
+            load_objects(store().once(digest("memory", MEMORY, fingerprint()), lambda: object_code(MEMORY)))
+        code = self.codes[entry]
+        for other in code.needed.values():
+            self._link(other)
+        load_objects(*filter(None, (code.machine_code, code.entry_code)))
+        if code.apart:
+            name_address(code.name, address(code.name))
+        self._linked.add(entry)

@@ -1,11 +1,7 @@
 """Operations on runs of numbers, of whole vectors, in Numba: see `lanes`."""
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
-
-from .lanes import LANES, VECTOR, lane_load, lane_pointer, reduce_lanes, splat
+from .lanes import LANES, fused, lane_load, lane_pointer, reduce_lanes, splat, vector
+from .late import cgutils, intrinsic, ir, types
 
 
 @intrinsic
@@ -15,12 +11,11 @@ def dot_runs(typing, x, i, y, j, n):
     def emit(context, builder, signature, args):
         tx, _, ty, _, _ = signature.args
         x, i, y, j, n = args
-        total = cgutils.alloca_once_value(builder, ir.Constant(VECTOR, [0.0] * LANES))
-        fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(VECTOR, [VECTOR] * 3), "llvm.fma.v8f64")
+        total = cgutils.alloca_once_value(builder, ir.Constant(vector(), [0.0] * LANES))
         with cgutils.for_range_slice(builder, n.type(0), n, n.type(LANES)) as (k, _):
             factors = [lane_load(context, builder, ty, y, builder.add(j, k)),
                        lane_load(context, builder, tx, x, builder.add(i, k))]
-            builder.store(builder.call(fma, [*factors, builder.load(total)]), total)
+            builder.store(fused(builder, *factors, builder.load(total)), total)
         return reduce_lanes(builder, builder.load(total), builder.fadd)
 
     return types.float64(x, types.int64, y, types.int64, types.int64), emit
@@ -38,7 +33,7 @@ def clear_runs(typing, y, i, n):
 
     def emit(context, builder, signature, args):
         y, i, n = args
-        zero = ir.Constant(VECTOR, [0.0] * LANES)
+        zero = ir.Constant(vector(), [0.0] * LANES)
         _over_runs(builder, n, lambda at: builder.store(
             zero, lane_pointer(context, builder, signature.args[0], y, builder.add(i, at)), align=8))
         return context.get_dummy_value()
@@ -93,13 +88,12 @@ def add_runs(typing, y, i, a, x, j, n):
     def emit(context, builder, signature, args):
         ty, _, _, tx, _, _ = signature.args
         y, i, a, x, j, n = args
-        fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(VECTOR, [VECTOR] * 3), "llvm.fma.v8f64")
         factor = splat(builder, a)
 
         def one(at):
             target = lane_pointer(context, builder, ty, y, builder.add(i, at))
-            sum_ = builder.call(fma, [factor, lane_load(context, builder, tx, x, builder.add(j, at)),
-                                      builder.load(target, align=8)])
+            sum_ = fused(builder, factor, lane_load(context, builder, tx, x, builder.add(j, at)),
+                         builder.load(target, align=8))
             builder.store(sum_, target, align=8)
 
         _over_runs(builder, n, one)
@@ -119,7 +113,6 @@ def take_eight_runs(typing, y, i, n, x, columns, factors, places):
         ty, _, _, tx, _, tf, _ = signature.args
         y, i, n, x, columns, factors, places = args
         (j, stride), (k, step) = (cgutils.unpack_tuple(builder, pair, 2) for pair in (columns, places))
-        fma = cgutils.get_or_insert_function(builder.module, ir.FunctionType(VECTOR, [VECTOR] * 3), "llvm.fma.v8f64")
         data = cgutils.create_struct_proxy(tf)(context, builder, factors).data
         weights, starts = [], []
         for _ in range(8):
@@ -131,7 +124,7 @@ def take_eight_runs(typing, y, i, n, x, columns, factors, places):
             target = lane_pointer(context, builder, ty, y, builder.add(i, at))
             sum_ = builder.load(target, align=8)
             for weight, start in zip(weights, starts, strict=True):
-                sum_ = builder.call(fma, [weight, lane_load(context, builder, tx, x, builder.add(start, at)), sum_])
+                sum_ = fused(builder, weight, lane_load(context, builder, tx, x, builder.add(start, at)), sum_)
             builder.store(sum_, target, align=8)
 
         _over_runs(builder, n, one)
