@@ -71,6 +71,7 @@ def frozen(x):
 C = np.arange(6.0).reshape(2, 3)
 MATRICES = [C, C.T, C[:, ::2], frozen(C.copy()), C.astype(np.float32), C.astype(int), C[:0], C > 2, C.view(np.recarray)]
 RECORD = Pair(np.array([0.5]), 3)
+NAMED = [*MATRICES[:-1], 1, 2.5, True, None, RECORD, (C, C), (1, 2.0), (C, (1, None))]
 
 
 @pytest.mark.parametrize("x", MATRICES, ids=range(len(MATRICES)))
@@ -81,7 +82,7 @@ def test_arguments_of_every_type(x):
             assert total(*given) == total.py_func(*given)
 
 
-@pytest.mark.parametrize("x", [*MATRICES[:-1], 1, 2.5, True, None, RECORD, (C, C), (1, 2.0), (C, (1, None))], ids=str)
+@pytest.mark.parametrize("x", NAMED, ids=range(len(NAMED)))
 def test_types_have_the_names_that_numba_has(x):
     """By which those that call a loop find what was compiled for Python, and the other way round."""
     assert described(x)[1] == str(typeof(x))
