@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InputError, MissingBackend
 from .emit import emit_ir
-from .machine import fingerprint, has_assembly, link, object_code, registers, vector_width
+from .machine import address_of, fingerprint, has_assembly, link, load_objects, object_code, registers, vector_width
 from .operations import check_function
 from .store import digest, sources, store
 from .uncollected import uncollected
@@ -129,7 +129,11 @@ class Kernel:
             owner, address = link(_object_code(self.function, lanes))
         else:
             entry = digest(self._name, lanes, fingerprint(), sources("kernels"))
-            owner, address = link(store().once(entry, lambda: _object_code(self.function, lanes)))
+            symbol = f"kernel_{entry}"
+            code = store().once(entry, lambda: _object_code(self.function, lanes, symbol))
+            if not address_of(symbol):
+                load_objects(code)
+            return address_of(symbol)
         self._alive.append(owner)
         return address
 
@@ -174,10 +178,10 @@ def _checked_backend(name, what):
     return name
 
 
-def _object_code(function, lanes):
+def _object_code(function, lanes, name="kernel"):
     """Object code of one form."""
     with uncollected():
-        return object_code(emit_ir(function, "kernel", lanes, min(lanes, vector_width()), registers(), has_assembly()))
+        return object_code(emit_ir(function, name, lanes, min(lanes, vector_width()), registers(), has_assembly()))
 
 
 def _callback(function, lanes):

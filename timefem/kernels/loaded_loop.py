@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .machine import address, fingerprint, load_objects, name_address, object_code
+from .machine import address_of, fingerprint, load_objects, name_address, object_code
 from .store import digest, store
 
 __all__ = ["PROVIDED", "SLOTS", "Code", "Loops"]
@@ -107,7 +107,7 @@ class Loops:
         code = self.codes[entry]
         if code.entry_code is None:
             raise TypeError(f"{code.name} cannot be called from Python")
-        method = _Method(b"loop", address(f"call_{entry}"), METH_VARARGS, None)
+        method = _Method(b"loop", address_of(f"call_{entry}"), METH_VARARGS, None)
         self._methods.append(method)  # functions refer to it
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype, make.argtypes = ctypes.py_object, (ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p)
@@ -125,5 +125,5 @@ class Loops:
             self._link(other)
         load_objects(*filter(None, (code.machine_code, code.entry_code)))
         if code.apart:
-            name_address(code.name, address(code.name))
+            name_address(code.name, address_of(code.name))
         self._linked.add(entry)

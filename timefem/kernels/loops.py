@@ -7,7 +7,6 @@ takes as long as a short solve: what is on disk is loaded without it.
 
 import contextlib
 import functools
-import importlib.metadata
 import importlib.util
 import os
 import sys
@@ -43,7 +42,7 @@ def _numba():
     try:
         return Path(importlib.util.find_spec("numba").origin).with_name("_version.py").read_bytes()
     except (AttributeError, OSError):
-        return importlib.metadata.version("numba")
+        return importlib.import_module("importlib.metadata").version("numba")
 
 
 @functools.cache

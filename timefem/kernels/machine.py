@@ -12,8 +12,8 @@ except ImportError:  # kernels then run in CasADi's virtual machine
 
 from .operations import LIBM
 
-__all__ = ["address", "fingerprint", "has_assembly", "link", "load_objects", "name_address", "object_code", "registers",
-           "vector_width"]
+__all__ = ["address_of", "fingerprint", "has_assembly", "link", "load_objects", "name_address", "object_code",
+           "registers", "vector_width"]
 
 SCHEDULING = ("enable-misched", "false"), ("disable-post-ra", "true")  # before and after registers are chosen
 KNOWN = range(14, 23)  # versions of LLVM that have these options
@@ -110,14 +110,14 @@ def _shared():
 
 
 def load_objects(*codes):
-    """Link object code that stays for the life of the process: a tenth of the time of an engine for each."""
+    """Link object code that stays for the life of the process: a twentieth of the time of `link`."""
     for code in codes:
         _shared().add_object_file(llvm.ObjectFileRef.from_data(code))
     _shared().finalize_object()
 
 
-def address(name):
-    """The address of a function that was loaded."""
+def address_of(name):
+    """The address of a function in what was loaded; 0 if there is none."""
     return _shared().get_function_address(name)
 
 
