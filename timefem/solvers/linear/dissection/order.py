@@ -8,7 +8,7 @@ as a graph. Two halves of a set of cells are separated by those cells of one hal
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 LEAF = 120  # unknowns that are not cut any more: smaller dense matrices cost more calls than they save work
 
@@ -57,7 +57,8 @@ def dissect(pattern):
     n = len(pattern.indptr) - 1
     if np.diff(pattern.indptr).min(initial=1) == 0 or len(np.unique(pattern.indices)) < n:
         return None
-    incidence = sp.csr_array((np.ones(len(pattern.indices), np.int8), pattern.indices, pattern.indptr), shape=(n, n))
+    entries = np.ones(len(pattern.indices), np.int8)
+    incidence = scipy.sparse.csr_array((entries, pattern.indices, pattern.indptr), shape=(n, n))
     fronts = _fronts(incidence, pattern.column_starts)
     regular = all(f.n_rows == len(f.columns) or (f.n_rows > len(f.columns) and len(f.further)) for f in fronts)
     return fronts if regular else None
@@ -69,8 +70,8 @@ def work_of_piece(pattern, n_blocks):
     columns, rows = (starts[first:first + n_blocks + 1] for starts in (pattern.column_starts, pattern.row_starts))
     places = slice(pattern.indptr[rows[0]], pattern.indptr[rows[-1]])
     indptr = pattern.indptr[rows[0]:rows[-1] + 1] - places.start
-    piece = sp.csr_array((np.ones(places.stop - places.start, np.int8), pattern.indices[places], indptr),
-                         shape=(rows[-1] - rows[0], len(pattern.indptr) - 1))[:, columns[0]:columns[-1]]
+    piece = scipy.sparse.csr_array((np.ones(places.stop - places.start, np.int8), pattern.indices[places], indptr),
+                                   shape=(rows[-1] - rows[0], len(pattern.indptr) - 1))[:, columns[0]:columns[-1]]
     touched = np.bincount(piece.indices, minlength=piece.shape[1]) > 0
     starts = np.concatenate([[0], np.cumsum(touched)])[columns - columns[0]]
     return sum(f.work for f in _fronts(piece[np.diff(piece.indptr) > 0][:, touched], starts))
@@ -111,7 +112,7 @@ def _levels(incidence, starts, time):
     usual = np.bincount(sizes).argmax()
     middle = np.flatnonzero(sizes == usual)
     middle = middle[len(middle) // 2]
-    part = sp.csc_array(incidence)[:, starts[middle]:starts[middle + 1]].astype(float)
+    part = scipy.sparse.csc_array(incidence)[:, starts[middle]:starts[middle + 1]].astype(float)
     graph = (part.T @ part).tocsr()
     of_block, start = _distances(graph, 0), 0
     for _ in range(2):  # from the far end
@@ -145,19 +146,20 @@ def _distances(graph, start):
 
 def _cells(incidence, time, levels):
     """Cell of each column, (time, level) of each cell, and which rows (of equal cells, once) touch which cells."""
-    csc = sp.csc_array(incidence)
+    csc = scipy.sparse.csc_array(incidence)
     row_time = np.maximum.reduceat(time[incidence.indices], incidence.indptr[:-1])
     shared = np.maximum.reduceat(row_time[csc.indices], csc.indptr[:-1]) > time  # by a later block
     keys = (2 * time + shared) * (levels.max() + 1) + levels
     cells, cell_of = np.unique(keys, return_inverse=True)
-    touching = sp.csr_array((np.ones(incidence.nnz, np.int32), cell_of[incidence.indices], incidence.indptr.copy()),
-                            shape=(incidence.shape[0], len(cells)))
+    places = cell_of[incidence.indices], incidence.indptr.copy()
+    touching = scipy.sparse.csr_array((np.ones(incidence.nnz, np.int32), *places),
+                                      shape=(incidence.shape[0], len(cells)))
     touching.sum_duplicates()
     touching.data[:] = 1
     marks = np.random.default_rng(0).integers(1, 2**62, len(cells))
     _, first = np.unique(np.add.reduceat(marks[touching.indices], touching.indptr[:-1]), return_index=True)
     when, level = np.divmod(cells, levels.max() + 1)
-    return cell_of, np.stack([when, level], axis=1), sp.csc_array(touching[first]).astype(np.float32)
+    return cell_of, np.stack([when, level], axis=1), scipy.sparse.csc_array(touching[first]).astype(np.float32)
 
 
 def _cut(chosen, cells, weights, touching):
