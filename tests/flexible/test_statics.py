@@ -235,3 +235,32 @@ def test_free_beams_are_named_where_newton_diverges():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Beam([lines[1], lines[2]], section(1e4, 1.0), 2)
+
+
+def truss(time, n_steps=40):
+    """The truss of von Mises: two springs, and a load that pushes their joint through."""
+    joint = tf.PointMass(1.0, dimension=2, name="joint")
+    springs = [tf.Spring(joint, None, point_b=(x, 0, 0), stiffness=1000, length=np.hypot(1, 0.3)) for x in (-1, 1)]
+    system = tf.System([joint, *springs, tf.Force(joint, (0, -1, 0), time=time)])
+    return tf.equilibrium_path(system, 40.0, {joint: tf.Pose((0, 0.3, 0))}, n_steps=n_steps, progress=False)
+
+
+def test_limit_points_of_the_truss():
+    """P = 2 k y (L / l - 1) with l^2 = 1 + y^2 is stationary where l^3 = L."""
+    length = np.hypot(1, 0.3)
+    y = np.sqrt(length ** (2 / 3) - 1)
+    load = 2000 * y * (length ** (2 / 3) - 1)
+    path = truss(tf.Polynomial([0, 1]))
+    assert path.success and [c["kind"] for c in path.critical] == ["limit", "limit"]
+    np.testing.assert_allclose([c["t"] for c in path.critical], [load, -load], rtol=1e-11, atol=0)
+    np.testing.assert_allclose([c["q"][1] for c in path.critical], [y, -y], rtol=1e-6, atol=0)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("n_steps", [40, 100])
+def test_a_path_where_no_load_changes_ends(n_steps):
+    """The load of a Ramp does not go below zero, where the truss would have to be pulled."""
+    path = truss(tf.Ramp(0, 100, 0, 100), n_steps)
+    assert not path.success and "no load changes" in path.status.message and len(path.t) < 50
+    (point,) = path.critical
+    assert point["kind"] == "limit" and abs(point["t"] - 9.9499169577446) < 1e-9

@@ -154,13 +154,14 @@ class _Follower:
                 return None
         return None
 
-    def smallest(self, y):
-        """Eigenvalue of the tangent next to zero, with its sign, and its vector; scaled."""
-        _, tangent, _ = self.equations.evaluate(y[:-1], y[-1])
-        matrix, scale = self.equations.symmetric_part(tangent)
-        values, vectors = scipy.linalg.eigh(matrix)
+    def smallest(self, y, scale=None):
+        """Eigenvalue of the tangent next to zero, with its sign, its vector, and the scale: that of the point, unless
+        given. By its own scale an entry of the diagonal that passes zero is 1, and then -1."""
+        matrix, own = self.equations.symmetric_part(self.equations.evaluate(y[:-1], y[-1])[1])
+        scale = own if scale is None else scale
+        values, vectors = scipy.linalg.eigh(matrix * np.outer(scale / own, scale / own))
         at = int(np.abs(values).argmin())
-        return values[at], scale * vectors[:, at]
+        return values[at], scale * vectors[:, at], scale
 
     def follow(self, x, t, t_end, n_steps, max_steps, bar):
         y = np.append(x, t)
@@ -193,14 +194,18 @@ class _Follower:
                 points.append(last)
                 n = self.equations.n_unstable(self.equations.evaluate(last[:-1], t_end)[1])
                 if n != unstable[-1]:
-                    critical.append(self.critical(y, direction, step, unstable[-1], forward))
+                    critical.append(self.critical(y, new, unstable[-1], direction, forward))
                 unstable.append(n)
                 return self.path(points, unstable, critical)
             if n != unstable[-1]:
-                critical.append(self.critical(y, direction, step, unstable[-1], forward))
+                critical.append(self.critical(y, new, unstable[-1], direction, forward))
             y, direction = new, forward
             points.append(y)
             unstable.append(n)
+            if not direction[:-1].any() and direction[-1] * (t_end - y[-1]) < 0:
+                return self.path(points, unstable, critical, f"the path leads away from t = {t_end:g}, and from t = "
+                                 f"{y[-1]:.4g} on no load changes: a Ramp stays at its ends; of loads that turn back "
+                                 "past zero let time=tf.Polynomial([0, 1])")
             bar.advance(round(np.clip(100 * (y[-1] - t) / self.span, bar.done, 100)) - bar.done)
             step *= 1.5 if iterations <= 3 else 0.7 if iterations > 6 else 1.0
         return self.path(points, unstable, critical, f"{max_steps} steps were not enough; t = {y[-1]:g} was reached")
@@ -212,12 +217,14 @@ class _Follower:
         last = newton(self.equations, (y + (t_end - y[-1]) / (ahead[-1] - y[-1]) * (ahead - y))[:-1], t_end)
         return np.append(np.append(last.q, last.multipliers), t_end) if last.success else None
 
-    def critical(self, y, direction, step, before, forward):
-        """The point of a step where the tangent is singular: bisection on the count, then secants on the eigenvalue."""
-        low, high = 0.0, step
+    def critical(self, y, new, before, direction, forward):
+        """The point of a step where the tangent is singular: bisection on the count, then secants on the eigenvalue
+        (Illinois), in planes across the chord; tangents of the curve may touch it once more."""
+        step = np.sqrt(self.weight @ (new - y) ** 2)
+        low, high, chord = 0.0, step, (new - y) / step
 
         def at(s):
-            found = self.corrected(y + s * direction, direction)
+            found = self.corrected(y + s * chord, chord)
             return None if found is None else found[0]
 
         for _ in range(BISECTIONS):
@@ -232,17 +239,21 @@ class _Follower:
                 high = middle
             if high - low <= 1e-4 * step:
                 break
-        s, values = [low, high], [self.smallest(at(v))[0] for v in (low, high)]
-        for _ in range(8):
-            if values[1] == values[0] or abs(s[1] - s[0]) < 1e-13 * step:
+        scale = self.smallest(y)[2]
+        ends = [(v, self.smallest(at(v), scale)[0]) for v in (low, high)]
+        for _ in range(40):  # secants that stay between a negative and a positive eigenvalue
+            (low, below), (high, above) = ends
+            if below * above >= 0 or abs(high - low) < 1e-13 * step:
                 break
-            new = s[1] - values[1] * (s[1] - s[0]) / (values[1] - values[0])
+            new = high - above * (high - low) / (above - below)
             point = at(new)
             if point is None:
                 break
-            s, values = [s[1], new], [values[1], self.smallest(point)[0]]
-        point = at(s[1])
-        _, vector = self.smallest(point)
+            value = self.smallest(point, scale)[0]
+            kept = ends[1] if value * above < 0 else (low, below / 2)  # half of it: else one end would stay for ever
+            ends = [kept, (new, value)]
+        point = at(ends[1][0])
+        vector = self.smallest(point, scale)[1]
         n = self.equations.n_q
         turns = direction[-1] * forward[-1] < 0
         return {"t": float(point[-1]), "q": point[:n], "mode": vector[:n] / np.abs(vector[:n]).max(),
