@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from ..errors import InputError
+from .composites.in_symbols import affine_members
 from .other_numbers import meant, with_other_numbers
 from .stand_ins import StandIns
 from .stored_formula import StoredFormula
@@ -183,13 +184,16 @@ def present_value(system, entry):
 
 def _traced(system, entries, unknown):
     """Part -> its parameters as SX, of those on which entries have an influence."""
-    values, own = {}, {}
+    values, own, of_composites = {}, {}, {}
     for entry, x in entries.items():
         if _is_place(entry):
             own.setdefault(entry[0], {})[entry[1]] = x
             continue
         for part, attribute, *steps in meant(system, entry):
-            if part in system.composites or part.owner is not None or part.helper:
+            if part in system.composites:
+                of_composites.setdefault(part, {})[(attribute, *steps)] = Traced(x)
+                continue
+            if part.owner is not None or part.helper:
                 raise InputError(f"{system.label(part)} and what belongs to it are made together; their numbers cannot "
                                  "be unknown")
             _check_alone(system, part, attribute)
@@ -197,7 +201,12 @@ def _traced(system, entries, unknown):
             present = given.get(attribute, getattr(part, attribute))
             given[attribute] = put(present, symmetric(attribute, steps), Traced(x))
     changed = StandIns({part: _formed(system, part, partial(part.in_symbols, given)) for part, given in values.items()})
-    numbers = {part: _own(system, part, changed) for part in system.parts}
+    elements = {}
+    for composite, given in of_composites.items():
+        nodes, own_elements = affine_members(system.label(composite), composite, given)
+        changed |= {node: _formed(system, node, partial(node.in_symbols, made)) for node, made in nodes.items()}
+        elements |= own_elements
+    numbers = {part: _own(system, part, changed) for part in system.parts} | elements
     for part, given in own.items():
         numbers[part] = numbers[part].astype(object)
         for place, x in given.items():
@@ -251,9 +260,6 @@ def _enters(joint, attribute, coordinate):
 
 def _check_alone(system, part, attribute):
     """Refuse numbers that enter other parts in ways that nothing follows."""
-    if part.is_body and not (part.has_inverse_mass or part.velocity_by_solve):
-        raise InputError(f"{system.label(part)}: its velocities do not follow from its momenta by a formula, so that "
-                         "its numbers cannot be unknown")
     coupled = [p for p in system.parts if p.couples_inertia and part in p.carriers]
     along = [p for p in system.parts if getattr(getattr(p, "bound", None), "owner", None) is part and p is not part
              and not p.helper and _enters(part, attribute, p.bound.coordinate)]

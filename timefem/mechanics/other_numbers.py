@@ -10,11 +10,13 @@ from ..errors import InputError
 from .bodies.tree import Tree, TreeJoint
 from .bodies.tree.entries import named_numbers, spelt_out
 from .catalogue import made, stored
+from .composites.beam.section import RopeSection, Section
 from .forces import Gravity
 from .part_groups import regrouped, with_helpers
 from .redundancy.redundancy import keep_constraints
 from .stand_ins import StandIns, moved_parts, with_rotors
 from .system import System
+from .traced import unchecked
 
 GRAVITY = "gravity"
 SHARED = ("redundant", "n_q", "n_z", "n_constraints", "n_multipliers", "n_nonholonomic", "_functions",
@@ -185,6 +187,8 @@ def _inside(function, steps, value):
         else:
             entries[index[0]] = value
         value = tuple(entries.tolist()) if isinstance(getattr(function, leaf), tuple) else entries
+    if isinstance(function, Section | RopeSection):  # checked with all changes
+        return unchecked(function, **{leaf: value})
     return function.changed(leaf, value) if isinstance(function, TreeJoint) else \
         dataclasses.replace(function, **{leaf: value})
 
@@ -196,6 +200,8 @@ def _changed_parts(system, values, given):
     found = {}
     for part, own in values.items():
         if part in system.composites:
+            own = {name: dataclasses.replace(value) if dataclasses.is_dataclass(value) else value
+                   for name, value in own.items()}
             other = made(type(part), (), {name: getattr(part, name) for name in stored(part)} | own)
             for member in other.members:
                 member.owner = other

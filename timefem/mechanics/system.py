@@ -168,6 +168,11 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         InputError
             When the system has neither.
         """
+        if getattr(part, "elements", ()):  # a composite part, or one of which a member stands for that of another one
+            first = self.stands_for.get(part.members[0], part.members[0])
+            part = next((own for own in self.composites if first in own.members), part)
+            if part in self.composites:
+                return part
         part = self.stands_for.get(part, part)
         if part not in self._present and not self.has(part):
             raise InputError(f"{part!r} is not in the system")

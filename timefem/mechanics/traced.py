@@ -104,7 +104,8 @@ def put(present, steps, value):
         return unchecked(present, value=value) if hasattr(present, "formula") else value  # a constant in time
     step, *further = steps
     if isinstance(step, str):
-        return unchecked(present, **{step: put(getattr(present, step), symmetric(step, further), value)})
+        own = getattr(present, step)
+        return unchecked(present, **{step: put(own, further if np.ndim(own) == 1 else symmetric(step, further), value)})
     if isinstance(present, tuple | list):
         rows = list(present)
         rows[step] = put(rows[step], further, value)
@@ -128,6 +129,7 @@ def inside(present, steps):
     """The number to which `put` leads."""
     for i, step in enumerate(steps):
         if isinstance(step, str):
-            return inside(getattr(present, step), symmetric(step, steps[i + 1:]))
+            own, further = getattr(present, step), steps[i + 1:]
+            return inside(own, further if np.ndim(own) == 1 else symmetric(step, further))
         present = present[min(step) if isinstance(step, frozenset) else step]
     return getattr(present, "value", present)
