@@ -146,7 +146,8 @@ def _reciprocal(sizes):
 def _along(numbering, lengths, size, exponent):
     values = np.tile(size, (len(lengths), 1))
     for power in set(exponent.tolist()) - {0}:
-        values[:, exponent == power] *= lengths[:, None] ** float(power)
+        own = exponent == power
+        values[:, own] = size[own] * lengths[:, None] ** float(power)
     n = numbering.n_node
     left, right = values[:, :n], values[:, values.shape[1] - n:]
     right[:-1] = (right[:-1] + left[1:]) / 2  # the mean where two elements meet

@@ -17,6 +17,7 @@ from .traced import Traced, as_symbols, inside, is_traced, put, symmetric
 
 TRIED = (0.11, -0.07), (-0.11, -0.23), (0.013, -0.017), (-0.013, -0.006)  # changes, relative to the numbers
 SAME = 1e-11  # relative error of parameters by their formulas
+NOTHING = ca.SX.sym("x", 0)
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class UnknownNumbers:
 
     def __init__(self, system, guesses: Mapping, entries: Mapping):
         self._names, self.values = list(guesses), np.array(list(guesses.values()), float)
-        self._x = ca.SX.sym("x", len(self._names))
+        self._x = ca.SX.sym("x", len(self._names)) if self._names else NOTHING
         unknown = dict(zip(self._names, ca.vertsplit(self._x) if self._names else [], strict=True))
         self._entries = {entry: ca.SX(formula(unknown)) for entry, formula in entries.items()}
         self.following, source = {}, system.complete or system

@@ -8,7 +8,7 @@ import numpy as np
 from ...errors import InputError
 from ...kernels.buffered import Buffered
 from ...mechanics.formula import call_vector, check_symbols
-from ..common.conditions import directions_left, independent_combinations, least_norm_search
+from ..common.conditions import directions_left, independent_combinations, least_norm_search, lengths_of_rows
 from ..common.end import End
 from ..common.end_state import INDEPENDENT
 from ..common.parameters import of_bodies
@@ -87,9 +87,9 @@ class BoundaryConditions:
         first = len(c) - len(problem.numbers)
         size[first:][of_bodies(problem.numbers)] *= STIFF
         self._size = np.concatenate([scale, scale, size])
-        found = self._search(np.concatenate([z0, z1, c]))
-        self.z0, self.z1, self.c = np.split(found, [n, 2 * n])
-        self._reduce(found)
+        found, jacobian = self._search(np.concatenate([z0, z1, c]))
+        self.z0, self.z1, self.c = found[:n], found[n:2 * n], found[2 * n:]
+        self._reduce(jacobian)
 
     def _state(self, asked, n_numbers):
         """The conditions in symbols, before what they ask for is taken off."""
@@ -141,15 +141,22 @@ class BoundaryConditions:
         """Values of all conditions, before reduction, relative to the size of their terms; shape (n_conditions,)."""
         y = np.concatenate([z0, z1, c])
         values, jacobian = self._values(y)
-        size = np.maximum(np.abs(jacobian) @ np.abs(y / self._size), np.linalg.norm(jacobian, axis=1))
+        size = np.maximum(np.abs(jacobian) @ np.abs(y / self._size), lengths_of_rows(jacobian))
         n = len(self.names)
         return (np.abs(values) / np.where(size > 0, size, 1.0))[len(values) - n:]
 
     def _search(self, y):
-        y, violated = least_norm_search(self._values, y, self._size,
+        """States and numbers that satisfy all, and the Jacobian there."""
+        def evaluate(y):
+            nonlocal jacobian
+            values, jacobian = self._values(y)
+            return values, jacobian
+
+        jacobian = None
+        y, violated = least_norm_search(evaluate, y, self._size,
                                         lambda y: 0.3 * max(1.0, np.abs(y / self._size).max()))
         if violated is None:
-            return y
+            return y, jacobian
         names = [f"the constraint '{name}' at the {end}" for end in ENDS for name in self._constraint_names()]
         raise InputError(f"no states satisfy all conditions and constraints: {[*names, *self.names][violated[0]]} "
                          f"stays violated by {violated[1]:.3g}; leave out what contradicts the rest")
@@ -160,11 +167,11 @@ class BoundaryConditions:
 
     # ---- counts
 
-    def _reduce(self, y):
-        _, jacobian = self._values(y)
+    def _reduce(self, jacobian):
         m = len(self._constraint_names())
         own = jacobian[2 * m:]
-        own = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-300)
+        lengths = np.maximum(lengths_of_rows(own), 1e-300)
+        own = own / lengths[:, None]
         free = self._along_constraints(own, jacobian[:2 * m])
         at_start, at_end = self._depends
         groups = [np.flatnonzero(~at_end), np.flatnonzero(at_end & ~at_start), np.flatnonzero(at_start & at_end)]
@@ -176,8 +183,7 @@ class BoundaryConditions:
                 block = block - (block @ basis.T) @ basis
             chosen = independent_combinations(block) if len(rows) else block
             ranks.append(len(chosen))
-            weight = 1 / np.maximum(np.linalg.norm(jacobian[2 * m + rows], axis=1), 1e-300)
-            chosen = chosen * weight if len(rows) else np.zeros((0, 0))
+            chosen = chosen * (1 / lengths[rows]) if len(rows) else np.zeros((0, 0))
             self.reductions.append(Reduction(rows, chosen, self.wanted[rows]))
         self._check_count(groups, free, ranks)
 
@@ -195,7 +201,7 @@ class BoundaryConditions:
     def _along_constraints(self, gradients, jacobian):
         """Gradients in the directions that the constraints at both ends allow: of z(t0), z(t1), c."""
         n, m = self.problem.system.n_z, len(jacobian) // 2
-        jacobian = jacobian / np.maximum(np.linalg.norm(jacobian, axis=1, keepdims=True), 1e-300)
+        jacobian = jacobian / np.maximum(lengths_of_rows(jacobian), 1e-300)[:, None]
         if np.any(jacobian[:, 2 * n:]):
             return gradients @ directions_left(jacobian)
         at_start, at_end, rest = gradients[:, :n], gradients[:, n:2 * n], gradients[:, 2 * n:]
@@ -205,7 +211,9 @@ class BoundaryConditions:
     def _check_count(self, groups, free, ranks):
         problem, system = self.problem, self.problem.system
         freedom = system.n_z - len(self._constraint_names())
-        needed, rank = freedom + len(self.c), np.linalg.matrix_rank(free, INDEPENDENT) if len(free) else 0
+        needed, rank = freedom + len(self.c), sum(ranks)
+        if len(free) and (len(self.c) or len(groups[2])):  # else the conditions at both ends have nothing in common
+            rank = np.linalg.matrix_rank(free, INDEPENDENT)
         if sum(ranks) == rank == needed:
             return
         count = f"{needed} independent conditions are needed, {freedom} for the "

@@ -84,10 +84,11 @@ class Task:
 
     def mesh_through(self, kinks, kept=None):
         """The mesh that is given, or elements of nearly equal length with nodes at kinks inside of the time span; it is
-        kept with other things that solves share, or where the task says."""
+        kept with other things that solves share; those of a task that is solved once in the `kept` of its problem."""
         if self.mesh is not None:
             return self.mesh
-        return (kept or self.kept).mesh(self.problem.t_span, self.n_elements, kinks, _through)
+        kept = kept if kept is not None and self.kept.once else self.kept
+        return kept.mesh(self.problem.t_span, self.n_elements, kinks, _through)
 
 
 def _through(t_span, n_elements, kinks):

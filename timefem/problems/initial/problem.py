@@ -123,6 +123,8 @@ def merged(system, state, other):
         return other
     if not other:
         return state
+    if all(key in system.bodies and not isinstance(value, dict) for key, value in (*state.items(), *other.items())):
+        return state | other
     if any(map(system.is_joint, state)) != any(map(system.is_joint, other)):
         return other
     before, after = ({_key(system, key): value for key, value in system.spread(s).items()} for s in (state, other))

@@ -78,6 +78,8 @@ def _rates(now, rates):
 
 def _pair(name, value, n):
     """Lower and upper bounds, shape (2, n)."""
+    if value is NONE:
+        return np.array([[-np.inf] * n, [np.inf] * n])
     try:
         lower, upper = value
         sides = [[sign * np.inf if x is None else x for x in np.atleast_1d(np.asarray(side, object))]

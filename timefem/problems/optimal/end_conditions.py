@@ -5,7 +5,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...mechanics.dense_derivatives import constraints_at
-from ..common.conditions import directions_left, independent_combinations, least_norm_search
+from ..common.conditions import directions_left, independent_combinations, least_norm_search, lengths_of_rows
 from ..common.targets import checked_targets
 from .condition_formulas import ConditionFormulas, asked_of_all, filled_in, wanted_numbers
 
@@ -89,10 +89,10 @@ class EndConditions:
         if self.system.n_nonholonomic and self._constraints is None:
             theta = np.concatenate([theta, self.system.nonholonomic(t, z)])
             jacobian = np.vstack([jacobian, self.system.nonholonomic_derivatives(t, z)[1].toarray()])
-        jacobian = np.pad(jacobian, ((0, 0), (0, len(z) + len(numbers) - jacobian.shape[1])))
         own, derivative = self.formulas.with_gradient(z, numbers, self.wanted)
-        values, jacobian = np.concatenate([theta, own]), np.vstack([jacobian, derivative])
-        return values, jacobian[:, :len(z)] * self._size, jacobian[:, len(z):]
+        both = np.zeros((len(theta) + len(own), len(z) + len(numbers)))
+        both[:len(theta), :jacobian.shape[1]], both[len(theta):] = jacobian, derivative
+        return np.concatenate([theta, own]), both[:, :len(z)] * self._size, both[:, len(z):]
 
     def _followed(self, before, z, t):
         """Where the search starts, shape (n_z,): z, or the state before, moved in steps to what is asked for.
@@ -119,7 +119,7 @@ class EndConditions:
 
         From another place near by where that fails, for conditions can have no gradient at `z`.
         """
-        rng, start, found, first = np.random.default_rng(0), z, None, None
+        rng, start, first = None, z, None
         unit = np.maximum(np.abs(self.numbers), 1e-6)
         numbers = self.numbers
         for _ in range(ATTEMPTS):
@@ -127,7 +127,7 @@ class EndConditions:
             if fault is None:
                 self.numbers = numbers
                 return found
-            first = first or fault
+            first, rng = first or fault, rng or np.random.default_rng(0)
             start, numbers = z + 0.1 * self._size * rng.standard_normal(len(z)), self.numbers
         raise InputError(f"no state at the {self._which} satisfies all conditions and constraints: {first}; leave "
                          "out what contradicts the rest")
@@ -151,16 +151,16 @@ class EndConditions:
         _, jacobian, by_numbers = self._values(self.state, t, self.numbers)
         m = len(jacobian) - len(self.names)
         both = np.hstack([jacobian, by_numbers])
-        own, size = both[m:], np.maximum(np.linalg.norm(jacobian[:m], axis=1, keepdims=True), 1e-300)
+        own, size = both[m:], np.maximum(lengths_of_rows(jacobian[:m])[:, None], 1e-300)
         self.tangent = tangent = directions_left(jacobian[:m] / size)
         self.freedom = tangent.shape[1]
-        weight = 1 / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-300)
+        weight = 1 / np.maximum(lengths_of_rows(own)[:, None], 1e-300)
         if self._constraints is None:
             along = np.hstack([own[:, :len(tangent)] @ tangent, own[:, len(tangent):]])
         else:  # what the constraints imply for one value of a number only is asked for still
             along = own @ directions_left(both[:m] / size)
         self.combinations = independent_combinations(weight * along) * weight[:, 0]
-        gradient = np.linalg.norm(self.combinations @ own, axis=1, keepdims=True)
+        gradient = lengths_of_rows(self.combinations @ own)[:, None]
         self.combinations = self.combinations / np.maximum(gradient, 1e-300)  # rows of unit gradient
 
     def jacobian(self, t):

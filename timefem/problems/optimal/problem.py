@@ -142,7 +142,7 @@ class OptimalControl(NamedArguments):
     periodic: bool = False
     near: GivenStates | None = None
 
-    held = _known = None
+    held = _known = _like = None
 
     def __post_init__(self, start, end, cost, end_conditions, path):
         if not isinstance(self.system, System):
@@ -155,8 +155,13 @@ class OptimalControl(NamedArguments):
         system, formulas = with_costs(self.system, cost, self.actuators)
         system, _ = checked_parameters(system, self.parameters, self.follows, REFUSED)  # then formulas see lengths
         system = with_integrands(system, formulas, ["duration"] * self.free_time + list(self.parameters))
-        self.system, self.z0, self.t_span, self.start_conditions = start_of(
-            system, start, self.t_span, self.near, self._numbered)
+        like = self.__dict__.pop("_like", None)
+        if like and all(own is other for own, other in ((system, like.system), (start, like._given["start"]),
+                                                        (self.t_span, like.t_span), (self.near, like.near))):
+            self.system, self.z0, self.start_conditions = system, like.z0, like.start_conditions
+        else:
+            self.system, self.z0, self.t_span, self.start_conditions = start_of(
+                system, start, self.t_span, self.near, self._numbered)
         self.actuators = [part for part in self.system.parts if part.n_controls]
         if self.end_cost is not None:
             self.end_cost = as_formula("end_cost", self.end_cost, ["end", "parameters"])
@@ -197,7 +202,7 @@ class OptimalControl(NamedArguments):
                 pairs |= by_actuator(self.system, self.actuators, own or {}, self.unknown_names)
             given[name] = {key if isinstance(key, str) else system.own(key): pair for key, pair in pairs.items()}
         other = object.__new__(type(self))
-        other._known = self.conditions.formulas
+        other._known, other._like = self.conditions.formulas, self
         other.__init__(system, t_span=self.t_span if t_span is None else t_span, end_cost=self.end_cost,
                        parameters=own_parts(system, self.parameters), follows=own_entries(system, self.follows),
                        free_time=self.free_time, **given)

@@ -2,6 +2,7 @@
 
 from copy import copy
 from dataclasses import dataclass
+from functools import cache
 
 import casadi as ca
 import numpy as np
@@ -40,6 +41,7 @@ class EndBlock:
         self.weights = weights
 
     @classmethod
+    @cache
     def none(cls, n_node):
         """A block that adds nothing."""
         return cls(ca.SX.sym("node", n_node), ca.SX(0, 1), ca.SX(0, 1))
