@@ -79,3 +79,12 @@ def test_formulas_are_not_kept_for_ever(monkeypatch):
         gradient, *_ = system.derivatives(2.0, np.zeros(6))
         assert gradient[0] == -2.0 * i
     assert len(point_functions._POINTWISE) == 5
+
+
+def test_coordinates_that_count_turns_are_no_degrees_of_freedom():
+    bar = tf.RigidBody(1, (0.1, 0.01, 0.1), name="bar")
+    hinge = tf.Revolute(bar, point_a=(0, 0.4, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1))
+    ship = tf.Tree([tf.Link("hull", mass=2, inertia=(1, 1, 1))], [], name="ship", base="free")
+    facts = tf.System([bar, hinge, tf.JointSpring(hinge, stiffness=1.0), ship]).summary().facts
+    assert facts["bodies"] == 2 and facts["coordinates"] == 7 + 1 + 7
+    assert facts["degrees of freedom, unless constraints repeat each other"] == 1 + 6

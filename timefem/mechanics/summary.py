@@ -5,12 +5,20 @@ from ..display import Card
 LISTED = 12  # parts in a table
 
 
+def idle_coordinates(system):
+    """Number of coordinates that take no part in the motion: counts of turns, lengths of quaternions of trees."""
+    return sum(body.n_q if body.helper else body.n_q - getattr(body, "n_v", body.n_q) for body in system.bodies)
+
+
 def summarize(system):
     """Bodies, joints and forces, as a `Card`."""
-    facts = {"bodies": len(system.bodies), "coordinates": system.n_q, "constraints": system.n_constraints}
+    facts = {"bodies": sum(not body.helper for body in system.bodies), "coordinates": system.n_q,
+             "constraints": system.n_constraints}
     facts |= {"nonholonomic constraints": system.n_nonholonomic} if system.n_nonholonomic else {}
     facts |= {"redundant constraints left out": ", ".join(system.dropped)} if system.dropped else {}
-    facts["coordinates less constraints"] = system.n_q - system.n_constraints
+    idle = idle_coordinates(system)
+    facts |= {"coordinates that only count turns or keep lengths": idle} if idle else {}
+    facts["degrees of freedom, unless constraints repeat each other"] = system.n_q - idle - system.n_constraints
     tables = {"bodies": [("name", "what it is", "mass [kg]", "coordinates", "constraints of its own")]}
     tables["bodies"] += [(system.label(b), _kind(b), "" if b.mass is None else f"{b.mass:g}", b.n_q,
                           len(b.constraint_names)) for b in system.bodies[:LISTED]]

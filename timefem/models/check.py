@@ -4,6 +4,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..mechanics.redundancy.redundancy import redundant_rows
+from ..mechanics.summary import idle_coordinates
 from ..problems import InitialValueProblem
 from ..problems.kinds import KINDS
 
@@ -61,7 +62,8 @@ def inspect(model, element=True):
     return {
         "bodies": {b.name: {"class": type(b).__name__, "n_q": b.n_q} for b in system.bodies
                    if not b.helper},
-        "n_q": n, "n_constraints": m, "rank": m - len(redundant), "degrees_of_freedom": n - m + len(redundant),
+        "n_q": n, "n_constraints": m, "rank": m - len(redundant),
+        "degrees_of_freedom": n - idle_coordinates(system) - m + len(redundant),
         "redundant": [names[i] for i in redundant],
         "violations": {name: {"configuration": float(abs(theta[i])), "velocity": float(abs(theta[m + i]))}
                        for i, name in enumerate(names)},
