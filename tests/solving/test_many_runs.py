@@ -87,6 +87,32 @@ def test_other_problems_in_processes():
     np.testing.assert_allclose(found.z[:, -1, 0], np.linspace(0.5, 2, 12), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_numbers_that_cannot_be_used_in_processes(n_workers):
+    """They are data of their run in problems that are solved all at once, too."""
+    bead = tf.PointMass(1.0, dimension=1, name="bead")
+    system = tf.System([bead, tf.Spring(bead, None, stiffness=2.0, name="spring")])
+    problem = tf.BoundaryValueProblem(system, (0, 1), {bead: tf.EndState(position=(0, None, None))},
+                                      {bead: tf.EndState(position=(1, None, None))})
+    stiffness = [2.0, -1.0, np.nan, *np.linspace(1, 3, 9)]
+    found = tf.prepare(problem, tf.MixedGalerkin(2), 4).solve_many(parameters={"spring.stiffness": stiffness},
+                                                                   n_workers=n_workers)
+    assert found.success.tolist() == [True, False, False] + [True] * 9
+    assert found.reasons[1].startswith("input: ") and "must be positive" in found.messages[1]
+    assert np.isnan(found.z[1:3]).all() and np.isfinite(found.z[3:]).all()
+
+
+def test_phases_have_no_numbers_to_change():
+    ball = tf.PointMass(1.0, dimension=1, name="ball")
+    fan = tf.ControlForce(ball, [(1, 0, 0)], name="fan")
+    there = {ball: tf.EndState(position=[1, None, None])}
+    phase = tf.OptimalControl(tf.System([ball]), {ball: tf.Pose()}, there, (0, 1), tf.Effort(fan))
+    solver = tf.prepare(tf.Phases([phase, phase], [[]]), tf.MixedGalerkin(1), 2)
+    for change in (lambda: solver.solve_many(parameters={"ball.mass": [1.0, 2.0]}), lambda: solver.solve(start={})):
+        with pytest.raises(tf.InputError, match="make the problem anew"):
+            change()
+
+
 def test_xarray_and_csv(tmp_path):
     pytest.importorskip("xarray")
     found = tf.prepare(box(), tf.MixedGalerkin(1), 4).solve_many(parameters={"box.mass": [1.0, -2.0, 3.0]})

@@ -237,7 +237,7 @@ def _one(solver, case, mesh, kept):
         try:
             sol = solver.solve(**case, warm=False)
         except InputError as error:
-            return [], [], f"input: {error}", f"input: {error}", {}, []
+            return np.zeros(0), np.zeros((0, solver.system.n_z)), f"input: {error}", f"input: {error}", {}, []
     heard = [(one.category, str(one.message)) for one in heard]
     values = {"iterations": sol.statistics["newton_iterations"]["max"], **sol.parameters}
     if "objective" in sol.statistics:

@@ -262,15 +262,20 @@ class Solver:
         changes = {name: value for name, value in changes.items() if value is not None}
         for name in changes:
             self._check_change(name)
-        if (parameters or changes) and not hasattr(problem, "changed"):
-            raise InputError(f"a prepared solver of {self.kind.title} has no numbers to change; make the problem anew")
+        if parameters or changes:
+            self._check_changes()
         if parameters:
             changes["system"] = with_other_numbers(problem.system, parameters)
         return problem.changed(**changes) if changes else problem
 
+    def _check_changes(self):
+        if not hasattr(self.problem, "changed"):
+            raise InputError(f"a prepared solver of {self.kind.title} has no numbers to change; make the problem anew")
+
     def _check_change(self, name):
         kind = self.kind
         if name not in kind.changes:
+            self._check_changes()
             known = (*kind.changes, "parameters", "guess", "mesh", "warm")
             raise InputError(f"{kind.title} has no {name!r} that a prepared solver could change"
                              + (did_you_mean(name, known) or f"; it has {', '.join(known)}"))
@@ -310,6 +315,7 @@ class Solver:
             When sequences differ in length, or a name is unknown. Numbers that cannot be used are data of their run.
         """
         cases = Cases(starts, ends, parameters)
+        self._check_changes()
         if cases.parameters:
             with_other_numbers(self.problem.system, {name: values[0] for name, values in cases.parameters.items()},
                                names_only=True)
