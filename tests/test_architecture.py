@@ -15,7 +15,7 @@ from timefem.kernels import loops
 PACKAGE = Path(timefem.__file__).parent
 FLOORS = (  # each imports from those before it, and from its own
     {"argument_names", "atomic_write", "errors", "status", "version", "validate", "display", "progress", "parallel",
-     "interrupts", "types", "estimated_norm"},
+     "interrupts", "types", "estimated_norm", "uncollected"},
     {"polynomials"}, {"kernels"}, {"mechanics"}, {"elements"}, {"assembly"}, {"solvers"}, {"solution"}, {"problems"},
     {"solving"}, {"sensitivity"}, {"analysis"}, {"studies"}, {"models"}, {"cases"}, {"reproduction"},
     {"verification"}, {"cli"}, {"__main__"},

@@ -11,6 +11,7 @@ import lazy_loader
 
 from .argument_names import did_you_mean
 from .parallel import tell_others_at_the_end
+from .uncollected import uncollected
 from .version import __version__  # noqa: F401
 
 # With colorama installed Numba resets the colours of the terminal at exit: under mpirun, in the output of every rank
@@ -25,4 +26,5 @@ _public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 def __getattr__(name):
     if name not in __all__ and not name.startswith("_"):
         raise AttributeError(f"timefem has no {name!r}{did_you_mean(name, __all__)}")
-    return _public(name)
+    with uncollected():
+        return _public(name)

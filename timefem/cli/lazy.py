@@ -6,6 +6,7 @@ import typer
 from typer.core import TyperGroup
 
 from .. import interrupts
+from ..uncollected import uncollected
 
 COMMANDS = {  # name -> (module, function or group in it, what it does)
     "list": ("listing", "list_command", "What there is: cases, elements, drivers, linear solvers."),
@@ -38,7 +39,8 @@ class Stopped(Exception):
 
 def imported(module):
     """A module of this folder."""
-    return importlib.import_module(f".{module}", __package__)
+    with uncollected():
+        return importlib.import_module(f".{module}", __package__)
 
 
 class LazyCommands(TyperGroup):

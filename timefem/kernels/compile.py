@@ -10,11 +10,11 @@ import casadi as ca
 import numpy as np
 
 from ..errors import InputError, MissingBackend
+from ..uncollected import uncollected
 from .emit import emit_ir
 from .machine import address_of, fingerprint, has_assembly, link, load_objects, object_code, registers, vector_width
 from .operations import check_function
 from .store import digest, sources, store
-from .uncollected import uncollected
 
 __all__ = ["LANES", "Kernel", "compile_kernel", "default_backend"]
 

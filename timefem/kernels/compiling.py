@@ -9,10 +9,10 @@ from numba import njit, types
 from numba.core.caching import CompileResultCacheImpl, _Cache
 from numba.core.typing.typeof import typeof
 
+from ..uncollected import uncollected
 from .linked_loop import LinkedLoops
 from .loops import loaded
 from .store import Store, store
-from .uncollected import uncollected
 
 __all__ = ["compile_loop", "loop_type"]
 
