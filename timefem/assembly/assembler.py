@@ -54,6 +54,7 @@ class Assembler:
         self.column_scale, self.row_scale = (
             scale(numbering, mesh.lengths)[before * numbering.step:last * numbering.step + numbering.n_node]
             for scale, numbering in ((self.scaling.columns, self.plan.columns), (self.scaling.rows, self.plan.rows)))
+        self._whole, self._scale_of_kept = self._part(0, self.mesh.n_elements), self.row_scale[self.pattern.row_index]
         emphasis = self.scaling.emphasis_of(self.plan.columns)
         self.emphasis = None if emphasis is None else self._along(emphasis)
 
@@ -77,32 +78,37 @@ class Assembler:
         """
         p, data = self.pattern, self._data
         data[:] = 0.0
-        residual = self._assemble(x, 0, self.mesh.n_elements)
+        residual = self._assemble(x, self._whole)
         if self.before_start is not None:
             residual[:len(self.before_start)] += self.before_start
         residual = residual[p.row_index]
-        residual *= self.row_scale[p.row_index]
+        residual *= self._scale_of_kept
         return residual, data
 
     def first_not_finite(self, x):
         """The first element whose residual is not finite at all dofs `x`, or None; spoils the data of `evaluate`."""
         start, stop = 0, self.mesh.n_elements
-        if np.all(np.isfinite(self._assemble(x, start, stop))):
+        if np.all(np.isfinite(self._assemble(x, self._whole))):
             return None
         while stop - start > 1:
             middle = (start + stop) // 2
-            if np.all(np.isfinite(self._assemble(x, start, middle))):
+            if np.all(np.isfinite(self._assemble(x, self._part(start, middle)))):
                 start = middle
             else:
                 stop = middle
         return start
 
-    def _assemble(self, x, start, stop):
-        """Unscaled residual of elements start, ..., stop - 1 at all dofs; their tangents are added to the data."""
-        p, c, r = self.pattern, self.plan.columns, self.plan.rows
-        columns, rows = (slice(start * n.step, stop * n.step + n.n_node) for n in (c, r))
-        residual = np.zeros(rows.stop - rows.start)
-        assemble(self.plan.arrays, self._lanes, x[columns], self.mesh.nodes[start:stop], self.mesh.lengths[start:stop],
-                 self.column_scale[columns], self.row_scale[rows], self.plan.tangent_rows, self.plan.tangent_columns,
-                 p.kind[start:stop], p.base[start:stop], p.slots, residual, self._data)
+    def _part(self, start, stop):
+        """What `assemble` takes of elements start, ..., stop - 1: where their dofs are, and arrays."""
+        p = self.pattern
+        columns, rows = (slice(start * n.step, stop * n.step + n.n_node) for n in (self.plan.columns, self.plan.rows))
+        return columns, (self.mesh.nodes[start:stop], self.mesh.lengths[start:stop], self.column_scale[columns],
+                         self.row_scale[rows], self.plan.tangent_rows, self.plan.tangent_columns, p.kind[start:stop],
+                         p.base[start:stop], p.slots)
+
+    def _assemble(self, x, part):
+        """Unscaled residual of a part of the elements at all dofs; their tangents are added to the data."""
+        columns, arrays = part
+        residual = np.zeros(len(arrays[3]))
+        assemble(self.plan.arrays, self._lanes, x[columns], *arrays, residual, self._data)
         return residual

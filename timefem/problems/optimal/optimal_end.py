@@ -58,7 +58,7 @@ class OptimalEnd(EndBlock):
         self._wanted, self._offset = c.wanted, c.offset
         self._combinations = c.combinations.reshape(len(c.combinations), len(c.names))
         self.n_unknowns = self.n_rows = n = len(self._combinations)
-        self._held = np.zeros((n, n)) if held is None else HELD_BY * held @ held.T  # nothing else determines these
+        self._held = None if held is None else HELD_BY * held @ held.T  # nothing else determines these
         self.sizes = self.weights = np.ones(n)  # conditions have rows of unit gradient already
         self._spread = self._of_function()
 
@@ -74,7 +74,7 @@ class OptimalEnd(EndBlock):
         pair, j = np.nonzero(combined[:, columns[entry]].T)
         entry, i = entry[pair], i[pair]
         start = np.zeros((1 + n + m, n + m))
-        start[0, n:], start[1 + n:, n:] = -self._offset, -self._held
+        start[0, n:], start[1 + n:, n:] = -self._offset, 0.0 if self._held is None else -self._held
         return (start, np.concatenate([slots, (1 + i) * (n + m) + j]), np.concatenate([sources, n + k + entry]),
                 np.concatenate([combined[slots, sources], combined[i, rows[entry]] * combined[j, columns[entry]]]))
 
@@ -83,7 +83,7 @@ class OptimalEnd(EndBlock):
         values, = self._function(np.concatenate([x[:n], x[n:] @ self._combinations]), self._wanted)
         out = start.copy()
         products.add_spread(*places, values, out.ravel())
-        if self._held.any():
+        if self._held is not None:
             out[0, n:] -= self._held @ x[n:]
         return out[0], out[1:]
 

@@ -68,6 +68,7 @@ class ElementEquations(NonlinearEquations):
                                                                    strict=True)]
             self.pattern = JoinedPattern(self.assembler.pattern, ends)
             self.assembler.assemble_into(self.pattern.of_elements)
+            self._rescale()
         self.linear = self._make_linear(linear)
         self.forget()
         self._condition_known = (self._joined or self.comm is not None or not self.linear.direct
@@ -130,8 +131,13 @@ class ElementEquations(NonlinearEquations):
         """Use another mesh with the same number of elements; `first_element` is its place in a longer one."""
         self.mesh, self.first_element = mesh, first_element
         self.assembler.place(*self._surroundings(mesh))
-        for block in self._scaled_blocks:
-            block.rescale()
+        self._rescale()
+
+    def _rescale(self):
+        a, n, m = self.assembler, self.plan.columns.n_node, self.plan.rows.n_node
+        of_nodes = (a.column_scale[:n], a.row_scale[:m]), (a.column_scale[-n:], a.row_scale[len(a.row_scale) - m:])
+        for block, scales in zip(self._scaled_blocks, of_nodes, strict=False):  # none where no block adds anything
+            block.rescale(*scales)
 
     # ---- unknowns
 
@@ -217,11 +223,9 @@ class ElementEquations(NonlinearEquations):
 
     def _block_values(self, x):
         """Scaled rows, and scaled Jacobian by the free dofs and the unknowns in time order, of both blocks."""
-        (first, dofs, last), a = self.split(x), self.assembler
-        n, m = self.plan.columns.n_node, self.plan.rows.n_node
+        (first, dofs, last), n = self.split(x), self.plan.columns.n_node
         at_start, at_end = self._scaled_blocks
-        return (at_start(dofs[:n], first, a.column_scale[:n], a.row_scale[:m]),
-                at_end(dofs[-n:], last, a.column_scale[-n:], a.row_scale[len(a.row_scale) - m:]))
+        return at_start(dofs[:n], first), at_end(dofs[-n:], last)
 
     def linear_step(self, residual):
         start = time.perf_counter()

@@ -95,21 +95,20 @@ class ScaledBlock:
         self.take(block)
 
     def take(self, block):
-        """Another block of the same shape in the place of this one."""
-        self._block, self._weights = block, block.weights
-        self.rescale()
+        """Another block of the same shape in the place of this one, before `rescale`."""
+        self._block, self._weights, self._adds = block, block.weights, bool(block)
 
-    def rescale(self):
-        """Scales of the node are others from now on."""
-        self._scales = None
+    def rescale(self, column_scale, row_scale):
+        """The scales of dofs and rows of the node are these from now on."""
+        self._of_node, self._scales = (column_scale, row_scale), None
 
-    def __call__(self, node, unknowns, column_scale, row_scale):
-        """Scaled rows, and entries of their scaled Jacobian by free dofs and unknowns in time order, row by row; scales
-        are those of the node, which stay until `rescale`."""
-        if not self._block:
+    def __call__(self, node, unknowns):
+        """Scaled rows, and entries of their scaled Jacobian by free dofs and unknowns in time order, row by row."""
+        if not self._adds:
             return NOTHING
         values, jacobian = self._block(np.concatenate([node, unknowns]))
         if self._scales is None:
+            column_scale, row_scale = self._of_node
             sizes = np.concatenate([column_scale, self._block.sizes])[self._columns]
             if self._weights is None:
                 gradients = np.abs(jacobian[self._rows[self._n_of_node:, None], self._columns] * sizes)

@@ -82,10 +82,10 @@ class JoinedPattern:
         n_first, n_last = len(self._head), len(self._tail)
         residual[:n_first] += first[0][:n_first]
         residual[len(residual) - n_last:] += last[0][:n_last]
-        own = [data[entries] for _, entries, _, _ in self._places]
-        for (rows, _, at, of_block), values, (_, added) in zip(self._places, own, (first, last), strict=True):
-            if len(added):
-                self.entries[rows] = 0.0
-                self.entries[at] = values
-                self.entries[of_block] += added
+        adding = [(places, added) for places, (_, added) in zip(self._places, (first, last), strict=True) if len(added)]
+        own = [data[entries] for (_, entries, _, _), _ in adding]
+        for ((rows, _, at, of_block), added), values in zip(adding, own, strict=True):
+            self.entries[rows] = 0.0
+            self.entries[at] = values
+            self.entries[of_block] += added
         return np.concatenate([first[0][n_first:], residual, last[0][n_last:]]), self.entries
