@@ -145,8 +145,8 @@ class Barrier:
         if self.weights is not None:
             f += self.weights @ (w - self.reference)**2 / 2
         theta = loops.add_and_sum(c, self.auxiliary.row, self.auxiliary.coefficient, w, self.n)
-        slack = self.bounds.slacks(w)
-        f, theta, well = self.over.combined(sums=(float(f), theta, self.bounds.well(slack)))
+        slack, well = self.bounds.slacks_and_well(w)
+        f, theta, well = self.over.combined(sums=(float(f), theta, well))
         return f, c, theta, well, slack
 
     def gradient(self, w):

@@ -92,11 +92,9 @@ class BarrierParameter:
         return mu, None
 
     def _prediction(self, it):
-        bounds, over = self.barrier.bounds, self.barrier.over
-        dw, dz = self.direction.towards_zero(it)
-        *totals, a, b = over.combined((float(it.slack @ it.z),), (), (bounds.longest(it.slack, dw, 1.0),
-                                                                      loops.longest(it.z, dz, 1.0)))
-        ds = bounds.sign * dw[bounds.at]
-        now, then = totals[0], over.total((it.slack + a * ds) @ (it.z + b * dz))
+        bounds = self.barrier.bounds
+        products, sums, lengths = loops.to_zero(bounds.at, bounds.sign, it.slack, it.z, self.direction.towards_zero(it))
+        now, by_slack, by_z, by_both, a, b = self.barrier.over.combined(sums, (), lengths)
+        then = now + a * by_slack + b * by_z + a * b * by_both
         share = max(LEAST_SHARE, min(1.0, (then / now)**3))
-        return max(self.least, share * now / self.barrier.n_bounds), a * b * ds * dz
+        return max(self.least, share * now / self.barrier.n_bounds), a * b * products

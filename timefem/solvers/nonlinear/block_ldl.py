@@ -115,4 +115,4 @@ def _whole(n):
 def _by_block(block, chosen, places, sources, n_blocks):
     chosen = chosen[np.argsort(block[chosen], kind="stable")]
     starts = np.concatenate([[0], np.cumsum(np.bincount(block[chosen], minlength=n_blocks))])
-    return starts, sources[chosen], places[chosen]
+    return starts, sources[chosen].astype(np.int32), places[chosen].astype(np.int32)  # half of the memory to pass over

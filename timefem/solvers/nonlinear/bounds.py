@@ -38,12 +38,9 @@ class Bounds:
     def __len__(self):
         return len(self.at)
 
-    def slacks(self, w):
-        return loops.slacks(w, self.at, self.sign, self._value)
-
-    def well(self, slack):
-        """What the barrier adds to the objective, over mu; infinite outside of the bounds."""
-        return loops.well(slack, self._one_sided, ONE_SIDED)
+    def slacks_and_well(self, w):
+        """Slacks, and what the barrier adds to the objective, over mu; infinite outside of the bounds."""
+        return loops.slacks_and_well(w, self.at, self.sign, self._value, self._one_sided, ONE_SIDED)
 
     def gradient(self, slack, mu):
         """Gradient of what the barrier adds, shape (n,)."""

@@ -10,27 +10,19 @@ from ...kernels.loops import compiled
 
 
 @compiled(error_model="numpy")
-def slacks(w, at, sign, value):
-    """`sign (w - value)`."""
-    out = np.empty(len(at))
+def slacks_and_well(w, at, sign, value, one_sided, weight):
+    """`slack = sign (w - value)`; `weight one_sided . slack - sum of log(slack)`, infinite outside of the bounds."""
+    out, inside, linear, logarithms, product = np.empty(len(at)), True, 0.0, 0.0, 1.0
     for k in range(len(at)):
-        out[k] = sign[k] * (w[at[k]] - value[k])
-    return out
-
-
-@compiled(error_model="numpy")
-def well(slack, one_sided, weight):
-    """`weight one_sided . slack - sum of log(slack)`; infinite outside of the bounds."""
-    linear, logarithms, product = 0.0, 0.0, 1.0
-    for k in range(len(slack)):
-        if not slack[k] > 0:
-            return np.inf
-        linear += one_sided[k] * slack[k]
-        product *= slack[k]
+        slack = sign[k] * (w[at[k]] - value[k])
+        out[k] = slack
+        inside = inside and slack > 0
+        linear += one_sided[k] * slack
+        product *= slack
         if not 1e-100 < product < 1e100:  # one logarithm for many slacks
             logarithms += np.log(product)
             product = 1.0
-    return weight * linear - logarithms - np.log(product)
+    return out, weight * linear - logarithms - np.log(product) if inside else np.inf
 
 
 @compiled(error_model="numpy")
@@ -137,6 +129,28 @@ def change(at, sign, slack, z, dw, mu):
     for k in range(len(at)):
         out[k] = mu / slack[k] - z[k] - z[k] / slack[k] * sign[k] * dw[at[k]]
     return out
+
+
+@compiled(error_model="numpy")
+def to_zero(at, sign, slack, z, dw):
+    """What a step of w for mu = 0 makes of `slack . z`, a and b being the longest steps of both to their bounds.
+
+    Products of the changes ds and dz; `slack . z`, `ds . z`, `slack . dz` and `ds . dz`; a and b.
+    """
+    out, now, by_slack, by_z, by_both, a, b = np.empty(len(at)), 0.0, 0.0, 0.0, 0.0, 1.0, 1.0
+    for k in range(len(at)):
+        ds = sign[k] * dw[at[k]]
+        dz = -z[k] - z[k] / slack[k] * ds
+        out[k] = ds * dz
+        now += slack[k] * z[k]
+        by_slack += ds * z[k]
+        by_z += slack[k] * dz
+        by_both += ds * dz
+        if ds < 0 and -slack[k] > a * ds:
+            a = -slack[k] / ds
+        if dz < 0 and -z[k] > b * dz:
+            b = -z[k] / dz
+    return out, (now, by_slack, by_z, by_both), (a, b)
 
 
 @compiled(error_model="numpy")

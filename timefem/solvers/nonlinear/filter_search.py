@@ -31,6 +31,12 @@ class Iterate:
     well: float
     slack: np.ndarray
 
+    @classmethod
+    def at(cls, barrier, w, y, z=None):
+        """Where derivatives may be asked for next."""
+        barrier.scaled.expect(w[:barrier.n], barrier.factor, y)
+        return cls(w, y, z, *barrier.values(w))
+
     def phi(self, mu):
         """The barrier function."""
         return self.f + mu * self.well
@@ -112,10 +118,7 @@ class LineSearch:
         return SHORTEST * share
 
     def _trial(self, dw, dy, alpha):
-        it, b = self.it, self.barrier
-        w, y = it.w + alpha * dw, it.y + alpha * dy
-        b.scaled.expect(w[:b.n], b.factor, y)
-        return Iterate(w, y, it.z, *b.values(w))
+        return Iterate.at(self.barrier, self.it.w + alpha * dw, self.it.y + alpha * dy, self.it.z)
 
     def _good(self, trial, alpha):
         theta, phi = trial.theta, trial.phi(self.mu)

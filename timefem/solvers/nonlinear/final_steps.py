@@ -64,7 +64,7 @@ class FinalSteps:
     def _moved(self, it, dw, dy, dz, mu):
         barrier, tau = self.barrier, max(0.99, 1 - mu)
         alpha = barrier.over.least(barrier.bounds.longest(it.slack, dw, tau))
-        new = Iterate(it.w + alpha * dw, it.y + alpha * dy, None, *barrier.values(it.w + alpha * dw))
+        new = Iterate.at(barrier, it.w + alpha * dw, it.y + alpha * dy)
         alpha = barrier.over.least(loops.longest(it.z, dz, tau))
         new.z = barrier.bounds.moved(it.z, dz, alpha, mu, new.slack)
         return new

@@ -272,7 +272,7 @@ class _Solve:
         return self.direction.excess(it, FLAT) > 0
 
     def _at(self, w, mu):
-        return self._iterate(w, mu / self.barrier.bounds.slacks(w))
+        return self._iterate(w, mu / self.barrier.bounds.slacks_and_well(w)[0])
 
     def _pushed(self, w, rng):
         span = self.barrier.upper - self.barrier.lower

@@ -182,9 +182,8 @@ class SearchDirection:
         return dw, dy, bounds.change(it.slack, it.z, dw, mu) - more
 
     def towards_zero(self, it):
-        """Steps of w and the multipliers of bounds for mu = 0, not refined."""
-        dw, _ = self._solve(self.of_lagrangian, it.c)
-        return dw, self.barrier.bounds.change(it.slack, it.z, dw, 0.0)
+        """Step of w for mu = 0, not refined."""
+        return self._solve(self.of_lagrangian, it.c)[0]
 
     def _refined(self, gradient, c):
         """Step of the system with slacks, after one of refinement where that is needed."""
