@@ -8,6 +8,8 @@ import numpy as np
 
 from ...kernels.loops import compiled
 
+CENTRAL = 0.1, 10.0  # products of slacks and multipliers, over mu, that are near it
+
 
 @compiled(error_model="numpy")
 def slacks_and_well(w, at, sign, value, one_sided, weight):
@@ -151,6 +153,17 @@ def to_zero(at, sign, slack, z, dw):
         if dz < 0 and -z[k] > b * dz:
             b = -z[k] / dz
     return out, (now, by_slack, by_z, by_both), (a, b)
+
+
+@compiled(error_model="numpy")
+def closer_to_mu(at, sign, slack, z, dw, dz, a, b, mu, products):
+    """`products` that also move those of `slack z` after steps of lengths a and b, where far from mu, towards it."""
+    out = np.empty(len(at))
+    for k in range(len(at)):
+        after = (slack[k] + a * sign[k] * dw[at[k]]) * (z[k] + b * dz[k])
+        near = min(max(after, CENTRAL[0] * mu), CENTRAL[1] * mu)
+        out[k] = products[k] - max(near - after, -CENTRAL[1] * mu)
+    return out
 
 
 @compiled(error_model="numpy")

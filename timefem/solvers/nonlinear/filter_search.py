@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import bounds_loops as loops
+from .centrality import CentralityCorrection
 
 GAMMA_THETA, GAMMA_PHI, ETA = 1e-5, 1e-8, 1e-8  # what a step must gain
 S_THETA, S_PHI = 1.1, 2.3  # when the violation of the rows counts more than the barrier function
@@ -75,6 +76,7 @@ class LineSearch:
 
     def __init__(self, barrier, direction):
         self.barrier, self.direction, self.over = barrier, direction, barrier.over
+        self._centred = CentralityCorrection(barrier, direction)
         self._restores = barrier.factor and barrier.scaled.program.start_multipliers is None
         self._crawled = self._jammed = self._emptied = 0
 
@@ -87,6 +89,8 @@ class LineSearch:
         self.tau = max(0.99, 1 - mu)
         self.phi = it.phi(mu)
         dw, dy, dz = self.direction.step(it, mu, it.c, products)
+        if products is not None:
+            (dw, dy, dz), self.products = self._centred(it, mu, self.tau, (dw, dy, dz), products)
         slope, size = loops.slope_and_size(self.direction.gradient, self.direction.of_barrier, dw, it.w)
         self.slope, size, alpha = self.over.combined((slope,), (size,), (self._longest_here(dw),))
         largest = alpha
