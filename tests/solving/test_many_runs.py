@@ -113,6 +113,38 @@ def test_phases_have_no_numbers_to_change():
             change()
 
 
+def links():
+    links = [tf.Link("base"), *(tf.Link(name, 1.0, (0.2, 0, 0), (0.001, 0.02, 0.02)) for name in "ab")]
+    joints = [tf.TreeJoint("ja", "base", "a"), tf.TreeJoint("jb", "a", "b", position=(0.4, 0, 0))]
+    arm = tf.Tree(links, joints, name="arm")
+    problem = tf.InitialValueProblem(tf.System([arm], gravity=(0, -9.81, 0)), {"ja": (0.2, 1.0)}, (0, 0.3))
+    return problem, "arm.a.mass", ("arm.b", "position", "velocity", "angular_velocity"), ("arm.jb", "rates"), "lagrange"
+
+
+def coupled_nodes():
+    section = tf.Section.circle(2e6, 0.3, 1000, 0.03)
+    beam = tf.Beam(1.0, section, 1, 1, rotation="directors", mass="consistent", name="beam")
+    pin = tf.Spherical(beam.start, point_a=(0, 0, 0), point_b=(0, 0, 0))
+    problem = tf.InitialValueProblem(tf.System([beam, pin], gravity=(0, 0, -9.81)), {}, (0, 0.01))
+    return problem, "gravity[2]", ("beam.node[1]", "position", "velocity", "angular_velocity"), "energy"
+
+
+@pytest.mark.parametrize("make", [links, coupled_nodes])
+def test_quantities_are_those_of_solutions(make):
+    """Of links and joints of trees, whose rates are not those of their momenta, and of nodes that share inertia."""
+    problem, number, *quantities, form = make()
+    solver = tf.prepare(problem, tf.MixedGalerkin(2, form=form), 10)
+    values = np.array([2.0, 3.0])
+    found = solver.solve_many(parameters={number: values})
+    again = solver.solve_many(np.array([problem.z0]))
+    for ensemble, run, alone in ((found, 1, solver.solve(parameters={number: 3.0})), (again, 0, solver.solve())):
+        for body, *names in quantities:
+            for name in names:
+                wanted = alone.joint("jb").rate() if name == "rates" else getattr(alone, name)(body, alone.t)
+                values = ensemble.quantity(body, name)[run]
+                np.testing.assert_allclose(np.squeeze(values), wanted[[0, -1]], rtol=0, atol=1e-9)
+
+
 def test_xarray_and_csv(tmp_path):
     pytest.importorskip("xarray")
     found = tf.prepare(box(), tf.MixedGalerkin(1), 4).solve_many(parameters={"box.mass": [1.0, -2.0, 3.0]})

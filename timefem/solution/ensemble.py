@@ -17,6 +17,8 @@ from ..mechanics import System
 from ..types import FilePath
 from .output.tables import BODY_FIELDS, COORDINATES, _cell
 
+RATES = "velocity", "angular_velocity", "rates"
+
 if TYPE_CHECKING:
     from ..mechanics.part import Body
     from .solution import Solution
@@ -97,22 +99,19 @@ class Ensemble(Summarized):
         names = [f for f in known if f in self._names(found)]
         if name not in names:
             raise InputError(f"{self.system.label(found)} has no {name!r}{known_names(name, names)}")
-        s, n = self.system.coordinates(found), self.system.n_q
-        q, p = self.z[..., :n][..., s], self.z[..., n:][..., s]
         if self._system_of is None:
-            return np.asarray(known[name](found, q, p))
-        values = [known[name](self._body(i, found), q[i], p[i]) for i in range(len(self))]
-        return np.array(values)
+            states = self.z.reshape(-1, self.z.shape[2])
+            flat = _values(self.system, found, known[name], name, self.times.ravel(), states)
+            return flat.reshape(*self.z.shape[:2], *flat.shape[1:])
+        systems = [self._system_of(i) or self.system for i in range(len(self))]  # without one its states are NaN
+        return np.array([_values(system, system.find(found), known[name], name, t, z)
+                         for system, t, z in zip(systems, self.times, self.z, strict=True)])
 
     @staticmethod
     def _names(body):
         if not body.has_position:
             return [f[0] for f in COORDINATES]
         return [f[0] for f in BODY_FIELDS if hasattr(body, f[0])]
-
-    def _body(self, run, body):
-        system = self._system_of(run)
-        return body if system is None else system.find(body)
 
     # ---- for other programs
 
@@ -131,7 +130,7 @@ class Ensemble(Summarized):
         units = {name: unit for name, unit, _, _ in (*BODY_FIELDS, *COORDINATES)}
         data = {"t": (("run", "time"), self.times, {"units": "s"}), "success": ("run", self.success),
                 "reason": ("run", np.array(self.reasons, object))}
-        for body in self.system.bodies:
+        for body in (body for body in self.system.bodies if not body.helper):
             label = self.system.label(body)
             for name in self._names(body):
                 values = self.quantity(body, name)
@@ -152,7 +151,7 @@ class Ensemble(Summarized):
         columns |= {"success": self.success.astype(int).tolist(), "reason": self.reasons,
                     "t [s]": self.times[:, -1].tolist()}
         columns |= {name: np.asarray(values).tolist() for name, values in self.values.items()}
-        for body in self.system.bodies:
+        for body in (body for body in self.system.bodies if not body.helper):
             label = self.system.label(body)
             for name, unit, components, _ in BODY_FIELDS:
                 if name in self._names(body):
@@ -167,3 +166,17 @@ class Ensemble(Summarized):
             writer.writerow(map(_cell, columns))
             for row in zip(*columns.values(), strict=True):
                 writer.writerow(["" if isinstance(v, float) and np.isnan(v) else v for v in row])
+
+
+def _values(system, body, formula, name, t, z):
+    """A quantity of a body at states (n, n_z), NaN where these are."""
+    there = np.isfinite(z).all(axis=1)
+    states = z[there] if there.any() else np.zeros((1, z.shape[1]))  # for its shape
+    if name in RATES and there.any():
+        states = system.uncoupled(t[there], states)
+    q, p = system.local_state(body, states)
+    with np.errstate(all="ignore"):
+        found = np.asarray(p if name == "rates" and body.carrier is not None else formula(body, q, p))
+    values = np.full((len(z), *found.shape[1:]), np.nan)
+    values[there] = found if there.any() else 0.0
+    return values
