@@ -9,6 +9,7 @@ from ..argument_names import did_you_mean
 from ..errors import InputError
 from .bodies.tree import Tree, TreeJoint
 from .bodies.tree.entries import named_numbers, spelt_out
+from .bodies.tree.numbers import TURNING
 from .catalogue import made, stored
 from .composites.beam.section import RopeSection, Section
 from .forces import Gravity
@@ -182,12 +183,14 @@ def _inside(function, steps, value):
     if index:
         entries = np.array(getattr(function, leaf), float)
         i, j = index[0] if isinstance(index[0], tuple) else (index[0], index[0])
-        if entries.ndim == 2:  # of a symmetric matrix
+        if entries.ndim == 2 and leaf != "orientation":  # of a symmetric matrix
             entries[i, j] = entries[j, i] = value
+        elif entries.ndim == 2:
+            entries[i, j] = value
         else:
             entries[index[0]] = value
         value = tuple(entries.tolist()) if isinstance(getattr(function, leaf), tuple) else entries
-    if isinstance(function, Section | RopeSection):  # checked with all changes
+    if isinstance(function, Section | RopeSection) or (index and leaf in TURNING):  # checked with all changes
         return unchecked(function, **{leaf: value})
     return function.changed(leaf, value) if isinstance(function, TreeJoint) else \
         dataclasses.replace(function, **{leaf: value})
@@ -208,6 +211,8 @@ def _changed_parts(system, values, given):
             pairs = zip(part.members, other.members, strict=False)
             alike = len(part.members) == len(other.members)
         else:
+            if isinstance(part, Tree) and "joints" in own:
+                own["joints"] = [joint.turned_anew() for joint in own["joints"]]
             other = part.changed(own)
             pairs, alike = [(part, other)], True
         for before, after in pairs:

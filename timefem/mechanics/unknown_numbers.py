@@ -48,6 +48,11 @@ def with_free_numbers(system, entries):
                 meant(system, entry):
             if hasattr(part, "is_shaped_by") and part.is_shaped_by((attribute, *steps)):
                 free.setdefault(part, []).append((attribute, *steps))
+    return with_freed(system, free)
+
+
+def with_freed(system, free):
+    """The same by dicts from bodies to paths, see `freed` of these."""
     return _replaced(system, {body: body.freed([*body.free, *paths]) for body, paths in free.items()})
 
 

@@ -231,6 +231,9 @@ class Evaluated:
         title, z = functional._title, ca.vertcat(*s.q, *s.p)
         views = _views(asked, chosen, s)
         value = call_vector(title, functional.formula, views, s.t, *([] if part is None else [s.own]))
+        for link in (body for body in asked if body.own_symbols is not None):  # its place by numbers of its tree
+            own = s.bodies[chosen.index(link.carrier)][link.parameters_of_carrier]
+            value = ca.substitute(value, link.own_symbols, own)
         check_symbols(title, value, *s.q, *s.p, *s.bodies, s.t, s.own)
         e, xi, self.weights = functional.points(mesh, plan.element)
         shapes = plan.element.state.basis.values(xi)  # (n_points, n_shapes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from ..solvers.equations.make import make_equations
 from ..solvers.linear import linear_options
 from .functionals import Evaluated
 from .initial_state import Start
-from .parameters import directions
+from .parameters import directions, with_parameters_of_trees
 from .sampled_feedback import SampledFeedback
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Linearization(NamedArguments):
 
     def __init__(self, solution: Solution, linear: LinearOptions | str | None = None) -> None:
         _check(solution)
+        self._solution, self._linear = solution, linear
         linear = linear_options(linear)
         self.system, self.element = solution.system, solution.element
         self.plan, self.mesh = ElementPlan(self.system, self.element), TimeMesh(solution.t)
@@ -207,6 +209,11 @@ class Linearization(NamedArguments):
         return costates[:self.plan.rows.n_local] @ self._first_tangent
 
     def _directions(self, parameters):
+        system = with_parameters_of_trees(self.system, parameters)
+        if system is not self.system:  # the same motion, of formulas with more numbers
+            solution = copy(self._solution)
+            object.__setattr__(solution, "system", system)
+            self.__init__(solution, self._linear)
         return directions(self.system, self.start.z, parameters)
 
     def _evaluated(self, functional):

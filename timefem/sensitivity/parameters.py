@@ -13,6 +13,8 @@ from ..argument_names import known_names, named_arguments
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
 from ..mechanics import Gravity, Part, System, Tree
+from ..mechanics.bodies.tree.entries import missing_in_formulas, spelt_out
+from ..mechanics.unknown_numbers import with_freed
 from ..problems.kinds import check_kind
 from ..types import Vector
 from .attribute_derivatives import derivative_of_own, differentiated, mass_of_tree
@@ -150,6 +152,23 @@ def directions(system, z, parameters):
         places = i.astype(int), j.astype(int)
         matrices.append(scipy.sparse.csc_array((data.astype(float), places), shape=(rows, count)))
     return Directions(*matrices, labels)
+
+
+def with_parameters_of_trees(system, parameters):
+    """The system whose trees have numbers in their formulas that are asked for: zeros, places and axes of joints."""
+    free = {}
+    given = [parameters] if isinstance(parameters, Parameter) else parameters
+    for parameter in given if isinstance(given, list | tuple) else ():
+        if not isinstance(parameter, Parameter) or isinstance(parameter.part, System) or system.complete is not None:
+            continue
+        trees = [part for part in system.parts if isinstance(part, Tree)]
+        tree = next((part for part in trees if parameter.part in (system.label(part), part) or
+                     system.stands_for.get(parameter.part) is part), None)
+        if tree is not None and spelt_out(tree, parameter.name) != parameter.name:
+            paths = missing_in_formulas(tree, parameter.name, system.label(tree))
+            if paths:
+                free.setdefault(tree, []).extend(paths)
+    return with_freed(system, free)
 
 
 def find_part(system, part):

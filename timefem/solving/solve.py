@@ -12,6 +12,7 @@ from ..argument_names import did_you_mean
 from ..elements import TimeElement
 from ..errors import InputError
 from ..mechanics.other_numbers import with_other_numbers
+from ..mechanics.unknown_numbers import with_free_numbers
 from ..problems.common.kept import Kept
 from ..problems.common.task import Task
 from ..problems.kinds import kind_of
@@ -258,19 +259,32 @@ class Solver:
         return self._changed(parameters, changes)
 
     def _changed(self, parameters, changes):
-        problem = self.problem
         changes = {name: value for name, value in changes.items() if value is not None}
         for name in changes:
             self._check_change(name)
         if parameters or changes:
             self._check_changes()
         if parameters:
-            changes["system"] = with_other_numbers(problem.system, parameters)
+            changes["system"] = self._with_numbers(parameters)
+        problem = self.problem
         return problem.changed(**changes) if changes else problem
 
     def _check_changes(self):
         if not hasattr(self.problem, "changed"):
             raise InputError(f"a prepared solver of {self.kind.title} has no numbers to change; make the problem anew")
+
+    def _with_numbers(self, parameters):
+        """The system with other numbers, which the formulas then have from here on."""
+        try:
+            return with_other_numbers(self.system, parameters)
+        except InputError:
+            fixed = not isinstance(parameters, dict) or self.system.complete is not None
+            freed = self.system if fixed else with_free_numbers(self.system, parameters)
+            if freed is self.system:
+                raise
+            found = with_other_numbers(freed, parameters)
+        self.task = self.task.of(self.problem.changed(system=freed))
+        return found
 
     def _check_change(self, name):
         kind = self.kind
@@ -319,6 +333,7 @@ class Solver:
         if cases.parameters:
             with_other_numbers(self.problem.system, {name: values[0] for name, values in cases.parameters.items()},
                                names_only=True)
+            self.system_of(cases[0])  # whose formulas are those of all
         for name, given in (("start", cases.starts), ("end", cases.ends)):
             if given is not None:
                 self._check_change(name)
@@ -334,7 +349,7 @@ class Solver:
     def system_of(self, case: Mapping[str, Any]) -> System | None:
         """The system of a case; None where its numbers cannot be used."""
         try:
-            return with_other_numbers(self.problem.system, case["parameters"])
+            return self._with_numbers(case["parameters"])
         except InputError:
             return None
 

@@ -37,9 +37,12 @@ class NumberPlaces:
         return np.concatenate([self.of(part), *(self.of(b) for b in part.bodies if b is not part)])
 
     def of(self, part):
-        """Where the numbers of a part are; of a point of a beam those of its nodes."""
+        """Where the numbers of a part are; of a point of a beam those of its nodes, of a link of a tree those of the
+        tree that its place depends on."""
+        if isinstance(part, Body) and part.carrier is not None:
+            return self.start[part.carrier] + np.array(getattr(part, "parameters_of_carrier", ()), int)
         sources = part.carriers if isinstance(part, Body) else (part,)
-        starts = [self.start.get(p, 0) for p in sources]  # links of trees have no numbers
+        starts = [self.start[p] for p in sources]
         return np.concatenate([np.arange(i, i + len(p.own_parameters)) for i, p in zip(starts, sources, strict=True)])
 
 

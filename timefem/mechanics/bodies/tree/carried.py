@@ -19,6 +19,7 @@ from ...joints.coordinates import OwnCoordinate
 from ...part import Body
 from ...point_functions import evaluate
 from ...shapes import Piece
+from .numbers import square
 from .recursion import path, placements, twists
 
 if TYPE_CHECKING:
@@ -130,6 +131,7 @@ class TreeLink(Carried):
         self._bodies, self._turn, self._place, self._shift = bodies, turn, place, turn @ point
         self.parameters_of_carrier = carrier.parameters_of_link(link, self._numbers)
         self._symbols = ca.SX.sym("place", len(self.parameters_of_carrier))
+        self._free_turns, self._point = carrier.turns_of_link(link, self._numbers), point
         places = [i for n in self._numbers for i in bodies[n].places]
         super().__init__(carrier, sorted(set(places)), ("link", link, point.tolist()),
                          f"{carrier.name or 'tree'}.{link}")
@@ -141,8 +143,8 @@ class TreeLink(Carried):
     @property
     def kind(self) -> Hashable:
         place = self._shift if self.carrier.places_are_free else self._place + self._shift
-        return ("link of a tree", self.carrier.kind, self.number, *self._turn.ravel().tolist(), *place.tolist(),
-                _LOOSE.get())
+        own = self._point.tolist() if None in self._free_turns else [*self._turn.ravel().tolist(), *place.tolist()]
+        return "link of a tree", self.carrier.kind, self.number, *own, _LOOSE.get()
 
     @property
     def own_parameters(self) -> np.ndarray:
@@ -164,9 +166,14 @@ class TreeLink(Carried):
         chain = self._chain()
         turn, place = ca.SX(ca.sparsify(ca.DM(self._turn))), ca.SX(ca.DM(self._place + self._shift))
         if self._symbols.numel():
-            *places, place = ca.vertsplit(self._symbols, 3)
-            place += ca.DM(self._shift)
-            chain = [replace(body, place=own) for body, own in zip(chain, places, strict=True)]
+            n_places = 3 * (len(chain) + 1)
+            *places, place = ca.vertsplit(self._symbols[:n_places], 3)
+            turns = ca.vertsplit(self._symbols[n_places:], 9) if self._free_turns else []
+            turns = dict(zip(self._free_turns, map(square, turns), strict=True))
+            turn = turns.get(None, turn)
+            place += turn @ ca.DM(self._point)
+            chain = [replace(body, place=own, turn=turns.get(i, body.turn))
+                     for i, body, own in zip(self._numbers, chain, places, strict=True)]
         if not chain:
             origin, rotation, spin, speed = place, turn, ca.SX(3, 1), ca.SX(3, 1)
         else:

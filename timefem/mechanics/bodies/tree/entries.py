@@ -9,7 +9,8 @@ from ...traced import Traced, as_symbols, put
 from .links import Link
 from .numbers import pattern_of
 
-VARIED = {"links": ("mass", "centre", "inertia"), "joints": ("damping", "friction", "stiffness", "rest", "armature")}
+VARIED = {"links": ("mass", "centre", "inertia"),
+          "joints": ("damping", "friction", "stiffness", "rest", "armature", "position", "axis")}
 
 
 def spelt_out(tree, path):
@@ -47,8 +48,7 @@ def derivative(tree, path, index, label):
     """
     table, i, name = _place(tree, path, label)
     value = np.asarray(getattr(getattr(tree, table)[i], name), float)
-    keys = [None] if value.ndim == 0 else list(range(3)) if value.ndim == 1 else \
-        [(a, b) for a in range(3) for b in range(a, 3)]
+    keys = _keys(value)
     if index is not None:
         if index not in keys:
             raise InputError(f"{label}: {path} has no entry {index!r}; it has {keys}")
@@ -56,7 +56,7 @@ def derivative(tree, path, index, label):
     columns = []
     for key in keys:
         steps = i, name, *(() if key is None else (key,))
-        if pattern_of(label, tree.links, tree.joints, tree.base, [(table, *steps)]) != tree.pattern:
+        if not _in_formulas(tree, label, (table, *steps)):
             raise InputError(f"{label}: {path} shapes the formulas where it is zero; start from a small number, such "
                              "as 1e-9, to vary it")
         x = ca.SX.sym("x")
@@ -66,6 +66,28 @@ def derivative(tree, path, index, label):
             value if key is None else value[key])).ravel())
     matrix = np.array(columns).T
     return matrix[:-1], matrix[-1], keys
+
+
+def missing_in_formulas(tree, path, label):
+    """All entries of a number, as tuples of "links" or "joints" and steps into it, where the formulas lack some: zeros,
+    and places and axes of joints; else none."""
+    table, i, name = _place(tree, path, label)
+    value = getattr(getattr(tree, table)[i], name)
+    every = [(table, i, name, *(() if key is None else (key,))) for key in _keys(np.asarray(value))]
+    return [] if all(_in_formulas(tree, label, one) for one in every) else every
+
+
+def _keys(value):
+    """Entries of a number, a vector or a symmetric matrix."""
+    if value.ndim == 0:
+        return [None]
+    return list(range(3)) if value.ndim == 1 else [(a, b) for a in range(3) for b in range(a, 3)]
+
+
+def _in_formulas(tree, label, path):
+    if path[2] == "axis" and tree.firsts is None:
+        return False
+    return pattern_of(label, tree.links, tree.joints, tree.base, [*tree.free, path], tree.firsts) == tree.pattern
 
 
 def _place(tree, path, label):

@@ -197,6 +197,13 @@ class TreeJoint(NamedArguments):
             object.__setattr__(other, "orientation", self.orientation)
         return other
 
+    def turned_anew(self) -> TreeJoint:
+        """The same with its axis and orientation checked, where entries of these have changed; else itself."""
+        unit, turn = np.dot(self.axis, self.axis), self.orientation
+        if abs(unit - 1) < 1e-15 and np.abs(turn.T @ turn - np.eye(3)).max() < 1e-15:
+            return self
+        return replace(self)
+
     def __post_init__(self):
         title = f"TreeJoint {self.name!r}"
         validate.choice(f"{title}: kind", self.kind, KINDS)

@@ -18,7 +18,7 @@ def joint_values(body, q, v=None):
 
 def _relative(body, x):
     """Rotation and place of a body in the frame of its parent, with the joint at `x`."""
-    turn, place = ca.SX(ca.sparsify(ca.DM(body.turn))), ca.SX(_numbers(body.place))
+    turn, place = ca.SX(ca.sparsify(_numbers(body.turn))), ca.SX(_numbers(body.place))
     rotation, shift = body.motion.relative(x)
     return turn @ rotation, place + turn @ shift
 

@@ -133,8 +133,11 @@ def coordinates(title, joints):
     return own, found
 
 
-def moving_bodies(title, links, joints, base):
+def moving_bodies(title, links, joints, base, firsts=None):
     """Moving bodies, the independent joints, and where each link sits.
+
+    With `firsts`, a dict from joints to the axis of their frame from which the first one of the body is made; else that
+    which is least along the axis of the joint.
 
     Returns
     -------
@@ -156,7 +159,7 @@ def moving_bodies(title, links, joints, base):
         if joint.kind == "fixed":
             sits[joint.child] = parent, turn, place
             continue
-        axes = np.eye(3) if MOTIONS[joint.kind].turns else _axes(joint.axis)
+        axes = np.eye(3) if MOTIONS[joint.kind].turns else _axes(joint.axis, (firsts or {}).get(joint.name))
         resists = joint.damping, joint.friction, joint.stiffness, joint.rest if joint.stiffness else 0.0, joint.armature
         bodies.append(Moving(joint, parent, _clean(turn @ axes), _clean(place), *places[joint.name], 0.0, np.zeros(3),
                              np.zeros((3, 3)), *resists))
@@ -197,11 +200,18 @@ def _add(body, link, turn, place):
     body.inertia = body.inertia + turn @ link.inertia @ turn.T + link.mass * (c @ c * np.eye(3) - np.outer(c, c))
 
 
-def _axes(axis):
+def least_along(axis):
+    """Number of the axis of the frame that is least along another one."""
+    return int(np.argmin(np.abs(axis)))
+
+
+def _axes(axis, number=None):
     """Rotation matrix whose third column is the axis; a permutation where the axis is one of the frame."""
-    first = np.eye(3)[np.argmin(np.abs(axis))]
+    first = np.eye(3)[least_along(axis) if number is None else number]
+    if number is not None:
+        axis = axis / np.sqrt(axis @ axis)
     first = first - axis * (axis @ first)
-    first /= np.linalg.norm(first)
+    first = first / (np.sqrt(first @ first) if is_traced(axis) else np.linalg.norm(first))
     return np.stack([first, np.cross(axis, first), axis], axis=1)
 
 

@@ -24,11 +24,11 @@ from .dynamics import TreeDynamics
 from .functions import TreeFunctions
 from .links import Link, TreeJoint
 from .motions import coordinates_of
-from .numbers import moves_places, pattern_of, values, with_symbols
+from .numbers import TURNING, moves_places, pattern_of, values, with_symbols
 from .recursion import mass_moment
 from .resistance import resistance, spring_energy
 from .rows import Rows
-from .structure import checked_mass, moving_bodies
+from .structure import checked_mass, least_along, moving_bodies
 
 if TYPE_CHECKING:
     from ...symbols import Symbols
@@ -85,6 +85,7 @@ class Tree(TreeDynamics, Body):
     velocity_by_solve = True
 
     free = ()  # numbers that are parameters whatever they are
+    firsts = None  # of joints, see `moving_bodies`
 
     links = Rows(Link, "one of them, the base, is the child of no joint")
     joints = Rows(TreeJoint, "in any order")
@@ -94,8 +95,9 @@ class Tree(TreeDynamics, Body):
     base = Choice("whether the base link is fixed to space, or moves freely", ("fixed", "free"), "fixed")
 
     def _complete(self):
-        self.pattern = pattern_of(self._title, self.links, self.joints, self.base, self.free)
-        self.moving, own, self._sits = moving_bodies(self._title, self.links, self.joints, self.base)
+        self.pattern = pattern_of(self._title, self.links, self.joints, self.base, self.free, self.firsts)
+        self.moving, own, self._sits = moving_bodies(self._title, self.links, self.joints, self.base,
+                                                          self.firsts)
         self.joint_names = tuple(joint.name for joint in own)
         self.base_joint = self.joint_names[0] if self.base == "free" else None
         self._first = {body.joint.name: body for body in self.moving if body.joint.mimic is None}
@@ -104,7 +106,7 @@ class Tree(TreeDynamics, Body):
         self.n_q = len(names)
         self.n_v = self.n_q - sum(body.motion.turns for body in self._first.values())
         self.mass = float(sum(body.mass for body in self.moving))
-        rubbing = [body.joint.name for body in self.moving if body.joint.friction]
+        rubbing = [self.moving[i].joint.name for i, name, _ in self.pattern if name == "friction"]
         if rubbing and self.friction_width is None:
             raise InputError(f"{self._title}: joint {rubbing[0]!r} has Coulomb friction, which needs a friction_width "
                              "[rad/s or m/s]")
@@ -119,7 +121,7 @@ class Tree(TreeDynamics, Body):
 
     @property
     def _numbers(self):
-        return values(self.moving, self.pattern, [self._sits[link.name][2] for link in self.links])
+        return values(self.moving, self.pattern, [self._sits[link.name] for link in self.links])
 
     def __repr__(self):
         return f"Tree({len(self.joint_names)} joints, {len(self.links)} links" + \
@@ -127,8 +129,9 @@ class Tree(TreeDynamics, Body):
 
     @cached_property
     def kind(self) -> Hashable:
-        shape = tuple((b.joint.kind, b.parent, b.first, b.factor, b.offset, *b.turn.ravel().tolist(),
-                       *(() if self.places_are_free else b.place.tolist())) for b in self.moving)
+        shape = tuple((b.joint.kind, b.parent, b.first, b.factor, b.offset,
+                       *(() if (i, "turn", 0) in self.pattern else b.turn.ravel().tolist()),
+                       *(() if self.places_are_free else b.place.tolist())) for i, b in enumerate(self.moving))
         return "tree", self.n_q, self.friction_width is not None, shape, self.pattern
 
     def __copy__(self):
@@ -153,22 +156,37 @@ class Tree(TreeDynamics, Body):
         Each is "links" or "joints" and the steps into it, such as `("joints", 1, "position", 0)`.
         """
         other = copy(self)
+        turning = any(path[0] == "joints" and path[2] in TURNING for path in free)
         vars(other)["free"] = tuple(free)
+        vars(other)["firsts"] = {joint.name: least_along(joint.axis) for joint in self.joints} if turning else None
         return other.changed({})
 
     def in_symbols(self, values: Mapping[str, Any]) -> Tree:
         other = super().in_symbols(values)
-        made = moving_bodies(self._title, other.links, other.joints, self.base)
+        made = moving_bodies(self._title, other.links, other.joints, self.base, self.firsts)
         vars(other)["moving"], _, vars(other)["_sits"] = made
         vars(other)["mass"] = sum(body.mass for body in made[0])
         vars(other)["own_parameters"] = other.declared_numbers()
         return other
 
     def parameters_of_link(self, link: str, chain: Sequence[int]) -> list[int]:
-        """Which of `own_parameters` are the places of the bodies that carry a link, and its own; none unless free."""
+        """Which of `own_parameters` are the places of the bodies that carry a link, and its own, none unless free; then
+        their turns, of those that depend on what is."""
         number = [one.name for one in self.links].index(link)
-        wanted = [*((i, "place") for i in chain), (number, "link")]
-        return [self.pattern.index((*which, k)) for which in wanted for k in range(3)] if self.places_are_free else []
+        if not self.places_are_free:
+            return []
+        wanted = [(*which, k) for which in [*((i, "place") for i in chain), (number, "link")] for k in range(3)]
+        wanted += [(*which, k) for which in self._turns(number, chain) for k in range(9)]
+        return [self.pattern.index(one) for one in wanted]
+
+    def turns_of_link(self, link: str, chain: Sequence[int]) -> list[int | None]:
+        """Of which bodies of the chain turns are among `parameters_of_link`; None stands for the link itself."""
+        number = [one.name for one in self.links].index(link)
+        return [i if name == "turn" else None for i, name in self._turns(number, chain)]
+
+    def _turns(self, number, chain):
+        every = [*((i, "turn") for i in chain), (number, "link turn")]
+        return [which for which in every if (*which, 0) in self.pattern]
 
     @property
     def n_increments(self) -> int:
