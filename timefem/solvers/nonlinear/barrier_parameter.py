@@ -93,8 +93,8 @@ class BarrierParameter:
 
     def _prediction(self, it):
         bounds = self.barrier.bounds
-        products, sums, lengths = loops.to_zero(bounds.at, bounds.sign, it.slack, it.z, self.direction.towards_zero(it))
-        now, by_slack, by_z, by_both, a, b = self.barrier.over.combined(sums, (), lengths)
+        products, *sums, a, b = loops.to_zero(bounds.at, bounds.sign, it.slack, it.z, self.direction.towards_zero(it))
+        now, by_slack, by_z, by_both, a, b = self.barrier.over.combined(sums, (), (a, b))
         then = now + a * by_slack + b * by_z + a * b * by_both
         share = max(LEAST_SHARE, min(1.0, (then / now)**3))
         return max(self.least, share * now / self.barrier.n_bounds), a * b * products

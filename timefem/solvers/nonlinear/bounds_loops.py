@@ -152,7 +152,7 @@ def to_zero(at, sign, slack, z, dw):
             a = -slack[k] / ds
         if dz < 0 and -z[k] > b * dz:
             b = -z[k] / dz
-    return out, (now, by_slack, by_z, by_both), (a, b)
+    return out, now, by_slack, by_z, by_both, a, b
 
 
 @compiled(error_model="numpy")
