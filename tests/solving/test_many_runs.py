@@ -50,6 +50,13 @@ def test_parameters():
     np.testing.assert_array_equal(same.z[0], found.z[0])
 
 
+def test_runs_know_nothing_of_those_before():
+    masses = np.array([1.0, 30.0, 2.0, 0.5])
+    solver = tf.prepare(box(), tf.MixedGalerkin(1), 100)
+    there, back = (solver.solve_many(parameters={"box.mass": m}, n_workers=1).z for m in (masses, masses[::-1]))
+    np.testing.assert_array_equal(there, back[::-1])
+
+
 def test_failures_belong_to_their_run():
     z = states(6)
     z[2, 3] = 1.2  # no unit quaternion

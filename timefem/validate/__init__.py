@@ -8,7 +8,7 @@ import numpy as np
 from ..argument_names import FEW, did_you_mean
 from ..errors import InputError
 
-PLAIN, FLOATS = {float, int}, {float, np.float64}
+PLAIN, FLOATS, DOUBLE = {float, int}, {float, np.float64}, np.dtype(float)
 LARGEST = 1e40  # of numbers that describe a system: the mass of the sun is 2e30 kg, and squares must stay finite
 
 
@@ -73,7 +73,7 @@ def array(name, value, shape, largest=LARGEST):
     if type(value) in (tuple, list) and set(map(type, value)) <= PLAIN:
         with contextlib.suppress(OverflowError):
             value = np.array(value, float)
-    if type(value) is np.ndarray and value.dtype == float and value.ndim == len(shape) and value.size:
+    if type(value) is np.ndarray and value.dtype is DOUBLE and value.ndim == len(shape) and value.size:
         fits = value.shape == shape or all(n is None or n == s for n, s in zip(shape, value.shape, strict=True))
         copy = value.copy()
         flat = copy.ravel()

@@ -122,7 +122,7 @@ def march_runs(loop, one, work, x, t, h, first, sizes, size_places, weight_place
         for i in range(emphasis_places.shape[0]):
             loop.emphasis[i] = emphasis[r, emphasis_places[i]] if emphasis_places[i] >= 0 else 1.0
         work.back[0] = 0
-        for i in range(3):
+        for i in range(work.kept.shape[0]):
             work.kept[i] = NOTHING_KEPT[i]
         for i in range(first.shape[1]):
             x[i] = first[r, i]

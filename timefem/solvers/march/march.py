@@ -127,6 +127,8 @@ class LoopArrays:
         last = np.concatenate([np.tile(dofs[-1], len(dofs)) for dofs in owned])
         owned = np.concatenate([dofs.ravel() for dofs in owned])
         guessed = np.isin(continuous[-1], core), np.isin(owned, core)
+        self._scales, self._all_places = np.concatenate([sizes, weights]), np.concatenate(self.places)
+        sizes, weights = self._scales[:len(core)], self._scales[len(core):]  # which `rescale` takes at once
         fronts, targets = _fronts(plan, len(core))
         self._emphasis = scaling.emphasis_of(plan.columns)
         emphasis = np.zeros(0) if self._emphasis is None else self._emphasis[core]
@@ -136,9 +138,7 @@ class LoopArrays:
 
     def rescale(self, scaling):
         """Take another scaling of the same name; False where bodies count alike in one and not in the other."""
-        values = scaling.values()
-        for own, places in zip((self.record.sizes, self.record.weights), self.places, strict=True):
-            values.take(places, out=own, mode="clip")  # which goes without a copy
+        scaling.values().take(self._all_places, out=self._scales, mode="clip")  # which goes without a copy
         emphasis = scaling.emphasis_of(self._columns)
         if (emphasis is None) != (self._emphasis is None):
             return False
