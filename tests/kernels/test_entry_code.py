@@ -41,6 +41,11 @@ def made(x, n):
 
 
 @compiled()
+def nested(n):
+    return (n, (2.5, (np.ones(n), n > 2)), ()), (n,)
+
+
+@compiled()
 def alone(n):
     return np.arange(n)
 
@@ -106,6 +111,7 @@ def test_results():
             assert one.flags.owndata
             counts = [sys.getrefcount(x) for x in (one, other)]
             assert counts[0] == counts[1]
+    assert str(nested(3)) == str(nested.py_func(3)) == "((3, (2.5, (array([1., 1., 1.]), True)), ()), (3,))"
     np.testing.assert_array_equal(alone(4), np.arange(4))
     assert alone(0).shape == (0,)
 

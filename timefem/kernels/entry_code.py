@@ -40,7 +40,7 @@ def entry_code(result, name, release):
         Whether other threads run Python meanwhile.
     """
     fndesc = result.fndesc
-    if not all(map(_is_taken, fndesc.argtypes)) or not all(map(_is_returned, _parts(fndesc.restype))):
+    if not all(map(_is_taken, fndesc.argtypes)) or not _is_returned(fndesc.restype):
         return None, []
     library = result.target_context.codegen().create_library(name)
     library.enable_object_caching()
@@ -59,6 +59,8 @@ def _is_taken(kind):
 
 
 def _is_returned(kind):
+    if isinstance(kind, types.BaseTuple):
+        return types.none not in kind.types and all(map(_is_returned, kind.types))
     if isinstance(kind, types.Array):
         return _is_plain_array(kind) and kind.layout == "C"
     return kind is types.none or isinstance(kind, tuple(LETTERS))
@@ -66,10 +68,6 @@ def _is_returned(kind):
 
 def _is_plain_array(kind):
     return isinstance(kind, types.Array) and not isinstance(kind.dtype, types.Record)
-
-
-def _parts(kind):
-    return kind.types if isinstance(kind, types.BaseTuple) else [kind]
 
 
 class _Entry:
@@ -191,13 +189,15 @@ class _Entry:
 
     def boxed(self, result, kind):
         """The object that Python gets."""
-        letters = "".join(map(_letter, _parts(kind)))
+        values = [self.widened(*pair) for pair in self.parts(result, kind)]
+        return self.call("Py_BuildValue", POINTER, self.text(_letters(kind)), more=values or [WORD(0)])
+
+    def parts(self, value, kind):
+        """What a result consists of: values and their types."""
         if isinstance(kind, types.BaseTuple):
-            values, letters = cgutils.unpack_tuple(self.builder, result), f"({letters})"
-        else:
-            values = [] if kind is types.none else [result]
-        values = [self.widened(value, part) for value, part in zip(values, _parts(kind), strict=bool(values))]
-        return self.call("Py_BuildValue", POINTER, self.text(letters), more=values or [WORD(0)])
+            values = cgutils.unpack_tuple(self.builder, value)
+            return [part for pair in zip(values, kind.types, strict=True) for part in self.parts(*pair)]
+        return [] if kind is types.none else [(value, kind)]
 
     def widened(self, value, kind):
         if isinstance(kind, types.Boolean):
@@ -224,6 +224,8 @@ class _Entry:
         return made
 
 
-def _letter(kind):
+def _letters(kind):
     """Of ``Py_BuildValue``; nothing for None."""
+    if isinstance(kind, types.BaseTuple):
+        return f"({''.join(map(_letters, kind.types))})"
     return next((letter for of, letter in LETTERS.items() if isinstance(kind, of)), "")
