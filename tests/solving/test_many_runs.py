@@ -152,6 +152,20 @@ def test_quantities_are_those_of_solutions(make):
                 np.testing.assert_allclose(np.squeeze(values), wanted[[0, -1]], rtol=0, atol=1e-9)
 
 
+def test_kinks_of_loads_are_nodes_of_each_run():
+    body = tf.PointMass(1.0, name="bead")
+    push = tf.Force(body, (1, 0, 0), time=tf.Table((0, 0.3, 0.6, 1), (0, 1, -1, 2)), name="push")
+    problem = tf.InitialValueProblem(tf.System([body, push]), {body: tf.Pose()}, (0, 1))
+    solver = tf.prepare(problem, tf.MixedGalerkin(2), 10)
+    middle = [0.3, 0.37, 0.55]
+    found = solver.solve_many(parameters={"push.time.times[1]": middle}, every=1)
+    for i, t in enumerate(middle):
+        alone = solver.solve(parameters={"push.time.times[1]": t})
+        assert np.isclose(found.times[i], t, rtol=0, atol=1e-12).any()
+        np.testing.assert_allclose(found.z[i], alone.z, rtol=0, atol=1e-14)
+    assert found.success.all() and not found.messages
+
+
 def test_xarray_and_csv(tmp_path):
     pytest.importorskip("xarray")
     found = tf.prepare(box(), tf.MixedGalerkin(1), 4).solve_many(parameters={"box.mass": [1.0, -2.0, 3.0]})

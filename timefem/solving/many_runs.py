@@ -104,7 +104,7 @@ def solve_many(solver, cases, *, n_workers=None, every=None, progress=None):
         with progress_bar("runs", len(share), shown) as bar:
             again = _march(solver, cases, share, mesh, kept, found, n_workers, bar.advance)
     if again and not interrupts.asked():
-        title = "runs" if len(again) == len(share) else "runs that failed, with shorter elements"
+        title = "runs" if len(again) == len(share) else "runs with elements of their own"
         with progress_bar(title, len(again), shown) as bar:
             _in_turn(quiet(solver), cases, share, (mesh, kept), found, n_workers, bar.advance, again)
     found = found if comm is None else _Found.joined(comm.allgather(found))
@@ -172,7 +172,7 @@ class _Found:
 
 
 def _march(solver, cases, share, mesh, kept, found, n_workers, advance):
-    """In threads: compiled loops hold no lock. Returns the runs to be solved once more: those that failed."""
+    """In threads: compiled loops hold no lock. Returns the runs to be solved alone: failed ones, other meshes."""
     n_z, states = solver.system.n_z, cases.states
     if states is not None:
         if states.ndim != 2 or states.shape[1] != n_z:
@@ -184,17 +184,28 @@ def _march(solver, cases, share, mesh, kept, found, n_workers, advance):
         z = z[:, kept]
         found.times[own], found.z[own] = np.where(np.isnan(z[:, :, 0]), np.nan, nodes), z
 
-    def case(i):
-        return solver.try_changed(cases[share[i]]) if states is None else states[i]
+    task, elsewhere = solver.task, []
 
-    task = solver.task
+    def case(i):
+        if states is not None:
+            return states[i]
+        changed = solver.try_changed(cases[share[i]])
+        if task.mesh is None and not isinstance(changed, str) and not np.array_equal(changed.system.kinks,
+                                                                                     solver.system.kinks):
+            elsewhere.append(i)
+            return "its loads have kinks elsewhere, where nodes belong"
+        return changed
+
     model = Model(solver.system, task.element, task.newton or Newton(), task.driver.scaling, mesh)
     reasons, iterations, unresolved = march_runs(model, len(share), case, n_workers, store, advance)
     for i, (reason, count) in enumerate(zip(reasons, iterations, strict=True)):
+        if i in elsewhere:
+            continue
         found.reasons[i], found.values[i] = reason, {"iterations": int(count)}
         message = "" if reason in ("converged", "stopped") else reason
         found.tell(i, message, [(UnderResolved, unresolved[i])] if i in unresolved else [])
-    return [i for i in found.messages if reasons[i] != "converged" and not reasons[i].startswith("input")]
+    failed = [i for i in found.messages if reasons[i] != "converged" and not reasons[i].startswith("input")]
+    return sorted(failed + elsewhere)
 
 
 def _in_turn(solver, cases, share, wanted, found, n_workers, advance, runs):

@@ -137,3 +137,14 @@ def test_wide_patterns_are_dissected():
     assert solver.ordering == "space and time"
     solver.factor(matrix.data)
     assert solver.solve_checked(np.ones(matrix.shape[0]))[1] < 1e-13
+
+
+@pytest.mark.parametrize("element", [tf.BubnovGalerkin(3), tf.MixedGalerkin(3)], ids=lambda e: e.name)
+@pytest.mark.parametrize("driver, n_elements", [(tf.Windows(4), 5), (tf.Global(), 1)])
+def test_one_wide_element(element, driver, n_elements):
+    """A last window, or a mesh, of a single element: a block at the end is empty."""
+    problem = find_case("four-bar").make(t_end=0.01 * n_elements)
+    found = tf.solve(problem, element, n_elements, driver=driver)
+    assert found.success
+    wanted = tf.solve(problem, tf.MixedGalerkin(3), 4 * n_elements)
+    np.testing.assert_allclose(found.z[-1], wanted.z[-1], rtol=0, atol=1e-3)

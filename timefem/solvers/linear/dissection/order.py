@@ -109,7 +109,7 @@ def _fronts(incidence, starts):
 def _levels(incidence, starts, time):
     """Distance of each column from an end of the system, among columns of the same block."""
     sizes = np.diff(starts)
-    usual = np.bincount(sizes).argmax()
+    usual = np.bincount(sizes[sizes > 0]).argmax()  # blocks at the ends may be empty
     middle = np.flatnonzero(sizes == usual)
     middle = middle[len(middle) // 2]
     part = scipy.sparse.csc_array(incidence)[:, starts[middle]:starts[middle + 1]].astype(float)
