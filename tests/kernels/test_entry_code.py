@@ -51,6 +51,11 @@ def alone(n):
 
 
 @compiled()
+def number_or_none(n):
+    return n if n > 0 else None
+
+
+@compiled()
 def behind_first(x):
     return x[1:]
 
@@ -134,6 +139,8 @@ def test_what_cannot_be_taken():
     assert inverse(4) == 0.25
     with pytest.raises(OverflowError):
         inverse(2**70)
+    with pytest.raises(TypeError, match="number_or_none cannot be called from Python"):
+        number_or_none(1)
     with pytest.raises(RuntimeError, match="a part of one"):
         behind_first(C[0])
     with pytest.raises(RuntimeError, match="inverse failed"):

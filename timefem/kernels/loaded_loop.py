@@ -105,8 +105,6 @@ class Loops:
         """
         self._link(entry)
         code = self.codes[entry]
-        if code.entry_code is None:
-            raise TypeError(f"{code.name} cannot be called from Python")
         method = _Method(b"loop", address_of(f"call_{entry}"), METH_VARARGS, None)
         self._methods.append(method)  # functions refer to it
         make = ctypes.pythonapi.PyCFunction_NewEx

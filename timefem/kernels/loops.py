@@ -100,6 +100,9 @@ class Loop:
             entry = self.entry(names)
             if not loaded.load(entry, store().read):
                 compiling.compile_loop(self, values)
+            if loaded.codes[entry].entry_code is None:
+                raise TypeError(f"{self.__qualname__} cannot be called from Python: compiled loops return numbers, "
+                                "arrays that they made, in C order, tuples of these, or None")
             self.codes[names] = self._code = loaded.function(entry, [slot for _, _, slot in found], self._code)
         return self.codes[names](*values)
 
