@@ -5,7 +5,8 @@ nonlinear programming. Math. Program. 106 (2006) 25-57. Different here: steps co
 order that counts the inertia, slacks are eliminated within their rows, the regularisation of the Hessian begins with
 what the last step needed, that of the rows lasts while they depend on each other, the violation may grow less, and
 where mu may fall but the curvature is not that of a minimum, the search goes on from a random point, and where the
-Hessian needs no regularisation mu is predicted.
+Hessian needs no regularisation mu is predicted, and steps are corrected where products of slacks and multipliers are
+far from it.
 """
 
 from __future__ import annotations
