@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import InputError
 from .composites.in_symbols import affine_members
+from .joints.on_joint import JointPart
 from .other_numbers import meant, with_other_numbers
 from .stand_ins import StandIns
 from .stored_formula import StoredFormula
@@ -78,11 +79,16 @@ class UnknownNumbers:
         self.following, source = {}, system.complete or system
         if not self._names:
             return
-        found = _traced(source, self._entries, unknown)
+        found = _traced(source, self._entries, unknown, self._present())
         for part, own in zip(system.parts, source.parts, strict=True):
             if own in found:
                 self._take(part, found[own])
         self._check(system)
+
+    def _present(self):
+        """What each entry is at the guesses."""
+        values = ca.Function("present", [self._x], [ca.vertcat(ca.SX(0, 1), *self._entries.values())])(self.values)
+        return dict(zip(self._entries, np.array(values).ravel().tolist(), strict=True))
 
     def _take(self, part, parameters):
         places = [i for i, value in enumerate(ca.vertsplit(parameters)) if ca.depends_on(value, self._x)]
@@ -183,7 +189,7 @@ def present_value(system, entry):
 
 # ---- parameters of all parts as formulas
 
-def _traced(system, entries, unknown):
+def _traced(system, entries, unknown, present):
     """Part -> its parameters as SX, of those on which entries have an influence."""
     values, own, of_composites = {}, {}, {}
     for entry, x in entries.items():
@@ -192,15 +198,15 @@ def _traced(system, entries, unknown):
             continue
         for part, attribute, *steps in meant(system, entry):
             if part in system.composites:
-                of_composites.setdefault(part, {})[(attribute, *steps)] = Traced(x)
+                of_composites.setdefault(part, {})[(attribute, *steps)] = Traced(x, present[entry])
                 continue
             if part.owner is not None or part.helper:
                 raise InputError(f"{system.label(part)} and what belongs to it are made together; their numbers cannot "
                                  "be unknown")
             _check_alone(system, part, attribute)
             given = values.setdefault(part, {})
-            present = given.get(attribute, getattr(part, attribute))
-            given[attribute] = put(present, symmetric(attribute, steps), Traced(x))
+            now = given.get(attribute, getattr(part, attribute))
+            given[attribute] = put(now, symmetric(attribute, steps), Traced(x, present[entry]))
     changed = StandIns({part: _formed(system, part, partial(part.in_symbols, given)) for part, given in values.items()})
     elements = {}
     for composite, given in of_composites.items():
@@ -232,6 +238,10 @@ def _traced(system, entries, unknown):
 def _own(system, part, changed):
     """Own parameters of a part, traced where they follow from what changes."""
     other, on_changed = changed.get(part, part), not part.is_body and any(body in changed for body in part.bodies)
+    joint = changed.get(getattr(part, "joint", None))
+    if joint is not None and not joint.is_body:  # the axes of its coordinate
+        other = copy(other)
+        other.bound = joint.made_anew().bound(part.coordinate)
     if other is part and not (on_changed and part.fields and
                               np.array_equal(part.own_parameters, part.declared_numbers())):
         return part.own_parameters
@@ -263,7 +273,8 @@ def _check_alone(system, part, attribute):
     """Refuse numbers that enter other parts in ways that nothing follows."""
     coupled = [p for p in system.parts if p.couples_inertia and part in p.carriers]
     along = [p for p in system.parts if getattr(getattr(p, "bound", None), "owner", None) is part and p is not part
-             and not p.helper and _enters(part, attribute, p.bound.coordinate)]
+             and not p.helper and not (isinstance(p, JointPart) and len(p.members) == 1)
+             and _enters(part, attribute, p.bound.coordinate)]
     if coupled or along or attribute in part.settled:
         other = system.label((coupled or along or [part])[0])
         raise InputError(f"{system.label(part)}: {attribute} cannot be unknown, for it enters {other} as well")

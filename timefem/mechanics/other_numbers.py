@@ -13,6 +13,7 @@ from .bodies.tree.numbers import TURNING
 from .catalogue import made, stored
 from .composites.beam.section import RopeSection, Section
 from .forces import Gravity
+from .joints.on_joint import JointPart
 from .part_groups import regrouped, with_helpers
 from .redundancy.redundancy import keep_constraints
 from .stand_ins import StandIns, moved_parts, with_rotors
@@ -228,6 +229,13 @@ def _changed_parts(system, values, given):
 def _rebuilt(system, changed):
     """The system with parts that stand for others, and those on bodies that changed moved to what stands for them."""
     changed = StandIns(changed)
+    for part in system.parts:
+        joint = getattr(part, "joint", None)
+        if isinstance(part, JointPart) and joint in changed and not joint.is_body:
+            changed[part] = other = changed.get(part, part).on_joint(changed[joint])
+            if len(part.members) > 1 and not np.array_equal(other.own_parameters, part.own_parameters):
+                raise InputError(f"parameters: numbers of {system.label(joint)} enter the turns that "
+                                 f"{system.label(part)} counts; prepare a solver of the changed system")
     for part in system.parts:
         for body in part.bodies:
             if body is not part and body not in changed and body.carrier not in changed and any(

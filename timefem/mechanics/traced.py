@@ -7,50 +7,68 @@ import numpy as np
 
 
 class Traced:
-    """A scalar expression that NumPy takes as one object, for it does not do so with an SX."""
+    """A scalar expression that NumPy takes as one object, for it does not do so with an SX.
 
-    __slots__ = ("x",)
+    Parameters
+    ----------
+    x : SX
+    value : float, optional
+        What it is at present, where formulas choose by it.
+    """
 
-    def __init__(self, x):
-        self.x = ca.SX(x)
+    __slots__ = ("value", "x")
+
+    def __init__(self, x, value=None):
+        self.x, self.value = ca.SX(x), value
 
     def __repr__(self):
         return f"Traced({self.x})"
 
     def __neg__(self):
-        return Traced(-self.x)
+        return self * -1.0
 
     def __add__(self, other):
-        return _with(other, lambda y: self.x + y)
+        return self._with(other, lambda a, b: a + b)
 
     def __sub__(self, other):
-        return _with(other, lambda y: self.x - y)
+        return self._with(other, lambda a, b: a - b)
 
     def __rsub__(self, other):
-        return _with(other, lambda y: y - self.x)
+        return self._with(other, lambda a, b: b - a)
 
     def __mul__(self, other):
-        return _with(other, lambda y: self.x * y)
+        return self._with(other, lambda a, b: a * b)
 
     def __truediv__(self, other):
-        return _with(other, lambda y: self.x / y)
+        return self._with(other, lambda a, b: a / b)
 
     def __rtruediv__(self, other):
-        return _with(other, lambda y: y / self.x)
+        return self._with(other, lambda a, b: b / a)
 
     def __pow__(self, other):
-        return _with(other, lambda y: self.x**y)
+        return self._with(other, lambda a, b: a**b)
 
     def sqrt(self):  # np.sqrt of an array of objects calls it
-        return Traced(ca.sqrt(self.x))
+        return Traced(ca.sqrt(self.x), None if self.value is None else np.sqrt(self.value))
+
+    def _with(self, other, operation):
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        x, value = (other.x, other.value) if isinstance(other, Traced) else (other, other)
+        known = self.value is not None and value is not None
+        return Traced(operation(self.x, x), operation(self.value, value) if known else None)
 
     __radd__, __rmul__ = __add__, __mul__
 
 
-def _with(other, operation):
-    if isinstance(other, np.ndarray):
-        return NotImplemented
-    return Traced(operation(other.x if isinstance(other, Traced) else other))
+def at_present(values):
+    """Numbers, some of them traced, as they are at present, ndarray of float."""
+    return np.array([v.value if isinstance(v, Traced) else v for v in np.ravel(values)], float)
+
+
+def length(vector):
+    """Euclidean norm of a vector of numbers, some of them perhaps traced."""
+    return np.sqrt(vector @ vector) if is_traced(vector) else np.linalg.norm(vector)
 
 
 def is_traced(values):

@@ -167,7 +167,7 @@ def test_which_numbers_can_be_unknown():
     _, numbers = checked_parameters(system, {name: name for name in names})
     assert len(numbers) == len(names) and all(numbers.of(name) for name in names)
     assert {part.name for part in numbers.of("b.mass")} >= {"b"} and len(numbers.of("b.mass")) >= 2  # and its weight
-    for name, words in (("hinge.axis_a[0]", "enters motor as well"),
+    for name, words in (("hinge.axis_a[0]", "enters coil as well"),
                         ("motor.rotor_inertia", "would change"), ("a.size", "no number 'size'")):
         with pytest.raises(tf.InputError, match=words):
             checked_parameters(system, {"x": name})

@@ -57,6 +57,52 @@ def test_the_best_angle(of, guess, best, element):
     assert abs(slopes[0]) < 1e-5 < 1e-2 < abs(slopes[1])
 
 
+def pendulum(x, free, motor):
+    """A hinge in a slanting direction, driven by a torque on the body or along the coordinate of the hinge."""
+    axis, body = (np.sin(x), np.cos(x), 0), tf.RigidBody(1.0, (0.05, 0.06, 0.03), name="body")
+    hinge = tf.Revolute(body, None, point_a=(0, 0, 0.5), axis_a=axis, point_b=(0, 0, 0), axis_b=axis, name="hinge")
+    drive = tf.JointControl(joint=hinge) if motor else tf.ControlTorque(body, [(0, 1, 0)])
+    own = {"parameters": {"x": x}, "bounds": {"x": (-1, 1)}, "follows": {
+        (hinge, f"axis_{k}[{i}]"): text for k in "ab" for i, text in enumerate((SINE, COSINE))}} if free else {}
+    still = tf.EndState(position=(None, None, -0.4), velocity=(0, 0, 0))
+    return tf.OptimalControl(
+        tf.System([body, hinge], gravity=(0, 0, -9.81)), {body: tf.Pose((0, 0, -0.5))}, {body: still}, (0, 1),
+        tf.Effort(drive), limits=tf.Limit("now.position('body')[0]", 0.1, at="end"),
+        end_cost=lambda end, parameters: 8 * ((parameters["x"] if free else x) - 0.4)**2, **own)
+
+
+@pytest.mark.parametrize("motor", [False, True])
+def test_the_best_axis_of_a_hinge(motor):
+    element = tf.MixedGalerkin(2)
+    sol = tf.solve(pendulum(0.1, True, motor), element, 6, progress=False)
+    other = tf.solve(pendulum(0.1, True, motor), element, 6, method="ipopt", guess=sol, progress=False)
+    found = sol.parameters["x"]
+    assert sol.success and other.parameters["x"] == pytest.approx(found, rel=1e-6) and found > 0.2
+
+    def cost(x):
+        return tf.solve(pendulum(x, False, motor), element, 6, guess=sol, progress=False).objective
+
+    assert cost(found) == pytest.approx(sol.objective, rel=1e-9)
+    slopes = [(cost(x + STEP) - cost(x - STEP)) / (2 * STEP * sol.objective) for x in (found, found + 0.1)]
+    assert abs(slopes[0]) < 1e-5 < 1e-2 < abs(slopes[1])
+
+
+def test_axes_of_hinges_in_prepared_solvers():
+    """What acts along the coordinate of a hinge goes with its axis."""
+    def swinging(x):
+        axis, body = (np.sin(x), np.cos(x), 0), tf.RigidBody(1.0, (0.05, 0.06, 0.03), name="body")
+        hinge = tf.Revolute(body, None, point_a=(0, 0, 0.5), axis_a=axis, point_b=(0, 0, 0), axis_b=axis, name="hinge")
+        torque = tf.JointForce(hinge, value=tf.Sine(1.0, 3.0))
+        return tf.InitialValueProblem(tf.System([body, hinge, torque, tf.JointDamper(hinge, damping=3.0)],
+                                                gravity=(0, 0, -9.81)), {body: tf.Pose((0, 0, -0.5))}, (0, 0.5))
+
+    element, axis = tf.MixedGalerkin(2), (np.sin(0.3), np.cos(0.3), 0)
+    known = tf.solve(swinging(0.3), element, 8, progress=False)
+    sol = tf.prepare(swinging(0.1), element, 8, progress=False).solve(
+        parameters={"hinge.axis_a": axis, "hinge.axis_b": axis})
+    assert np.abs(sol.z - known.z).max() < 1e-13 < 1e-3 < np.abs(known.z[-1] - known.z[0]).max()
+
+
 def test_entries_that_make_no_rotation():
     problem = arm("mounting", 0.3, True, 0.6)
     given = {name: text for name, text in FOLLOWS["mounting"].items() if name != "grip.orientation[2,0]"}

@@ -185,9 +185,7 @@ class Declared(NamedArguments):
 
     def changed(self, values: Mapping[str, Any]) -> Any:
         """The same part with other values of attributes, checked as by its constructor."""
-        other = copy(self)
-        for name in _worked_out(type(self)) & vars(other).keys():
-            del vars(other)[name]
+        other = self.made_anew()
         vars(other)["_made"] = False
         for name, value in values.items():
             setattr(other, name, self.fields[name].checked(other, value))
@@ -195,6 +193,13 @@ class Declared(NamedArguments):
         other.own_parameters = other.declared_numbers()
         other._fix_arrays(other.fields)
         vars(other)["_made"] = True
+        return other
+
+    def made_anew(self) -> Any:
+        """A copy without what was worked out of its attributes."""
+        other = copy(self)
+        for name in _worked_out(type(self)) & vars(other).keys():
+            del vars(other)[name]
         return other
 
     def in_symbols(self, values: Mapping[str, Any]) -> Any:

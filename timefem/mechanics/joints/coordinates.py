@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from ..traced import at_present, length
+
 if TYPE_CHECKING:
     from .frame import Frame
 
@@ -139,8 +141,8 @@ def nearest(angle, to):
 
 def carried(direction, axis_a, axis_b):
     """A direction of a in b, when a is turned by the smallest rotation that takes axis_a to axis_b; shapes (3,)."""
-    cross, cosine = np.cross(axis_a, axis_b), float(axis_a @ axis_b)
-    if cosine > -1 + 1e-12:
+    cross, cosine = np.cross(axis_a, axis_b), axis_a @ axis_b
+    if at_present(cosine) > -1 + 1e-12:
         return direction + np.cross(cross, direction) + np.cross(cross, np.cross(cross, direction)) / (1 + cosine)
     u = perpendicular(axis_a)  # opposite axes: half a turn about any axis across
     return 2 * u * (u @ direction) - direction
@@ -148,10 +150,10 @@ def carried(direction, axis_a, axis_b):
 
 def perpendicular(axis, near=None):
     """A unit vector at right angles to a unit vector: along `near` as far as it can be."""
-    for start in ([] if near is None else [near]) + [np.eye(3)[np.argmin(np.abs(axis))]]:
+    for start in ([] if near is None else [near]) + [np.eye(3)[np.argmin(np.abs(at_present(axis)))]]:
         across = start - axis * (axis @ start)
-        if np.linalg.norm(across) > 1e-6:
-            return across / np.linalg.norm(across)
+        if np.linalg.norm(at_present(across)) > 1e-6:
+            return across / length(across)
     raise AssertionError("some unit vector is across")
 
 

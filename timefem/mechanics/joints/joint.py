@@ -14,6 +14,7 @@ from ...errors import InputError
 from ..declared import On
 from ..part import Part
 from ..shapes import Stroke
+from ..traced import at_present, length
 from .bound import BoundCoordinate
 from .frame import Frame, frames_of
 
@@ -113,8 +114,8 @@ class Joint(Part, abstract=True):
 
 def across(axis):
     """Two unit vectors that make a right-handed frame (u, v, axis) with a unit vector, each of shape (3,)."""
-    u = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
-    u /= np.linalg.norm(u)
+    u = np.cross(axis, np.eye(3)[np.argmin(np.abs(at_present(axis)))])
+    u = u / length(u)
     return u, np.cross(axis, u)
 
 

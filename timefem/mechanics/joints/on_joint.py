@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -43,6 +44,12 @@ class JointPart(Part, abstract=True):
             return other
         present = dict(zip(other.bodies, self.bodies, strict=True))
         return other.moved_to(lambda body: present.get(body, body))
+
+    def on_joint(self, joint: Any) -> Any:
+        """The same on a joint of the same kind between the same bodies, with other numbers."""
+        other = copy(self)
+        vars(other)["joint"] = joint
+        return other.changed({})
 
     def moved_to(self, stand_in: Callable[[Any], Any]) -> Any:
         other = super().moved_to(stand_in)
