@@ -71,8 +71,8 @@ class EndConditions:
         self._constraints = _constraints_by_numbers(system, formula[1], len(self.numbers))
         self.names, self.wanted, self._size = self.formulas.names, wanted_numbers(asked), system.state_scale
         z, before = filled_in(system, asked, z), z
-        self.state = self._search(self._followed(before, z, t), t)
-        self._reduce(t)
+        self.state, *gradients = self._search(self._followed(before, z, t), t)
+        self._reduce(*gradients)
 
     def values(self, z, numbers):
         """All conditions at a state, shape (n,)."""
@@ -115,7 +115,8 @@ class EndConditions:
         return at
 
     def _search(self, z, t):
-        """A state near `z` that satisfies constraints and conditions: Gauss-Newton steps of least norm.
+        """A state near `z` that satisfies constraints and conditions, by Gauss-Newton steps of least norm, and the
+        Jacobians there.
 
         From another place near by where that fails, for conditions can have no gradient at `z`.
         """
@@ -123,32 +124,32 @@ class EndConditions:
         unit = np.maximum(np.abs(self.numbers), 1e-6)
         numbers = self.numbers
         for _ in range(ATTEMPTS):
-            found, numbers, fault = self._searched(start, numbers, unit, t)
+            found, numbers, gradients, fault = self._searched(start, numbers, unit, t)
             if fault is None:
                 self.numbers = numbers
-                return found
+                return found, *gradients
             first, rng = first or fault, rng or np.random.default_rng(0)
             start, numbers = z + 0.1 * self._size * rng.standard_normal(len(z)), self.numbers
         raise InputError(f"no state at the {self._which} satisfies all conditions and constraints: {first}; leave "
                          "out what contradicts the rest")
 
     def _searched(self, z, numbers, unit, t):
-        """State, unknown numbers, and what they violate."""
+        """State, unknown numbers, Jacobians by both there, and what they violate."""
         names = [f"the constraint '{name}'" for name in
                  (*self.system.constraint_names, *self.system.constraint_names, *self.system.nonholonomic_names)]
         names, n = names + self.names, len(z)
 
         def evaluate(x):
-            values, jacobian, by_numbers = self._values(x[:n], t, x[n:])
-            return values, np.hstack([jacobian, by_numbers * unit])
+            values, *gradients[:] = self._values(x[:n], t, x[n:])
+            return values, np.hstack([gradients[0], gradients[1] * unit])
 
+        gradients = [None, None]
         x, violated = least_norm_search(evaluate, np.concatenate([z, numbers]), np.concatenate([self._size, unit]),
                                         lambda x: 1.0)
         fault = None if violated is None else f"{names[violated[0]]} stays violated by {violated[1]:.3g}"
-        return x[:n], x[n:], fault
+        return x[:n], x[n:], gradients, fault
 
-    def _reduce(self, t):
-        _, jacobian, by_numbers = self._values(self.state, t, self.numbers)
+    def _reduce(self, jacobian, by_numbers):
         m = len(jacobian) - len(self.names)
         both = np.hstack([jacobian, by_numbers])
         own, size = both[m:], np.maximum(lengths_of_rows(jacobian[:m])[:, None], 1e-300)
@@ -177,9 +178,11 @@ class EndConditions:
 def _constraints_by_numbers(system, at_end, n):
     """Constraints and their Jacobian by states and unknown numbers, casadi.Function; None where no number enters them.
     """
+    if not n:
+        return None
     z, c = ca.SX.sym("z", system.n_z), ca.SX.sym("numbers", n)
-    end = at_end(z, c)[0] if n else None
-    if not n or not any(part.constraint_names or part.nonholonomic_names for part in end.with_unknown_numbers):
+    end = at_end(z, c)[0]
+    if not any(part.constraint_names or part.nonholonomic_names for part in end.with_unknown_numbers):
         return None
     rows = end.constraints()
     return ca.Function("constraints", [z, c], [rows, ca.densify(ca.jacobian(rows, ca.vertcat(z, c)))])
