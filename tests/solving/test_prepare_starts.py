@@ -42,6 +42,22 @@ def test_joints_between_bodies(name):
     assert solver.solve(start=whole).joint(rail).displacement(0.0) == pytest.approx(0.2, abs=1e-14)
 
 
+@pytest.mark.parametrize("named", [("h2", "sp"), ("h2",), ()])
+def test_joints_that_became_those_of_a_tree(named):
+    """By the joint that was given or by its name, before and afterwards."""
+    first, second = (tf.RigidBody(1.0, (0.1, 0.02, 0.1), name=name) for name in "ab")
+    axes = {"axis_a": Z, "axis_b": Z}
+    parts = {"sp": tf.Spherical(first, point_a=(0, 0.4, 0), point_b=(0, 0, 0), name="sp"),
+             "h2": tf.Revolute(second, first, point_a=(0, 0.4, 0), point_b=(0, -0.4, 0), name="h2", **axes)}
+    system = tf.System([first, second, *parts.values()], gravity=(0, -9.81, 0), coordinates="joint")
+    start = {parts["sp"]: ((np.cos(0.3), np.sin(0.3), 0, 0), (0, 0, 1.0)), parts["h2"]: (0.2, 1.0)}
+    problem = tf.InitialValueProblem(system, start, (0, 0.5))
+    for name, value in (("h2", (0.4, 2.0)), ("sp", ((0.6, 0, 0.8, 0), (0, 1.0, 0)))):
+        key = name if name in named else parts[name]
+        fresh = tf.InitialValueProblem(system, start | {parts[name]: value}, (0, 0.5))
+        np.testing.assert_allclose(problem.changed(start={key: value}).z0, fresh.z0, **SAME)
+
+
 @pytest.mark.parametrize("key", ["joint", "name", "tree"])
 def test_joints_of_trees(key):
     system, arm = tree()

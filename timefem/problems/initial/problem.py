@@ -125,9 +125,10 @@ def merged(system, state, other):
         return state
     if all(key in system.bodies and not isinstance(value, dict) for key, value in (*state.items(), *other.items())):
         return state | other
-    if any(map(system.is_joint, state)) != any(map(system.is_joint, other)):
+    before, after = map(system.spread, (state, other))
+    if any(map(system.is_joint, before)) != any(map(system.is_joint, after)):
         return other
-    before, after = ({_key(system, key): value for key, value in system.spread(s).items()} for s in (state, other))
+    before, after = ({_key(system, key): value for key, value in s.items()} for s in (before, after))
     found = before | after
     for tree in (body for body in after if isinstance(before.get(body), dict) and isinstance(after[body], dict)):
         if hasattr(tree, "by_joint"):
