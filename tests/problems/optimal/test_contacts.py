@@ -117,6 +117,20 @@ def test_ipopt_follows_a_path_of_friction(n):
     assert other.statistics["newton_iterations"]["max"] <= 100
 
 
+@pytest.mark.parametrize("method, n", [("interior-point", 20), ("interior-point", 80), ("ipopt", 40)])
+def test_friction_alone_stops_a_box_that_cannot_be_braked(method, n):
+    """While eps is large friction creeps, and the end at rest cannot be met; `u = 6 - 3 t` slides for all of 2 s, with
+    `int u^2 / 2 = 12`. Rest as wide as the bound from the first eps on ended at 0.007, with friction that pushes."""
+    body = tf.PointMass(2.0, dimension=1, name="box")
+    push, friction = (tf.ControlForce(body, [(1, 0, 0)], name=name) for name in ("push", "friction"))
+    law = tf.CoulombFriction(lambda now, u: now.rates(body)[0], lambda now, u: u[1], 3.0)
+    problem = tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, {body: state(1, 0)}, (0, 2), tf.Effort(push),
+                                actuators=[push, friction], limits=law, bounds={push: (0, 20)})
+    sol = solved(problem, n, method=method)
+    assert 12 < sol.objective < 12.1
+    assert np.max(sol.z[1:, 1] * sol.controls((sol.t[1:] + sol.t[:-1]) / 2)[:, 1]) < 1e-6
+
+
 BY_PHASES = 2802.4832  # stance and flight, mG(2), 40 and 80 elements in each
 
 
@@ -152,14 +166,14 @@ def test_a_box_that_is_pushed_all_the_way():
     assert 1.6 < slope < 2.4 and errors[-1] < 2e-3
 
 
-@pytest.mark.parametrize("n", [40, 80])
+@pytest.mark.parametrize("n", [20, 40, 80])
 def test_a_box_that_friction_alone_brings_to_rest(n):
     sol = solved(pushed_box(0.2), n)
     x, v, u = sol.z[:, 1], sol.velocity("box", sol.t)[:, 0], sol.controls((sol.t[1:] + sol.t[:-1]) / 2)
     left = int(np.flatnonzero(u[:, 1] > 1e-3).max()) + 1
     sliding = v[left + 1:] > 0.1
     np.testing.assert_allclose(u[left:][sliding, 3], -2, rtol=0, atol=1e-4)
-    assert 0.2 < x[left] < 0.8 and x[left] + v[left]**2 / 4 == pytest.approx(1, abs=2 / n)
+    assert 0.2 < x[left] < 0.85 and x[left] + v[left]**2 / 4 == pytest.approx(1, abs=2 / n)
     assert sol.position("pusher", 2.0)[0] == pytest.approx(0.2, abs=1e-6)
 
 

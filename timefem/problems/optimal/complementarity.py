@@ -35,8 +35,8 @@ class Soft(NamedArguments):
         """Expressions that are positive or zero, and expressions, smoothed by eps, that stay within `band`."""
 
     @abstractmethod
-    def band(self, eps: float, again: bool = False) -> tuple[float, float]:
-        """Bounds of the smoothed expressions; `again` where a solve failed and is tried once more."""
+    def band(self, eps: float, attempt: int = 0) -> tuple[float, float]:
+        """Bounds of the smoothed expressions; `attempt` counts the tries from the first eps that failed before."""
 
     def stated(self, write: Any) -> dict[str, Any]:
         """Its arguments as plain data, by `write(formula)` -> text."""
@@ -115,15 +115,17 @@ class Complementary(Soft):
     def rows(self, now: Any, u: ca.SX, eps: ca.SX) -> tuple[ca.SX, ca.SX]:
         return smoothed_pairs(*self._pairs(now, u, "a", "b"), eps)
 
-    def band(self, eps: float, again: bool = False) -> tuple[float, float]:
+    def band(self, eps: float, attempt: int = 0) -> tuple[float, float]:
         return -eps, 0.0
 
     def stated(self, write: Any) -> dict[str, Any]:
         return super().stated(write) | {"at": self.at, "march": self.march}
 
 
-# of the first eps: above it sticking is creeping, below it rest is rest; the second where a solve fails with the first
-CREEPING = 3e-4, 0.05
+# share of the first eps below which rest is rest, and not creeping, and the width of it over eps; one after the other
+# where solves fail. With 2 all friction up to the bound goes with rest, but at the bound itself it may also draw a body
+# along, which from a large eps on leads to motions of no cost; 1 rules that out
+RESTS = (3e-4, 2.0), (0.05, 1.0), (1.0, 1.0)
 
 
 class CoulombFriction(Soft):
@@ -131,7 +133,7 @@ class CoulombFriction(Soft):
 
     Solved is `v (bound^2 - f^2) + 2 eps f = 0`, that is `v = eps / (bound + f) - eps / (bound - f)`: sticking is
     creeping, ever slower as eps goes to zero. When eps is small, any v with this up to `2 eps bound` will do, so that
-    bodies can be at rest. No slack for the sliding speed is needed. Several velocities and forces are as many contacts,
+    bodies can be at rest; where that fails, up to `eps bound` from the first eps on. No slack for the sliding speed is needed. Several velocities and forces are as many contacts,
     each along a line.
 
     The velocity is that at the end of each element, the force that in it, so that sliding ends at rest (Posa, Cantu &
@@ -173,6 +175,7 @@ class CoulombFriction(Soft):
         left = bound**2 - f**2
         return left, (v * left + 2 * eps * f) / ca.sqrt(bound**2 + eps)
 
-    def band(self, eps: float, again: bool = False) -> tuple[float, float]:
-        width = 0.0 if eps > CREEPING[again] * self.first else 2 * eps
+    def band(self, eps: float, attempt: int = 0) -> tuple[float, float]:
+        share, width = RESTS[attempt]
+        width = width * eps if eps <= share * self.first else 0.0
         return -width, width

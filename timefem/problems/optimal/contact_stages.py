@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...solvers.nonlinear.over_ranks import OverRanks
-from .complementarity import CoulombFriction, Soft
+from .complementarity import RESTS, CoulombFriction, Soft
 
 FALL, GREATEST_FALL, LEAST_FALL = 0.1, 1e-3, 0.7  # of eps, from one stage to the next
 # a stage of so many iterations at most makes the next fall longer, by this power, once eps is below this share of the
@@ -28,20 +28,20 @@ def solve_in_stages(method, program, limits):
     rows, so that a solution is found again, and that of the pairs only where this fails. Each stage starts from the one
     before, whose tolerance is only so tight that its error is small beside the width `sqrt(eps)` of the smoothed
     corner. The next eps is a tenth, less after quick stages, and more where a stage fails, from the last one that did
-    not. Where pairs ask for it, each stage starts from the motion that the controls make at its eps. With friction a
-    second try lets bodies rest sooner.
+    not. Where pairs ask for it, each stage starts from the motion that the controls make at its eps. With friction
+    further tries let bodies rest sooner.
     """
     pairs = [limit for limit in limits if isinstance(limit, Soft)]
     if not pairs:
         return method.solve(program)
     first, last = max(p.first for p in pairs), min(p.eps for p in pairs)
     near = first if program.start_multipliers is None else min(first, max(last, _missed(program, last)**2))
-    tries = [(eps, False) for eps in sorted({near, first})]
+    tries = [(eps, 0) for eps in sorted({near, first})]
     if any(isinstance(pair, CoulombFriction) for pair in pairs):
-        tries.append((first, True))
+        tries += [(first, attempt) for attempt in range(1, len(RESTS))]
     iterations = 0
-    for eps, again in tries:
-        answer = _in_stages(method, program, pairs, eps, again)
+    for eps, attempt in tries:
+        answer = _in_stages(method, program, pairs, eps, attempt)
         answer.iterations = iterations = iterations + answer.iterations
         if answer.status.success or answer.status.reason == "stopped":
             break
@@ -55,11 +55,11 @@ def _missed(program, eps):
     return OverRanks(program.comm).largest(missed.max(initial=0.0))
 
 
-def _in_stages(method, program, pairs, eps, again):
+def _in_stages(method, program, pairs, eps, attempt):
     first, last = max(p.first for p in pairs), min(p.eps for p in pairs)
     reached, fall, iterations, start = None, FALL, 0, (program.start, program.start_multipliers)
     while True:
-        program.soften(eps, again)
+        program.soften(eps, attempt)
         at_last = eps <= last
         if is_marched(pairs):
             marched = program.marched(program.start)

@@ -77,13 +77,13 @@ class OptimalProgram(NonlinearProgram):
         last = [self.chain.mesh.n_elements - 1]
         return View.joined(self.views("state", last, [1.0]), self.views.constants(last, 1.0))
 
-    def soften(self, eps, again=False):
-        """Smooth complementary pairs by this, or by their own number where that is larger; `again` for another try."""
+    def soften(self, eps, attempt=0):
+        """Smooth complementary pairs by this, or by their own number where that is larger; `attempt` counts tries."""
         for rows, pair, smoothed, _ in self._soft:
             own = max(pair.eps, eps)
             rows.give(own)
             at = self._rows_of(rows, smoothed)
-            for bounds, value in zip(self.row_bounds, pair.band(own, again), strict=True):
+            for bounds, value in zip(self.row_bounds, pair.band(own, attempt), strict=True):
                 bounds[at] = value
 
     @property

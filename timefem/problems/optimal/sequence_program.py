@@ -88,10 +88,10 @@ class SequenceProgram(NonlinearProgram):
     def stated(self):
         return np.concatenate([*(p.stated for p in self.programs), self._added.stated])
 
-    def soften(self, eps, again=False):
+    def soften(self, eps, attempt=0):
         """As `OptimalProgram.soften`."""
         for program in self.programs:
-            program.soften(eps, again)
+            program.soften(eps, attempt)
 
     def marched(self, v):
         """As `OptimalProgram.marched`, each phase with contacts from its own start."""

@@ -68,7 +68,7 @@ class SpringContact(Soft):
         force /= self.stiffness
         return smoothed_pairs(gap + self.damping / self.stiffness * self._rate(now, u) + force, force, eps)
 
-    def band(self, eps: float, again: bool = False) -> tuple[float, float]:
+    def band(self, eps: float, attempt: int = 0) -> tuple[float, float]:
         return -(eps if eps > self.eps else min(eps, WIDTH)), 0.0
 
     def stated(self, write: Any) -> dict[str, Any]:

@@ -70,8 +70,8 @@ class SlabProgram(NonlinearProgram):
     def stated(self):
         return self.program.stated[self._r[:self.n_rows]]
 
-    def soften(self, eps, again=False):
-        self.program.soften(eps, again)
+    def soften(self, eps, attempt=0):
+        self.program.soften(eps, attempt)
 
     # ---- neighbours
 
