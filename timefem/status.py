@@ -110,8 +110,8 @@ class Status:
 
     @classmethod
     def failure(cls, reason: str, element: int | None, time: float | None, history: Vector, detail: str = "",
-                rank: int | None = None, slab: Any = None) -> Status:
-        """A failed solve, with the remedy that fits the reason.
+                rank: int | None = None, slab: Any = None, remedy: str | None = None) -> Status:
+        """A failed solve, with a remedy: the one that fits the reason unless it is given.
 
         A singular tangent, or a residual that is not finite, after residuals that grew is no fault of the model:
         Newton's method did not converge.
@@ -125,6 +125,6 @@ class Status:
         message = (reason + place
                    + (f", on rank {rank} (elements {slab[0]} to {slab[1]})" if rank is not None else "")
                    + (f" (residuals {trail})" if trail else "") + (f" [{detail}]" if detail else "")
-                   + f": {in_words(REMEDIES[reason])}")
+                   + f": {in_words(remedy or REMEDIES[reason])}")
         return cls(False, reason, message, None if element is None else int(element),
                    None if time is None else float(time), history, rank, slab)

@@ -16,6 +16,7 @@ from ..argument_names import known_names
 from ..errors import InputError
 
 LONGEST = 2_000_000  # characters
+TIMES = "now", "start", "end", "before"  # arguments that are times of a motion, see `End`
 ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
               ast.Pow: ca.power, ast.MatMult: ca.mtimes}
 COMPARISONS = {ast.Lt: ca.lt, ast.LtE: ca.le, ast.Gt: ca.gt, ast.GtE: ca.ge, ast.Eq: ca.eq, ast.NotEq: ca.ne}
@@ -82,7 +83,15 @@ class TextFormula:
             words = FUNCTIONS if id(node) in called else known
             if isinstance(node, ast.Name) and node.id not in words:
                 raise InputError(f"{_short(self.text)} has the unknown name "
-                                 f"{node.id!r}{known_names(node.id, words)}")
+                                 f"{node.id!r}{known_names(node.id, words)}{self._hint(node.id, words)}")
+
+    def _hint(self, name, words):
+        """What an unknown name may stand for, where there are times of a motion."""
+        at = next((time for time in self.names if time in TIMES), None)
+        if at is None:
+            return ""
+        return f"; of a motion it is {at}.{name}(...)" if words is FUNCTIONS else \
+            f"; bodies, joints and actuators have their names in quotes, {at}.q('body')"
 
     def __call__(self, *arguments: Any) -> Any:
         values = dict(zip(self.names, arguments, strict=True)) | {"pi": ca.SX(ca.pi)}
@@ -228,7 +237,15 @@ def _entry(tree, values):
         raise InputError(f"{ast.unparse(tree.value)!r} is no vector; take {ast.unparse(tree.value)}.{own[0]} or the "
                          "like")
     index = tuple(map(_index, tree.slice.elts)) if isinstance(tree.slice, ast.Tuple) else _index(tree.slice)
-    return value[index]
+    try:
+        return value[index]
+    except (RuntimeError, IndexError) as error:
+        if "out of" not in str(error):
+            raise
+        size = value.numel() if hasattr(value, "numel") else len(value)
+        none = "; give actuators" if ast.unparse(tree.value) == "u" and not size else ""
+        raise InputError(f"{ast.unparse(tree)!r} is out of bounds: {ast.unparse(tree.value)!r} has {size or 'no'} "
+                         f"entries{none}") from None
 
 
 def _index(tree):

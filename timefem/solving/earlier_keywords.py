@@ -42,6 +42,8 @@ def translated(kind, default, driver, checkpoint, keywords):
     TypeError
         For one that `solve` never had.
     """
+    if "n_starts" in keywords:
+        raise TypeError("solve() finds one solution; n_starts belongs to solve_all(), which finds several")
     refuse_unknown("solve()", [name for name in keywords if name not in NEW_FORM], (*ARGUMENTS, *NEW_FORM))
     given = {name: value for name, value in keywords.items() if value is not None}
     own = {name: value for name, value in given.items() if name not in CHECKPOINTS}

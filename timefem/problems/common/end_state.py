@@ -67,12 +67,13 @@ class EndState(NamedArguments):
 
 def _partial(name, value, n):
     try:
-        value = np.array(value, float)
+        given = np.array(value, float)
     except (TypeError, ValueError):
         raise InputError(f"{name} must be an array of {n} numbers, or None where it is free, not {value!r}") from None
-    if value.shape != (n,) or np.any(np.isinf(value)):
-        raise InputError(f"{name} must be an array of {n} numbers, or None where it is free, not {value.tolist()}")
-    return value
+    free = np.array([x is None for x in value]) if np.ndim(value) == 1 else False
+    if given.shape != (n,) or not np.all(np.isfinite(given) | free):
+        raise InputError(f"{name} must be an array of {n} numbers, or None where it is free, not {given.tolist()}")
+    return given
 
 
 def body_velocity(body, q, p, own=None):

@@ -134,6 +134,11 @@ def _checked(title, body, target, rates):
     for name in wrong if isinstance(target, EndState) else ():
         if getattr(target, name) is not None:
             raise InputError(f"{title}: {body!r} has no {name.replace('_', ' ')}")
+    for name in ("position", "velocity") if isinstance(target, EndState) and hasattr(body, "dimension") else ():
+        beyond = getattr(target, name)
+        if beyond is not None and np.any(np.nan_to_num(beyond[body.dimension:])):
+            raise InputError(f"{title}: {name} {beyond.tolist()} leaves the first {body.dimension} axes, in which it "
+                             "moves; set the other components to None, or use a larger dimension")
     for name in ("q", "p", "v"):
         value = getattr(target, name, None)
         if value is not None and len(value) != body.n_q:

@@ -1,5 +1,7 @@
 """Conditions at the end of an optimal control problem, reduced to what the constraints leave open."""
 
+from copy import copy
+
 import casadi as ca
 import numpy as np
 
@@ -77,6 +79,35 @@ class EndConditions:
     def values(self, z, numbers):
         """All conditions at a state, shape (n,)."""
         return np.array(self.formulas.function(z, numbers, self.wanted)).ravel()
+
+    def missed(self, z, numbers):
+        """By how much a state misses each of the conditions, over its gradient by scaled states, shape (n,).
+
+        A quaternion of the other sign is the same orientation.
+        """
+        values, gradient = self.formulas.with_gradient(z, numbers, self.wanted)
+        wanted = np.append(self.wanted, np.zeros(len(values) - len(self.wanted)))
+        for name in {name for name in self.names if name.startswith("orientation of ")}:
+            rows = [i for i, other in enumerate(self.names) if other == name]
+            other = values[rows] + 2 * wanted[rows]
+            if np.abs(other).max() < np.abs(values[rows]).max():
+                values[rows] = other
+        size = np.linalg.norm(gradient[:, :len(z)] * self._size, axis=1)
+        return np.abs(values) / np.maximum(size, 1e-12)
+
+    def reduced_near(self, z, t, numbers):
+        """The same conditions, of which those are kept that are independent near another state.
+
+        Raises
+        ------
+        InputError
+            Where no state near that one holds them.
+        """
+        other = copy(self)
+        other.numbers = np.asarray(numbers, float)
+        other.state = other._search(z, t)
+        other._reduce(t)
+        return other
 
     def _values(self, z, t, numbers):
         """Constraints and conditions, their Jacobian in scaled states, and that by the unknown numbers."""

@@ -76,6 +76,9 @@ class Guess(NamedArguments):
             times = validate.array("Guess: times", self.times, (None,))
             if len(times) < 2 or np.any(np.diff(times) <= 0):
                 raise InputError("Guess: times must be at least two, and increase")
+            tables = self.controls.values() if isinstance(self.controls, dict) else [self.controls]
+            if not any(np.ndim(table) for table in (self.motion, *tables) if not (callable(table) or table is None)):
+                raise InputError("Guess: times belong to states or controls that are arrays, and none is given")
 
     @classmethod
     def of(cls, given: Any) -> Guess:

@@ -14,12 +14,11 @@ from .guess import Guess
 from .limits_in_files import couplings_from_file, limit_from_file
 from .mesh_sequence import ITERATIONS
 from .problem import OptimalControl
-from .solve import solve_optimal_control
+from .solve import UNUSED, solve_optimal_control
 
 ACTUATORS = "effort", "lower", "upper", "lower_rate", "upper_rate"  # keys of actuators that only optimal control takes
 KEYS = "start", "end", "periodic", "free_time", "cost", "end_cost", "duration", "parameters", "follows"  # of [problem]
 STATE = "state", "position", "orientation", "velocity", "angular_velocity"  # keys of bodies
-NOT_BOUNDED = "tol_residual", "tol_increment"  # settings that problems with bounds do not use
 
 
 def check_fits(problem, element):
@@ -101,7 +100,7 @@ def make_from_file(model):
                                  parameters=model.parameters(), follows=table.get("follows"),
                                  free_time=table.get("free_time", False), bounds=bounds, limits=limits, rates=rates,
                                  couplings=couplings, periodic=table.get("periodic", False), near=near)
-    for key in problem.bounded * NOT_BOUNDED:
+    for key in problem.bounded * UNUSED:
         if key in data.get("solver", {}):
             raise document.error(("solver", key), "is not used where there are bounds, with which an interior-point "
                                  "method deals; leave it out")
@@ -148,7 +147,7 @@ def file_facts(problem):
 OPTIMAL = Kind(
     "optimal", OptimalControl, "optimal control", drivers=(Global,), solve=solve_optimal_control,
     estimate=error_estimate, newton={"line_search": True, "max_iterations": ITERATIONS}, facts=report_facts,
-    unused=lambda problem: (NOT_BOUNDED * problem.bounded,
+    unused=lambda problem: (UNUSED * problem.bounded,
                             "where controls have bounds, with which an interior-point method deals"),
     changes=("start", "end", "t_span", "bounds"), fits=check_fits,
     in_files=FileFormat(

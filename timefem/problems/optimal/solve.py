@@ -10,11 +10,15 @@ from ...mechanics.unknown_numbers import with_numbers
 from ...solution import Solution
 from ...solution.audit import audits
 from ...solvers.nonlinear.methods import method_for_inequalities
+from ...solvers.nonlinear.newton import Newton
 from ..common.parameters import of_bodies
 from ..common.statistics import OnDemand, solve_statistics
 from ..refinement.loop import solve_refined
 from .errors import error_estimate
 from .mesh_sequence import optimality_plan, solve_optimal
+from .reduced_again import solved_as_stated
+
+UNUSED = "tol_residual", "tol_increment"  # fields of Newton that problems with inequalities do not use
 
 
 @audits
@@ -32,7 +36,7 @@ def solve_optimal_control(task):
     if isinstance(task.guess, str):
         raise InputError(f"guess must be a Guess, controls as {{actuator: value}}, a function t -> z, states or a "
                          f"Solution, not {task.guess!r}")
-    task = dataclasses.replace(task, method=method_for_inequalities(task.method))
+    task = dataclasses.replace(task, method=method_of(task))
     if problem.bounded:
         check_linear(linear, task.method)
     if task.tolerance is not None:
@@ -41,6 +45,24 @@ def solve_optimal_control(task):
                              "converge; take MixedGalerkin, or give n_elements")
         return solve_refined(task, lambda element, mesh, last: _solve_on(task.on(element, mesh, last)), error_estimate)
     return _solve_on(task.on(element, task.mesh_through(problem.system.kinks, problem.kept)))
+
+
+def method_of(task):
+    """The method for inequalities of a `Task`, with the iterations of its `newton`.
+
+    Raises
+    ------
+    InputError
+        For tolerances of Newton's method where there are inequalities.
+    """
+    method, newton = method_for_inequalities(task.method), task.newton
+    if newton is None:
+        return method
+    for name in UNUSED if task.problem.bounded else ():
+        if getattr(newton, name) != getattr(Newton(), name):
+            raise InputError(f"newton: {name} is of Newton's method, and problems with inequalities are solved by "
+                             f"{method.name}; give method=timefem.{type(method).__name__}(tolerance=...)")
+    return dataclasses.replace(method, max_iterations=newton.max_iterations)
 
 
 def check_linear(linear, method):
@@ -59,6 +81,10 @@ def check_linear(linear, method):
 
 
 def _solve_on(task):
+    return solved_as_stated(task, _solve, lambda problem, found: [(problem, found)], lambda _, problems: problems[0])
+
+
+def _solve(task):
     problem, driver = task.problem, task.driver
     found = solve_optimal(task, task.mesh)
     return solution_of(problem, driver, task.method.name if problem.bounded else driver.linear.name, task.mesh, found)

@@ -3,7 +3,7 @@
 from ...errors import InputError
 from ..common.kind import Kind
 from ..initial.global_driver import Global
-from ..optimal.kind import NOT_BOUNDED
+from ..optimal.solve import UNUSED
 from .files import FILES
 from .problem import Phases
 from .solve import solve_phases
@@ -15,4 +15,4 @@ def no_estimate(problem, element):
 
 PHASES = Kind("phases", Phases, "optimal control in phases", drivers=(Global,), solve=solve_phases,
               estimate=no_estimate, in_files=FILES, fits=Phases.check_element,
-              unused=lambda problem: (NOT_BOUNDED, "where phases are solved by an interior-point method"))
+              unused=lambda problem: (UNUSED, "where phases are solved by an interior-point method"))

@@ -1,6 +1,8 @@
 """Optimal control in several phases solved."""
 
 import time
+from copy import copy
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,7 +12,6 @@ from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
-from ...solvers.nonlinear.methods import method_for_inequalities
 from ..common.statistics import OnDemand
 from ..optimal.contact_stages import is_marched, solve_in_stages
 from ..optimal.controllability import check_reach
@@ -19,7 +20,8 @@ from ..optimal.guess import BENDS, Guess, first_guess, from_solution
 from ..optimal.mesh_sequence import optimality_plan
 from ..optimal.nonlinear_program import OptimalProgram
 from ..optimal.sequence_program import Closing, SequenceProgram
-from ..optimal.solve import check_linear, solution_of
+from ..optimal.reduced_again import solved_as_stated
+from ..optimal.solve import check_linear, method_of, solution_of
 from ..refinement.loop import START
 from .refinement import solve_refined
 from .share import Share
@@ -48,12 +50,23 @@ def solve_phases(task):
 
 def solve_on(task, meshes, guess):
     """The `PhasedSolution` on a mesh of each phase."""
+    return solved_as_stated(replace(task, guess=guess), lambda task: _solve(task, meshes, task.guess),
+                            lambda problem, found: list(zip(problem.phases, found, strict=True)), _with_phases)
+
+
+def _with_phases(problem, phases):
+    other = copy(problem)
+    other.phases = phases
+    return other
+
+
+def _solve(task, meshes, guess):
     phases, start = task.problem.phases, time.perf_counter()
     guesses = [None] * len(phases) if guess is None else guess
     if isinstance(guesses, str) or not hasattr(guesses, "__len__") or len(guesses) != len(phases):
         raise InputError(f"guess must be a PhasedSolution, or a list of {len(phases)} guesses, one for each phase, not "
                          f"{guess!r}")
-    method = method_for_inequalities(task.method)
+    method = method_of(task)
     check_linear(task.driver.linear, method)
     made = [_made(task, *one) for one in zip(phases, meshes, guesses, strict=True)]
     warm = all(hasattr(guess, "nodal_state") for guess in guesses)

@@ -3,6 +3,16 @@
 import casadi as ca
 import numpy as np
 
+from ...errors import InputError
+
+
+def refused_options(title, options, error):
+    """The `InputError` for an error of CasADi about options that were given besides; others as they are."""
+    text = str(error).strip().splitlines()[-1]
+    if not options or "option" not in text:
+        return error
+    return InputError(f"{title}: options {options!r}: {text.split(': ', 1)[-1]}")
+
 
 def sparsity(n_rows, n_columns, places):
     """CasADi sparsity of entries (rows, columns), and their order in it."""

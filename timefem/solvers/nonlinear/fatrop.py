@@ -18,7 +18,7 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...status import Status
 from .blocks import placed
-from .casadi_functions import called, sparsity
+from .casadi_functions import called, refused_options, sparsity
 from .enlarged import solved_enlarged
 from .program import Answer, failed, optimality_error
 
@@ -69,10 +69,10 @@ class Fatrop(NamedArguments):
         solver = ca.nlpsol("timefem", "fatrop", {"x": x, "f": f, "g": g}, options)
         try:
             result = solver(**stages.arguments())
-        except RuntimeError:
+        except RuntimeError as error:
             if stages.failure is not None:
                 raise stages.failure from None
-            raise
+            raise refused_options("Fatrop", self.options, error) from None
         stats = solver.stats()
         v = np.array(result["x"]).ravel()[stages.variables]
         y = np.array(result["lam_g"]).ravel()[stages.rows]

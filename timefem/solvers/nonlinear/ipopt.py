@@ -14,7 +14,7 @@ import numpy as np
 from ... import interrupts, validate
 from ...argument_names import NamedArguments
 from ...status import Status
-from .casadi_functions import called, sparsity
+from .casadi_functions import called, refused_options, sparsity
 from .enlarged import solved_enlarged
 from .program import Answer, failed, gradient_of_lagrangian, optimality_error
 
@@ -64,7 +64,10 @@ class Ipopt(NamedArguments):
                               **(WARM if warm is not None else {}), **self.options},
                     "print_time": False, "no_nlp_grad": True, "calc_lam_p": False, "error_on_fail": False,
                     "show_eval_warnings": False}
-        solver = ca.nlpsol("timefem", "ipopt", functions["nlp"], options)
+        try:
+            solver = ca.nlpsol("timefem", "ipopt", functions["nlp"], options)
+        except RuntimeError as error:
+            raise refused_options("Ipopt", self.options, error) from None
         (lower, upper), (row_lower, row_upper) = program.bounds, program.row_bounds
         near = {} if warm is None else {
             "lam_g0": warm, "lam_x0": -gradient_of_lagrangian(program, program.start, 1.0, warm)}

@@ -159,6 +159,7 @@ def optimality_error(program, v, factor, multipliers):
     return float(max(m.max(initial=0.0) for m in missing))
 
 
+REMEDIES = {"not converged": "give another guess, more elements, more iterations, or another method"}
 OPPOSED = 1e-3  # multiplier of a limit, over the largest, from which on it stands against a solution
 NEAR = 1e-3  # to a bound, scaled
 
@@ -183,7 +184,7 @@ def failed(program, v, reason, history, detail, multipliers=None):
         size, limit = max(of_rows, of_bounds, key=lambda pair: pair[0])
         if size > OPPOSED * over.largest(np.abs(multipliers).max(initial=0.0)):
             detail += f"; most against it stands {limit.name}, at t = {limit.time:.6g}"
-    return Status.failure(reason, row.element, row.time, history, detail)
+    return Status.failure(reason, row.element, row.time, history, detail, remedy=REMEDIES.get(reason))
 
 
 def _at_bounds(program, v, multipliers):

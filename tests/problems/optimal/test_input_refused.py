@@ -1,0 +1,74 @@
+"""Input of optimal control that cannot be used, or would have been ignored."""
+
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.errors import InputError
+
+mass = tf.PointMass(1.0, dimension=1, name="mass")
+push = tf.ControlForce(mass, [(1, 0, 0)], name="push")
+REST = tf.EndState(position=[1, None, None], velocity=[0, None, None])
+
+
+def problem(end=REST, **options):
+    options = {"cost": tf.Effort(push), "bounds": {push: (-6, 6)}} | options
+    return tf.OptimalControl(tf.System([mass]), {mass: tf.Pose()}, {mass: end}, (0, 2), **options)
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: tf.EndState(position=(np.nan, None, None)), "position must be an array of 3 numbers, or None"),
+    (lambda: tf.EndState(q=np.array([1.0, np.nan])), "q must be an array of 2 numbers, or None"),
+    (lambda: problem(tf.EndState(position=(1, 1, 0))), r"end of mass: position \[1.0, 1.0, 0.0\] leaves the first 1 "),
+    (lambda: problem(tf.EndState(velocity=(1, None, 2))), "end of mass: velocity .* leaves the first 1 axes"),
+    (lambda: tf.Guess(times=[0, 1]), "times belong to states or controls that are arrays"),
+    (lambda: tf.Guess(times=[0, 1], controls={"push": 3.0}), "times belong to states or controls that are arrays"),
+    (lambda: problem(cost="u[0]**2"), "'u' has no entries; give actuators"),
+    (lambda: problem(limits=tf.Limit("u[3]", 0, 1)), "'u' has 1 entries"),
+    (lambda: tf.Limit("velocity('mass')[0]", 0, 1), r"of a motion it is now.velocity\(...\)"),
+    (lambda: tf.Limit("now.velocity(mass)[0]", 0, 1), r"have their names in quotes, now.q\('body'\)"),
+])
+def test_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"newton": tf.Newton(tol_residual=1e-3)}, r"tol_residual is of Newton.s method.*timefem.InteriorPoint\(tolerance="),
+    ({"newton": tf.Newton(tol_increment=1e-3), "method": "ipopt"}, r"tol_increment .*timefem.Ipopt\(tolerance="),
+    ({"method": tf.Ipopt(options={"foo": 1})}, "Ipopt: options {'foo': 1}: No such IPOPT option: foo"),
+    ({"method": tf.Fatrop(options={"foo": 1})}, "Fatrop: options {'foo': 1}: Fatrop option not supported: foo"),
+])
+def test_options_of_solves(options, message):
+    with pytest.raises(InputError, match=message):
+        tf.solve(problem(), tf.MixedGalerkin(1), 5, progress=False, **options)
+
+
+def test_starts_belong_to_solve_all():
+    with pytest.raises(TypeError, match=r"n_starts belongs to solve_all\(\)"):
+        tf.solve(problem(), tf.MixedGalerkin(1), 5, n_starts=3)
+
+
+@pytest.mark.parametrize("phases", [False, True])
+def test_the_most_iterations_count_for_all_methods(phases):
+    given = tf.Phases([problem(), problem()], [tf.Coupling("after.rates('mass') - before.rates('mass')")]) if phases \
+        else problem()
+    sol = tf.solve(given, tf.MixedGalerkin(1), 5, newton=tf.Newton(max_iterations=2), progress=False)
+    assert sol.status.reason == "not converged" and sol.statistics["newton_iterations"]["max"] <= 20
+    assert "another guess, more elements, more iterations, or another method" in sol.status.message
+
+
+def test_a_constraint_at_a_free_start_has_its_name():
+    """A pendulum that comes back to rest after 1.1 s needs a length of 1.08 m, and 1 m is the most."""
+    bob = tf.PointMass(1.0, dimension=2, name="bob")
+    rod = tf.RigidDistance(bob, length=1.0, name="rod")
+    still = tf.EndState(velocity=[0, 0, None])
+    aside = tf.Limit(["now.position('bob')[0] - 0.783327 * now.parameters['l']", "now.position('bob')[1]"], [0, None], 0,
+                     at="start")
+    pendulum = tf.OptimalControl(
+        tf.System([bob, rod], gravity=(0, -9.81, 0)), {bob: still}, {bob: still}, (0, 1.1), end_cost="0",
+        parameters={"l": (rod, "length")}, bounds={"l": (0.5, 1.0)}, near={bob: tf.Pose((0.78, -0.62, 0))},
+        limits=[aside, tf.Limit("now.position('bob')[0]", None, -0.1, at="end")])
+    sol = tf.solve(pendulum, tf.MixedGalerkin(2), 40, progress=False)
+    assert sol.status.reason == "infeasible"
+    assert "the constraint 'rod: distance' at the start" in sol.status.message

@@ -1,0 +1,42 @@
+"""Conditions at the end of which constraints leave a part, where the motion ends far from where the guess does."""
+
+import numpy as np
+import pytest
+
+import timefem as tf
+
+STILL = tf.EndState(velocity=[0, 0, None])
+LEAST = 6 * (np.pi / 2)**2  # of the effort of an angular acceleration, by a quarter turn in 1 s from rest to rest
+
+
+def bob_on_a_rod():
+    bob = tf.PointMass(1.0, dimension=2, name="bob")
+    push = tf.ControlForce(bob, [(1, 0, 0), (0, 1, 0)], name="push")
+    return bob, push, tf.System([bob, tf.RigidDistance(bob, length=1.0, name="rod")])
+
+
+def phase(start, end, t_end, limits=()):
+    bob, push, system = bob_on_a_rod()
+    return tf.OptimalControl(system, {bob: start}, {bob: end}, (0, t_end), tf.Effort(push), limits=limits)
+
+
+UP = tf.Limit("now.position('bob')[1]", 0.0, None, at="end")
+
+
+@pytest.mark.filterwarnings("ignore:control 1 of push")
+@pytest.mark.parametrize("element, method, error", [
+    (tf.MixedGalerkin(1), "interior-point", 2e-3), (tf.MixedGalerkin(2), "ipopt", 1e-4),
+    (tf.BubnovGalerkin(2), "interior-point", 1e-3)])
+def test_a_bob_comes_to_rest_a_quarter_turn_up(element, method, error):
+    """At the guess, hanging, rest is no velocity along x, which a bob on the height of its support has at any speed:
+    the objective was 3.70."""
+    sol = tf.solve(phase(tf.Pose((0, -1, 0)), STILL, 1.0, UP), element, 40, method=method, progress=False)
+    assert sol.success and sol.objective == pytest.approx(LEAST, rel=error)
+    assert np.abs(sol.velocity("bob", 1.0)).max() < 2e-3
+
+
+@pytest.mark.filterwarnings("ignore:control 1 of push")
+def test_the_last_of_two_phases():
+    two = tf.Phases([phase(tf.Pose((0, -1, 0)), tf.EndState(), 0.5), phase(tf.EndState(), STILL, 0.5, UP)])
+    sol = tf.solve(two, tf.MixedGalerkin(2), 20, progress=False)
+    assert sol.success and sol.objective == pytest.approx(LEAST, rel=1e-5)

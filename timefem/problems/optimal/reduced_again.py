@@ -1,0 +1,87 @@
+"""Conditions at the ends, reduced once more where a solution does not meet them all.
+
+Of conditions that constraints may imply, those are kept that are independent at the state where they were reduced. Where
+the motion ends somewhere else these may not say the same: of a pendulum at rest the velocity along the tangent there,
+which a motion through the tangent across it has as well.
+"""
+
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+
+from ...errors import InputError
+from ...status import Status
+
+MISSED, MORE = 1e-3, 10.0  # of a condition, scaled, and times what constraints miss: below are errors of the elements
+TRIES = 3
+
+
+def solved_as_stated(task, solve, pairs, of_pairs):
+    """The solution by `solve(task)` in which all conditions at the ends hold.
+
+    Where some do not, they are reduced again at the ends found, and solved from there, and as at first where that fails.
+
+    Parameters
+    ----------
+    task : Task
+    solve : callable
+    pairs : callable
+        `pairs(problem, solution)` -> list of an `OptimalControl` and its `Solution`, one for each phase.
+    of_pairs : callable
+        `of_pairs(problem, problems)` -> the problem with others in the place of these.
+    """
+    solution, first = solve(task), task.guess
+    for _ in range(TRIES):
+        told = _worst(pairs(task.problem, solution))
+        if told is None:
+            return solution
+        try:
+            problems = [_reduced(*pair) for pair in pairs(task.problem, solution)]
+        except InputError:  # no state near by holds the conditions
+            break
+        task = replace(task, problem=of_pairs(task.problem, problems), guess=solution)
+        solution = solve(task)
+        if not solution.success:
+            solution = solve(replace(task, guess=first))
+    told = _worst(pairs(task.problem, solution))
+    if told is not None:
+        size, name, place = told
+        solution.status = Status.failure("infeasible", None, None, [], f"{name} at t = {place:.6g} is missed by "
+                                         f"{size:.3g} of its size; what is left of it where the guess ends holds")
+    return solution
+
+
+def _worst(pairs):
+    """The condition that a solution misses most: by how much of its size, its name, and when; None where all hold, or
+    the solve failed."""
+    return max(filter(None, (_missed(*pair) for pair in pairs)), default=None)
+
+
+def _missed(problem, solution):
+    """The same of one phase."""
+    if not solution.success:
+        return None
+    numbers = [solution.statistics["parameters"][name] for name in problem.unknown_names]
+    found = []
+    for conditions, place, which in ((problem.conditions, -1, "end"), (problem.start_conditions, 0, "start")):
+        if conditions is None or len(conditions.combinations) == len(conditions.names):
+            continue
+        t, sizes = float(solution.t[place]), conditions.missed(solution.z[place], numbers)
+        most = MORE * max(np.abs(level).max(initial=0.0) for level in solution.constraints(t))
+        worst = int(np.argmax(sizes))
+        if sizes[worst] > max(MISSED, most):
+            found.append((float(sizes[worst]), f"the {conditions.names[worst]} at the {which}", t))
+    return max(found, default=None)
+
+
+def _reduced(problem, solution):
+    """The problem with its conditions reduced at the ends of a solution."""
+    other, (t0, t1) = copy(problem), problem.t_span
+    other.__dict__.pop("kept", None)
+    numbers = np.array([solution.statistics["parameters"][name] for name in problem.unknown_names])
+    other.conditions = problem.conditions.reduced_near(solution.z[-1], t1, numbers)
+    if problem.free_start:
+        other.start_conditions = problem.start_conditions.reduced_near(solution.z[0], t0, numbers)
+        other.z0 = other.start_conditions.state
+    return other
