@@ -14,6 +14,7 @@ from timefem.progress import progress
 def drawn(monkeypatch):
     """Titles and texts of the outermost bar, without delay and terminal."""
     monkeypatch.setattr(module, "DELAY", 0.0)
+    monkeypatch.setattr(module, "_draws", lambda screen: True)
     texts, draw = [], module._Bar._draw
 
     def recorded(self, text=""):
@@ -76,6 +77,18 @@ def test_lines_in_a_file(monkeypatch, capfd):
             bar.advance()
         monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "0")
     assert not capfd.readouterr().err
+
+
+def test_progress_that_is_asked_for_shows_in_a_pipe(monkeypatch, capfd):
+    now = [0.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(module, "_last", [-100.0, -100.0])
+    with progress("march", 200, True) as bar:
+        for _ in range(100):
+            now[0] += 0.25
+            bar.advance()
+        assert capfd.readouterr().err.splitlines() == [
+            "timefem: march, 40 of 200, 10 s, about 40 s left", "timefem: march, 80 of 200, 20 s, about 30 s left"]
 
 
 def test_work_that_tells_nothing_is_told_of(monkeypatch, capfd):

@@ -53,7 +53,7 @@ class _Bar:
 
     def __init__(self, title, total, goal, around, asked):
         self.title, self.total, self.goal, self.around = title, total, goal, around
-        self.lines = not asked and not sys.stderr.isatty()  # a bar that was asked for is drawn anywhere
+        self.lines = not asked and not sys.stderr.isatty()  # one that was asked for may be drawn in a notebook
 
     def __enter__(self):
         self.start = time.monotonic()
@@ -123,7 +123,11 @@ class _Bar:
         if now - self.start < DELAY:
             return
         if self.bar is None:
-            self.bar = bars.Progress(console=console.Console(stderr=True), transient=True)
+            screen = console.Console(stderr=True)
+            if not _draws(screen):
+                self.lines = True
+                return self._draw(text)
+            self.bar = bars.Progress(console=screen, transient=True)
             self.task = self.bar.add_task(self.title, total=self.total)
             self.bar.start()
         self.bar.update(self.task, completed=self.done, description=", ".join(filter(None, (self.title, text))))
@@ -143,6 +147,11 @@ class _Bar:
         if self.goal and self.best and self.goal < self.best < self.first:
             return f"about {seconds * log(self.best / self.goal) / log(self.first / self.best):.0f} s left"
         return f"at most {seconds * (self.total / self.done - 1):.0f} s left" if self.total else ""
+
+
+def _draws(screen):
+    """Whether a bar can move there: in files and pipes it would show at the end alone."""
+    return screen.is_terminal or screen.is_jupyter
 
 
 def _look_at_bars():

@@ -18,7 +18,7 @@ def problem(end=REST, **options):
 
 @pytest.mark.parametrize("make, message", [
     (lambda: tf.EndState(position=(np.nan, None, None)), "position must be an array of 3 numbers, or None"),
-    (lambda: tf.EndState(q=np.array([1.0, np.nan])), "q must be an array of 2 numbers, or None"),
+    (lambda: tf.EndState(q=[1.0, np.nan]), "q must be an array of 2 numbers, or None"),
     (lambda: problem(tf.EndState(position=(1, 1, 0))), r"end of mass: position \[1.0, 1.0, 0.0\] leaves the first 1 "),
     (lambda: problem(tf.EndState(velocity=(1, None, 2))), "end of mass: velocity .* leaves the first 1 axes"),
     (lambda: tf.Guess(times=[0, 1]), "times belong to states or controls that are arrays"),

@@ -40,3 +40,9 @@ def test_the_last_of_two_phases():
     two = tf.Phases([phase(tf.Pose((0, -1, 0)), tf.EndState(), 0.5), phase(tf.EndState(), STILL, 0.5, UP)])
     sol = tf.solve(two, tf.MixedGalerkin(2), 20, progress=False)
     assert sol.success and sol.objective == pytest.approx(LEAST, rel=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:control 1 of push")
+def test_a_tolerance():
+    sol = tf.solve(phase(tf.Pose((0, -1, 0)), STILL, 1.0, UP), tf.MixedGalerkin(2), tolerance=1e-5, progress=False)
+    assert sol.success and sol.objective == pytest.approx(LEAST, rel=2e-5)

@@ -43,8 +43,14 @@ def solve_optimal_control(task):
         if not element.costates_converge:
             raise InputError(f"tolerance is given, but the multipliers of {element!r}, which tell its error, do not "
                              "converge; take MixedGalerkin, or give n_elements")
+    return solved_as_stated(task, _solved, lambda problem, found: [(problem, found)], lambda _, problems: problems[0])
+
+
+def _solved(task):
+    if task.tolerance is not None:
         return solve_refined(task, lambda element, mesh, last: _solve_on(task.on(element, mesh, last)), error_estimate)
-    return _solve_on(task.on(element, task.mesh_through(problem.system.kinks, problem.kept)))
+    problem = task.problem
+    return _solve_on(task.on(task.element, task.mesh_through(problem.system.kinks, problem.kept)))
 
 
 def method_of(task):
@@ -81,10 +87,6 @@ def check_linear(linear, method):
 
 
 def _solve_on(task):
-    return solved_as_stated(task, _solve, lambda problem, found: [(problem, found)], lambda _, problems: problems[0])
-
-
-def _solve(task):
     problem, driver = task.problem, task.driver
     found = solve_optimal(task, task.mesh)
     return solution_of(problem, driver, task.method.name if problem.bounded else driver.linear.name, task.mesh, found)

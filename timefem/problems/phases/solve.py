@@ -2,7 +2,6 @@
 
 import time
 from copy import copy
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -43,15 +42,13 @@ def solve_phases(task):
     phases, numbers = task.problem.phases, task.n_elements or START
     numbers = numbers if isinstance(numbers, list | tuple) else [numbers] * len(phases)
     meshes = [TimeMesh.uniform(phase.t_span, number) for phase, number in zip(phases, numbers, strict=True)]
-    if task.tolerance is not None:
-        return solve_refined(task, meshes, solve_on)
-    return solve_on(task, meshes, task.guess)
 
+    def solved(task):
+        return solve_refined(task, meshes, solve_on) if task.tolerance is not None else \
+            solve_on(task, meshes, task.guess)
 
-def solve_on(task, meshes, guess):
-    """The `PhasedSolution` on a mesh of each phase."""
-    return solved_as_stated(replace(task, guess=guess), lambda task: _solve(task, meshes, task.guess),
-                            lambda problem, found: list(zip(problem.phases, found, strict=True)), _with_phases)
+    return solved_as_stated(task, solved, lambda problem, found: list(zip(problem.phases, found, strict=True)),
+                            _with_phases)
 
 
 def _with_phases(problem, phases):
@@ -60,7 +57,8 @@ def _with_phases(problem, phases):
     return other
 
 
-def _solve(task, meshes, guess):
+def solve_on(task, meshes, guess):
+    """The `PhasedSolution` on a mesh of each phase."""
     phases, start = task.problem.phases, time.perf_counter()
     guesses = [None] * len(phases) if guess is None else guess
     if isinstance(guesses, str) or not hasattr(guesses, "__len__") or len(guesses) != len(phases):
