@@ -56,19 +56,3 @@ def test_the_most_iterations_count_for_all_methods(phases):
     sol = tf.solve(given, tf.MixedGalerkin(1), 5, newton=tf.Newton(max_iterations=2), progress=False)
     assert sol.status.reason == "not converged" and sol.statistics["newton_iterations"]["max"] <= 20
     assert "another guess, more elements, more iterations, or another method" in sol.status.message
-
-
-def test_a_constraint_at_a_free_start_has_its_name():
-    """A pendulum that comes back to rest after 1.1 s needs a length of 1.08 m, and 1 m is the most."""
-    bob = tf.PointMass(1.0, dimension=2, name="bob")
-    rod = tf.RigidDistance(bob, length=1.0, name="rod")
-    still = tf.EndState(velocity=[0, 0, None])
-    aside = tf.Limit(["now.position('bob')[0] - 0.783327 * now.parameters['l']", "now.position('bob')[1]"], [0, None], 0,
-                     at="start")
-    pendulum = tf.OptimalControl(
-        tf.System([bob, rod], gravity=(0, -9.81, 0)), {bob: still}, {bob: still}, (0, 1.1), end_cost="0",
-        parameters={"l": (rod, "length")}, bounds={"l": (0.5, 1.0)}, near={bob: tf.Pose((0.78, -0.62, 0))},
-        limits=[aside, tf.Limit("now.position('bob')[0]", None, -0.1, at="end")])
-    sol = tf.solve(pendulum, tf.MixedGalerkin(2), 40, progress=False)
-    assert sol.status.reason == "infeasible"
-    assert "the constraint 'rod: distance' at the start" in sol.status.message
