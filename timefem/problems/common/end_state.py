@@ -71,7 +71,7 @@ def _partial(name, value, n):
     except (TypeError, ValueError):
         raise InputError(f"{name} must be an array of {n} numbers, or None where it is free, not {value!r}") from None
     of_arrays = isinstance(value, np.ndarray)  # such as attributes of another `EndState`, with nan for what is free
-    free = np.array([x is None or of_arrays and np.isnan(y) for x, y in zip(value, given, strict=True)]) \
+    free = np.array([x is None or (of_arrays and np.isnan(y)) for x, y in zip(value, given, strict=True)]) \
         if given.ndim == 1 else False
     if given.shape != (n,) or not np.all(np.isfinite(given) | free):
         raise InputError(f"{name} must be an array of {n} numbers, or None where it is free, not {given.tolist()}")

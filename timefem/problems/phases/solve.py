@@ -18,8 +18,8 @@ from ..optimal.equations import OptimalityEquations
 from ..optimal.guess import BENDS, Guess, first_guess, from_solution
 from ..optimal.mesh_sequence import optimality_plan
 from ..optimal.nonlinear_program import OptimalProgram
-from ..optimal.sequence_program import Closing, SequenceProgram
 from ..optimal.reduced_again import solved_as_stated
+from ..optimal.sequence_program import Closing, SequenceProgram
 from ..optimal.solve import check_linear, method_of, solution_of
 from ..refinement.loop import START
 from .refinement import solve_refined
