@@ -34,7 +34,7 @@ def test_refused(make, message):
 
 
 @pytest.mark.parametrize("options, message", [
-    ({"newton": tf.Newton(tol_residual=1e-3)}, r"tol_residual is of Newton.s method.*timefem.InteriorPoint\(tolerance="),
+    ({"newton": tf.Newton(tol_residual=1e-3)}, r"tol_residual is of Newton.s .*timefem.InteriorPoint\(tolerance="),
     ({"newton": tf.Newton(tol_increment=1e-3), "method": "ipopt"}, r"tol_increment .*timefem.Ipopt\(tolerance="),
     ({"method": tf.Ipopt(options={"foo": 1})}, "Ipopt: options {'foo': 1}: No such IPOPT option: foo"),
     ({"method": tf.Fatrop(options={"foo": 1})}, "Fatrop: options {'foo': 1}: Fatrop option not supported: foo"),

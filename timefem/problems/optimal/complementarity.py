@@ -133,8 +133,8 @@ class CoulombFriction(Soft):
 
     Solved is `v (bound^2 - f^2) + 2 eps f = 0`, that is `v = eps / (bound + f) - eps / (bound - f)`: sticking is
     creeping, ever slower as eps goes to zero. When eps is small, any v with this up to `2 eps bound` will do, so that
-    bodies can be at rest; where that fails, up to `eps bound` from the first eps on. No slack for the sliding speed is needed. Several velocities and forces are as many contacts,
-    each along a line.
+    bodies can be at rest; where that fails, up to `eps bound` from the first eps on. No slack for the sliding speed is
+    needed. Several velocities and forces are as many contacts, each along a line.
 
     The velocity is that at the end of each element, the force that in it, so that sliding ends at rest (Posa, Cantu &
     Tedrake, Int. J. Robot. Res. 33 (2014)). Elements of degree one.

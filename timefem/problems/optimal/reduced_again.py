@@ -1,6 +1,6 @@
 """Conditions at the ends, reduced once more where a solution does not meet them all.
 
-Of conditions that constraints may imply, those are kept that are independent at the state where they were reduced. Where
+Of conditions that constraints may imply those are kept that are independent at the state where they were reduced. Where
 the motion ends somewhere else these may not say the same: of a pendulum at rest the velocity along the tangent there,
 which a motion through the tangent across it has as well.
 """
@@ -20,7 +20,7 @@ TRIES = 3
 def solved_as_stated(task, solve, pairs, of_pairs):
     """The solution by `solve(task)` in which all conditions at the ends hold.
 
-    Where some do not, they are reduced again at the ends found, and solved from there, and as at first where that fails.
+    Where some do not, they are reduced again at the ends found, and solved from there, or as at first where that fails.
 
     Parameters
     ----------
