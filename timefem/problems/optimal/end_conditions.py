@@ -105,8 +105,8 @@ class EndConditions:
         """
         other = copy(self)
         other.numbers = np.asarray(numbers, float)
-        other.state = other._search(z, t)
-        other._reduce(t)
+        other.state, *gradients = other._search(z, t)
+        other._reduce(*gradients)
         return other
 
     def _values(self, z, t, numbers):

@@ -17,7 +17,7 @@ MISSED, MORE = 1e-3, 10.0  # of a condition, scaled, and times what constraints 
 TRIES = 3
 
 
-def solved_as_stated(task, solve, pairs, of_pairs):
+def solved_as_stated(task, solve, pairs, with_phases):
     """The solution by `solve(task)` in which all conditions at the ends hold.
 
     Where some do not, they are reduced again at the ends found, and solved from there, or as at first where that fails.
@@ -27,24 +27,24 @@ def solved_as_stated(task, solve, pairs, of_pairs):
     task : Task
     solve : callable
     pairs : callable
-        `pairs(problem, solution)` -> list of an `OptimalControl` and its `Solution`, one for each phase.
-    of_pairs : callable
-        `of_pairs(problem, problems)` -> the problem with others in the place of these.
+        `pairs(task, solution)` -> list of an `OptimalControl` and its `Solution`, one for each phase.
+    with_phases : callable
+        `with_phases(task, phases)` -> the task with others in the place of these.
     """
     solution, first = solve(task), task.guess
     for _ in range(TRIES):
-        told = _worst(pairs(task.problem, solution))
+        told = _worst(pairs(task, solution))
         if told is None:
             return solution
         try:
-            problems = [_reduced(*pair) for pair in pairs(task.problem, solution)]
+            phases = [_reduced(*pair) for pair in pairs(task, solution)]
         except InputError:  # no state near by holds the conditions
             break
-        task = replace(task, problem=of_pairs(task.problem, problems), guess=solution)
+        task = replace(with_phases(task, phases), guess=solution)
         solution = solve(task)
         if not solution.success:
             solution = solve(replace(task, guess=first))
-    told = _worst(pairs(task.problem, solution))
+    told = _worst(pairs(task, solution))
     if told is not None:
         size, name, place = told
         solution.status = Status.failure("infeasible", None, None, [], f"{name} at t = {place:.6g} is missed by "
@@ -58,13 +58,13 @@ def _worst(pairs):
     return max(filter(None, (_missed(*pair) for pair in pairs)), default=None)
 
 
-def _missed(problem, solution):
+def _missed(phase, solution):
     """The same of one phase."""
     if not solution.success:
         return None
-    numbers = [solution.statistics["parameters"][name] for name in problem.unknown_names]
+    numbers = [solution.statistics["parameters"][name] for name in phase.unknown_names]
     found = []
-    for conditions, place, which in ((problem.conditions, -1, "end"), (problem.start_conditions, 0, "start")):
+    for conditions, place, which in ((phase.conditions, -1, "end"), (phase.start_conditions, 0, "start")):
         if conditions is None or len(conditions.combinations) == len(conditions.names):
             continue
         t, sizes = float(solution.t[place]), conditions.missed(solution.z[place], numbers)
@@ -75,13 +75,13 @@ def _missed(problem, solution):
     return max(found, default=None)
 
 
-def _reduced(problem, solution):
+def _reduced(phase, solution):
     """The problem with its conditions reduced at the ends of a solution."""
-    other, (t0, t1) = copy(problem), problem.t_span
+    other, (t0, t1) = copy(phase), phase.t_span
     other.__dict__.pop("kept", None)
-    numbers = np.array([solution.statistics["parameters"][name] for name in problem.unknown_names])
-    other.conditions = problem.conditions.reduced_near(solution.z[-1], t1, numbers)
-    if problem.free_start:
-        other.start_conditions = problem.start_conditions.reduced_near(solution.z[0], t0, numbers)
+    numbers = np.array([solution.statistics["parameters"][name] for name in phase.unknown_names])
+    other.conditions = phase.conditions.reduced_near(solution.z[-1], t1, numbers)
+    if phase.free_start:
+        other.start_conditions = phase.start_conditions.reduced_near(solution.z[0], t0, numbers)
         other.z0 = other.start_conditions.state
     return other

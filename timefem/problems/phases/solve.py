@@ -2,6 +2,7 @@
 
 import time
 from copy import copy
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -47,14 +48,14 @@ def solve_phases(task):
         return solve_refined(task, meshes, solve_on) if task.tolerance is not None else \
             solve_on(task, meshes, task.guess)
 
-    return solved_as_stated(task, solved, lambda problem, found: list(zip(problem.phases, found, strict=True)),
+    return solved_as_stated(task, solved, lambda task, found: list(zip(task.problem.phases, found, strict=True)),
                             _with_phases)
 
 
-def _with_phases(problem, phases):
-    other = copy(problem)
+def _with_phases(task, phases):
+    other = copy(task.problem)
     other.phases = phases
-    return other
+    return replace(task, problem=other)
 
 
 def solve_on(task, meshes, guess):
