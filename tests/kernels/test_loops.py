@@ -84,6 +84,16 @@ def test_loaded_without_numba(run, tmp_path):
     assert outcome(run()) == ("10\nFalse", "")
 
 
+def test_loaded_by_numba_where_another_process_compiled(run, tmp_path):
+    """What waits for another process has compiled nothing before: Numba's counts of references are not at hand yet."""
+    makes = CODE.replace("n * n", "np.ones(n).sum()").replace("from", "import numpy as np\nfrom", 1)
+    (tmp_path / "script.py").write_text(makes.replace("outer(3)", "inner(3)"))
+    assert outcome(run())[0] == "3.0"
+    waited = "from timefem.kernels.compiling import compile_loop; compile_loop(inner, [3]); print(inner(3))"
+    (tmp_path / "script.py").write_text(makes.replace("print(outer(3))", waited))
+    assert outcome(run()) == ("3.0", "")
+
+
 def test_loaded_loops_are_linked(run, tmp_path):
     """A loop from disk called by one that is compiled: by its machine code, or by the code for the linker."""
     outcome(run())

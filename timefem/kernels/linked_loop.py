@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import llvmlite.binding as llvm
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from .entry_code import entry_code
@@ -90,6 +91,7 @@ class LinkedLoops:
         code = self.loaded.load(entry, read)
         if code is None or not all([self.load(other, read, context) for other in code.needed.values()]):
             return None
+        rtsys.initialize(context)  # machine code that is linked here calls it
         title, bitcode, symbols, others = pickle.loads(code.rest)
         library = _Library.of(context.codegen(), title, code.machine_code, bitcode, symbols)
         around = SimpleNamespace(codegen=lambda: SimpleNamespace(unserialize_library=lambda state: library,
