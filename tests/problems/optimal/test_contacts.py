@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.cases import CASES
 from timefem.errors import InputError
+from timefem.models import load_model
 
 G = 9.81
 
@@ -185,3 +187,12 @@ def test_a_box_that_friction_alone_brings_to_rest(n):
 def test_bad_contacts(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_fatrop_agrees_on_a_soft_floor():
+    """By its tolerance of 1e-8 alone, 1.1e-6 above the others."""
+    case = CASES["bouncing-ball"]
+    model = load_model(case.path)
+    own, other = (tf.solve(model.problem, model.element, case.n_elements, method=method, progress=False)
+                  for method in ("interior-point", "fatrop"))
+    assert own.success and other.success and other.objective == pytest.approx(own.objective, rel=1e-7)

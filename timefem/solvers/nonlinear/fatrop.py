@@ -43,6 +43,7 @@ class Fatrop(NamedArguments):
     options: dict = field(default_factory=dict, hash=False)
 
     name, needs_chain, warm_starts, shared = "fatrop", True, False, False
+    sharpened = 0.1  # times the tolerance, with complementary pairs, whose objectives it moves by 100 times as much
 
     def __post_init__(self):
         validate.real("tolerance", self.tolerance, positive=True)

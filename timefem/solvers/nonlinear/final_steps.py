@@ -12,11 +12,11 @@ from .filter_search import Iterate
 
 MOST, FALLS = 8, 0.5  # steps, and what is left of the size of a step in the next one at most
 # Size of a step, relative to 1 + |w|, over the tolerance: from which on there are final steps, for the residual tells
-# too little, and below which they end. Steps in between cost more than they bring: ranks take the same ones. Where the
-# Hessian never needed a regularisation, which rounding decides on, they take the same larger ones, too, and what is
-# left is that of limits that are just reached, from which the last mu keeps away as far. Factors of the iterate before,
-# with a larger mu, tell steps where the barrier alone curves that are up to 100 times too short
-LARGE, CONVEX, SMALL, SHORTER = 1e4, 1e5, 10.0, 100.0
+# too little, and below which they end. Where the Hessian needed a regularisation, rounding decides on that, and ranks
+# come to the end by other ways. Where it never did they take the same steps, and what is left of large ones is that of
+# limits that are just reached, from which the last mu keeps away as far. Factors of the iterate before, with a larger
+# mu, tell steps where the barrier alone curves that are up to 100 times too short
+LARGE, CONVEX, SMALL, SHORTER = 100.0, 1e5, 10.0, 100.0
 
 
 class FinalSteps:
