@@ -87,7 +87,7 @@ def test_reorientation(tmp_path):
 
 def test_swing_up(tmp_path):
     module = example("swing_up")
-    result = module.main(n_elements=50)
+    result = module.main(n_elements=40)
     assert abs(result["bounded"]["torque"]).max() <= module.BOUND * (1 + 1e-6) < abs(result["free"]["torque"]).max()
     assert max(abs(result[name]["height"][-1] - 0.5) for name in ("free", "bounded")) < 1e-8
     module.plot(result, tmp_path / "figure.png")

@@ -53,12 +53,16 @@ def test_optimal_control_by_joints(tmp_path):
 @pytest.mark.parametrize("old, new, message", [
     ("hinge = 0.4", "hing = 0.4", r"problem.end.hing: there is no joint 'hing'; did you mean 'hinge'"),
     ("hinge = 0.4", "hinge = true", r"problem.end.hinge: must be .* the coordinate of a joint"),
-    ("hinge = 0.4", "hinge = [0.4, 1]", r"problem.end: end of hinge: .*velocity"),
     ("hinge = 0.4", "rod = {positon = [0, 0, 0]}", r"problem.end.rod.positon: unknown key; did you mean 'position'"),
 ])
 def test_what_is_wrong_is_named(tmp_path, old, new, message):
     with pytest.raises(tf.InputError, match=message):
         loaded(tmp_path, BOUNDARY.replace(old, new)).solve(progress=False)
+
+
+def test_rates_that_are_not_asked_for_are_told(tmp_path):
+    with pytest.warns(tf.NotAsked, match=r"end of hinge: a boundary-value problem does not ask for the velocity"):
+        loaded(tmp_path, BOUNDARY.replace("hinge = 0.4", "hinge = [0.4, 1]"))
 
 
 @pytest.mark.parametrize("kind", ["initial", "optimal"])

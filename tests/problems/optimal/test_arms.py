@@ -72,7 +72,7 @@ def test_least_time(arm):
     _, motors, torques = arm
     bounds = torques | {"duration": (0.2, 5)}
     sol = tf.solve(problem_of(arm, free_time=True, end_cost=lambda end, parameters: parameters["duration"],
-                              bounds=bounds), ELEMENT, 20, progress=False)
+                              bounds=bounds), ELEMENT, 18, progress=False)
     assert sol.success
     work, gained, size = work_of_controls(sol, arm[0].tree)
     assert sol.parameters["duration"] == pytest.approx(0.226, abs=2e-3) and abs(work - gained) < 0.02 * size

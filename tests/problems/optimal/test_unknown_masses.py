@@ -205,7 +205,3 @@ def test_what_is_refused():
         with pytest.raises(tf.InputError, match=words):
             tf.OptimalControl(tf.System([body, *parts]), {body: tf.Pose((0, 0, -0.5))}, {}, (0, 1), tf.Effort(torque),
                               parameters=parameters)
-    plate = tf.RigidBody(2.0, (1, 1, 2), "directors", name="plate")
-    with pytest.raises(tf.InputError, match=r"plate.*numbers cannot be unknown"):
-        tf.OptimalControl(tf.System([plate]), {plate: tf.Pose()}, {}, (0, 1), tf.Effort(tf.ControlTorque(plate)),
-                          parameters={"m": (plate, "mass")})

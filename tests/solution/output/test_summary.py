@@ -1,5 +1,6 @@
 """Tables for people: of systems, elements and solutions, and as xarray."""
 
+import re
 import sys
 from html.parser import HTMLParser
 
@@ -44,9 +45,8 @@ def test_card():
 
 
 def test_system():
-    text = repr(pendulum().system.summary())
-    for part in ("coordinates                   7", "pendulum  RigidBody, quaternion  100", "support  FixedPoint",
-                 "Gravity 1  Gravity"):
+    text = re.sub(" +", " ", repr(pendulum().system.summary()))
+    for part in ("coordinates 7", "pendulum RigidBody, quaternion 100", "support FixedPoint", "Gravity 1 Gravity"):
         assert part in text
     texts = Balanced(pendulum().system._repr_html_()).texts
     assert texts[0] == "System" and "support" in texts

@@ -74,6 +74,14 @@ class Coupling(NamedArguments):
             raise InputError(f"{self.name}: the formula is written in {' and '.join(names)}, not {min(others)!r}")
         check_symbols(self.name, self.rows(first[0], second[0]), first[1], second[1])
 
+    def again(self, first: Any, second: Any) -> Coupling:
+        """The same of problems whose conditions are reduced elsewhere."""
+        return self
+
+    def missed(self, one: np.ndarray, two: np.ndarray) -> float:
+        """By how much states at both ends miss what it was reduced from, scaled."""
+        return 0.0
+
     def used(self, first: Any, second: Any) -> np.ndarray:
         """Which of the symbols of the first end it depends on, (n,) bool."""
         rows = self.rows(first[0], second[0])
@@ -85,23 +93,60 @@ class Coupling(NamedArguments):
                          (self.lower, self.upper), View.joined(*views), np.array([block]), np.array([time]))
 
 
-def periodic(conditions, size):
-    """The coupling of equal states at both ends, of this size, as far as the constraints leave them open."""
-    return Coupling(lambda start, end: ca.DM(conditions.tangent.T / size) @ (end.z - start.z), name="periodic")
+class SameState(Coupling):
+    """Equal states at two ends, as far as constraints leave them open near one of them.
 
-
-def same_state(before, after, bodies=None, name="the state goes on"):
-    """The coupling of equal states at the end of a problem and at the free start of another one.
-
-    As far as the constraints after it leave them open; of all bodies, in the same order, or of those of these names.
+    Parameters
+    ----------
+    first, second : OptimalControl
+        At whose end, and at whose free start; one problem where a motion is periodic.
+    bodies : sequence of str, optional
+        Only of these bodies; default: of all, in the same order.
+    closing : bool
+        Whether the start is the earlier one in time.
+    whole : bool
+        Whether all components are asked for, those that constraints imply where the motion ends, too.
     """
-    def places(system):
-        n = system.n_q
-        own = np.arange(n) if bodies is None else np.concatenate([
-            np.arange(n)[system.coordinates(system.find(body))] for body in bodies])
-        return np.append(own, n + own)
 
-    first, second = places(before.system), places(after.system)
-    open_, values, _ = np.linalg.svd(after.start_conditions.tangent[second], full_matrices=False)
-    open_ = open_[:, values > INDEPENDENT].T / after.system.state_scale[second]
-    return Coupling(lambda one, two: ca.DM(open_) @ (two.z[second.tolist()] - one.z[first.tolist()]), name=name)
+    def __init__(self, first, second, bodies=None, name="the state goes on", closing=False, whole=False):
+        self._bodies, self._closing = bodies, closing
+        self._places = [_places(one.system, bodies) for one in (first, second)]
+        conditions = first.conditions if first is second else second.start_conditions
+        open_, values, _ = np.linalg.svd(conditions.tangent[self._places[1]], full_matrices=False)
+        self._size = second.system.state_scale[self._places[1]]
+        self._quaternions = _quaternions(second.system, self._places[1])
+        open_ = ca.DM((np.eye(len(open_)) if whole else open_[:, values > INDEPENDENT].T) / self._size)
+        super().__init__(lambda one, two: open_ @ self._gap(one.z, two.z), name=name)
+
+    def _gap(self, one, two, sign=-1.0):
+        end, start = (two, one) if self._closing else (one, two)
+        first, second = (places.tolist() for places in self._places)
+        return start[second] + sign * end[first]
+
+    def again(self, first, second):
+        return SameState(first, second, self._bodies, self.name, self._closing, whole=True)
+
+    def missed(self, one, two):
+        """How far states are apart at most, scaled; a quaternion of the other sign is the same orientation."""
+        apart, turned = (np.abs(self._gap(one, two, sign)) / self._size for sign in (-1.0, 1.0))
+        for places in self._quaternions:
+            if turned[places].max() < apart[places].max():
+                apart[places] = turned[places]
+        return float(apart.max())
+
+
+def _places(system, bodies):
+    n = system.n_q
+    own = np.arange(n) if bodies is None else np.concatenate([
+        np.arange(n)[system.coordinates(system.find(body))] for body in bodies])
+    return np.append(own, n + own)
+
+
+def _quaternions(system, places):
+    """Where in some places of a state each quaternion stands, with its momenta."""
+    n, found = system.n_q, []
+    for body in system.bodies:
+        if getattr(body, "rotation", None) == "quaternion":
+            own = np.arange(n)[system.coordinates(body)][-4:]
+            found.append(np.flatnonzero(np.isin(places, np.append(own, n + own))))
+    return [where for where in found if where.size]

@@ -27,7 +27,7 @@ from .bounds import bounds_of, by_actuator, rate_limits
 from .checks import all_of, check_costs_of_controls, check_element, check_formulas, check_numbers, limits_of
 from .complementarity import Soft
 from .costs import with_costs, with_integrands
-from .couplings import Coupling, periodic
+from .couplings import Coupling, SameState
 from .end_conditions import EndConditions
 from .limits import Limit
 from .start import start_of
@@ -181,10 +181,15 @@ class OptimalControl(NamedArguments):
         self.rate_limits = rate_limits(self, self.rates)
         self.couplings = all_of("couplings", self.couplings, Coupling)
         if validate.flag("periodic", self.periodic):
-            self.couplings.append(periodic(self.conditions, self.system.state_scale))
+            self.couplings.append(SameState(self, self, name="periodic", closing=True))
         for coupling in self.couplings:
             coupling.check(self.symbols_at(0), self.symbols_at(1))
         check_costs_of_controls(self)
+
+    @property
+    def tied_ends(self) -> list[Any]:
+        """Couplings, each with its two ends as (phase, node), the earlier one first."""
+        return [(coupling, (0, 0), (0, -1)) for coupling in self.couplings]
 
     def changed(self, system: System | None = None, start: Any = None, end: Any = None,
                 t_span: Sequence[float] | None = None, bounds: Mapping[Any, Any] | None = None) -> OptimalControl:

@@ -17,7 +17,7 @@ MISSED, MORE = 1e-3, 10.0  # of a condition, scaled, and times what constraints 
 TRIES = 3
 
 
-def solved_as_stated(task, solve, pairs, with_phases):
+def solved_as_stated(task, solve, stated, with_phases):
     """The solution by `solve(task)` in which all conditions at the ends hold.
 
     Where some do not, they are reduced again at the ends found, and solved from there, or as at first where that fails.
@@ -26,25 +26,25 @@ def solved_as_stated(task, solve, pairs, with_phases):
     ----------
     task : Task
     solve : callable
-    pairs : callable
-        `pairs(task, solution)` -> list of an `OptimalControl` and its `Solution`, one for each phase.
+    stated : callable
+        `stated(task, solution)` -> list of an `OptimalControl` and its `Solution`, one for each phase, and `tied_ends`.
     with_phases : callable
         `with_phases(task, phases)` -> the task with others in the place of these.
     """
     solution, first = solve(task), task.guess
     for _ in range(TRIES):
-        told = _worst(pairs(task, solution))
+        told = _worst(*stated(task, solution))
         if told is None:
             return solution
         try:
-            phases = [_reduced(*pair) for pair in pairs(task, solution)]
+            phases = [_reduced(*pair) for pair in stated(task, solution)[0]]
         except InputError:  # no state near by holds the conditions
             break
         task = replace(with_phases(task, phases), guess=solution)
         solution = solve(task)
         if not solution.success:
             solution = solve(replace(task, guess=first))
-    told = _worst(pairs(task, solution))
+    told = _worst(*stated(task, solution))
     if told is not None:
         size, name, place = told
         solution.status = Status.failure("infeasible", None, None, [], f"{name} at t = {place:.6g} is missed by "
@@ -52,27 +52,41 @@ def solved_as_stated(task, solve, pairs, with_phases):
     return solution
 
 
-def _worst(pairs):
+def _worst(pairs, tied_ends):
     """The condition that a solution misses most: by how much of its size, its name, and when; None where all hold, or
     the solve failed."""
-    return max(filter(None, (_missed(*pair) for pair in pairs)), default=None)
+    if not all(solution.success for _, solution in pairs):
+        return None
+    found = [_missed(*pair) for pair in pairs]
+    found += [_apart(coupling, *((pairs[k][1], node) for k, node in ends)) for coupling, *ends in tied_ends]
+    return max(filter(None, found), default=None)
 
 
 def _missed(phase, solution):
     """The same of one phase."""
-    if not solution.success:
-        return None
     numbers = [solution.statistics["parameters"][name] for name in phase.unknown_names]
     found = []
-    for conditions, place, which in ((phase.conditions, -1, "end"), (phase.start_conditions, 0, "start")):
+    for conditions, node, which in ((phase.conditions, -1, "end"), (phase.start_conditions, 0, "start")):
         if conditions is None or len(conditions.combinations) == len(conditions.names):
             continue
-        t, sizes = float(solution.t[place]), conditions.missed(solution.z[place], numbers)
-        most = MORE * max(np.abs(level).max(initial=0.0) for level in solution.constraints(t))
+        sizes = conditions.missed(solution.z[node], numbers)
         worst = int(np.argmax(sizes))
-        if sizes[worst] > max(MISSED, most):
-            found.append((float(sizes[worst]), f"the {conditions.names[worst]} at the {which}", t))
+        if sizes[worst] > _least(solution, node):
+            name = f"the {conditions.names[worst]} at the {which}"
+            found.append((float(sizes[worst]), name, float(solution.t[node])))
     return max(found, default=None)
+
+
+def _apart(coupling, *ends):
+    """The same of two ends, each a solution and a node of it."""
+    size = coupling.missed(*(solution.z[node] for solution, node in ends))
+    solution, node = ends[1]
+    return (size, coupling.name, float(solution.t[node])) if size > max(_least(*end) for end in ends) else None
+
+
+def _least(solution, node):
+    """From what on a condition at a node is missed."""
+    return max(MISSED, MORE * max(np.abs(x).max(initial=0.0) for x in solution.constraints(float(solution.t[node]))))
 
 
 def _reduced(phase, solution):
@@ -84,4 +98,5 @@ def _reduced(phase, solution):
     if phase.free_start:
         other.start_conditions = phase.start_conditions.reduced_near(solution.z[0], t0, numbers)
         other.z0 = other.start_conditions.state
+    other.couplings = [coupling.again(other, other) for coupling in phase.couplings]
     return other

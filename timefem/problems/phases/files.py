@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from ..common.kind import FileFormat
-from ..optimal.couplings import Coupling, same_state
+from ..optimal.couplings import SameState
 from ..optimal.kind import KEYS, OPTIMAL
 from ..optimal.limits_in_files import couplings_from_file
 from .problem import Phases
@@ -22,8 +22,7 @@ def make_from_file(model):
         """Of the last end, as far as constraints leave the first start open."""
         if not first.problem.free_start:
             raise document.error(keys, "the start is given as a whole; leave some of it free in problem.start")
-        closed = same_state(last.problem, first.problem, bodies, keys[-1])
-        return Coupling(lambda start, end: closed.formula(end, start), name=keys[-1])
+        return SameState(last.problem, first.problem, bodies, keys[-1], closing=True)
 
     links = [_link(*pair) for pair in pairwise(models)]
     closing = document.data.get("couplings", {})
@@ -38,7 +37,7 @@ def make_from_file(model):
 def _link(before, after):
     """Couplings of a phase and the one before it; None where the state goes on as a whole."""
     def same(keys, bodies):
-        return same_state(before.problem, after.problem, bodies, keys[-1])
+        return SameState(before.problem, after.problem, bodies, keys[-1])
 
     if "link" in after.document.data:
         return couplings_from_file(before, after, ("link",), after.document.data["link"], same)

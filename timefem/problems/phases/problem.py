@@ -12,7 +12,7 @@ import numpy as np
 from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics import CanonicalState
-from ..optimal.couplings import BOTH_ENDS, LINK, Coupling, same_state
+from ..optimal.couplings import BOTH_ENDS, LINK, Coupling, SameState
 from ..optimal.stated import coupled
 
 if TYPE_CHECKING:
@@ -93,6 +93,12 @@ class Phases(NamedArguments):
         return self.phases[0].system
 
     @property
+    def tied_ends(self) -> list[Any]:
+        """Links and couplings, each with its two ends as (phase, node), the earlier one first."""
+        return [(link, (k, -1), (k + 1, 0)) for k, links in enumerate(self.links) for link in links] + \
+            [(coupling, (0, 0), (len(self.phases) - 1, -1)) for coupling in self.couplings]
+
+    @property
     def systems(self) -> list[System]:
         return [phase.system for phase in self.phases]
 
@@ -168,7 +174,7 @@ def _link(k, given, before, after):
         if not after.free_start:
             raise InputError(f"links[{k}]: the start of phase {k + 1} is given as a whole; leave it free with "
                              "EndState(), or give a Coupling")
-        given = same_state(before, after)
+        given = SameState(before, after)
     found = _couplings(f"links[{k}]", given)
     for coupling in found:
         coupling.check(before.symbols_at(1), after.symbols_at(0), LINK)

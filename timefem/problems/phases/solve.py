@@ -48,13 +48,17 @@ def solve_phases(task):
         return solve_refined(task, meshes, solve_on) if task.tolerance is not None else \
             solve_on(task, meshes, task.guess)
 
-    return solved_as_stated(task, solved, lambda task, found: list(zip(task.problem.phases, found, strict=True)),
-                            _with_phases)
+    def stated(task, found):
+        return list(zip(task.problem.phases, found, strict=True)), task.problem.tied_ends
+
+    return solved_as_stated(task, solved, stated, _with_phases)
 
 
 def _with_phases(task, phases):
     other = copy(task.problem)
     other.phases = phases
+    other.links = [[link.again(*phases[k:k + 2]) for link in links] for k, links in enumerate(task.problem.links)]
+    other.couplings = [coupling.again(phases[-1], phases[0]) for coupling in task.problem.couplings]
     return replace(task, problem=other)
 
 
