@@ -1,4 +1,5 @@
 """Calling a kernel by its address from compiled Numba code."""
+
 from .late import errors, intrinsic, ir, types
 
 __all__ = ["call_kernel"]

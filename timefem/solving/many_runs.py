@@ -184,7 +184,7 @@ def _march(solver, cases, share, mesh, kept, found, n_workers, advance):
         z = z[:, kept]
         found.times[own], found.z[own] = np.where(np.isnan(z[:, :, 0]), np.nan, nodes), z
 
-    task, elsewhere = solver.task, []
+    task, elsewhere = solver.task, set()
 
     def case(i):
         if states is not None:
@@ -192,7 +192,7 @@ def _march(solver, cases, share, mesh, kept, found, n_workers, advance):
         changed = solver.try_changed(cases[share[i]])
         if task.mesh is None and not isinstance(changed, str) and not np.array_equal(changed.system.kinks,
                                                                                      solver.system.kinks):
-            elsewhere.append(i)
+            elsewhere.add(i)
             return "its loads have kinks elsewhere, where nodes belong"
         return changed
 
@@ -205,7 +205,7 @@ def _march(solver, cases, share, mesh, kept, found, n_workers, advance):
         message = "" if reason in ("converged", "stopped") else reason
         found.tell(i, message, [(UnderResolved, unresolved[i])] if i in unresolved else [])
     failed = [i for i in found.messages if reasons[i] != "converged" and not reasons[i].startswith("input")]
-    return sorted(failed + elsewhere)
+    return sorted(elsewhere.union(failed))
 
 
 def _in_turn(solver, cases, share, wanted, found, n_workers, advance, runs):

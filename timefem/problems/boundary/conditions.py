@@ -147,14 +147,8 @@ class BoundaryConditions:
 
     def _search(self, y):
         """States and numbers that satisfy all, and the Jacobian there."""
-        def evaluate(y):
-            nonlocal jacobian
-            values, jacobian = self._values(y)
-            return values, jacobian
-
-        jacobian = None
-        y, violated = least_norm_search(evaluate, y, self._size,
-                                        lambda y: 0.3 * max(1.0, np.abs(y / self._size).max()))
+        y, violated, (_, jacobian) = least_norm_search(self._values, y, self._size,
+                                                       lambda y: 0.3 * max(1.0, np.abs(y / self._size).max()))
         if violated is None:
             return y, jacobian
         names = [f"the constraint '{name}' at the {end}" for end in ENDS for name in self._constraint_names()]

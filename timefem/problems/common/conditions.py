@@ -13,7 +13,7 @@ def least_norm_search(evaluate, x, size, most):
     Parameters
     ----------
     evaluate : callable
-        `evaluate(x)` -> b, and its Jacobian by x / size.
+        `evaluate(x)` -> b, its Jacobian by x / size, and whatever else is wanted.
     x, size : ndarray, shape (n,)
         Where the search starts from, and how large its components are.
     most : callable
@@ -24,19 +24,21 @@ def least_norm_search(evaluate, x, size, most):
     x : ndarray, shape (n,)
     violated : (int, float) or None
         The row that stays violated most, and by how much; None when all hold.
+    evaluated : tuple
+        What `evaluate` gave last: at x, where all hold.
     """
     for _ in range(STEPS):
-        values, jacobian = evaluate(x)
+        evaluated = values, jacobian, *_ = evaluate(x)
         weight = 1 / np.maximum(lengths_of_rows(jacobian), 1e-12)
         bad = np.abs(values) * weight
         if not np.any(bad > TOLERANCE):
-            return x, None
+            return x, None, evaluated
         if not np.all(np.isfinite(jacobian)):
             break
         step = np.linalg.lstsq(jacobian * weight[:, None], values * weight, rcond=INDEPENDENT)[0]
         x = x - size * step * min(1.0, most(x) / max(np.abs(step).max(), 1e-300))
     worst = int(np.argmax(np.where(np.isfinite(bad), bad, np.inf)))
-    return x, (worst, abs(values[worst]))
+    return x, (worst, abs(values[worst])), evaluated
 
 
 def lengths_of_rows(matrix):

@@ -111,19 +111,24 @@ class EndConditions:
 
     def _values(self, z, t, numbers):
         """Constraints and conditions, their Jacobian in scaled states, and that by the unknown numbers."""
-        theta, jacobian = np.zeros(0), np.zeros((0, len(z)))
-        if self._constraints is not None:
-            theta, jacobian = (np.array(x) for x in self._constraints(z, numbers))
-            theta = theta.ravel()
-        elif self.system.n_constraints:
-            theta, jacobian = constraints_at(self.system, t, z)
-        if self.system.n_nonholonomic and self._constraints is None:
-            theta = np.concatenate([theta, self.system.nonholonomic(t, z)])
-            jacobian = np.vstack([jacobian, self.system.nonholonomic_derivatives(t, z)[1].toarray()])
+        theta, jacobian = self._of_constraints(z, t, numbers)
         own, derivative = self.formulas.with_gradient(z, numbers, self.wanted)
         both = np.zeros((len(theta) + len(own), len(z) + len(numbers)))
         both[:len(theta), :jacobian.shape[1]], both[len(theta):] = jacobian, derivative
         return np.concatenate([theta, own]), both[:, :len(z)] * self._size, both[:, len(z):]
+
+    def _of_constraints(self, z, t, numbers):
+        """Constraints, and their Jacobian by the state, and by unknown numbers where these enter them."""
+        if self._constraints is not None:
+            theta, jacobian = (np.array(x) for x in self._constraints(z, numbers))
+            return theta.ravel(), jacobian
+        theta, jacobian = np.zeros(0), np.zeros((0, len(z)))
+        if self.system.n_constraints:
+            theta, jacobian = constraints_at(self.system, t, z)
+        if self.system.n_nonholonomic:
+            theta = np.concatenate([theta, self.system.nonholonomic(t, z)])
+            jacobian = np.vstack([jacobian, self.system.nonholonomic_derivatives(t, z)[1].toarray()])
+        return theta, jacobian
 
     def _followed(self, before, z, t):
         """Where the search starts, shape (n_z,): z, or the state before, moved in steps to what is asked for.
@@ -140,7 +145,7 @@ class EndConditions:
                 values[len(values) - len(first):] -= left * first
                 return values, jacobian
 
-            at, violated = least_norm_search(evaluate, at, self._size, lambda x: 1.0)
+            at, violated, _ = least_norm_search(evaluate, at, self._size, lambda x: 1.0)
             if violated is not None:
                 return z
         return at
@@ -171,12 +176,11 @@ class EndConditions:
         names, n = names + self.names, len(z)
 
         def evaluate(x):
-            values, *gradients[:] = self._values(x[:n], t, x[n:])
-            return values, np.hstack([gradients[0], gradients[1] * unit])
+            values, jacobian, by_numbers = self._values(x[:n], t, x[n:])
+            return values, np.hstack([jacobian, by_numbers * unit]), jacobian, by_numbers
 
-        gradients = [None, None]
-        x, violated = least_norm_search(evaluate, np.concatenate([z, numbers]), np.concatenate([self._size, unit]),
-                                        lambda x: 1.0)
+        x, violated, (_, _, *gradients) = least_norm_search(
+            evaluate, np.concatenate([z, numbers]), np.concatenate([self._size, unit]), lambda x: 1.0)
         fault = None if violated is None else f"{names[violated[0]]} stays violated by {violated[1]:.3g}"
         return x[:n], x[n:], gradients, fault
 

@@ -29,8 +29,8 @@ def name_of_equation(system, unknown_names, field, components, component):
 
 def constraint_names(system, of_joints=False):
     """The constraints by name, on positions, then on velocities; those of joints, or of bodies as well."""
-    names = [f"{system.label(part)}: {name}" for part in system.parts if not (of_joints and part.is_body)
-             for name in part.constraint_names]
+    names = [f"{system.label(part)}: {name}" for part in system.parts if not part.is_body
+             for name in part.constraint_names] if of_joints else system.constraint_names
     return [f"the constraint '{name}'{level}" for level in ("", " on velocities") for name in names]
 
 

@@ -87,8 +87,7 @@ class OneMesh:
         self.kept, size = task.kept, levels[-1].n_elements
         if self.kept.once and (size <= MANY or size * plan.columns.step**2 <= KEPT):
             self.kept = task.problem.kept
-        self._newton = task.newton or Newton(max_iterations=ITERATIONS)
-        self._method = replace(method, max_iterations=task.newton.max_iterations) if task.newton else method
+        self._newton, self._method = task.newton or Newton(max_iterations=ITERATIONS), method
         # the interior-point method has factors of its own
         self._linear = "chain" if task.problem.bounded else driver.linear
         self._linear_here = "chain" if driver.distributed else self._linear

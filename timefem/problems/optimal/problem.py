@@ -142,7 +142,7 @@ class OptimalControl(NamedArguments):
     periodic: bool = False
     near: GivenStates | None = None
 
-    held = _known = _like = None
+    held = None
 
     def __post_init__(self, start, end, cost, end_conditions, path):
         if not isinstance(self.system, System):
@@ -155,7 +155,8 @@ class OptimalControl(NamedArguments):
         system, formulas = with_costs(self.system, cost, self.actuators)
         system, _ = checked_parameters(system, self.parameters, self.follows, REFUSED)  # then formulas see lengths
         system = with_integrands(system, formulas, ["duration"] * self.free_time + list(self.parameters))
-        like = self.__dict__.pop("_like", None)
+        like = self.__dict__.pop("_like", None)  # the problem that this one changes
+        self._known = like and like.conditions.formulas
         if like and all(own is other for own, other in ((system, like.system), (start, like._given["start"]),
                                                         (self.t_span, like.t_span), (self.near, like.near))):
             self.system, self.z0, self.start_conditions = system, like.z0, like.start_conditions
@@ -207,7 +208,7 @@ class OptimalControl(NamedArguments):
                 pairs |= by_actuator(self.system, self.actuators, own or {}, self.unknown_names)
             given[name] = {key if isinstance(key, str) else system.own(key): pair for key, pair in pairs.items()}
         other = object.__new__(type(self))
-        other._known, other._like = self.conditions.formulas, self
+        other._like = self
         other.__init__(system, t_span=self.t_span if t_span is None else t_span, end_cost=self.end_cost,
                        parameters=own_parts(system, self.parameters), follows=own_entries(system, self.follows),
                        free_time=self.free_time, **given)

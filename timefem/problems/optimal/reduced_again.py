@@ -80,8 +80,10 @@ def _missed(phase, solution):
 def _apart(coupling, *ends):
     """The same of two ends, each a solution and a node of it."""
     size = coupling.missed(*(solution.z[node] for solution, node in ends))
+    if size <= MISSED or size <= max(_least(*end) for end in ends):
+        return None
     solution, node = ends[1]
-    return (size, coupling.name, float(solution.t[node])) if size > max(_least(*end) for end in ends) else None
+    return size, coupling.name, float(solution.t[node])
 
 
 def _least(solution, node):
