@@ -1,10 +1,15 @@
 """Imports without searches for cycles: those that come later find what they should."""
 
 import gc
+import os
+import subprocess
+import sys
 import weakref
+from pathlib import Path
 
 import pytest
 
+import timefem
 from timefem.uncollected import uncollected
 
 
@@ -41,15 +46,28 @@ def test_rings_are_found_later():
     assert ring() is None
 
 
-def test_what_others_have_set_stays():
-    gc.freeze()
-    try:
-        frozen = gc.get_freeze_count()
-        with uncollected():
-            pass
-        assert gc.get_freeze_count() == frozen
-    finally:
-        gc.unfreeze()
+FROZEN = """
+import gc
+from timefem.uncollected import uncollected
+
+with uncollected():  # what is made once is there now
+    pass
+gc.freeze()
+frozen = gc.get_freeze_count()
+with uncollected():
+    pass
+assert frozen and gc.get_freeze_count() == frozen, (frozen, gc.get_freeze_count())
+"""
+
+
+def test_what_others_have_frozen_stays():
+    """In a process of its own: where threads of others run, frozen objects may be given back meanwhile."""
+    environment = os.environ | {"PYTHONPATH": str(Path(timefem.__file__).parents[1])}
+    run = subprocess.run([sys.executable, "-c", FROZEN], capture_output=True, text=True, timeout=60, env=environment)
+    assert run.returncode == 0, run.stderr
+
+
+def test_what_others_have_switched_off_stays():
     gc.disable()
     try:
         with uncollected():
