@@ -62,7 +62,8 @@ def installed(wheel, tmp_path_factory):
     own, = place.glob("lib/python*/site-packages")
     (own / "others.pth").write_text(sysconfig.get_path("purelib"))  # pth files in there do not count
     found = place / "bin" / "python"
-    python("-m", "pip", "-q", "--python", found, "install", "--no-deps", "--no-index", wheel)
+    python("-m", "pip", "-q", "--python", found, "install", "--no-deps", "--no-index", wheel,
+           PYTHONPATH="")  # where another copy may stand, which pip would take for this one
     return found
 
 
