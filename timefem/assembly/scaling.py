@@ -77,6 +77,14 @@ class Scaling:
         """All sizes one after the other, and a one first."""
         return np.concatenate([ONE, self.state, self.multipliers, self.nonholonomic])
 
+    def same_as(self, other):
+        """Whether all sizes, weights and powers are the same."""
+        return self.name == other.name and self.unit == other.unit and (
+            self.multiplier_power, self.constraint_power) == (other.multiplier_power, other.constraint_power) and all(
+            np.array_equal(a, b) for a, b in ((self.state, other.state), (self.multipliers, other.multipliers),
+                                              (self.nonholonomic, other.nonholonomic),
+                                              (self.emphasis, other.emphasis)))
+
     def places(self):
         """The scaling with places in `values` for sizes."""
         sizes = self.state, self.multipliers, self.nonholonomic

@@ -78,9 +78,12 @@ def audits(solve):
     @functools.wraps(solve)
     def audited_solve(task):
         solution = solve(task)
-        if solution.success and (fault := _violated(solution)) is not None:
+        if not solution.success or _at_a_glance(solution):
+            return solution
+        fault = _violated(solution)
+        if fault is not None:
             solution.status = _failure(*fault)
-        if solution.success:
+        else:
             _warn_of_turns(solution)
         return solution
     return audited_solve

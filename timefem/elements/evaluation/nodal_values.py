@@ -24,6 +24,10 @@ class NodalValues:
     def __len__(self):
         return len(self.state)
 
+    def dofs(self, plan):
+        """All dofs by a plan in time order, where they are at hand; else None."""
+        return None
+
     @property
     def arrays(self):
         """State, multipliers and further fields."""
@@ -66,6 +70,10 @@ class ValuesOfDofs(NodalValues):
 
     def __len__(self):
         return self._n
+
+    def dofs(self, plan):
+        """All dofs, which are not to be changed, as long as nobody asked for values and where the plan is theirs."""
+        return self._x if self._plan is plan else None
 
     def __reduce__(self):
         return NodalValues, self.arrays

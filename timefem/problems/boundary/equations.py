@@ -5,6 +5,7 @@ import numpy as np
 from ...assembly import Scaling
 from ...elements.augmented.constants import WithConstants
 from ...elements.components import components
+from ...elements.evaluation.nodal_values import ValuesOfDofs
 from ...errors import InputError
 from ...mechanics.unknown_numbers import with_numbers
 from ...solvers.equations.make import make_equations
@@ -91,7 +92,7 @@ class BoundaryForm:
 
     def equations(self, mesh, x, scaling="full", linear=None, comm=None):
         """The `ElementEquations` on a mesh, shared among the ranks of `comm`; sizes are taken at the dofs `x`."""
-        scale = Scaling.of(scaling, self.system, self.full_element, self.problem.t_span[0], self._end_states(x)[0])
+        scale = Scaling.of(scaling, self.system, self.full_element, self.problem.t_span[0], self.ends_of(x)[0])
         equations = self._kept.thing(("equations", self.element, mesh.n_elements), self.plan,
                                      lambda: make_equations(self.plan, mesh, scale, self.ends, linear, comm),
                                      lambda equations: equations.renew(mesh, scale, self.ends))
@@ -109,7 +110,7 @@ class BoundaryForm:
 
     def reference(self, x):
         """Size of the scaled state, by which tolerances are multiplied."""
-        state = self.plan.columns.unpack_first(x[self.n_before:len(x) - self.n_after])
+        state = self.plan.columns.unpack_first(self.dofs(x))
         return float(np.abs(state / self.system.state_scale).max()) or 1.0
 
     @property
@@ -126,20 +127,30 @@ class BoundaryForm:
         if len(self.constants) and "constants" not in own:
             n = len(own["state"])
             own["constants"] = np.broadcast_to(self.constants, (n, 2, len(self.constants)))
-        x = self.plan.columns.pack(*(own[name] for name in self.full_element.trial))
+        return self.placed(self.plan.columns.pack(*(own[name] for name in self.full_element.trial)))
+
+    def placed(self, dofs):
+        """Unknowns from all dofs of the elements."""
+        x = np.concatenate([np.zeros(self.n_before), dofs, np.zeros(self.n_after)])
         if self.symmetric:
             n = self.problem.system.n_q
-            x[node_places(self, "state")[:n]] = self.conditions.z0[:n]
-        return np.concatenate([np.zeros(self.n_before), x, np.zeros(self.n_after)])
+            self.dofs(x)[node_places(self, "state")[:n]] = self.conditions.z0[:n]
+        return x
 
-    def unpack(self, x):
-        """Nodal values by field."""
-        x = x[self.n_before:len(x) - self.n_after]
-        return dict(zip(self.full_element.trial, self.plan.columns.unpack(x), strict=True))
+    def dofs(self, x):
+        """All dofs of the elements, a view of the unknowns."""
+        return x[self.n_before:len(x) - self.n_after]
 
-    def _end_states(self, x):
+    def values(self, x, n_elements):
+        """`NodalValues` of the first elements, without the constants."""
+        found = ValuesOfDofs(self.plan, self.dofs(x), n_elements)
+        if len(self.constants):
+            found.others.pop("constants")
+        return found
+
+    def ends_of(self, x):
         """States at the start and at the end."""
-        c, dofs = self.plan.columns, x[self.n_before:len(x) - self.n_after]
+        c, dofs = self.plan.columns, self.dofs(x)
         return dofs[c.first[0]], dofs[len(dofs) - c.n_local:][c.first[-1]]
 
     def unmet(self, x):
@@ -148,7 +159,7 @@ class BoundaryForm:
         Components that only the constraints of the system settle count as far as these hold.
         """
         c, numbers = self.conditions, self.numbers(x)
-        residual = c.residual(*self._end_states(x), np.array(list(numbers.values())))
+        residual = c.residual(*self.ends_of(x), np.array(list(numbers.values())))
         worst = int(np.argmax(residual)) if len(residual) else 0
         return (c.names[worst], residual[worst]) if len(residual) else ("", 0.0)
 
@@ -156,7 +167,7 @@ class BoundaryForm:
         """The unknown numbers by name."""
         if not self.n_unknown:
             return {}
-        values = self.unpack(x)["constants"][0, 0, :self.n_unknown].copy()
+        values = self.dofs(x)[node_places(self, "constants")[:self.n_unknown]]
         if self.problem.free_time:
             values[0] *= self.span
         return dict(zip(self.problem.unknown_names, values.tolist(), strict=True))

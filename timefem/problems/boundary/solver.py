@@ -7,7 +7,6 @@ import numpy as np
 from ... import validate
 from ...assembly import TimeMesh
 from ...elements import MixedGalerkin
-from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
 from ...mechanics import CanonicalState
 from ...parallel import own_world
@@ -129,14 +128,16 @@ class BoundarySolver:
                              f"{self.problem.system.n_z}")
         if not sol.success:
             raise InputError(f"the guess is a solution that failed: {sol.status.message}")
+        same_mesh = np.array_equal(sol.t, mesh.nodes)
+        if same_mesh and not len(self.form.constants) and (x := sol.values.dofs(self.form.plan)) is not None:
+            return self.form.placed(x)
         kept = sol.element.kept_multipliers(sol.system)
         values = {"state": sol.nodal_state, "multipliers": sol.nodal_multipliers[..., kept], **sol.fields}
         same = {name: sol.element.trial[name] for name in values if name in self.element.trial}
         values = {name: values[name] for name in same
                   if values[name].shape[-1] == self.form.plan.columns.fields[
                       list(self.form.full_element.trial).index(name)].shape[1]}
-        full = self._transferred(values, sol.element, mesh if np.array_equal(sol.t, mesh.nodes) else TimeMesh(sol.t),
-                                 mesh)
+        full = self._transferred(values, sol.element, mesh if same_mesh else TimeMesh(sol.t), mesh)
         none = np.zeros((mesh.n_elements, self.element.multiplier.basis.n_shapes, self.problem.system.n_multipliers))
         own = self.element.nodal_values(self.problem.system, mesh.points(self.element.state.basis), full["state"], none)
         full |= {name: v for name, v in zip(self.element.trial, own, strict=True) if name not in values}
@@ -170,21 +171,16 @@ class BoundarySolver:
     # ---- the result
 
     def solution(self, mesh, x, status, equations):
-        values, numbers = self.form.unpack(x), self.form.numbers(x)
-        values.pop("constants", None)
+        numbers, n = self.form.numbers(x), mesh.n_elements if status.success else 0
+        values = self.form.values(x, n)
         nodes = mesh.nodes
         if "duration" in numbers:
             nodes = nodes[0] + (nodes - nodes[0]) * (numbers["duration"] / self.form.span)
         system = self.form.solved_system(numbers) if status.success else self.problem.system
-        n = mesh.n_elements if status.success else 0
-        state, multipliers = values.pop("state"), values.pop("multipliers")
-        every = np.zeros((*multipliers.shape[:2], system.n_multipliers))
-        every[..., self.element.kept_multipliers(system)] = multipliers
         total = time.perf_counter() - self.begin
         seconds = {"setup": total - sum(self.seconds.values()), **self.seconds, "total": total}
-        outcome = Outcome(NodalValues(state[:n], every[:n], {name: v[:n] for name, v in values.items()}), status,
-                          np.array([self.iterations]), equations.n_unknowns, seconds,
+        outcome = Outcome(values, status, np.array([self.iterations]), equations.n_unknowns, seconds,
                           n_ranks=equations.comm.size if equations.comm else 1, backward_error=self.backward_error,
                           ordering=equations.linear.ordering)
         statistics = solve_statistics(self.driver, self.driver.linear.name, mesh, outcome, parameters=numbers)
-        return Solution.of(system, self.element, nodes[:n + 1], state[0, 0], outcome.values, status, statistics)
+        return Solution.of(system, self.element, nodes[:n + 1], self.form.ends_of(x)[0], values, status, statistics)
