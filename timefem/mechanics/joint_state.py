@@ -55,7 +55,7 @@ def state_of_joints(system, given, base=None, t=0.0, approximate=False):
     given = system.spread(given)
     values = {_joint(system, key): value for key, value in given.items() if system.is_joint(key)}
     states = {system.find(key): value for key, value in given.items() if not system.is_joint(key)}
-    values = {joint: _coordinates(system, joint, value) for joint, value in values.items()}
+    values = {joint: given_coordinates(system.label(joint), joint, value) for joint, value in values.items()}
     if isinstance(base, dict):
         states |= {system.find(body): value for body, value in base.items()}
         base = None
@@ -212,9 +212,14 @@ def _at_zero(joint):
     return {c.name: (0.0, 0.0) for c in joint.coordinates}
 
 
-def _coordinates(system, joint, value):
-    """Name -> (value, rate), checked."""
-    label = system.label(joint)
+def given_coordinates(label, joint, value):
+    """Name -> (value, rate) of what is given of a joint, or "rotation" -> (matrix, angular velocity).
+
+    Raises
+    ------
+    InputError
+        For names and values that do not fit.
+    """
     if joint.free_rotation:
         pair = isinstance(value, tuple) and len(value) == 2
         turn, spin = value if pair else (value, np.zeros(3))

@@ -10,6 +10,7 @@ from ..validate.options import spelt_as
 from .check import inspect
 from .document import Document
 from .entries import naming, value_of
+from .given_states import state_of_joint
 from .model import Model
 from .parts import ACTUATORS, COMPOSITES, FORCES, JOINTS
 from .problem import OPTIMAL, kind_of_file
@@ -124,7 +125,8 @@ def _model(document, kind, rotation, inverse_mass, changed):
     start, end = data["time"]["span"]
     if "state" in data:
         with naming(document, ("state",), data["state"]):
-            stated = state | {names.joint(("state", name), name): x for name, x in data["state"].items()}
+            stated = state | {(joint := names.joint(("state", name), name)): state_of_joint(
+                document, ("state", name), joint, value) for name, value in data["state"].items()}
             found = system.state(stated, t=start, approximate=data.get("assemble", False))
             state = {body.name: value for body, value in found.items() if not body.helper}
     state = settled(document, state, {name: system.stands_for.get(body, body) for name, body in bodies.items()})

@@ -193,7 +193,8 @@ def explain(error):
     if error.validator == "additionalProperties":
         known = error.schema["properties"]
         key = next(k for k in wrong if k not in known)
-        return (*keys, key), f"unknown key; {suggest(key, known)}"
+        table = f"; the table of that name begins with [{key}]" * (bool(keys) and key in schema()["properties"])
+        return (*keys, key), f"unknown key; {suggest(key, known)}{table}"
     if error.validator == "required":
         missing = next(k for k in error.validator_value if k not in wrong)
         known = error.schema.get("properties", {}).get(missing, {})

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from ..errors import InputError
 from ..mechanics import CanonicalState
 from ..mechanics.following_numbers import present_value
 from ..mechanics.given_states import given_states
 from ..problems.common.end_state import EndState
 from ..problems.kinds import IN_FILES
 from .entries import find, naming
+from .given_states import state_of_body, state_of_joint
 from .parts import ACTUATORS
 
 BOUNDS = "lower", "upper"
@@ -88,19 +88,14 @@ def end_states(model, which, cls=EndState):
     document, found = model.document, {}
     for name, entry in document.data["problem"].get(which, {}).items():
         keys = ("problem", which, name)
-        if not isinstance(entry, dict):  # a coordinate of a joint, or a list of it and its rate
-            found[model.names.joint(keys, name, model.names.bodies)] = entry
-            continue
-        find(document, keys, name, model.names.bodies)
-        given = {key: [None if v == "free" else v for v in value] if isinstance(value, list) else value
-                 for key, value in entry.items()}
-        with naming(document, keys, entry):
-            if "joints" not in given:
-                found[name] = cls(**given)
-            elif len(given) > 1:
-                raise InputError("joints state all that is asked of a tree; leave the rest out")
-            else:
-                found[name] = given["joints"]
+        if isinstance(entry, dict):
+            part = model.names.body_or_joint(keys, name)
+        else:  # a coordinate of a joint, or a list of it and its rate
+            part = model.names.joint(keys, name, model.names.bodies)
+        if part.is_body and (part.carrier is None or part.has_position):
+            found[name] = state_of_body(document, keys, part, entry, cls)
+        else:
+            found[part] = state_of_joint(document, keys, part, entry, cls is EndState)
     return found
 
 

@@ -13,12 +13,7 @@ TABLES = {
     "gravity": ref("vector"),
     "redundant": {"enum": ["refuse", "drop"]},
     "assemble": ref("flag"),
-    "state": named("a table of the coordinates of joints at the start", {
-        "description": "a coordinate, a list of it and its rate, or a table of such by the names of coordinates",
-        "anyOf": [ref("number"), ref("value_and_rate"), {
-            "description": "a table of coordinates", "type": "object",
-            "additionalProperties": {"description": "a number, or a list of value and rate",
-                                     "anyOf": [ref("number"), ref("value_and_rate")]}}]}),
+    "state": named("a table of the coordinates of joints at the start", ref("state_of_joint")),
     "time": record("the time span and its elements", {
         "span": numbers("two numbers, start and end [s]", 2, 2), "n_elements": ref("count")}, ["span", "n_elements"]),
     "solver": record("settings of the solver", {

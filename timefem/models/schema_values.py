@@ -24,7 +24,11 @@ def numbers(description, least, most):
     return {"description": description, "type": "array", "items": ref("number"), "minItems": least, "maxItems": most}
 
 
-END_OF_PART = "a table of what is asked of a body, or the coordinate of a joint, or a list of it and its rate"
+COORDINATES = "angle", "angle_a", "angle_b", "displacement", "u", "v"  # names of coordinates of joints between bodies
+OF_JOINT = ("the coordinate of a joint, or a list of it and its rate; a quaternion or matrix of a spherical joint; a "
+            "list of position and rate of a joint of a tree; or a table")
+END_OF_PART = f"a table of what is asked of a body, or {OF_JOINT}"
+PLAIN_OF_JOINT = {"anyOf": [ref("number"), ref("some_numbers"), ref("matrix")]}
 
 VALUES = {
     "text": {"description": "a text in quotes", "type": "string"},
@@ -78,14 +82,10 @@ VALUES = {
             ref("matrix"),
         ],
     },
-    "joint_states": {
-        "description": "a table of joints: a position, or a list of the numbers of its position and its rate",
-        "type": "object",
-        "additionalProperties": {
-            "description": "a number, or a list of at least one number",
-            "anyOf": [ref("number"), {"description": "numbers", "type": "array", "items": ref("number"),
-                                      "minItems": 1}]},
-    },
+    "some_numbers": {"description": "a list of at least one number", "type": "array", "items": ref("number"),
+                     "minItems": 1},
+    "joint_states": named("a table of joints: a position, or a list of the numbers of its position and its rate",
+                          ref("state_of_joint")),
     "value_and_rate": {
         "description": "two numbers, a value and its rate",
         "type": "array",
@@ -93,6 +93,11 @@ VALUES = {
         "minItems": 2,
         "maxItems": 2,
     },
+    "coordinate_value": {"description": "a number, or a list of value and rate",
+                         "anyOf": [ref("number"), ref("value_and_rate")]},
+    # "if" rather than "anyOf", so that messages name the key inside of a table that is wrong
+    "state_of_joint": {"description": OF_JOINT, "if": {"type": "object"}, "then": ref("end_state"),
+                       "else": {"description": OF_JOINT, **PLAIN_OF_JOINT}},
     "formula": {
         "description": 'a formula in quotes, as in "-c[0] * x[0]", or a list of such and of numbers',
         "anyOf": [ref("text"), {"description": "a list of formulas", "type": "array", "items": ref("formula_or_number"),
@@ -153,20 +158,21 @@ VALUES = {
         "description": "a number or a function of time, such as a formula of t in quotes, or a list of one for each",
         "anyOf": [ref("function"), {"description": "a list", "type": "array", "items": ref("function"), "minItems": 1}],
     },
-    "end_of_part": {  # "if" rather than "anyOf", so that messages name the key of a body that is wrong
-        "description": END_OF_PART, "if": {"type": "object"}, "then": ref("end_state"),
-        "else": {"description": END_OF_PART, "anyOf": [ref("number"), ref("value_and_rate")]}},
+    "end_of_part": {"description": END_OF_PART, "if": {"type": "object"}, "then": ref("end_state"),
+                    "else": {"description": END_OF_PART, **PLAIN_OF_JOINT}},
     "end_state": record(
         "a table of what is asked of a body: position, orientation, velocity, angular_velocity; of a tree: joints, or "
-        "q and v", {
+        f"q and v; of a joint: its coordinates, {', '.join(COORDINATES)}", {
             "joints": ref("joint_states"),
             "q": ref("partial_numbers"),
-            "v": ref("partial_numbers"),
             "position": ref("partial_vector"),
             "orientation": ref("orientation"),
             "velocity": ref("partial_vector"),
             "angular_velocity": ref("partial_vector"),
             "frame": ref("space_or_body"),
+            **dict.fromkeys(COORDINATES, ref("coordinate_value")),
+            "v": {"description": "a number, or a list of such or of \"free\"",
+                  "anyOf": [ref("number"), ref("partial_numbers")]},
         }, []),
     "space_or_body": {"enum": ["space", "body"]},
     "vector_function": {

@@ -6,6 +6,7 @@ from ..mechanics.inversion import outputs
 from ..mechanics.tree_joints import joints_of_trees
 from .document import suggest
 from .entries import beside, naming
+from .given_states import state_of_joint
 from .mjcf import read_mjcf
 from .urdf import read_urdf
 
@@ -44,10 +45,12 @@ def settled(document, state, bodies):
     found = dict(state)
     for name, value in state.items():
         if isinstance(value, dict):
-            for joint, own in value.items():
-                with naming(document, ("bodies", name, "state", joint), ()):
-                    bodies[name].state({joint: own})
-            found[name] = CanonicalState(*bodies[name].state(value))
+            tree, own = bodies[name], {}
+            for joint, given in value.items():
+                keys = "bodies", name, "state", joint
+                with naming(document, keys, ()):
+                    own[joint] = state_of_joint(document, keys, tree.joint(joint), given)
+            found[name] = CanonicalState(*tree.state(own))
     return found
 
 
@@ -61,14 +64,15 @@ class Names:
 
     def on(self, system):
         """The same for what a system has, in which other parts may stand for those of the file."""
-        joints = {part.name: part for part in system.parts if getattr(part, "coordinates", ()) and part.name}
+        joints = {part.name: part for part in system.parts if part.name and (
+            getattr(part, "coordinates", ()) or getattr(part, "free_rotation", False))}
         found = Names(self.document, {body.name: body for body in system.bodies}, system.composites, joints)
         found.actuators = {part.name: part for part in system.parts if part.n_controls}
         found.outputs = {name: output.on(system) for name, output in self.outputs.items()}
         return found
 
-    def body(self, keys, name, whole=True):
-        """The body, the point, or the link of that name."""
+    def body(self, keys, name, whole=True, others=()):
+        """The body, the point, or the link of that name; `others` are told where there is none."""
         known = self.bodies | ({composite.name: composite for composite in self.composites} if whole else {})
         if name in known:
             return known[name]
@@ -80,7 +84,8 @@ class Names:
             place = place_named(self.composites, name)
         if place is not None:
             return place
-        raise self.document.error(keys, f"there is no body {name!r}; {suggest(name, [*known, *links])}")
+        what = "body or joint" if others else "body"
+        raise self.document.error(keys, f"there is no {what} {name!r}; {suggest(name, [*known, *links, *others])}")
 
     def drive(self, keys, given):
         """What a controller moves: a joint, a pair of joint and coordinate, or an actuator."""
@@ -115,12 +120,23 @@ class Names:
 
     def joint(self, keys, name, others=()):
         """The joint, or joint of a tree, of that name."""
-        system = _Bodies(self._trees)
-        known = {f"{joint.carrier.name}.{joint.called[1]}": joint for joint in joints_of_trees(system).values()} | \
-            joints_of_trees(system) | self.joints
+        known = self.known_joints()
         if name not in known:
             raise self.document.error(keys, f"there is no joint {name!r}; {suggest(name, [*known, *others])}")
         return known[name]
+
+    def known_joints(self):
+        """Name -> joint, or joint of a tree."""
+        of_trees = joints_of_trees(_Bodies(self._trees))
+        full = {f"{joint.carrier.name}.{joint.called[1]}": joint for joint in of_trees.values()}
+        return full | of_trees | self.joints
+
+    def body_or_joint(self, keys, name):
+        """What states are given of: a body, a link or a point, or a joint."""
+        joints = self.known_joints()
+        if name in joints and name not in self.bodies:
+            return joints[name]
+        return self.body(keys, name, whole=False, others=joints)
 
 
 class _Bodies:

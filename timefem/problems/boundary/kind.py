@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ...mechanics import Pose
 from ..common.kind import FileFormat, Kind
 from ..common.report import worst
 from ..initial.global_driver import Global
@@ -11,6 +10,7 @@ from .problem import BoundaryValueProblem
 from .solve import solve_boundary
 from .solver import GUESSES
 
+PLACES = "position", "orientation", "state"  # of bodies in a file: guesses
 MOTION = "velocity", "angular_velocity", "frame"  # of bodies in a file: not of guesses
 
 
@@ -36,8 +36,9 @@ def make_from_file(model):
     table = model.document.data["problem"]
     ends = {which: model.end_states(which) for which in ("start", "end")}
     parameters = model.parameters()
-    near = {name: Pose(**{key: entry[key] for key in ("position", "orientation") if key in entry})
-            for name, entry in model.document.data["bodies"].items() if "position" in entry or "orientation" in entry}
+    bodies = model.document.data["bodies"]
+    near = model.state if "state" in model.document.data else {
+        name: state for name, state in model.state.items() if {*PLACES} & {*bodies.get(name, ())}}
     with model.naming(("problem",), table):
         return BoundaryValueProblem(model.system, model.t_span, **ends, periodic=table.get("periodic", False),
                                     parameters=parameters, follows=table.get("follows"),

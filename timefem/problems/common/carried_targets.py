@@ -11,7 +11,7 @@ def split_targets(system, which, targets, rates):
     """Targets of whole bodies, and those of single links and joints: two dicts, the latter to `EndState`.
 
     An `EndState` of a link or joint, or of a joint in the dict of a tree, leaves free what it leaves out, and so do the
-    joints that such a dict leaves out. The base of a free tree is its first link.
+    joints of its tree that are left out. The base of a free tree is its first link.
 
     Parameters
     ----------
@@ -24,10 +24,15 @@ def split_targets(system, which, targets, rates):
         For joints that there are not, and what links and joints do not have.
     """
     whole, carried = {}, {}
+    partial = {body.carrier for key, value in targets.items() if isinstance(value, EndState)
+               and (body := _found(system, key, value)) is not None} - {None}
     for key, value in targets.items():
-        body = _found(system, key, value)
+        body, joint = _found(system, key, value), tree_joint(system, key)
         if isinstance(value, EndState) and body is not None and body.carrier is not None:
             carried[body] = value
+        elif joint is not None and joint.carrier in partial:
+            name = joint.called[1]
+            carried[_of_joint(joint.carrier, name)] = _end_state(joint.carrier, name, value, rates)
         elif hasattr(body, "by_joint") and isinstance(value, dict) and any(
                 isinstance(v, EndState) for v in value.values()):
             carried |= {_of_joint(body, validate.choice(f"{which} of {system.label(body)}: joint", name,

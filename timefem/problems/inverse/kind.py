@@ -39,8 +39,9 @@ def make_from_file(model):
             trajectory = model.value_of(("outputs", name, "trajectory"), entry["trajectory"])
             outputs[model.names.outputs[name]] = trajectory
     end = model.end_states("end", Pose) or None
+    given = {joint.carrier.name for joint in end or () if not isinstance(joint, str) and joint.is_body} | {*(end or ())}
     for name in bodies if end and not any(map(model.system.is_joint, end)) else ():
-        if name not in end:
+        if name not in given:
             raise model.document.error(("problem", "end"), f"the body {name!r} is missing: give the states of all "
                                        "bodies, or of none")
     with model.naming(("outputs",), data["outputs"]):

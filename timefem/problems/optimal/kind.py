@@ -86,8 +86,10 @@ def make_from_file(model):
     ends, own = model.end_states("end"), model.end_states("start")
     start = own or model.stated_start
     if (document.follows or own) and not any(map(model.system.is_joint, own)):
-        others = dict.fromkeys(model.start_state, EndState()) if document.follows else model.start_state
-        start = {model.system.find(body): state for given in (others, own) for body, state in given.items()}
+        find = model.system.find
+        own = {find(body): state for body, state in own.items()}
+        others = {find(body): EndState() if document.follows else state for body, state in model.start_state.items()}
+        start = {body: state for body, state in others.items() if body not in {part.carrier for part in own}} | own
     near = {model.system.find(body): state for body, state in model.start_state.items()} if _has_states(model) else None
     limits = [limit_from_file(model, name, entry) for name, entry in data.get("limits", {}).items()]
     couplings = couplings_from_file(model, model, ("couplings",), data.get("couplings", {}))
