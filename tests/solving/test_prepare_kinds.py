@@ -33,6 +33,35 @@ def test_boundary_values(element):
     np.testing.assert_array_equal(first.z, kept)
 
 
+def swung(angle, off=0.0):
+    """A body on a hinge from rest at one angle to another, in a given time."""
+    rod = tf.RigidBody(2.0, (0.4, 0.5, 0.3), name="rod")
+    hinge = tf.Revolute(body_a=rod, point_a=(-0.5, 0, 0), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0))
+    return tf.BoundaryValueProblem(tf.System([rod, hinge], gravity=(0, 0, -9.81)), (0, 0.4), {rod: hanging(0.2)},
+                                   {rod: hanging(angle, off)})
+
+
+def hanging(angle, off=0.0):
+    return tf.Pose((0.5 * np.cos(angle) + off, 0, -0.5 * np.sin(angle)), turned(angle))
+
+
+def test_reductions_of_conditions_are_kept_where_they_do():
+    problem = swung(0.9)
+    own = problem.conditions_at_ends.reductions
+    solver = tf.prepare(problem, tf.MixedGalerkin(2), 8)
+    solver.solve()
+    for angle, same in ((0.93, True), (2.8, False)):  # near the one that was prepared, and far from it
+        end = {"rod": hanging(angle)}
+        found = solver.changed(end=end).conditions_at_ends
+        assert all(a.matrix is b.matrix for a, b in zip(own, found.reductions, strict=True)) == same
+        np.testing.assert_allclose(found.residual(found.z0, found.z1, found.c), 0, rtol=0, atol=1e-10)
+        fresh = swung(angle)
+        np.testing.assert_allclose(found.z1[:7], fresh.conditions_at_ends.z1[:7], **SAME)
+        np.testing.assert_allclose(solver.solve(end=end).z, tf.solve(fresh, tf.MixedGalerkin(2), 8).z, **SAME)
+    with pytest.raises(tf.InputError):
+        solver.solve(end={"rod": hanging(0.9, off=1e-6)})
+
+
 def test_a_warm_start_takes_fewer_iterations():
     solver = tf.prepare(between(), tf.MixedGalerkin(2), 30)
     solver.solve()

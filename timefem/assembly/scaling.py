@@ -81,9 +81,9 @@ class Scaling:
         """Whether all sizes, weights and powers are the same."""
         return self.name == other.name and self.unit == other.unit and (
             self.multiplier_power, self.constraint_power) == (other.multiplier_power, other.constraint_power) and all(
-            np.array_equal(a, b) for a, b in ((self.state, other.state), (self.multipliers, other.multipliers),
-                                              (self.nonholonomic, other.nonholonomic),
-                                              (self.emphasis, other.emphasis)))
+            a is b or np.array_equal(a, b) for a, b in (
+                (self.state, other.state), (self.multipliers, other.multipliers),
+                (self.nonholonomic, other.nonholonomic), (self.emphasis, other.emphasis)))
 
     def places(self):
         """The scaling with places in `values` for sizes."""

@@ -56,9 +56,10 @@ def constraint_sizes(system, t, z):
     return np.maximum(1.0, abs(system.derivatives(t, z)[1]) @ np.abs(z))
 
 
-def surely_finite(system, t, z):
-    """Whether `System.not_finite` would name no part at a state; False where that takes a closer look."""
-    return is_small(system) and at_one_state(system, t, z).finite
+def surely_fine(system, t, q, tolerance):
+    """Whether all parts are finite at coordinates (n_q,) and rest, and these hold the constraints, relative to the size
+    of their terms; False where that takes a closer look."""
+    return is_small(system) and at_one_state(system, t, np.concatenate([q, np.zeros(len(q))])).fine(tolerance)
 
 
 def positions_hold(system, t, q, tolerance):

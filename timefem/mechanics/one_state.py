@@ -1,13 +1,12 @@
 """What solves ask of a system at one state, the start: first derivatives, multipliers, sizes; all of them at once."""
 
 import threading
-from math import isfinite
 
 import numpy as np
 
 from ..kernels.record import Record
 from .measures import blocks_of
-from .one_state_loop import CONDITION, EMPHASIZED, FINITE, REFERENCE, VIOLATION, assess, spread
+from .one_state_loop import CONDITION, EMPHASIZED, REFERENCE, assess, spread
 
 DENSE = 100_000  # entries of the gradient of the constraints up to which dense arrays are faster than sparse ones
 MOST_MULTIPLIERS = 64  # up to which plain elimination in a loop is faster than LAPACK called from Python
@@ -120,10 +119,6 @@ class OneState:
             assess(self.tables)
             self._last = asked
         return self
-
-    @property
-    def finite(self):
-        return bool(self.tables.facts[FINITE]) and isfinite(self.tables.facts[VIOLATION])
 
     def fine(self, tolerance):
         """Whether all is finite, and constraints hold, relative to the size of the terms that make them up."""

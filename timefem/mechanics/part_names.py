@@ -126,7 +126,7 @@ class NamedParts:
         """
         if isinstance(body, Body):
             body = self.stands_for.get(body, body)
-            if self.has(body):
+            if body in self._coordinates or self.has(body):
                 return body
         if isinstance(body, str) and body in self._names:
             return self._names[body]

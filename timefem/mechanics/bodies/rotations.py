@@ -3,6 +3,8 @@
 `R(q) = E(q) G(q)^T` maps body to space (May & Betsch (44), (52)).
 """
 
+from math import sqrt
+
 import numpy as np
 
 from ... import validate
@@ -70,14 +72,14 @@ def as_quaternion(orientation):
     InputError
         When the quaternion has not unit length or the matrix is not a rotation (to 1e-8).
     """
-    given = np.asarray(orientation, dtype=object)
+    given = orientation if isinstance(orientation, np.ndarray) else np.asarray(orientation, dtype=object)
     if given.shape == (3, 3):
         r = validate.array("orientation", orientation, (3, 3))
         if np.abs(r.T @ r - np.eye(3)).max() > 1e-8 or np.linalg.det(r) < 0:
             raise InputError("orientation: the matrix is not a rotation; R^T R = I and det R = 1 are needed")
         return quaternion_from_matrix(r)
     q = validate.array("orientation", orientation, (4,))
-    norm = np.linalg.norm(q)
+    norm = sqrt(q.dot(q))
     if abs(norm - 1) > 1e-8:
         raise InputError(f"orientation: the quaternion has length {norm:.6g}, but must have length 1; "
                          f"divide it by its length")

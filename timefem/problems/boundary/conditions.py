@@ -1,5 +1,6 @@
 """Conditions at both ends of a time span: collected, counted, and reduced to what the constraints leave open."""
 
+from functools import cached_property
 from typing import NamedTuple
 
 import casadi as ca
@@ -8,13 +9,20 @@ import numpy as np
 from ...errors import InputError
 from ...kernels.buffered import Buffered
 from ...mechanics.formula import call_vector, check_symbols
-from ..common.conditions import directions_left, independent_combinations, least_norm_search, lengths_of_rows
+from ..common.conditions import (
+    directions_left,
+    independent_combinations,
+    least_norm_search,
+    lengths_of_rows,
+    violations,
+)
 from ..common.end import End
-from ..common.end_state import INDEPENDENT
+from ..common.end_state import INDEPENDENT, TOLERANCE
 from ..common.parameters import of_bodies
 from ..common.quantities import asked_of, expressions
 
 ENDS = ("start", "end")
+FEW, NEAR = 3, 0.5  # steps, and change of a Jacobian, up to which reductions are taken over
 STIFF = 1e-3  # how readily masses change, relative to states, where the search looks for momenta that fit velocities
 
 
@@ -36,8 +44,8 @@ class BoundaryConditions:
     Parameters
     ----------
     problem : BoundaryValueProblem
-    z0, z1, c : ndarray
-        Where the search for such states starts from.
+    q, c : (ndarray, ndarray), ndarray
+        Configurations at both ends, and numbers, where the search for such states starts from.
     like : BoundaryConditions, optional
         Whose formulas are taken, where they are the same.
 
@@ -65,7 +73,7 @@ class BoundaryConditions:
         When conditions contradict each other or the constraints, or their number does not fit.
     """
 
-    def __init__(self, problem, z0, z1, c, like=None):
+    def __init__(self, problem, q, c, like=None):
         self.problem, n = problem, problem.system.n_z
         known = {} if like is None else like._asked  # by target, which stays as it is
         self._asked = {(which, body, target): known.get((which, body, target)) or _asked(which, body, target)
@@ -74,7 +82,8 @@ class BoundaryConditions:
         asked = [one for found in self._asked.values() for one in found]
         self._form = problem.form, tuple(key for *key, _ in asked)
         wanted = [values for *_, values in asked]
-        if like is not None and like.problem.system is problem.system and like._form == self._form:
+        alike = like is not None and like.problem.system is problem.system and like._form == self._form
+        if alike:
             for name in ("structure", "symbols", "ends", "names", "rows", "constraints", "_function", "_depends"):
                 setattr(self, name, getattr(like, name))
         else:
@@ -87,9 +96,13 @@ class BoundaryConditions:
         first = len(c) - len(problem.numbers)
         size[first:][of_bodies(problem.numbers)] *= STIFF
         self._size = np.concatenate([scale, scale, size])
-        found, jacobian = self._search(np.concatenate([z0, z1, c]))
+        found = self._near(like, q, c) if alike else None
+        new = found is None
+        if new:
+            found, self._jacobian = self._search(np.concatenate([*problem.states(q), c]))
         self.z0, self.z1, self.c = found[:n], found[n:2 * n], found[2 * n:]
-        self._reduce(jacobian)
+        if new:
+            self._reduce(self._jacobian)
 
     def _state(self, asked, n_numbers):
         """The conditions in symbols, before what they ask for is taken off."""
@@ -158,6 +171,40 @@ class BoundaryConditions:
     def _constraint_names(self):
         system = self.problem.system
         return [*system.constraint_names, *system.constraint_names, *system.nonholonomic_names]
+
+    def _near(self, like, q, c):
+        """States and numbers that satisfy all, where reductions of conditions that ask for other values do; or None.
+
+        With the Jacobian J of the rows that these keep, of full rank, and its pseudoinverse P there: the rank here is
+        full as long as |J P - 1| < 1, and P (J P)^-1 gives the steps of Newton's method.
+        """
+        keep, inverse, one = like._kept
+        y = np.concatenate([q[0], like.z0[len(q[0]):], q[1], like.z1[len(q[1]):], c])
+        for _ in range(FEW):
+            values, jacobian = self._values(y)
+            product = keep @ jacobian @ inverse
+            change = (product - one).ravel()
+            if not change.dot(change) < NEAR**2:
+                return None
+            if (violations(values, jacobian) <= TOLERANCE).all():
+                self.reductions = [r._replace(wanted=self.wanted[r.rows]) for r in like.reductions]
+                self._kept = like._kept
+                return y
+            y = y - self._size * (inverse @ np.linalg.solve(product, keep @ values))
+        return None
+
+    @cached_property
+    def _kept(self):
+        """Constraints and conditions as they are kept, as combinations of all rows, the pseudoinverse of their
+        Jacobian, and the unit matrix of as many rows."""
+        m = 2 * len(self._constraint_names())
+        keep = np.zeros((m + sum(len(r.matrix) for r in self.reductions), len(self._jacobian)))
+        keep[:m, :m] = np.diag(1 / np.maximum(lengths_of_rows(self._jacobian[:m]), 1e-300))
+        row = m
+        for rows, matrix, _ in self.reductions:
+            keep[row:row + len(matrix), m + rows] = matrix
+            row += len(matrix)
+        return keep, np.linalg.pinv(keep @ self._jacobian, INDEPENDENT), np.eye(row)
 
     # ---- counts
 

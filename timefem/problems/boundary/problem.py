@@ -14,7 +14,7 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics import CanonicalState, Pose, System
 from ...mechanics.consistent_state import assemble
-from ...mechanics.dense_derivatives import positions_hold, surely_finite
+from ...mechanics.dense_derivatives import positions_hold, surely_fine
 from ...mechanics.redundancy.redundancy import drop_redundant
 from ..common.end_state import EndState
 from ..common.parameters import checked_parameters, own_entries, own_parts
@@ -126,12 +126,11 @@ class BoundaryValueProblem(NamedArguments):
         if system.redundant == "drop":
             self.system = drop_redundant(system, self.t_span[0], np.concatenate([q[0], np.zeros(system.n_q)]))
             self.numbers = checked_parameters(self.system, self.parameters, self.follows)[1]
-        self._check_finite(q)
         if assemble:
             self.start, self.end = (self._moved(targets, x) for targets, x in zip((self.start, self.end), q,
                                                                                  strict=True))
         c = [self.t_span[1] - self.t_span[0]] * self.free_time + self.numbers.values.tolist()
-        self.conditions_at_ends = BoundaryConditions(self, *self._states(q), np.array(c), like)
+        self.conditions_at_ends = BoundaryConditions(self, q, np.array(c), like)
 
     @property
     def form(self) -> Hashable:
@@ -189,21 +188,27 @@ class BoundaryValueProblem(NamedArguments):
         return checked_targets(self.system, name, given, t, rates=False)
 
     def _configuration(self, t, targets, others, approximate):
-        """Coordinates that hold the constraints, as asked for, near the other end's where not."""
+        """Coordinates that hold the constraints, as asked for, near the other end's where not; all parts are finite.
+        """
         system, own = self.system, []
         fixed = [body for body in system.bodies if body in targets and _is_configuration(body, targets[body], True)]
         for body in system.bodies:
-            own.append(_reference(body))
+            own.append(np.zeros(body.n_q) if body in fixed else _reference(body))
             near = () if body in fixed else (self._near.get(body), others.get(body))
             for target in (*near, targets.get(body)):
                 if target is not None:
                     _fill(body, own[-1], target)
         q = np.concatenate(own)
-        if positions_hold(system, t, q, self.tolerance):
+        if surely_fine(system, t, q, self.tolerance):
             return q
-        state = {body: CanonicalState(x, np.zeros(len(x))) for body, x in zip(system.bodies, own, strict=True)}
-        found = assemble(system, state, t, fix=[] if approximate else fixed)
-        return np.concatenate([s.q for s in found.values()])
+        if not positions_hold(system, t, q, self.tolerance):
+            state = {body: CanonicalState(x, np.zeros(len(x))) for body, x in zip(system.bodies, own, strict=True)}
+            found = assemble(system, state, t, fix=[] if approximate else fixed)
+            q = np.concatenate([s.q for s in found.values()])
+        for part in system.not_finite(t, np.append(q, np.zeros(system.n_q))):
+            raise InputError(f"{system.label(part)} is not finite at t = {t:g}: set points apart that coincide, or "
+                             "mend its formula")
+        return q
 
     def _moved(self, targets, q):
         """Targets at assembled coordinates."""
@@ -218,16 +223,7 @@ class BoundaryValueProblem(NamedArguments):
             out[body] = target
         return out
 
-    def _check_finite(self, q):
-        for t, own in zip(self.t_span, q, strict=True):
-            z = np.append(own, np.zeros(self.system.n_q))
-            if surely_finite(self.system, t, z):
-                continue
-            for part in self.system.not_finite(t, z):
-                raise InputError(f"{self.system.label(part)} is not finite at t = {t:g}: set points apart that "
-                                 "coincide, or mend its formula")
-
-    def _states(self, q):
+    def states(self, q: Sequence[np.ndarray]) -> list[np.ndarray]:
         """States at both ends with momenta in general position, where ranks are those of the problem."""
         root = np.sqrt(self.system.mass_scale)
         span = self.t_span[1] - self.t_span[0]

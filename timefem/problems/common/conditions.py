@@ -41,6 +41,11 @@ def least_norm_search(evaluate, x, size, most):
     return x, (worst, abs(values[worst])), evaluated
 
 
+def violations(values, jacobian):
+    """Of conditions, relative to the lengths of their gradients, shape (n,)."""
+    return np.abs(values) / np.maximum(lengths_of_rows(jacobian), 1e-12)
+
+
 def lengths_of_rows(matrix):
     """Their Euclidean norms, shape (n,): as `numpy.linalg.norm`, in a third of its time."""
     return np.sqrt(np.add.reduce(matrix * matrix, axis=1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 import casadi as ca
 import numpy as np
@@ -66,6 +67,8 @@ class EndState(NamedArguments):
 
 
 def _partial(name, value, n):
+    if type(value) is np.ndarray and value.shape == (n,) and value.dtype == float and isfinite(value.sum()):
+        return value.copy()  # the usual case
     try:
         given = np.array(value, float)
     except (TypeError, ValueError):

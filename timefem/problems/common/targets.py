@@ -11,6 +11,7 @@ from ...mechanics.tree_joints import with_joints_of_trees
 from .carried_targets import split_targets
 from .end_state import EndState
 
+SPACE = 3  # dimensions
 ASKED_BY = "leave it out, or ask for it by an EndState or by conditions, as in end.joint_rate('hinge') - 0.5"
 
 
@@ -55,7 +56,7 @@ def _moves(value):
     if isinstance(value, dict):
         return any(map(_moves, value.values()))
     if isinstance(value, Pose):
-        return np.any(value.velocity) or np.any(value.angular_velocity)
+        return value.velocity.any() or value.angular_velocity.any()
     if isinstance(value, Coordinates):
         return np.any(value.v)
     return isinstance(value, list | tuple | np.ndarray) and len(value) == 2
@@ -134,7 +135,7 @@ def _checked(title, body, target, rates):
     for name in wrong if isinstance(target, EndState) else ():
         if getattr(target, name) is not None:
             raise InputError(f"{title}: {body!r} has no {name.replace('_', ' ')}")
-    for name in ("position", "velocity") if isinstance(target, EndState) and hasattr(body, "dimension") else ():
+    for name in ("position", "velocity") if isinstance(target, EndState) and body.dimension < SPACE else ():
         beyond = getattr(target, name)
         if beyond is not None and np.any(np.nan_to_num(beyond[body.dimension:])):
             raise InputError(f"{title}: {name} {beyond.tolist()} leaves the first {body.dimension} axes, in which it "

@@ -68,8 +68,16 @@ class Task:
         """The task for the same problem with other numbers."""
         if self.mesh is not None:  # may not fit the time span
             return dataclasses.replace(self, problem=problem)
+        return self._with(problem=problem)
+
+    def near(self, solution):
+        """The task with a solution as its guess."""
+        return self._with(guess=solution)
+
+    def _with(self, **changes):
+        """With what needs no checks."""
         other = object.__new__(Task)
-        other.__dict__.update(self.__dict__, problem=problem)
+        other.__dict__.update(self.__dict__, **changes)
         return other
 
     def on(self, element, mesh, guess=None):

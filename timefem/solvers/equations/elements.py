@@ -97,8 +97,8 @@ class ElementEquations(NonlinearEquations):
         Pattern, memory and symbolic work of the linear solver are kept.
         """
         ends = ends or Ends.initial_value(self.plan)
-        same = all(np.array_equal(a, b) for own, others in ((self.free, ends.free), (self.kept, ends.kept))
-                   for a, b in zip(own, others, strict=True))
+        same = all(a is b or np.array_equal(a, b) for a, b in zip((*self.free, *self.kept), (*ends.free, *ends.kept),
+                                                                  strict=True))
         if self.comm is not None or not same or any(a.shape != b.shape for a, b in zip(self.blocks, ends.blocks,
                                                                                     strict=True)):
             return False

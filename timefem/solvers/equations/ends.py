@@ -1,6 +1,5 @@
 """What takes part, and what is added, at both ends of the time span."""
 
-from copy import copy
 from dataclasses import dataclass
 from functools import cache
 
@@ -48,8 +47,9 @@ class EndBlock:
 
     def reduced(self, matrix, wanted):
         """The block with combinations `matrix @ (rows - wanted)` in the place of its first conditions."""
-        other, m = copy(self), len(wanted)
-        other._reduction, other.n_rows = (matrix, wanted), self._n_conditions - m + len(matrix)
+        other = object.__new__(EndBlock)
+        other.__dict__.update(self.__dict__, _reduction=(matrix, wanted),
+                              n_rows=self._n_conditions - len(wanted) + len(matrix))
         return other
 
     @property
