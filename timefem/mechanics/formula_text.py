@@ -47,7 +47,7 @@ class TextFormula:
     used : set of str
         Those of the arguments that it has.
     compares : bool
-        Whether it is a comparison, and its value 0 or 1.
+        Whether it is a comparison, and its value 0 or 1; or a list with such.
 
     Raises
     ------
@@ -75,7 +75,9 @@ class TextFormula:
             known.append(line.targets[0].id)
             self._lines.append((line.targets[0].id, line.value))
         self._check_names(body[-1].value, known)
-        self._value, self.compares = body[-1].value, isinstance(body[-1].value, ast.Compare)
+        self._value = body[-1].value
+        entries = self._value.elts if isinstance(self._value, ast.List | ast.Tuple) else [self._value]
+        self.compares = any(isinstance(entry, ast.Compare) for entry in entries)
 
     def _check_names(self, tree, known):
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
@@ -134,11 +136,11 @@ def as_formula(title: str, value: Any, names: Sequence[str]) -> Any:
     raise InputError(f"{title} must be a function that returns CasADi symbols, or a formula as text, not {value!r}")
 
 
-def refuse_comparison(title: str, formula: Any) -> None:
-    """Refuse a text that compares, and is 0 or 1, where bounds are given besides."""
+def refuse_comparison(title: str, formula: Any, right: str = "limited, such as a difference, and give lower and upper",
+                      ) -> None:
+    """Refuse a text that compares, and is 0 or 1, where bounds are given besides; or where it is to be `right`."""
     if getattr(formula, "compares", False):
-        raise InputError(f"{title}: {_short(formula.text)} is a comparison, which is 0 or 1; write what is limited, "
-                         "such as a difference, and give lower and upper")
+        raise InputError(f"{title}: {_short(formula.text)} is a comparison, which is 0 or 1; write what is {right}")
 
 
 def _joined(value):

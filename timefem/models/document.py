@@ -193,8 +193,8 @@ def explain(error):
     if error.validator == "additionalProperties":
         known = error.schema["properties"]
         key = next(k for k in wrong if k not in known)
-        table = f"; the table of that name begins with [{key}]" * (bool(keys) and key in schema()["properties"])
-        return (*keys, key), f"unknown key; {suggest(key, known)}{table}"
+        top = "; it belongs to the top of the file, above all [tables]" * (bool(keys) and key in schema()["properties"])
+        return (*keys, key), f"unknown key; {suggest(key, known)}{top}"
     if error.validator == "required":
         missing = next(k for k in error.validator_value if k not in wrong)
         known = error.schema.get("properties", {}).get(missing, {})

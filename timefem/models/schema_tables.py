@@ -23,6 +23,7 @@ TABLES = {
         "kind": {"enum": list(IN_FILES)},
         "start": named("a table of what is asked of bodies and joints at the start", ref("end_of_part")),
         "end": named("a table of what is asked of bodies and joints at the end", ref("end_of_part")),
+        **dict.fromkeys(("conditions", "end_conditions", "path"), ref("formula")),
         "periodic": ref("flag"),
         "free_time": ref("flag"),
         "turns": {"description": "an integer from 0 to 20", "type": "integer", "minimum": 0, "maximum": 20},

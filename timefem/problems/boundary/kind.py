@@ -40,7 +40,8 @@ def make_from_file(model):
     near = model.state if "state" in model.document.data else {
         name: state for name, state in model.state.items() if {*PLACES} & {*bodies.get(name, ())}}
     with model.naming(("problem",), table):
-        return BoundaryValueProblem(model.system, model.t_span, **ends, periodic=table.get("periodic", False),
+        return BoundaryValueProblem(model.system, model.t_span, **ends, conditions=table.get("conditions"),
+                                    periodic=table.get("periodic", False),
                                     parameters=parameters, follows=table.get("follows"),
                                     free_time=table.get("free_time", False), near=near, assemble=model.assemble)
 
@@ -53,8 +54,8 @@ BOUNDARY = Kind(
     "boundary", BoundaryValueProblem, "a boundary-value problem", drivers=(Global,), solve=solve_boundary,
     estimate=BoundaryErrors, guesses=GUESSES, newton={"line_search": True}, facts=report_facts,
     changes=("start", "end", "t_span"),
-    in_files=FileFormat(make_from_file, keys=("start", "end", "periodic", "free_time", "parameters", "follows",
-                                              "turns"),
+    in_files=FileFormat(make_from_file, keys=("start", "end", "conditions", "periodic", "free_time",
+                                              "parameters", "follows", "turns"),
                         tables=("continuation",), check=check_file, facts=file_facts,
                         state=lambda model: model.problem.conditions_at_ends.z0),
 )

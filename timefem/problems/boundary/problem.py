@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,7 +15,9 @@ from ...errors import InputError
 from ...mechanics import CanonicalState, Pose, System
 from ...mechanics.consistent_state import assemble
 from ...mechanics.dense_derivatives import positions_hold, surely_fine
+from ...mechanics.formula_text import as_formula, refuse_comparison
 from ...mechanics.redundancy.redundancy import drop_redundant
+from ...types import UserFormula
 from ..common.end_state import EndState
 from ..common.parameters import checked_parameters, own_entries, own_parts
 from ..common.targets import checked_targets
@@ -45,8 +47,9 @@ class BoundaryValueProblem(NamedArguments):
         velocities too; or a `CanonicalState`. These may stand for the dict when there is no other body. Bodies left
         out are free. The sign of a quaternion tells which way to turn. With joints among the keys all bodies follow
         from their coordinates, as in `InitialValueProblem`; rates of joints belong into `conditions`.
-    conditions : callable, optional
-        `conditions(start, end, parameters)` -> expressions that are zero, in CasADi symbols. `start` and `end` give
+    conditions : callable, str or sequence of str, optional
+        `conditions(start, end, parameters)` -> expressions that are zero, in CasADi symbols, or such formulas as text,
+        with names in quotes: `"end.joint('hinge') - start.joint('hinge') - 1"`. `start` and `end` give
         `t`, `z`, `q(body)`, `p(body)`, `rates(body)`, `position(body)`, `rotation_matrix(body)`, `velocity(body)`,
         `angular_velocity(body, frame)`, `joint(joint)`, `joint_rate(joint)` and `energy()`; `parameters` is a dict of
         the unknown ones, with "duration" when the time is free.
@@ -92,7 +95,7 @@ class BoundaryValueProblem(NamedArguments):
     start: GivenStates | Pose | EndState | None = None
     end: GivenStates | Pose | EndState | None = None
     _: KW_ONLY
-    conditions: Callable | None = None
+    conditions: UserFormula | None = None
     periodic: bool = False
     parameters: Mapping[str, Any] | None = None
     follows: Mapping[Any, Any] | None = None
@@ -108,6 +111,9 @@ class BoundaryValueProblem(NamedArguments):
         if not isinstance(system, System):
             raise InputError(f"system must be a System, not {system!r}")
         self.parameters = self.parameters or {}
+        if self.conditions is not None:
+            self.conditions = as_formula("conditions", self.conditions, ["start", "end", "parameters"])
+            refuse_comparison("conditions", self.conditions, "zero, the difference of both sides")
         system, self.numbers = checked_parameters(system, self.parameters, self.follows)
         self.system = system
         self._arguments = {"start": self.start, "end": self.end, "conditions": self.conditions,

@@ -5,7 +5,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...mechanics.formula import call_vector, check_symbols
-from ...mechanics.formula_text import as_formula
+from ...mechanics.formula_text import as_formula, refuse_comparison
 from ..common.end_state import momenta
 from ..common.quantities import asked_of, expressions
 
@@ -42,6 +42,7 @@ class ConditionFormulas:
             self.names += [f"{one[2]} of {system.label(one[0])}"] * rows[-1].numel()
         if formula is not None:
             formula = as_formula("end_conditions", formula, ["end", "parameters"])
+            refuse_comparison("end_conditions", formula, "zero, the difference of both sides")
             values = call_vector("end_conditions", formula, end, unknowns)
             check_symbols("end_conditions", values, z, c)
             rows.append(values)

@@ -17,7 +17,8 @@ from .problem import OptimalControl
 from .solve import UNUSED, solve_optimal_control
 
 ACTUATORS = "effort", "lower", "upper", "lower_rate", "upper_rate"  # keys of actuators that only optimal control takes
-KEYS = "start", "end", "periodic", "free_time", "cost", "end_cost", "duration", "parameters", "follows"  # of [problem]
+KEYS = ("start", "end", "end_conditions", "path", "periodic", "free_time", "cost", "end_cost", "duration", "parameters",
+        "follows")  # of [problem]
 STATE = "state", "position", "orientation", "velocity", "angular_velocity"  # keys of bodies
 
 
@@ -99,6 +100,7 @@ def make_from_file(model):
         stated += [(f"bounds of {name}", ("actuators", name), entry), (f"rates of {name}", ("actuators", name), ())]
     with model.naming(("problem",), table, stated):
         problem = OptimalControl(model.system, start, ends, model.t_span, costs, end_cost=table.get("end_cost"),
+                                 end_conditions=table.get("end_conditions"), path=table.get("path"),
                                  parameters=model.parameters(), follows=table.get("follows"),
                                  free_time=table.get("free_time", False), bounds=bounds, limits=limits, rates=rates,
                                  couplings=couplings, periodic=table.get("periodic", False), near=near)
