@@ -322,7 +322,9 @@ def test_examples_of_the_guide(tmp_path):
     crank += "[joints.weld]\ntype = 'weld'\nbodies = ['crank', 'load']\npoint_a = [0, 1, 0]\npoint_b = [0, 0, 0]\n"
     models = {"boundary": bar + hinge, "inverse": crank, "optimal": bar.replace("bar", "body")}
     for kind, bodies in models.items():
-        block, = (b.split("```")[0] for b in guide.split("```toml\n")[1:] if f'kind = "{kind}"' in b.split("```")[0])
-        path = tmp_path / f"{kind}.toml"
-        path.write_text(bodies + "[time]\nspan = [0, 2]\nn_elements = 10\n" + block)
-        assert load_model(path).kind == kind
+        blocks = [b.split("```")[0] for b in guide.split("```toml\n")[1:] if f'kind = "{kind}"' in b.split("```")[0]]
+        assert len(blocks) == 1 + (kind == "boundary")
+        for block in blocks:
+            path = tmp_path / f"{kind}.toml"
+            path.write_text(bodies + "[time]\nspan = [0, 2]\nn_elements = 10\n" + block)
+            assert load_model(path).kind == kind

@@ -100,6 +100,8 @@ def _of_model(model, options, settings):
     problem = model.problem
     kind.check_options(problem, merged)
     n = options.get("n_elements", model.n_elements if "tolerance" not in arguments else None)
+    if model.mesh is not None and not {"n_elements", "tolerance"} & {*options, *arguments}:
+        n, arguments["mesh"] = None, model.mesh
     return Chosen(case, kind, problem, element, n, arguments, model)
 
 

@@ -24,12 +24,11 @@ def solve_all(options):
     for kind, name, value in (("boundary", "turns", turns), ("optimal", "starts", starts)):
         if value is not None and found.kind.name != kind:
             raise InputError(f"--{name} is not used: {found.name} is {found.kind.title}; leave it out")
-    stated = {} if found.model is None else found.model.document.data["problem"]
-    if found.kind.name == "boundary":
-        turns = stated.get("turns", 1) if turns is None else turns
+    stated = {} if found.model is None else found.model.several
     if output is not None:
         check_output(output)
-    several = {"turns": turns} if found.kind.name == "boundary" else {"n_starts": starts}
+    several = {"turns": stated.get("turns", 1) if turns is None else turns} if found.kind.name == "boundary" else \
+        {"n_starts": stated.get("n_starts") if starts is None else starts}
     with stdout_to_stderr() if as_json else nullcontext():
         solutions = solve_for_all(found.problem, found.element, found.n_elements, **several, **found.arguments)
     if rank():

@@ -5,6 +5,7 @@ from dataclasses import replace
 from ..mechanics import MassProperties, PointMass, Pose, RigidBody, System
 from ..mechanics.composites.composite import Composite
 from ..mechanics.part import Body
+from ..problems.common.checks import checked_mesh
 from ..problems.initial.problem import uncovered
 from ..validate.options import spelt_as
 from .check import inspect
@@ -140,14 +141,32 @@ def _model(document, kind, rotation, inverse_mass, changed):
     if "tolerance" in solver and "continuation" in data:
         raise document.error(("solver", "tolerance"), "is not used with a continuation, whose meshes are given; leave "
                                                       "one of them out")
-    model = Model(document, data.get("title", document.path), system, state, (start, end), data["time"]["n_elements"],
+    n_elements, mesh = _elements(document, data["time"], solver)
+    model = Model(document, data.get("title", document.path), system, state, (start, end), n_elements,
                   element, settings, data.get("assemble", False), kind.name, changed,
-                  names=names.on(system), stated=stated)
+                  names=names.on(system), stated=stated, mesh=mesh)
     for part in system.parts:
         fault = uncovered(part, model.t_span)
         if fault:
             raise document.error(model.keys(part), fault)
     return model
+
+
+def _elements(document, table, solver):
+    """Number of elements and their ends, one of which is None; or both, where a tolerance is given."""
+    keys, mesh = ("time", "mesh"), table.get("mesh")
+    if mesh is None:
+        if "n_elements" not in table and "tolerance" not in solver:
+            raise document.error(("time",), "the key 'n_elements' is missing: an integer from 1 to 100000000; or a "
+                                            "mesh, a list of the ends of elements")
+        return table.get("n_elements"), None
+    besides = {"n_elements": table, "tolerance": solver, "continuation": document.data, "phases": document.whole}
+    for other, place in besides.items():
+        if other in place:
+            raise document.error(keys, f"is given beside {other}; leave one of them out")
+    with naming(document, keys, ()):
+        checked_mesh(mesh, table["span"])
+    return len(mesh) - 1, mesh
 
 
 def _after(entry):

@@ -82,6 +82,11 @@ class Document:
         """Keys from the top of the file."""
         return keys
 
+    @property
+    def whole(self):
+        """The data of the whole file."""
+        return self.data
+
     def number(self, key):
         """The number at a key; InputError when there is none."""
         place, last = self._place(key)
@@ -140,13 +145,17 @@ class Phase(Document):
     """
 
     def __init__(self, whole, k):
-        self.path, self.text, self._k, self.follows = whole.path, whole.text, k, k > 0
+        self.path, self.text, self._k, self.follows, self._whole = whole.path, whole.text, k, k > 0, whole.data
         self.own = {key: value for key, value in whole.data["phases"][k].items() if key != "name"}
         top = {key: value for key, value in whole.data.items() if key not in OF_WHOLE_FILE}
         top["problem"] = whole.data["problem"] | {"kind": "optimal"}
         self.data = copy.deepcopy(merged(top, self.own))
         self._use_current_names()
         self._validate()
+
+    @property
+    def whole(self):
+        return self._whole
 
     def full(self, keys):
         place, n = self.own, 0

@@ -49,6 +49,8 @@ class Model:
         Of optimal control in phases, where the other attributes are those of the first one.
     names : Names
         What names in the file stand for in the system.
+    mesh : list of float or None
+        Ends of the elements, where the file states them [s].
     """
 
     document: Any
@@ -65,6 +67,7 @@ class Model:
     phases: Any = ()
     names: Any = None
     stated: Any = None
+    mesh: Any = None
 
     @cached_property
     def start(self):
@@ -136,10 +139,15 @@ class Model:
         if "n_elements" in changes or "mesh" in changes:
             arguments["tolerance"] = changes.get("tolerance")
         elif arguments.get("tolerance") is None:
-            arguments["n_elements"] = self.n_elements
+            arguments |= self.elements
         if "continuation" in self.document.data:
             return self.follow(**arguments)
         return solve(self.problem, **arguments)
+
+    @property
+    def elements(self):
+        """What of `timefem.solve` says where elements end."""
+        return {"n_elements": self.n_elements} if self.mesh is None else {"mesh": self.mesh}
 
     def follow(self, vary=None, start=None, **arguments):
         """The solution followed from another value of a number of the file to its own, see `timefem.continuation`.
@@ -166,10 +174,15 @@ class Model:
                             arguments.pop("n_elements"), start, self.document.number(vary), **steps, **arguments)
 
     def solve_all(self, **changes):
-        """Several solutions of a boundary-value problem, see `timefem.solve_all`; `turns` is a key of `[problem]`."""
-        arguments = {"turns": self.document.data.get("problem", {}).get("turns", 1),
-                     "n_elements": self.n_elements, **self._arguments(changes)}
-        return solve_all(self.problem, **arguments)
+        """Several solutions of a boundary-value problem or of optimal control, see `timefem.solve_all`; `turns` and
+        `n_starts` are keys of `[problem]`."""
+        return solve_all(self.problem, **self.several | self.elements | self._arguments(changes))
+
+    @property
+    def several(self):
+        """How many guesses `solve_all` is to try."""
+        table = self.document.data.get("problem", {})
+        return {name: table[name] for name in ("turns", "n_starts") if name in table}
 
     def with_guess(self, arguments):
         """Arguments of `timefem.solve` with the guess that the file states, unless they have one."""

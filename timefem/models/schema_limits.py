@@ -7,10 +7,10 @@ _SOFT = {"eps": ref("positive"), "first": ref("positive")}
 
 LIMITS = {
     "limit": record("a limit of formulas of now and u, the motion and all controls at a time", _TYPE | {
-        "formula": _FORMULA, "lower": ref("bounds"), "upper": ref("bounds"),
+        "formula": _FORMULA, "output": {"description": "the name of an output, in quotes", "type": "string"},
+        "lower": ref("bounds"), "upper": ref("bounds"),
         "at": {"enum": ["path", "start", "end", "integral"]},
-        "points": {"description": "an integer from 0 to 100", "type": "integer", "minimum": 0, "maximum": 100}},
-        ["formula"]),
+        "points": {"description": "an integer from 0 to 100", "type": "integer", "minimum": 0, "maximum": 100}}, []),
     "complementary": record("pairs of formulas a and b, neither negative and one of them zero", _TYPE | _SOFT | {
         "a": _FORMULA, "b": _FORMULA, "at": {"enum": ["element-end", "controls"]}, "march": ref("flag")}, ["a", "b"]),
     "spring_contact": record("a spring with a damper that only pushes, where a gap is closed", _TYPE | {

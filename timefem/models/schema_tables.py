@@ -2,10 +2,20 @@
 
 from ..elements.named import ELEMENTS
 from ..problems.kinds import IN_FILES
+from ..solvers.nonlinear.methods import METHODS
 from ..validate.options import OPTIONS
 from .schema_values import named, numbers, record, ref
 
 PHASE_TABLES = "bodies", "joints", "state", "forces", "actuators", "limits", "problem", "link", "guess"
+
+METHOD = {"description": "the name of a method, in quotes, or a table with name, tolerance, max_iterations",
+          "if": {"type": "object"}, "then": record("a method for inequalities", {
+              "name": {"enum": list(METHODS)}, "tolerance": ref("positive"), "max_iterations": ref("count"),
+              "pushes": {"description": "an integer, zero or more", "type": "integer", "minimum": 0},
+              "options": {"description": "a table of options of ipopt or fatrop", "type": "object"}}, ["name"]),
+          "else": OPTIONS["method"].schema}
+DURATION = {**record("a table with lower, upper or both", {"lower": ref("positive"), "upper": ref("positive")}, []),
+            "minProperties": 1}
 
 TABLES = {
     "title": ref("text"),
@@ -15,10 +25,11 @@ TABLES = {
     "assemble": ref("flag"),
     "state": named("a table of the coordinates of joints at the start", ref("state_of_joint")),
     "time": record("the time span and its elements", {
-        "span": numbers("two numbers, start and end [s]", 2, 2), "n_elements": ref("count")}, ["span", "n_elements"]),
+        "span": numbers("two numbers, start and end [s]", 2, 2), "n_elements": ref("count"), "mesh": ref("numbers")},
+        ["span"]),
     "solver": record("settings of the solver", {
         "element": {"enum": list(ELEMENTS)},
-        **{name: option.schema for name, option in OPTIONS.items() if option.in_files}}, []),
+        **{name: option.schema for name, option in OPTIONS.items() if option.in_files}, "method": METHOD}, []),
     "problem": record("a table that states the problem: its kind, and what is asked for", {
         "kind": {"enum": list(IN_FILES)},
         "start": named("a table of what is asked of bodies and joints at the start", ref("end_of_part")),
@@ -29,13 +40,11 @@ TABLES = {
         "turns": {"description": "an integer from 0 to 20", "type": "integer", "minimum": 0, "maximum": 20},
         "cost": ref("formula"),
         "end_cost": ref("text"),
-        "duration": {
-            "description": "two positive numbers, the least and the greatest duration [s]",
-            "type": "array",
-            "items": ref("positive"),
-            "minItems": 2,
-            "maxItems": 2,
-        },
+        "n_starts": ref("count"),
+        "duration": {"description": "two positive numbers, the least and the greatest duration [s], or a table with "
+                                    "lower, upper or both", "if": {"type": "object"}, "then": DURATION, "else": {
+                         "description": "two positive numbers, the least and the greatest duration [s]",
+                         "type": "array", "items": ref("positive"), "minItems": 2, "maxItems": 2}},
         "parameters": named("a table of unknown numbers", record(
             'a table with part and number, as in {part = "spring", number = "stiffness"}, or with a value', {
                 "part": {"description": "the name of a body, joint or force, in quotes", "type": "string"},
@@ -49,7 +58,9 @@ TABLES = {
         "controls": {"description": 'a table of numbers, lists of numbers or functions of time by actuator, or "zero"',
                      "anyOf": [{"const": "zero"}, named("a table by actuator", ref("bounds"))]},
         "bend": ref("number"), "seed": {"description": "an integer, zero or more", "type": "integer", "minimum": 0},
-        "solution": ref("text")}, []),
+        "motion": {"description": "a list of states, each a list of the coordinates and momenta of all bodies",
+                   "type": "array", "items": ref("some_numbers"), "minItems": 2},
+        "times": ref("numbers"), "solution": ref("text")}, []),
     "phases": {"description": "a list of tables [[phases]]", "type": "array", "minItems": 1,
                "items": record("a phase, by what it has besides the top of the file, or in place of it", {
                    "name": ref("text"), "gravity": ref("vector"),

@@ -1,5 +1,7 @@
 """Settings of a solve as plain data, of a model file or of a command line: from them the objects that `solve` takes."""
 
+import dataclasses
+
 from ..elements.named import ELEMENT_OPTIONS, named_element
 from ..errors import InputError
 from ..mechanics import Tree
@@ -55,6 +57,10 @@ def arguments_of(settings, kind, element, who):
     for name in given:
         if not _used(name, kind):
             raise InputError(f"{spelt(name)} is not used: {is_it}; leave it out")
+    method = given.get("method")
+    if isinstance(method, dict):
+        method = _method(method)
+        given["method"] = method.name
     by_inequalities = given.get("method") in METHODS
     if by_inequalities and not hasattr(kind.problem, "bounded"):
         raise InputError(f"{said('method', given['method'])} is for inequalities of optimal control, but {is_it}")
@@ -72,7 +78,7 @@ def arguments_of(settings, kind, element, who):
     fields = {name: given[name] for name in names(cls) if name in given}
     arguments = {"driver": cls(**fields, **linear)}
     if by_inequalities:
-        arguments["method"] = given["method"]
+        arguments["method"] = method
     arguments |= {name: given[name] for name in ("guess", "tolerance") if name in given}
     if "guess" in given and given["guess"] not in kind.guesses:
         raise InputError(f"guess must be {one_of(kind.guesses)}, not {given['guess']!r}")
@@ -85,6 +91,16 @@ def arguments_of(settings, kind, element, who):
             raise InputError(f"{spelt('checkpoint_every')} is given without {spelt('checkpoint')}")
         arguments["checkpoint"] = Checkpoint(**checkpoint)
     return arguments
+
+
+def _method(table):
+    """The method for inequalities of a table with its name and options."""
+    cls, own = METHODS[table["name"]], {key: value for key, value in table.items() if key != "name"}
+    known = [field.name for field in dataclasses.fields(cls)]
+    for key in own:
+        if key not in known:
+            raise InputError(f"method: {key} is none of {cls.name}; it has {', '.join(known)}")
+    return cls(**own)
 
 
 def _used(name, kind):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..common.guess_in_files import check_guess, solution_guess
 from ..common.kind import FileFormat, Kind
 from ..common.report import worst
 from ..initial.global_driver import Global
@@ -25,6 +26,7 @@ def report_facts(problem, sol):
 # ---- in model files
 
 def check_file(document):
+    check_guess(document)
     for name, entry in document.data["bodies"].items():
         for key in MOTION:
             if key in entry:
@@ -56,6 +58,7 @@ BOUNDARY = Kind(
     changes=("start", "end", "t_span"),
     in_files=FileFormat(make_from_file, keys=("start", "end", "conditions", "periodic", "free_time",
                                               "parameters", "follows", "turns"),
-                        tables=("continuation",), check=check_file, facts=file_facts,
+                        tables=("continuation", "guess"), check=check_file, facts=file_facts,
+                        guess=solution_guess,
                         state=lambda model: model.problem.conditions_at_ends.z0),
 )

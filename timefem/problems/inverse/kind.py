@@ -5,6 +5,7 @@ import numpy as np
 
 from ...mechanics import Pose
 from ...mechanics.consistent_state import assemble
+from ..common.guess_in_files import check_guess, solution_guess
 from ..common.kind import FileFormat, Kind
 from ..common.report import largest_controls
 from ..initial.global_driver import Global
@@ -59,6 +60,6 @@ INVERSE = Kind(
     "inverse", InverseDynamics, "inverse dynamics", drivers=(Global,), solve=solve_inverse_dynamics,
     estimate=InverseErrors, newton={"line_search": True}, facts=report_facts, elements=("mg",),
     changes=("start", "end", "t_span", "outputs"),
-    in_files=FileFormat(make_from_file, keys=("end",), tables=("actuators", "outputs"), needed=("actuators", "outputs"),
-                        facts=file_facts),
+    in_files=FileFormat(make_from_file, keys=("end",), tables=("actuators", "outputs", "guess"),
+                        needed=("actuators", "outputs"), check=check_guess, guess=solution_guess, facts=file_facts),
 )

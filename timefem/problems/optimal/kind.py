@@ -4,8 +4,8 @@ import numpy as np
 
 from ...mechanics import Effort
 from ...mechanics.functions.formula import as_time_function
-from ...solution import load
 from ..common.end_state import EndState
+from ..common.guess_in_files import solution_guess
 from ..common.kind import FileFormat, Kind
 from ..common.report import largest_controls, worst
 from ..initial.global_driver import Global
@@ -47,6 +47,10 @@ def check_file(document):
     if not (document.data.get("actuators") or table.get("parameters") or table.get("start")):
         raise document.error(("problem", "kind"), '"optimal" needs a table of actuators, or unknown numbers, '
                              "problem.parameters")
+    for name, entry in document.data.get("outputs", {}).items():
+        if "trajectory" in entry:
+            raise document.error(("outputs", name, "trajectory"), 'belongs to [problem] with kind = "inverse"; limits '
+                                 "have lower and upper")
     if "link" in document.data and not document.follows:
         raise document.error(("link",), "belongs to a phase that follows another one")
     solver = document.data.get("solver", {})
@@ -78,7 +82,8 @@ def make_from_file(model):
             if set(pair) & set(entry):
                 found[actuator] = tuple(model.value_of((*keys, key), entry.get(key)) for key in pair)
     if "duration" in table:
-        bounds["duration"] = table["duration"]
+        given = table["duration"]
+        bounds["duration"] = (given.get("lower"), given.get("upper")) if isinstance(given, dict) else given
     for name, entry in table.get("parameters", {}).items():
         if "lower" in entry or "upper" in entry:
             bounds[name] = entry.get("lower"), entry.get("upper")
@@ -121,9 +126,10 @@ def guess_from_file(model):
         own["controls"] = {name: _control_guess(model, ("guess", "controls", name), value)
                            for name, value in own["controls"].items()}
     if "solution" in own:
-        keys = "guess", "solution"
-        with model.naming(keys, ()):
-            own["motion"] = load(model.beside(keys, own.pop("solution")))
+        if "motion" in own:
+            raise model.document.error(("guess", "motion"), "is given beside solution; leave one of them out")
+        del own["solution"]
+        own["motion"] = solution_guess(model)
     with model.naming(("guess",), table):
         return Guess(**own)
 
@@ -155,6 +161,7 @@ OPTIMAL = Kind(
                             "where controls have bounds, with which an interior-point method deals"),
     changes=("start", "end", "t_span", "bounds"), fits=check_fits,
     in_files=FileFormat(
-        make_from_file, keys=KEYS, tables=("actuators", "limits", "couplings", "link", "guess"),
+        make_from_file, keys=(*KEYS, "n_starts"), tables=("actuators", "outputs", "limits", "couplings", "link",
+                                                          "guess"),
         check=check_file, facts=file_facts, state=state_of_file, guess=guess_from_file),
 )

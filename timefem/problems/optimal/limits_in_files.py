@@ -11,11 +11,15 @@ BOUNDS = "lower", "upper"
 
 def limit_from_file(model, name, entry):
     """The `Limit`, or `Soft` one, of a table `[limits.NAME]`."""
-    keys = "limits", name
+    keys, kind = ("limits", name), entry.get("type", "limit")
     own = {key: model.value_of((*keys, key), value) if key in BOUNDS else value
            for key, value in entry.items() if key != "type"}
+    if kind == "limit" and ("formula" in own) == ("output" in own):
+        raise model.document.error(keys, "needs a formula, or the name of an output")
+    if "output" in own:
+        own["formula"] = model.find((*keys, "output"), own.pop("output"), model.names.outputs, "output")
     with model.naming(keys, entry):
-        return LIMITS[entry.get("type", "limit")](**own, name=name)
+        return LIMITS[kind](**own, name=name)
 
 
 def couplings_from_file(before, after, keys, table, same=None):

@@ -58,6 +58,7 @@ def file_facts(problem):
             "couplings": [coupling.name for coupling in problem.couplings]}
 
 
-FILES = FileFormat(make_from_file, keys=KEYS, tables=("actuators", "limits", "couplings", "phases", "guess"),
+FILES = FileFormat(make_from_file, keys=KEYS, tables=("actuators", "outputs", "limits", "couplings", "phases",
+                                            "guess"),
                    needed=("phases",), guess=guess_from_file,
                    check=check_file, facts=file_facts)
