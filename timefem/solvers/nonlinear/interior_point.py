@@ -4,9 +4,9 @@ A. Waechter, L. T. Biegler: On the implementation of an interior-point filter li
 nonlinear programming. Math. Program. 106 (2006) 25-57. Different here: steps come from a block elimination in time
 order that counts the inertia, slacks are eliminated within their rows, the regularisation of the Hessian begins with
 what the last step needed, that of the rows lasts while they depend on each other, the violation may grow less, and
-where mu may fall but the curvature is not that of a minimum, the search goes on from a random point, and where the
-Hessian needs no regularisation mu is predicted, and steps are corrected where products of slacks and multipliers are
-far from it.
+where mu may fall again but the curvature is not that of a minimum, the search goes on from a random point, and where
+the Hessian needs no regularisation mu is predicted, and steps are corrected where products of slacks and multipliers
+are far from it.
 """
 
 from __future__ import annotations
@@ -39,11 +39,12 @@ ACCEPTABLE, ACCEPTED_AFTER = 1e-6, 15  # error that will do when it does not fal
 # growth of the violation that the filter allows. The published 1e4 lets constraints of rotations be left so far, for a
 # little less cost, that none of the later steps finds back: a payload on a weld, of 40 elements, violation 14 -> 5900
 MOST, MOST_RESTORING = 10.0, 1e4
-# Pushes away from saddle points, and how far, of the range: from next to them they lead to worse minima, and later
-PUSHES, PUSHED = 5, 0.3
+# Pushes away from saddle points, once mu has fallen, and how far, of the range: shorter ones lead to worse minima
+PUSHES, PUSHED = 5, 0.5
 # The scaled objective, and some variable, from which on the objective has no least value. Gradients are at most 100 at
 # the start, and variables about one
 FALLEN, FAR = -1e12, 1e8
+LONG = 100  # iterations from the first push to an end that call for a try without it, for another minimum
 NO_MINIMUM = "converged to a stationary point that is no minimum"
 FLAT = 1e-5  # curvature downwards, in scaled variables, that is none: pushes from there lead far, to no better minimum
 
@@ -102,7 +103,7 @@ class Loop:
         leave : callable
             Told each iterate and its error; the outcome where to stop there.
         saddle : callable
-            Told the iterates at which mu may fall; whether to stop there.
+            Told the iterates at which mu may fall again; whether to stop there.
 
         Returns
         -------
@@ -144,7 +145,7 @@ class Loop:
                 it.enlarge(factor)
                 direction.look(it)
                 errors = Errors(barrier, direction, it)
-            if mu > least and errors.at(mu) <= SUFFICIENT_THERE * mu and saddle(it):
+            if least < mu < MU_START and errors.at(mu) <= SUFFICIENT_THERE * mu and saddle(it):
                 return it, mu, "saddle"
             regular, before, found = direction.factor(it), mu, None
             mu, products = parameter.next(it, mu, errors) if regular else (mu, None)
@@ -192,21 +193,24 @@ class _Solve:
             early = pushes and self.program.start_multipliers is None  # a start close to a solution is not left
             it, mu, outcome = self.loop.run(self.barrier, self.direction, it, mu, self.restoration,
                                             saddle=self._saddle if early else lambda it: False)
-            if outcome in ("solved", "acceptable"):
-                if not self._saddle(it):
-                    best, note = it, "converged" if outcome == "solved" else f"converged to {ACCEPTABLE:g} only"
-                    break
-                best, note, mu = it if best is None or it.f < best.f else best, NO_MINIMUM, MU_PUSHED
-            elif outcome == "unbounded":
+            if outcome == "unbounded":
                 return self._told(it, outcome, "")
-            elif outcome == "saddle":
-                left = it.w, mu
-            elif best is None and left and outcome != "stopped":  # the push led nowhere
-                (w, mu), left, pushes = left, None, 0
+            solved = outcome in ("solved", "acceptable")
+            minimum = solved and not self._saddle(it)
+            if solved and (best is None or it.f < best.f):
+                best, note = it, NO_MINIMUM
+                if minimum:
+                    note = "converged" if outcome == "solved" else f"converged to {ACCEPTABLE:g} only"
+            if outcome == "saddle":
+                left = left or (it.w, mu, self.loop.count)
+            elif left and outcome != "stopped" and (best is None or self.loop.count > left[2] + LONG):
+                (w, mu, _), left, pushes = left, None, 0  # the push led nowhere, or took long
                 it = self._at(w, mu)
                 continue
-            else:
+            elif minimum or not solved:
                 break
+            else:
+                mu = MU_PUSHED
             if not pushes:
                 break
             it, pushes = self._at(self._pushed(it.w, rng), mu), pushes - 1
