@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import validate
 from ..mechanics.measures import ALIKE_IN_STEPS, emphasis
-from ..mechanics.one_state import at_one_state, is_small
+from ..mechanics.one_state import at_one_state
 
 SCALINGS = ("full", "weights", "reference", "none")
 POWERS = {"none": (0, 0), "reference": (0, -1)}  # of h for multipliers and constraints; of others -1, of the element
@@ -55,7 +55,7 @@ class Scaling:
     def of(cls, name, system, element, t, z):
         """The scaling called `name`, for a system at a typical state `z`."""
         validate.choice("scaling", name, SCALINGS)
-        here = at_one_state(system, t, z) if is_small(system) else None
+        here = at_one_state(system, t, z)
         nonholonomic = np.ones(2 * system.n_nonholonomic) if system.n_nonholonomic else NONE
         if name == "full":
             state = system.state_scale

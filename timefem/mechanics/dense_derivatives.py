@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .one_state import at_one_state, is_small
+from .one_state import at_one_state
 from .point_functions import evaluate
 
 
@@ -43,27 +43,27 @@ def dense_derivatives(system, t, z):
 
 def constraints_at(system, t, z):
     """Constraints on both levels at one state, shape (2 m,), and their Jacobian, (2 m, n_z)."""
-    if is_small(system):
-        here = at_one_state(system, t, z)
+    here = at_one_state(system, t, z)
+    if here:
         return here.theta.copy(), here.jacobian.copy()
     return system.constraints(t, z), system.derivatives(t, z)[1].toarray()
 
 
 def constraint_sizes(system, t, z):
     """Size of the terms that make up each constraint, on both levels, at one state, shape (2 m,); at least one."""
-    if is_small(system):
-        return at_one_state(system, t, z).size.copy()
-    return np.maximum(1.0, abs(system.derivatives(t, z)[1]) @ np.abs(z))
+    here = at_one_state(system, t, z)
+    return here.size.copy() if here else np.maximum(1.0, abs(system.derivatives(t, z)[1]) @ np.abs(z))
 
 
 def surely_fine(system, t, q, tolerance):
     """Whether all parts are finite at coordinates (n_q,) and rest, and these hold the constraints, relative to the size
     of their terms; False where that takes a closer look."""
-    return is_small(system) and at_one_state(system, t, np.concatenate([q, np.zeros(len(q))])).fine(tolerance)
+    here = at_one_state(system, t, np.concatenate([q, np.zeros(len(q))]))
+    return here is not None and here.fine(tolerance)
 
 
 def positions_hold(system, t, q, tolerance):
     """Whether coordinates (n_q,) hold the constraints, relative to the size of the terms that make them up."""
     m, z = system.n_constraints, np.append(q, np.zeros(system.n_q))
-    theta = at_one_state(system, t, z).theta if is_small(system) else system.constraints(t, z)
+    theta = constraints_at(system, t, z)[0]
     return bool(np.all(np.abs(theta[:m]) <= tolerance * constraint_sizes(system, t, z)[:m]))

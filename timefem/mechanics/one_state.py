@@ -159,8 +159,9 @@ def kept(system, make):
 
 
 def at_one_state(system, t, z):
-    """`OneState` of a small system, of this thread, at a time and a state (n_z,); valid until it is asked again."""
-    return kept(system, OneState).at(system, float(t), np.ascontiguousarray(z, float))
+    """`OneState` of this thread at a time and a state (n_z,), valid until it is asked again; None unless a system is
+    small."""
+    return kept(system, OneState).at(system, float(t), np.ascontiguousarray(z, float)) if is_small(system) else None
 
 
 def _flat(system, name):

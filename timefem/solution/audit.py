@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import UnderResolved
 from ..mechanics.dense_derivatives import constraint_sizes
-from ..mechanics.one_state import at_one_state, is_small
+from ..mechanics.one_state import at_one_state
 from ..mechanics.part_names import body_of
 from ..solvers.march.resolution import NOISE, differences, elements_that_do, excess
 from ..status import Status
@@ -56,11 +56,12 @@ def audited(solution):
 def _at_a_glance(solution):
     """Whether surely nothing is wrong."""
     system, t = solution.system, solution.t
-    if system.kept is not None or not is_small(system):
+    here = at_one_state(system, t[0], solution.start)
+    if here is None or system.kept is not None:
         return False
     motion = x, places = solution.values.chain()
     return resolved(system, t, motion, _limits(system, solution.element)) and constraints_held(
-        system, t, x, places[-1, 0], at_one_state(system, t[0], solution.start).size, LARGEST)
+        system, t, x, places[-1, 0], here.size, LARGEST)
 
 
 def _limits(system, element):

@@ -13,7 +13,7 @@ from ..assembly import Scaling
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
 from ..mechanics.dense_derivatives import constraint_sizes
-from ..problems.initial.faults import faults
+from ..problems.initial.faults import fault
 from ..solution.audit import constraint_fault, may_turn_too_far, turns_in_doubt, unresolved_turns
 from ..solvers.march.many import Marcher, Runs
 
@@ -150,8 +150,8 @@ def _row(model, plan, case):
         if isinstance(case, str):
             raise InputError(case)
         system, z = (model.system, case) if of_states else (case.system, case.z0)
-        if of_states and (fault := faults(system.complete or system, (t0,), z[None])[0]):
-            raise InputError(fault)
+        if of_states and (wrong := fault(system.complete or system, t0, z)):
+            raise InputError(wrong)
         multipliers = system.consistent_multipliers(t0, z)
         scaling = Scaling.of(model.scaling, system, model.element, t0, z)
         if not (of_states or plan.take(system)):

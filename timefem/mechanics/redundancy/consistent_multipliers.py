@@ -43,9 +43,9 @@ def multipliers_at(system, t, z, force=None):
     force = None if force is None else np.asarray(force, float)[None]
     if _by_mass(system):
         return _by_mass_matrix(system, t, z)
-    if force is None and is_small(system) and (here := at_one_state(system, t, z)).solves:
-        if here.condition < SINGULAR:
-            return here.multipliers.copy()
+    here = at_one_state(system, t, z) if force is None else None
+    if here and here.solves and here.condition < SINGULAR:
+        return here.multipliers.copy()
     values, fine = _independent(system, np.full(1, float(t)), np.asarray(z, float)[None], force)
     if not fine[0]:
         names = redundant_constraints(system, t, z)

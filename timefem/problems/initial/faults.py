@@ -1,16 +1,15 @@
-"""What is wrong with states at the start."""
+"""What is wrong with a state at the start."""
 
 import numpy as np
 
-from ...mechanics.dense_derivatives import dense_derivatives
-from ...mechanics.one_state import at_one_state, is_small
+from ...mechanics.one_state import at_one_state
 
 ASSEMBLED = ", or those of tf.assemble(system, state); assemble=True of an InitialValueProblem does the same"
 TOLERANCE = 1e-9  # of constraints, relative to the size of the terms that make them up
 
 
-def faults(system, t, z, tolerance=TOLERANCE):
-    """For each of many states what is wrong with it, in words, or None.
+def fault(system, t, z, tolerance=TOLERANCE):
+    """What is wrong with a state, in words, or None.
 
     That a part is not finite there, that a constraint has no direction, or that one is violated, on configuration or
     velocity level.
@@ -18,29 +17,17 @@ def faults(system, t, z, tolerance=TOLERANCE):
     Parameters
     ----------
     system : System
-    t, z : array_like, shapes (n,), (n, n_z)
+    t : float
+    z : ndarray, shape (n_z,)
     tolerance : float
 
     Returns
     -------
-    list of str or None
+    str or None
     """
-    if len(z) == 1 and is_small(system):
-        fine = at_one_state(system, t[0], z[0]).fine(tolerance) and not system.n_nonholonomic
-        return [None if fine else _fault(system, t[0], z[0], tolerance)]
-    t, z = np.asarray(t, float), np.asarray(z, float)
-    if not is_small(system):
-        return [_fault(system, *state, tolerance) for state in zip(t, z, strict=True)]
-    gradient, jacobian, rate, theta = dense_derivatives(system, t, z)
-    size = np.maximum(1.0, np.einsum("nij,nj->ni", np.abs(jacobian), np.abs(z)))
-    # sums of what is finite are finite
-    fine = (np.abs(theta) <= tolerance * size).all(axis=1) & np.isfinite(gradient.sum(axis=1) + rate.sum(axis=1))
-    if fine.all() and not system.n_nonholonomic:
-        return [None] * len(z)
-    return [_fault(system, *state, tolerance) for state in zip(t, z, strict=True)]
-
-
-def _fault(system, t, z, tolerance):
+    here = at_one_state(system, t, z)
+    if here and here.fine(tolerance) and not system.n_nonholonomic:
+        return None
     for part in system.not_finite(t, z):
         return (f"{system.label(part)} is not finite at the initial state, t = {t:g}: "
                 "set points apart that coincide, or mend its formula")

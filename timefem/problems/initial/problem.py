@@ -16,7 +16,7 @@ from ...mechanics.given_states import GivenStates, canonical_states, given_state
 from ...mechanics.redundancy.redundancy import drop_redundant
 from ...mechanics.singular_in_time import check_integrable
 from ...mechanics.tree_joints import by_joints_of_trees
-from .faults import TOLERANCE, faults
+from .faults import TOLERANCE, fault
 
 
 class InitialValueProblem(NamedArguments):
@@ -82,9 +82,9 @@ class InitialValueProblem(NamedArguments):
                     self.z0[system.n_q:] = system.momentum(t_span[0], self.z0, velocity)
                 elif not (self._assemble or any(body.helper for body in system.bodies)):
                     self._poses = [pose for pose, _ in given.values()]
-        fault = faults(system.complete or system, t_span[:1], self.z0[None], self.tolerance)[0]
-        if fault is not None:
-            raise InputError(fault)
+        wrong = fault(system.complete or system, t_span[0], self.z0, self.tolerance)
+        if wrong is not None:
+            raise InputError(wrong)
 
     def changed(self, system: System | None = None, start: Any = None,
                 t_span: Sequence[float] | None = None) -> InitialValueProblem:

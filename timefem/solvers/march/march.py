@@ -93,7 +93,7 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
         chunk = min(2 * chunk, most) if time.monotonic() - began < LONG_CHUNK / 2 else max(chunk // 2, 1)
     loop.chunk = chunk
     iterations = iterations[start:e]
-    status = Status.with_free_forces(mesh.nodes[start + np.flatnonzero(iterations < 0)] if left_open else ())
+    status = Status.with_free_forces(mesh.nodes[start + np.flatnonzero(iterations < 0)]) if left_open else Status(True)
     if code:
         status = Status.failure(REASONS[code], e, mesh.nodes[e], history[np.isfinite(history)])
     elif e < mesh.n_elements:
