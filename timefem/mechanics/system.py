@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from .composites.composite import Composite
     from .part_groups import PartGroup
 
+NO_TIMES = np.zeros(0)
+NO_TIMES.setflags(write=False)
+
 
 class System(NamedArguments, NamedParts, StateValues, Summarized):
     """Bodies, joints and forces, which stay as they are from here on; they may belong to several systems.
@@ -230,7 +233,8 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
 
     @cached_property
     def kinks(self) -> np.ndarray:
-        return np.unique(np.array([t for part in self.parts for t in part.kinks], dtype=float))
+        times = [t for part in self.parts for t in part.kinks]
+        return np.unique(np.array(times, dtype=float)) if times else NO_TIMES
 
     @cached_property
     def mass_scale(self) -> np.ndarray:

@@ -184,20 +184,21 @@ def _march(solver, cases, share, mesh, kept, found, n_workers, advance):
         z = z[:, kept]
         found.times[own], found.z[own] = np.where(np.isnan(z[:, :, 0]), np.nan, nodes), z
 
-    task, elsewhere = solver.task, set()
+    task, elsewhere, own_kinks = solver.task, set(), solver.system.kinks
 
     def case(i):
         if states is not None:
             return states[i]
         changed = solver.try_changed(cases[share[i]])
-        if task.mesh is None and not isinstance(changed, str) and not np.array_equal(changed.system.kinks,
-                                                                                     solver.system.kinks):
-            elsewhere.add(i)
-            return "its loads have kinks elsewhere, where nodes belong"
+        if task.mesh is None and not isinstance(changed, str):
+            kinks = changed.system.kinks
+            if kinks is not own_kinks and not np.array_equal(kinks, own_kinks):
+                elsewhere.add(i)
+                return "its loads have kinks elsewhere, where nodes belong"
         return changed
 
     model = Model(solver.system, task.element, task.newton or Newton(), task.driver.scaling, mesh)
-    reasons, iterations, unresolved = march_runs(model, len(share), case, n_workers, store, advance)
+    reasons, iterations, unresolved = march_runs(model, len(share), case, n_workers, store, advance, task.kept)
     for i, (reason, count) in enumerate(zip(reasons, iterations, strict=True)):
         if i in elsewhere:
             continue

@@ -13,6 +13,7 @@ from ..assembly import Scaling
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
 from ..mechanics.dense_derivatives import constraint_sizes
+from ..problems.common.kept import Kept
 from ..problems.initial.faults import fault
 from ..solution.audit import constraint_fault, may_turn_too_far, turns_in_doubt, unresolved_turns
 from ..solvers.march.many import Marcher, Runs
@@ -35,7 +36,7 @@ class Model(NamedTuple):
     mesh: Any
 
 
-def march_runs(model, n, case, n_workers, store, advance):
+def march_runs(model, n, case, n_workers, store, advance, kept=Kept()):
     """March a system with many numbers.
 
     Parameters
@@ -53,6 +54,8 @@ def march_runs(model, n, case, n_workers, store, advance):
         failure.
     advance : callable
         Told the number of runs that are done.
+    kept : Kept, optional
+        Of earlier runs.
 
     Returns
     -------
@@ -65,8 +68,10 @@ def march_runs(model, n, case, n_workers, store, advance):
     """
     reasons, iterations, stop, free = ["stopped"] * n, np.zeros(n, int), np.zeros(1, np.int64), queue.SimpleQueue()
     unresolved = {}
-    for _ in range(max(1, min(n_workers, n))):
-        free.put(Marcher(ElementPlan(model.system, model.element), model.mesh, model.settings))
+    for i in range(max(1, min(n_workers, n))):
+        free.put(kept.thing(("marcher", i, model.settings), model.mesh,
+                            lambda: Marcher(ElementPlan(model.system, model.element), model.mesh, model.settings),
+                            lambda marcher: marcher.plan.take(model.system)))
 
     lock = threading.Lock()
 
