@@ -13,7 +13,6 @@ from ..assembly import Scaling
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
 from ..mechanics.dense_derivatives import constraint_sizes
-from ..problems.common.kept import Kept
 from ..problems.initial.faults import fault
 from ..solution.audit import constraint_fault, may_turn_too_far, turns_in_doubt, unresolved_turns
 from ..solvers.march.many import Marcher, Runs
@@ -36,7 +35,7 @@ class Model(NamedTuple):
     mesh: Any
 
 
-def march_runs(model, n, case, n_workers, store, advance, kept=Kept()):
+def march_runs(model, n, case, n_workers, store, advance, kept):
     """March a system with many numbers.
 
     Parameters
@@ -54,7 +53,7 @@ def march_runs(model, n, case, n_workers, store, advance, kept=Kept()):
         failure.
     advance : callable
         Told the number of runs that are done.
-    kept : Kept, optional
+    kept : Kept
         Of earlier runs.
 
     Returns
@@ -68,10 +67,12 @@ def march_runs(model, n, case, n_workers, store, advance, kept=Kept()):
     """
     reasons, iterations, stop, free = ["stopped"] * n, np.zeros(n, int), np.zeros(1, np.int64), queue.SimpleQueue()
     unresolved = {}
-    for i in range(max(1, min(n_workers, n))):
-        free.put(kept.thing(("marcher", i, model.settings), model.mesh,
-                            lambda: Marcher(ElementPlan(model.system, model.element), model.mesh, model.settings),
-                            lambda marcher: marcher.plan.take(model.system)))
+    keys = [("marcher", i, model.settings) for i in range(max(1, min(n_workers, n)))]
+    for key in keys:
+        marcher = kept.lend(key, model.mesh)
+        if marcher is None or not marcher.plan.take(model.system):
+            marcher = Marcher(ElementPlan(model.system, model.element), model.mesh, model.settings)
+        free.put(marcher)
 
     lock = threading.Lock()
 
@@ -106,6 +107,8 @@ def march_runs(model, n, case, n_workers, store, advance, kept=Kept()):
                     reasons[i], iterations[i] = reason, count
                 store(piece, states)
                 advance(len(piece))
+    for key in keys:
+        kept.put(key, model.mesh, free.get())
     return reasons, iterations, unresolved
 
 

@@ -57,6 +57,11 @@ class Kept:
             self.put(key, of, thing)
         return thing
 
+    def lend(self, key: Hashable, of: Any) -> Any:
+        """What is kept for this key and object, which others do not get before it is `put` back; None without it."""
+        known, thing = self._things.pop(key, (None, None))
+        return thing if known is of else None
+
     def put(self, key: Hashable, of: Any, thing: Any) -> None:
         """Keep a thing for this key and object."""
         if not self.once:
