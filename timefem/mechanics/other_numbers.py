@@ -229,9 +229,9 @@ def _changed_parts(system, values, given):
 def _rebuilt(system, changed):
     """The system with parts that stand for others, and those on bodies that changed moved to what stands for them."""
     changed = StandIns(changed)
-    for part in system.parts:
-        joint = getattr(part, "joint", None)
-        if isinstance(part, JointPart) and joint in changed and not joint.is_body:
+    for part in (part for part in system.parts if isinstance(part, JointPart)):
+        joint = part.joint
+        if joint in changed and not joint.is_body:
             changed[part] = other = changed.get(part, part).on_joint(changed[joint])
             if len(part.members) > 1 and not np.array_equal(other.own_parameters, part.own_parameters):
                 raise InputError(f"parameters: numbers of {system.label(joint)} enter the turns that "

@@ -29,15 +29,11 @@ class Numbering(NamedTuple):
 
     def unpack(self, x):
         """Nodal values per field, shape (n_elements, n_shapes, n_components), of all dofs of a chain of elements."""
-        elements = self._elements(x)
+        elements = self.elements(x)
         return tuple([elements.take(field, axis=1) if field.size else np.zeros((len(elements), *field.shape))
                       for field in self.fields])
 
-    def unpack_first(self, x):
-        """Those of the first field."""
-        return self._elements(x).take(self.first, axis=1)
-
-    def _elements(self, x):
+    def elements(self, x):
         """Dofs of each element, a view of shape (n_elements, n_local)."""
         x = np.ascontiguousarray(x)
         return np.ndarray(((len(x) - self.n_node) // self.step, self.n_local), float, x, 0, (8 * self.step, 8))

@@ -14,6 +14,7 @@ from ..common.conditions import (
     independent_combinations,
     least_norm_search,
     lengths_of_rows,
+    rows_of,
     violations,
 )
 from ..common.end import End
@@ -91,11 +92,7 @@ class BoundaryConditions:
             self._state(asked, len(c))
         self.wanted = np.concatenate([np.zeros(0), *wanted])
         self.wanted = np.append(self.wanted, np.zeros(len(self.names) - len(self.wanted)))
-        scale = problem.system.state_scale
-        size = np.where(c == 0, 1.0, np.abs(c))
-        first = len(c) - len(problem.numbers)
-        size[first:][of_bodies(problem.numbers)] *= STIFF
-        self._size = np.concatenate([scale, scale, size])
+        self._size = like._size if alike and not len(c) else self._sizes(c)
         found = self._near(like, q, c) if alike else None
         new = found is None
         if new:
@@ -142,6 +139,12 @@ class BoundaryConditions:
         self._depends = [np.array(ca.DM(ca.jacobian(self.rows, z).sparsity(), 1)).reshape(len(self.names), n).any(
             axis=1) for z in self.symbols[:2]]
 
+    def _sizes(self, c):
+        """Of the states at both ends, and of the numbers."""
+        size, numbers, scale = np.where(c == 0, 1.0, np.abs(c)), self.problem.numbers, self.problem.system.state_scale
+        size[len(c) - len(numbers):][of_bodies(numbers)] *= STIFF
+        return np.concatenate([scale, scale, size])
+
     # ---- states that satisfy conditions and constraints
 
     def _values(self, y):
@@ -152,11 +155,12 @@ class BoundaryConditions:
 
     def residual(self, z0, z1, c):
         """Values of all conditions, before reduction, relative to the size of their terms; shape (n_conditions,)."""
-        y = np.concatenate([z0, z1, c])
+        y, n = np.concatenate([z0, z1, c]), len(self.names)
         values, jacobian = self._values(y)
-        size = np.maximum(np.abs(jacobian) @ np.abs(y / self._size), lengths_of_rows(jacobian))
-        n = len(self.names)
-        return (np.abs(values) / np.where(size > 0, size, 1.0))[len(values) - n:]
+        values, jacobian = np.abs(values[len(values) - n:]), np.abs(jacobian[len(jacobian) - n:])
+        size = np.maximum(jacobian @ np.abs(y / self._size), lengths_of_rows(jacobian))
+        size[size == 0] = 1.0
+        return values / size
 
     def _search(self, y):
         """States and numbers that satisfy all, and the Jacobian there."""
@@ -220,7 +224,7 @@ class BoundaryConditions:
         for i, rows in enumerate(groups):
             block = free[rows]
             if i == 2 and len(rows):  # what the conditions at one end do not settle already
-                basis = _rows_of(free[np.concatenate(groups[:2])])
+                basis = rows_of(free[np.concatenate(groups[:2])])
                 block = block - (block @ basis.T) @ basis
             chosen = independent_combinations(block) if len(rows) else block
             ranks.append(len(chosen))
@@ -289,11 +293,3 @@ def _asked(which, body, target):
         frame = target.frame if what == "angular velocity" else None
         found.append((which, body, what, frame, given, wanted[list(given)]))
     return found
-
-
-def _rows_of(matrix):
-    """Orthonormal rows that span the rows of a matrix."""
-    if not len(matrix):
-        return matrix
-    _, s, v = np.linalg.svd(matrix, full_matrices=False)
-    return v[:int((s > INDEPENDENT).sum())]

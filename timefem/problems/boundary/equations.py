@@ -1,5 +1,7 @@
 """From a boundary-value problem and a time element to square equations on any mesh."""
 
+from functools import cached_property
+
 import numpy as np
 
 from ...assembly import Scaling
@@ -67,8 +69,6 @@ class BoundaryForm:
         if problem.free_time:
             unknown[0] /= self.span
         self.constants = np.concatenate([unknown, conditions.z0[self.copied]])
-        self.sizes = np.concatenate([np.where(unknown == 0, 1.0, np.abs(unknown)),
-                                     problem.system.state_scale[self.copied]])
         n = len(self.constants)
         self.system = problem.system
         if n:
@@ -100,6 +100,13 @@ class BoundaryForm:
             self._scale_constants(equations.assembler)
         return equations
 
+    @cached_property
+    def sizes(self):
+        """Of the constants."""
+        unknown = self.constants[:self.n_unknown]
+        return np.concatenate([np.where(unknown == 0, 1.0, np.abs(unknown)),
+                               self.problem.system.state_scale[self.copied]])
+
     def _scale_constants(self, assembler):
         for scale, numbering, names, sizes in (
                 (assembler.column_scale, self.plan.columns, self.full_element.trial, self.sizes),
@@ -110,8 +117,9 @@ class BoundaryForm:
 
     def reference(self, x):
         """Size of the scaled state, by which tolerances are multiplied."""
-        state = self.plan.columns.unpack_first(self.dofs(x))
-        return float(np.abs(state / self.system.state_scale).max()) or 1.0
+        c = self.plan.columns
+        largest = np.abs(c.elements(self.dofs(x))).max(axis=0).take(c.first)
+        return float((largest / self.system.state_scale).max()) or 1.0
 
     @property
     def n_before(self):

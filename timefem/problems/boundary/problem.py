@@ -256,7 +256,7 @@ def _is_configuration(body, target, at_least=False):
         turns = body.has_orientation
         given = [target.position] + [target.orientation] * turns
         more = target.velocity is not None or target.angular_velocity is not None
-    return all(v is not None and np.all(np.isfinite(v)) for v in given) and (at_least or not more)
+    return all(v is not None and np.isfinite(v).all() for v in given) and (at_least or not more)
 
 
 def _reference(body):

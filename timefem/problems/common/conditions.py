@@ -64,3 +64,11 @@ def independent_combinations(gradients):
     u, s, _ = np.linalg.svd(gradients, full_matrices=False)
     rank, n = int((s > INDEPENDENT).sum()), len(gradients)
     return u[:, :rank].T if rank < n else np.eye(n)
+
+
+def rows_of(matrix):
+    """Orthonormal rows that span the rows of a matrix."""
+    if not len(matrix):
+        return matrix
+    _, s, v = np.linalg.svd(matrix, full_matrices=False)
+    return v[:int((s > INDEPENDENT).sum())]

@@ -60,10 +60,14 @@ class EndState(NamedArguments):
     def of(cls, value: Pose | Coordinates, rates: bool = True) -> EndState:
         """The same of a `Pose` or of `Coordinates`, which ask for everything, or without velocities."""
         if isinstance(value, Coordinates):
-            return cls(q=value.q, v=value.v if rates else None)
-        if not rates:
-            return cls(value.position, value.quaternion)
-        return cls(value.position, value.quaternion, value.velocity, value.angular_velocity, value.frame)
+            given = {"q": value.q} | ({"v": value.v} if rates else {})
+        else:
+            given = {"position": value.position, "orientation": value.quaternion}
+            if rates:
+                given |= {name: getattr(value, name) for name in ("velocity", "angular_velocity", "frame")}
+        made = object.__new__(cls)  # all of this was checked
+        made.__dict__.update(given)
+        return made
 
 
 def _partial(name, value, n):

@@ -12,6 +12,7 @@ from .element_newton import NOTHING_KEPT
 from .loop import march_elements
 from .march import REASONS, LoopArrays
 
+NONE = np.zeros(0)
 CHUNK = 1000  # elements between two looks at whether to stop
 
 
@@ -24,8 +25,8 @@ class Runs(NamedTuple):
         Dofs of the first element: the state at the start, and a guess of the rest.
     sizes : ndarray, shape (n_runs, n)
         `Scaling.values` of each.
-    emphasis : ndarray, shape (n_runs, n_z)
-        As in `Scaling`, ones where all bodies count alike.
+    emphasis : ndarray, shape (n_runs, n_z), or (n_runs, 0)
+        As in `Scaling`; none where all bodies count alike.
     references : ndarray, shape (n_runs,)
         Size of the scaled state.
     numbers : ndarray, shape (n_runs, n_numbers), or (n_runs, 0)
@@ -42,8 +43,8 @@ class Runs(NamedTuple):
     def joined(cls, rows):
         """From a sequence of the numbers of each run: first dofs, `Scaling`, reference, numbers of parts or None."""
         first, scalings, references, numbers = zip(*rows, strict=True)
-        emphasis = [np.ones(len(s.state)) if s.emphasis is None else s.emphasis for s in scalings]
-        parameters = [np.zeros(0) if own is None else own for own in numbers]
+        emphasis = [NONE if s.emphasis is None else s.emphasis for s in scalings]  # of all, or of none
+        parameters = [NONE if own is None else own for own in numbers]
         return cls(*map(np.array, (first, [s.values() for s in scalings], emphasis, references, parameters)))
 
 
