@@ -44,9 +44,9 @@ PUSHES, PUSHED = 5, 0.5
 # The scaled objective, and some variable, from which on the objective has no least value. Gradients are at most 100 at
 # the start, and variables about one
 FALLEN, FAR = -1e12, 1e8
+PATIENCE = 25  # iterations at one mu after which a saddle point is suspected that steps creep along
 LONG = 100  # iterations from the first push to an end that call for a try without it, for another minimum
 NO_MINIMUM = "converged to a stationary point that is no minimum"
-FLAT = 1e-5  # curvature downwards, in scaled variables, that is none: pushes from there lead far, to no better minimum
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class InteriorPoint(NamedArguments):
         Of the scaled conditions of optimality.
     max_iterations : int
     pushes : int
-        How often to go on from a random point near a saddle point.
+        How often to go on from a random point near a saddle point, of the objective or of the violation.
     """
 
     tolerance: float = 1e-9
@@ -93,7 +93,7 @@ class Loop:
     def __init__(self, settings, program):
         self.settings, self.program, self.count, self.history = settings, program, 0, []
 
-    def run(self, barrier, direction, it, mu, restore=None, leave=lambda it, error: None, saddle=lambda it: False):
+    def run(self, barrier, direction, it, mu, restore=None, leave=lambda it, error: None, leaves=False):
         """Iterate from `it`.
 
         Parameters
@@ -102,8 +102,8 @@ class Loop:
             `restore(it, mu, taken)` -> (iterate or None, what happened), when no step will do.
         leave : callable
             Told each iterate and its error; the outcome where to stop there.
-        saddle : callable
-            Told the iterates at which mu may fall again; whether to stop there.
+        leaves : bool
+            Whether to stop where the curvature is not that of a minimum and mu may fall again, or has not for long.
 
         Returns
         -------
@@ -115,7 +115,7 @@ class Loop:
         """
         search, acceptable = LineSearch(barrier, direction), 0
         taken = Filter(it.theta, MOST * barrier.scaled.many if restore else MOST_RESTORING)
-        least = self.settings.tolerance / (SUFFICIENT + 1)
+        least, since = self.settings.tolerance / (SUFFICIENT + 1), self.count
         parameter = BarrierParameter(barrier, direction, least, restore is not None)
         while True:
             direction.look(it)
@@ -145,12 +145,14 @@ class Loop:
                 it.enlarge(factor)
                 direction.look(it)
                 errors = Errors(barrier, direction, it)
-            if least < mu < MU_START and errors.at(mu) <= SUFFICIENT_THERE * mu and saddle(it):
+            done = restore is not None and least < mu < MU_START and errors.at(mu) <= SUFFICIENT_THERE * mu
+            creeps = self.count == since + PATIENCE and errors.rows <= NEARLY
+            if leaves and (done or creeps) and direction.is_saddle(it):
                 return it, mu, "saddle"
             regular, before, found = direction.factor(it), mu, None
             mu, products = parameter.next(it, mu, errors) if regular else (mu, None)
             if mu != before:
-                taken.entries = []
+                taken.entries, since = [], self.count
             if regular:
                 found = search(it, mu, taken, products)
             if found is None and products is not None:
@@ -191,29 +193,29 @@ class _Solve:
         rng, pushes, best, left, note = np.random.default_rng(0), self.settings.pushes, None, None, "converged"
         while True:
             early = pushes and self.program.start_multipliers is None  # a start close to a solution is not left
-            it, mu, outcome = self.loop.run(self.barrier, self.direction, it, mu, self.restoration,
-                                            saddle=self._saddle if early else lambda it: False)
+            self.restoration.leaves = early
+            it, mu, outcome = self.loop.run(self.barrier, self.direction, it, mu, self.restoration, leaves=early)
             if outcome == "unbounded":
                 return self._told(it, outcome, "")
             solved = outcome in ("solved", "acceptable")
-            minimum = solved and not self._saddle(it)
+            minimum = solved and not self.direction.is_saddle(it)
             if solved and (best is None or it.f < best.f):
                 best, note = it, NO_MINIMUM
                 if minimum:
                     note = "converged" if outcome == "solved" else f"converged to {ACCEPTABLE:g} only"
+            away = outcome in ("saddle", "symmetric") or (solved and not minimum)
             if outcome == "saddle":
                 left = left or (it.w, mu, self.loop.count)
-            elif left and outcome != "stopped" and (best is None or self.loop.count > left[2] + LONG):
-                (w, mu, _), left, pushes = left, None, 0  # the push led nowhere, or took long
+            nowhere = left and not (solved or away or outcome == "stopped")
+            if pushes and (away or nowhere):
+                w, mu = left[:2] if nowhere else (it.w, mu)
+                mu, pushes = max(mu, MU_PUSHED), pushes - 1
+                it = self._at(self._pushed(w, rng), mu)
+            elif nowhere or (minimum and left and self.loop.count > left[2] + LONG):
+                (w, mu, _), left, pushes = left, None, 0
                 it = self._at(w, mu)
-                continue
-            elif minimum or not solved:
-                break
             else:
-                mu = MU_PUSHED
-            if not pushes:
                 break
-            it, pushes = self._at(self._pushed(it.w, rng), mu), pushes - 1
         return self._told(best or it, outcome if best is None else "solved", note)
 
     def _told(self, it, outcome, note):
@@ -269,12 +271,6 @@ class _Solve:
         low, high = (np.where(np.isfinite(b), b, 0.0) for b in (lower, upper))
         low, high = (b + s * np.minimum(least * np.maximum(1, np.abs(b)), room) for b, s in ((low, 1), (high, -1)))
         return np.clip(w, np.where(np.isfinite(lower), low, -np.inf), np.where(np.isfinite(upper), high, np.inf))
-
-    def _saddle(self, it):
-        """Whether the curvature is not that of a minimum; known already where the last step needed no help."""
-        if not self.direction.regularisation.now:
-            return False
-        return self.direction.excess(it, FLAT) > 0
 
     def _at(self, w, mu):
         return self._iterate(w, mu / self.barrier.bounds.slacks_and_well(w)[0])

@@ -27,7 +27,14 @@ class Restoration:
         Of the program.
     direction : SearchDirection
     loop : Loop
+
+    Attributes
+    ----------
+    leaves : bool
+        Whether to end at saddle points of the violation, with "symmetric".
     """
+
+    leaves = False
 
     def __init__(self, barrier, direction, loop):
         self.barrier, self.direction, self.loop, self._left = barrier, direction, loop, LEFT
@@ -57,15 +64,15 @@ class Restoration:
 
         start, mu_start = self._start(barrier, it, mu)
         direction = SearchDirection(self.direction.matrix, barrier)
-        found, _, outcome = self.loop.run(barrier, direction, start, mu_start, leave=leave)
+        found, _, outcome = self.loop.run(barrier, direction, start, mu_start, leave=leave, leaves=self.leaves)
         if outcome == "left":
             self._left *= AGAIN
             return self._back(it, found.w[:n], mu), "left"
         now = Iterate(found.w[:n], found.y / RHO, it.z, *main.values(found.w[:n]))
         if outcome == "stuck" and violation(now.c) > VIOLATED:
             outcome = "solved"  # no step leaves less violation
-        if outcome == "stopped":
-            return now, outcome
+        if outcome in ("stopped", "saddle"):
+            return now, {"saddle": "symmetric"}.get(outcome, outcome)
         return now, "not converged" if outcome in ("not converged", "stuck") else "infeasible"
 
     def _start(self, barrier, it, mu):

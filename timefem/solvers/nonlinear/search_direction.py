@@ -20,6 +20,7 @@ FIRST, GROWTH_AT_FIRST, GROWTH, SHRINKAGE = 1e-8, 100.0, 8.0, 3.0  # of the regu
 SMALLEST, LARGEST = 1e-8, 1e20
 LARGEST_MULTIPLIER = 1e3  # of rows, where they are estimated; else they start from zero
 PRECISE = 1e-11  # residual of a step, relative to what it is to take away where that is large, that needs no refinement
+FLAT = 1e-5  # curvature downwards, in scaled variables, that is none: pushes from there lead far, to no better minimum
 LOOSE = 1e-8  # added in the factors to the diagonal of loose variables, so that no block is singular by them
 
 
@@ -154,11 +155,14 @@ class SearchDirection:
                 delta = self.regularisation.next(delta)
         return False
 
-    def excess(self, it, delta):
-        """Eigenvalues of the Hessian along the rows below -delta, at an iterate whose derivatives are at hand."""
+    def is_saddle(self, it):
+        """Whether the Hessian curves downwards along the rows, at an iterate whose derivatives are at hand; known
+        already where the last step needed no help."""
+        if not self.regularisation.now:
+            return False
         self.regularisation.now = 0.0
         sigma = self.barrier.bounds.curvature(None, it.slack, it.z)
-        return self.matrix.excess if self._factor(sigma, delta) else 0
+        return self._factor(sigma, FLAT) and self.matrix.excess > 0
 
     def _factor(self, sigma, delta, hessian=None):
         a, n = self.barrier.auxiliary, self.barrier.n

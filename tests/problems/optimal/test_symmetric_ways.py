@@ -1,0 +1,54 @@
+"""Guesses on a line of symmetry, from which the way is not seen by first derivatives."""
+
+import numpy as np
+import pytest
+
+import timefem as tf
+
+
+def past_an_obstacle(n, radius=0.8, force=20.0, **more):
+    """A mass from rest to rest in a plane, straight through the centre of a disc."""
+    mass = tf.PointMass(1.0, dimension=2, name="mass")
+    push = tf.ControlForce(mass, np.eye(3)[:2], name="push")
+    out = tf.Limit(lambda now, u: (now.q(mass)[0] - 2)**2 + now.q(mass)[1]**2, lower=radius**2, name="disc")
+    end = tf.EndState(position=(4, 0, None), velocity=(0, 0, None))
+    problem = tf.OptimalControl(tf.System([mass, push]), {mass: tf.Pose()}, {mass: end}, (0, 3), tf.Effort(push),
+                                limits=out, bounds={push: (-force, force)})
+    return tf.solve(problem, tf.MixedGalerkin(2), n, progress=False, **more)
+
+
+@pytest.mark.parametrize("n", [12, 20, 40])
+def test_an_obstacle_on_the_way(n):
+    """Steps crept along the line, in restorations too, until 4000 iterations were over and the guess was bent."""
+    sol = past_an_obstacle(n)
+    assert sol.success and sol.statistics["newton_iterations"]["max"] <= 300
+    assert sol.objective == pytest.approx(5.8311, rel=1e-4)
+    assert sol.objective == pytest.approx(past_an_obstacle(n, guess=tf.Guess(bend=0.3)).objective, rel=1e-8)
+
+
+def test_without_pushes_the_guess_is_bent():
+    sol = past_an_obstacle(12, method=tf.InteriorPoint(pushes=0, max_iterations=60))
+    assert sol.success and sol.objective == pytest.approx(5.8311, rel=1e-4)
+
+
+def test_too_little_force():
+    """1 N moves 1 kg by 2.25 m in 3 s."""
+    sol = past_an_obstacle(20, force=1.0)
+    assert sol.status.reason == "infeasible" and sol.statistics["newton_iterations"]["max"] <= 1000
+
+
+@pytest.mark.parametrize("inertia, axis, angle, symmetric, best", [
+    ((10, 4, 7), (0, 1, 0), 2.5, 6.32455, 6.20949), ((1, 1, 2), (0, 0, 1), 1.5, 3.46410, 3.04)])
+def test_turns_in_least_time(inertia, axis, angle, symmetric, best):
+    """About one axis alone they are saddle points, at which IPOPT ends."""
+    body = tf.RigidBody(1.0, inertia, name="body")
+    torque = tf.ControlTorque(body, name="torque")
+    end = tf.EndState(orientation=(np.cos(angle / 2), *(np.sin(angle / 2) * np.array(axis))),
+                      angular_velocity=(0, 0, 0))
+    problem = tf.OptimalControl(tf.System([body, torque]), {body: tf.Pose()}, {body: end}, (0, 20), free_time=True,
+                                end_cost=lambda end, numbers: numbers["duration"],
+                                bounds={torque: (-1, 1), "duration": (0.1, 100)})
+    own, other = (tf.solve(problem, tf.MixedGalerkin(2), 20, method=method, progress=False)
+                  for method in ("interior-point", "ipopt"))
+    assert other.objective == pytest.approx(symmetric, rel=1e-4)
+    assert own.success and own.status.message == "converged" and own.objective <= best + 1e-4
