@@ -44,10 +44,9 @@ class Status:
         "converged", "not converged", "singular tangent", "linear solver failed", "not finite", "no guess",
         "not reached" (by a homotopy; the message says how far it came), "infeasible" and "unbounded" (of optimal
         control with conditions that contradict each other, and with a cost without a least value), "not accurate"
-        (after mesh refinement),
-        "step too small" (of step-size control), "constraints violated" at the nodes, "constraints not
-        redundant" (of those that were dropped as redundant), "turns not counted" (of a spring or stop), or
-        "stopped" (by SIGINT or SIGTERM).
+        (after mesh refinement), "step too small" (of step-size control), "constraints violated" at the nodes, or in
+        optimal control between them, "constraints not redundant" (of those that were dropped as redundant), "turns not
+        counted" (of a spring or stop), or "stopped" (by SIGINT or SIGTERM).
     message : str
         One line for people: what happened, where, and a remedy.
     element : int or None

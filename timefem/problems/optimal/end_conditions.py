@@ -109,7 +109,7 @@ class EndConditions:
         other._reduce(*gradients)
         return other
 
-    def _values(self, z, t, numbers):
+    def with_constraints(self, z, t, numbers):
         """Constraints and conditions, their Jacobian in scaled states, and that by the unknown numbers."""
         theta, jacobian = self._of_constraints(z, t, numbers)
         own, derivative = self.formulas.with_gradient(z, numbers, self.wanted)
@@ -141,7 +141,7 @@ class EndConditions:
         first = self.values(before, self.numbers)
         for left in np.linspace(1, 0, STEPS + 1)[1:]:
             def evaluate(x, left=left):
-                values, jacobian, _ = self._values(x, t, self.numbers)
+                values, jacobian, _ = self.with_constraints(x, t, self.numbers)
                 values[len(values) - len(first):] -= left * first
                 return values, jacobian
 
@@ -176,7 +176,7 @@ class EndConditions:
         names, n = names + self.names, len(z)
 
         def evaluate(x):
-            values, jacobian, by_numbers = self._values(x[:n], t, x[n:])
+            values, jacobian, by_numbers = self.with_constraints(x[:n], t, x[n:])
             return values, np.hstack([jacobian, by_numbers * unit]), jacobian, by_numbers
 
         x, violated, (_, _, *gradients) = least_norm_search(
@@ -201,7 +201,7 @@ class EndConditions:
 
     def jacobian(self, t):
         """Of constraints and all conditions at the state, by scaled states, shape (..., n_z)."""
-        return self._values(self.state, t, self.numbers)[1]
+        return self.with_constraints(self.state, t, self.numbers)[1]
 
     def __call__(self, z, numbers):
         """The conditions that are kept, in CasADi symbols."""

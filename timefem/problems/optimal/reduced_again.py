@@ -11,27 +11,46 @@ from dataclasses import replace
 import numpy as np
 
 from ...errors import InputError
+from ...solution.between_nodes import jump_of
 from ...status import Status
+from .end_limits import with_allowed_ends
 
 MISSED, MORE = 1e-3, 10.0  # of a condition, scaled, and times what constraints miss: below are errors of the elements
 TRIES = 3
+JUMPS = "constraints violated"
+NOWHERE = JUMPS, "infeasible", "not converged"  # reasons for another try
 
 
-def solved_as_stated(task, solve, stated, with_phases):
+def solved_as_stated(task, phases, solve, stated, with_phases):
     """The solution by `solve(task)` in which all conditions at the ends hold.
 
-    Where some do not, they are reduced again at the ends found, and solved from there, or as at first where that fails.
+    Guesses end where limits at the end allow, if such a state is found, and this leads to a solution. Where some
+    conditions do not hold, they are reduced again at the ends found, and solved from there, or as at first where that
+    fails.
 
     Parameters
     ----------
     task : Task
+    phases : list of OptimalControl
     solve : callable
     stated : callable
         `stated(task, solution)` -> list of an `OptimalControl` and its `Solution`, one for each phase, and `tied_ends`.
     with_phases : callable
         `with_phases(task, phases)` -> the task with others in the place of these.
     """
-    solution, first = solve(task), task.guess
+    def solve(task, given=solve):
+        solution = given(task)
+        _tell_jumps(solution, [one for _, one in stated(task, solution)[0]])
+        return solution
+
+    first = task.guess
+    allowed = with_allowed_ends(phases) if first is None else None
+    allowed = allowed and with_phases(task, allowed)
+    solution = solve(allowed or task)
+    if allowed and solution.status.reason not in NOWHERE:
+        task = allowed
+    elif allowed:
+        solution = solve(task)
     for _ in range(TRIES):
         told = _worst(*stated(task, solution))
         if told is None:
@@ -50,6 +69,15 @@ def solved_as_stated(task, solve, stated, with_phases):
         solution.status = Status.failure("infeasible", None, None, [], f"{name} at t = {place:.6g} is missed by "
                                          f"{size:.3g} of its size; what is left of it where the guess ends holds")
     return solution
+
+
+def _tell_jumps(whole, solutions):
+    """Let a solution fail where a motion, or one of its phases, leaves a constraint between nodes."""
+    for one in solutions:
+        jump = jump_of(one) if whole.success else None
+        if jump is not None:
+            whole.status = Status.failure(JUMPS, jump.element, jump.time, [], f"the motion goes straight through "
+                                          f"'{jump.name}', which holds at the nodes, and not between them")
 
 
 def _worst(pairs, tied_ends):

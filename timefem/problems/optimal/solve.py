@@ -43,7 +43,8 @@ def solve_optimal_control(task):
         if not element.costates_converge:
             raise InputError(f"tolerance is given, but the multipliers of {element!r}, which tell its error, do not "
                              "converge; take MixedGalerkin, or give n_elements")
-    return solved_as_stated(task, _solved, lambda task, found: ([(task.problem, found)], task.problem.tied_ends),
+    return solved_as_stated(task, [task.problem], _solved,
+                            lambda task, found: ([(task.problem, found)], task.problem.tied_ends),
                             lambda task, phases: dataclasses.replace(task, problem=phases[0]))
 
 

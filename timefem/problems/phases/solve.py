@@ -51,7 +51,7 @@ def solve_phases(task):
     def stated(task, found):
         return list(zip(task.problem.phases, found, strict=True)), task.problem.tied_ends
 
-    return solved_as_stated(task, solved, stated, _with_phases)
+    return solved_as_stated(task, phases, solved, stated, _with_phases)
 
 
 def _with_phases(task, phases):

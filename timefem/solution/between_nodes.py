@@ -1,0 +1,66 @@
+"""Whether a motion stays near its constraints between the nodes, where elements ask for nothing.
+
+Optimisers find motions that hold the constraints at all nodes, and go straight from one side of a joint to the other in
+one element, which costs nothing. No real motion is near these.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+# of a constraint midway between two nodes, over the length of its gradient times the way from one to the other: of a
+# bob on a rod sin(a / 2) / 4, where a is the angle it turns by from node to node; this is for 110 degrees
+LEFT = 0.2
+SMALL = 0.1  # way from node to node, over that of the whole motion, below which no motion goes far from a joint
+SEEN = 1e-3  # gradient by coordinates that a constraint depends on, over the largest
+NOISE = 1e-6  # of coordinates that stay where they are, over the largest
+MOST = 200  # places that are looked at closely
+
+
+class Jump(NamedTuple):
+    """Where a motion leaves a constraint: element, time [s], name of the constraint."""
+
+    element: int
+    time: float
+    name: str
+
+
+def jump_of(solution):
+    """The `Jump` of a solution, where it leaves a constraint most; None where it stays near all of them."""
+    system, basis = solution.system.complete or solution.system, solution.element.state.basis
+    m, n = system.n_constraints, system.n_q
+    if not m or len(solution.t) == 1:
+        return None
+    points = basis.points if basis.n_shapes > 1 else np.array([0.0, 1.0])
+    times = solution.t[:-1, None] + np.diff(solution.t)[:, None] * points
+    z = solution(times)
+    size = _ways(system, z[..., :n])
+    steps = np.diff(z[..., :n], axis=1) / size
+    element, place = np.nonzero((np.abs(steps) > SMALL).any(axis=2))
+    if not len(element):
+        return None
+    middle = (times[element, place] + times[element, place + 1]) / 2
+    residuals = np.abs(system.constraints(middle, solution(middle))[:, :m])
+    chosen = np.argsort(-residuals.max(axis=1))[:MOST]
+    residuals, element, place, middle = residuals[chosen], element[chosen], place[chosen], middle[chosen]
+    gradients = np.array([system.derivatives(times[e, i], z[e, i])[1][:m, :n].toarray() * size
+                          for e, i in zip(element, place, strict=True)])
+    largest = np.abs(gradients).max(axis=0)
+    seen = largest > SEEN * largest.max(axis=1, keepdims=True)
+    ways = np.sqrt(np.einsum("ka,ia->ki", steps[element, place]**2, seen))
+    first_order = np.linalg.norm(gradients, axis=2) * ways
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = np.where(ways > SMALL, residuals / first_order, 0.0)
+    k, i = np.unravel_index(np.argmax(np.nan_to_num(shares)), shares.shape)
+    return Jump(int(element[k]), float(middle[k]), system.constraint_names[i]) if shares[k, i] > LEFT else None
+
+
+def _ways(system, q):
+    """How far each coordinate moves, or those of a place in space, or of a rotation, together; shape (n_q,)."""
+    way = np.ptp(q, axis=(0, 1))
+    for body in system.bodies:
+        own = way[system.coordinates(body)]
+        first = body.dimension if body.has_position else len(own)
+        for group in (own[:first], own[first:]):
+            group[:] = group.max(initial=0.0)
+    return np.maximum(way, NOISE * max(np.abs(q).max(), 1e-300))
