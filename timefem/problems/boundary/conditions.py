@@ -1,10 +1,12 @@
 """Conditions at both ends of a time span: collected, counted, and reduced to what the constraints leave open."""
 
 from functools import cached_property
+from math import isfinite
 from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
+import scipy
 
 from ...errors import InputError
 from ...kernels.buffered import Buffered
@@ -23,6 +25,7 @@ from ..common.parameters import of_bodies
 from ..common.quantities import asked_of, expressions
 
 ENDS = ("start", "end")
+FORMULAS = "structure", "symbols", "ends", "names", "rows", "constraints", "_function", "_depends"
 FEW, NEAR = 3, 0.5  # steps, and change of a Jacobian, up to which reductions are taken over
 STIFF = 1e-3  # how readily masses change, relative to states, where the search looks for momenta that fit velocities
 
@@ -85,13 +88,11 @@ class BoundaryConditions:
         wanted = [values for *_, values in asked]
         alike = like is not None and like.problem.system is problem.system and like._form == self._form
         if alike:
-            for name in ("structure", "symbols", "ends", "names", "rows", "constraints", "_function", "_depends"):
-                setattr(self, name, getattr(like, name))
+            self.__dict__.update({name: like.__dict__[name] for name in FORMULAS})
         else:
             self.structure = object()
             self._state(asked, len(c))
-        self.wanted = np.concatenate([np.zeros(0), *wanted])
-        self.wanted = np.append(self.wanted, np.zeros(len(self.names) - len(self.wanted)))
+        self.wanted = np.concatenate([*wanted, np.zeros(len(self.names) - sum(map(len, wanted)))])
         self._size = like._size if alike and not len(c) else self._sizes(c)
         found = self._near(like, q, c) if alike else None
         new = found is None
@@ -191,10 +192,10 @@ class BoundaryConditions:
             if not change.dot(change) < NEAR**2:
                 return None
             if (violations(values, jacobian) <= TOLERANCE).all():
-                self.reductions = [r._replace(wanted=self.wanted[r.rows]) for r in like.reductions]
+                self.reductions = [Reduction(rows, matrix, self.wanted[rows]) for rows, matrix, _ in like.reductions]
                 self._kept = like._kept
                 return y
-            y = y - self._size * (inverse @ np.linalg.solve(product, keep @ values))
+            y = y - self._size * (inverse @ scipy.linalg.lapack.dgesv(product, keep @ values)[2])
         return None
 
     @cached_property
@@ -289,7 +290,7 @@ def _asked(which, body, target):
     """What is asked of a body: end, body, quantity, frame, components that are given, and their values."""
     found = []
     for what, wanted in asked_of(body, target).items():
-        given = tuple(np.flatnonzero(np.isfinite(wanted)).tolist())
+        given = tuple([i for i, value in enumerate(wanted.tolist()) if isfinite(value)])
         frame = target.frame if what == "angular velocity" else None
         found.append((which, body, what, frame, given, wanted[list(given)]))
     return found

@@ -168,7 +168,7 @@ class BoundaryForm:
         """
         c, numbers = self.conditions, self.numbers(x)
         residual = c.residual(*self.ends_of(x), np.array(list(numbers.values())))
-        worst = int(np.argmax(residual)) if len(residual) else 0
+        worst = int(residual.argmax()) if len(residual) else 0
         return (c.names[worst], residual[worst]) if len(residual) else ("", 0.0)
 
     def numbers(self, x):

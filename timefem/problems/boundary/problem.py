@@ -122,11 +122,17 @@ class BoundaryValueProblem(NamedArguments):
         self.t_span = checked_span(system, self.t_span)
         self.periodic = validate.flag("periodic", self.periodic)
         self.free_time = validate.flag("free_time", self.free_time)
+        self._near = checked_targets(system, "near", near, self.t_span[1], rates=False)
+        validate.flag("assemble", assemble)
+        self._fixed = {}  # time -> targets that give all coordinates there, and these
+        self._ask(like)
+
+    def _ask(self, like):
+        """Take what is asked for at both ends, of which `like` are conditions known already."""
+        system, assemble = self.system, self._arguments["assemble"]
         self._checked = {name: self._checked_like(like, name, t) for name, t in zip(("start", "end"), self.t_span,
                                                                                     strict=True)}
         self.start, self.end = self._checked.values()
-        self._near = checked_targets(system, "near", near, self.t_span[1], rates=False)
-        validate.flag("assemble", assemble)
         q = [self._configuration(t, targets, others, assemble) for t, targets, others in
              ((self.t_span[0], self.start, self.end), (self.t_span[1], self.end, self.start))]
         if system.redundant == "drop":
@@ -159,10 +165,14 @@ class BoundaryValueProblem(NamedArguments):
                 **arguments: Any) -> BoundaryValueProblem:
         """The same problem with other arguments; bodies left out of `start` and `end` keep what was asked of them."""
         system = self.system if system is None else system
-        own = {"system": system, "t_span": self.t_span, **self._arguments, **arguments}
-        for name, targets in (("start", start), ("end", end)):
-            if targets is not None:
-                own[name] = merged(system, own[name] or {}, targets)
+        asked = {name: merged(system, self._arguments[name] or {}, targets)
+                 for name, targets in (("start", start), ("end", end)) if targets is not None}
+        if system is self.system and not arguments:
+            other = object.__new__(BoundaryValueProblem)
+            other.__dict__.update(self.__dict__, _arguments=self._arguments | asked)
+            other._ask(self.conditions_at_ends)
+            return other
+        own = {"system": system, "t_span": self.t_span, **self._arguments, **asked, **arguments}
         own["parameters"], own["follows"] = own_parts(system, own["parameters"]), own_entries(system, own["follows"])
         return BoundaryValueProblem(**own, like=self.conditions_at_ends)
 
@@ -197,6 +207,9 @@ class BoundaryValueProblem(NamedArguments):
         """Coordinates that hold the constraints, as asked for, near the other end's where not; all parts are finite.
         """
         system, own = self.system, []
+        known, q = self._fixed.get(t, (None, None))
+        if known is targets:
+            return q
         fixed = [body for body in system.bodies if body in targets and _is_configuration(body, targets[body], True)]
         for body in system.bodies:
             own.append(np.zeros(body.n_q) if body in fixed else _reference(body))
@@ -206,6 +219,8 @@ class BoundaryValueProblem(NamedArguments):
                     _fill(body, own[-1], target)
         q = np.concatenate(own)
         if surely_fine(system, t, q, self.tolerance):
+            if len(fixed) == len(system.bodies):
+                self._fixed[t] = targets, q
             return q
         if not positions_hold(system, t, q, self.tolerance):
             state = {body: CanonicalState(x, np.zeros(len(x))) for body, x in zip(system.bodies, own, strict=True)}

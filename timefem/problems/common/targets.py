@@ -96,7 +96,7 @@ def checked_targets(system, which, targets, t, rates):
         if _moves(value):
             label = key if isinstance(key, str) else system.label(key)
             warnings.warn(f"{which} of {label}: a boundary-value problem does not ask for the velocity that is given "
-                          f"with a Pose, Coordinates or joint; {ASKED_BY}", NotAsked, stacklevel=6)
+                          f"with a Pose, Coordinates or joint; {ASKED_BY}", NotAsked, stacklevel=7)
     targets, carried = split_targets(system, which, targets, rates)
     targets = {system.find(body): target
                for body, target in _targets_of_bodies(system, which, targets, t, rates).items()}
