@@ -113,7 +113,11 @@ class Complementary(Soft):
         self.a, self.b = self._formula("a", a), self._formula("b", b)
 
     def rows(self, now: Any, u: ca.SX, eps: ca.SX) -> tuple[ca.SX, ca.SX]:
-        return smoothed_pairs(*self._pairs(now, u, "a", "b"), eps)
+        return smoothed_pairs(*self.pair(now, u), eps)
+
+    def pair(self, now: Any, u: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """The expressions a and b."""
+        return self._pairs(now, u, "a", "b")
 
     def band(self, eps: float, attempt: int = 0) -> tuple[float, float]:
         return -eps, 0.0

@@ -13,6 +13,7 @@ import numpy as np
 from ...errors import InputError
 from ...solution.between_nodes import jump_of
 from ...status import Status
+from .between_points import look_between_points
 from .end_limits import with_allowed_ends
 
 MISSED, MORE = 1e-3, 10.0  # of a condition, scaled, and times what constraints miss: below are errors of the elements
@@ -54,6 +55,8 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
     for _ in range(TRIES):
         told = _worst(*stated(task, solution))
         if told is None:
+            for phase, one in stated(task, solution)[0] if solution.success else ():
+                look_between_points(phase, one)
             return solution
         try:
             phases = [_reduced(*pair) for pair in stated(task, solution)[0]]

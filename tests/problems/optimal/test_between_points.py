@@ -1,0 +1,76 @@
+"""Limits that are passed inside of elements, and contacts that drive the motion, are told."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import timefem as tf
+
+
+def around(points=0):
+    """A point goes around a disc of 0.5 m, from one side of it to the other."""
+    body = tf.PointMass(1.0, dimension=2, name="body")
+    push = tf.ControlForce(body, [(1, 0, 0), (0, 1, 0)], name="push")
+    disc = tf.Limit("norm(now.position('body') - [0, -0.2, 0])", 0.5, None, points=points, name="disc")
+    return tf.OptimalControl(tf.System([body]), {body: tf.Pose((-1, 0, 0))},
+                             {body: tf.EndState(position=[1, 0, None], velocity=[0, 0, None])}, (0, 1), tf.Effort(push),
+                             limits=disc)
+
+
+def inside(sol):
+    place = sol.position("body", np.linspace(0, 1, 401))
+    return 0.5 - np.linalg.norm(place - [0, -0.2, 0], axis=1).min()
+
+
+def test_a_limit_that_is_passed_inside_of_an_element_is_told():
+    with pytest.warns(tf.UnderResolved, match=r"disc is passed by 0\.3 at t = 0\.5, inside of an element.*points=3"):
+        sol = tf.solve(around(), tf.MixedGalerkin(1), 3, progress=False)
+    assert sol.success and inside(sol) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("points, n", [(3, 3), (0, 40)])
+def test_more_points_or_elements_keep_it(points, n):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tf.UnderResolved)
+        sol = tf.solve(around(points), tf.MixedGalerkin(1), n, progress=False)
+    assert sol.success and inside(sol) < 0.05
+
+
+def mass_on_a_rope(gap="1 - sumsqr(now.position('mass'))", **options):
+    """Thrown so fast that the rope of 1 m goes slack on the way round; at the bottom again after 1.6 s."""
+    mass = tf.PointMass(1.0, dimension=2, name="mass")
+    push = tf.ControlForce(mass, [(1, 0, 0), (0, 1, 0)], name="push")
+    rope = tf.LengthControl(mass, point_a=[0, 0, 0], point_b=[0, 0, 0], name="rope")
+    tight = tf.Complementary(gap, "-now.control('rope')", eps=1e-6, name="tight", **options)
+    start = tf.Pose((0, -1, 0), velocity=(5.5, 0, 0))
+    return tf.OptimalControl(tf.System([mass], gravity=(0, -9.81, 0)), {mass: start},
+                             {mass: tf.EndState(position=[0, -1, None])}, (0, 1.6), tf.Effort(push),
+                             actuators=[push, rope], limits=tight)
+
+
+@pytest.mark.parametrize("element", [tf.MixedGalerkin(2, n_points=2), tf.MixedGalerkin(1)])
+def test_a_rope_that_drives_the_motion_is_told(element):
+    """It has a cost of 0.089 by mG(2) and 24 by mG(1): the rope gives any speed where it gets tight."""
+    with pytest.warns(tf.UnderResolved, match="tight drives the motion, as no contact does, most at t = "):
+        tf.solve(mass_on_a_rope(), element, 40, progress=False)
+
+
+def test_a_rope_that_does_not_rebound_drives_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tf.UnderResolved)
+        costs = [tf.solve(mass_on_a_rope(at="element-end"), tf.SymplecticEuler(), n, progress=False).objective
+                 for n in (40, 80)]
+    assert 0.4 < costs[0] < 0.6 and costs[1] == pytest.approx(costs[0], rel=0.15)
+
+
+def test_numbers_and_phases():
+    """The same in a phase, with an unknown duration."""
+    body = tf.PointMass(1.0, dimension=2, name="body")
+    push = tf.ControlForce(body, [(1, 0, 0), (0, 1, 0)], name="push")
+    still = tf.EndState(position=[1, 0, None], velocity=[0, 0, None])
+    disc = tf.Limit("norm(now.position('body')) / now.parameters['duration']", 0.5, None, name="disc")
+    one = tf.OptimalControl(tf.System([body]), {body: tf.Pose((-1, 0.1, 0))}, {body: still}, (0, 1), tf.Effort(push),
+                            limits=disc, free_time=True, bounds={"duration": (0.8, 1.0)})
+    with pytest.warns(tf.UnderResolved, match="disc is passed"):
+        assert tf.solve(tf.Phases([one]), tf.MixedGalerkin(1), 3, progress=False).success

@@ -1,0 +1,108 @@
+"""What limits and contacts do between the points where they are asked for, and whether contacts drive the motion."""
+
+import warnings
+
+import casadi as ca
+import numpy as np
+
+from ...errors import UnderResolved
+from .complementarity import Complementary
+from .limits import Limit
+
+POINTS = np.array([0.25, 0.5, 0.75])  # of each element
+FAR = 0.1  # excess between points, over the range of a formula, that is told
+ROUND = 1e-6  # over its size, which is none
+DRIVEN = 0.02  # work of a rigid contact on the motion, over the mean force times the range of the gap
+
+
+def look_between_points(phase, solution):
+    """Warn of limits that a motion passes inside of elements, and of rigid contacts that throw bodies off.
+
+    A pair of a gap, by the places of bodies alone, and the force there leaves open how fast bodies part: the force of
+    one element may give them any speed. The work of such forces, `sum (b_k + b_k+1) / 2 (a_k+1 - a_k)`, is at most zero
+    where contacts do not drive.
+    """
+    for limit in phase.limits:
+        if isinstance(limit, Limit) and limit.at == "path":
+            text = _passed(phase, solution, limit)
+        elif isinstance(limit, Complementary) and limit.at == "controls":
+            text = _driving(phase, solution, limit)
+        else:
+            continue
+        if text is not None:
+            warnings.warn(text, UnderResolved, stacklevel=8)
+
+
+def _passed(phase, solution, limit):
+    n = len(POINTS) * (len(solution.t) - 1)
+    known = phase.kept.thing(("between points", limit, n), phase, lambda: _rows(phase, limit, n))
+    if known is None:
+        return None
+    function, lower, upper = known
+    values, times = _along(phase, solution, function, POINTS)
+    excess = np.maximum(lower - values, values - upper)
+    ranges = np.ptp(values, axis=0) + ROUND * (1 + np.abs(values).max(axis=0))
+    k, i = np.unravel_index(np.argmax(excess / ranges), excess.shape)
+    if not excess[k, i] > FAR * ranges[i]:
+        return None
+    return (f"{limit.name} is passed by {excess[k, i]:.3g} at t = {times[k]:.6g}, inside of an element, at whose nodes "
+            f"it holds: take more elements, or Limit(..., points={max(3, 2 * limit.points + 1)})")
+
+
+def _rows(phase, limit, n):
+    """Function, at n times, of rows that see the state, and bounds: those of controls alone hold at the nodes of these.
+    """
+    symbols, now = _symbols(phase)
+    rows, lower, upper = limit.rows(now, symbols[1])
+    seen = [i for i, row in enumerate(ca.vertsplit(rows)) if ca.depends_on(row, symbols[0])]
+    function = ca.Function("rows", symbols, [ca.densify(rows[seen])])
+    return (function.map(n), lower[seen], upper[seen]) if seen else None
+
+
+def _rigid_pairs(phase, pair, n):
+    """Function, at n times, of gaps by places alone, and of the forces there; None where there are none."""
+    symbols, now = _symbols(phase)
+    a, b = pair.pair(now, symbols[1])
+    others = ca.vertcat(symbols[0][phase.system.n_q:], symbols[1])  # momenta and controls
+    rigid = [i for i in range(a.numel()) if not ca.depends_on(a[i], others)
+             and ca.depends_on(a[i], symbols[0]) and ca.depends_on(b[i], symbols[1])]
+    return ca.Function("pairs", symbols, [ca.densify(ca.vertcat(a[rigid], b[rigid]))]).map(n) if rigid else None
+
+
+def _driving(phase, solution, pair):
+    points = solution.element.trial["controls"].basis.points
+    n = len(points) * (len(solution.t) - 1)
+    function = phase.kept.thing(("between points", pair, n), phase, lambda: _rigid_pairs(phase, pair, n))
+    if function is None:
+        return None
+    values, times = _along(phase, solution, function, points)
+    gap, force = np.split(values, 2, axis=1)
+    work = (force[1:] + force[:-1]) / 2 * np.diff(gap, axis=0)
+    size = force.mean(axis=0) * np.ptp(gap, axis=0)
+    driving = np.maximum(work, 0.0)
+    i = int(np.argmax(driving.sum(axis=0) / np.maximum(size, 1e-300)))
+    if not driving[:, i].sum() > DRIVEN * size[i] > 0:
+        return None
+    worst = times[np.argmax(driving[:, i])]
+    return (f"{pair.name} drives the motion, as no contact does, most at t = {worst:.6g}: the "
+            "gap depends on places alone, so that the force there gives bodies any speed; take at=\"element-end\" with "
+            "SymplecticEuler, for a contact without rebound, or let it give, a = gap + force / stiffness, as "
+            "SpringContact does")
+
+
+def _symbols(phase):
+    """Symbols of state, controls, time and unknown numbers, and the time of the motion in them."""
+    z, u, t, c = (ca.SX.sym(name, n) for name, n in (("z", phase.system.n_z), ("u", phase.n_controls), ("t", 1),
+                                                     ("c", len(phase.guesses))))
+    return (z, u, t, c), phase.now(z, t, c, u)
+
+
+def _along(phase, solution, function, points):
+    """Values of a function at points of all elements, shape (n_elements n_points, n), and the times."""
+    times = (solution.t[:-1, None] + np.diff(solution.t)[:, None] * points).ravel()
+    numbers = np.array([[solution.statistics["parameters"][name]] for name in phase.unknown_names]).reshape(-1, 1)
+    states, controls = (np.einsum("pi,eia->epa", basis.values(points), values).reshape(len(times), -1) for basis, values
+                        in ((solution.element.state.basis, solution.nodal_state),
+                            (solution.element.trial["controls"].basis, solution.fields["controls"])))
+    values = function(states.T, controls.T, times[None], np.tile(numbers, len(times)))
+    return np.array(values).T, times
