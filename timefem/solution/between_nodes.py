@@ -33,7 +33,7 @@ def jump_of(solution):
         return None
     points = basis.points if basis.n_shapes > 1 else np.array([0.0, 1.0])
     times = solution.t[:-1, None] + np.diff(solution.t)[:, None] * points
-    z = solution(times)
+    z = solution.nodal_state if basis.n_shapes > 1 else solution(times)
     size = _ways(system, z[..., :n])
     steps = np.diff(z[..., :n], axis=1) / size
     element, place = np.nonzero((np.abs(steps) > SMALL).any(axis=2))

@@ -4,6 +4,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
+from ...kernels.buffered import Buffered
 from ...mechanics.formula import call_vector, check_symbols
 from ...mechanics.formula_text import as_formula, refuse_comparison
 from ..common.end_state import momenta
@@ -50,7 +51,8 @@ class ConditionFormulas:
         rows, wanted = ca.densify(ca.vertcat(ca.SX(0, 1), *rows)), ca.vertcat(ca.SX(0, 1), *wanted)
         self.n_wanted, given = wanted.numel(), [z, c, wanted]
         self.function = ca.Function("end_conditions", given, [rows])
-        self._gradient = ca.Function("gradient", given, [rows, ca.densify(ca.jacobian(rows, ca.vertcat(z, c)))])
+        self._gradient = Buffered(ca.Function("gradient", given, [rows, ca.densify(
+            ca.jacobian(rows, ca.vertcat(z, c)).T)]))
 
     @staticmethod
     def key_of(system, asked, formula, t, n_numbers):
@@ -60,8 +62,8 @@ class ConditionFormulas:
 
     def with_gradient(self, z, numbers, wanted):
         """The conditions, (n,), and their gradients by states and unknown numbers, (n, n_z + n_numbers)."""
-        values, gradient = self._gradient(z, numbers, wanted)
-        return np.array(values).ravel(), np.array(gradient).reshape(-1, len(z) + len(numbers))
+        values, gradient = self._gradient(z, np.asarray(numbers, float), wanted)
+        return values.copy(), gradient.reshape(-1, len(z) + len(numbers)).copy()
 
 
 def asked_of_all(system, which, targets):

@@ -119,7 +119,8 @@ def _apart(coupling, *ends):
 
 def _least(solution, node):
     """From what on a condition at a node is missed."""
-    return max(MISSED, MORE * max(np.abs(x).max(initial=0.0) for x in solution.constraints(float(solution.t[node]))))
+    theta = solution.system.constraints(float(solution.t[node]), solution.z[node])
+    return max(MISSED, MORE * np.abs(theta).max(initial=0.0))
 
 
 def _reduced(phase, solution):
