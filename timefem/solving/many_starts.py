@@ -8,7 +8,7 @@ import numpy as np
 
 from ..parallel import own_world
 from ..problems.optimal.controllability import Unreached
-from ..problems.optimal.guess import Guess
+from ..problems.optimal.guess_starts import starts
 from ..problems.optimal.solve import solution_system
 from ..progress import progress as progress_bar
 from ..solution import Solution
@@ -17,35 +17,8 @@ from .solve import solve
 
 multiprocessing = lazy_loader.load("multiprocessing")
 
-BENDS = 0.1, 0.3, 1.0  # how far motions go aside in the middle [m or rad], in turn
-WAVES = 3  # of the controls
 ILL_DETERMINED = 1 / 3  # power of the agreement of costs to which states of one minimum agree, where costs are flat
 task = None  # what the processes of a pool do, from before they part
-
-
-def starts(problem, n):
-    """The guesses number 0 to n - 1: the default one, then motions that go aside with waving controls in bounds."""
-    return [None, *(Guess(bend=BENDS[k % len(BENDS)], seed=k, controls=_waves(problem, k)) for k in range(1, n))]
-
-
-def _waves(problem, seed):
-    """Smooth functions of time between the bounds of controls that have two; others are left to the default."""
-    rng, found, first, (t0, t1) = np.random.default_rng(seed), {}, 0, problem.t_span
-    for actuator in problem.actuators:
-        lower, upper = problem.bounds[:, first:first + actuator.n_controls]
-        first += actuator.n_controls
-        weights = rng.uniform(-1, 1, (WAVES, actuator.n_controls))
-        phases = rng.uniform(0, 2 * np.pi, weights.shape)
-        if not (np.isfinite(lower) & np.isfinite(upper)).all():
-            continue
-
-        def waving(t, weights=weights, phases=phases, lower=lower, upper=upper):
-            angle = np.pi * (np.asarray(t)[:, None] - t0) / (t1 - t0)
-            waves = sum(w * np.sin((i + 1) * angle + p) for i, (w, p) in enumerate(zip(weights, phases, strict=True)))
-            return (lower + upper) / 2 + waves / WAVES * (upper - lower) / 2
-
-        found[actuator] = waving
-    return found or None
 
 
 def solve_from_starts(problem, element, n_starts, same, processes, progress, arguments):

@@ -174,3 +174,19 @@ def test_a_stop_keeps_the_last_iterate(method, monkeypatch):
     sol = tf.solve(problem, tf.MixedGalerkin(1), 20, method=method, progress=False)
     assert not sol.success and sol.status.reason == "stopped"
     assert len(sol.t) == 21 and np.isfinite(sol.z).all() and sol.statistics["objective"] > 0
+
+
+def test_actuators_that_bounds_or_rates_name_need_not_be_given():
+    """A mass of 1 kg goes 1 m in least time by 1 N: 2 s."""
+    mass = tf.PointMass(1.0, dimension=1, name="mass")
+    push = tf.ControlForce(mass, [(1, 0, 0)], name="push")
+    end = {mass: tf.EndState(position=(1, None, None), velocity=(0, None, None))}
+    given = dict(free_time=True, end_cost="parameters['duration']")
+    bounds = {push: (-1, 1), "duration": (0.1, 10)}
+    problem = tf.OptimalControl(tf.System([mass]), {mass: tf.Pose()}, end, (0, 1), bounds=bounds, **given)
+    assert problem.actuators == [push]
+    assert tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False).objective == pytest.approx(2.0, rel=1e-3)
+    slow = tf.OptimalControl(tf.System([mass]), {mass: tf.Pose()}, end, (0, 1), "u[0]**2", rates={push: (-4, 4)})
+    assert slow.actuators == [push]
+    with pytest.raises(tf.InputError, match="bounds"):
+        tf.OptimalControl(tf.System([mass]), {mass: tf.Pose()}, end, (0, 1), tf.Effort(push), bounds=3)

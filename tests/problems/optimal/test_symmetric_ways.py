@@ -1,5 +1,6 @@
-"""Guesses on a line of symmetry, from which the way is not seen by first derivatives."""
+"""Guesses on a line of symmetry, from which the way is not seen by first derivatives, and other poor ones."""
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -45,10 +46,28 @@ def test_turns_in_least_time(inertia, axis, angle, symmetric, best):
     torque = tf.ControlTorque(body, name="torque")
     end = tf.EndState(orientation=(np.cos(angle / 2), *(np.sin(angle / 2) * np.array(axis))),
                       angular_velocity=(0, 0, 0))
-    problem = tf.OptimalControl(tf.System([body, torque]), {body: tf.Pose()}, {body: end}, (0, 20), free_time=True,
+    problem = tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, {body: end}, (0, 20), free_time=True,
                                 end_cost=lambda end, numbers: numbers["duration"],
                                 bounds={torque: (-1, 1), "duration": (0.1, 100)})
     own, other = (tf.solve(problem, tf.MixedGalerkin(2), 20, method=method, progress=False)
                   for method in ("interior-point", "ipopt"))
     assert other.objective == pytest.approx(symmetric, rel=1e-4)
     assert own.success and own.status.message == "converged" and own.objective <= best + 1e-4
+
+
+def test_an_acrobot_of_little_torque():
+    """Two links with a motor between them, 8 Nm where 20 are wanted to go straight up: from waving controls."""
+    def kinetic(q, v, c):
+        one = v[0] * ca.vertcat(ca.cos(q[0]), ca.sin(q[0]))
+        two = one + (v[0] + v[1]) * ca.vertcat(ca.cos(q[0] + q[1]), ca.sin(q[0] + q[1]))
+        return (ca.sumsqr(one) + ca.sumsqr(two)) / 2
+
+    system = tf.GeneralizedSystem(2, kinetic, lambda q, c: -9.81 * (2 * ca.cos(q[0]) + ca.cos(q[0] + q[1])))
+    body = system.bodies[0]
+    elbow = tf.GeneralizedControl(body, [[0.0], [1.0]], name="elbow")
+    problem = tf.OptimalControl(system, tf.Coordinates([0, 0]), {body: tf.Coordinates([np.pi, 0], [0, 0])}, (0, 4),
+                                tf.Effort(elbow), bounds={elbow: (-8, 8)})
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 40, progress=False)
+    assert sol.success and sol.objective < 91 and sol.statistics["newton_iterations"]["max"] <= 1000
+    assert np.abs(sol.fields["controls"]).max() <= 8 + 1e-6
+    np.testing.assert_allclose(sol.z[-1], [np.pi, 0, 0, 0], rtol=0, atol=1e-8)

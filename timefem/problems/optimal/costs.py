@@ -35,8 +35,10 @@ class Moving(End):
         return own if part.is_body else ca.vertcat(own, *map(self.own_parameters, part.bodies))
 
 
-def with_costs(system, cost, actuators):
+def with_costs(system, cost, actuators, limited):
     """The system with the actuators and costs that it does not have yet, and integrands that are formulas of it.
+
+    Actuators are given, named by costs, or among what is `limited`.
 
     Returns
     -------
@@ -52,6 +54,7 @@ def with_costs(system, cost, actuators):
             raise InputError(f"{what}: {part!r} is no {cls.__name__} such as {example}")
     costs = [*cost, *(part for part in system.parts if isinstance(part, Cost))]
     named = [actuator for part in costs for actuator in part.controls]
+    named += [key for key in limited if isinstance(key, Actuator)]
     return _extended(system, [*actuators, *named, *cost]), formulas
 
 

@@ -26,6 +26,7 @@ from .controllability import HELD, check_reach, guess_in_reach, note_held
 from .equations import OptimalityEquations
 from .equations_over_ranks import DistributedOptimalityEquations, OptimalitySlab
 from .guess import BENDS, Guess, first_guess, from_solution, is_warm, prolonged
+from .guess_starts import starts
 from .nonlinear_program import OptimalProgram
 from .sequence_program import Closing, SequenceProgram
 from .target_continuation import towards_the_target
@@ -35,6 +36,7 @@ COARSE, RATIO = 64, 10  # elements of the coarsest mesh, which ranks do not shar
 KEPT = 2e6  # numbers in the dense blocks of all elements, up to which equations stay as long as their problem lives
 ROUGH = 1e-9  # residual that will do on all meshes but the last: far below what a finer mesh changes
 ITERATIONS = 200
+OTHERS = 3  # guesses with waving controls that are tried last, where there are inequalities
 FEW = 60  # of the steps for equations alone, after which the interior-point method has a try
 
 
@@ -254,16 +256,16 @@ def _start(task, solve, level, warm):
 
 
 def _otherwise(solve, level, x, show):
-    """The solution by targets that move, or from bent paths, where the first guess fails; None if these do, too."""
+    """The solution by targets that move, or from other paths, where the first guess fails; None if these do, too."""
     problem = solve.problem
     with progress("optimal control, another way", 3, show) as bar:
         if len(problem.conditions.combinations) and not problem.free_start:
             found = towards_the_target(lambda share, x: solve(level, x, problem=problem.towards(share)), x, bar)
             if found and found[2].success:
                 return found
-        for bend in BENDS:
-            bar.note("from a bent path")
-            found = solve(level, first_guess(problem, solve.plan, level, Guess(bend=bend)))
+        for guess in (*(Guess(bend=bend) for bend in BENDS), *starts(problem, 1 + OTHERS * problem.bounded)[1:]):
+            bar.note("from another path")
+            found = solve(level, first_guess(problem, solve.plan, level, guess))
             if found[2].success:
                 return found
     return None

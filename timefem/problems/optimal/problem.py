@@ -66,7 +66,7 @@ class OptimalControl(NamedArguments):
     cost : Cost, callable, str, or sequence of these
         Integrands, for instance `Effort(actuator)`, or formulas `cost(now, u)` as in `Limit`, of all but momenta.
     actuators : Actuator or sequence of Actuator
-        Those that are not in the system; actuators that a cost names need not be given.
+        Those that are not in the system; actuators that a cost, bounds or rates name need not be given.
     end_cost : callable or str, optional
         `end_cost(end, parameters)` -> scalar in CasADi symbols, or such a formula as text, `"end.t"`. `end` tells what
         `now` of a `Limit` does, but for controls; `parameters` is a dict of the unknown ones, with "duration" when the
@@ -152,7 +152,8 @@ class OptimalControl(NamedArguments):
                        "near": self.near}
         self.free_time = validate.flag("free_time", self.free_time)
         self.parameters = self.parameters or {}
-        system, formulas = with_costs(self.system, cost, self.actuators)
+        system, formulas = with_costs(self.system, cost, self.actuators, [
+            key for limited in (self.bounds, self.rates) if isinstance(limited, Mapping) for key in limited])
         system, _ = checked_parameters(system, self.parameters, self.follows, REFUSED)  # then formulas see lengths
         system = with_integrands(system, formulas, ["duration"] * self.free_time + list(self.parameters))
         like = self.__dict__.pop("_like", None)  # the problem that this one changes
