@@ -17,8 +17,8 @@ import numpy as np
 import timefem as tf
 from timefem.cases import CASES
 from timefem.models import load_model
-from timefem.progress import progress
 from timefem.problems.optimal.guess_starts import starts
+from timefem.progress import progress
 
 ELEMENT = tf.MixedGalerkin(2, n_points=2)
 SAME = 1e-6  # objectives, relative
