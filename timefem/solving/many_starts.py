@@ -8,7 +8,7 @@ import numpy as np
 
 from ..parallel import own_world
 from ..problems.optimal.controllability import Unreached
-from ..problems.optimal.guess_starts import starts
+from ..problems.optimal.guess import starts
 from ..problems.optimal.solve import solution_system
 from ..progress import progress as progress_bar
 from ..solution import Solution

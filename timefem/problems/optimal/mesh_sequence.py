@@ -25,8 +25,7 @@ from .contact_stages import is_marched, solve_in_stages
 from .controllability import HELD, check_reach, guess_in_reach, note_held
 from .equations import OptimalityEquations
 from .equations_over_ranks import DistributedOptimalityEquations, OptimalitySlab
-from .guess import BENDS, Guess, first_guess, from_solution, is_warm, prolonged
-from .guess_starts import starts
+from .guess import BENDS, Guess, first_guess, from_solution, is_warm, prolonged, starts
 from .nonlinear_program import OptimalProgram
 from .sequence_program import Closing, SequenceProgram
 from .target_continuation import towards_the_target
