@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from timefem.errors import InputError
+from timefem.solvers.nonlinear.centred import Centred
 from timefem.solvers.nonlinear.ipopt import Ipopt
 from timefem.solvers.nonlinear.methods import METHODS, method_for_inequalities
 from timefem.solvers.nonlinear.program import NonlinearProgram, Row, optimality_error
@@ -84,6 +85,38 @@ def test_how_far_from_optimal():
     for mu in (1e-2, 1e-4):
         loose = Ipopt(options={"mu_strategy": "monotone", "mu_target": mu}).solve(Hs071())
         assert mu / 2 < optimality_error(program, loose.v, 1.0, loose.multipliers) < 2 * mu
+
+
+def test_a_program_around_a_point_near_its_solution():
+    """On the central path all slacks and multipliers of bounds are 1; derivatives by differences; the way back."""
+    mu, program = 1e-5, Hs071()
+    near = Ipopt(options={"mu_strategy": "monotone", "mu_target": mu, "bound_relax_factor": 0.0}).solve(program)
+    centred = Centred(program, near.v, near.multipliers, near.bound_multipliers, mu)
+    assert centred.n == 5 and centred.factor == pytest.approx(1 / mu)
+    size = np.abs(centred.start[[0, 4]])  # of the bound of a, and of the product, which hold them
+    np.testing.assert_allclose(size, 1, rtol=0, atol=0.1)
+    w, y, (i, j) = centred.start + 0.1, np.array([0.3, -0.7]), centred.hessian_places
+    jacobian, step = np.zeros((2, 5)), 1e-6 * np.eye(5)
+    jacobian[centred.jacobian_places] = centred.jacobian(w)
+    hessian = np.zeros((5, 5))
+    hessian[i, j] = hessian[j, i] = centred.hessian(w, 1.0, y)
+
+    def slopes(function):
+        return np.array([(function(w + h) - function(w - h)) / 2e-6 for h in step])
+
+    def lagrangian(w):
+        matrix = np.zeros((2, 5))
+        matrix[centred.jacobian_places] = centred.jacobian(w)
+        return centred.gradient(w) + matrix.T @ y
+
+    np.testing.assert_allclose(slopes(centred.objective), centred.gradient(w), rtol=1e-6, atol=1e-2)
+    np.testing.assert_allclose(slopes(centred.rows).T, jacobian, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(slopes(lagrangian), hessian, rtol=1e-5, atol=1e-3)
+    found = Ipopt(1e-8).solve(centred)
+    answer = centred.answer(found)
+    assert answer.v == pytest.approx([1, 4.742999643, 3.821149978, 1.379408293], abs=1e-6)
+    assert optimality_error(program, answer.v, 1.0, answer.multipliers) < 1e-6
+    assert answer.bound_multipliers[0] > 1 and np.abs(answer.bound_multipliers[1:]).max() < 1e-6
 
 
 def test_methods_by_name():

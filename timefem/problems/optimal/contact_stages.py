@@ -34,7 +34,6 @@ def solve_in_stages(method, program, limits):
     pairs = [limit for limit in limits if isinstance(limit, Soft)]
     if not pairs:
         return method.solve(program)
-    method = replace(method, tolerance=getattr(method, "sharpened", 1.0) * method.tolerance)
     first, last = max(p.first for p in pairs), min(p.eps for p in pairs)
     near = first if program.start_multipliers is None else min(first, max(last, _missed(program, last)**2))
     tries = [(eps, 0) for eps in sorted({near, first})]
