@@ -1,6 +1,7 @@
 """A state at the end that limits allow, where the conditions alone leave the guess at one that they do not."""
 
 from copy import copy
+from functools import partial
 
 import casadi as ca
 import numpy as np
@@ -15,7 +16,7 @@ MET = 1e-9
 
 def with_allowed_ends(phases):
     """Phases with guesses that end where limits at their ends allow; None where all do so already, or none is found."""
-    moved = [towards_limits(phase) for phase in phases]
+    moved = [phase.kept.thing("towards limits", phase, partial(towards_limits, phase)) for phase in phases]
     return [new or old for new, old in zip(moved, phases, strict=True)] if any(moved) else None
 
 
