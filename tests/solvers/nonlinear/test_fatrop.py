@@ -80,3 +80,16 @@ def test_success_is_what_satisfies_the_conditions_of_the_program(monkeypatch):
     monkeypatch.setattr(Fatrop, "_solve", off)
     sol = tf.solve(CASES["speed-limit"].make(), ELEMENT, 10, method="fatrop", progress=False)
     assert not sol.success and "the conditions of optimality are missed by" in sol.status.message
+
+
+@pytest.mark.parametrize(("distance", "most", "message"), [
+    (0.6, 500, "fatrop: the line search found no step"), (0.1, 1, "fatrop: all iterations were taken")])
+def test_why_it_failed(distance, most, message):
+    """0.25 m are within reach of 1 N in 1 s."""
+    body = tf.PointMass(1.0, dimension=1, name="mass")
+    push = tf.ControlForce(body, [(1, 0, 0)], name="push")
+    end = tf.EndState(position=[distance, None, None], velocity=[0, None, None])
+    problem = tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, {body: end}, (0.0, 1.0), actuators=push,
+                                cost=tf.Effort(push), bounds={push: (-1, 1)})
+    sol = tf.solve(problem, ELEMENT, 10, method=tf.Fatrop(max_iterations=most), progress=False)
+    assert not sol.success and message in sol.status.message

@@ -37,6 +37,9 @@ MOST_NEAR = 100  # iterations of a solve that starts near a solution; most take 
 # Error in the conditions of optimality of the program itself that will do where rounding keeps fatrop from its
 # tolerance, as for the other methods, and that is no success; relaxed bounds alone may make 1e-6
 ACCEPTABLE, UNSOLVED = 1e-6, 1e-5
+INFEASIBLE = 3
+ENDS = {1: "all iterations were taken", 2: "stopped short of the tolerance", INFEASIBLE: "locally infeasible",
+        4: "the line search found no step", 5: "no step could be computed"}  # its IpSolverReturnFlag
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,9 @@ class Fatrop(NamedArguments):
         if stats["success"]:
             status = Status(True)
         else:
-            status = failed(program, v, "not converged", [], "fatrop")
+            flag = stats["fatrop"]["return_flag"]
+            status = failed(program, v, "infeasible" if flag == INFEASIBLE else "not converged", [],
+                            f"fatrop: {ENDS.get(flag, 'stopped by an error')}")
         return Answer(v, y, -z, status, int(stats["iter_count"]))
 
 
