@@ -178,3 +178,27 @@ def test_names_of_coordinates_of_joints_are_in_the_schema():
             tf.Planar(a, b, **axes), tf.Universal(a, b, axis_a=[1, 0, 0], axis_b=[0, 1, 0], **points)]
     assert {c.name for joint in made for c in joint.coordinates} == set(COORDINATES)
     assert set(COORDINATES) < set(schema()["$defs"]["end_state"]["properties"])
+
+
+RELATIVE = """
+time = {span = [0, 0.4], n_elements = 8}
+bodies.cart = {type = "rigid", mass = 2, inertia = [1, 1, 1], position = [1, 2, 3], orientation = [0.8, 0.6, 0, 0], \
+angular_velocity = [0, 0, 1]}
+bodies.rod = {type = "rigid", mass = 1, inertia = [1, 2, 3], position = [0, 0, -0.5], relative_to = "cart"}
+bodies.dot = {type = "point", mass = 0.1, position = [0, 0, 1], velocity = [1, 0, 0], relative_to = "rod"}
+"""
+
+
+def test_poses_relative_to_other_bodies(tmp_path):
+    found = of_file(tmp_path, RELATIVE).solve(progress=False)
+    cart, rod = tf.RigidBody(2, [1, 1, 1], name="cart"), tf.RigidBody(1, [1, 2, 3], name="rod")
+    dot = tf.PointMass(0.1, name="dot")
+    state = {cart: tf.Pose((1, 2, 3), [0.8, 0.6, 0, 0], angular_velocity=(0, 0, 1)),
+             rod: tf.Pose((0, 0, -0.5), relative_to=cart), dot: tf.Pose((0, 0, 1), velocity=(1, 0, 0), relative_to=rod)}
+    problem = tf.InitialValueProblem(tf.System([cart, rod, dot]), state, (0, 0.4))
+    same(found, tf.solve(problem, tf.MixedGalerkin(2), 8, progress=False))
+    for old, new, message in (
+            ('relative_to = "rod"', 'relative_to = "rood"', r"bodies.dot.relative_to: there is no body 'rood'; did"),
+            ('relative_to = "cart"', 'relative_to = "dot"', r"the pose of 'rod' is relative to itself, by way")):
+        with pytest.raises(tf.InputError, match=message):
+            of_file(tmp_path, RELATIVE, (old, new))

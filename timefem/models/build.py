@@ -27,7 +27,7 @@ LOOKS = {  # shape of a solid, and its edges: parts of its lengths
 STAGES = [(table, types, after) for table, types in (("joints", JOINTS), ("actuators", ACTUATORS), ("forces", FORCES))
           for after in (0, 1, 2) if after < 2 or table == "forces"]
 LISTS = {"drives": "drive", "inputs": "measured"}  # of controllers: key -> what of `Names` finds each
-STATE = ("position", "orientation", "velocity", "angular_velocity", "frame")
+STATE = ("position", "orientation", "velocity", "angular_velocity", "frame", "relative_to")
 
 
 def load_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None):
@@ -112,6 +112,8 @@ def _model(document, kind, rotation, inverse_mass, changed):
                         body.state(state[body.name])  # a point mass may leave its plane
     composites, joints = [part for part in parts if isinstance(part, Composite)], {}
     names = Names(document, bodies, composites, joints)
+    for name in data["bodies"]:
+        _check_relative(document, names, name)
     for table, types, after in STAGES:
         entries = {name: entry for name, entry in data.get(table, {}).items() if _after(entry) == after}
         made = list(_parts(document, table, types, names, entries))
@@ -150,6 +152,19 @@ def _model(document, kind, rotation, inverse_mass, changed):
         if fault:
             raise document.error(model.keys(part), fault)
     return model
+
+
+def _check_relative(document, names, name):
+    """Refuse a pose that is relative to a body that there is not, or by way of others to itself."""
+    entries, way = document.data["bodies"], [name]
+    while "relative_to" in entries.get(way[-1], ()):
+        keys = "bodies", way[-1], "relative_to"
+        other = entries[way[-1]]["relative_to"]
+        names.body(keys, other, whole=False)
+        if other in way:
+            raise document.error(keys, f"the pose of {other!r} is relative to itself, by way of {', '.join(way)}; give "
+                                       "one of them in space")
+        way.append(other)
 
 
 def _elements(document, table, solver):

@@ -19,7 +19,7 @@ SOLIDS = ("cuboid", "cylinder", "cone", "sphere")
 NOUNS = {"bodies": "a body", "joints": "a joint", "forces": "a force", "actuators": "an actuator",
          "outputs": "an output", "limits": "a limit", "couplings": "a coupling", "link": "a coupling"}
 STATE = {"position": ref("vector"), "velocity": ref("vector"), "orientation": ref("orientation"),
-         "angular_velocity": ref("vector"), "frame": ref("space_or_body")}
+         "angular_velocity": ref("vector"), "frame": ref("space_or_body"), "relative_to": ref("body")}
 # What the annotations of functions of time do not say.
 LISTS = {("polynomial", "coefficients"): numbers("a list of 1 to 40 numbers", 1, 40)}
 DEGREES = {("spline", "degree"): {"description": "an odd integer from 1 to 15", "enum": list(range(1, 16, 2))},
@@ -134,7 +134,8 @@ def solid(name):
 
 def point():
     own = {name: described(field) for name, field in PointMass.fields.items() if name != "name"}
-    return record("a point mass", {"type": True, **own, **{k: STATE[k] for k in ("position", "velocity")}}, ["mass"])
+    state = {key: STATE[key] for key in ("position", "velocity", "relative_to")}
+    return record("a point mass", {"type": True, **own, **state}, ["mass"])
 
 
 def functions():
