@@ -1,12 +1,10 @@
 """The equations of motion at one state, and their exact first derivatives, in all coordinates."""
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
 import casadi as ca
 import numpy as np
-import scipy
 
 from ..errors import InputError
 from .point_functions import evaluate
@@ -181,12 +179,10 @@ class FirstVariation:
         matrix = np.block([[self.mass, self.forces], [gradient, none]])
         size = np.sqrt(np.abs(matrix).max(axis=1))
         scale = 1 / np.where(size > 0, size, 1.0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
-            lu = scipy.linalg.lu_factor(scale[:, None] * matrix * scale)
-        if not np.abs(np.diag(lu[0])).min() > 1e-13:
+        q, r = np.linalg.qr(scale[:, None] * matrix * scale)
+        if not np.abs(np.diag(r)).min() > 1e-13:
             raise InputError(self._singular())
-        return scale, lu
+        return scale, q, r
 
     def _singular(self):
         z = np.concatenate([self.q, np.zeros(self.n)])
@@ -197,8 +193,8 @@ class FirstVariation:
 
     def accelerations(self, right):
         """Accelerations and multipliers of right-hand sides of (row, second, third), shapes (n + m + k, ...)."""
-        scale, lu = self._factors
-        return (scale * scipy.linalg.lu_solve(lu, (scale * right.T).T).T).T
+        scale, q, r = self._factors
+        return (scale * np.linalg.solve(r, q.T @ (scale * right.T).T).T).T
 
     @cached_property
     def size(self):

@@ -1,23 +1,39 @@
 """The table of kinds of problems: one folder each, one entry here."""
 
-from ..errors import InputError
-from .boundary.kind import BOUNDARY
-from .initial.kind import INITIAL
-from .inverse.kind import INVERSE
-from .optimal.kind import OPTIMAL
-from .phases.kind import PHASES
+from collections.abc import Mapping
+from importlib import import_module
 
-KINDS = {kind.name: kind for kind in (INITIAL, BOUNDARY, INVERSE, OPTIMAL, PHASES)}
-IN_FILES = {name: kind for name, kind in KINDS.items() if kind.in_files is not None}
+from ..errors import InputError
+
+FOLDERS = "initial", "boundary", "inverse", "optimal", "phases"
+
+
+class Kinds(Mapping):
+    """Name -> `Kind`, imported when it is asked for: a first solve needs one of them only."""
+
+    def __getitem__(self, name):
+        if name not in FOLDERS:
+            raise KeyError(name)
+        return getattr(import_module(f".{name}.kind", __package__), name.upper())
+
+    def __iter__(self):
+        return iter(FOLDERS)
+
+    def __len__(self):
+        return len(FOLDERS)
+
+
+KINDS = Kinds()
 
 
 def kind_of(problem):
     """The `Kind` of a problem; InputError for what is no problem."""
-    found = next((kind for kind in KINDS.values() if isinstance(problem, kind.problem)), None)
-    if found is None:
+    modules = {cls.__module__ for cls in type(problem).__mro__}
+    found = next((name for name in FOLDERS if f"{__package__}.{name}.problem" in modules), None)
+    if found is None or not isinstance(problem, KINDS[found].problem):
         *others, last = (kind.problem.__name__ for kind in KINDS.values())
         raise InputError(f"problem must be an {', '.join(others)} or {last}, not {problem!r}")
-    return found
+    return KINDS[found]
 
 
 def check_kind(problem, name, what="problem", besides=""):

@@ -23,7 +23,7 @@ def problem(end=REST, **options):
     (lambda: problem(tf.EndState(velocity=(1, None, 2))), "end of mass: velocity .* leaves the first 1 axes"),
     (lambda: tf.Guess(times=[0, 1]), "times belong to states or controls that are arrays"),
     (lambda: tf.Guess(times=[0, 1], controls={"push": 3.0}), "times belong to states or controls that are arrays"),
-    (lambda: problem(cost="u[0]**2"), "'u' has no entries; give actuators"),
+    (lambda: problem(cost="u[0]**2", bounds=None), "'u' has no entries; give actuators"),
     (lambda: problem(limits=tf.Limit("u[3]", 0, 1)), "'u' has 1 entries"),
     (lambda: tf.Limit("velocity('mass')[0]", 0, 1), r"of a motion it is now.velocity\(...\)"),
     (lambda: tf.Limit("now.velocity(mass)[0]", 0, 1), r"have their names in quotes, now.q\('body'\)"),

@@ -4,9 +4,9 @@ import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy
 
-from ...errors import InputError
+from ...errors import InputError, SingularMatrix
+from ...solvers.linear.time_chain.lu import ChainLU
 from .guess import BENDS, Guess, first_guess
 
 NOTHING = 1e-9  # relative size of an effect that is none
@@ -121,8 +121,7 @@ def note_held(problem, found):
 def reach(equations, x):
     """The `Reach` at unknowns `x`."""
     problem = equations.problem
-    residual = equations.evaluate(x)
-    matrix = equations.matrix().tocsr()
+    residual, tangent = equations.evaluate(x), _Entries(equations)
     n_end = equations.blocks[1].n_unknowns
     controls = equations.columns_of("controls")
     inputs = controls.ravel()
@@ -136,16 +135,15 @@ def reach(equations, x):
     motion = np.flatnonzero(~equations.dual & ~is_input)
     motion_rows = np.flatnonzero(equations.dual)[:np.count_nonzero(equations.dual) - n_end]
     try:
-        lu = scipy.sparse.linalg.splu(matrix[motion_rows][:, motion].tocsc())
-    except RuntimeError:  # the motion itself is not determined: Newton's method will tell
+        lu = tangent.factors(motion_rows, motion)
+    except SingularMatrix:  # the motion itself is not determined: Newton's method will tell
         return Reach()
-    by_inputs = matrix[motion_rows][:, inputs].tocsc()
-    idle = _idle_control(problem, equations, lu, by_inputs, controls, motion)
+    idle = _idle_control(problem, equations, lu, tangent, motion_rows, motion)
     if idle is not None or not n_end:
         return Reach(idle)
-    conditions = matrix[n - n_end:][:, motion].toarray()
-    adjoint = lu.solve(np.ascontiguousarray(conditions.T), trans="T")
-    effect = -np.asarray(by_inputs.T @ adjoint).T + matrix[n - n_end:][:, inputs].toarray()
+    ends = np.arange(n - n_end, n)
+    adjoint = lu.solve_transposed(tangent.dense(ends, motion).T)
+    effect = tangent.dense(ends, inputs) - tangent.transposed_product(motion_rows, inputs, adjoint).T
     size = np.linalg.norm(effect, axis=1, keepdims=True)
     least = NOTHING * size.max()
     n_moved = np.count_nonzero(size > least)
@@ -168,17 +166,54 @@ def reach(equations, x):
     return Reach(("end", problem.conditions.names[int(np.argmax(combination))]), told, held)
 
 
-def _idle_control(problem, equations, lu, by_inputs, controls, motion):
+def _idle_control(problem, equations, lu, tangent, motion_rows, motion):
     """("control", name) of one without effect on the states, tried in the first, a middle and the last element."""
     place = np.full(equations.n_unknowns, -1)
     place[motion] = np.arange(len(motion))
     states = place[equations.columns_of("state").ravel()]
     states = np.unique(states[states >= 0])
-    n_elements, n_shapes, n_controls = controls.shape
-    for i in range(n_controls):
-        columns = [(e * n_shapes) * n_controls + i for e in {0, n_elements // 2, n_elements - 1}]
-        given = by_inputs[:, columns].toarray()
+    controls = equations.columns_of("controls")
+    for i in range(controls.shape[2]):
+        given = tangent.dense(motion_rows, controls[[0, len(controls) // 2, -1], 0, i])
         response = lu.solve(given)
         if np.abs(response[states]).max() <= NOTHING * max(np.abs(response).max(), np.abs(given).max()):
             return "control", problem.control_name(i)
     return None
+
+
+class _Entries:
+    """Parts of the tangent of the last evaluation."""
+
+    def __init__(self, equations):
+        self._pattern = p = equations.pattern
+        self._rows, self._columns, self._values = np.repeat(np.arange(p.n_rows), np.diff(p.indptr)), p.indices, \
+            equations.data
+
+    def _part(self, rows, columns):
+        """Places in these rows and columns, and values."""
+        p = self._pattern
+        row, column = np.full(p.n_rows, -1), np.full(p.n_columns, -1)
+        row[rows], column[columns] = np.arange(len(rows)), np.arange(len(columns))
+        row, column = row[self._rows], column[self._columns]
+        here = (row >= 0) & (column >= 0)
+        return row[here], column[here], self._values[here]
+
+    def factors(self, rows, columns):
+        """`ChainLU` of rising rows and columns."""
+        i, j, values = self._part(rows, columns)
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=len(rows)))])
+        lu = ChainLU(indptr, j, np.searchsorted(columns, self._pattern.column_starts),
+                     np.searchsorted(rows, self._pattern.row_starts))
+        lu.factor(values)
+        return lu
+
+    def dense(self, rows, columns):
+        i, j, values = self._part(rows, columns)
+        out = np.zeros((len(rows), len(columns)))
+        out[i, j] = values
+        return out
+
+    def transposed_product(self, rows, columns, right):
+        """Their transpose times dense columns, shapes (n_rows, k) -> (n_columns, k)."""
+        i, j, values = self._part(rows, columns)
+        return np.stack([np.bincount(j, values * b[i], len(columns)) for b in right.T], axis=1)

@@ -111,9 +111,12 @@ class OptimalityRows:
         x = x.copy()
         self.split(x)[2][:] = 0
         gradient = self.evaluate(x)
-        by_costates = self.matrix()[:, -n:].tocsr()
-        rows = np.flatnonzero(np.diff(by_costates.indptr))
-        self.split(x)[2][:] = np.linalg.lstsq(by_costates[rows].toarray(), -gradient[rows], rcond=None)[0]
+        p = self.pattern
+        chosen = np.flatnonzero(p.indices >= p.n_columns - n)
+        rows, places = np.unique(np.searchsorted(p.indptr, chosen, side="right") - 1, return_inverse=True)
+        by_costates = np.zeros((len(rows), n))
+        by_costates[places, p.indices[chosen] - (p.n_columns - n)] = self.data[chosen]
+        self.split(x)[2][:] = np.linalg.lstsq(by_costates, -gradient[rows], rcond=None)[0]
         return x
 
     def broken(self, x):
