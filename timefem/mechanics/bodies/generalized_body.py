@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
-import scipy
 
 from ... import validate
 from ...errors import InputError
@@ -160,7 +159,9 @@ class GeneralizedBody(Body):
         value = self._checked_mass(np.zeros(self.n_q))
         # the inverse is full within each set of coordinates that M couples, and zero elsewhere
 
-        _, component = scipy.sparse.csgraph.connected_components(np.array(ca.DM(mass.sparsity(), 1)))
+        _, order, ends = mass.sparsity().scc()
+        component = np.empty(self.n_q, int)
+        component[order] = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
         self._pattern = np.nonzero(component[:, None] == component)
         inverse = np.linalg.inv(value)
         self.own_parameters = np.append(self.own_parameters, ((inverse + inverse.T) / 2)[self._pattern])
