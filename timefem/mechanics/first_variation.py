@@ -193,6 +193,8 @@ class FirstVariation:
 
     def accelerations(self, right):
         """Accelerations and multipliers of right-hand sides of (row, second, third), shapes (n + m + k, ...)."""
+        if not np.isfinite(right).all():
+            raise InputError("forces or constraints are not finite at this state")
         scale, q, r = self._factors
         return (scale * np.linalg.solve(r, q.T @ (scale * right.T).T).T).T
 
