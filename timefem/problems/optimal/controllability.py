@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...errors import InputError, SingularMatrix
+from ...errors import InputError, SolveError
 from ...solvers.linear.time_chain.lu import ChainLU
 from .guess import BENDS, Guess, first_guess
 
@@ -136,7 +136,7 @@ def reach(equations, x):
     motion_rows = np.flatnonzero(equations.dual)[:np.count_nonzero(equations.dual) - n_end]
     try:
         lu = tangent.factors(motion_rows, motion)
-    except SingularMatrix:  # the motion itself is not determined: Newton's method will tell
+    except SolveError:  # the motion itself is not determined: Newton's method will tell
         return Reach()
     idle = _idle_control(problem, equations, lu, tangent, motion_rows, motion)
     if idle is not None or not n_end:
