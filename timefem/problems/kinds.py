@@ -1,6 +1,6 @@
 """The table of kinds of problems: one folder each, one entry here."""
 
-from collections.abc import Mapping
+from collections.abc import MutableMapping
 from importlib import import_module
 
 from ..errors import InputError
@@ -8,19 +8,34 @@ from ..errors import InputError
 FOLDERS = "initial", "boundary", "inverse", "optimal", "phases"
 
 
-class Kinds(Mapping):
-    """Name -> `Kind`, imported when it is asked for: a first solve needs one of them only."""
+class Kinds(MutableMapping):
+    """Name -> `Kind`; those of the folders are imported when they are asked for: a first solve needs one of them."""
+
+    def __init__(self):
+        self._known = dict.fromkeys(FOLDERS)
 
     def __getitem__(self, name):
-        if name not in FOLDERS:
-            raise KeyError(name)
-        return getattr(import_module(f".{name}.kind", __package__), name.upper())
+        if self._known[name] is None:
+            self._known[name] = getattr(import_module(f".{name}.kind", __package__), name.upper())
+        return self._known[name]
+
+    def __setitem__(self, name, kind):
+        self._known[name] = kind
+
+    def __delitem__(self, name):
+        del self._known[name]
 
     def __iter__(self):
-        return iter(FOLDERS)
+        return iter(self._known)
 
     def __len__(self):
-        return len(FOLDERS)
+        return len(self._known)
+
+    def of(self, problem):
+        """The kind of a problem, or None."""
+        modules = {cls.__module__ for cls in type(problem).__mro__}
+        likely = [name for name in FOLDERS if name in self and f"{__package__}.{name}.problem" in modules]
+        return next((self[name] for name in (*likely, *self) if isinstance(problem, self[name].problem)), None)
 
 
 KINDS = Kinds()
@@ -28,12 +43,11 @@ KINDS = Kinds()
 
 def kind_of(problem):
     """The `Kind` of a problem; InputError for what is no problem."""
-    modules = {cls.__module__ for cls in type(problem).__mro__}
-    found = next((name for name in FOLDERS if f"{__package__}.{name}.problem" in modules), None)
-    if found is None or not isinstance(problem, KINDS[found].problem):
+    found = KINDS.of(problem)
+    if found is None:
         *others, last = (kind.problem.__name__ for kind in KINDS.values())
         raise InputError(f"problem must be an {', '.join(others)} or {last}, not {problem!r}")
-    return KINDS[found]
+    return found
 
 
 def check_kind(problem, name, what="problem", besides=""):
