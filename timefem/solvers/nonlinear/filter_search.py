@@ -16,6 +16,7 @@ SHORT = 0.05  # the shortest one that counts on products of changes: these are o
 # which steps are short at first. Where the filter refuses longer ones it is emptied, as by IPOPT, so many times
 IN_A_ROW, SHORTENED, LEFT, EMPTIED = 5, 0.1, 0.98, 5
 CORRECTIONS, SLOW = 4, 0.99  # second-order corrections, and what each must leave at most of the violation
+WIDER = 10.0  # times that the filter then allows
 ROUNDING = 10 * np.finfo(float).eps
 
 
@@ -163,6 +164,7 @@ class LineSearch:
         self._jammed = self._jammed + 1 if short and self._refused and theta > self.taken.least else 0
         if self._jammed == IN_A_ROW and self._emptied < EMPTIED:
             self.taken.entries, self._jammed, self._emptied = [], 0, self._emptied + 1
+            self.taken.most *= WIDER
         alpha = self.over.least(loops.longest(self.it.z, dz, self.tau))
         trial.z = self.barrier.bounds.moved(self.it.z, dz, alpha, self.mu, trial.slack)
         return trial
