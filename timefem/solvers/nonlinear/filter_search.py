@@ -16,7 +16,7 @@ SHORT = 0.05  # the shortest one that counts on products of changes: these are o
 # which steps are short at first. Where the filter refuses longer ones it is emptied, as by IPOPT, so many times
 IN_A_ROW, SHORTENED, LEFT, EMPTIED = 5, 0.1, 0.98, 5
 CORRECTIONS, SLOW = 4, 0.99  # second-order corrections, and what each must leave at most of the violation
-WIDER = 10.0  # times that the filter then allows
+WIDER = 10.0  # times the violation that a filter allows once it was emptied: steps may crawl along that
 ROUNDING = 10 * np.finfo(float).eps
 
 

@@ -45,7 +45,7 @@ PUSHES, PUSHED = 5, 0.5
 # the start, and variables about one
 FALLEN, FAR = -1e12, 1e8
 PATIENCE = 25  # iterations at one mu after which a saddle point is suspected that steps creep along
-LONG = 100  # iterations from the first push to an end that call for a try without it, for another minimum
+LONG = 100  # iterations of the way after a push
 NO_MINIMUM = "converged to a stationary point that is no minimum"
 
 
@@ -86,12 +86,15 @@ class Loop:
     ----------
     count : int
         Iterations so far, those of restorations included.
+    limit : int
+        After how many to stop.
     history : list of float
         Largest violation of the scaled rows in each.
     """
 
     def __init__(self, settings, program):
         self.settings, self.program, self.count, self.history = settings, program, 0, []
+        self.limit = settings.max_iterations
 
     def run(self, barrier, direction, it, mu, restore=None, leave=lambda it, error: None, leaves=False):
         """Iterate from `it`.
@@ -132,7 +135,7 @@ class Loop:
                 return it, mu, outcome
             if restore is not None and it.f < FALLEN and barrier.over.largest(np.abs(it.w).max(initial=0.0)) > FAR:
                 return it, mu, "unbounded"
-            if self.count == self.settings.max_iterations:
+            if self.count >= self.limit:
                 return it, mu, "not converged"
             if barrier.over.largest(interrupts.asked() or 0):
                 return it, mu, "stopped"
@@ -190,10 +193,10 @@ class _Solve:
         it, mu = self._start()
         if not np.isfinite(it.theta):
             return self._told(it, "not finite", "")
-        rng, pushes, best, left, note = np.random.default_rng(0), self.settings.pushes, None, None, "converged"
+        rng, pushes, best, note = np.random.default_rng(0), self.settings.pushes, None, "converged"
+        left, direct = None, self.program.start_multipliers is not None  # a start close to a solution is not left
         while True:
-            early = pushes and self.program.start_multipliers is None  # a start close to a solution is not left
-            self.restoration.leaves = early
+            self.restoration.leaves = early = pushes > 0 and not direct
             it, mu, outcome = self.loop.run(self.barrier, self.direction, it, mu, self.restoration, leaves=early)
             if outcome == "unbounded":
                 return self._told(it, outcome, "")
@@ -204,18 +207,20 @@ class _Solve:
                 if minimum:
                     note = "converged" if outcome == "solved" else f"converged to {ACCEPTABLE:g} only"
             away = outcome in ("saddle", "symmetric") or (solved and not minimum)
-            if outcome == "saddle":
-                left = left or (it.w, mu, self.loop.count)
-            nowhere = left and not (solved or away or outcome == "stopped")
-            if pushes and (away or nowhere):
-                w, mu = left[:2] if nowhere else (it.w, mu)
+            if minimum or outcome == "stopped" or not (left or away):
+                break
+            if not (away or direct):  # the push led nowhere: the way without it
+                it, mu, left, direct = self._at(*left), left[1], None, True
+            elif pushes:
+                if outcome != "symmetric":
+                    left = left or (it.w, mu)
+                w = it.w if away else left[0]
                 mu, pushes = max(mu, MU_PUSHED), pushes - 1
                 it = self._at(self._pushed(w, rng), mu)
-            elif nowhere or (minimum and left and self.loop.count > left[2] + LONG):
-                (w, mu, _), left, pushes = left, None, 0
-                it = self._at(w, mu)
             else:
                 break
+            most = self.settings.max_iterations
+            self.loop.limit = min(self.loop.count + LONG, most) if left else most
         return self._told(best or it, outcome if best is None else "solved", note)
 
     def _told(self, it, outcome, note):
