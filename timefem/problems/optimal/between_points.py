@@ -22,9 +22,11 @@ def look_between_points(phase, solution):
     one element may give them any speed. The work of such forces, `sum (b_k + b_k+1) / 2 (a_k+1 - a_k)`, is at most zero
     where contacts do not drive.
     """
+    inside = None
     for limit in phase.limits:
         if isinstance(limit, Limit) and limit.at == "path":
-            text = _passed(phase, solution, limit)
+            inside = inside or _along(phase, solution, POINTS)  # of all such limits
+            text = _passed(phase, inside, limit)
         elif isinstance(limit, Complementary) and limit.at == "controls":
             text = _driving(phase, solution, limit)
         else:
@@ -33,13 +35,14 @@ def look_between_points(phase, solution):
             warnings.warn(text, UnderResolved, stacklevel=8)
 
 
-def _passed(phase, solution, limit):
-    n = len(POINTS) * (len(solution.t) - 1)
+def _passed(phase, motion, limit):
+    times = motion[2][0]
+    n = len(times)
     known = phase.kept.thing(("between points", limit, n), phase, lambda: _rows(phase, limit, n))
     if known is None:
         return None
     function, lower, upper = known
-    values, times = _along(phase, solution, function, POINTS)
+    values = np.array(function(*motion)).T
     excess = np.maximum(lower - values, values - upper)
     ranges = np.ptp(values, axis=0) + ROUND * (1 + np.abs(values).max(axis=0))
     k, i = np.unravel_index(np.argmax(excess / ranges), excess.shape)
@@ -75,7 +78,8 @@ def _driving(phase, solution, pair):
     function = phase.kept.thing(("between points", pair, n), phase, lambda: _rigid_pairs(phase, pair, n))
     if function is None:
         return None
-    values, times = _along(phase, solution, function, points)
+    motion = _along(phase, solution, points)
+    values, times = np.array(function(*motion)).T, motion[2][0]
     gap, force = np.split(values, 2, axis=1)
     work = (force[1:] + force[:-1]) / 2 * np.diff(gap, axis=0)
     size = force.mean(axis=0) * np.ptp(gap, axis=0)
@@ -97,12 +101,11 @@ def _symbols(phase):
     return (z, u, t, c), phase.now(z, t, c, u)
 
 
-def _along(phase, solution, function, points):
-    """Values of a function at points of all elements, shape (n_elements n_points, n), and the times."""
+def _along(phase, solution, points):
+    """States, controls, times and unknown numbers at points of all elements, shapes (n, n_elements n_points) each."""
     times = (solution.t[:-1, None] + np.diff(solution.t)[:, None] * points).ravel()
     numbers = np.array([[solution.statistics["parameters"][name]] for name in phase.unknown_names]).reshape(-1, 1)
-    states, controls = (np.einsum("pi,eia->epa", basis.values(points), values).reshape(len(times), -1) for basis, values
-                        in ((solution.element.state.basis, solution.nodal_state),
-                            (solution.element.trial["controls"].basis, solution.fields["controls"])))
-    values = function(states.T, controls.T, times[None], np.tile(numbers, len(times)))
-    return np.array(values).T, times
+    states, controls = ((basis.values(points) @ values).reshape(len(times), -1) for basis, values in (
+        (solution.element.state.basis, solution.nodal_state),
+        (solution.element.trial["controls"].basis, solution.fields["controls"])))
+    return states.T, controls.T, times[None], np.tile(numbers, len(times))
