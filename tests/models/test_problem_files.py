@@ -1,6 +1,7 @@
 """Model files of boundary-value problems, inverse dynamics and optimal control."""
 
 import copy
+import dataclasses
 import json
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tests.models.test_model_files import JUNK, places, toml_file, write
 from timefem.cases import find_case
 from timefem.errors import InputError
 from timefem.models import inspect, load_model
+from timefem.problems.kinds import KINDS
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "models"
 ANSWERS = {"pendulum_boundary": {"kind": "boundary", "degrees_of_freedom": 1, "unknown": []},
@@ -328,3 +330,15 @@ def test_examples_of_the_guide(tmp_path):
             path = tmp_path / f"{kind}.toml"
             path.write_text(bodies + "[time]\nspan = [0, 2]\nn_elements = 10\n" + block)
             assert load_model(path).kind == kind
+
+
+def test_a_further_kind_need_not_be_one_of_files(tmp_path, monkeypatch):
+    """Files load beside it, and do not know its name; they ended in an AttributeError."""
+    monkeypatch.setitem(KINDS, "further", dataclasses.replace(KINDS["initial"], name="further", in_files=None))
+    path = tmp_path / "model.toml"
+    text = "[time]\nspan = [0, 1]\nn_elements = 5\n[bodies.a]\ntype = \"point\"\nmass = 1\n"
+    path.write_text(text)
+    assert load_model(path).kind == "initial"
+    path.write_text(f'{text}[problem]\nkind = "further"\n')
+    with pytest.raises(InputError, match="further"):
+        load_model(path)

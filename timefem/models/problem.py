@@ -6,7 +6,7 @@ from ..mechanics import CanonicalState
 from ..mechanics.following_numbers import present_value
 from ..mechanics.given_states import given_states
 from ..problems.common.end_state import EndState
-from ..problems.kinds import KINDS
+from ..problems.kinds import in_files
 from .entries import find, naming
 from .given_states import state_of_body, state_of_joint
 from .parts import ACTUATORS
@@ -27,13 +27,14 @@ def kind_of_file(document):
     """The `Kind` of the problem; InputError for what belongs to other kinds, or is missing."""
     data = document.data
     table = data.get("problem", {"kind": "initial"})
-    kind = KINDS[table["kind"]]
+    kinds = in_files()
+    kind = kinds[table["kind"]]
     for key in table:
         if key != "kind" and key not in kind.in_files.keys:
-            users = [f'"{other.name}"' for other in KINDS.values() if key in other.in_files.keys]
+            users = [f'"{other.name}"' for other in kinds.values() if key in other.in_files.keys]
             raise document.error(("problem", key), f"belongs to kind = {' or '.join(users)}")
-    for name in dict.fromkeys(name for other in KINDS.values() for name in other.in_files.tables):
-        users = [other.name for other in KINDS.values() if name in other.in_files.tables]
+    for name in dict.fromkeys(name for other in kinds.values() for name in other.in_files.tables):
+        users = [other.name for other in kinds.values() if name in other.in_files.tables]
         if name in data and not (name in LOOPS and _act_alone(name, data)):
             _users(document, (name,), users, kind, "[problem] with ")
         if name in kind.in_files.needed and not data.get(name):

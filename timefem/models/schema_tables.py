@@ -1,7 +1,7 @@
 """Schema of the tables of a model file that state no parts: time, solver, problem, outputs, what is to be found."""
 
 from ..elements.named import ELEMENTS
-from ..problems.kinds import KINDS
+from ..problems.kinds import in_files
 from ..solvers.nonlinear.methods import METHODS
 from ..validate.options import OPTIONS
 from .schema_values import named, numbers, record, ref
@@ -31,7 +31,7 @@ TABLES = {
         "element": {"enum": list(ELEMENTS)},
         **{name: option.schema for name, option in OPTIONS.items() if option.in_files}, "method": METHOD}, []),
     "problem": record("a table that states the problem: its kind, and what is asked for", {
-        "kind": {"enum": list(KINDS)},
+        "kind": {"enum": list(in_files())},
         "start": named("a table of what is asked of bodies and joints at the start", ref("end_of_part")),
         "end": named("a table of what is asked of bodies and joints at the end", ref("end_of_part")),
         **dict.fromkeys(("conditions", "end_conditions", "path"), ref("formula")),

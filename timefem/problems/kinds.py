@@ -41,6 +41,11 @@ class Kinds(MutableMapping):
 KINDS = Kinds()
 
 
+def in_files():
+    """Name -> `Kind` of those that model files take."""
+    return {name: kind for name, kind in KINDS.items() if kind.in_files is not None}
+
+
 def kind_of(problem):
     """The `Kind` of a problem; InputError for what is no problem."""
     found = KINDS.of(problem)
