@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...errors import InputError, SolveError
-from ...solvers.linear.time_chain.lu import ChainLU
 from .guess import BENDS, Guess, first_guess
+from .tangent_parts import TangentParts
 
 NOTHING = 1e-9  # relative size of an effect that is none
 NEARBY = 0.3  # how far off the guess is tried once more, scaled
@@ -121,7 +121,7 @@ def note_held(problem, found):
 def reach(equations, x):
     """The `Reach` at unknowns `x`."""
     problem = equations.problem
-    residual, tangent = equations.evaluate(x), _Entries(equations)
+    residual, tangent = equations.evaluate(x), TangentParts(equations)
     n_end = equations.blocks[1].n_unknowns
     controls = equations.columns_of("controls")
     inputs = controls.ravel()
@@ -173,47 +173,10 @@ def _idle_control(problem, equations, lu, tangent, motion_rows, motion):
     states = place[equations.columns_of("state").ravel()]
     states = np.unique(states[states >= 0])
     controls = equations.columns_of("controls")
-    for i in range(controls.shape[2]):
-        given = tangent.dense(motion_rows, controls[[0, len(controls) // 2, -1], 0, i])
+    tried = controls[sorted({0, len(controls) // 2, len(controls) - 1}), 0]
+    for i in range(tried.shape[1]):
+        given = tangent.dense(motion_rows, tried[:, i])
         response = lu.solve(given)
         if np.abs(response[states]).max() <= NOTHING * max(np.abs(response).max(), np.abs(given).max()):
             return "control", problem.control_name(i)
     return None
-
-
-class _Entries:
-    """Parts of the tangent of the last evaluation."""
-
-    def __init__(self, equations):
-        self._pattern = p = equations.pattern
-        self._rows, self._columns, self._values = np.repeat(np.arange(p.n_rows), np.diff(p.indptr)), p.indices, \
-            equations.data
-
-    def _part(self, rows, columns):
-        """Places in these rows and columns, and values."""
-        p = self._pattern
-        row, column = np.full(p.n_rows, -1), np.full(p.n_columns, -1)
-        row[rows], column[columns] = np.arange(len(rows)), np.arange(len(columns))
-        row, column = row[self._rows], column[self._columns]
-        here = (row >= 0) & (column >= 0)
-        return row[here], column[here], self._values[here]
-
-    def factors(self, rows, columns):
-        """`ChainLU` of rising rows and columns."""
-        i, j, values = self._part(rows, columns)
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=len(rows)))])
-        lu = ChainLU(indptr, j, np.searchsorted(columns, self._pattern.column_starts),
-                     np.searchsorted(rows, self._pattern.row_starts))
-        lu.factor(values)
-        return lu
-
-    def dense(self, rows, columns):
-        i, j, values = self._part(rows, columns)
-        out = np.zeros((len(rows), len(columns)))
-        out[i, j] = values
-        return out
-
-    def transposed_product(self, rows, columns, right):
-        """Their transpose times dense columns, shapes (n_rows, k) -> (n_columns, k)."""
-        i, j, values = self._part(rows, columns)
-        return np.stack([np.bincount(j, values * b[i], len(columns)) for b in right.T], axis=1)

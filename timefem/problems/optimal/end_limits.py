@@ -1,6 +1,5 @@
 """A state at the end that limits allow, where the conditions alone leave the guess at one that they do not."""
 
-from copy import copy
 from functools import partial
 
 import casadi as ca
@@ -50,18 +49,10 @@ def towards_limits(phase):
         z, violated, _ = least_norm_search(evaluate, start, phase.system.state_scale, lambda z: 1.0)
         if violated is None:
             try:
-                return with_conditions(phase, conditions.reduced_near(z, t1, numbers))
+                return phase.with_conditions(conditions.reduced_near(z, t1, numbers))
             except InputError:
                 continue
     return None
-
-
-def with_conditions(phase, conditions):
-    """The problem with the same conditions, otherwise reduced."""
-    other = copy(phase)
-    other.__dict__.pop("kept", None)
-    other.conditions = conditions
-    return other
 
 
 def _rows(phase, t):

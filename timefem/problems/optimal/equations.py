@@ -4,7 +4,6 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-import scipy
 
 from ...assembly import Assembler
 from ...elements.augmented.optimality import Functional
@@ -17,6 +16,7 @@ from ...solvers.nonlinear.block_ldl import BlockLDL
 from ...solvers.nonlinear.search_direction import DELTA_C
 from ...solvers.nonlinear.symmetric_solver import SymmetricSolver
 from .optimal_end import HELD_BY, OptimalEnd, taking_part
+from .tangent_parts import TangentParts
 
 
 class OptimalityRows:
@@ -111,12 +111,9 @@ class OptimalityRows:
         x = x.copy()
         self.split(x)[2][:] = 0
         gradient = self.evaluate(x)
-        p = self.pattern
-        chosen = np.flatnonzero(p.indices >= p.n_columns - n)
-        rows, places = np.unique(np.searchsorted(p.indptr, chosen, side="right") - 1, return_inverse=True)
-        by_costates = np.zeros((len(rows), n))
-        by_costates[places, p.indices[chosen] - (p.n_columns - n)] = self.data[chosen]
-        self.split(x)[2][:] = np.linalg.lstsq(by_costates, -gradient[rows], rcond=None)[0]
+        tangent, costates = TangentParts(self), np.arange(self.pattern.n_columns - n, self.pattern.n_columns)
+        rows = tangent.rows_of(costates)
+        self.split(x)[2][:] = np.linalg.lstsq(tangent.dense(rows, costates), -gradient[rows], rcond=None)[0]
         return x
 
     def broken(self, x):
@@ -132,11 +129,6 @@ class OptimalityRows:
     def places_of(self, name):
         """Places of the nodal values of a field among the dofs of the elements, shaped as these."""
         return self.plan.columns.step * np.arange(self.last - self.first)[:, None, None] + self._fields[name]
-
-    def matrix(self):
-        """The tangent of the last evaluation, CSR."""
-        p = self.pattern
-        return scipy.sparse.csr_matrix((self.data, p.indices, p.indptr), shape=(p.n_rows, p.n_columns))
 
     @cached_property
     def _inertia(self):

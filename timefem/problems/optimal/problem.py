@@ -225,8 +225,7 @@ class OptimalControl(NamedArguments):
 
     def guessed_near(self, near: Mapping[Any, Any]) -> OptimalControl:
         """The same problem, whose free start is looked for near other states, by body."""
-        other = copy(self)
-        other.__dict__.pop("kept", None)
+        other = self._copied()
         other.near, other._given = near, self._given | {"near": near}
         _, other.z0, _, other.start_conditions = start_of(self.system, self._given["start"], self.t_span, near,
                                                           self._numbered)
@@ -305,9 +304,19 @@ class OptimalControl(NamedArguments):
             return self
         z, numbers = ca.SX.sym("z", len(self.z0)), ca.SX.sym("numbers", len(self.guesses))
         function = ca.Function("conditions", [z, numbers], [ca.densify(self.conditions(z, numbers))])
+        return self.with_conditions(
+            Shifted(self.conditions, (1 - share) * np.array(function(self.z0, self.guesses)).ravel()))
+
+    def with_conditions(self, conditions: EndConditions | Shifted) -> OptimalControl:
+        """The problem with other conditions at the end."""
+        other = self._copied()
+        other.conditions = conditions
+        return other
+
+    def _copied(self):
+        """The same problem, to be changed: what is kept is of this one."""
         other = copy(self)
         other.__dict__.pop("kept", None)
-        other.conditions = Shifted(self.conditions, (1 - share) * np.array(function(self.z0, self.guesses)).ravel())
         return other
 
     def terminal(self, z: ca.SX, numbers: ca.SX) -> Expression:

@@ -5,7 +5,6 @@ the motion ends somewhere else these may not say the same: of a pendulum at rest
 which a motion through the tangent across it has as well.
 """
 
-from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -125,10 +124,9 @@ def _least(solution, node):
 
 def _reduced(phase, solution):
     """The problem with its conditions reduced at the ends of a solution."""
-    other, (t0, t1) = copy(phase), phase.t_span
-    other.__dict__.pop("kept", None)
+    t0, t1 = phase.t_span
     numbers = np.array([solution.statistics["parameters"][name] for name in phase.unknown_names])
-    other.conditions = phase.conditions.reduced_near(solution.z[-1], t1, numbers)
+    other = phase.with_conditions(phase.conditions.reduced_near(solution.z[-1], t1, numbers))
     if phase.free_start:
         other.start_conditions = phase.start_conditions.reduced_near(solution.z[0], t0, numbers)
         other.z0 = other.start_conditions.state
