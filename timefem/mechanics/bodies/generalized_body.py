@@ -158,7 +158,6 @@ class GeneralizedBody(Body):
             return
         value = self._checked_mass(np.zeros(self.n_q))
         # the inverse is full within each set of coordinates that M couples, and zero elsewhere
-
         _, order, ends = mass.sparsity().scc()
         component = np.empty(self.n_q, int)
         component[order] = np.repeat(np.arange(len(ends) - 1), np.diff(ends))

@@ -29,7 +29,7 @@ def least_norm_search(evaluate, x, size, most):
     """
     for _ in range(STEPS):
         evaluated = values, jacobian, *_ = evaluate(x)
-        weight = 1 / np.maximum(lengths_of_rows(jacobian), 1e-12)
+        weight = _weights(jacobian)
         bad = np.abs(values) * weight
         if not np.any(bad > TOLERANCE):
             return x, None, evaluated
@@ -43,7 +43,11 @@ def least_norm_search(evaluate, x, size, most):
 
 def violations(values, jacobian):
     """Of conditions, relative to the lengths of their gradients, shape (n,)."""
-    return np.abs(values) / np.maximum(lengths_of_rows(jacobian), 1e-12)
+    return np.abs(values) * _weights(jacobian)
+
+
+def _weights(jacobian):
+    return 1 / np.maximum(lengths_of_rows(jacobian), 1e-12)
 
 
 def lengths_of_rows(matrix):

@@ -58,7 +58,6 @@ def file_facts(problem):
             "couplings": [coupling.name for coupling in problem.couplings]}
 
 
-FILES = FileFormat(make_from_file, keys=KEYS, tables=("actuators", "outputs", "limits", "couplings", "phases",
-                                            "guess"),
-                   needed=("phases",), guess=guess_from_file,
-                   check=check_file, facts=file_facts)
+FILES = FileFormat(make_from_file, keys=KEYS, needed=("phases",),
+                   tables=("actuators", "outputs", "limits", "couplings", "phases", "guess"),
+                   guess=guess_from_file, check=check_file, facts=file_facts)

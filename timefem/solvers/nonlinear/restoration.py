@@ -71,8 +71,10 @@ class Restoration:
         now = Iterate(found.w[:n], found.y / RHO, it.z, *main.values(found.w[:n]))
         if outcome == "stuck" and violation(now.c) > VIOLATED:
             outcome = "solved"  # no step leaves less violation
-        if outcome in ("stopped", "saddle"):
-            return now, {"saddle": "symmetric"}.get(outcome, outcome)
+        if outcome == "stopped":
+            return now, outcome
+        if outcome == "saddle":
+            return now, "symmetric"
         return now, "not converged" if outcome in ("not converged", "stuck") else "infeasible"
 
     def _start(self, barrier, it, mu):
