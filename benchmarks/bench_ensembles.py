@@ -4,7 +4,7 @@
 
 Seconds of the processor, of all threads, so that other work on the machine does not count. A bare march is the
 compiled loop alone, called with all that it takes at hand; a second solve is `solver.solve(start=...)`, which checks
-the start, marches, and audits the motion. Newton iterations are those of the nonlinear method, with all that it does;
+the start, marches, and audits the motion; what is asked for is made before. Newton iterations are those of the nonlinear method, with all that it does;
 besides stands the ratio to the assembly and the linear solves alone. Of an ensemble the bare marches are those of all
 its runs, which differ in their states at the start, or in the mass of the body. Medians of several turns.
 """
@@ -118,12 +118,12 @@ def optimal(n_elements, repeats):
 
 def _global(solver, end, n_elements, repeats, kind, method):
     """A second solve over its Newton iterations, and over the assembly and the linear solves in these."""
-    solver.solve(end=end(0))
-    rows = []
+    ends, rows = [end(i) for i in range(5)], []
+    solver.solve(end=ends[0])
     for i in range(repeats):
         with mock.patch("time.perf_counter", time.process_time):  # by which solutions tell their seconds
             found = []
-            whole, iterations = clocked(lambda i=i, found=found: found.append(solver.solve(end=end(i % 5))), *method)
+            whole, iterations = clocked(lambda i=i, found=found: found.append(solver.solve(end=ends[i % 5])), *method)
         seconds = found[0].statistics["seconds"]
         rows.append((whole, iterations, seconds["assemble"] + seconds["solve"]))
     whole, iterations, linear = np.array(rows).T

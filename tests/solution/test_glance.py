@@ -6,7 +6,7 @@ import pytest
 import timefem as tf
 from timefem.elements.evaluation.nodal_values import NodalValues
 from timefem.solution import audit
-from timefem.solution.glance import Limits, constraints_held, resolved
+from timefem.solution.glance import Along, Limits, constraints_held, resolved
 from timefem.solvers.march.resolution import differences, excess
 
 
@@ -70,3 +70,20 @@ def test_constraints_at_many_nodes_of_many_bodies():
         off[node, 10:14] *= 1.001
         assert not held(problem.system, sol.t, off, bounds)
         assert held(problem.system, sol.t, off, np.array([1e-9, 1e-2, 1e-9, 1e-9]))
+
+
+def test_constraints_of_second_degree_are_sums_of_products():
+    """Unit quaternions and directors, beside a joint whose numbers may change: both ways see the same faults."""
+    bodies = [tf.RigidBody(1, (1, 2, 3), name=name, rotation="directors") for name in "ab"]
+    system = tf.System([*bodies, tf.RigidBody(1, (1, 2, 3), name="c"), tf.RigidDistance(*bodies, length=2.0)])
+    z = tf.InitialValueProblem(system, {bodies[1]: tf.Pose((2, 0, 0))}, (0, 1)).z0
+    along, n = Along(system), 5
+    assert along._polynomials and along._others
+    rng, t, m = np.random.default_rng(0), np.arange(n), system.n_multipliers
+    for k in range(40):
+        states, size = np.tile(z, (n, 1)), 10.0 ** -rng.integers(1, 5)
+        states[rng.integers(n), rng.integers(system.n_q)] += size
+        for most in 10.0 ** np.arange(-6.0, 0):
+            wrong = max(np.abs(system.constraints(0.0, state)[:system.n_constraints]).max() for state in states)
+            found = along.held(t, states.ravel(), system.n_z, np.ones(m), most, system.groups)
+            assert found == (wrong <= most), (k, most)

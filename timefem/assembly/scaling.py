@@ -75,7 +75,11 @@ class Scaling:
 
     def values(self):
         """All sizes one after the other, and a one first."""
-        return np.concatenate([ONE, self.state, self.multipliers, self.nonholonomic])
+        return np.concatenate(self.parts())
+
+    def parts(self):
+        """What `values` joins."""
+        return ONE, self.state, self.multipliers, self.nonholonomic
 
     def same_as(self, other):
         """Whether all sizes, weights and powers are the same."""

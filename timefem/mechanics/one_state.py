@@ -6,7 +6,7 @@ import numpy as np
 
 from ..kernels.record import Record
 from .measures import blocks_of
-from .one_state_loop import CONDITION, EMPHASIZED, REFERENCE, assess, spread
+from .one_state_loop import CONDITION, EMPHASIZED, FINITE, REFERENCE, VIOLATION, assess, spread
 
 DENSE = 100_000  # entries of the gradient of the constraints up to which dense arrays are faster than sparse ones
 MOST_MULTIPLIERS = 64  # up to which plain elimination in a loop is faster than LAPACK called from Python
@@ -122,18 +122,18 @@ class OneState:
 
     def fine(self, tolerance):
         """Whether all is finite, and constraints hold, relative to the size of the terms that make them up."""
-        finite, violation = self.tables.facts[:REFERENCE]
-        return bool(finite and violation <= tolerance)
+        facts = self.tables.facts
+        return bool(facts[FINITE] and facts[VIOLATION] <= tolerance)
 
     @property
     def reference(self):
         """Size of the scaled state; 1 of a zero state."""
-        return float(self.tables.facts[REFERENCE])
+        return self.tables.facts.item(REFERENCE)
 
     @property
     def condition(self):
         """Condition number of what the multipliers are solved from."""
-        return float(self.tables.facts[CONDITION])
+        return self.tables.facts.item(CONDITION)
 
     @property
     def emphasis(self):

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from ..mechanics.one_state import is_small, kept
-from .glance_loop import gather, held, smooth
+from .glance_loop import gather, held, polynomials_held, smooth
 
 PIECE = 256  # nodes whose constraints are evaluated at once
 SEVERAL, LONG = 16, 1000  # of them in one formula, and instructions of a long one
@@ -47,7 +47,7 @@ def resolved(system, t, motion, limits):
     """
     turning, rates, counts = _turning(system)
     return not counts and smooth(t, *motion, limits.difference, limits.floor, limits.factor, turning, rates,
-                                 limits.turn, np.empty((2, system.n_z)))
+                                 limits.turn, np.empty(system.n_z))
 
 
 def constraints_held(system, t, x, step, sizes, most):
@@ -56,7 +56,7 @@ def constraints_held(system, t, x, step, sizes, most):
     At times (n,) and states of which that of time k starts at `x[k * step]`.
     """
     return not system.n_constraints or (is_small(system) and
-                                        kept(system, Along).held(system, t, x, step, sizes, most))
+                                        kept(system, Along).held(t, x, step, sizes, most, system.groups))
 
 
 def _turning(system):
@@ -76,25 +76,67 @@ class Along:
     """Constraints of configuration of systems of one structure at many states."""
 
     def __init__(self, system):
-        self._by_size = {}
+        self._by_size, self._polynomials, self._others = {}, [], []
+        for number, (functions, group) in enumerate(zip(system._functions, system.groups, strict=True)):
+            if group.multiplier_index.size:
+                polynomials = _polynomials(functions)
+                if polynomials is None:
+                    self._others.append((number, functions, group))
+                else:
+                    self._polynomials.append((*polynomials, *_places(group)))
 
-    def held(self, system, t, x, step, sizes, most):
-        """As `constraints_held`."""
-        for first in range(0, len(t), PIECE):
+    def held(self, t, x, step, sizes, most, groups):
+        """As `constraints_held`, of a system with these groups."""
+        for polynomials in self._polynomials:
+            if not polynomials_held(*polynomials, x, step, len(t), sizes, most):
+                return False
+        for first in range(0, len(t) if self._others else 0, PIECE):
             last = min(first + PIECE, len(t))
-            for number, memory in self._by_size.get(last - first) or self._memory(system, last - first):
+            for number, memory in self._by_size.get(last - first) or self._memory(last - first):
                 gather(memory.index, x, step, first, last, memory.states)
-                memory.evaluate(t[first:last], system.groups[number])
+                memory.evaluate(t[first:last], groups[number])
                 if not held(memory.values, memory.rows, sizes, most):
                     return False
         return True
 
-    def _memory(self, system, n):
+    def _memory(self, n):
         if len(self._by_size) == MOST_SIZES:
             self._by_size.clear()
-        self._by_size[n] = [(number, _Memory(functions, group, n)) for number, (functions, group) in enumerate(
-            zip(system._functions, system.groups, strict=True)) if group.multiplier_index.size]
+        self._by_size[n] = [(number, _Memory(functions, group, n)) for number, functions, group in self._others]
         return self._by_size[n]
+
+
+def _places(group):
+    """Of parts in the state, and of their constraints of configuration among all."""
+    half = group.multiplier_index.shape[1] // 2
+    indices = group.state_index, group.multiplier_index[:, :half]
+    return tuple(np.ascontiguousarray(index, np.int64) for index in indices)
+
+
+def _polynomials(functions):
+    """Constants, ends, factors on the left and right, and their factors, as `polynomials_held` takes them, of
+    constraints of second degree without a number, such as unit lengths; None of others."""
+    if "polynomials" not in functions:
+        functions["polynomials"] = _found_polynomials(functions["positions"])
+    return functions["polynomials"]
+
+
+def _found_polynomials(function):
+    state, *others = (ca.SX.sym("x", function.size1_in(i)) for i in range(function.n_in()))
+    theta = ca.SX(function(state, *others))
+    rows = ca.vertsplit(theta)
+    if function.n_instructions() > LONG or ca.depends_on(theta, ca.vertcat(*others)) or not all(
+            ca.is_quadratic(row, state) for row in rows):
+        return None
+    constants, terms, ends = [], [], [0]
+    for row in rows:
+        quadratic, linear, constant = (ca.sparsify(ca.DM(part)) for part in ca.quadratic_coeff(row, state))
+        constants.append(float(constant))
+        terms += [(i, -1, float(linear[i])) for i in linear.sparsity().row()]
+        terms += [(i, j, float(quadratic[i, j]) / 2) for i, j in zip(*quadratic.sparsity().get_triplet(), strict=True)]
+        ends.append(len(terms))
+    left, right, factors = np.array(terms).reshape(-1, 3).T
+    return np.array(constants), np.array(ends), left.astype(int), right.astype(int), factors.copy()
 
 
 class _Memory:
@@ -107,11 +149,9 @@ class _Memory:
         several, size = functions["several positions"]
         n_calls = -(-n * n_parts // size)
         function, n_points = several.map(n_calls), n_calls * size
-        half = group.multiplier_index.shape[1] // 2
+        self.index, self.rows = _places(group)
         states, times, numbers, values = (np.zeros(n_points * size) for size in (
-            width, 1, group.parameters.shape[1], half))
-        self.index = np.ascontiguousarray(group.state_index, np.int64)
-        self.rows = np.ascontiguousarray(group.multiplier_index[:, :half], np.int64)
+            width, 1, group.parameters.shape[1], self.rows.shape[1]))
         self.states, self.values = states, values[:n * group.multiplier_index.size // 2]
         self.times = times[:n * n_parts].reshape(n, n_parts)
         self.numbers = numbers[:n * group.parameters.size].reshape(n, *group.parameters.shape)

@@ -32,7 +32,36 @@ def held(theta, rows, sizes, most):
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
-def smooth(t, x, places, difference, floor, factor, turning, rates, turn, scratch):
+def polynomials_held(constants, ends, left, right, factors, index, rows, x, step, n, sizes, most):
+    """`held` of constraints of second degree at nodes 0, ..., n - 1.
+
+    The state of node k starts at `x[k * step]`.
+
+    Parameters
+    ----------
+    constants : array, shape (n_rows,)
+    ends : array of int, shape (n_rows + 1,)
+        Where the terms of each row end, and those of the next begin.
+    left, right : array of int, shape (n_terms,)
+        Local places of both factors of a term; -1 for a factor of one.
+    factors : array, shape (n_terms,)
+    index, rows : array of int, shapes (n_parts, n_local), (n_parts, n_rows)
+        Places of parts in the state, and of their rows among all.
+    """
+    for k in range(n):
+        for part in range(index.shape[0]):
+            for i in range(rows.shape[1]):
+                theta = constants[i]
+                for term in range(ends[i], ends[i + 1]):
+                    product = factors[term] * x[k * step + index[part, left[term]]]
+                    theta += product * x[k * step + index[part, right[term]]] if right[term] >= 0 else product
+                if not abs(theta) <= most * sizes[rows[part, i]]:
+                    return False
+    return True
+
+
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
+def smooth(t, x, places, difference, floor, factor, turning, rates, turn, most):
     """Whether no component goes too far in an element by its own amplitude, and no body turns too far at any node.
 
     Parameters
@@ -41,7 +70,8 @@ def smooth(t, x, places, difference, floor, factor, turning, rates, turn, scratc
     x : array
         With the nodal states in time order.
     places : array of int, shape (n_shapes, n_z)
-        Of those of the first element; its last node is the first one of the next element.
+        Of those of the first element, whose components lie side by side; its last node is the first one of the next
+        element.
     difference : array, shape (n_shapes,)
         Highest divided difference of an element; of degree 1 none.
     floor : array, shape (n_z,)
@@ -54,11 +84,10 @@ def smooth(t, x, places, difference, floor, factor, turning, rates, turn, scratc
         Square of the momentum there at which each turns by one rad per second.
     turn : float
         Largest rotation in an element [rad].
-    scratch : array, shape (2, n_z)
+    most : array, shape (n_z,)
         Memory.
     """
     n, n_z, half, step, longest = t.shape[0] - 1, places.shape[1], places.shape[1] // 2, places[-1, 0], 0.0
-    low, high = scratch[0], scratch[1]
     for e in range(n):
         longest = max(longest, t[e + 1] - t[e])
     for b in range(turning.shape[0]):
@@ -69,17 +98,11 @@ def smooth(t, x, places, difference, floor, factor, turning, rates, turn, scratc
             if not square <= (turn / longest) ** 2 * rates[b]:
                 return False
     for c in range(n_z):
-        low[c] = high[c] = x[c]
-    for k in range(1, n + 1):
-        for c in range(n_z):
+        low = high = x[c]
+        for k in range(1, n + 1):
             value = x[k * step + c]
-            if value < low[c]:
-                low[c] = value
-            if value > high[c]:
-                high[c] = value
-    most = high
-    for c in range(n_z):
-        most[c] = factor * max((high[c] - low[c]) / 2, floor[c])
+            low, high = value if value < low else low, value if value > high else high
+        most[c] = factor * max((high - low) / 2, floor[c])
     for e in range(n):
         if difference.shape[0]:
             for c in range(n_z):
@@ -89,9 +112,10 @@ def smooth(t, x, places, difference, floor, factor, turning, rates, turn, scratc
                 if not abs(d) <= most[c]:
                     return False
         elif e > 0:
-            before = (t[e + 1] - t[e]) / (t[e + 1] - t[e - 1])
-            for c in range(n_z):
-                p = e * step + c
-                if not abs(x[p] - before * x[p - step] - (1.0 - before) * x[p + step]) <= most[c]:
-                    return False
+            before, p, too_far = (t[e + 1] - t[e]) / (t[e + 1] - t[e - 1]), e * step, 0
+            left, state, right = x[p - step:p - step + n_z], x[p:p + n_z], x[p + step:p + step + n_z]
+            for c in range(n_z):  # without branches: in vectors
+                too_far += not abs(state[c] - before * left[c] - (1.0 - before) * right[c]) <= most[c]
+            if too_far:
+                return False
     return True

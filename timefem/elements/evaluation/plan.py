@@ -9,6 +9,7 @@ import functools
 import numpy as np
 
 from ...kernels import LANES
+from ...kernels.joined import take_joined
 from ...polynomials import gauss_legendre
 from ...progress import counted
 from ..components import components
@@ -17,6 +18,8 @@ from .explicit_unknowns import explicit_unknowns
 from .numbering import number
 from .point_kernel import point_kernel
 from .sides import Side, products
+
+NONE = np.zeros(0)
 
 
 class ElementPlan:
@@ -94,7 +97,11 @@ class ElementPlan:
         Shapes (n, n_z), (n, n_multipliers) -> (n, n_local); or without n.
         """
         sources, further = self._constant
-        x = np.concatenate((z, multipliers), axis=-1).take(sources, axis=-1)
+        if z.ndim == 1:
+            x = np.empty(len(sources))
+            take_joined(sources, z, multipliers, NONE, NONE, x)
+        else:
+            x = np.concatenate((z, multipliers), axis=-1).take(sources, axis=-1)
         if further:
             basis, others, n = self.element.state.basis, self.element.multiplier.basis, z.size // z.shape[-1]
             times = (mesh.nodes[0] + mesh.lengths[0] * basis.points)[None].repeat(n, axis=0)

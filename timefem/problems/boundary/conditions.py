@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-import scipy
 
 from ...errors import InputError
 from ...kernels.buffered import Buffered
@@ -17,12 +16,12 @@ from ..common.conditions import (
     least_norm_search,
     lengths_of_rows,
     rows_of,
-    violations,
 )
 from ..common.end import End
 from ..common.end_state import INDEPENDENT, TOLERANCE
 from ..common.parameters import of_bodies
 from ..common.quantities import asked_of, expressions
+from .conditions_loop import relative_to_terms, step_of_known_rank
 
 ENDS = ("start", "end")
 FORMULAS = "structure", "symbols", "ends", "names", "rows", "constraints", "_function", "_depends"
@@ -156,12 +155,9 @@ class BoundaryConditions:
 
     def residual(self, z0, z1, c):
         """Values of all conditions, before reduction, relative to the size of their terms; shape (n_conditions,)."""
-        y, n = np.concatenate([z0, z1, c]), len(self.names)
-        values, jacobian = self._values(y)
-        values, jacobian = np.abs(values[len(values) - n:]), np.abs(jacobian[len(jacobian) - n:])
-        size = np.maximum(jacobian @ np.abs(y / self._size), lengths_of_rows(jacobian))
-        size[size == 0] = 1.0
-        return values / size
+        y, out = np.concatenate([z0, z1, c]), np.empty(len(self.names))
+        relative_to_terms(*self._function(y), self.wanted, y, self._size, out)
+        return out
 
     def _search(self, y):
         """States and numbers that satisfy all, and the Jacobian there."""
@@ -183,25 +179,24 @@ class BoundaryConditions:
         With the Jacobian J of the rows that these keep, of full rank, and its pseudoinverse P there: the rank here is
         full as long as |J P - 1| < 1, and P (J P)^-1 gives the steps of Newton's method.
         """
-        keep, inverse, one = like._kept
-        y = np.concatenate([q[0], like.z0[len(q[0]):], q[1], like.z1[len(q[1]):], c])
+        keep, inverse, *memory = like._kept
+        y, step = np.concatenate([q[0], like.z0[len(q[0]):], q[1], like.z1[len(q[1]):], c]), np.empty(len(self._size))
         for _ in range(FEW):
-            values, jacobian = self._values(y)
-            product = keep @ jacobian @ inverse
-            change = (product - one).ravel()
-            if not change.dot(change) < NEAR**2:
+            change, violation = step_of_known_rank(*self._function(y), self.wanted, self._size, keep, inverse, *memory,
+                                                   step)
+            if not change < NEAR**2:
                 return None
-            if (violations(values, jacobian) <= TOLERANCE).all():
+            if violation <= TOLERANCE:
                 self.reductions = [Reduction(rows, matrix, self.wanted[rows]) for rows, matrix, _ in like.reductions]
                 self._kept = like._kept
                 return y
-            y = y - self._size * (inverse @ scipy.linalg.lapack.dgesv(product, keep @ values)[2])
+            y = y - step
         return None
 
     @cached_property
     def _kept(self):
         """Constraints and conditions as they are kept, as combinations of all rows, the pseudoinverse of their
-        Jacobian, and the unit matrix of as many rows."""
+        Jacobian, and memory for `step_of_known_rank`."""
         m = 2 * len(self._constraint_names())
         keep = np.zeros((m + sum(len(r.matrix) for r in self.reductions), len(self._jacobian)))
         keep[:m, :m] = np.diag(1 / np.maximum(lengths_of_rows(self._jacobian[:m]), 1e-300))
@@ -209,7 +204,8 @@ class BoundaryConditions:
         for rows, matrix, _ in self.reductions:
             keep[row:row + len(matrix), m + rows] = matrix
             row += len(matrix)
-        return keep, np.linalg.pinv(keep @ self._jacobian, INDEPENDENT), np.eye(row)
+        inverse = np.ascontiguousarray(np.linalg.pinv(keep @ self._jacobian, INDEPENDENT))
+        return keep, inverse, np.empty((len(self._jacobian), row)), np.empty((row, row + 1))
 
     # ---- counts
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...assembly import Scaling
 from ...elements.evaluation.points_in_lanes import step_plan
+from ...kernels.joined import take_joined
 from ...status import Status
 from ..linear.element.code import Code
 from ..linear.element.pattern import fronts_of
@@ -138,7 +139,7 @@ class LoopArrays:
 
     def rescale(self, scaling):
         """Take another scaling of the same name; False where bodies count alike in one and not in the other."""
-        scaling.values().take(self._all_places, out=self._scales, mode="clip")  # which goes without a copy
+        take_joined(self._all_places, *scaling.parts(), self._scales)
         emphasis = scaling.emphasis_of(self._columns)
         if (emphasis is None) != (self._emphasis is None):
             return False

@@ -34,7 +34,11 @@ class QuaternionBody(RigidBodyBase):
     def numbers(self) -> dict[str, Any]:
         packed = 1 / self.inertia.diagonal() if self._diagonal else inverse(self.inertia)[np.triu_indices(3)]
         # J0 = tr(J)/2 only fills up the rank of the mass matrix (54)
-        return {"mass": [1 / self.mass, 2 / self.inertia.trace()], "inertia": packed}
+        return {"mass": [1 / self.mass, 2 / self._trace], "inertia": packed}
+
+    @property
+    def _trace(self):
+        return self.inertia.item(0) + self.inertia.item(4) + self.inertia.item(8)  # in a tenth of NumPy's time
 
     @property
     def kind(self) -> Hashable:
@@ -43,7 +47,7 @@ class QuaternionBody(RigidBodyBase):
     @property
     def mass_scale(self) -> np.ndarray:
         """Size of the mass matrix per coordinate, for scaling."""
-        return np.array([self.mass] * 3 + [2 * self.inertia.trace()] * 4)
+        return np.array([self.mass] * 3 + [2 * self._trace] * 4)
 
     def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
         """T = |p_phi|^2/(2m) + 1/8 p.M4^-1 p with M4^-1 = Ql(q) J4^-1 Ql(q)^T, (58) and (70)."""
@@ -114,7 +118,7 @@ class QuaternionBody(RigidBodyBase):
         """Coordinates and momenta, of shapes (..., 3), (..., 4), (..., 3) and angular velocities in body axes (..., 3).
         """
         # p = 4 M4 qdot = 2 Ql (0, J Omega)
-        turning = 2 * np.einsum("...ab,...a->...b", rotations.convective_map(quaternion), omega @ self.inertia)
+        turning = 2 * ((omega @ self.inertia)[..., None, :] @ rotations.convective_map(quaternion))[..., 0, :]
         return np.concatenate([position, quaternion], axis=-1), np.concatenate([self.mass * velocity, turning], axis=-1)
 
     def quaternion(self, q: Floats) -> np.ndarray:
