@@ -8,9 +8,10 @@ from .bodies.rotations import as_quaternion, matrix_from_quaternion
 from .bodies.states import Pose
 from .composites.composite import Composite
 from .consistent_state import assemble
-from .given_states import canonical_states, given_states, in_space
+from .given_states import canonical_states, given_states
 from .held_joint import held_in_tree, held_joint
 from .joints.joint import Joint
+from .relative_poses import in_space
 
 GROUND = None
 CLOSED = 1e-9  # constraints that the tree of joints leaves violated by more are closed by Newton's method

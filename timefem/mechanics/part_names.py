@@ -58,7 +58,10 @@ class NamedParts:
 
     def __getitem__(self, name: str) -> Any:
         """The body, joint or force of that name (see `label`)."""
-        return _find_part([(self.label(p), p) for p in (*self.parts, *self.composites)], name)
+        parts = [(self.label(p), p) for p in (*self.parts, *self.composites)]
+        if name in self.replaced and name not in dict(parts):
+            return self.replaced[name]
+        return _find_part(parts, name)
 
     def _ipython_key_completions_(self):
         return [self.label(p) for p in self.parts]
@@ -110,6 +113,25 @@ class NamedParts:
     def _names(self):
         return {self.label(b): b for b in self.bodies}
 
+    @cached_property
+    def replaced(self):
+        """Bodies and joints by their names that have become links and joints of trees -> what stands for them."""
+        return {old.name: own for old, own in self.stands_for.items()
+                if old.name and getattr(own, "carrier", None) is not None}
+
+    def carried_named(self, name: str) -> Body | None:
+        """The link or joint of a tree: by "tree.link", or the name of what it stands for; None where there is none."""
+        if name in self._names:
+            return None
+        if name in self.replaced:
+            return self.replaced[name]
+        for carrier in self.bodies:
+            start = f"{self.label(carrier)}."
+            own = name.removeprefix(start)
+            if name.startswith(start) and own in carrier.carried_names:
+                return carrier.carried(carrier.carried_names[own], own)
+        return None
+
     def is_joint(self, part: Any) -> bool:
         """Whether that is a joint or its name, and not a body."""
         if isinstance(part, str):
@@ -131,14 +153,9 @@ class NamedParts:
         if isinstance(body, str) and body in self._names:
             return self._names[body]
         if isinstance(body, str):
-            for carrier in self.bodies:
-                start = f"{self.label(carrier)}."
-                name = body.removeprefix(start)
-                if body.startswith(start) and name in carrier.carried_names:
-                    return carrier.carried(carrier.carried_names[name], name)
-            place = place_named(self.composites, body)
-            if place is not None:
-                return place
+            found = self.carried_named(body) or place_named(self.composites, body)
+            if found is not None:
+                return found
         carried = [f"{self.label(carrier)}.{name}" for carrier in self.bodies for name in carrier.carried_names]
         joints = [label for label in map(self.label, self._joints) if label != body]  # keys of states, as bodies are
         bodies = [self.label(b) for b in self.bodies if not b.helper]

@@ -4,6 +4,8 @@ from collections import Counter
 
 from ..errors import InputError
 from .bodies.states import Pose
+from .link_poses import joints_of_poses
+from .relative_poses import in_space
 
 
 def joints_of_trees(system):
@@ -25,21 +27,26 @@ def tree_joint(system, key):
 
 def with_joints_of_trees(system, states):
     """States by body, with those of joints of trees put into a dict of their tree."""
-    found, of_trees = {}, {}
+    found, of_trees, of_links = {}, {}, {}
     turning = {joint for part, joint in system.stands_for.items() if getattr(part, "free_rotation", False)}
     for key, value in states.items():
         joint = tree_joint(system, key)
-        link = None if isinstance(key, str) else system.stands_for.get(key)
-        if getattr(link, "carrier", None) is not None and link.called[0] == "link":
-            tree = link.carrier
-            if tree.base == "fixed" or link.called[1] != tree.links[0].name:
-                raise InputError(f"state of {system.label(link)}: it hangs on joints; give the states of these")
-            of_trees.setdefault(tree, {})[tree.base_joint] = value
+        link = None if joint is not None else _link(system, key)
+        if link is not None:
+            if not isinstance(value, Pose):
+                raise InputError(f"state of {system.label(link)}: it hangs on joints; give a Pose, or states of these")
+            of_links.setdefault(link.carrier, {})[link] = value
         elif joint is None:
-            found[key if link is None else link] = value
+            found[key if isinstance(key, str) else system.stands_for.get(key, key)] = value
         else:
             own = _turned(value) if joint in turning else value
             of_trees.setdefault(joint.carrier, {})[joint.called[1]] = own
+    placed = {link: pose for poses in of_links.values() for link, pose in poses.items()}
+    for tree, poses in of_links.items():
+        if any(pose.relative_to is not None for pose in poses.values()):
+            known = placed | {system.find(key): value for key, value in found.items()}
+            poses = {link: in_space(system, link, known) for link in poses}
+        of_trees[tree] = joints_of_poses(system, tree, poses, of_trees.get(tree, {}))
     for tree, own in of_trees.items():
         key = next((key for key in found if key in (tree, system.label(tree))), tree)
         if isinstance(found.get(key, own), dict):
@@ -48,6 +55,12 @@ def with_joints_of_trees(system, states):
             raise InputError(f"state of {system.label(tree)} is given, and that of its joint {next(iter(own))!r} "
                              "besides; give a dict of joints")
     return found
+
+
+def _link(system, key):
+    """The link of a tree that is meant, by itself, by the body that it stands for, or by the name of one; or None."""
+    own = system.carried_named(key) if isinstance(key, str) else system.stands_for.get(key, key)
+    return own if getattr(own, "carrier", None) is not None and own.called[0] == "link" else None
 
 
 def by_joints_of_trees(system, states, keys):

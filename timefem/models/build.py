@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from ..mechanics import MassProperties, PointMass, Pose, RigidBody, System
 from ..mechanics.composites.composite import Composite
+from ..mechanics.given_states import canonical_states, given_states
 from ..mechanics.part import Body
 from ..problems.common.checks import checked_mesh
 from ..problems.initial.problem import uncovered
@@ -94,6 +95,7 @@ def _model(document, kind, rotation, inverse_mass, changed):
     """The `Model` of a document of that `Kind`."""
     data = document.data
     bodies, state, parts = {}, {}, []
+    hangs = data.get("coordinates") == "joint"  # bodies without a state of their own are where joints at zero put them
     for name, entry in data["bodies"].items():
         with naming(document, ("bodies", name), entry):
             if entry["type"] in SCHEMAS:
@@ -107,7 +109,7 @@ def _model(document, kind, rotation, inverse_mass, changed):
                 if isinstance(body, Body):
                     given = {key: entry[key] for key in STATE if key in entry}
                     bodies[body.name] = body
-                    if given or "state" not in data:
+                    if given or not (hangs or "state" in data):
                         state[body.name] = Pose(**given) if given else body.reference
                         body.state(state[body.name])  # a point mass may leave its plane
     composites, joints = [part for part in parts if isinstance(part, Composite)], {}
@@ -124,7 +126,8 @@ def _model(document, kind, rotation, inverse_mass, changed):
             names.outputs.update({name: names.output(("outputs", name), entry, name)
                                   for name, entry in data.get("outputs", {}).items() if after})
     with naming(document, (), data):
-        system = System(parts, gravity=data.get("gravity"), redundant=data.get("redundant", "refuse"))
+        system = System(parts, gravity=data.get("gravity"), **{
+            key: data[key] for key in ("redundant", "coordinates") if key in data})
     start, end = data["time"]["span"]
     if "state" in data:
         with naming(document, ("state",), data["state"]):
@@ -132,7 +135,12 @@ def _model(document, kind, rotation, inverse_mass, changed):
                 document, ("state", name), joint, value) for name, value in data["state"].items()}
             found = system.state(stated, t=start, approximate=data.get("assemble", False))
             state = {body.name: value for body, value in found.items() if not body.helper}
-    state = settled(document, state, {name: system.stands_for.get(body, body) for name, body in bodies.items()})
+    elif system.replaced:
+        with naming(document, ("bodies",), data["bodies"]):
+            found = given_states(system, canonical_states(system, state, start))
+            state = {body.name: value for body, (_, value) in found.items() if not body.helper}
+    own = {name: system.stands_for.get(body, body) for name, body in bodies.items()}
+    state = settled(document, state, own | {body.name: body for body in system.bodies})
     stated = stated if "state" in data else state
     if not end > start:
         raise document.error(("time", "span"), f"must go forward: the end {end:g} is not after the start {start:g}")

@@ -5,7 +5,7 @@ import numpy as np
 from ..errors import InputError
 from ..mechanics.redundancy.redundancy import redundant_rows
 from ..mechanics.summary import idle_coordinates
-from ..problems import InitialValueProblem
+from ..problems.initial.faults import TOLERANCE
 from ..problems.kinds import KINDS
 
 
@@ -40,13 +40,13 @@ def inspect(model, element=True):
     owners = [part for part in system.parts for _ in part.constraint_names]
     faults = [{"keys": model.keys(part), "message": "its force is not finite at the initial state; set points apart "
                "that coincide"} for part in system.not_finite(t, z) if not part.is_body]
-    # the gradient of a distance vanishes where its points meet
+    scaled = np.abs(theta) / size
+    # the gradient of a distance vanishes where its points meet; what no coordinate can violate may be dropped
     rows = abs(jacobian[:m, :n]).sum(axis=1)
-    for i in np.flatnonzero(rows == 0):
+    for i in np.flatnonzero((rows == 0) & ((system.redundant == "refuse") | ~(scaled[:m] <= TOLERANCE))):
         faults.append({"keys": model.keys(owners[i]), "message": f"the constraint '{names[i]}' has no direction at the "
                        "initial state, where its points coincide; set them apart, or use a spherical joint"})
-    scaled = np.abs(theta) / size
-    for i in np.flatnonzero(~(scaled <= InitialValueProblem.tolerance)):
+    for i in np.flatnonzero(~(scaled <= TOLERANCE)):
         level, what = ("configuration", "position and orientation") if i < m else ("velocity", "velocities")
         faults.append({"keys": model.keys(owners[i % m]), "message": f"the initial state violates the constraint "
                        f"'{names[i % m]}' on {level} level by {abs(theta[i]):.3g}; give {what} that satisfy "

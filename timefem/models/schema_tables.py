@@ -22,6 +22,7 @@ TABLES = {
     "description": ref("text"),
     "gravity": ref("vector"),
     "redundant": {"enum": ["refuse", "drop"]},
+    "coordinates": {"enum": ["bodies", "joint"]},
     "assemble": ref("flag"),
     "state": named("a table of the coordinates of joints at the start", ref("state_of_joint")),
     "time": record("the time span and its elements", {

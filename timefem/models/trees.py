@@ -66,7 +66,8 @@ class Names:
         """The same for what a system has, in which other parts may stand for those of the file."""
         joints = {part.name: part for part in system.parts if part.name and (
             getattr(part, "coordinates", ()) or getattr(part, "free_rotation", False))}
-        found = Names(self.document, {body.name: body for body in system.bodies}, system.composites, joints)
+        links = {name: own for name, own in system.replaced.items() if own.has_position}
+        found = Names(self.document, {body.name: body for body in system.bodies} | links, system.composites, joints)
         found.actuators = {part.name: part for part in system.parts if part.n_controls}
         found.outputs = {name: output.on(system) for name, output in self.outputs.items()}
         return found

@@ -1,0 +1,112 @@
+"""Coordinates of the joints of a tree from the poses of its links."""
+
+import numpy as np
+
+from ..errors import InputError
+from .bodies.rotations import matrix_from_quaternion
+from .bodies.states import Pose
+
+FITS = 1e-8  # how far poses may be from what joints allow, relative to their size
+
+
+def joints_of_poses(system, tree, poses, given):
+    """States of joints that put links where they are to be: name -> position and rate, or a `Pose`.
+
+    From the ground outwards: the frame of a joint stands in that of its parent at `R_p turn`, `x_p + R_p place`, and
+    what the child does in it are the coordinates of the joint.
+
+    Parameters
+    ----------
+    system : System
+    tree : Tree
+    poses : dict
+        Link -> `Pose` in space.
+    given : dict
+        Name of a joint -> its state, of joints that are given besides; others, of links without a pose, are at zero.
+
+    Raises
+    ------
+    InputError
+        For a link that no state of its joints puts there; names it, and the joint.
+    """
+    frames, found = {}, dict(given)
+    for link, pose in poses.items():
+        number, turn, place = tree._sits[link.called[1]]
+        r = matrix_from_quaternion(pose.quaternion)
+        arm = r @ (turn.T @ place + np.array(link.called[2]))
+        frames[number] = _Frame(pose.position - arm, r @ turn.T, *_moved(pose, -arm))
+    for number, body in enumerate(tree.moving):
+        if number in frames and body.joint.mimic is None and body.joint.name not in found:
+            parent = frames.get(body.parent) or _frame(tree, body.parent, found)
+            there = frames[number].seen_from(parent.carrying(body.turn, body.place))
+            found[body.joint.name] = _coordinates(body, there)
+    for link, pose in poses.items():
+        _check(system, tree, link, pose, found)
+    return found
+
+
+class _Frame:
+    """Place, rotation matrix, and velocity and angular velocity in space."""
+
+    def __init__(self, place, turn, velocity, spin):
+        self.place, self.turn, self.velocity, self.spin = place, turn, velocity, spin
+
+    def carrying(self, turn, place):
+        """A frame that this one carries."""
+        arm = self.turn @ place
+        return _Frame(self.place + arm, self.turn @ turn, self.velocity + np.cross(self.spin, arm), self.spin)
+
+    def seen_from(self, other):
+        """The same in the axes of another frame, relative to it."""
+        arm = self.place - other.place
+        return _Frame(*(other.turn.T @ x for x in (
+            arm, self.turn, self.velocity - other.velocity - np.cross(other.spin, arm), self.spin - other.spin)))
+
+
+def _moved(pose, arm):
+    """Velocity of a point of a body, and its angular velocity."""
+    spin = pose.angular_velocity_in("space")
+    return pose.velocity + np.cross(spin, arm), spin
+
+
+def _frame(tree, number, joints):
+    """The frame of a moving body by the states of joints."""
+    if number < 0:
+        return _Frame(np.zeros(3), np.eye(3), np.zeros(3), np.zeros(3))
+    name = next(name for name, (one, _, _) in tree._sits.items() if one == number)
+    _, turn, place = tree._sits[name]
+    x, v, r, omega = _motion(tree, tree.link(name), joints)
+    arm = r @ turn.T @ place
+    return _Frame(x - arm, r @ turn.T, v - np.cross(omega, arm), omega)
+
+
+def _motion(tree, link, joints):
+    q, p = tree.state(joints)
+    return link.motion(q[link.places], tree.velocity(q, p)[link.places])
+
+
+def _coordinates(body, there):
+    """State of a joint whose child is there in its frame."""
+    kind = body.joint.kind
+    angle = float(np.arctan2(there.turn[1, 0] - there.turn[0, 1], there.turn[0, 0] + there.turn[1, 1]))
+    if kind == "revolute":
+        return angle, there.spin[2]
+    if kind == "prismatic":
+        return there.place[2], there.velocity[2]
+    if kind == "planar":
+        return (*there.place[:2], angle), (*there.velocity[:2], there.spin[2])
+    place, velocity = (there.place, there.velocity) if kind == "floating" else (np.zeros(3), np.zeros(3))
+    return Pose(place, there.turn, velocity, there.spin, "space")
+
+
+def _check(system, tree, link, pose, joints):
+    x, v, r, omega = _motion(tree, link, joints)
+    wanted = pose.position, pose.velocity, matrix_from_quaternion(pose.quaternion), pose.angular_velocity_in("space")
+    for what, there, asked in zip(("position", "velocity", "orientation", "angular velocity"), (x, v, r, omega), wanted,
+                                  strict=True):
+        off = float(np.abs(there - asked).max())
+        if not off <= FITS * max(1.0, np.abs(asked).max()):
+            number = tree._sits[link.called[1]][0]
+            joint = f"joint {tree.moving[number].joint.name!r}" if number >= 0 else "ground"
+            raise InputError(f"state of {system.label(link)}: its {what} is {off:.3g} off what its {joint} allows; "
+                             "mend it, or give the coordinates of joints")
