@@ -114,8 +114,8 @@ class NamedParts:
         return {self.label(b): b for b in self.bodies}
 
     @cached_property
-    def replaced(self):
-        """Bodies and joints by their names that have become links and joints of trees -> what stands for them."""
+    def replaced(self) -> Mapping[str, Body]:
+        """Names of bodies and joints that have become links and joints of trees -> what stands for them."""
         return {old.name: own for old, own in self.stands_for.items()
                 if old.name and getattr(own, "carrier", None) is not None}
 
