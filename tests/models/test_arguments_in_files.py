@@ -202,3 +202,29 @@ def test_poses_relative_to_other_bodies(tmp_path):
             ('relative_to = "cart"', 'relative_to = "dot"', r"the pose of 'rod' is relative to itself, by way")):
         with pytest.raises(tf.InputError, match=message):
             of_file(tmp_path, RELATIVE, (old, new))
+
+
+STEPS = """
+[time]
+span = [0, 1]
+[solver]
+tolerance = {tolerance = 1e-4, LIMITS}
+[bodies.bar]
+type = "rigid"
+mass = 1
+inertia = [1, 2, 3]
+angular_velocity = [0, 1, 0.1]
+"""
+
+
+def test_steps_of_a_march_are_limited(tmp_path):
+    path = tmp_path / "steps.toml"
+    path.write_text(STEPS.replace("LIMITS", "max_step = 0.01"))
+    sol = load_model(path).solve(progress=False)
+    assert sol.success and np.diff(sol.t).max() <= 0.01 * (1 + 1e-12)
+    assert sol.statistics["tolerance"] == 1e-4
+    for limits, message in (("min_step = 1, max_step = 0.1", "min_step = 1 is larger than max_step = 0.1"),
+                            ("max_steps = 1", "did you mean 'max_step'"), ("max_step = -1", "positive")):
+        path.write_text(STEPS.replace("LIMITS", limits))
+        with pytest.raises(tf.InputError, match=f"steps.toml:.*solver.*{message}"):
+            load_model(path)

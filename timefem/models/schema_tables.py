@@ -14,6 +14,10 @@ METHOD = {"description": "the name of a method, in quotes, or a table with name,
               "pushes": {"description": "an integer, zero or more", "type": "integer", "minimum": 0},
               "options": {"description": "a table of options of ipopt or fatrop", "type": "object"}}, ["name"]),
           "else": OPTIONS["method"].schema}
+TOLERANCE = {"description": "a positive number, or a table with tolerance, min_step, max_step",
+             "if": {"type": "object"}, "then": record("a table of the steps of a march", {
+                 **dict.fromkeys(("tolerance", "min_step", "max_step"), ref("positive"))}, ["tolerance"]),
+             "else": OPTIONS["tolerance"].schema}
 DURATION = {**record("a table with lower, upper or both", {"lower": ref("positive"), "upper": ref("positive")}, []),
             "minProperties": 1}
 
@@ -30,7 +34,8 @@ TABLES = {
         ["span"]),
     "solver": record("settings of the solver", {
         "element": {"enum": list(ELEMENTS)},
-        **{name: option.schema for name, option in OPTIONS.items() if option.in_files}, "method": METHOD}, []),
+        **{name: option.schema for name, option in OPTIONS.items() if option.in_files}, "method": METHOD,
+        "tolerance": TOLERANCE}, []),
     "problem": record("a table that states the problem: its kind, and what is asked for", {
         "kind": {"enum": list(in_files())},
         "start": named("a table of what is asked of bodies and joints at the start", ref("end_of_part")),

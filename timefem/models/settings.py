@@ -8,6 +8,7 @@ from ..mechanics import Tree
 from ..problems.initial.checkpoint_option import Checkpoint
 from ..problems.initial.drivers import DRIVERS
 from ..solvers.linear import linear_options
+from ..solvers.march.step_control import StepControl
 from ..solvers.nonlinear.methods import METHODS
 from ..solvers.nonlinear.newton import Newton
 from ..validate.options import OPTIONS, names, one_of, said, said_any, spelling, spelt
@@ -80,6 +81,8 @@ def arguments_of(settings, kind, element, who):
     if by_inequalities:
         arguments["method"] = method
     arguments |= {name: given[name] for name in ("guess", "tolerance") if name in given}
+    if isinstance(given.get("tolerance"), dict):
+        arguments["tolerance"] = StepControl(**given["tolerance"])
     if "guess" in given and given["guess"] not in kind.guesses:
         raise InputError(f"guess must be {one_of(kind.guesses)}, not {given['guess']!r}")
     newton = {name: given[name] for name in names(Newton) if name in given}
