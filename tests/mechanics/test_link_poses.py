@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.mechanics.unknown_numbers import with_free_numbers
 
 INERTIA = (0.1, 0.2, 0.3)
 
@@ -103,3 +104,13 @@ def test_names_of_what_became_links_and_joints():
     assert system["bar"] is system.find("bar") and system["hinge"] is system.bodies[0].joint("hinge")
     with pytest.raises(tf.InputError, match="no body 'bat' in the system"):
         system.find("bat")
+
+
+def test_a_link_that_stands_for_one_keeps_its_own_name():
+    """A tree with an unknown place stands for the given one, and its links at points for theirs; "robot.tip" has none."""
+    robot = tf.Tree([tf.Link("base"), tf.Link("tip", 1.0, (0.2, 0, 0), (0.01, 0.03, 0.03))],
+                    [tf.TreeJoint("a", "base", "tip", position=(0.1, 0, 0), axis=(0, 1, 0))], name="robot")
+    spring = tf.Spring(robot.link("tip", (0.5, 0, 0)), stiffness=2.0, length=0.1, point_b=(0, 0, 1))
+    freed = with_free_numbers(tf.System([robot, spring]), {"robot.a.position[0]": 0.3})
+    assert not freed.replaced
+    assert freed.find("robot.tip").called == ("link", "tip", [0.0, 0.0, 0.0])

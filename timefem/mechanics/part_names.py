@@ -116,8 +116,8 @@ class NamedParts:
     @cached_property
     def replaced(self) -> Mapping[str, Body]:
         """Names of bodies and joints that have become links and joints of trees -> what stands for them."""
-        return {old.name: own for old, own in self.stands_for.items()
-                if old.name and getattr(own, "carrier", None) is not None}
+        return {old.name: own for old, own in self.stands_for.items() if old.name
+                and getattr(own, "carrier", None) is not None and getattr(old, "carrier", None) is None}
 
     def carried_named(self, name: str) -> Body | None:
         """The link or joint of a tree: by "tree.link", or the name of what it stands for; None where there is none."""
