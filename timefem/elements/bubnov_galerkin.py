@@ -110,6 +110,12 @@ class BubnovGalerkin(TimeElement):
     def constraint_row_power(self) -> int:
         return -1 if self._livens is None else 0
 
+    @property
+    def elements_per_block(self) -> int:
+        # the integrals of phi_i phi_j', i, j > 0, up to a node that the next element has its part in, are antisymmetric:
+        # regular for an even number of nodes only
+        return 1 + self.degree % 2 if self.drop == "start" else 1
+
     @cached_property
     def trial(self) -> dict[str, Space]:
         state = {"state": Space(LagrangeBasis(self.degree, self.nodes), continuous=True)}

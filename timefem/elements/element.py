@@ -83,13 +83,16 @@ class TimeElement(NamedArguments, Summarized, ABC):
         Whether the multipliers of optimal control do, to the costates, with the order of the state.
     joints_drift : bool
         Whether constraints of joints hold up to the error of the method only.
+    elements_per_block : int
+        How many elements are eliminated together in optimal control: from those of fewer the equations tested so far do
+        not give the state.
     constraint_row_power : int
         Rows of the constraints are multiplied with `h` to this power by scaling.
     name : str
         Short name on the command line.
     """
 
-    constraint_row_power = 0
+    constraint_row_power, elements_per_block = 0, 1
     needs_inverse_mass = has_tangent = True
     takes_coupled_inertia = is_variational = takes_outputs = costates_converge = joints_drift = False
     remedy = ""  # what else may help where a march of it fails

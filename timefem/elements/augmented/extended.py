@@ -41,6 +41,10 @@ class Extended(TimeElement):
         return self.element.constraint_row_power
 
     @property
+    def elements_per_block(self):
+        return self.element.elements_per_block
+
+    @property
     def needs_inverse_mass(self):
         return self.element.needs_inverse_mass
 

@@ -25,9 +25,9 @@ class ContactMarch:
     """
 
     def __init__(self, program, rows, columns):
-        self._program, n = program, int(program.variable_blocks.max()) + 1
-        self._rows, ends_of_rows = _in_order(rows, program.row_blocks, n)
-        self._columns, self._ends = _in_order(columns, program.variable_blocks, n)
+        self._program, n = program, int(program.joined[-1]) + 1
+        self._rows, ends_of_rows = _in_order(rows, program.joined[program.row_blocks], n)
+        self._columns, self._ends = _in_order(columns, program.joined[program.variable_blocks], n)
         self.determined = np.array_equal(ends_of_rows, self._ends)
         i, j = (np.full(m, -1) for m in (program.n_rows, program.n))
         i[self._rows], j[self._columns] = np.arange(len(rows)), np.arange(len(columns))
@@ -47,7 +47,7 @@ class ContactMarch:
                 return None
             else:
                 width = max(1, width // SHORTER)
-        return v
+        return self._window(v, 0, n, MOST)[0]  # rows may see the element after them, as with shared tests
 
     def _window(self, v, first, last, most):
         """The variables with elements first, ..., last - 1 solved, or None, and how many steps it took."""

@@ -149,6 +149,7 @@ class OptimalProgram(NonlinearProgram):
         self.outside = np.concatenate([outside[self.primal], *(np.zeros(len(b), bool) for b in added)])
         self.variable_blocks, self.row_blocks = np.concatenate([block[self.primal], *added]), block[self.dual]
         self.row_blocks = np.concatenate([self.row_blocks, self._added.blocks])
+        self.joined = np.arange(self.chain.mesh.n_elements) // self.chain.plan.element.elements_per_block
 
     def _loose(self):
         """Variables of the first node: what the cost says of them comes from later blocks."""

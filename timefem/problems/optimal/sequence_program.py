@@ -71,6 +71,8 @@ class SequenceProgram(NonlinearProgram):
         self.variable_blocks = np.concatenate([*self._by_block("variable_blocks"), *carried])
         self.outside = np.concatenate([*(p.outside for p in programs), further > 0])
         self.row_blocks = np.concatenate([*self._by_block("row_blocks"), self._added.blocks])
+        starts = np.cumsum([0, *(p.joined[-1] + 1 for p in programs)])
+        self.joined = np.concatenate([p.joined + n for p, n in zip(programs, starts, strict=False)])
         self.start = np.concatenate([*(p.start for p in programs), further])
         self.bounds = tuple(np.concatenate([*(p.bounds[i] for p in programs), further + s * np.inf])
                             for i, s in ((0, -1), (1, 1)))

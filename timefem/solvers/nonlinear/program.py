@@ -47,13 +47,15 @@ class NonlinearProgram(ABC):
         Variables whose curvature may come from later blocks alone, such as a state at the start that is free.
     comm : mpi4py communicator or None
         Of the ranks that share the program, see `SlabProgram`.
+    joined : ndarray of int or None
+        Blocks of the factors, one for each block, rising from 0; None where these are the blocks themselves.
     first_block : int
         Number of its block 0 in the whole program.
     stated : ndarray of bool, shape (n_rows,)
         Rows that somebody asked for, and may loosen, rather than equations that define variables.
     """
 
-    start_multipliers, loose, comm, first_block = None, (), None, 0
+    start_multipliers, loose, comm, joined, first_block = None, (), None, None, 0
     kept_matrix = None  # of the last solve by the interior-point method: its pattern and memory serve the next one
 
     @abstractmethod

@@ -51,6 +51,7 @@ class KktMatrix:
         of_rows = np.concatenate([program.row_blocks[kept], program.row_blocks[scaled.m:]])
         blocks = np.concatenate([program.variable_blocks[:n], of_rows[:m]])
         if program.comm is None:
+            blocks = blocks if program.joined is None else program.joined[blocks]
             self._ldl = BlockLDL(blocks, *(p + n * r for p, r in zip(places, of_row, strict=True)), sources)
             return
         # unknowns of other ranks behind own variables and rows
