@@ -55,6 +55,10 @@ class OptimalityRows:
 
     reaches = True, True
 
+    @property
+    def elements_per_block(self):
+        return self.plan.element.elements_per_block
+
     def renew_for(self, problem, mesh, scaling):
         """`renew`, for a problem that differs in numbers, or the same one."""
         if mesh.n_elements != self.mesh.n_elements:
