@@ -42,10 +42,10 @@ class OptimalityRows:
 
     def __init__(self, problem, plan, mesh, scaling, linear=None, hold=False, **shared):
         self.problem, self._hold, self._held = problem, hold, problem.held
+        self._fields = dict(zip(plan.element.trial, plan.columns.fields, strict=True))
         super().__init__(plan, mesh, scaling, ends_of(problem, plan, hold), linear, **shared)
         c, n_elements = self.plan.columns, self.last - self.first
         self._dual = np.zeros(c.n_node + n_elements * c.step, bool)
-        self._fields = dict(zip(self.plan.element.trial, c.fields, strict=True))
         for name, field in self._fields.items():
             if name.startswith("costate"):
                 self._dual[c.step * np.arange(n_elements)[:, None, None] + field] = True
@@ -85,7 +85,7 @@ class OptimalityRows:
     def columns_of(self, name):
         """Numbers of the unknowns of a field, -1 where they do not take part: (n_elements, n_shapes, n_components)."""
         c, index = self.plan.columns, self.assembler.pattern.column_index
-        number = np.full(len(self._dual), -1)
+        number = np.full(c.n_node + (self.last - self.first) * c.step, -1)
         number[index] = np.arange(len(number[index]))
         return number[c.step * np.arange(self.mesh.n_elements)[:, None, None] + self._fields[name]]
 
@@ -142,13 +142,24 @@ class OptimalityRows:
         lower = np.flatnonzero(rows >= p.indices)
         dual = np.flatnonzero(self.dual)
         places = (np.concatenate([x[lower], dual]) for x in (rows, p.indices))
-        return lower, BlockLDL(self._elements_of_unknowns(), *places), np.full(len(dual), -DELTA_C)
+        blocks = self.joined[self.elements_of_unknowns()]
+        return lower, BlockLDL(blocks, *places), np.full(len(dual), -DELTA_C)
 
-    def _elements_of_unknowns(self):
-        """The element to whose block each unknown belongs: that before a node, and the first and last at both ends."""
-        p = self.pattern
-        blocks = np.searchsorted(p.column_starts, np.arange(self.n_unknowns), side="right") - 2
-        return np.clip(blocks, 0, self.mesh.n_elements - 1)
+    @property
+    def joined(self):
+        """The block of factors that each element is in, rising from 0."""
+        return np.arange(self.mesh.n_elements) // self.elements_per_block
+
+    def elements_of_unknowns(self):
+        """The element that each unknown is eliminated with: that before a node, and the first and last at both ends;
+        the one after a node for costates where the tests at the last node are left out, and not those at the first."""
+        p, last = self.pattern, self.mesh.n_elements - 1
+        elements = np.clip(np.searchsorted(p.column_starts, np.arange(self.n_unknowns), side="right") - 2, 0, last)
+        if self.elements_per_block > 1 and self.plan.element.drop == "end":
+            for name, space in self.plan.element.trial.items():
+                if name.startswith("costate") and space.continuous:
+                    elements[self.columns_of(name)[:-1, -1]] += 1
+        return elements
 
     def excess(self):
         lower, ldl, regular = self._inertia
@@ -214,7 +225,7 @@ class OptimalityEquations(OptimalityRows, ElementEquations, SaddleEquations):
         made = super()._make_linear(linear)
         if self._again and made.name == "chain" and linear.order == "auto" and made.ordering == "time" and \
                 SymmetricSolver.fits(self.pattern):
-            return SymmetricSolver(self.pattern, self._elements_of_unknowns(), made)
+            return SymmetricSolver(self.pattern, self.joined[self.elements_of_unknowns()], made)
         return made
 
     def excess_of_factors(self):

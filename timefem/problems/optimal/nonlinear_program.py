@@ -143,18 +143,13 @@ class OptimalProgram(NonlinearProgram):
 
     def _blocks(self, added):
         """One block per element; the first has the first node as well, and the last the conditions at the end."""
-        block = np.searchsorted(self.chain.pattern.column_starts, np.arange(self.chain.n_unknowns), side="right") - 2
-        outside = (block < 0) & (not self.chain.reaches[0])  # the node before the first element
-        block = np.clip(block, 0, self.chain.mesh.n_elements - 1)
-        per, element = self.chain.elements_per_block, self.chain.plan.element
-        for name, space in element.trial.items():
-            if per > 1 and element.drop == "end" and name.startswith("costate of ") and space.continuous:
-                at_nodes = self.chain.columns_of(name)[:-1, -1]
-                block[at_nodes] += 1  # tests that the element after the node is to meet
+        block = self.chain.elements_of_unknowns()
+        first = np.arange(len(block)) < self.chain.pattern.column_starts[1]
+        outside = first & (not self.chain.reaches[0])  # the node before the first element
         self.outside = np.concatenate([outside[self.primal], *(np.zeros(len(b), bool) for b in added)])
         self.variable_blocks, self.row_blocks = np.concatenate([block[self.primal], *added]), block[self.dual]
         self.row_blocks = np.concatenate([self.row_blocks, self._added.blocks])
-        self.joined = np.arange(self.chain.mesh.n_elements) // per
+        self.joined = self.chain.joined
 
     def _loose(self):
         """Variables of the first node: what the cost says of them comes from later blocks."""
