@@ -16,8 +16,13 @@ TOLERANCE, MOST_TOLERANCE = 1e-2, 1e-2  # of a stage before the last one, over t
 MOST = 200  # iterations of a stage that may be tried with a shorter fall
 
 
-def is_marched(limits):
-    """Whether contacts are marched, which takes all elements on one rank."""
+def needs_all_elements(element, limits):
+    """Whether one rank has to have all elements: where contacts are marched, and where elements, of which a rank may
+    have any number, are eliminated together."""
+    return _are_marched(limits) or element.elements_per_block > 1
+
+
+def _are_marched(limits):
     return any(limit.march for limit in limits if isinstance(limit, Soft))
 
 
@@ -61,7 +66,7 @@ def _in_stages(method, program, pairs, eps, attempt):
     while True:
         program.soften(eps, attempt)
         at_last = eps <= last
-        if is_marched(pairs):
+        if _are_marched(pairs):
             marched = program.marched(program.start)
             program.start = program.start if marched is None else marched
         answer = (method if at_last else _rough(method, eps, reached)).solve(program)

@@ -55,10 +55,6 @@ class OptimalityRows:
 
     reaches = True, True
 
-    @property
-    def elements_per_block(self):
-        return self.plan.element.elements_per_block
-
     def renew_for(self, problem, mesh, scaling):
         """`renew`, for a problem that differs in numbers, or the same one."""
         if mesh.n_elements != self.mesh.n_elements:
@@ -148,14 +144,14 @@ class OptimalityRows:
     @property
     def joined(self):
         """The block of factors that each element is in, rising from 0."""
-        return np.arange(self.mesh.n_elements) // self.elements_per_block
+        return np.arange(self.mesh.n_elements) // self.plan.element.elements_per_block
 
     def elements_of_unknowns(self):
         """The element that each unknown is eliminated with: that before a node, and the first and last at both ends;
         the one after a node for costates where the tests at the last node are left out, and not those at the first."""
         p, last = self.pattern, self.mesh.n_elements - 1
         elements = np.clip(np.searchsorted(p.column_starts, np.arange(self.n_unknowns), side="right") - 2, 0, last)
-        if self.elements_per_block > 1 and self.plan.element.drop == "end":
+        if getattr(self.plan.element, "drop", "start") == "end":
             for name, space in self.plan.element.trial.items():
                 if name.startswith("costate") and space.continuous:
                     elements[self.columns_of(name)[:-1, -1]] += 1

@@ -39,8 +39,6 @@ class OptimalitySlab(OptimalityEquations):
         The first of them in the whole mesh.
     """
 
-    elements_per_block = 1  # slabs end anywhere
-
     def __init__(self, whole, comm, own=None):
         *asked, mesh, scaling = whole
         n = mesh.n_elements

@@ -21,7 +21,7 @@ from ...solvers.nonlinear.saddle_point import SMALL, solve_minimum, solve_saddle
 from ...solvers.nonlinear.slab_program import SlabProgram
 from ..common.parameters import parts_with_unknowns
 from ..initial.global_driver import Global
-from .contact_stages import is_marched, solve_in_stages
+from .contact_stages import needs_all_elements, solve_in_stages
 from .controllability import HELD, check_reach, guess_in_reach, note_held
 from .equations import OptimalityEquations
 from .equations_over_ranks import DistributedOptimalityEquations, OptimalitySlab
@@ -114,7 +114,7 @@ class OneMesh:
         """
         problem = problem or self.problem
         shared = level.n_elements > COARSE and self.comm is not None and self.comm.size <= level.n_elements and \
-            not is_marched(problem.limits)
+            not (problem.bounded and needs_all_elements(self.plan.element, problem.limits))
         equations = self._equations(level, problem, hold, shared)
         most, goal = (self._method.max_iterations, self._method.tolerance) if problem.bounded else \
             (self._newton.max_iterations, SMALL)

@@ -13,7 +13,7 @@ from ...errors import InputError
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
 from ..common.statistics import OnDemand
-from ..optimal.contact_stages import is_marched, solve_in_stages
+from ..optimal.contact_stages import needs_all_elements, solve_in_stages
 from ..optimal.controllability import check_reach
 from ..optimal.equations import OptimalityEquations
 from ..optimal.guess import BENDS, Guess, first_guess, from_solution
@@ -74,8 +74,9 @@ def solve_on(task, meshes, guess):
     made = [_made(task, *one) for one in zip(phases, meshes, guesses, strict=True)]
     warm = all(hasattr(guess, "nodal_state") for guess in guesses)
     title = f"optimal control, {len(phases)} phases"
+    whole = needs_all_elements(task.element, task.problem.limits)
     with progress(title, method.max_iterations, task.progress, method.tolerance) as bar, \
-            Share.of(task.driver, [equations for *_, equations, _ in made], is_marched(task.problem.limits)) as share:
+            Share.of(task.driver, [equations for *_, equations, _ in made], whole) as share:
         chains = share.chains()
         programs = [OptimalProgram(chain, chain.take(made[k][-1]), warm=warm) for k, chain in chains.items()]
         first, last = min(chains), max(chains)
