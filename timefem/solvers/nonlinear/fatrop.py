@@ -160,9 +160,10 @@ class _Stages:
         (rows, columns), (first, second) = program.jacobian_places, program.hessian_places
         blocks, of_rows = program.variable_blocks, program.row_blocks
         n_blocks = int(blocks.max()) + 1
-        later = blocks[columns] > of_rows[rows]
-        if later.any() or n_blocks < 2:
-            what = f"row {rows[later][0]} touches a later element" if later.any() else "there is one element only"
+        back = of_rows[rows] - blocks[columns]
+        far = rows[(back < 0) | (back > 1)]
+        if len(far) or n_blocks < 2:
+            what = f"row {far[0]} touches further elements" if len(far) else "there is one element only"
             raise InputError(f"fatrop takes stages, each tied to the one before only, but {what}; take more elements "
                              "of MixedGalerkin, or another method")
         held = np.zeros(program.n, bool)
