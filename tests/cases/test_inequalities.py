@@ -224,6 +224,8 @@ def test_the_two_link_arm_by_its_switches(switches, torques, least):
 def test_what_fatrop_cannot_take():
     with pytest.raises(tf.InputError, match="touches further elements"):
         tf.solve(CASES["speed-limit"].make(), tf.BubnovGalerkin(2), 5, method="fatrop")
+    with pytest.raises(tf.InputError, match="touches further elements"):
+        tf.solve(CASES["speed-limit"].make(), tf.BubnovGalerkin(2, drop="end"), 5, method="fatrop")
     with pytest.raises(tf.InputError, match="there is one element only"):
         tf.solve(CASES["bryson-denham"].make(), tf.MixedGalerkin(4), 1, method=tf.Fatrop())
 

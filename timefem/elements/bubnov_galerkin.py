@@ -112,9 +112,9 @@ class BubnovGalerkin(TimeElement):
 
     @property
     def elements_per_block(self) -> int:
-        # the integrals of phi_i phi_j', i, j > 0, up to a node that the next element has its part in, are antisymmetric:
-        # regular for an even number of nodes only. With drop="end" a test at a node goes with the element after it,
-        # and sees the one before
+        # integrals of phi_i phi_j' up to a node in which the next element has its part are antisymmetric: regular for
+        # an even number of nodes only. With drop="end" a test at a node goes with the element after it, and sees the
+        # one before
         return 2 if self.degree % 2 or self.drop == "end" else 1
 
     @cached_property
