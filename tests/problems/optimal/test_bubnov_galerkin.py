@@ -126,6 +126,19 @@ def test_contacts_are_feasible(element):
 
 
 @pytest.mark.parametrize("element", ELEMENTS, ids=repr)
+def test_a_failure_tells_of_forces_that_are_foreseen(element):
+    """A ball that is to be below the floor."""
+    body = tf.PointMass(1.0, dimension=1)
+    push, floor = tf.ControlForce(body, [(1, 0, 0)]), tf.ControlForce(body, [(1, 0, 0)])
+    problem = tf.OptimalControl(tf.System([body]), {body: tf.Pose((1, 0, 0))}, {body: state(-1, 0)}, (0, 1),
+                                tf.Effort(push), actuators=[push, floor], bounds={push: (-9, 9)},
+                                limits=tf.Complementary(lambda now, u: now.q(body)[0], "u[1]"))
+    sol = tf.solve(problem, element, 6, progress=False, method=tf.InteriorPoint(max_iterations=100))
+    assert not sol.success
+    assert ('drop="end" or MixedGalerkin may help' in sol.status.message) is (element.drop == "start")
+
+
+@pytest.mark.parametrize("element", ELEMENTS, ids=repr)
 @pytest.mark.parametrize("eps", [1.0, 1e-2, 1e-4])
 def test_a_march_ends_in_a_motion(element, eps):
     """Windows of elements leave out what the element behind them adds to the tests between them."""

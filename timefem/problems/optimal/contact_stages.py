@@ -14,6 +14,7 @@ QUICK, LONGER, SETTLED = 10, 1.5, 1e-3
 ROUNDING = 1.01
 TOLERANCE, MOST_TOLERANCE = 1e-2, 1e-2  # of a stage before the last one, over the root of eps, and at most
 MOST = 200  # iterations of a stage that may be tried with a shorter fall
+FORESEEN = '; places by {}(drop="start") depend on later forces of contacts, too: drop="end" or MixedGalerkin may help'
 
 
 def needs_all_elements(element, limits):
@@ -26,7 +27,7 @@ def _are_marched(limits):
     return any(limit.march for limit in limits if isinstance(limit, Soft))
 
 
-def solve_in_stages(method, program, limits):
+def solve_in_stages(method, program, limits, element):
     """The answer at the last smoothing eps of complementary pairs; `iterations` are those of all stages.
 
     The first eps is that of the pairs; near a solution the one whose corner is about as wide as the start misses the
@@ -50,6 +51,8 @@ def solve_in_stages(method, program, limits):
         answer.iterations = iterations = iterations + answer.iterations
         if answer.status.success or answer.status.reason == "stopped":
             break
+    if answer.status.reason in ("infeasible", "not converged") and getattr(element, "drop", "") == "start":
+        answer.status.message += FORESEEN.format(type(element).__name__)
     return answer
 
 

@@ -82,7 +82,7 @@ class OneMesh:
     """
 
     def __init__(self, task, driver, method, plan, scale, levels):
-        self.problem, self._show = task.problem, task.progress
+        self.problem, self._show, self._element = task.problem, task.progress, task.element
         self.plan, self._scale, self._levels = plan, scale, levels
         self.comm = own_world() if driver.distributed else None
         self.kept, size = task.kept, levels[-1].n_elements
@@ -159,7 +159,7 @@ class OneMesh:
             whole = SequenceProgram([program], (), Closing(couplings, ends, self.comm if shared else None), bar.step)
         if shared:
             whole = SlabProgram(whole, equations.slab, whole.outside, equations.first_own, self.comm)
-        answer = solve_in_stages(self._method, whole, limits)
+        answer = solve_in_stages(self._method, whole, limits, self._element)
         self.certain = answer.status.reason == "infeasible" and whole.has_linear_rows(answer.v)
         found = whole.placed(answer.v, answer.multipliers) if shared else (answer.v, answer.multipliers)
         return equations.gather(program.place(*found)), answer.status, answer.iterations

@@ -86,7 +86,7 @@ def solve_on(task, meshes, guess):
                                 task.problem.names[first:last + 1])
         program = share.program(whole)
         setup = time.perf_counter() - start
-        answer = solve_in_stages(method, program, task.problem.limits)
+        answer = solve_in_stages(method, program, task.problem.limits, task.element)
         found = share.all_unknowns(whole, program, answer)
     seconds = {"setup": setup, "assemble": sum(chain.seconds["assemble"] for chain in chains.values()),
                "total": time.perf_counter() - start}
