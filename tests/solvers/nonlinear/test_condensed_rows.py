@@ -21,7 +21,7 @@ def scaled(rng, limited):
                                max(0, row // M - 1) * N + N - 1 if row >= M else N - 1] for row in range(m)])
     columns[:M * ENTRIES] = np.concatenate([rng.choice(N, ENTRIES, replace=False) for _ in range(M)])
     program = SimpleNamespace(hessian_places=hessian, jacobian_places=(np.repeat(np.arange(m), ENTRIES), columns),
-                              variable_blocks=np.repeat(np.arange(N_BLOCKS), N), loose=(), comm=None,
+                              variable_blocks=np.repeat(np.arange(N_BLOCKS), N), loose=(), comm=None, joined=None,
                               row_blocks=np.repeat(np.arange(N_BLOCKS), M))
     return SimpleNamespace(program=program, n=n, m=m, over=OverRanks(None),
                            slacks=SimpleNamespace(row=np.flatnonzero(np.arange(m) % M < limited)))
