@@ -154,7 +154,8 @@ class OptimalityRows:
         if getattr(self.plan.element, "drop", "start") == "end":
             for name, space in self.plan.element.trial.items():
                 if name.startswith("costate") and space.continuous:
-                    elements[self.columns_of(name)[:-1, -1]] += 1
+                    at_nodes = self.columns_of(name)[:-1, -1]
+                    elements[at_nodes[at_nodes >= 0]] += 1
         return elements
 
     def excess(self):

@@ -74,9 +74,9 @@ def solve_on(task, meshes, guess):
     made = [_made(task, *one) for one in zip(phases, meshes, guesses, strict=True)]
     warm = all(hasattr(guess, "nodal_state") for guess in guesses)
     title = f"optimal control, {len(phases)} phases"
-    whole = needs_all_elements(task.element, task.problem.limits)
+    alone = needs_all_elements(task.element, task.problem.limits)
     with progress(title, method.max_iterations, task.progress, method.tolerance) as bar, \
-            Share.of(task.driver, [equations for *_, equations, _ in made], whole) as share:
+            Share.of(task.driver, [equations for *_, equations, _ in made], alone) as share:
         chains = share.chains()
         programs = [OptimalProgram(chain, chain.take(made[k][-1]), warm=warm) for k, chain in chains.items()]
         first, last = min(chains), max(chains)

@@ -48,7 +48,8 @@ class NonlinearProgram(ABC):
     comm : mpi4py communicator or None
         Of the ranks that share the program, see `SlabProgram`.
     joined : ndarray of int or None
-        Blocks of the factors, one for each block, rising from 0; None where these are the blocks themselves.
+        For each block the one of the factors that it is part of, rising from 0, where those are the neighbours that
+        entries join; None where these are the blocks themselves.
     first_block : int
         Number of its block 0 in the whole program.
     stated : ndarray of bool, shape (n_rows,)
