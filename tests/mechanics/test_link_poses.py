@@ -107,7 +107,7 @@ def test_names_of_what_became_links_and_joints():
 
 
 def test_a_link_that_stands_for_one_keeps_its_own_name():
-    """A tree with an unknown place stands for the given one, and its links at points for theirs; "robot.tip" has none."""
+    """A tree with an unknown place stands for the given one; links at points keep them."""
     robot = tf.Tree([tf.Link("base"), tf.Link("tip", 1.0, (0.2, 0, 0), (0.01, 0.03, 0.03))],
                     [tf.TreeJoint("a", "base", "tip", position=(0.1, 0, 0), axis=(0, 1, 0))], name="robot")
     spring = tf.Spring(robot.link("tip", (0.5, 0, 0)), stiffness=2.0, length=0.1, point_b=(0, 0, 1))
