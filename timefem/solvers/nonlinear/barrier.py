@@ -10,6 +10,9 @@ from .over_ranks import OverRanks
 
 RELAXED = 1e-8  # of bounds, relative to max(1, their size)
 LARGEST_GRADIENT = 100.0  # from which on objective and rows are scaled down
+# Limit of a row from which on that is scaled down: of squares of forces, say, slacks are far from one, and violations
+# of second order larger than any that the filter takes. By so much at most: a large limit may stand for none
+LARGEST_LIMIT, LEAST_SCALE = 30.0, 1e-3
 FEW_BLOCKS = 100  # up to which the objective is not scaled up for their number
 
 
@@ -40,6 +43,8 @@ class Auxiliary:
 class Scaled:
     """A program with objective and rows scaled so that no gradient at the start is larger than 100.
 
+    Rows with large limits are scaled down as well, so that their slacks are not far from one.
+
     Attributes
     ----------
     many : float
@@ -52,7 +57,11 @@ class Scaled:
         self.program, self.n, self.m, self.over = program, program.n, program.n_rows, OverRanks(program.comm)
         gradient, entries = program.gradient(v), program.jacobian(v)
         rows, columns = (np.asarray(x) for x in program.jacobian_places)
-        self.row_scale = LARGEST_GRADIENT / products.largest_in_rows(rows, entries, LARGEST_GRADIENT, self.m)
+        self.equation = np.equal(*program.row_bounds)
+        limit = np.abs(np.nan_to_num(program.row_bounds, posinf=0.0, neginf=0.0)).max(axis=0)
+        of_limit = np.maximum(LARGEST_LIMIT / np.maximum(limit, LARGEST_LIMIT), LEAST_SCALE)
+        of_gradient = LARGEST_GRADIENT / products.largest_in_rows(rows, entries, LARGEST_GRADIENT, self.m)
+        self.row_scale = np.where(self.equation, of_gradient, np.minimum(of_gradient, of_limit))
         scales = program.rows_with_neighbours(self.row_scale)
         # the share of a block in an integral falls with their number, but mu should mean the same on all meshes
         self.n_blocks = int(self.over.total(program.variable_blocks[:self.n].max(initial=-1) + 1))
@@ -60,11 +69,10 @@ class Scaled:
         steepest = self.many * self.over.largest(np.abs(gradient).max(initial=0.0))
         self.objective_scale = LARGEST_GRADIENT * self.many / max(steepest, LARGEST_GRADIENT)
         self._entry_scale = scales[rows] if scales.min(initial=1.0) < 1 else None
-        lower, upper = (bound * self.row_scale for bound in program.row_bounds)
-        self.equation = lower == upper
-        self.target = np.where(self.equation, lower, 0.0)
+        self.target = np.where(self.equation, self.row_scale * program.row_bounds[0], 0.0)
         limited = np.flatnonzero(~self.equation)
-        self.slacks = Auxiliary(limited, -1.0, 0.0, *relaxed(lower[limited], upper[limited]), 1.0)
+        lower, upper = (self.row_scale * bound for bound in relaxed(*program.row_bounds))
+        self.slacks = Auxiliary(limited, -1.0, 0.0, lower[limited], upper[limited], 1.0)
         self.lower, self.upper = relaxed(*program.bounds)
         self._jacobian = rows, columns
         self._hessian = tuple(np.asarray(x) for x in program.hessian_places)
