@@ -77,7 +77,7 @@ def test_an_acrobot_of_little_torque():
     (0, 1.5, False, 20, 69.887294), (0.5, 0, False, 40, 69.885918), (0, 1.5, True, 20, 46.293259),
     (0.5, 1.5, True, 20, 47.797766)])
 def test_a_lander_with_squares_of_its_thrust_limited(tilt, glide, free, n, objective):
-    """Squares in their own units are far from one: steps crept along the violation that the filter allows, for 26 to 95
+    """Squares in their own units are far from one: steps crept along the violation that the filter allows, for 28 to 95
     iterations with a filter that is emptied, IPOPT 24 to 39."""
     mass = tf.PointMass(2.0, name="lander")
     thrust = tf.ControlForce(mass, np.eye(3), name="thrust")
