@@ -112,3 +112,9 @@ def test_a_guess_of_one_problem(tmp_path):
 def test_bad_guesses(tmp_path, line, message):
     with pytest.raises(InputError, match=message):
         load_model(bounce(tmp_path, line)).solve(progress=False)
+
+
+def test_a_guess_of_the_duration(tmp_path):
+    path = bounce(tmp_path, "guess.duration = 0.7", "guess = {bend = 0.1}")
+    first, second = load_model(path).with_guess({})["guess"]
+    assert (first.duration, second.duration) == (0.7, None)

@@ -64,6 +64,7 @@ TABLES = {
         "controls": {"description": 'a table of numbers, lists of numbers or functions of time by actuator, or "zero"',
                      "anyOf": [{"const": "zero"}, named("a table by actuator", ref("bounds"))]},
         "bend": ref("number"), "seed": {"description": "an integer, zero or more", "type": "integer", "minimum": 0},
+        "duration": ref("positive"),
         "motion": {"description": "a list of states, each a list of the coordinates and momenta of all bodies",
                    "type": "array", "items": ref("some_numbers"), "minItems": 2},
         "times": ref("numbers"), "solution": ref("text")}, []),

@@ -53,6 +53,8 @@ class Guess(NamedArguments):
         would keep.
     seed : int
         Of the directions in which they do.
+    duration : float, optional
+        Of problems with free time [s]; default: that of their time span, to which motions are stretched.
 
     Raises
     ------
@@ -66,10 +68,13 @@ class Guess(NamedArguments):
     controls: Any = None
     bend: float = 0.0
     seed: int = 0
+    duration: float | None = None
 
     def __post_init__(self):
         validate.real("Guess: bend", self.bend)
         validate.integer("Guess: seed", self.seed, minimum=0)
+        if self.duration is not None:
+            validate.real("Guess: duration", self.duration, positive=True)
         if self.bend and self.motion is not None:
             raise InputError("Guess: bend belongs to the default motion; leave it or motion out")
         if isinstance(self.controls, str) and self.controls != "zero":
@@ -179,6 +184,8 @@ def first_guess(problem, plan, mesh, guess):
     guess : Guess, or what `Guess.of` takes
     """
     element, guess = plan.element, Guess.of(guess)
+    if guess.duration is not None and not problem.free_time:
+        raise InputError("Guess: duration is for problems with free_time=True; leave it out")
     times = mesh.points(element.state.basis)
     state, own = guess.states(problem, times)
     state = np.array(state, float)
@@ -196,7 +203,10 @@ def first_guess(problem, plan, mesh, guess):
     values[names.index("controls")][:] = _controls(problem, {**own, **guess.given_controls(problem)}, held,
                                                    mesh.points(element.trial["controls"].basis))
     if problem.unknown_names:
-        values[names.index("constants")][:] = problem.guesses / problem.units
+        numbers = np.array(problem.guesses, float)
+        if guess.duration is not None:
+            numbers[0] = guess.duration
+        values[names.index("constants")][:] = numbers / problem.units
     return np.concatenate([plan.columns.pack(*values), np.zeros(len(problem.conditions.combinations))])
 
 

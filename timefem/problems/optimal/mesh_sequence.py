@@ -26,6 +26,7 @@ from .controllability import HELD, check_reach, guess_in_reach, note_held
 from .equations import OptimalityEquations
 from .equations_over_ranks import DistributedOptimalityEquations, OptimalitySlab
 from .guess import BENDS, Guess, first_guess, from_solution, is_warm, prolonged, starts
+from .guess_pumping import pumping
 from .nonlinear_program import OptimalProgram
 from .sequence_program import Closing, SequenceProgram
 from .target_continuation import towards_the_target
@@ -262,12 +263,22 @@ def _otherwise(solve, level, x, show):
             found = towards_the_target(lambda share, x: solve(level, x, problem=problem.towards(share)), x, bar)
             if found and found[2].success:
                 return found
-        for guess in (*(Guess(bend=bend) for bend in BENDS), *starts(problem, 1 + OTHERS * problem.bounded)[1:]):
+        for guess in _other_guesses(problem):
             bar.note("from another path")
             found = solve(level, first_guess(problem, solve.plan, level, guess))
             if found[2].success:
                 return found
     return None
+
+
+def _other_guesses(problem):
+    found = pumping(problem) if problem.bounded else None
+    if found is not None:
+        z, times, controls, duration = found
+        t0, t1 = problem.t_span
+        yield Guess(z, times=t0 + (times - t0) * ((t1 - t0) / duration), controls=controls, duration=duration)
+    yield from (Guess(bend=bend) for bend in BENDS)
+    yield from starts(problem, 1 + OTHERS * problem.bounded)[1:]
 
 
 def meshes(mesh):

@@ -1,0 +1,97 @@
+"""A guess for targets that are out of reach at once: controls that put in energy, until there is enough of it.
+
+A pendulum whose motor is too weak to hold it up has to swing. Controls at their bounds, with the sign of the velocity
+along them, feed every swing; the time that this takes is the guess of the duration.
+"""
+
+from copy import copy
+
+import casadi as ca
+import numpy as np
+
+from ...elements import MixedGalerkin
+from ...errors import InputError
+from ...mechanics.first_variation import FirstVariation
+from ...mechanics.part import Part
+from ..common.task import Task
+from ..initial.march_driver import March
+from ..initial.problem import InitialValueProblem
+from ..initial.solve import solve_initial
+
+LONGEST, PER_SPAN = 20, 80  # of the march: times the guess of the duration, and elements for each
+WIDTH, KICK = 0.05, 0.2  # of the change of sign, over the largest rate; and off its middle, to leave a rest
+SAMPLES = 200  # states and controls of the guess
+
+
+class Pumping(Part):
+    """Puts an actuator's controls where they put in energy: `u = middle + half tanh(rate / width + kick)`."""
+
+    def __init__(self, actuator, middle, half, width):
+        self.actuator, self.bodies, self.name = actuator, actuator.bodies, f"pumping by {actuator.name}"
+        self.own_parameters = np.concatenate([actuator.own_parameters, middle, half, width])
+
+    @property
+    def kind(self):
+        return Pumping, self.actuator.kind
+
+    def force(self, s):
+        n, k = len(self.actuator.own_parameters), self.actuator.n_controls
+        own, middle, half, width = ca.vertsplit(s.own, [0, n, n + k, n + 2 * k, n + 3 * k])
+        theirs, u = copy(s), ca.SX.sym("u", k)
+        theirs.own = own
+        by_controls = ca.jacobian(self.actuator.control_force(theirs, u), u)
+        rates = by_controls.T @ ca.vertcat(*s.velocity)
+        return by_controls @ pumped(rates, middle, half, width, ca.tanh)
+
+
+def pumped(rates, middle, half, width, tanh=np.tanh):
+    """Controls at these rates along them."""
+    return middle + half * tanh(rates / width + KICK)
+
+
+def pumping(problem):
+    """States, times, controls (n, n_controls) and the duration of a motion with the energy of the target in the end.
+
+    None where the time is given, the start is free, a control has no two bounds, the target has no more energy, or it
+    is not reached.
+    """
+    bounds, (t0, t1) = problem.bounds, problem.t_span
+    if not problem.free_time or problem.free_start or not np.isfinite(bounds).all() or (bounds[0] == bounds[1]).any():
+        return None
+    system = problem.system
+    short = system.hamiltonian(t0, problem.conditions.state) - system.hamiltonian(t0, problem.z0)
+    if not short > 0:
+        return None
+    middle, half = bounds.mean(axis=0), np.diff(bounds, axis=0)[0] / 2
+    try:
+        at = FirstVariation.of_state(system, t0, problem.z0, middle)
+        moved = at.by_controls()  # a control of one gives rates up to the root of twice the energy times a.M a
+        width = WIDTH * np.sqrt(np.maximum(2 * short * np.sum(moved * (at.mass @ moved), axis=0), 0.0))
+        if not (width > 0).all():
+            return None
+        sol = _marched(problem, (middle, half, width), min(problem.number_bounds[1, 0], LONGEST * (t1 - t0)))
+        # where it fails it is far too fast
+        enough = system.hamiltonian(sol.t, sol.z) - system.hamiltonian(t0, problem.z0) >= short
+        if not np.any(enough):
+            return None
+        t = np.linspace(t0, sol.t[int(np.argmax(enough))], SAMPLES)
+        z, controls = sol(t), []
+        for time, state in zip(t, z, strict=True):
+            at = FirstVariation.of_state(system, float(time), state, middle)
+            controls.append(pumped(at.v @ at.mass @ at.by_controls(), middle, half, width))
+    except (InputError, np.linalg.LinAlgError, ValueError):
+        return None
+    return z, t, np.array(controls), float(t[-1] - t0)
+
+
+def _marched(problem, numbers, span):
+    parts, stop = [], 0
+    for actuator in problem.actuators:
+        start, stop = stop, stop + actuator.n_controls
+        parts.append(Pumping(actuator, *(x[start:stop] for x in numbers)))
+    t0, t1 = problem.t_span
+    start = InitialValueProblem(problem.system.extended(parts), problem.z0, (t0, t0 + span))
+    element = MixedGalerkin(2, form="lagrange") if any(b.velocity_by_solve for b in problem.system.bodies) else \
+        MixedGalerkin(2)
+    n = int(np.ceil(PER_SPAN * span / (t1 - t0)))
+    return solve_initial(Task(start, element, n, driver=March(keep_mesh=True), progress=False))
