@@ -18,13 +18,14 @@ from ...solvers.equations.transfer import transferred
 from ...types import Vector
 from .guess_balance import balance
 from .guess_paths import Way, path
+from .guess_pumping import pumping
 from .guess_rates import controls_along, rates_at_ends
 from .guess_solutions import is_warm, prolonged, sampled
 
 if TYPE_CHECKING:
     from .problem import OptimalControl
 
-__all__ = ["BENDS", "Guess", "first_guess", "from_solution", "is_warm", "prolonged", "starts"]
+__all__ = ["BENDS", "Guess", "first_guess", "from_solution", "is_warm", "prolonged", "starts", "swung"]
 
 BENDS = 0.1, 0.4  # of paths that are tried where the straight one fails [m or rad]
 ASIDE = 0.1, 0.3, 1.0  # how far motions of further starts go in the middle [m or rad], in turn
@@ -248,6 +249,20 @@ def _interpolated(nodes, values, times):
 def starts(problem, n):
     """The guesses number 0 to n - 1: the default one, then motions that go aside with waving controls in bounds."""
     return [None, *(Guess(bend=ASIDE[k % len(ASIDE)], seed=k, controls=_waves(problem, k)) for k in range(1, n))]
+
+
+def swung(problem):
+    """A guess whose controls put in energy until it is that of the target; None where the time is given, the start is
+    free, or that is of no use."""
+    if not problem.free_time or problem.free_start:
+        return None
+    found = pumping(problem.system, problem.actuators, problem.bounds, problem.t_span,
+                    (problem.z0, problem.conditions.state), problem.number_bounds[1, 0])
+    if found is None:
+        return None
+    (z, t, controls), (t0, t1) = found, problem.t_span
+    duration = float(t[-1] - t0)
+    return Guess(z, times=t0 + (t - t0) * ((t1 - t0) / duration), controls=controls, duration=duration)
 
 
 def _waves(problem, seed):

@@ -49,29 +49,36 @@ def pumped(rates, middle, half, width, tanh=np.tanh):
     return middle + half * tanh(rates / width + KICK)
 
 
-def pumping(problem):
-    """States, times, controls (n, n_controls) and the duration of a motion with the energy of the target in the end.
+def pumping(system, actuators, bounds, t_span, ends, longest):
+    """States, times and controls (n, n_controls) of a motion that has the energy of the target in the end.
 
-    None where the time is given, the start is free, a control has no two bounds, the target has no more energy, or it
-    is not reached.
+    None where a control has no two bounds, the target has no more energy, or it is not reached.
+
+    Parameters
+    ----------
+    system : System
+    actuators : list of Actuator
+    bounds : ndarray, shape (2, n_controls)
+    t_span : (float, float)
+        As guessed [s].
+    ends : (ndarray, ndarray), shape (n_z,) each
+        States at the start and at the target.
+    longest : float
+        Duration [s].
     """
-    bounds, (t0, t1) = problem.bounds, problem.t_span
-    if not problem.free_time or problem.free_start or not np.isfinite(bounds).all() or (bounds[0] == bounds[1]).any():
-        return None
-    system = problem.system
-    short = system.hamiltonian(t0, problem.conditions.state) - system.hamiltonian(t0, problem.z0)
-    if not short > 0:
+    t0, t1 = t_span
+    before, after = (system.hamiltonian(t0, z) for z in ends)
+    if not np.isfinite(bounds).all() or (bounds[0] == bounds[1]).any() or not after > before:
         return None
     middle, half = bounds.mean(axis=0), np.diff(bounds, axis=0)[0] / 2
     try:
-        at = FirstVariation.of_state(system, t0, problem.z0, middle)
+        at = FirstVariation.of_state(system, t0, ends[0], middle)
         moved = at.by_controls()  # a control of one gives rates up to the root of twice the energy times a.M a
-        width = WIDTH * np.sqrt(np.maximum(2 * short * np.sum(moved * (at.mass @ moved), axis=0), 0.0))
+        width = WIDTH * np.sqrt(np.maximum(2 * (after - before) * np.sum(moved * (at.mass @ moved), axis=0), 0.0))
         if not (width > 0).all():
             return None
-        sol = _marched(problem, (middle, half, width), min(problem.number_bounds[1, 0], LONGEST * (t1 - t0)))
-        # where it fails it is far too fast
-        enough = system.hamiltonian(sol.t, sol.z) - system.hamiltonian(t0, problem.z0) >= short
+        sol = _marched(system, actuators, (middle, half, width), ends[0], t_span, min(longest, LONGEST * (t1 - t0)))
+        enough = system.hamiltonian(sol.t, sol.z) >= after  # where it fails it is far too fast
         if not np.any(enough):
             return None
         t = np.linspace(t0, sol.t[int(np.argmax(enough))], SAMPLES)
@@ -81,17 +88,17 @@ def pumping(problem):
             controls.append(pumped(at.v @ at.mass @ at.by_controls(), middle, half, width))
     except (InputError, np.linalg.LinAlgError, ValueError):
         return None
-    return z, t, np.array(controls), float(t[-1] - t0)
+    return z, t, np.array(controls)
 
 
-def _marched(problem, numbers, span):
+def _marched(system, actuators, numbers, start, t_span, span):
     parts, stop = [], 0
-    for actuator in problem.actuators:
-        start, stop = stop, stop + actuator.n_controls
-        parts.append(Pumping(actuator, *(x[start:stop] for x in numbers)))
-    t0, t1 = problem.t_span
-    start = InitialValueProblem(problem.system.extended(parts), problem.z0, (t0, t0 + span))
-    element = MixedGalerkin(2, form="lagrange") if any(b.velocity_by_solve for b in problem.system.bodies) else \
-        MixedGalerkin(2)
+    for actuator in actuators:
+        first, stop = stop, stop + actuator.n_controls
+        parts.append(Pumping(actuator, *(x[first:stop] for x in numbers)))
+    t0, t1 = t_span
+    way = InitialValueProblem(system.extended(parts), start, (t0, t0 + span))
+    trees = any(body.velocity_by_solve for body in system.bodies)
+    element = MixedGalerkin(2, form="lagrange") if trees else MixedGalerkin(2)
     n = int(np.ceil(PER_SPAN * span / (t1 - t0)))
-    return solve_initial(Task(start, element, n, driver=March(keep_mesh=True), progress=False))
+    return solve_initial(Task(way, element, n, driver=March(keep_mesh=True), progress=False))

@@ -25,8 +25,7 @@ from .contact_stages import needs_all_elements, solve_in_stages
 from .controllability import HELD, check_reach, guess_in_reach, note_held
 from .equations import OptimalityEquations
 from .equations_over_ranks import DistributedOptimalityEquations, OptimalitySlab
-from .guess import BENDS, Guess, first_guess, from_solution, is_warm, prolonged, starts
-from .guess_pumping import pumping
+from .guess import BENDS, Guess, first_guess, from_solution, is_warm, prolonged, starts, swung
 from .nonlinear_program import OptimalProgram
 from .sequence_program import Closing, SequenceProgram
 from .target_continuation import towards_the_target
@@ -272,11 +271,8 @@ def _otherwise(solve, level, x, show):
 
 
 def _other_guesses(problem):
-    found = pumping(problem) if problem.bounded else None
-    if found is not None:
-        z, times, controls, duration = found
-        t0, t1 = problem.t_span
-        yield Guess(z, times=t0 + (times - t0) * ((t1 - t0) / duration), controls=controls, duration=duration)
+    swings = swung(problem) if problem.bounded else None
+    yield from [] if swings is None else [swings]
     yield from (Guess(bend=bend) for bend in BENDS)
     yield from starts(problem, 1 + OTHERS * problem.bounded)[1:]
 
