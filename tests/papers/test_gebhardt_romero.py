@@ -85,7 +85,7 @@ def test_quotient_of_precision_under_load(number, element):
 
 
 @pytest.mark.parametrize("number, n_elements, caps", [(1, 800, (2e-12, 1e-12)), (2, 10000, (2e-10, 2e-12)),
-                                                     (3, 10000, (2e-12, 2e-12))])
+                                                     (3, 10000, (4e-12, 2e-12))])  # 2.4e-12 on some processors
 def test_reference_states(number, n_elements, caps):
     """mG(3) on the nonholonomic system reaches the exact motion."""
     problem = find_case(f"nontwisting-{number}").make(t_end=1.0)

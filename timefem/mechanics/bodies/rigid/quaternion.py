@@ -118,7 +118,7 @@ class QuaternionBody(RigidBodyBase):
         """Coordinates and momenta, of shapes (..., 3), (..., 4), (..., 3) and angular velocities in body axes (..., 3).
         """
         # p = 4 M4 qdot = 2 Ql (0, J Omega)
-        turning = 2 * ((omega @ self.inertia)[..., None, :] @ rotations.convective_map(quaternion))[..., 0, :]
+        turning = 2 * np.einsum("...ab,...a->...b", rotations.convective_map(quaternion), omega @ self.inertia)
         return np.concatenate([position, quaternion], axis=-1), np.concatenate([self.mass * velocity, turning], axis=-1)
 
     def quaternion(self, q: Floats) -> np.ndarray:
