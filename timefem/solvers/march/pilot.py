@@ -17,6 +17,7 @@ from .pilot_loop import Estimate, PilotWork, adapt_elements
 FIRST_PAIR = 1e-3  # of the time span; a length that is too large is found out soon
 CHUNK = 1000
 EARLY = 1e-2  # of the time span, up to which what moves may be less than round-off
+CRAWL = 1e-8  # of the time span, mean length of the elements of a chunk: shorter ones would never come to the end
 LOOKS = 50, 200, 800  # equal elements that may tell the size of a motion beforehand
 
 
@@ -93,11 +94,14 @@ class Pilot:
         pair = PilotWork(np.zeros(plan.columns.n_local), *np.zeros((3, n_z)))
         attempt = self.motion.replaced(speed=self.motion.speed.copy(), rate=self.motion.rate.copy())
         while code in (PAUSE, ROOM) and not (code == PAUSE and e and _asked()):
+            before = e
             e, code = adapt_elements(
                 loop, loop.step.one, own, pair, x, first, nodes, lengths, e, settings.tol_residual * reference,
                 settings.tol_increment * reference, reference, settings.max_iterations, settings.line_search,
                 iterations, history, errors, self.estimate, self.motion, attempt, self.breaks, density, self.least,
                 self.most, control, counts, CHUNK)
+            if code == PAUSE and nodes[e] - nodes[before] < CRAWL * (e - before) * (self.t_span[1] - self.t_span[0]):
+                code = TOO_SMALL
             if code == ROOM:
                 arrays = x, nodes, lengths, iterations, errors
                 x, nodes, lengths, iterations, errors = (np.append(a, np.zeros_like(a)) for a in arrays)
