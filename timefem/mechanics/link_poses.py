@@ -31,10 +31,7 @@ def joints_of_poses(system, tree, poses, given):
     """
     frames, found = {}, dict(given)
     for link, pose in poses.items():
-        number, turn, place = tree._sits[link.called[1]]
-        r = matrix_from_quaternion(pose.quaternion)
-        arm = r @ (turn.T @ place + np.array(link.called[2]))
-        frames[number] = _Frame(pose.position - arm, r @ turn.T, *_moved(pose, -arm))
+        frames[link.number] = _frame_under(tree, link, *_asked(pose))
     for number, body in enumerate(tree.moving):
         if number in frames and body.joint.mimic is None and body.joint.name not in found:
             parent = frames.get(body.parent) or _frame(tree, body.parent, found)
@@ -63,21 +60,24 @@ class _Frame:
             arm, self.turn, self.velocity - other.velocity - np.cross(other.spin, arm), self.spin - other.spin)))
 
 
-def _moved(pose, arm):
-    """Velocity of a point of a body, and its angular velocity."""
-    spin = pose.angular_velocity_in("space")
-    return pose.velocity + np.cross(spin, arm), spin
+def _asked(pose):
+    """Position, velocity, rotation matrix and angular velocity in space, as `TreeLink.motion`."""
+    return pose.position, pose.velocity, matrix_from_quaternion(pose.quaternion), pose.angular_velocity_in("space")
+
+
+def _frame_under(tree, link, x, v, r, omega):
+    """The frame of the moving body that a link sits on, by the motion of the link."""
+    _, turn, place = tree._sits[link.called[1]]
+    arm = r @ (turn.T @ place + np.array(link.called[2]))
+    return _Frame(x - arm, r @ turn.T, v - np.cross(omega, arm), omega)
 
 
 def _frame(tree, number, joints):
     """The frame of a moving body by the states of joints."""
     if number < 0:
         return _Frame(np.zeros(3), np.eye(3), np.zeros(3), np.zeros(3))
-    name = next(name for name, (one, _, _) in tree._sits.items() if one == number)
-    _, turn, place = tree._sits[name]
-    x, v, r, omega = _motion(tree, tree.link(name), joints)
-    arm = r @ turn.T @ place
-    return _Frame(x - arm, r @ turn.T, v - np.cross(omega, arm), omega)
+    link = next(link for link in (tree.link(one.name) for one in tree.links) if link.number == number)
+    return _frame_under(tree, link, *_motion(tree, link, joints))
 
 
 def _motion(tree, link, joints):
@@ -100,13 +100,10 @@ def _coordinates(body, there):
 
 
 def _check(system, tree, link, pose, joints):
-    x, v, r, omega = _motion(tree, link, joints)
-    wanted = pose.position, pose.velocity, matrix_from_quaternion(pose.quaternion), pose.angular_velocity_in("space")
-    for what, there, asked in zip(("position", "velocity", "orientation", "angular velocity"), (x, v, r, omega), wanted,
-                                  strict=True):
+    names = "position", "velocity", "orientation", "angular velocity"
+    for what, there, asked in zip(names, _motion(tree, link, joints), _asked(pose), strict=True):
         off = float(np.abs(there - asked).max())
         if not off <= FITS * max(1.0, np.abs(asked).max()):
-            number = tree._sits[link.called[1]][0]
-            joint = f"joint {tree.moving[number].joint.name!r}" if number >= 0 else "ground"
+            joint = f"joint {tree.moving[link.number].joint.name!r}" if link.number >= 0 else "ground"
             raise InputError(f"state of {system.label(link)}: its {what} is {off:.3g} off what its {joint} allows; "
                              "mend it, or give the coordinates of joints")

@@ -121,15 +121,15 @@ def _march_piece(model, marcher, rows, stop, lock):
                and (row.scaling.emphasis is not None) == emphasized]
         if not own:
             continue
-        some, alone = [rows[k] for k in own], len(own) == len(rows)
-        moved = states if alone else np.empty((len(own), *states.shape[1:]))
+        some, whole = [rows[k] for k in own], len(own) == len(rows)
+        moved = states if whole else np.empty((len(own), *states.shape[1:]))
         results = marcher.run(_runs(model, marcher.plan, some), some[0].scaling, moved, stop, lock)
         for k, row, z, (reason, count) in zip(own, some, moved, results, strict=True):
             fault = constraint_fault(row.system, model.mesh.nodes, z, row.size) if count else None
             if reason == "converged" and not fault and turns_in_doubt(row.system, z):
                 fault = "turns not counted"  # perhaps: runs that fail are solved once more, and looked at closely
             found[k] = fault or reason, count
-            if fault or not alone:
+            if fault or not whole:
                 states[k] = np.nan if fault else z
     return states, found, _unresolved(model, rows, states, [reason for reason, _ in found])
 

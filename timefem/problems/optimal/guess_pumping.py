@@ -4,13 +4,14 @@ A pendulum whose motor is too weak to hold it up has to swing. Controls at their
 along them, feed every swing; the time that this takes is the guess of the duration.
 """
 
+import warnings
 from copy import copy
 
 import casadi as ca
 import numpy as np
 
 from ...elements import MixedGalerkin
-from ...errors import InputError
+from ...errors import InputError, UnderResolved
 from ...mechanics.first_variation import FirstVariation
 from ...mechanics.part import Part
 from ..common.task import Task
@@ -101,4 +102,6 @@ def _marched(system, actuators, numbers, start, t_span, span):
     trees = any(body.velocity_by_solve for body in system.bodies)
     element = MixedGalerkin(2, form="lagrange") if trees else MixedGalerkin(2)
     n = int(np.ceil(PER_SPAN * span / (t1 - t0)))
-    return solve_initial(Task(way, element, n, driver=March(keep_mesh=True), progress=False))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnderResolved)  # of a guess, that goes on too fast once there is enough
+        return solve_initial(Task(way, element, n, driver=March(keep_mesh=True), progress=False))

@@ -271,8 +271,9 @@ def _otherwise(solve, level, x, show):
 
 
 def _other_guesses(problem):
-    swings = swung(problem) if problem.bounded else None
-    yield from [] if swings is None else [swings]
+    swings = swung(problem)
+    if swings is not None:
+        yield swings
     yield from (Guess(bend=bend) for bend in BENDS)
     yield from starts(problem, 1 + OTHERS * problem.bounded)[1:]
 
