@@ -48,8 +48,8 @@ def emit_ir(function, name, lanes, width=None, registers=14, assembly=False):
     InputError, UnsupportedOperation
         As :func:`check_function`.
     """
-    check_function(function)
-    return _Emitter(lanes, lanes if width is None else width, registers, assembly).run(function, name)
+    operations = check_function(function)
+    return _Emitter(lanes, lanes if width is None else width, registers, assembly).run(function, name, operations)
 
 
 # #0 a function defined here, #1 one declared, #2 one that is not to be taken into its caller. Without the preferred
@@ -83,13 +83,13 @@ class _Emitter:
         self.templates = {name: [_filled(template, words) for template in templates]
                           for name, templates in TEMPLATES.items()}
 
-    def run(self, function, name):
+    def run(self, function, name, operations):
         arithmetic = self.assembly.NAMES if self.assembly else ()
-        self.code = code = Instructions(function, fuse=bool(arithmetic))
+        self.code = code = Instructions(function, operations, fuse=bool(arithmetic))
         bodies, start, parts = [], 0, code.parts(arithmetic, PIECE)
         if self.assembly and len(code.operations) < SHORT * len(parts):
             self.assembly = None
-            return self.run(function, name)
+            return self.run(function, name, operations)
         for assembled, end in parts:
             if assembled:
                 self.assembly.piece(f"piece{len(bodies)}", code, start, end)

@@ -1,6 +1,6 @@
 """The instruction list of a CasADi function, with what those who translate it have to know of each value."""
 
-from .operations import COPIES, operation_names
+from .operations import COPIES
 
 __all__ = ["DONE", "NEVER", "Instructions"]
 
@@ -17,6 +17,8 @@ class Instructions:
     ----------
     function : casadi.Function
         Built of SX, with one dense vector input and one dense vector output.
+    operations : list of str
+        As `check_function` returns them.
     fuse : bool
         Whether products that are used once, in a sum or a difference, become part of it: operands of ``"FMA"``, a b +
         c, ``"FMS"``, a b - c, and ``"FNMA"``, c - a b.
@@ -36,27 +38,27 @@ class Instructions:
     n_places : int
     """
 
-    def __init__(self, function, fuse=False):
-        names = operation_names()
-        self.operations = [names[function.instruction_id(k)] for k in range(function.n_instructions())]
+    def __init__(self, function, operations, fuse=False):
+        self.operations = list(operations)
         self.operands, self.given = [], []
         self._read(function)
         if fuse:
             self._fuse()
-        self.need, self.following = [NEVER] * len(self.operations), [()] * len(self.operations)
+        self.need = need = [NEVER] * len(self.operations)
+        self.following = following = [()] * len(self.operations)
         for k in range(len(self.operations) - 1, -1, -1):
-            values = self.operands[k]
-            self.following[k] = tuple([self.need[value] for value in values])
-            for value in values:
-                self.need[value] = k
+            if values := self.operands[k]:
+                following[k] = tuple([need[value] for value in values])
+                for value in values:
+                    need[value] = k
         self.places, self._unused, self.n_places = {}, [], 0
 
     def _read(self, function):
         made, known = {}, {}  # by slot of the virtual machine; by operation and operands
-        inputs_of, outputs_of = function.instruction_input, function.instruction_output
-        for k, name in enumerate(self.operations):
-            inputs, outputs = inputs_of(k), outputs_of(k)
-            operands, given = (), None
+        numbers = range(len(self.operations))
+        places = zip(map(function.instruction_input, numbers), map(function.instruction_output, numbers), strict=True)
+        for k, (inputs, outputs) in enumerate(places):
+            name, operands, given = self.operations[k], (), None
             if name == "OUTPUT":
                 self.operands.append((made[inputs[0]],))
                 self.given.append(outputs[1])

@@ -72,6 +72,11 @@ def check_function(function, native=True):
     native : bool
         Whether it has to be translated; CasADi's own virtual machine takes every operation.
 
+    Returns
+    -------
+    list of str
+        Operations of its instructions, when native.
+
     Raises
     ------
     InputError
@@ -94,10 +99,10 @@ def check_function(function, native=True):
         return
     if not function.is_a("SXFunction"):
         raise InputError(f"{what} is a {function.class_name()}, not built of SX; use function.expand()")
-    names = operation_names()
-    operations = set(map(function.instruction_id, range(function.n_instructions())))
-    for name in sorted(names.get(operation, f"number {operation}") for operation in operations):
-        if name not in SUPPORTED:
-            raise UnsupportedOperation(
-                f"{what} contains the CasADi operation {name}, which has no LLVM template; "
-                "set the environment variable TIMEFEM_KERNELS=vm to run it in CasADi")
+    numbers, names = list(map(function.instruction_id, range(function.n_instructions()))), operation_names()
+    operations = [names.get(number) or f"number {number}" for number in numbers]
+    for name in sorted(set(operations) - SUPPORTED):
+        raise UnsupportedOperation(
+            f"{what} contains the CasADi operation {name}, which has no LLVM template; "
+            "set the environment variable TIMEFEM_KERNELS=vm to run it in CasADi")
+    return operations

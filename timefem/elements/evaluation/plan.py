@@ -214,13 +214,13 @@ def _counts(parts, name):
 
 def _blocks(keys, n_trial, rows_of, columns_of):
     """First tangent entry of the block of each key, and rows and columns of all tangent entries."""
-    blocks, first, block = np.unique(keys, return_index=True, return_inverse=True)
-    test, trial = np.divmod(blocks, n_trial)
-    order = np.argsort(first)  # blocks in the order of the parts, so that memory is walked through in order
-    i, j = rows_of[test[order]][:, :, None], columns_of[trial[order]][:, None, :]
+    _, first, block = np.unique(keys, return_index=True, return_inverse=True)
+    is_first = np.zeros(len(keys), bool)  # blocks in the order of the parts, so that memory is walked through in order
+    is_first[first] = True
+    test, trial = np.divmod(keys[is_first], n_trial)
+    i, j = rows_of[test][:, :, None], columns_of[trial][:, None, :]
     there = (i >= 0) & (j >= 0)
-    size = there.sum(axis=(1, 2))
-    starts = np.empty(len(blocks), np.int64)
-    starts[order] = np.cumsum(size) - size
+    size = (rows_of >= 0).sum(axis=1)[test] * (columns_of >= 0).sum(axis=1)[trial]
+    starts, number = np.cumsum(size) - size, np.cumsum(is_first) - 1
     i, j = np.broadcast_arrays(i, j)
-    return starts[block.ravel()], i[there], j[there]
+    return starts[number[first]][block.ravel()], i[there], j[there]

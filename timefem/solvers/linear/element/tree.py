@@ -63,14 +63,15 @@ def _groups(lines, others, n):
     """Lines (rows, or columns) of equal pattern: (number of the group of each line, lines per group)."""
     order = np.lexsort((others, lines))
     ends = np.cumsum(np.bincount(lines, minlength=n))
-    others, found = np.ascontiguousarray(others[order]), {}
-    numbers = np.zeros(n, int)
-    for line, pattern in enumerate(np.split(others, ends[:-1]) if n else []):
-        numbers[line] = found.setdefault(pattern.tobytes(), len(found))
+    patterns, found, start = others[order].tobytes(), {}, 0
+    numbers = []
+    for end in (ends * others.itemsize).tolist():
+        numbers.append(found.setdefault(patterns[start:end], len(found)))
+        start = end
     members = [[] for _ in found]
-    for line, number in enumerate(numbers.tolist()):
+    for line, number in enumerate(numbers):
         members[number].append(line)
-    return numbers, members
+    return np.array(numbers, int), members
 
 
 def _eliminate(pairs, row_members, column_members, measure):
@@ -96,7 +97,7 @@ def _eliminate(pairs, row_members, column_members, measure):
     def score(c):
         pieces = touching[c]
         if measure == "left":
-            union = set().union(*(touched[p] for p in pieces))
+            union = set().union(*map(touched.__getitem__, pieces))
             return sum([sizes[d] for d in union if not touching[d] <= pieces])
         width = reduce(or_, (masks[p] for p in pieces)).bit_count()
         return width if measure == "width" else width * sum(counts[p] for p in pieces)
@@ -136,8 +137,10 @@ def _eliminate(pairs, row_members, column_members, measure):
             touched[p] = ()
     if any(f.n_rows < len(f.columns) or (not f.further and f.n_rows > len(f.columns)) for f in fronts):
         return None
-    when = {i: number for number, front in enumerate(fronts) for i in front.columns}
-    return [f._replace(further=sorted((i for d in f.further for i in column_members[d]), key=lambda i: (when[i], i)))
+    place = np.empty(sum(sizes), int)
+    place[[i for front in fronts for i in sorted(front.columns)]] = np.arange(len(place))
+    place = place.tolist()
+    return [f._replace(further=sorted([i for d in f.further for i in column_members[d]], key=place.__getitem__))
             for f in fronts]
 
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from ....kernels.lanes import LANES, add_lanes, aligned_zeros, copy_lanes, load, store
+from ....kernels.lanes import LANES, load, store
 from ....kernels.loops import compiled
-from ....kernels.runs import dot_runs
+from ....kernels.record import Record, aligned
+from ....kernels.runs import add_runs, clear_runs, copy_runs, dot_runs
 
 THRESHOLD = 0.01  # of the largest entry in its column, for a pivot: with 0.1 many more columns have to wait
 ROUNDING = 0.1 * np.finfo(float).eps / THRESHOLD  # of a sum of products with multipliers up to 1 / THRESHOLD
@@ -19,18 +20,18 @@ def whole(n):
     return (n + LANES - 1) // LANES * LANES
 
 
-@compiled()
+@compiled(interpreted=True, _nrt=False)
 def _column(indices, k, flipped, last):
     """Column of entry k; from the end and counted from the last column when flipped."""
     return last - indices[len(indices) - 1 - k] if flipped else np.int64(indices[k])
 
 
-@compiled()
+@compiled(_nrt=False)
 def _value(data, k, flipped):
     return data[len(data) - 1 - k] if flipped else data[k]
 
 
-@compiled()
+@compiled(interpreted=True, _nrt=False)
 def check_pattern(indptr, indices, flipped, column_starts, row_starts, open_columns, open_rows):
     """Mark columns that the next block touches and rows that touch it; return a row that cannot be used, or -1."""
     n_blocks, last = len(column_starts) - 1, column_starts[-1] - 1
@@ -61,7 +62,7 @@ def estimate_work(column_starts, row_starts, n_open_columns, n_open_rows, held_c
     return work
 
 
-@compiled()
+@compiled(_nrt=False)
 def _row_size(indptr, data, flipped, row):
     """Largest magnitude in a row of the matrix."""
     largest = 0.0
@@ -70,10 +71,46 @@ def _row_size(indptr, data, flipped, row):
     return largest
 
 
-@compiled(error_model="numpy")
+class Front(Record):
+    """What `factor` works on; at the end it holds the rows and columns that are left over.
+
+    Row i of the front starts at rows[i] and is row names[i] of the matrix; zeros fill up its held columns to whole
+    vectors, then come the others, and zeros again.
+    """
+
+    stride: int  # from one row to the next
+    begin: int  # place in a row of the first column that is not held
+    entries: np.ndarray  # of rows with room for as many columns
+    spare: np.ndarray  # the next front
+    rows: np.ndarray
+    names: np.ndarray
+    columns: np.ndarray  # their numbers in the matrix
+    occupied: np.ndarray  # rows that are not zero in the column of the pivot
+    slot: np.ndarray  # places of the columns of the matrix in rows of the front
+    read: np.ndarray  # how much of the rows of the matrix is in the front
+    sizes: np.ndarray  # largest magnitude so far in each column of the matrix
+
+
+def front_for(capacity, held_columns, n_rows, n_columns):
+    """A `Front` of that many rows and columns at most, for a matrix of this shape."""
+    begin = whole(held_columns)
+    stride = begin + whole(capacity) + LANES
+    return Front(stride, begin, aligned(capacity * stride), aligned(capacity * stride),
+                 *(np.empty(capacity, np.int64) for _ in range(4)), np.empty(n_columns, np.int32),
+                 np.empty(n_rows, np.int64), np.empty(n_columns))
+
+
+def left_over(front, n_blocks, held_columns, n_rows, n_columns):
+    """Row numbers, column numbers, and entries of what the last of `n_blocks` blocks left over."""
+    entries = (front.spare if n_blocks % 2 else front.entries).reshape(-1, front.stride)[:n_rows]
+    return front.names[:n_rows].copy(), front.columns[:n_columns].copy(), np.concatenate(
+        [entries[:, :held_columns], entries[:, front.begin:front.begin + n_columns - held_columns]], axis=1)
+
+
+@compiled(error_model="numpy", _nrt=False)
 def factor(indptr, indices, data, flipped, column_starts, row_starts, column_order, row_order, n_open_columns,
-           n_open_rows, held_columns, held_rows, capacity, ends, column_swaps, row_swaps, inverses, lower, upper):
-    """Factor; return a code, two numbers, and what is left in the last front: row numbers, column numbers, entries.
+           n_open_rows, held_columns, held_rows, work, ends, column_swaps, row_swaps, inverses, lower, upper):
+    """Factor; return a code and two numbers.
 
     Returns FACTORED and the lengths used of `lower` and `upper`; or what is wrong, and the column without a pivot,
     the row that vanished, or the block at which there was not enough room. Held rows and columns stay the first ones
@@ -88,35 +125,32 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
     column_order, row_order : (n,) open ones last in their block
     n_open_columns, n_open_rows : (n_blocks,)
     held_columns, held_rows : how many, from the first on, are never eliminated
-    capacity : most rows and columns of the front
+    work : Front
     ends : (n_blocks,) filled in: number of pivots up to the end of each block
     column_swaps, row_swaps : (n,) filled in: place that is interchanged with that of pivot k, the one behind k pivots
         and those that are held
     inverses : (n,) filled in: 1 / pivot
     lower, upper : filled in: multipliers by pivot, and pivot rows behind the pivot; held ones first
     """
-    # row i of the front starts at front[rows[i]] and is row names[i] of the matrix; zeros fill up its held columns to
-    # whole vectors, then come the others, and zeros again
-    n_blocks, begin, fill_rows = len(column_starts) - 1, whole(held_columns), whole(held_rows) - held_rows
-    stride = begin + whole(capacity) + LANES
-    fill = begin - held_columns  # from the number of a column in the front to its place in the rows
-    front, spare, zeros = aligned_zeros(capacity * stride), aligned_zeros(capacity * stride), aligned_zeros(LANES)
-    rows, names, columns = np.empty(capacity, np.int64), np.empty(capacity, np.int64), np.empty(capacity, np.int64)
-    entries = np.empty(capacity, np.int64)  # rows of the front that are not zero in the column of the pivot
-    slot, read = np.empty(len(column_order), np.int32), indptr[:-1].astype(np.int64)
-    sizes = np.zeros(len(column_order))  # largest magnitude so far in each column of the matrix
+    n_blocks, begin, fill_rows = len(column_starts) - 1, work.begin, whole(held_rows) - held_rows
+    fill, stride, capacity = begin - held_columns, work.stride, work.rows.shape[0]  # first: from columns to places
+    front, spare, rows, names, columns = work.entries, work.spare, work.rows, work.names, work.columns
+    occupied, slot, read, sizes = work.occupied, work.slot, work.read, work.sizes
+    for r in range(read.shape[0]):
+        read[r] = indptr[r]
+    for c in range(sizes.shape[0]):
+        sizes[c] = 0.0
     sign, corner, origin = (-1, column_starts[-1] - 1, len(indices) - 1) if flipped else (1, 0, 0)
-    none, empty = rows[:0], np.empty((0, 0))
     done, at_l, at_u = 0, 0, 0
     for e in range(n_blocks):
         old_rows, n_rows = row_starts[e] - done, row_starts[e + 1] - done
         old_columns, n_columns = column_starts[e] - done, column_starts[e + 1] - done
         complete, eligible = n_rows - n_open_rows[e], n_columns - n_open_columns[e]
         if n_rows > capacity or n_columns > capacity:
-            return FRONT_FULL, e, 0, none, none, empty
+            return FRONT_FULL, e, 0
         if (at_l + eligible * (fill_rows + whole(n_rows) + LANES) > len(lower)
                 or at_u + eligible * (begin + whole(n_columns)) > len(upper)):
-            return STORE_FULL, e, 0, none, none, empty
+            return STORE_FULL, e, 0
         for i in range(old_rows, n_rows):  # slices of which Numba checks the shapes take two seconds to compile
             names[i] = row_order[done + i]
         for j in range(old_columns, n_columns):
@@ -126,8 +160,8 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
         for i in range(n_rows):
             row, r = i * stride, names[i]
             rows[i] = row
-            for v in range(whole(old_columns + fill) if i < old_rows else 0, whole(n_columns + fill) + LANES, LANES):
-                copy_lanes(front, row + v, zeros, 0)
+            old = whole(old_columns + fill) if i < old_rows else 0
+            clear_runs(front, row + old, whole(n_columns + fill) + LANES - old)
             at, stop = origin + sign * read[r], origin + sign * np.int64(indptr[r + 1])
             while at != stop:
                 c = corner + sign * load(indices, at)
@@ -150,13 +184,13 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
                 for m in range(held_rows + n_rows - complete):
                     i = m if m < held_rows else complete + m - held_rows
                     value = abs(load(front, load(rows, i) + at))
-                    store(entries, n_entries, i)
+                    store(occupied, n_entries, i)
                     n_entries += value != 0.0
                     largest = max(largest, value)
                 n_others = n_entries
                 for i in range(place, complete):
                     value = abs(load(front, load(rows, i) + at))
-                    store(entries, n_entries, i)
+                    store(occupied, n_entries, i)
                     n_entries += value != 0.0
                     if value > best:
                         best, pivot = value, i
@@ -167,11 +201,11 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
             if tries == 0:  # all columns have to wait
                 break
             if not (best > TINY and best < np.inf):
-                return NO_PIVOT, columns[j], 0, none, none, empty
+                return NO_PIVOT, columns[j], 0
             if not best > tolerance * sizes[columns[j]]:
                 # small for its column; rounding error only if it is small for its row as well, else badly scaled
                 if not best > tolerance * _row_size(indptr, data, flipped, names[pivot]):
-                    return NO_PIVOT, columns[j], 0, none, none, empty
+                    return NO_PIVOT, columns[j], 0
             column_swaps[done + k], row_swaps[done + k] = done + j, done + pivot
             first = begin + k
             if at > first:
@@ -183,30 +217,25 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
                 columns[j], columns[k + held_columns] = columns[k + held_columns], columns[j]
             source = rows[pivot]
             rows[pivot], rows[place], names[pivot], names[place] = rows[place], source, names[place], names[pivot]
-            if n_others < n_entries and entries[n_others] == place:  # now that of the pivot
+            if n_others < n_entries and occupied[n_others] == place:  # now that of the pivot
                 n_entries -= 1
-                entries[n_others] = entries[n_entries]
+                occupied[n_others] = occupied[n_entries]
             inverse = 1.0 / front[source + first]
             inverses[done + k] = inverse
-            for v in range(0, begin, LANES):
-                copy_lanes(upper, at_u, front, source + v)
-                at_u += LANES
-            for v in range(first + 1, n_columns + fill, LANES):
-                copy_lanes(upper, at_u, front, source + v)
-                at_u += LANES
+            behind = whole(n_columns + fill - first - 1)
+            copy_runs(upper, at_u, front, source, begin)
+            copy_runs(upper, at_u + begin, front, source + first + 1, behind)
+            at_u += begin + behind
             length = whole(held_rows) + whole(n_rows - place - 1)
-            for v in range(0, length, LANES):
-                copy_lanes(lower, at_l + v, zeros, 0)
-            aligned = first - k % LANES  # aligned vectors are faster, and columns of pivots do not matter any more
+            clear_runs(lower, at_l, length)
+            start = first - k % LANES  # aligned vectors are faster, and columns of pivots do not matter any more
             for m in range(n_entries):
-                i = load(entries, m)
+                i = load(occupied, m)
                 row = load(rows, i)
                 multiplier = load(front, row + first) * inverse
                 store(lower, at_l + (i if i < held_rows else i + fill_rows - k - 1), multiplier)
-                for v in range(0, begin, LANES):
-                    add_lanes(front, row + v, -multiplier, front, source + v)
-                for v in range(aligned, n_columns + fill, LANES):
-                    add_lanes(front, row + v, -multiplier, front, source + v)
+                add_runs(front, row, -multiplier, front, source, begin)
+                add_runs(front, row + start, -multiplier, front, source + start, whole(n_columns + fill - start))
             at_l += length
             k += 1
             j += 1
@@ -220,10 +249,8 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
                 continue
             row, new = rows[i], (i if i < held_rows else i - k) * stride
             names[new // stride] = names[i]
-            for v in range(0, begin, LANES):
-                copy_lanes(spare, new + v, front, row + v)
-            for v in range(begin, n_left + fill, LANES):
-                copy_lanes(spare, new + v, front, row + k + v)
+            copy_runs(spare, new, front, row, begin)
+            copy_runs(spare, new + begin, front, row + begin + k, whole(n_left - held_columns))
             if held_rows <= i < complete:
                 j = 0
                 while j < n_left and not (abs(spare[new + j + (fill if j >= held_columns else 0)])
@@ -234,19 +261,14 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
                     for j in range(n_left + fill):
                         largest = max(largest, abs(spare[new + j]))
                     if not largest > tolerance * _row_size(indptr, data, flipped, names[i]):
-                        return VANISHED, names[i], 0, none, none, empty
+                        return VANISHED, names[i], 0
         front, spare = spare, front
         done += k
         ends[e] = done
-    n_rows, n_columns = row_starts[n_blocks] - done, column_starts[n_blocks] - done
-    left_over = np.empty((n_rows, n_columns))
-    for i in range(n_rows):
-        for j in range(n_columns):
-            left_over[i, j] = front[i * stride + j + (fill if j >= held_columns else 0)]
-    return FACTORED, at_l, at_u, names[:n_rows].copy(), columns[:n_columns].copy(), left_over
+    return FACTORED, at_l, at_u
 
 
-@compiled(error_model="numpy")
+@compiled(error_model="numpy", _nrt=False)
 def forward(starts, held, ends, swaps, scales, factors, y):
     """Eliminate from the right-hand side y, padded by 8 zeros, in the order of the chain's rows.
 
@@ -263,16 +285,14 @@ def forward(starts, held, ends, swaps, scales, factors, y):
             if len(scales) > 0:
                 value *= scales[k]
             store(y, place, value)
-            for v in range(0, held, LANES):
-                add_lanes(y, v, -value, factors, at)
-                at += LANES
-            for v in range(place + 1, starts[e + 1], LANES):
-                add_lanes(y, v, -value, factors, at)
-                at += LANES
+            add_runs(y, 0, -value, factors, at, whole(held))
+            at += whole(held)
+            add_runs(y, place + 1, -value, factors, at, whole(starts[e + 1] - place - 1))
+            at += whole(starts[e + 1] - place - 1)
             k += 1
 
 
-@compiled(error_model="numpy")
+@compiled(error_model="numpy", _nrt=False)
 def backward(starts, held, ends, swaps, scales, factors, y):
     """Recover the solution from y, which holds it in the places of what is held and left over; `upper` where `forward`
     has `lower`."""

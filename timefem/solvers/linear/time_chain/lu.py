@@ -74,7 +74,7 @@ class ChainLU:
         self._capacity = 4 * self._largest_block + LANES
         usual_block = int(max(np.diff(starts).max() for starts in (self._column_starts, self._row_starts)))
         self._store = self._n_columns * loops.whole(2 * usual_block) + self._capacity * loops.whole(self._capacity)
-        self._memory = self._factors = None
+        self._memory = self._front = self._factors = None
 
     def factor(self, data, finite=False):
         """Factor the matrix with the numbers `data`.
@@ -106,17 +106,17 @@ class ChainLU:
                 self._memory = (np.empty(self.n_blocks, np.int64), np.empty(self._n_columns, np.int64),
                                 np.empty(self._n_columns, np.int64), np.empty(self._n_columns),
                                 borrow(self, self._store), borrow(self, self._store))
-            code, *what, rows, columns, left_over = loops.factor(
-                self._pointers, self._indices, data, self.backwards, *self._starts, *self._orders,
-                self._capacity, *self._memory)
+            if self._front is None:
+                self._front = loops.front_for(self._capacity, self._held[0], self._n_rows, self._n_columns)
+            code, *what = loops.factor(self._pointers, self._indices, data, self.backwards, *self._starts,
+                                       *self._orders, self._front, *self._memory)
             if code == loops.FACTORED:
                 *others, lower, upper = self._memory
                 self._factors = (*others, lower[:what[0]], upper[:what[1]])
-                self._left_over = rows, columns, left_over
                 self.fill = sum(what) + self._n_columns
                 return
             if code == loops.FRONT_FULL and self._capacity <= 16 * self._largest_block + 64:
-                self._capacity *= 2
+                self._capacity, self._front = 2 * self._capacity, None
             elif code == loops.STORE_FULL:
                 self._store, self._memory = 2 * self._store, None
             else:

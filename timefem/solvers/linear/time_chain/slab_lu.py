@@ -8,6 +8,7 @@ the elimination starts stay in the front all the way.
 
 import numpy as np
 
+from .loops import left_over
 from .lu import ChainLU
 
 
@@ -38,7 +39,9 @@ class SlabLU(ChainLU):
     def factor(self, data, finite=False):
         """Eliminate the inside; as in `ChainLU`."""
         super().factor(data, finite)
-        rows, columns, self.left_over = self._left_over
+        n_pivots, (held_columns, _) = self._factors[0][-1], self._held
+        rows, columns, self.left_over = left_over(self._front, self.n_blocks, held_columns, self._n_rows - n_pivots,
+                                                  self._n_columns - n_pivots)
         self.rows, self.columns = self._natural(rows, False), self._natural(columns, True)
 
     def eliminate(self, b, transposed=False):
