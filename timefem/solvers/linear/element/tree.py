@@ -5,15 +5,14 @@ are left, in the columns of fronts further up, join the rows of its parent. So t
 yet the size of every front is known beforehand (row merging: George & Ng, SIAM J. Sci. Stat. Comput. 8, 1987).
 """
 
-import heapq
-from functools import reduce
-from operator import or_
 from typing import NamedTuple
 
 import numpy as np
 
+from .elimination_loop import AREA, LEFT, WIDTH, eliminate
+
 LANES = 8
-MEASURES = "left", "width", "area"  # of a front, by the smallest of which the order goes
+MEASURES = LEFT, WIDTH, AREA  # of a front, by the smallest of which the order goes
 TRIED = 3000  # unknowns, of all trials together: longer searches would cost more than they save
 OVERHEAD, PER_VECTOR, PER_COPY = 150.0, 0.35, 0.6  # nanoseconds: of a front, of a product of 8, of a number that moves
 
@@ -51,8 +50,7 @@ def front_tree(rows, columns, n):
     if not n:
         return []
     (row_group, rows_of), (column_group, columns_of) = _groups(rows, columns, n), _groups(columns, rows, n)
-    pairs = np.unique(row_group[rows] * n + column_group[columns])
-    pairs = list(zip((pairs // n).tolist(), (pairs % n).tolist(), strict=True))
+    pairs = np.divmod(np.unique(row_group[rows] * n + column_group[columns]), n)
     found = [_eliminate(pairs, rows_of, columns_of, measure) for measure in MEASURES[:max(1, TRIED // n)]]
     if None in found:
         return None
@@ -75,66 +73,38 @@ def _groups(lines, others, n):
 
 
 def _eliminate(pairs, row_members, column_members, measure):
-    """Fronts in the order of what makes the smallest, by a measure: the width of what they leave, their width,
-    or their area.
+    """Fronts in the order of what makes the smallest, by a measure; None when the pattern is singular.
 
-    Returns None when the pattern is singular.
+    `pairs` are groups of rows and columns that touch, (2, n_pairs), ascending.
     """
-    sizes = [len(m) for m in column_members]
-    bits = [((1 << size) - 1) << start for size, start in zip(sizes, np.cumsum([0, *sizes]).tolist(), strict=False)]
-    # pieces of rows: those of equal pattern, and later those that are left of fronts
-    touched = [set() for _ in row_members]  # columns of each piece
-    touching = [set() for _ in column_members]  # pieces of each column
-    for r, c in pairs:
-        touched[r].add(c)
-        touching[c].add(r)
-    masks = [reduce(or_, (bits[c] for c in columns), 0) for columns in touched]
-    counts = [len(m) for m in row_members]
-    if any(not t for t in touched) or any(not t for t in touching):
+    (touching, touched), room = pairs, 4 * len(pairs[0])
+    n_given, sizes = len(row_members), np.array(list(map(len, column_members)))
+    n_columns = len(sizes)
+    n_pieces = n_given + n_columns
+    per_piece, per_column = (np.bincount(a, minlength=n) for a, n in ((touching, n_given), (touched, n_columns)))
+    if not (per_piece.all() and per_column.all()):
         return None
-    fronts, of_piece = [], {}
-
-    def score(c):
-        pieces = touching[c]
-        if measure == "left":
-            union = set().union(*map(touched.__getitem__, pieces))
-            return sum([sizes[d] for d in union if not touching[d] <= pieces])
-        width = reduce(or_, (masks[p] for p in pieces)).bit_count()
-        return width if measure == "width" else width * sum(counts[p] for p in pieces)
-
-    scores = [score(c) for c in range(len(sizes))]
-    heap = [(s, c) for c, s in enumerate(scores)]
-    heapq.heapify(heap)
-    while heap:
-        value, c = heapq.heappop(heap)
-        if scores[c] != value:
-            continue
-        pieces = touching[c]
-        union = set().union(*(touched[p] for p in pieces))
-        own = sorted(d for d in union if touching[d] <= pieces)
-        further = union.difference(own)
-        n_rows, n_own = sum(counts[p] for p in pieces), sum(sizes[d] for d in own)
-        entering = sorted(p for p in pieces if p not in of_piece)
-        below = sorted(of_piece[p] for p in pieces if p in of_piece)
-        fronts.append(Front([i for d in own for i in column_members[d]], sorted(further),
-                            [i for p in entering for i in row_members[p]], below, n_rows))
-        for d in own:
-            scores[d] = None
-        piece = len(touched)
-        touched.append(further)
-        masks.append(reduce(or_, (masks[p] for p in pieces)) & ~reduce(or_, (bits[d] for d in own)))
-        counts.append(max(n_rows - n_own, 0))
-        if counts[-1]:
-            of_piece[piece] = len(fronts) - 1
-        for d in further:
-            touching[d] = (touching[d] - pieces) | ({piece} if counts[-1] else set())
-            if not touching[d]:
-                return None
-        for d in further:
-            scores[d] = score(d)
-            heapq.heappush(heap, (scores[d], d))
-        for p in pieces:
-            touched[p] = ()
+    while True:
+        counts, own, pieces = np.empty(n_pieces, int), np.empty(n_columns, int), np.empty(n_pieces, int)
+        counts[:n_given] = list(map(len, row_members))
+        starts, own_starts, piece_starts = (np.zeros(n + 1, int) for n in (n_pieces, n_columns, n_columns))
+        starts[1:n_given + 1] = np.cumsum(per_piece)
+        further, ends = np.empty(room, int), np.cumsum(per_column)
+        further[:len(touched)] = touched
+        n_fronts = eliminate(measure, sizes, counts, starts, further, ends - per_column, ends,
+                             touching[np.argsort(touched, kind="stable")], np.empty(n_columns, int),
+                             np.full(n_pieces, -1), np.full(n_columns, -1), own_starts, own, piece_starts, pieces)
+        if n_fronts >= 0:
+            break
+        room *= 2
+    fronts = []
+    for number in range(n_fronts):
+        new = n_given + number
+        columns, above, entering = (np.sort(a[b[k]:b[k + 1]]).tolist() for a, b, k in (
+            (own, own_starts, number), (further, starts, new), (pieces, piece_starts, number)))
+        rows = [i for p in entering if p < n_given for i in row_members[p]]
+        fronts.append(Front([i for d in columns for i in column_members[d]], above, rows,
+                            [p - n_given for p in entering if p >= n_given], int(counts[entering].sum())))
     if any(f.n_rows < len(f.columns) or (not f.further and f.n_rows > len(f.columns)) for f in fronts):
         return None
     place = np.empty(sum(sizes), int)
