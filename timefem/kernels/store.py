@@ -52,7 +52,7 @@ def sources(*places):
             files.add(path if path.endswith(".py") else f"{path}.py")
     parts = []
     for path in sorted(files):
-        with open(path, "rb") as file:
+        with open(path, "rb", buffering=0) as file:
             parts += [path[len(root):], file.read()]
     return digest(*parts)
 
