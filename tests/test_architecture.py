@@ -15,7 +15,7 @@ from timefem.kernels import loops
 PACKAGE = Path(timefem.__file__).parent
 FLOORS = (  # each imports from those before it, and from its own
     {"argument_names", "atomic_write", "errors", "status", "version", "validate", "display", "progress", "parallel",
-     "interrupts", "types", "estimated_norm", "uncollected"},
+     "interrupts", "types", "estimated_norm", "uncollected", "late_table"},
     {"polynomials"}, {"kernels"}, {"mechanics"}, {"elements"}, {"assembly"}, {"solvers"}, {"solution"}, {"problems"},
     {"solving"}, {"sensitivity"}, {"analysis"}, {"studies"}, {"models"}, {"cases"}, {"reproduction"},
     {"verification"}, {"cli"}, {"__main__"},
@@ -118,6 +118,23 @@ def test_import_is_light():
     code = f"import sys, timefem; print([m for m in {heavy!r} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_first_solves_import_what_they_need():
+    """Of problems, methods and linear solvers one of each, and nothing that draws or writes."""
+    others = ("problems.inverse.solve", "problems.phases.kind", "elements.schemes.eml", "solvers.linear.petsc.solver",
+              "solvers.nonlinear.fatrop", "solvers.nonlinear.ipopt", "solution.drawing.scene", "solution.output.vtk",
+              "solving.many_starts")
+    code = f"""
+import sys, timefem as tf
+mass = tf.PointMass(1.0, name="mass")
+push = tf.ControlForce(mass, directions=[(1, 0, 0)])
+problem = tf.OptimalControl(tf.System([mass]), {{mass: tf.Pose()}}, {{mass: tf.Pose((1, 0, 0))}}, (0, 1),
+                            [tf.Effort(push)], bounds={{push: (-9, 9)}})
+assert tf.solve(problem, tf.MixedGalerkin(1), 4, progress=False).success
+print([m for m in {others!r} if f"timefem.{{m}}" in sys.modules], "logging" in sys.modules)"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[] False"
 
 
 def test_loops_are_compiled_in_one_way():

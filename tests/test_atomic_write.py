@@ -12,11 +12,10 @@ import pytest
 
 import timefem as tf
 from tests.example_systems import pendulum
-from timefem.atomic_write import replacing, save_figure, write_text
+from timefem.atomic_write import check_writable, replacing, save_figure, write_text
 from timefem.cli.report import make_console, make_table
 from timefem.display import Card, printable
 from timefem.errors import WriteError
-from timefem.solution import check_writable
 
 WRITERS = {"save": "a.h5", "to_csv": "a.csv", "to_json": "a.json", "to_vtk": "a.pvd", "save_html": "a.html",
            "animate": "a.gif"}

@@ -20,8 +20,10 @@ from .analysis import (
     root_locus,
 )
 from .assembly import TimeMesh
-from .elements import BubnovGalerkin, MixedGalerkin, TimeElement
+from .elements.bubnov_galerkin import BubnovGalerkin
+from .elements.element import TimeElement
 from .elements.evaluation.batch import ElementBatch
+from .elements.mixed_galerkin import MixedGalerkin
 from .elements.schemes import (
     DLA,
     EMH,
@@ -116,6 +118,7 @@ from .mechanics import (
 from .mechanics.bodies.tree import Link, Tree, TreeJoint
 from .mechanics.composites.beam import Beam, Curve, Line, LineForce, LineTorque, Rope, RopeSection, Section
 from .mechanics.composites.mass_spring_chain import MassSpringChain as MassSpringChain
+from .mechanics.consistent_state import assemble
 from .mechanics.forces.actuators import JointControl, LengthControl, Thruster
 from .mechanics.forces.contacts import BoxContact, PlaneContact, Tyre
 from .mechanics.forces.controllers import Controller, PDControl, SampledController
@@ -130,25 +133,21 @@ from .models.mjcf import read_mjcf
 from .models.robot import Robot
 from .models.urdf import read_urdf
 from .polynomials import LagrangeBasis, gauss_legendre
-from .problems import (
-    BoundaryValueProblem,
-    Complementary,
-    CoulombFriction,
-    Coupling,
-    InitialValueProblem,
-    InverseDynamics,
-    Limit,
-    OptimalControl,
-    Phases,
-    SpringContact,
-    assemble,
-)
+from .problems.boundary.problem import BoundaryValueProblem
 from .problems.common.end_state import EndState
 from .problems.initial.checkpoint_option import Checkpoint
 from .problems.initial.global_driver import Global
 from .problems.initial.march_driver import March
+from .problems.initial.problem import InitialValueProblem
 from .problems.initial.windows_driver import Windows
+from .problems.inverse.problem import InverseDynamics
+from .problems.optimal.complementarity import Complementary, CoulombFriction
+from .problems.optimal.couplings import Coupling
 from .problems.optimal.guess import Guess
+from .problems.optimal.limits import Limit
+from .problems.optimal.problem import OptimalControl
+from .problems.optimal.spring_contact import SpringContact
+from .problems.phases.problem import Phases
 from .problems.phases.solution import PhasedSolution
 from .problems.static import Equilibrium, StaticPath, equilibrium, equilibrium_path
 from .sensitivity import (
@@ -165,14 +164,20 @@ from .sensitivity import (
     identify,
     sensitivities,
 )
-from .solution import Solution, load
-from .solvers.linear import Cholmod, PETSc, SuperLU, TimeChain
+from .solution.output.load import load
+from .solution.solution import Solution
+from .solvers.linear.cholmod import Cholmod
+from .solvers.linear.petsc.solver import PETSc
+from .solvers.linear.superlu import SuperLU
+from .solvers.linear.time_chain.solver import TimeChain
 from .solvers.march.step_control import StepControl
 from .solvers.nonlinear.fatrop import Fatrop
 from .solvers.nonlinear.interior_point import InteriorPoint
 from .solvers.nonlinear.ipopt import Ipopt
 from .solvers.nonlinear.newton import Newton
-from .solving import continuation, prepare, restart, solve, solve_all
+from .solving.many_solutions import continuation, solve_all
+from .solving.restart import restart
+from .solving.solve import prepare, solve
 
 __version__: str
 

@@ -5,7 +5,6 @@ import os
 import platform
 import shutil
 import stat
-import uuid
 import zlib
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -126,7 +125,7 @@ def _temporary(target):
         process = old.name.removeprefix(start).partition("-")[0]
         if process.isdigit() and not _alive(int(process)):
             shutil.rmtree(old) if old.is_dir() else old.unlink(missing_ok=True)
-    return target.with_name(f"{start}{os.getpid()}-{uuid.uuid4().hex[:8]}.part")
+    return target.with_name(f"{start}{os.getpid()}-{os.urandom(4).hex()}.part")
 
 
 def _alive(process):

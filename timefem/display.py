@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
+
+import lazy_loader
+
+html = lazy_loader.load("html")  # its table of entities takes longer than a small module
 
 
 def printable(text):
@@ -39,11 +42,11 @@ class Card:
 
     def _repr_html_(self):
         facts = "".join(f"<tr>{_cell('th', what)}{_cell('td', value)}</tr>" for what, value in self.facts.items())
-        parts = [f"<strong>{escape(self.title)}</strong>", f"<table>{facts}</table>"]
+        parts = [f"<strong>{html.escape(self.title)}</strong>", f"<table>{facts}</table>"]
         for title, (header, *rows) in self.tables.items():
             head = "".join(_cell("th", value) for value in header)
             body = "".join(f"<tr>{''.join(_cell('td', value) for value in row)}</tr>" for row in rows)
-            caption = f'<caption style="text-align: left">{escape(title)}</caption>'
+            caption = f'<caption style="text-align: left">{html.escape(title)}</caption>'
             parts.append(f"<table>{caption}<tr>{head}</tr>{body}</table>")
         return "<div>" + "".join(parts) + "</div>"
 
@@ -66,4 +69,4 @@ def _aligned(rows):
 
 
 def _cell(tag, value):
-    return f'<{tag} style="text-align: left">{escape(str(value))}</{tag}>'
+    return f'<{tag} style="text-align: left">{html.escape(str(value))}</{tag}>'

@@ -7,7 +7,7 @@ import pytest
 from timefem.cases import CASES
 from timefem.cli import main
 from timefem.elements.named import ELEMENTS
-from timefem.elements.schemes import SCHEMES
+from timefem.elements.schemes.table import SCHEMES
 
 SHORT = ("--n-elements", "10", "--t-end", "0.02", "--json")
 

@@ -21,7 +21,7 @@ from ..problems.initial.problem import InitialValueProblem
 from ..problems.static.equilibrium import Equilibrium
 from ..sensitivity.functionals import View
 from ..sensitivity.names import functionals_of
-from ..solution import Solution
+from ..solution.solution import Solution
 from ..types import Floats, UserFunction
 from .chart import components
 from .linear_model import LinearModel

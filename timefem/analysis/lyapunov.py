@@ -12,7 +12,7 @@ from ..argument_names import named_arguments
 from ..display import Card
 from ..errors import InputError
 from ..progress import progress
-from ..solution import Solution
+from ..solution.solution import Solution
 from .figures import axes
 from .floquet import monodromy_ends
 from .tangent_motion import carried, piece, state_changes

@@ -3,8 +3,8 @@
 import numpy as np
 
 from .. import validate
-from ..elements import MixedGalerkin
-from ..solution import Solution
+from ..elements.mixed_galerkin import MixedGalerkin
+from ..solution.solution import Solution
 from ..status import Status
 from .chart import moving
 from .nearby import assembled, displaced

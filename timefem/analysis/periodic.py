@@ -12,12 +12,12 @@ import numpy as np
 from .. import validate
 from ..argument_names import named_arguments
 from ..display import Card, Summarized
-from ..elements import MixedGalerkin
+from ..elements.mixed_galerkin import MixedGalerkin
 from ..errors import InputError, SolveError
 from ..problems.initial.problem import InitialValueProblem
 from ..progress import progress
-from ..solution import Solution
-from ..solving import solve
+from ..solution.solution import Solution
+from ..solving.solve import solve
 from ..status import Status
 from .floquet import Floquet, floquet, monodromy_ends, of_ends
 from .nearby import moved, state_gap

@@ -5,7 +5,7 @@ import scipy
 
 from ..sensitivity.linearization import Linearization
 from ..sensitivity.parameters import Directions
-from ..solution import Solution
+from ..solution.solution import Solution
 from ..status import Status
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..mechanics import Pose, RayleighDissipation, Revolute, RigidBody, System
-from ..problems import BoundaryValueProblem
+from ..problems.boundary.problem import BoundaryValueProblem
 from ..problems.common.end_state import EndState
 from .cases import GRAVITY, box_inertia, define_problem
 

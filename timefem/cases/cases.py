@@ -10,7 +10,7 @@ import numpy as np
 from .. import validate
 from ..errors import InputError
 from ..mechanics import FixedPoint, Pose, RigidBody, System
-from ..problems import InitialValueProblem
+from ..problems.initial.problem import InitialValueProblem
 
 GRAVITY = (0.0, 0.0, -9.81)
 CASES = {}

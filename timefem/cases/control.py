@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..mechanics import ControlTorque, Effort, Pose, Revolute, RigidBody, System
-from ..problems import OptimalControl
 from ..problems.common.end_state import EndState
+from ..problems.optimal.problem import OptimalControl
 from .cases import define_problem
 
 

@@ -16,8 +16,9 @@ from ..mechanics import (
     RigidBody,
     System,
 )
-from ..problems import Limit, OptimalControl
 from ..problems.common.end_state import EndState
+from ..problems.optimal.limits import Limit
+from ..problems.optimal.problem import OptimalControl
 from .cases import define_problem
 
 

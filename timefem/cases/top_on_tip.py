@@ -9,7 +9,7 @@ import numpy as np
 
 from ..mechanics import Pose, RigidBody, System
 from ..mechanics.part import Part
-from ..problems import InitialValueProblem
+from ..problems.initial.problem import InitialValueProblem
 
 HEIGHT, RADIUS, DENSITY, GRAVITATION = 0.1, 0.05, 2700, 9.81  # [m, m, kg/m^3, m/s^2]
 ARM = 3 / 4 * HEIGHT  # from the tip to the centre of mass [m]

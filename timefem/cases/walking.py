@@ -10,8 +10,11 @@ import casadi as ca
 import numpy as np
 
 from ..mechanics import Effort, GeneralizedControl, GeneralizedSystem
-from ..problems import Coupling, Limit, OptimalControl, Phases
 from ..problems.common.end_state import EndState
+from ..problems.optimal.couplings import Coupling
+from ..problems.optimal.limits import Limit
+from ..problems.optimal.problem import OptimalControl
+from ..problems.phases.problem import Phases
 from .cases import define_problem
 
 MASS = np.array([3.2, 6.8, 20.0, 6.8, 3.2])  # stance shank and thigh, trunk, swing thigh and shank [kg]

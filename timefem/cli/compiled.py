@@ -6,13 +6,13 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from .. import solving
 from ..cases import find_case
-from ..elements import MixedGalerkin
+from ..elements.mixed_galerkin import MixedGalerkin
 from ..errors import InputError
 from ..kernels.loops import nothing_interpreted
 from ..kernels.store import FOLDER_VARIABLE, SIZE_VARIABLE, Store, store
 from ..solvers.march.resolution import excess
+from ..solving.solve import prepare as prepared_solver
 from ..solving.solve import solve
 from .options import JSON
 from .report import make_console, print_json
@@ -64,9 +64,9 @@ def _solve_all():
         sol = solve(problem, element, progress=False, **options)
         excess(problem.system, element, sol.t, sol.z, sol.nodal_state)  # solves ask only where in doubt
     for element in ENSEMBLES:
-        solving.prepare(problem, element, 6).solve_many(np.array([problem.z0]), n_workers=1, progress=False)
+        prepared_solver(problem, element, 6).solve_many(np.array([problem.z0]), n_workers=1, progress=False)
     for name, n_elements in OTHERS:
-        solver = solving.prepare(find_case(name).make(), MixedGalerkin(1), n_elements, progress=False)
+        solver = prepared_solver(find_case(name).make(), MixedGalerkin(1), n_elements, progress=False)
         solver.solve(end={})  # what is asked there is looked at again
 
 

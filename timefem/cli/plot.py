@@ -9,9 +9,9 @@ import typer
 from .. import validate
 from ..atomic_write import check_writable, save_figure
 from ..display import printable
-from ..solution import load
 from ..solution.drawing.joints import plot_joint
 from ..solution.drawing.page import plot_page
+from ..solution.output.load import load
 from .export import export
 
 

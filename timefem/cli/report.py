@@ -16,7 +16,7 @@ from ..display import printable
 from ..errors import MissingBackend
 from ..parallel import launched_ranks
 from ..solution.joint_tables import joint_names
-from ..solvers.linear import LINEAR_SOLVERS
+from ..solvers.linear.table import LINEAR_SOLVERS
 from .problem_report import kind_facts, kind_rows
 
 

@@ -8,7 +8,7 @@ from .. import interrupts
 from ..errors import InputError
 from ..solution.output.save import check_savable
 from ..solution.slab_solution import SlabSolution
-from ..solving import solve
+from ..solving.solve import solve
 from . import PETSC_PREFIX
 from .chosen import chosen
 from .continuation import follower

@@ -4,7 +4,7 @@ from contextlib import nullcontext
 
 from ..errors import InputError, SolveError
 from ..sensitivity.names import derivatives, functionals_of, parameters_of
-from ..solving import solve
+from ..solving.solve import solve
 from .chosen import chosen
 from .output import stdout_to_stderr
 from .ranks import rank

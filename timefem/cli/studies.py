@@ -11,9 +11,9 @@ import typer
 
 from ..atomic_write import save_figure
 from ..elements.named import ELEMENTS, named_element
-from ..elements.schemes import ALIASES
+from ..elements.schemes.table import ALIASES
 from ..errors import InputError
-from ..solvers.linear import LINEAR_SOLVERS, linear_options
+from ..solvers.linear.table import LINEAR_SOLVERS, linear_options
 from ..studies import conditioning as run_study
 from ..studies import plot_conditioning, quotient_of_precision, unit_body
 from .accuracy import conservation, convergence

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from ..errors import InputError
-from ..solving import prepare
+from ..solving.solve import prepare
 from .chosen import chosen
 from .output import check_output, stdout_to_stderr
 from .ranks import rank

@@ -1,10 +1,14 @@
-"""One time element as formulas: spaces and densities; evaluated in `elements.evaluation`."""
+"""One time element as formulas: spaces and densities; evaluated in `elements.evaluation`.
 
-from . import schemes
-from .bubnov_galerkin import BubnovGalerkin
-from .components import components
-from .element import Space, TimeElement
-from .mixed_galerkin import MixedGalerkin
-from .schemes import *  # noqa: F403
+The names here are imported when they are first used.
+"""
 
-__all__ = ["BubnovGalerkin", "MixedGalerkin", "Space", "TimeElement", "components", *schemes.__all__]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
+    "bubnov_galerkin": ["BubnovGalerkin"],
+    "element": ["Space", "TimeElement"],
+    "mixed_galerkin": ["MixedGalerkin"],
+    "schemes": ["DLA", "EMH", "EML", "MPH", "MPL", "REML", "AlgoC1", "DirEM", "NewmarkSO3", "NonTwistingEM", "NullEMH",
+                "NullEML", "QuatVI", "SymplecticEuler", "Zupan3", "Zupan3Printed"],
+})

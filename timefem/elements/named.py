@@ -5,7 +5,7 @@ from ..errors import InputError
 from ..validate.options import OPTIONS, names, said_any, spelt
 from .bubnov_galerkin import BubnovGalerkin
 from .mixed_galerkin import MixedGalerkin
-from .schemes import ALIASES, SCHEMES
+from .schemes.table import ALIASES, SCHEMES
 
 ELEMENTS = {"mg": MixedGalerkin, "bg": BubnovGalerkin, **SCHEMES}
 DEGREE = {"mg": 2, "bg": 3}  # unless given

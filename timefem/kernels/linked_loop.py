@@ -5,6 +5,7 @@ it.
 """
 
 import pickle
+import zlib
 from types import SimpleNamespace
 
 import llvmlite.binding as llvm
@@ -72,7 +73,7 @@ class LinkedLoops:
         self.results[entry] = result._replace(metadata=None)  # as of what is loaded, of which Numba does not take times
         (title, _, (machine_code, bitcode)), *others = result._reduce()
         code = Code(name, name in self.apart, needed, machine_code, *entry_code(result, f"call_{entry}", release),
-                    dumps((title, bitcode, symbols, others)))
+                    zlib.compress(dumps((title, bitcode, symbols, others)), 1))
         self.loaded.codes[entry] = code
         return code
 
@@ -92,7 +93,7 @@ class LinkedLoops:
         if code is None or not all([self.load(other, read, context) for other in code.needed.values()]):
             return None
         rtsys.initialize(context)  # machine code that is linked here calls it
-        title, bitcode, symbols, others = pickle.loads(code.rest)
+        title, bitcode, symbols, others = pickle.loads(zlib.decompress(code.rest))
         library = _Library.of(context.codegen(), title, code.machine_code, bitcode, symbols)
         around = SimpleNamespace(codegen=lambda: SimpleNamespace(unserialize_library=lambda state: library,
                                                                  set_env=context.codegen().set_env),

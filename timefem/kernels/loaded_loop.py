@@ -57,7 +57,7 @@ class Code(NamedTuple):
     machine_code: bytes
     entry_code: bytes  # of the function that Python calls; None where it has arguments that Python does not
     dtypes: list  # names of those of the arrays that Python gets
-    rest: bytes  # for Numba
+    rest: bytes  # for Numba, compressed: most processes read it for nothing
 
 
 class _Method(ctypes.Structure):

@@ -4,14 +4,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..elements import TimeElement
+from ..elements.element import TimeElement
 from ..elements.named import ELEMENT_OPTIONS
 from ..errors import InputError
 from ..mechanics import System
-from ..problems import InitialValueProblem
+from ..problems.initial.problem import InitialValueProblem
 from ..problems.kinds import KINDS
 from ..sensitivity.names import derivatives, functionals_of, parameters_of
-from ..solving import continuation, solve, solve_all
+from ..solving.many_solutions import continuation, solve_all
+from ..solving.solve import solve
 from ..validate.options import OPTIONS
 from .entries import beside, find, naming, value_of
 from .problem import as_states, end_states, plain_state, unknown_numbers

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import validate
 from ..mechanics import GeneralizedControl, System, Tree
-from ..problems import InitialValueProblem
+from ..problems.initial.problem import InitialValueProblem
 from ..types import Vector
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from ..errors import InputError
 from ..mechanics import Tree
 from ..problems.initial.checkpoint_option import Checkpoint
 from ..problems.initial.drivers import DRIVERS
-from ..solvers.linear import linear_options
+from ..solvers.linear.table import linear_options
 from ..solvers.march.step_control import StepControl
 from ..solvers.nonlinear.methods import METHODS
 from ..solvers.nonlinear.newton import Newton

@@ -1,15 +1,15 @@
-"""What is asked: data only."""
+"""What is asked: data only. The names here are imported when they are first used: a solve needs one of them."""
 
-from ..mechanics.consistent_state import assemble
-from .boundary.problem import BoundaryValueProblem
-from .initial.problem import InitialValueProblem
-from .inverse.problem import InverseDynamics
-from .optimal.complementarity import Complementary, CoulombFriction
-from .optimal.couplings import Coupling
-from .optimal.limits import Limit
-from .optimal.problem import OptimalControl
-from .optimal.spring_contact import SpringContact
-from .phases.problem import Phases
+import lazy_loader
 
-__all__ = ["BoundaryValueProblem", "Complementary", "CoulombFriction", "Coupling", "InitialValueProblem",
-           "InverseDynamics", "Limit", "OptimalControl", "Phases", "SpringContact", "assemble"]
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
+    "boundary.problem": ["BoundaryValueProblem"],
+    "initial.problem": ["InitialValueProblem"],
+    "inverse.problem": ["InverseDynamics"],
+    "optimal.complementarity": ["Complementary", "CoulombFriction"],
+    "optimal.couplings": ["Coupling"],
+    "optimal.limits": ["Limit"],
+    "optimal.problem": ["OptimalControl"],
+    "optimal.spring_contact": ["SpringContact"],
+    "phases.problem": ["Phases"],
+})

@@ -1,35 +1,13 @@
 """The table of kinds of problems: one folder each, one entry here."""
 
-from collections.abc import MutableMapping
-from importlib import import_module
-
 from ..errors import InputError
+from ..late_table import LateTable
 
 FOLDERS = "initial", "boundary", "inverse", "optimal", "phases"
 
 
-class Kinds(MutableMapping):
-    """Name -> `Kind`; those of the folders are imported when they are asked for: a first solve needs one of them."""
-
-    def __init__(self):
-        self._known = dict.fromkeys(FOLDERS)
-
-    def __getitem__(self, name):
-        if self._known[name] is None:
-            self._known[name] = getattr(import_module(f".{name}.kind", __package__), name.upper())
-        return self._known[name]
-
-    def __setitem__(self, name, kind):
-        self._known[name] = kind
-
-    def __delitem__(self, name):
-        del self._known[name]
-
-    def __iter__(self):
-        return iter(self._known)
-
-    def __len__(self):
-        return len(self._known)
+class Kinds(LateTable):
+    """Name -> `Kind`."""
 
     def of(self, problem):
         """The kind of a problem, or None."""
@@ -38,7 +16,7 @@ class Kinds(MutableMapping):
         return next((self[name] for name in (*likely, *self) if isinstance(problem, self[name].problem)), None)
 
 
-KINDS = Kinds()
+KINDS = Kinds(__package__, {name: f".{name}.kind.{name.upper()}" for name in FOLDERS})
 
 
 def in_files():

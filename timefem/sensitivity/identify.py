@@ -13,8 +13,8 @@ from .. import validate
 from ..argument_names import NamedArguments
 from ..errors import InputError, SolveError
 from ..progress import progress
-from ..solution import Solution
-from ..solving import solve
+from ..solution.solution import Solution
+from ..solving.solve import solve
 from ..types import Floats, Matrix, UserFunction, Vector
 from .functionals import Values
 from .linearization import Linearization

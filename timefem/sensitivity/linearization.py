@@ -19,10 +19,10 @@ from ..elements.evaluation.batch import ElementBatch
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
 from ..parallel import own_world
-from ..solution import Solution
+from ..solution.solution import Solution
 from ..solvers.equations.ends import Ends
 from ..solvers.equations.make import make_equations
-from ..solvers.linear import linear_options
+from ..solvers.linear.table import linear_options
 from .functionals import Evaluated
 from .initial_state import Start
 from .parameters import directions, with_parameters_of_trees

@@ -1,8 +1,9 @@
-"""Fields in time, invariants, files and plots."""
+"""Fields in time, invariants, files and plots; the names here are imported when they are first used."""
 
-from ..atomic_write import check_writable
-from .output.load import load
-from .output.save import save
-from .solution import Solution
+import lazy_loader
 
-__all__ = ["Solution", "check_writable", "load", "save"]
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
+    "output.load": ["load"],
+    "output.save": ["save"],
+    "solution": ["Solution"],
+})

@@ -6,17 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..display import Summarized
 from ..types import FilePath, Floats
-from .drawing.animation import animate
-from .drawing.controls import plot_controls
-from .drawing.joints import plot_joint
-from .drawing.phase import plot_phase
-from .drawing.plots import plot_constraints, plot_energy, plot_momentum
-from .drawing.snapshots import plot_snapshots
-from .drawing.viewer import save_html
-from .output.save import save
-from .output.summary import summarize, to_xarray
-from .output.tables import to_csv, to_json
-from .output.vtk import to_vtk
+from . import drawing, output
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,62 +21,62 @@ class Shown(Summarized):
 
     def save(self, path: FilePath) -> None:
         """Write to an HDF5 file, to be read with `timefem.load(path)`; see `timefem.solution.output.save.save`."""
-        save(self, path)
+        output.save.save(self, path)
 
     def to_csv(self, path: FilePath, times: Floats | None = None) -> None:
         """Write a table with one row per time; see `timefem.solution.output.tables.to_csv`."""
-        to_csv(self, path, times)
+        output.tables.to_csv(self, path, times)
 
     def to_json(self, path: FilePath | None = None, times: Floats | None = None) -> dict[str, Any] | None:
         """Write the same data as JSON, or return it as a dict; see `timefem.solution.output.tables.to_json`."""
-        return to_json(self, path, times)
+        return output.tables.to_json(self, path, times)
 
     def to_vtk(self, path: FilePath, times: Floats | None = None) -> None:
         """Write the motion for ParaView; see `timefem.solution.output.vtk.to_vtk`."""
-        to_vtk(self, path, times)
+        output.vtk.to_vtk(self, path, times)
 
     def to_xarray(self, times: Floats | None = None) -> Any:
         """The same data as an xarray Dataset; see `timefem.solution.output.summary.to_xarray`."""
-        return to_xarray(self, times)
+        return output.summary.to_xarray(self, times)
 
     def summary(self) -> Card:
         """Element, solver, errors and bodies as a table: text where it is printed, HTML in a notebook."""
-        return summarize(self)
+        return output.summary.summarize(self)
 
     def save_html(self, path: FilePath, times: Floats | None = None, title: str | None = None, view: Any = None,
                   up: Any = None, traces: Any = True) -> None:
         """Write a page that plays the motion in a browser; see `timefem.solution.drawing.viewer.save_html`."""
-        save_html(self, path, times, title, view, up, traces)
+        drawing.viewer.save_html(self, path, times, title, view, up, traces)
 
     def animate(self, path: FilePath | None = None, times: Floats | None = None, fps: float = 25, traces: Any = True,
                 view: Any = None, up: Any = None) -> Any:
         """A film of the motion, .gif or .mp4; see `timefem.solution.drawing.animation.animate`."""
-        return animate(self, path, times, fps, traces, view, up)
+        return drawing.animation.animate(self, path, times, fps, traces, view, up)
 
     def plot_energy(self, ax: Axes | None = None, by_part: bool = False) -> Axes:
         """Energy over time; see `timefem.solution.drawing.plots.plot_energy`."""
-        return plot_energy(self, ax, by_part)
+        return drawing.plots.plot_energy(self, ax, by_part)
 
     def plot_momentum(self, ax: Axes | None = None, kind: str = "angular") -> Axes:
         """Angular or linear momentum over time; see `timefem.solution.drawing.plots.plot_momentum`."""
-        return plot_momentum(self, ax, kind)
+        return drawing.plots.plot_momentum(self, ax, kind)
 
     def plot_constraints(self, ax: Axes | None = None) -> Axes:
         """Largest constraint residuals over time; see `timefem.solution.drawing.plots.plot_constraints`."""
-        return plot_constraints(self, ax)
+        return drawing.plots.plot_constraints(self, ax)
 
     def plot_controls(self, ax: Any = None) -> Any:
         """Controls over time; see `timefem.solution.drawing.controls.plot_controls`."""
-        return plot_controls(self, ax)
+        return drawing.controls.plot_controls(self, ax)
 
     def plot_phase(self, *what: Any, times: Floats | None = None, ax: Axes | None = None) -> Axes:
         """Rates over coordinates; see `timefem.solution.drawing.phase.plot_phase`."""
-        return plot_phase(self, *what, times=times, ax=ax)
+        return drawing.phase.plot_phase(self, *what, times=times, ax=ax)
 
     def plot_joint(self, joint: Any, times: Floats | None = None) -> Figure:
         """Coordinates, rates and reactions of a joint; see `timefem.solution.drawing.joints.plot_joint`."""
-        return plot_joint(self, joint, times)
+        return drawing.joints.plot_joint(self, joint, times)
 
     def plot_snapshots(self, times: Floats, body: Body | str | None = None, ax: Any = None, **options: Any) -> Any:
         """Everything in space at chosen times; see `timefem.solution.drawing.snapshots.plot_snapshots`."""
-        return plot_snapshots(self, times, body, ax, **options)
+        return drawing.snapshots.plot_snapshots(self, times, body, ax, **options)

@@ -11,7 +11,7 @@ import numpy as np
 from ..elements.evaluation.nodal_values import NodalValues
 
 if TYPE_CHECKING:
-    from ..elements import TimeElement
+    from ..elements.element import TimeElement
     from ..mechanics import System
     from ..status import Status
 

@@ -7,7 +7,7 @@ from ..argument_names import refuse_unknown
 from ..errors import InputError
 from ..problems.initial.checkpoint_option import Checkpoint, checkpoint_of
 from ..problems.initial.drivers import is_driver, named_driver
-from ..solvers.linear import linear_options
+from ..solvers.linear.table import linear_options
 
 LINEAR = {"backend": "tf.{driver}(linear=...)", "linear": "tf.{driver}(linear=...)", "method": "tf.PETSc(method=...)",
           "petsc_options": "tf.PETSc(options=...)"}

@@ -3,7 +3,6 @@
 import dataclasses
 import time
 import warnings
-from concurrent import futures
 from copy import copy
 
 import lazy_loader
@@ -19,7 +18,8 @@ from ..solvers.nonlinear.newton import Newton
 from ..validate.memory import check_memory
 from .runs import Model, cores, march_runs
 
-multiprocessing = lazy_loader.load("multiprocessing")
+futures, multiprocessing = (lazy_loader.load(name, suppress_warning=True) for name in (
+    "concurrent.futures", "multiprocessing"))
 
 TOGETHER = 8  # runs that a process takes at once
 

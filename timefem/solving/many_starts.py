@@ -11,7 +11,7 @@ from ..problems.optimal.controllability import Unreached
 from ..problems.optimal.guess import starts
 from ..problems.optimal.solve import solution_system
 from ..progress import progress as progress_bar
-from ..solution import Solution
+from ..solution.solution import Solution
 from ..solvers.nonlinear.interior_point import NO_MINIMUM
 from .solve import solve
 

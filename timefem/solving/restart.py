@@ -11,9 +11,9 @@ from ..assembly import TimeMesh
 from ..errors import InputError
 from ..mechanics import CanonicalState
 from ..mechanics.describe import build
-from ..problems import InitialValueProblem
 from ..problems.initial.checkpoint import Checkpoint as CheckpointFile
 from ..problems.initial.checkpoint_option import Checkpoint
+from ..problems.initial.problem import InitialValueProblem
 from ..solution.output.load import build_element
 from ..types import FilePath
 from .solve import solve

@@ -3,9 +3,9 @@
 import os
 import queue
 import threading
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
+import lazy_loader
 import numpy as np
 
 from .. import interrupts
@@ -16,6 +16,8 @@ from ..mechanics.dense_derivatives import constraint_sizes
 from ..problems.initial.faults import fault
 from ..solution.audit import constraint_fault, may_turn_too_far, turns_in_doubt, unresolved_turns
 from ..solvers.march.many import Marcher, Runs
+
+futures = lazy_loader.load("concurrent.futures", suppress_warning=True)
 
 PIECE, ELEMENTS = 32, 2000  # runs that a thread takes at once, and elements of them, but for a single run
 
@@ -85,13 +87,13 @@ def march_runs(model, n, case, n_workers, store, advance, kept):
             free.put(marcher)
 
     pieces = [range(k, min(k + PIECE, n)) for k in range(0, n, PIECE)]
-    with ThreadPoolExecutor(free.qsize()) as pool:
+    with futures.ThreadPoolExecutor(free.qsize()) as pool:
         at_once, open_ = 2 * free.qsize(), {}
         for piece in pieces[:at_once]:
             open_[pool.submit(work, piece)] = piece
         pieces = pieces[at_once:]
         while open_:
-            done = wait(open_, timeout=0.2, return_when=FIRST_COMPLETED)[0]
+            done = futures.wait(open_, timeout=0.2, return_when=futures.FIRST_COMPLETED)[0]
             if interrupts.asked():  # the runs that are under way stop, too
                 interrupts.answer()
                 stop[0] = 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from ..argument_names import did_you_mean
-from ..elements import TimeElement
+from ..elements.element import TimeElement
 from ..errors import InputError
 from ..mechanics.other_numbers import with_other_numbers
 from ..mechanics.unknown_numbers import with_free_numbers
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from ..problems.common.driver import Driver
     from ..problems.phases.problem import Phases
     from ..problems.phases.solution import PhasedSolution
-    from ..solution import Solution
     from ..solution.ensemble import Ensemble
+    from ..solution.solution import Solution
     from ..solvers.nonlinear.newton import Newton
     from ..types import Vector
     from .keywords import Arguments, Changes, Others, Problem, Unpack

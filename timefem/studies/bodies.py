@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..argument_names import named_arguments
 from ..mechanics import Pose, RigidBody, System
-from ..problems import InitialValueProblem
+from ..problems.initial.problem import InitialValueProblem
 
 
 @named_arguments

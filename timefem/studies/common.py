@@ -2,11 +2,11 @@
 
 import dataclasses
 
-from ..elements import TimeElement
+from ..elements.element import TimeElement
 from ..errors import InputError
 from ..problems.initial.march_driver import March
 from ..problems.kinds import check_kind
-from ..solving import solve
+from ..solving.solve import solve
 
 
 def initial_value_problem(problem):

@@ -11,16 +11,18 @@ import numpy as np
 
 from .. import validate
 from ..assembly import Scaling, TimeMesh
-from ..elements import BubnovGalerkin, MixedGalerkin, TimeElement
+from ..elements.bubnov_galerkin import BubnovGalerkin
+from ..elements.element import TimeElement
 from ..elements.evaluation.plan import ElementPlan
+from ..elements.mixed_galerkin import MixedGalerkin
 from ..errors import IllConditioned, InputError, SolveError
 from ..parallel import own_world
 from ..problems.initial.global_driver import Global
 from ..problems.initial.march_driver import March
-from ..solution import Solution
+from ..solution.solution import Solution
 from ..solvers.equations.make import make_equations
-from ..solvers.linear import linear_options
-from ..solving import solve
+from ..solvers.linear.table import linear_options
+from ..solving.solve import solve
 from .common import initial_value_problem
 from .operators import DistributedTangent, Tangent, extreme_values
 

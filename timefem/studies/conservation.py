@@ -10,10 +10,10 @@ import numpy as np
 
 from .. import validate
 from ..assembly import TimeMesh
-from ..elements import TimeElement
+from ..elements.element import TimeElement
 from ..errors import InputError, SolveError
 from ..polynomials import gauss_legendre
-from ..solution import Solution
+from ..solution.solution import Solution
 from .common import element_label, initial_value_problem, solve_on
 from .drift import Drift, drift
 from .symmetry import conserved_axes

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import validate
-from ..elements import TimeElement
+from ..elements.element import TimeElement
 from ..errors import IllConditioned, InputError
 from ..version import __version__
 from .common import element_label, element_list, initial_value_problem, solve_on

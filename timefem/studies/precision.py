@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import validate
 from ..assembly import TimeMesh
-from ..elements import TimeElement
+from ..elements.element import TimeElement
 from ..errors import InputError, SolveError
 from .common import initial_value_problem, solve_on
 

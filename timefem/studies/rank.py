@@ -12,11 +12,11 @@ import scipy
 from .. import validate
 from ..argument_names import named_arguments
 from ..assembly import Assembler, Scaling, TimeMesh
-from ..elements import TimeElement
+from ..elements.element import TimeElement
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
 from ..solvers.equations.ends import Ends
-from ..solvers.linear import TimeChain
+from ..solvers.linear.time_chain.solver import TimeChain
 from .conditioning import _nodal_values
 
 ROUNDING = 1e-7  # singular values below it, relative to the largest, are zero: they are found as roots of squares

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import validate
-from ..elements import MixedGalerkin
+from ..elements.mixed_galerkin import MixedGalerkin
 from ..errors import InputError, SolveError
-from ..solution import Solution
-from ..solving import solve
+from ..solution.solution import Solution
+from ..solving.solve import solve
 
 UNITS = {"state": "1", "coordinates": "SI", "momenta": "SI", "position": "m", "rotation": "rad"}
 QUANTITIES = tuple(UNITS)

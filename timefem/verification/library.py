@@ -7,10 +7,10 @@ import numpy as np
 from scipy.special import ellipj, ellipk, ellipkinc
 
 from ..cases import find_case
-from ..elements import MixedGalerkin
+from ..elements.mixed_galerkin import MixedGalerkin
 from ..mechanics import Coordinates, GeneralizedSystem, PointMass, Pose, RigidBody, RigidDistance, System
-from ..problems import InitialValueProblem
-from ..solving import solve
+from ..problems.initial.problem import InitialValueProblem
+from ..solving.solve import solve
 from .entry import entry
 from .test_set import ANDREWS
 

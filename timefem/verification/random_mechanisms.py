@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..elements import MixedGalerkin
+from ..elements.mixed_galerkin import MixedGalerkin
 from ..mechanics import (
     Cylindrical,
     Damper,
@@ -21,8 +21,8 @@ from ..mechanics import (
     Universal,
     Weld,
 )
-from ..problems import InitialValueProblem
-from ..solving import solve
+from ..problems.initial.problem import InitialValueProblem
+from ..solving.solve import solve
 from .entry import entry
 from .newton_euler import Mechanism, State, matrix
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ..elements import MixedGalerkin
+from ..elements.mixed_galerkin import MixedGalerkin
 from ..mechanics import Damper, Pose, Prismatic, Revolute, RigidBody, Spherical, Spring, System, Universal
-from ..problems import InitialValueProblem
-from ..solving import solve
+from ..problems.initial.problem import InitialValueProblem
+from ..solving.solve import solve
 from .entry import entry
 from .library import LIBRARY
 from .newton_euler import Mechanism

@@ -7,7 +7,7 @@ at tolerances of 1e-12 to 1e-14.
 import casadi as ca
 import numpy as np
 
-from ..elements import MixedGalerkin
+from ..elements.mixed_galerkin import MixedGalerkin
 from ..mechanics import (
     Coordinates,
     GeneralizedSystem,
@@ -18,8 +18,8 @@ from ..mechanics import (
     System,
 )
 from ..mechanics.part import Part
-from ..problems import InitialValueProblem
-from ..solving import solve
+from ..problems.initial.problem import InitialValueProblem
+from ..solving.solve import solve
 from .entry import entry
 
 SOURCE = "Test Set for IVP Solvers, release 2.4, problem {}"

@@ -18,9 +18,9 @@ from timefem.mechanics import (
     RollingDisc,
     RollingSphere,
 )
+from timefem.mechanics.consistent_state import assemble
 from timefem.mechanics.describe import build, describe
 from timefem.polynomials import LagrangeBasis
-from timefem.problems import assemble
 
 ROTATIONS = ["quaternion", "directors"]
 GRAVITY = 9.81

@@ -9,8 +9,9 @@ import pytest
 
 import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum, spinning_box
+from timefem.atomic_write import check_writable
 from timefem.mechanics.describe import build, describe
-from timefem.solution import check_writable, load
+from timefem.solution import load
 from timefem.solution.output.hdf5 import seal
 from timefem.solution.solution import Solution
 from timefem.status import Status

@@ -1,25 +1,21 @@
-"""One-step schemes of the literature, one per file."""
+"""One-step schemes of the literature, one per file, imported when they are first used."""
 
-from .algo_c1 import AlgoC1
-from .dir_em import DirEM
-from .dla import DLA
-from .emh import EMH
-from .eml import EML
-from .mph import MPH
-from .mpl import MPL
-from .newmark_so3 import NewmarkSO3
-from .nontwisting_em import NonTwistingEM
-from .null_emh import NullEMH
-from .null_eml import NullEML
-from .quat_vi import QuatVI
-from .reml import REML
-from .symplectic_euler import SymplecticEuler
-from .zupan3 import Zupan3, Zupan3Printed
+import lazy_loader
 
-__all__ = ["DLA", "EMH", "EML", "MPH", "MPL", "AlgoC1", "DirEM", "NewmarkSO3", "NonTwistingEM", "NullEMH", "NullEML",
-           "QuatVI", "REML", "SCHEMES", "SymplecticEuler", "Zupan3", "Zupan3Printed"]
-
-# by name on the command line
-SCHEMES = {cls.name: cls for cls in (EML, REML, NullEML, EMH, NullEMH, MPL, MPH, QuatVI, DirEM, AlgoC1,
-                                   Zupan3, Zupan3Printed, NewmarkSO3, NonTwistingEM, DLA, SymplecticEuler)}
-ALIASES = {"quat-em": "emh"}
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
+    "algo_c1": ["AlgoC1"],
+    "dir_em": ["DirEM"],
+    "dla": ["DLA"],
+    "emh": ["EMH"],
+    "eml": ["EML"],
+    "mph": ["MPH"],
+    "mpl": ["MPL"],
+    "newmark_so3": ["NewmarkSO3"],
+    "nontwisting_em": ["NonTwistingEM"],
+    "null_emh": ["NullEMH"],
+    "null_eml": ["NullEML"],
+    "quat_vi": ["QuatVI"],
+    "reml": ["REML"],
+    "symplectic_euler": ["SymplecticEuler"],
+    "zupan3": ["Zupan3", "Zupan3Printed"],
+})

@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import lazy_loader
 import numpy as np
-import scipy
 
 from ... import validate
 from ...errors import InputError
@@ -16,6 +16,8 @@ from .base import TimeFunction, clip
 
 if TYPE_CHECKING:
     import casadi as ca
+
+scipy = lazy_loader.load("scipy")
 
 
 @dataclass(frozen=True)

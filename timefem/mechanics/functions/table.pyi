@@ -9,6 +9,9 @@ import numpy as np
 from .base import TimeFunction
 
 
+scipy: Any
+
+
 @dataclass(frozen=True)
 class Table(TimeFunction):
     times: tuple[float, ...]

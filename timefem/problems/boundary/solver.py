@@ -6,12 +6,12 @@ import numpy as np
 
 from ... import validate
 from ...assembly import TimeMesh
-from ...elements import MixedGalerkin
+from ...elements.mixed_galerkin import MixedGalerkin
 from ...errors import InputError
 from ...mechanics import CanonicalState
 from ...parallel import own_world
 from ...progress import progress as progress_bar
-from ...solution import Solution
+from ...solution.solution import Solution
 from ...solvers.equations.outcome import Outcome
 from ...solvers.equations.transfer import transferred
 from ...solvers.nonlinear.homotopy import newton_with_homotopy

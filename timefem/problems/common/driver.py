@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...argument_names import NamedArguments
 from ...errors import InputError
-from ...solvers.linear import linear_options
+from ...solvers.linear.table import linear_options
 from ...validate.options import check_fields
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The table `[guess]` of a model file, where it names a solution."""
 
-from ...solution import load
+from ...solution.output.load import load
 
 
 def solution_guess(model):

@@ -9,7 +9,7 @@ from ...elements.evaluation.plan import ElementPlan
 
 if TYPE_CHECKING:
     from ...assembly.mesh import TimeMesh
-    from ...elements import TimeElement
+    from ...elements.element import TimeElement
     from ...mechanics.system import System
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from ... import validate
 from ...assembly import TimeMesh
-from ...elements import TimeElement
+from ...elements.element import TimeElement
 from ...errors import InputError
 from ...solvers.nonlinear.newton import Newton
 from .checks import checked_mesh

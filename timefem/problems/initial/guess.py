@@ -6,8 +6,8 @@ import numpy as np
 
 from ... import validate
 from ...assembly import TimeMesh
-from ...elements import MixedGalerkin
 from ...elements.evaluation.plan import ElementPlan
+from ...elements.mixed_galerkin import MixedGalerkin
 from ...errors import InputError, SolveError
 from ...parallel import agree
 from ...progress import progress

@@ -7,9 +7,9 @@ from ...assembly import TimeMesh
 from ...errors import InputError
 from ...parallel import own_world
 from ...polynomials import gauss_legendre
-from ...solution import Solution
 from ...solution.audit import audited, audited_slab
 from ...solution.slab_solution import SlabSolution
+from ...solution.solution import Solution
 from ...solvers.march.step_control import StepControl
 from ...solvers.march.to_tolerance import solve_adaptively
 from ...solvers.nonlinear.newton import Newton

@@ -7,7 +7,7 @@ import numpy as np
 from ...elements.augmented.controlled import Controlled
 from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
-from ...solution import Solution
+from ...solution.solution import Solution
 from ...solvers.equations.outcome import Outcome
 from ...status import Status
 from ..common.statistics import solve_statistics

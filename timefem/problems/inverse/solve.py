@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from ...errors import InputError
-from ...solution import Solution
 from ...solution.audit import audits
+from ...solution.solution import Solution
 from ..common.statistics import solve_statistics
 from ..initial.drivers import March, run_driver
 from ..refinement.loop import solve_refined

@@ -10,14 +10,13 @@ from copy import copy
 import casadi as ca
 import numpy as np
 
-from ...elements import MixedGalerkin
+from ...elements.mixed_galerkin import MixedGalerkin
 from ...errors import InputError, UnderResolved
 from ...mechanics.first_variation import FirstVariation
 from ...mechanics.part import Part
 from ..common.task import Task
-from ..initial.march_driver import March
 from ..initial.problem import InitialValueProblem
-from ..initial.solve import solve_initial
+from ..kinds import KINDS
 
 LONGEST, PER_SPAN = 20, 80  # of the march: times the guess of the duration, and elements for each
 WIDTH, KICK = 0.05, 0.2  # of the change of sign, over the largest rate; and off its middle, to leave a rest
@@ -101,7 +100,9 @@ def _marched(system, actuators, numbers, start, t_span, span):
     way = InitialValueProblem(system.extended(parts), start, (t0, t0 + span))
     trees = any(body.velocity_by_solve for body in system.bodies)
     element = MixedGalerkin(2, form="lagrange") if trees else MixedGalerkin(2)
+    marches = KINDS["initial"]
+    march = marches.default_driver(element)
     n = int(np.ceil(PER_SPAN * span / (t1 - t0)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnderResolved)  # of a guess, that goes on too fast once there is enough
-        return solve_initial(Task(way, element, n, driver=March(keep_mesh=True), progress=False))
+        return marches.solve(Task(way, element, n, driver=march(keep_mesh=True), progress=False))

@@ -35,7 +35,7 @@ from .stated import stated
 from .target_continuation import Shifted
 
 if TYPE_CHECKING:
-    from ...elements import TimeElement
+    from ...elements.element import TimeElement
     from ...mechanics.given_states import GivenStates
     from ..common.end_state import EndState
 

@@ -7,8 +7,8 @@ import numpy as np
 from ...elements.augmented.constants import with_carrier
 from ...errors import InputError
 from ...mechanics.unknown_numbers import with_numbers
-from ...solution import Solution
 from ...solution.audit import audits
+from ...solution.solution import Solution
 from ...solvers.nonlinear.methods import method_for_inequalities
 from ...solvers.nonlinear.newton import Newton
 from ..common.parameters import of_bodies

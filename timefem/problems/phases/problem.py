@@ -16,7 +16,7 @@ from ..optimal.couplings import BOTH_ENDS, LINK, Coupling, SameState
 from ..optimal.stated import coupled
 
 if TYPE_CHECKING:
-    from ...elements import TimeElement
+    from ...elements.element import TimeElement
     from ...mechanics.system import System
     from ..optimal.complementarity import Soft
     from ..optimal.limits import Limit

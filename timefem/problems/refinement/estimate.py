@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...elements import MixedGalerkin
+from ...elements.mixed_galerkin import MixedGalerkin
 from ...solvers.equations.transfer import transferred
 from ...solvers.march.motion import size_of_motion
 from .grading import defects, density_of, surplus

@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import validate
 from ...assembly import TimeMesh
-from ...elements import MixedGalerkin
+from ...elements.mixed_galerkin import MixedGalerkin
 from ...errors import InputError
 from ...progress import progress
 from ...solvers.march.step_control import StepControl

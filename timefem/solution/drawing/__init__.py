@@ -1,1 +1,6 @@
-"""Pictures and films of solutions."""
+"""Pictures and films of solutions; the modules are imported when something is drawn."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__, submodules=["animation", "controls", "joints", "phase", "plots", "snapshots", "viewer"])

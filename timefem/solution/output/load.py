@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 
-from ... import elements
 from ...argument_names import named_arguments
 from ...elements.augmented.constants import with_carrier
+from ...elements.components import components
 from ...errors import InputError
 from ...mechanics.describe import build
 from ...status import Status
@@ -70,7 +70,7 @@ def load(path: FilePath) -> Solution:
 def _further_fields(system, element):
     """Shapes of the fields beside state and multipliers, by name."""
     further = {name: space for name, space in element.trial.items() if name not in ("state", "multipliers")}
-    sizes = elements.components(system, [space.components for space in further.values()])
+    sizes = components(system, [space.components for space in further.values()])
     return {name: (space.basis.n_shapes, sizes[space.components].size) for name, space in further.items()
             if sizes[space.components].size}
 

@@ -1,11 +1,12 @@
-"""Linear solvers: options beside solvers, one per file, and the table of them."""
+"""Linear solvers: options beside solvers, one per file, and the table of them; imported when they are first used."""
 
-from .base import LinearOptions, LinearSolver
-from .cholmod import Cholmod
-from .petsc.solver import PETSc
-from .superlu import SuperLU
-from .table import LINEAR_SOLVERS, linear_options
-from .time_chain.solver import TimeChain
+import lazy_loader
 
-__all__ = ["LINEAR_SOLVERS", "Cholmod", "LinearOptions", "LinearSolver", "PETSc", "SuperLU", "TimeChain",
-           "linear_options"]
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
+    "base": ["LinearOptions", "LinearSolver"],
+    "cholmod": ["Cholmod"],
+    "petsc.solver": ["PETSc"],
+    "superlu": ["SuperLU"],
+    "table": ["LINEAR_SOLVERS", "linear_options"],
+    "time_chain.solver": ["TimeChain"],
+})

@@ -2,19 +2,16 @@
 
 from ... import validate
 from ...errors import InputError
+from ...late_table import LateTable
 from ...validate.options import said
 from .base import LinearOptions
-from .cholmod import Cholmod
-from .petsc.solver import PETSc
-from .superlu import SuperLU
-from .time_chain.solver import TimeChain
 
-LINEAR_SOLVERS = {  # shorthand -> options; each says what packages it needs and how to install them
-    "chain": TimeChain,
-    "superlu": SuperLU,
-    "petsc": PETSc,
-    "sksparse": Cholmod,
-}
+LINEAR_SOLVERS = LateTable(__package__, {  # shorthand -> options; each says what packages it needs, and how to install
+    "chain": ".time_chain.solver.TimeChain",
+    "superlu": ".superlu.SuperLU",
+    "petsc": ".petsc.solver.PETSc",
+    "sksparse": ".cholmod.Cholmod",
+})
 
 
 def linear_options(choice=None, *, method=None, options=None):
@@ -44,6 +41,6 @@ def linear_options(choice=None, *, method=None, options=None):
             raise InputError(f"{argument} {verb} given, but the backend is {name!r}: add {said('backend', 'petsc')}"
                              if name != "petsc" else f"{argument} {verb} given beside {choice!r}, which has its own")
     if not isinstance(choice, LinearOptions):
-        choice = PETSc(options, method) if name == "petsc" else LINEAR_SOLVERS[name]()
+        choice = LINEAR_SOLVERS[name](*((options, method) if name == "petsc" else ()))
     choice.check()
     return choice

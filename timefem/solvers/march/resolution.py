@@ -12,8 +12,8 @@ import functools
 import numpy as np
 
 from ...assembly import Scaling, TimeMesh
-from ...elements import MixedGalerkin
 from ...elements.evaluation.plan import ElementPlan
+from ...elements.mixed_galerkin import MixedGalerkin
 from ...kernels.loops import compiled
 from ...mechanics.measures import LEAST, blocks_of
 from ..nonlinear.newton import Newton

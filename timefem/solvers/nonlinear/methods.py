@@ -1,17 +1,17 @@
 """Methods for inequalities by name. Another method is a file like `ipopt` and an entry here."""
 
 from ...errors import InputError
-from .fatrop import Fatrop
-from .interior_point import InteriorPoint
-from .ipopt import Ipopt
+from ...late_table import LateTable
 
-METHODS = {method.name: method for method in (InteriorPoint, Ipopt, Fatrop)}
 DEFAULT = "interior-point"
+METHODS = LateTable(__package__, {DEFAULT: ".interior_point.InteriorPoint", "ipopt": ".ipopt.Ipopt",
+                                  "fatrop": ".fatrop.Fatrop"})
 
 
 def is_for_inequalities(method):
     """Whether a name, or an object, is a method for inequalities."""
-    return isinstance(method, tuple(METHODS.values())) or (isinstance(method, str) and method in METHODS)
+    name = method if isinstance(method, str) else getattr(method, "name", None)
+    return isinstance(name, str) and name in METHODS and (name is method or isinstance(method, METHODS[name]))
 
 
 def method_for_inequalities(method=None):
@@ -24,9 +24,7 @@ def method_for_inequalities(method=None):
     """
     if method is None:
         method = DEFAULT
-    if isinstance(method, str) and method in METHODS:
-        return METHODS[method]()
-    if isinstance(method, tuple(METHODS.values())):
-        return method
+    if is_for_inequalities(method):
+        return METHODS[method]() if isinstance(method, str) else method
     names = ", ".join(f"{name!r} or {cls.__name__}(...)" for name, cls in METHODS.items())
     raise InputError(f"method={method!r} is no method for inequalities; take {names}")
