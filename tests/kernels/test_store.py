@@ -12,6 +12,7 @@ import pytest
 from timefem.errors import InputError
 from timefem.kernels import cached_kernel
 from timefem.kernels import compile as compile_module
+from timefem.kernels import store as stores
 from timefem.kernels.store import Store, store
 
 NAME = "0123456789abcdef"
@@ -187,3 +188,19 @@ def test_a_maker_that_fails_leaves_the_lock(tmp_path):
     with pytest.raises(ZeroDivisionError):
         own.once(NAME, lambda: 1 / 0)
     assert own.once(NAME, lambda: b"data") == b"data"
+
+
+def test_sources_are_named_by_their_content(tmp_path, folder, monkeypatch):
+    """Whether it is read, or known from an earlier process by size, inode and times."""
+    code = tmp_path / "package" / "kernels" / "a.py"
+    code.parent.mkdir(parents=True)
+    monkeypatch.setattr(stores, "__file__", str(code.parent / "store.py"))
+    found = []
+    for text in ("x = 1\n", "x = 2\n", "x = 1\n"):
+        code.write_text(text)
+        found += [stores.sources.__wrapped__("kernels"), stores.sources.__wrapped__("kernels")]
+    assert found[0] == found[1] == found[4] == found[5] != found[2] == found[3]
+    before = code.stat()
+    code.write_text("x = 3\n")  # as long, and as old
+    os.utime(code, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert stores.sources.__wrapped__("kernels") not in found

@@ -42,7 +42,11 @@ def digest(*things):
 
 @functools.cache
 def sources(*places):
-    """Digest of the code in folders and files of the package."""
+    """Digest of the code in folders and files of the package.
+
+    Files that are as they were, by their size, inode and times of change, are not read again: to read them all takes
+    longer than most of a set-up.
+    """
     root, files = str(Path(__file__).parents[1]), set()
     for path in (os.path.join(root, place) for place in places):  # pathlib takes as long as all reading
         if os.path.isdir(path):
@@ -50,11 +54,17 @@ def sources(*places):
                          if name.endswith(".py"))
         else:
             files.add(path if path.endswith(".py") else f"{path}.py")
-    parts = []
-    for path in sorted(files):
-        with open(path, "rb", buffering=0) as file:
-            parts += [path[len(root):], file.read()]
-    return digest(*parts)
+    files = sorted(files)
+    facts = [(path, s.st_size, s.st_ino, s.st_mtime_ns, s.st_ctime_ns) for path, s in zip(files, map(os.stat, files))]
+    name, parts = digest("sources", facts), []
+    found = store().read(name)
+    if found is None:
+        for path in files:
+            with open(path, "rb", buffering=0) as file:
+                parts += [path[len(root):], file.read()]
+        found = digest(*parts).encode()
+        store().keep(name, found)
+    return found.decode()
 
 
 class Store:
@@ -104,9 +114,10 @@ class Store:
 
     def write(self, name, data):
         """Keep an entry, if that is possible: whole or not at all; those that are not are counted as `lost`."""
-        Store.lost += not self._kept(name, data)
+        Store.lost += not self.keep(name, data)
 
-    def _kept(self, name, data):
+    def keep(self, name, data):
+        """`write`, of what nobody misses; whether that was possible."""
         if self.folder is None or len(data) > self.limit:
             return False
         temporary = None

@@ -218,9 +218,9 @@ def _blocks(keys, n_trial, rows_of, columns_of):
     is_first = np.zeros(len(keys), bool)  # blocks in the order of the parts, so that memory is walked through in order
     is_first[first] = True
     test, trial = np.divmod(keys[is_first], n_trial)
-    i, j = rows_of[test][:, :, None], columns_of[trial][:, None, :]
-    there = (i >= 0) & (j >= 0)
-    size = (rows_of >= 0).sum(axis=1)[test] * (columns_of >= 0).sum(axis=1)[trial]
+    has_row, has_column = rows_of >= 0, columns_of >= 0
+    there = has_row[test][:, :, None] & has_column[trial][:, None, :]
+    size = has_row.sum(axis=1)[test] * has_column.sum(axis=1)[trial]
     starts, number = np.cumsum(size) - size, np.cumsum(is_first) - 1
-    i, j = np.broadcast_arrays(i, j)
+    i, j = np.broadcast_arrays(rows_of[test][:, :, None], columns_of[trial][:, None, :])
     return starts[number[first]][block.ravel()], i[there], j[there]
