@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import lazy_loader
+from .late import Late
 
-html = lazy_loader.load("html")  # its table of entities takes longer than a small module
+html = Late("html")  # its table of entities takes longer than a small module
 
 
 def printable(text):

@@ -6,10 +6,10 @@ import threading
 import time
 from math import log
 
-import lazy_loader
+from .late import Late
 
 # imported when the first bar is drawn: most solves are over before
-console, bars = (lazy_loader.load(f"rich.{name}", suppress_warning=True) for name in ("console", "progress"))
+console, bars = Late("rich.console"), Late("rich.progress")
 
 DELAY = 2.0  # seconds until a bar is drawn
 EVERY = 10.0  # seconds from line to line, where standard error is no terminal

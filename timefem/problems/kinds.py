@@ -1,7 +1,7 @@
 """The table of kinds of problems: one folder each, one entry here."""
 
 from ..errors import InputError
-from ..late_table import LateTable
+from ..late import LateTable
 
 FOLDERS = "initial", "boundary", "inverse", "optimal", "phases"
 

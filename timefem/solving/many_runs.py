@@ -5,11 +5,11 @@ import time
 import warnings
 from copy import copy
 
-import lazy_loader
 import numpy as np
 
 from .. import interrupts, validate
 from ..errors import InputError, UnderResolved
+from ..late import Late
 from ..parallel import world
 from ..problems.initial.sampled import sampled
 from ..progress import progress as progress_bar
@@ -18,8 +18,7 @@ from ..solvers.nonlinear.newton import Newton
 from ..validate.memory import check_memory
 from .runs import Model, cores, march_runs
 
-futures, multiprocessing = (lazy_loader.load(name, suppress_warning=True) for name in (
-    "concurrent.futures", "multiprocessing"))
+futures, multiprocessing = Late("concurrent.futures"), Late("multiprocessing")
 
 TOGETHER = 8  # runs that a process takes at once
 

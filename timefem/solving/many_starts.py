@@ -3,9 +3,9 @@
 import os
 import warnings
 
-import lazy_loader
 import numpy as np
 
+from ..late import Late
 from ..parallel import own_world
 from ..problems.optimal.controllability import Unreached
 from ..problems.optimal.guess import starts
@@ -15,7 +15,7 @@ from ..solution.solution import Solution
 from ..solvers.nonlinear.interior_point import NO_MINIMUM
 from .solve import solve
 
-multiprocessing = lazy_loader.load("multiprocessing")
+multiprocessing = Late("multiprocessing")
 
 ILL_DETERMINED = 1 / 3  # power of the agreement of costs to which states of one minimum agree, where costs are flat
 task = None  # what the processes of a pool do, from before they part

@@ -5,19 +5,19 @@ import queue
 import threading
 from typing import Any, NamedTuple
 
-import lazy_loader
 import numpy as np
 
 from .. import interrupts
 from ..assembly import Scaling
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
+from ..late import Late
 from ..mechanics.dense_derivatives import constraint_sizes
 from ..problems.initial.faults import fault
 from ..solution.audit import constraint_fault, may_turn_too_far, turns_in_doubt, unresolved_turns
 from ..solvers.march.many import Marcher, Runs
 
-futures = lazy_loader.load("concurrent.futures", suppress_warning=True)
+futures = Late("concurrent.futures")
 
 PIECE, ELEMENTS = 32, 2000  # runs that a thread takes at once, and elements of them, but for a single run
 

@@ -6,18 +6,18 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import lazy_loader
 import numpy as np
 
 from ... import validate
 from ...errors import InputError
+from ...late import Late
 from ...types import Converted, Vector
 from .base import TimeFunction, clip
 
 if TYPE_CHECKING:
     import casadi as ca
 
-scipy = lazy_loader.load("scipy")
+scipy = Late("scipy")
 
 
 @dataclass(frozen=True)

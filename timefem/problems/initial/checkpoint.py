@@ -10,17 +10,17 @@ import time
 import warnings
 from contextlib import ExitStack, contextmanager
 
-import lazy_loader
 import numpy as np
 
 from ... import interrupts, validate
 from ...atomic_write import real_path
 from ...errors import InputError
+from ...late import Late
 from ...solution.output import hdf5
 from ...solution.output.hdf5 import write_in_turn
 from ...solution.output.save import audit, check_audit
 
-h5py = lazy_loader.load("h5py")  # most solves read and write no file
+h5py = Late("h5py")  # most solves read and write no file
 
 FORMAT, VERSION = "timefem checkpoint", 2  # 2: sealed with a checksum, with an audit of the states
 CHECKED = {"chunks": True, "fletcher32": True}

@@ -18,14 +18,14 @@ import os
 import stat
 from contextlib import contextmanager, nullcontext
 
-import lazy_loader
 import numpy as np
 
 from ...atomic_write import check_writable, real_path, replacing
 from ...display import printable
 from ...errors import InputError
+from ...late import Late
 
-h5py = lazy_loader.load("h5py")  # most solves read and write no file
+h5py = Late("h5py")  # most solves read and write no file
 
 BLOCK = 512  # the smallest user block of HDF5
 MAGIC = b"timefem sealed file 1\n"

@@ -2,7 +2,7 @@
 
 from ... import validate
 from ...errors import InputError
-from ...late_table import LateTable
+from ...late import LateTable
 from ...validate.options import said
 from .base import LinearOptions
 

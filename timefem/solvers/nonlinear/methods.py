@@ -1,7 +1,7 @@
 """Methods for inequalities by name. Another method is a file like `ipopt` and an entry here."""
 
 from ...errors import InputError
-from ...late_table import LateTable
+from ...late import LateTable
 
 DEFAULT = "interior-point"
 METHODS = LateTable(__package__, {DEFAULT: ".interior_point.InteriorPoint", "ipopt": ".ipopt.Ipopt",

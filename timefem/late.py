@@ -1,13 +1,31 @@
-"""Tables of names whose entries are imported when they are asked for: a process needs one of them."""
+"""What is imported when it is first used: a process needs little of all that could be asked for."""
 
 from collections.abc import MutableMapping
 from importlib import import_module
 
-__all__ = ["LateTable"]
+__all__ = ["Late", "LateTable"]
+
+
+class Late:
+    """A module that is imported when something of it is first used.
+
+    Parameters
+    ----------
+    name : str
+        Absolute.
+    """
+
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, attribute):
+        value = getattr(import_module(self._name), attribute)
+        setattr(self, attribute, value)
+        return value
 
 
 class LateTable(MutableMapping):
-    """Name -> object.
+    """Name -> object, imported when it is asked for.
 
     Parameters
     ----------
