@@ -31,7 +31,7 @@ def test_problems_of_all_kinds_agree(n_ranks):
 def test_inequalities_agree(n_ranks, which):
     run = mpirun(n_ranks, "-m", "tests.parallel.inequalities", which)
     assert run.returncode == 0, run.stderr
-    assert run.stdout == f"{ {'kinds': 8, 'cases': 6, 'many': 1}[which]} agree\n"
+    assert run.stdout == f"{ {'kinds': 10, 'cases': 7, 'many': 1}[which]} agree\n"
 
 
 @pytest.mark.parametrize("n_ranks", [3, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 4))])

@@ -104,8 +104,9 @@ def test_what_inequalities_cannot_share(arguments, message):
 
 
 def test_error_on_one_rank_ends_all():
-    code = ("from mpi4py import MPI; from timefem import cli, solving; solve = solving.solve\n"
-            "solving.solve = lambda *a, **k: 1 / 0 if MPI.COMM_WORLD.rank else solve(*a, **k)\n"
+    code = ("from mpi4py import MPI; from timefem import cli; from timefem.solving import solve as module\n"
+            "solve = module.solve\n"
+            "module.solve = lambda *a, **k: 1 / 0 if MPI.COMM_WORLD.rank else solve(*a, **k)\n"
             f"cli.main(['run', *{CASES['BG(3)'][1]!r}, *{SHARED!r}])")
     run = mpirun(2, "-c", code)
     assert run.returncode != 0 and "ZeroDivisionError" in run.stderr

@@ -18,9 +18,9 @@ FORESEEN = '; places by {}(drop="start") depend on later forces of contacts, too
 
 
 def needs_all_elements(element, limits):
-    """Whether one rank has to have all elements: where contacts are marched, and where elements, of which a rank may
-    have any number, are eliminated together."""
-    return _are_marched(limits) or element.elements_per_block > 1
+    """Whether one rank has to have all elements: where contacts are marched, and where unknowns of an element are
+    eliminated with the next one, and so meet those of the one before."""
+    return _are_marched(limits) or getattr(element, "drop", "start") == "end"
 
 
 def _are_marched(limits):

@@ -41,10 +41,12 @@ class OptimalitySlab(OptimalityEquations):
 
     def __init__(self, whole, comm, own=None):
         *asked, mesh, scaling = whole
-        n = mesh.n_elements
-        if own is None and comm.size > n:
-            raise InputError(f"{comm.size} ranks cannot share {n} elements: use fewer ranks or more elements")
-        self.first_own, last = own or slab_ends(n, comm.size)[comm.rank:comm.rank + 2]
+        n, together = mesh.n_elements, asked[1].element.elements_per_block
+        if own is None:
+            if comm.size * together > n:
+                raise InputError(f"{comm.size} ranks cannot share {n} elements: use fewer ranks or more elements")
+            own = [min(together * end, n) for end in slab_ends(-(-n // together), comm.size)[comm.rank:comm.rank + 2]]
+        self.first_own, last = own
         self._is_last = self.first_own < last == n
         self._part = max(0, self.first_own - 1), min(n, last + 1)
         self._slab = self.first_own - self._part[0], last - self._part[0]
@@ -70,6 +72,11 @@ class OptimalitySlab(OptimalityEquations):
         step, (a, b) = self.plan.columns.step, self._part
         dofs, end = np.split(x, [len(x) - self.n_after])
         return np.concatenate([dofs[a * step:b * step + self.plan.columns.n_node], end[:self.blocks[1].n_unknowns]])
+
+    @property
+    def joined(self):
+        first, together = self._part[0], self.plan.element.elements_per_block
+        return np.arange(first, self._part[1]) // together - first // together
 
     def own_unknowns(self, x):
         """Those of `x` that this rank answers for; of all ranks one behind the other they are all of the mesh."""

@@ -113,7 +113,8 @@ class OneMesh:
         status : Status
         """
         problem = problem or self.problem
-        shared = level.n_elements > COARSE and self.comm is not None and self.comm.size <= level.n_elements and \
+        shared = level.n_elements > COARSE and self.comm is not None and \
+            self.comm.size * self.plan.element.elements_per_block <= level.n_elements and \
             not (problem.bounded and needs_all_elements(self.plan.element, problem.limits))
         equations = self._equations(level, problem, hold, shared)
         most, goal = (self._method.max_iterations, self._method.tolerance) if problem.bounded else \

@@ -74,7 +74,7 @@ def solve_on(task, meshes, guess):
     made = [_made(task, *one) for one in zip(phases, meshes, guesses, strict=True)]
     warm = all(hasattr(guess, "nodal_state") for guess in guesses)
     title = f"optimal control, {len(phases)} phases"
-    alone = needs_all_elements(task.element, task.problem.limits)
+    alone = needs_all_elements(task.element, task.problem.limits) or task.element.elements_per_block > 1
     with progress(title, method.max_iterations, task.progress, method.tolerance) as bar, \
             Share.of(task.driver, [equations for *_, equations, _ in made], alone) as share:
         chains = share.chains()

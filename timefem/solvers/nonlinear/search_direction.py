@@ -50,9 +50,9 @@ class KktMatrix:
         self._loose = np.asarray(program.loose, int)
         of_rows = np.concatenate([program.row_blocks[kept], program.row_blocks[scaled.m:]])
         blocks = np.concatenate([program.variable_blocks[:n], of_rows[:m]])
+        of_factors = blocks if program.joined is None else program.joined[blocks]
         if program.comm is None:
-            blocks = blocks if program.joined is None else program.joined[blocks]
-            self._ldl = BlockLDL(blocks, *(p + n * r for p, r in zip(places, of_row, strict=True)), sources)
+            self._ldl = BlockLDL(of_factors, *(p + n * r for p, r in zip(places, of_row, strict=True)), sources)
             return
         # unknowns of other ranks behind own variables and rows
         n_all = len(program.variable_blocks)
@@ -66,8 +66,8 @@ class KktMatrix:
         here = (new[rows] >= 0) & (new[columns] >= 0)
         last = program.held_by_the_next(border[border < m + n_all] - n - m, border[border >= m + n_all] - n_all - m)
         last = np.where(last < n, last, n + number[last - n])
-        self._ldl = SharedLDL(program.comm, blocks, (new[rows[here]], new[columns[here]], sources[here]), len(border),
-                              last)
+        entries = new[rows[here]], new[columns[here]], sources[here]
+        self._ldl = SharedLDL(program.comm, of_factors, entries, len(border), last)
 
     @classmethod
     def of(cls, scaled):

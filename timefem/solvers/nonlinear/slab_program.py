@@ -45,6 +45,8 @@ class SlabProgram(NonlinearProgram):
             for kinds, of, left, right in ((self._columns, of_v, True, True),
                                            (self._rows, of_r, touches[0][self._rows[0]], touches[1][self._rows[0]])))
         self.variable_blocks, self.row_blocks = of_v[self._v], of_r[self._r]
+        if program.joined is not None:
+            self.joined = program.joined[own[0]:own[1]] - program.joined[own[0]]
         at_v, at_r = np.full(program.n, -1), np.full(program.n_rows, -1)
         at_v[self._v], at_r[self._r] = np.arange(len(self._v)), np.arange(len(self._r))
         rows, columns = at_r[rows], at_v[columns]
