@@ -20,7 +20,7 @@ def whole(n):
     return (n + LANES - 1) // LANES * LANES
 
 
-@compiled(interpreted=True, _nrt=False)
+@compiled(_nrt=False)
 def _column(indices, k, flipped, last):
     """Column of entry k; from the end and counted from the last column when flipped."""
     return last - indices[len(indices) - 1 - k] if flipped else np.int64(indices[k])
@@ -31,7 +31,7 @@ def _value(data, k, flipped):
     return data[len(data) - 1 - k] if flipped else data[k]
 
 
-@compiled(interpreted=True, _nrt=False)
+@compiled(_nrt=False)
 def check_pattern(indptr, indices, flipped, column_starts, row_starts, open_columns, open_rows):
     """Mark columns that the next block touches and rows that touch it; return a row that cannot be used, or -1."""
     n_blocks, last = len(column_starts) - 1, column_starts[-1] - 1
