@@ -3,7 +3,6 @@
 import casadi as ca
 import numpy as np
 
-from ...errors import InputError
 from ...kernels.buffered import Buffered
 from ...mechanics.formula import call_vector, check_symbols
 from ...mechanics.formula_text import as_formula, refuse_comparison
@@ -75,19 +74,11 @@ def asked_of_all(system, which, targets):
         For messages.
     targets : dict
         Body -> `EndState` or `CanonicalState`, checked.
-
-    Raises
-    ------
-    InputError
-        For velocities that are given in part of bodies without an inverse mass matrix.
     """
     out = []
     for body, target in targets.items():
         for what, wanted in asked_of(body, target).items():
             given = np.isfinite(wanted)
-            if _by_momenta(body, what) and not given.all():
-                raise InputError(f"{which} of {system.label(body)}: velocities must be given all together, or none, "
-                                 f"not {wanted.tolist()}")
             if given.any():
                 out.append((body, getattr(target, "frame", ""), what, wanted))
     return out
@@ -115,12 +106,12 @@ def filled_in(system, asked, z):
 
 
 def _by_momenta(body, what):
-    """Whether velocities are asked for by the momenta p = dT/dv, for want of an inverse mass matrix."""
+    """Whether velocities, all of them, are asked for by the momenta p = dT/dv, for want of an inverse mass matrix."""
     return body.carrier is None and what == "velocities" and not body.has_inverse_mass
 
 
 def _rows(end, body, frame, what, wanted, symbols):
     """Conditions on an `End`, also in symbols of what is wanted."""
-    if _by_momenta(body, what):
+    if _by_momenta(body, what) and np.isfinite(wanted).all():
         return end.p(body) - momenta(body, end.q(body), symbols, end.own_parameters(body))
     return expressions(end, body, what, frame, np.flatnonzero(np.isfinite(wanted)).tolist()) - symbols
