@@ -166,7 +166,7 @@ def test_bad_limits(make, message):
         make()
 
 
-@pytest.mark.parametrize("method", ["interior-point", "ipopt"])
+@pytest.mark.parametrize("method", ["interior-point", "ipopt", "fatrop"])
 def test_a_stop_keeps_the_last_iterate(method, monkeypatch):
     asked = iter([None] * 8 + [15] * 10**6)
     problem = find_case("slew-time").make()

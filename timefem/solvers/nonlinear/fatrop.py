@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from ... import validate
+from ... import interrupts, validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...status import Status
@@ -125,9 +125,9 @@ class Fatrop(NamedArguments):
         try:
             result = solver(**stages.arguments())
         except RuntimeError as error:
-            if stages.failure is not None:
-                raise stages.failure from None
-            raise refused_options("Fatrop", self.options, error) from None
+            if isinstance(stages.failure, interrupts.Interrupted):
+                return stages.stopped()
+            raise stages.failure or refused_options("Fatrop", self.options, error) from None
         stats = solver.stats()
         v = np.array(result["x"]).ravel()[stages.variables]
         y = np.array(result["lam_g"]).ravel()[stages.rows]
@@ -156,7 +156,8 @@ class _Stages:
     """
 
     def __init__(self, program):
-        self.program, self.failure = program, None
+        self.program, self.failure, self.iterations = program, None, 0
+        self._last = np.clip(program.start, *program.bounds), np.zeros(program.n_rows)
         (rows, columns), (first, second) = program.jacobian_places, program.hessian_places
         blocks, of_rows = program.variable_blocks, program.row_blocks
         n_blocks = int(blocks.max()) + 1
@@ -215,6 +216,13 @@ class _Stages:
         lbg[self.rows], ubg[self.rows] = p.row_bounds
         return {"x0": x0, "lbx": lbx, "ubx": ubx, "lbg": lbg, "ubg": ubg}
 
+    def stopped(self):
+        """The answer where a signal asked to stop: the last iterate, since CasADi gives none."""
+        interrupts.answer()
+        v, multipliers = self._last
+        status = failed(self.program, v, "stopped", [], "at the last iterate of fatrop")
+        return Answer(v, multipliers, np.zeros_like(v), status, self.iterations)
+
     # ---- values and derivatives at x
 
     def _values(self, x):
@@ -233,9 +241,10 @@ class _Stages:
         return ca.DM(self._jacobian, entries[self._jacobian_order])
 
     def _curvature(self, x, factor, multipliers):
-        v = x[self.variables]
-        self.program.on_iteration(optimality_error(self.program, v, float(factor[0]), multipliers[self.rows]))
-        entries = self.program.hessian(v, float(factor[0]), multipliers[self.rows])
+        v, y = self._last = x[self.variables], multipliers[self.rows]
+        self.iterations += 1
+        self.program.on_iteration(optimality_error(self.program, v, float(factor[0]), y))
+        entries = self.program.hessian(v, float(factor[0]), y)
         return ca.DM(self._hessian, np.concatenate([entries, entries[self._beside]])[self._hessian_order])
 
     def function(self, x):
@@ -258,8 +267,10 @@ class _Stages:
         def guarded(function):
             def run(*arguments):
                 try:
+                    if interrupts.asked():
+                        raise interrupts.Interrupted(interrupts.asked())
                     return function(*(np.array(a).ravel() for a in arguments))
-                except Exception as error:  # CasADi would turn it into text
+                except (Exception, KeyboardInterrupt) as error:  # CasADi would turn it into text
                     self.failure = error
                     raise
             return run
