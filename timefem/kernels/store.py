@@ -36,7 +36,8 @@ def digest(*things):
     h = hashlib.blake2b(digest_size=20)
     for thing in things:
         data = thing if isinstance(thing, bytes) else str(thing).encode()
-        h.update(len(data).to_bytes(8, "little") + data)
+        h.update(len(data).to_bytes(8, "little"))
+        h.update(data)
     return h.hexdigest()
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...kernels import LANES
 from ...kernels.joined import take_joined
+from ...kernels.store import digest, sources, store
 from ...polynomials import gauss_legendre
 from ...progress import counted
 from ..components import components
@@ -20,6 +21,7 @@ from .point_kernel import point_kernel
 from .sides import Side, products
 
 NONE = np.zeros(0)
+MANY = 10_000  # entries of all parts, from which on where they go is kept on disk
 
 
 class ElementPlan:
@@ -50,7 +52,7 @@ class ElementPlan:
             sizes = {name: c.places[number_of_group].shape[1] for name, c in self.components.items()}
             parts.add(number_of_group, group, point_kernel(group.part, element, sizes))
         self.point_kernels = parts.kernels
-        entry_targets, self.tangent_rows, self.tangent_columns = _blocks(
+        entry_targets, self.tangent_rows, self.tangent_columns = _known_blocks(
             parts.all_of("entries"), trial.n_components, test.by_component(), trial.by_component())
         pair_tables, pairs = products(test, trial)
         self.arrays = Plan(
@@ -210,6 +212,18 @@ def _counts(parts, name):
     """How many components or rows each part has per slot."""
     return np.concatenate([np.tile(np.array(getattr(kernel, name), np.int64), (len(records), 1))
                            for kernel, records in zip(parts.kernels, parts.records, strict=True)])
+
+
+def _known_blocks(keys, n_trial, rows_of, columns_of):
+    """`_blocks`, kept on disk for large models, of which they are a fifth of the set-up once kernels are known."""
+    if len(keys) < MANY:
+        return _blocks(keys, n_trial, rows_of, columns_of)
+    name = digest("blocks", n_trial, *(a.tobytes() for a in (keys, rows_of, columns_of)),
+                  sources("elements/evaluation/plan.py"))
+    found = store().once(name, lambda: np.concatenate(_blocks(keys, n_trial, rows_of, columns_of)).astype(
+        np.int32).tobytes())
+    starts, entries = np.split(np.frombuffer(found, np.int32).astype(np.int64), [len(keys)])
+    return starts, *np.split(entries, 2)
 
 
 def _blocks(keys, n_trial, rows_of, columns_of):
