@@ -36,6 +36,7 @@ def prepare(root):
                        timeout=MOST_SECONDS)
     except (OSError, subprocess.SubprocessError) as error:
         print(f"without compiled loops, which each user's first run compiles: {error}", flush=True)
+        shutil.rmtree(folder, ignore_errors=True)  # what is there may be anything
     for path in folder.glob("*"):
         if path.name.startswith("lock-") or path.suffix == ".part":
             path.unlink()

@@ -54,81 +54,64 @@ from .errors import (
     SuspectUnits,
     UnderResolved,
 )
-from .mechanics import (
-    AngleOutput,
-    CanonicalState,
-    Constant,
-    Constraint,
-    ControlForce,
-    ControlTorque,
-    CoordinateOutput,
-    Coordinates,
-    Cost,
-    Cylindrical,
-    Damper,
-    Effort,
-    FixedPoint,
-    Force,
-    Formula,
-    FormulaOutput,
-    GeneralizedBody,
-    GeneralizedControl,
-    GeneralizedSystem,
-    Gravity,
-    KnifeEdge,
-    MassProperties,
-    NonholonomicConstraint,
-    NonlinearSpring,
-    NonTwisting,
-    OrientationOutput,
-    Planar,
-    PointMass,
-    Polynomial,
-    Pose,
-    PositionOutput,
-    PrescribedAngle,
-    PrescribedPosition,
-    Prismatic,
-    Ramp,
-    RayleighDissipation,
-    Revolute,
-    RigidBody,
-    RigidDistance,
-    RollingDisc,
-    RollingSphere,
-    RotationalSpring,
-    Sine,
-    Spherical,
-    Spline,
-    Spring,
-    Step,
-    System,
-    Table,
-    TimeFunction,
-    Torque,
-    TorsionalDamper,
-    TorsionalSpring,
-    Transfer,
-    TrianglePulse,
-    Universal,
-    Weld,
-    from_sympy,
-    pose_outputs,
-)
-from .mechanics.bodies.tree import Link, Tree, TreeJoint
-from .mechanics.composites.beam import Beam, Curve, Line, LineForce, LineTorque, Rope, RopeSection, Section
+from .mechanics.bodies.generalized_body import GeneralizedBody
+from .mechanics.bodies.generalized_system import GeneralizedSystem
+from .mechanics.bodies.mass_properties import MassProperties
+from .mechanics.bodies.point_mass import PointMass
+from .mechanics.bodies.rigid import RigidBody
+from .mechanics.bodies.states import CanonicalState, Coordinates, Pose
+from .mechanics.bodies.tree.links import Link, TreeJoint
+from .mechanics.bodies.tree.tree import Tree
+from .mechanics.composites.beam.beam import Beam
+from .mechanics.composites.beam.curve import Curve, Line
+from .mechanics.composites.beam.line_loads import LineForce, LineTorque
+from .mechanics.composites.beam.rope import Rope
+from .mechanics.composites.beam.section import RopeSection, Section
 from .mechanics.composites.mass_spring_chain import MassSpringChain as MassSpringChain
 from .mechanics.consistent_state import assemble
-from .mechanics.forces.actuators import JointControl, LengthControl, Thruster
+from .mechanics.forces.actuators import (
+    ControlForce,
+    ControlTorque,
+    GeneralizedControl,
+    JointControl,
+    LengthControl,
+    Thruster,
+)
 from .mechanics.forces.contacts import BoxContact, PlaneContact, Tyre
 from .mechanics.forces.controllers import Controller, PDControl, SampledController
+from .mechanics.forces.costs import Cost, Effort
+from .mechanics.forces.dampers import Damper, RayleighDissipation, TorsionalDamper
 from .mechanics.forces.formula_force import FormulaForce
+from .mechanics.forces.gravity import Gravity
+from .mechanics.forces.loads import Force, Torque
 from .mechanics.forces.motor import Motor
 from .mechanics.forces.on_joints import EndStop, JointDamper, JointForce, JointFriction, JointSpring
 from .mechanics.forces.one_sided import Drag, SlackRope
-from .mechanics.inversion.outputs import JointOutput
-from .mechanics.joints.prescribed import PrescribedJoint
+from .mechanics.forces.springs import NonlinearSpring, RotationalSpring, Spring, TorsionalSpring
+from .mechanics.functions.base import TimeFunction
+from .mechanics.functions.elementary import Constant, Ramp, Sine, Step, TrianglePulse
+from .mechanics.functions.formula import Formula
+from .mechanics.functions.table import Table
+from .mechanics.functions.trajectories import Polynomial, Spline, Transfer
+from .mechanics.inversion.outputs import (
+    AngleOutput,
+    CoordinateOutput,
+    FormulaOutput,
+    JointOutput,
+    PositionOutput,
+)
+from .mechanics.inversion.pose import OrientationOutput, pose_outputs
+from .mechanics.joints.constraint import Constraint
+from .mechanics.joints.distance import RigidDistance
+from .mechanics.joints.fixed_point import FixedPoint
+from .mechanics.joints.nonholonomic import NonholonomicConstraint
+from .mechanics.joints.prescribed import PrescribedAngle, PrescribedJoint, PrescribedPosition
+from .mechanics.joints.rolling import KnifeEdge, NonTwisting, RollingDisc, RollingSphere
+from .mechanics.joints.sliding import Cylindrical, Planar, Prismatic
+from .mechanics.joints.turning import Revolute, Spherical, Universal, Weld
 from .mechanics.redundancy.redundancy import redundant_constraints
+from .mechanics.sympy_bridge import from_sympy
+from .mechanics.system import System
 from .models.mjcf import read_mjcf
 from .models.robot import Robot
 from .models.urdf import read_urdf

@@ -7,7 +7,7 @@ import pytest
 import timefem as tf
 from tests.example_systems import assert_tangent_is_derivative, slope
 from timefem.elements.evaluation.batch import ElementBatch
-from timefem.mechanics import Part
+from timefem.mechanics.part import Part
 
 
 class Bar(Part):

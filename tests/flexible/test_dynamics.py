@@ -10,7 +10,8 @@ import pytest
 import timefem as tf
 from tests.example_systems import slope
 from timefem.cases import find_case
-from timefem.mechanics.composites.beam import Beam, Section
+from timefem.mechanics.composites.beam.beam import Beam
+from timefem.mechanics.composites.beam.section import Section
 
 DATA = Path(__file__).parents[1] / "data" / "beams"
 

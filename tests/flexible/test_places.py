@@ -8,8 +8,8 @@ import pytest
 import scipy
 
 import timefem as tf
-from timefem.mechanics import Pose
 from timefem.mechanics.bodies import rotations
+from timefem.mechanics.bodies.states import Pose
 from timefem.models import load_model
 
 THICK = tf.Section(EA=1e4, GA=8e3, GJ=1.5, EI=(1.0, 2.0), mass=1, inertia=(1.5, 1.2, 1.1))

@@ -11,8 +11,11 @@ import pytest
 import timefem as tf
 from tests.example_systems import slope
 from timefem.errors import OpenJoint
-from timefem.mechanics import Part
-from timefem.mechanics.composites.beam import Beam, Curve, Line, Rope, RopeSection, Section
+from timefem.mechanics.composites.beam.beam import Beam
+from timefem.mechanics.composites.beam.curve import Curve, Line
+from timefem.mechanics.composites.beam.rope import Rope
+from timefem.mechanics.composites.beam.section import RopeSection, Section
+from timefem.mechanics.part import Part
 from timefem.problems.static import equilibrium, equilibrium_path
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "data" / "beams" / "beam_statics.json").read_text())

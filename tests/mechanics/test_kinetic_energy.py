@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.mechanics import Part
+from timefem.mechanics.part import Part
 
 INERTIA = ((2.0, 0.3, -0.1), (0.3, 2.5, 0.2), (-0.1, 0.2, 1.5))
 

@@ -17,7 +17,7 @@ import timefem as tf
 from timefem.cases import CASES
 from timefem.cases.cases import box_inertia
 from timefem.errors import InputError
-from timefem.mechanics import PointMass
+from timefem.mechanics.bodies.point_mass import PointMass
 from timefem.mechanics.bodies.rigid import DirectorBody, QuaternionBody
 from timefem.mechanics.catalogue import catalogue
 from timefem.mechanics.describe import TIME_FUNCTIONS, describe

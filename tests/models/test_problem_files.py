@@ -334,7 +334,7 @@ def test_examples_of_the_guide(tmp_path):
 
 def test_a_further_kind_need_not_be_one_of_files(tmp_path, monkeypatch):
     """Files load beside it, and do not know its name; they ended in an AttributeError."""
-    monkeypatch.setitem(KINDS, "further", dataclasses.replace(KINDS["initial"], name="further", in_files=None))
+    monkeypatch.setitem(KINDS, "further", dataclasses.replace(KINDS["initial"], name="further", files=None))
     path = tmp_path / "model.toml"
     text = "[time]\nspan = [0, 1]\nn_elements = 5\n[bodies.a]\ntype = \"point\"\nmass = 1\n"
     path.write_text(text)

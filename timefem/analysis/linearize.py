@@ -11,12 +11,12 @@ import numpy as np
 from .. import validate
 from ..argument_names import named_arguments
 from ..errors import InputError
-from ..mechanics import System
 from ..mechanics.consistent_state import assemble
 from ..mechanics.first_variation import FirstVariation
 from ..mechanics.formula import call_vector, check_symbols
 from ..mechanics.inversion.outputs import Output
 from ..mechanics.redundancy.redundancy import drop_redundant, redundant_rows
+from ..mechanics.system import System
 from ..problems.initial.problem import InitialValueProblem
 from ..problems.static.equilibrium import Equilibrium
 from ..sensitivity.functionals import View

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..mechanics import CanonicalState, Coordinates, Pose
 from ..mechanics.bodies import rotations
+from ..mechanics.bodies.states import CanonicalState, Coordinates, Pose
 from ..mechanics.consistent_state import assemble
 from .chart import moving
 

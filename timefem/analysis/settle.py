@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import SolveError
-from ..mechanics import CanonicalState
+from ..mechanics.bodies.states import CanonicalState
 from ..mechanics.first_variation import FirstVariation
 from .chart import moving
 from .nearby import moved

@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from ..mechanics import Pose, Revolute, RigidBody, Spring, System, Torque
+from ..mechanics.bodies.rigid import RigidBody
+from ..mechanics.bodies.states import Pose
+from ..mechanics.forces.loads import Torque
+from ..mechanics.forces.springs import Spring
+from ..mechanics.joints.turning import Revolute
+from ..mechanics.system import System
 from .cases import box_inertia, define_case
 
 VERTICAL = (0, 0, 1)

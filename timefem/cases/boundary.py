@@ -2,7 +2,11 @@
 
 import numpy as np
 
-from ..mechanics import Pose, RayleighDissipation, Revolute, RigidBody, System
+from ..mechanics.bodies.rigid import RigidBody
+from ..mechanics.bodies.states import Pose
+from ..mechanics.forces.dampers import RayleighDissipation
+from ..mechanics.joints.turning import Revolute
+from ..mechanics.system import System
 from ..problems.boundary.problem import BoundaryValueProblem
 from ..problems.common.end_state import EndState
 from .cases import GRAVITY, box_inertia, define_problem

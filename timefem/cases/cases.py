@@ -9,7 +9,10 @@ import numpy as np
 
 from .. import validate
 from ..errors import InputError
-from ..mechanics import FixedPoint, Pose, RigidBody, System
+from ..mechanics.bodies.rigid import RigidBody
+from ..mechanics.bodies.states import Pose
+from ..mechanics.joints.fixed_point import FixedPoint
+from ..mechanics.system import System
 from ..problems.initial.problem import InitialValueProblem
 
 GRAVITY = (0.0, 0.0, -9.81)

@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from ..mechanics import ControlTorque, Effort, Pose, Revolute, RigidBody, System
+from ..mechanics.bodies.rigid import RigidBody
+from ..mechanics.bodies.states import Pose
+from ..mechanics.forces.actuators import ControlTorque
+from ..mechanics.forces.costs import Effort
+from ..mechanics.joints.turning import Revolute
+from ..mechanics.system import System
 from ..problems.common.end_state import EndState
 from ..problems.optimal.problem import OptimalControl
 from .cases import define_problem

@@ -2,10 +2,14 @@
 
 import numpy as np
 
-from ..mechanics import ControlTorque, Pose, Revolute, RigidBody, Spherical, System
 from ..mechanics.bodies.point_mass import PointMass
+from ..mechanics.bodies.rigid import RigidBody
+from ..mechanics.bodies.states import Pose
+from ..mechanics.forces.actuators import ControlTorque
 from ..mechanics.functions.trajectories import Transfer
 from ..mechanics.inversion.outputs import PositionOutput
+from ..mechanics.joints.turning import Revolute, Spherical
+from ..mechanics.system import System
 from ..problems.inverse.problem import InverseDynamics
 from .boundary import HINGE, about_x
 from .cases import GRAVITY, box_inertia, define_problem

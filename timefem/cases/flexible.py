@@ -1,8 +1,12 @@
 """Beams: the right-angle cantilever, a flying beam, a flexible pendulum."""
 
-from ..mechanics import Force, System, Torque, TrianglePulse, Weld
-from ..mechanics.composites.beam import Beam, Line, Section
-from ..mechanics.joints import Spherical
+from ..mechanics.composites.beam.beam import Beam
+from ..mechanics.composites.beam.curve import Line
+from ..mechanics.composites.beam.section import Section
+from ..mechanics.forces.loads import Force, Torque
+from ..mechanics.functions.elementary import TrianglePulse
+from ..mechanics.joints.turning import Spherical, Weld
+from ..mechanics.system import System
 from .cases import define_case
 
 

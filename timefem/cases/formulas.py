@@ -3,7 +3,8 @@
 import casadi as ca
 import numpy as np
 
-from ..mechanics import Coordinates, GeneralizedSystem
+from ..mechanics.bodies.generalized_system import GeneralizedSystem
+from ..mechanics.bodies.states import Coordinates
 from .cases import define_case
 
 

@@ -3,19 +3,13 @@
 import casadi as ca
 import numpy as np
 
-from ..mechanics import (
-    ControlForce,
-    ControlTorque,
-    Coordinates,
-    Cost,
-    Effort,
-    GeneralizedControl,
-    GeneralizedSystem,
-    PointMass,
-    Pose,
-    RigidBody,
-    System,
-)
+from ..mechanics.bodies.generalized_system import GeneralizedSystem
+from ..mechanics.bodies.point_mass import PointMass
+from ..mechanics.bodies.rigid import RigidBody
+from ..mechanics.bodies.states import Coordinates, Pose
+from ..mechanics.forces.actuators import ControlForce, ControlTorque, GeneralizedControl
+from ..mechanics.forces.costs import Cost, Effort
+from ..mechanics.system import System
 from ..problems.common.end_state import EndState
 from ..problems.optimal.limits import Limit
 from ..problems.optimal.problem import OptimalControl

@@ -3,23 +3,18 @@
 import casadi as ca
 import numpy as np
 
-from ..mechanics import (
-    Constraint,
-    ControlForce,
-    ControlTorque,
-    Coordinates,
-    GeneralizedControl,
-    GeneralizedSystem,
-    Gravity,
-    PointMass,
-    Pose,
-    Revolute,
-    RigidBody,
-    System,
-)
-from ..mechanics.functions import as_time_function
+from ..mechanics.bodies.generalized_system import GeneralizedSystem
+from ..mechanics.bodies.point_mass import PointMass
+from ..mechanics.bodies.rigid import RigidBody
+from ..mechanics.bodies.states import Coordinates, Pose
+from ..mechanics.forces.actuators import ControlForce, ControlTorque, GeneralizedControl
+from ..mechanics.forces.gravity import Gravity
+from ..mechanics.functions.formula import as_time_function
 from ..mechanics.functions.trajectories import Transfer
 from ..mechanics.inversion.outputs import CoordinateOutput, FormulaOutput, PositionOutput
+from ..mechanics.joints.constraint import Constraint
+from ..mechanics.joints.turning import Revolute
+from ..mechanics.system import System
 from ..problems.inverse.problem import InverseDynamics
 from .cases import GRAVITY, box_inertia
 

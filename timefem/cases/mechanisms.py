@@ -2,21 +2,15 @@
 
 import numpy as np
 
-from ..mechanics import (
-    FixedPoint,
-    Force,
-    MassProperties,
-    Pose,
-    Prismatic,
-    Ramp,
-    Revolute,
-    RigidBody,
-    Spherical,
-    System,
-    Torque,
-    TrianglePulse,
-    Universal,
-)
+from ..mechanics.bodies.mass_properties import MassProperties
+from ..mechanics.bodies.rigid import RigidBody
+from ..mechanics.bodies.states import Pose
+from ..mechanics.forces.loads import Force, Torque
+from ..mechanics.functions.elementary import Ramp, TrianglePulse
+from ..mechanics.joints.fixed_point import FixedPoint
+from ..mechanics.joints.sliding import Prismatic
+from ..mechanics.joints.turning import Revolute, Spherical, Universal
+from ..mechanics.system import System
 from .cases import GRAVITY, box_inertia, define_case
 
 

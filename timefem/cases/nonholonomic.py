@@ -2,17 +2,13 @@
 
 import numpy as np
 
-from ..mechanics import (
-    KnifeEdge,
-    NonTwisting,
-    Planar,
-    Pose,
-    RigidBody,
-    RollingDisc,
-    System,
-    Torque,
-    TrianglePulse,
-)
+from ..mechanics.bodies.rigid import RigidBody
+from ..mechanics.bodies.states import Pose
+from ..mechanics.forces.loads import Torque
+from ..mechanics.functions.elementary import TrianglePulse
+from ..mechanics.joints.rolling import KnifeEdge, NonTwisting, RollingDisc
+from ..mechanics.joints.sliding import Planar
+from ..mechanics.system import System
 from .cases import GRAVITY, define_case
 
 INERTIA = ((3, -1 / 7, 0), (-1 / 7, 4, 0), (0, 0, 5))  # of the paper, "non-physical" [kg m^2]

@@ -7,8 +7,10 @@ numbers for both.
 import casadi as ca
 import numpy as np
 
-from ..mechanics import Pose, RigidBody, System
+from ..mechanics.bodies.rigid import RigidBody
+from ..mechanics.bodies.states import Pose
 from ..mechanics.part import Part
+from ..mechanics.system import System
 from ..problems.initial.problem import InitialValueProblem
 
 HEIGHT, RADIUS, DENSITY, GRAVITATION = 0.1, 0.05, 2700, 9.81  # [m, m, kg/m^3, m/s^2]

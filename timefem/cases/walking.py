@@ -9,7 +9,9 @@ torques.
 import casadi as ca
 import numpy as np
 
-from ..mechanics import Effort, GeneralizedControl, GeneralizedSystem
+from ..mechanics.bodies.generalized_system import GeneralizedSystem
+from ..mechanics.forces.actuators import GeneralizedControl
+from ..mechanics.forces.costs import Effort
 from ..problems.common.end_state import EndState
 from ..problems.optimal.couplings import Coupling
 from ..problems.optimal.limits import Limit

@@ -7,7 +7,7 @@ from ..analysis.chart import moving
 from ..analysis.modes import eigenvalue_text
 from ..analysis.settle import settle
 from ..errors import InputError
-from ..mechanics import CanonicalState
+from ..mechanics.bodies.states import CanonicalState
 from ..problems.static import equilibrium
 from .chosen import chosen
 from .output import stdout_to_stderr

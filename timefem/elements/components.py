@@ -5,7 +5,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
-from ..mechanics import Symbols
+from ..mechanics.symbols import Symbols
 
 
 class Components(NamedTuple):

@@ -2,7 +2,7 @@
 
 import casadi as ca
 
-from ..mechanics import Symbols
+from ..mechanics.symbols import Symbols
 from .strain_rate import elastic_force
 
 

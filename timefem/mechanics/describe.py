@@ -7,12 +7,14 @@ import numpy as np
 from ..errors import InputError
 from .bodies.generalized_body import GeneralizedBody
 from .bodies.generalized_system import GeneralizedPotential
-from .bodies.tree import Link, TreeJoint
+from .bodies.tree.links import Link, TreeJoint
 from .catalogue import catalogue, known, made, refers_in, stored
-from .composites.beam import Line, RopeSection, Section
+from .composites.beam.curve import Line
+from .composites.beam.section import RopeSection, Section
 from .composites.composite import Composite
-from .functions import Constant, Ramp, Sine, Step, Table, TrianglePulse
-from .functions import Formula as FormulaOfTime
+from .functions.elementary import Constant, Ramp, Sine, Step, TrianglePulse
+from .functions.formula import Formula as FormulaOfTime
+from .functions.table import Table
 from .functions.trajectories import Polynomial, Spline, Transfer
 from .part import Body
 from .redundancy.redundancy import keep_constraints

@@ -9,12 +9,14 @@ import casadi as ca
 import numpy as np
 
 from ..errors import InputError
+from ..late import Late
 from .composites.in_symbols import affine_members
 from .joints.on_joint import JointPart
-from .other_numbers import meant, with_other_numbers
 from .stand_ins import StandIns
 from .stored_formula import StoredFormula
 from .traced import Traced, as_symbols, inside, is_traced, put, symmetric
+
+other_numbers = Late(f"{__package__}.other_numbers")
 
 TRIED = (0.11, -0.07), (-0.11, -0.23), (0.013, -0.017), (-0.013, -0.006)  # changes, relative to the numbers
 SAME = 1e-11  # relative error of parameters by their formulas
@@ -139,7 +141,7 @@ class UnknownNumbers:
             tried = [self.values + rng.uniform(0.5, 1, len(self)) * np.where(self.values, step * self.values, abs(step))
                      for step in steps]
             try:
-                systems = [with_other_numbers(system, self.changes(x)) for x in tried]
+                systems = [other_numbers.with_other_numbers(system, self.changes(x)) for x in tried]
                 break
             except InputError as error:  # for instance an inertia that no body has
                 fault = fault or error
@@ -174,7 +176,7 @@ def present_value(system, entry):
         if getattr(part, "is_body", True) or isinstance(place, bool) or not 0 <= place < len(part.own_parameters):
             raise InputError(f"{system.label(part)} has no number {place!r}")
         return float(part.own_parameters[place])
-    part, attribute, *steps = meant(system, entry)[0]
+    part, attribute, *steps = other_numbers.meant(system, entry)[0]
     part = getattr(part, "part", part)
     try:
         value = inside(getattr(part, attribute), symmetric(attribute, steps))
@@ -196,7 +198,7 @@ def _traced(system, entries, unknown, present):
         if _is_place(entry):
             own.setdefault(entry[0], {})[entry[1]] = x
             continue
-        for part, attribute, *steps in meant(system, entry):
+        for part, attribute, *steps in other_numbers.meant(system, entry):
             if part in system.composites:
                 of_composites.setdefault(part, {})[(attribute, *steps)] = Traced(x, present[entry])
                 continue

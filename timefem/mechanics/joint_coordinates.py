@@ -4,10 +4,12 @@ import numpy as np
 
 from ..errors import InputError
 from .bodies.rigid import RigidBodyBase
-from .bodies.tree import Link, Tree, TreeJoint
+from .bodies.tree.links import Link, TreeJoint
+from .bodies.tree.tree import Tree
 from .catalogue import known, made, refers_in, stored
 from .declared.declared import Declared
-from .joints import Prismatic, Revolute, Spherical, Weld
+from .joints.sliding import Prismatic
+from .joints.turning import Revolute, Spherical, Weld
 
 GROUND = None
 KINDS = {Revolute: "revolute", Prismatic: "prismatic", Spherical: "spherical", Weld: "fixed"}

@@ -7,12 +7,13 @@ import numpy as np
 
 from ..argument_names import did_you_mean
 from ..errors import InputError
-from .bodies.tree import Tree, TreeJoint
 from .bodies.tree.entries import named_numbers, spelt_out
+from .bodies.tree.links import TreeJoint
 from .bodies.tree.numbers import TURNING
+from .bodies.tree.tree import Tree
 from .catalogue import made, stored
 from .composites.beam.section import RopeSection, Section
-from .forces import Gravity
+from .forces.gravity import Gravity
 from .joints.on_joint import JointPart
 from .part_groups import regrouped, with_helpers
 from .redundancy.redundancy import keep_constraints

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..argument_names import known_names
 from ..errors import InputError
-from .composites.beam.place import place_named
+from ..late import Late
 from .part import Body, Part
 
 if TYPE_CHECKING:
     from .declared.declared import Declared
+
+places = Late(f"{__package__}.composites.beam.place")
 
 
 class Names:
@@ -153,7 +155,7 @@ class NamedParts:
         if isinstance(body, str) and body in self._names:
             return self._names[body]
         if isinstance(body, str):
-            found = self.carried_named(body) or place_named(self.composites, body)
+            found = self.carried_named(body) or places.place_named(self.composites, body)
             if found is not None:
                 return found
         carried = [f"{self.label(carrier)}.{name}" for carrier in self.bodies for name in carrier.carried_names]

@@ -1,6 +1,5 @@
 """Parts that stand for others: of a system with other numbers, or whose trees carry the rotors of motors."""
 
-from .forces.motor import Motor
 
 
 class StandIns(dict):
@@ -38,7 +37,7 @@ def with_rotors(parts):
     """
     changed, armature = StandIns(), {}
     for part in parts:
-        if isinstance(part, Motor) and part.on_tree and part.rotor_inertia:
+        if getattr(part, "on_tree", False) and part.rotor_inertia:  # a motor
             tree, name = part.joint.carrier, part.joint.called[1]
             own = armature.setdefault(tree, {})
             own[name] = own.get(name, 0.0) + part.rotor_inertia * part.gear**2

@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..late import Late
 from ..types import Floats
 from .motion_values import ValuesOfMotion
 from .point_functions import evaluate, pointwise, sees_velocities
-from .redundancy.consistent_multipliers import multipliers_at
 from .solved_velocities import entries, sparse, velocity_derivatives
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from .part import Part
+
+redundancy = Late(f"{__package__}.redundancy.consistent_multipliers")
 
 
 class StateValues(ValuesOfMotion):
@@ -249,11 +251,11 @@ class StateValues(ValuesOfMotion):
         InputError
             When the constraints are redundant there; names them.
         """
-        return multipliers_at(self, t, z)[:self.n_multipliers]
+        return redundancy.multipliers_at(self, t, z)[:self.n_multipliers]
 
     def consistent_nonholonomic(self, t: float, z: np.ndarray) -> np.ndarray:
         """Multipliers of the nonholonomic constraints at a consistent state, shape (n_nonholonomic,).
 
         Those of A qdot + a, whose force on the coordinates is -A^T gamma. Errors as `consistent_multipliers`.
         """
-        return multipliers_at(self, t, z)[self.n_multipliers:][:self.n_nonholonomic]
+        return redundancy.multipliers_at(self, t, z)[self.n_multipliers:][:self.n_nonholonomic]

@@ -14,11 +14,10 @@ from .. import validate
 from ..argument_names import NamedArguments
 from ..display import Summarized
 from ..errors import InputError
+from ..late import Late
 from ..types import Floats, States, Vector
 from .declared.declared import Declared
-from .forces import Gravity
-from .joint_coordinates import in_joint_coordinates
-from .joint_state import state_of_joints
+from .forces.gravity import Gravity
 from .part import Body, Part
 from .part_groups import grouped, with_helpers
 from .part_names import NamedParts
@@ -32,6 +31,9 @@ if TYPE_CHECKING:
     from .bodies.states import CanonicalState, Pose
     from .composites.composite import Composite
     from .part_groups import PartGroup
+
+joint_coordinates = Late(f"{__package__}.joint_coordinates")
+joint_state = Late(f"{__package__}.joint_state")
 
 NO_TIMES = np.zeros(0)
 NO_TIMES.setflags(write=False)
@@ -90,7 +92,7 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
                 hint = "; of a dict, as `robot.motors()` is, give the values()" if isinstance(part, str) else ""
                 raise InputError(f"System: {part!r} is not a body, joint or force{hint}")
         if validate.choice("coordinates", coordinates, ("bodies", "joint")) == "joint":
-            parts, self.stands_for = in_joint_coordinates(parts)
+            parts, self.stands_for = joint_coordinates.in_joint_coordinates(parts)
         parts, rotors = with_rotors(with_helpers(parts))
         self.stands_for = StandIns({old: rotors.get(part, part) for old, part in self.stands_for.items()} | rotors)
         if gravity is not None:
@@ -156,7 +158,7 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
     def state(self, given: States, base: Pose | Mapping[Any, Pose] | None = None,
               t: float = 0.0, approximate: bool = False) -> dict[Body, CanonicalState]:
         """States of all bodies from the coordinates of joints; see `timefem.mechanics.joint_state.state_of_joints`."""
-        return state_of_joints(self, given, base, t, approximate)
+        return joint_state.state_of_joints(self, given, base, t, approximate)
 
     @property
     def structure(self) -> System:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .bodies.tree.carried import TreeLink, loose_links
-from .forces import Gravity
+from .forces.gravity import Gravity
 from .reactions import generalized_forces
 
 

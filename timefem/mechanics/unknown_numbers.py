@@ -5,10 +5,12 @@ from copy import copy
 from functools import cache
 
 from ..errors import InputError
+from ..late import Late
 from .catalogue import made, stored
-from .other_numbers import meant, with_other_numbers
-from .redundancy.redundancy import keep_constraints
 from .stand_ins import StandIns, moved_parts
+
+other_numbers = Late(f"{__package__}.other_numbers")
+redundancy = Late(f"{__package__}.redundancy.redundancy")
 
 
 def with_number(part, name, value):
@@ -45,7 +47,7 @@ def with_free_numbers(system, entries):
     free = {}
     for entry in entries:
         for part, attribute, *steps in [] if isinstance(entry, tuple) and isinstance(entry[1], int) else \
-                meant(system, entry):
+                other_numbers.meant(system, entry):
             if hasattr(part, "is_shaped_by") and part.is_shaped_by((attribute, *steps)):
                 free.setdefault(part, []).append((attribute, *steps))
     return with_freed(system, free)
@@ -81,7 +83,7 @@ def with_numbers(system, numbers, values):
     length, values = values.get("duration"), [values[name] for name in numbers]
     changes, fits = numbers.changes(values), True
     try:
-        other = with_other_numbers(system, changes)
+        other = other_numbers.with_other_numbers(system, changes)
     except InputError as error:
         if any(part.is_body for part in numbers.following):
             found = ", ".join(f"{entry if isinstance(entry, str) else f'{system.label(entry[0])}.{entry[1]}'} = "
@@ -101,7 +103,7 @@ def with_numbers(system, numbers, values):
     if not others:
         return other
     changed = _replaced(source, others)
-    return keep_constraints(changed, system.kept) if system.complete is not None else changed
+    return redundancy.keep_constraints(changed, system.kept) if system.complete is not None else changed
 
 
 def with_constants(part, seen, following):

@@ -2,10 +2,14 @@
 
 from dataclasses import replace
 
-from ..mechanics import MassProperties, PointMass, Pose, RigidBody, System
+from ..mechanics.bodies.mass_properties import MassProperties
+from ..mechanics.bodies.point_mass import PointMass
+from ..mechanics.bodies.rigid import RigidBody
+from ..mechanics.bodies.states import Pose
 from ..mechanics.composites.composite import Composite
 from ..mechanics.given_states import canonical_states, given_states
 from ..mechanics.part import Body
+from ..mechanics.system import System
 from ..problems.common.checks import checked_mesh
 from ..problems.initial.problem import uncovered
 from ..validate.options import spelt_as

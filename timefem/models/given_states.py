@@ -1,7 +1,7 @@
 """States of bodies and joints in model files, as Python takes them."""
 
 from ..errors import InputError
-from ..mechanics import Coordinates, Pose
+from ..mechanics.bodies.states import Coordinates, Pose
 from ..mechanics.joint_state import given_coordinates
 from ..problems.common.end_state import EndState
 from .document import suggest

@@ -8,7 +8,10 @@ import numpy as np
 
 from ..argument_names import named_arguments
 from ..errors import InputError
-from ..mechanics import GeneralizedControl, Link, Spherical, Tree, TreeJoint, Weld
+from ..mechanics.bodies.tree.links import Link, TreeJoint
+from ..mechanics.bodies.tree.tree import Tree
+from ..mechanics.forces.actuators import GeneralizedControl
+from ..mechanics.joints.turning import Spherical, Weld
 from ..types import FilePath
 from .mjcf_body import WORLD, BodyReader
 from .mjcf_settings import Defaults, checked_settings, included

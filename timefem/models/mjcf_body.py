@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from ..mechanics import Link, Pose, TreeJoint
 from ..mechanics.bodies import rotations
+from ..mechanics.bodies.states import Pose
+from ..mechanics.bodies.tree.links import Link, TreeJoint
 from .mjcf_shapes import drawn
 from .shapes import NO_MASS, about, from_euler, from_z, inertia_of, joined
 

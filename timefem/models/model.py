@@ -7,7 +7,7 @@ from typing import Any
 from ..elements.element import TimeElement
 from ..elements.named import ELEMENT_OPTIONS
 from ..errors import InputError
-from ..mechanics import System
+from ..mechanics.system import System
 from ..problems.initial.problem import InitialValueProblem
 from ..problems.kinds import KINDS
 from ..sensitivity.names import derivatives, functionals_of, parameters_of

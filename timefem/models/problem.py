@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..mechanics import CanonicalState
+from ..mechanics.bodies.states import CanonicalState
 from ..mechanics.following_numbers import present_value
 from ..mechanics.given_states import given_states
 from ..problems.common.end_state import EndState

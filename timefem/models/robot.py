@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import validate
-from ..mechanics import GeneralizedControl, System, Tree
+from ..mechanics.bodies.tree.tree import Tree
+from ..mechanics.forces.actuators import GeneralizedControl
+from ..mechanics.system import System
 from ..problems.initial.problem import InitialValueProblem
 from ..types import Vector
 

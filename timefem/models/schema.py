@@ -5,7 +5,7 @@ from dataclasses import MISSING, fields
 from functools import cache
 from inspect import signature
 
-from ..mechanics import MassProperties
+from ..mechanics.bodies.mass_properties import MassProperties
 from ..mechanics.bodies.point_mass import PointMass
 from ..mechanics.bodies.rigid import QuaternionBody
 from ..mechanics.catalogue import file_types

@@ -4,7 +4,7 @@ import dataclasses
 
 from ..elements.named import ELEMENT_OPTIONS, named_element
 from ..errors import InputError
-from ..mechanics import Tree
+from ..mechanics.bodies.tree.tree import Tree
 from ..problems.initial.checkpoint_option import Checkpoint
 from ..problems.initial.drivers import DRIVERS
 from ..solvers.linear.table import linear_options

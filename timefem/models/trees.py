@@ -1,6 +1,8 @@
 """Trees in model files: by links and joints, or by a robot's file that lies beside the model file."""
 
-from ..mechanics import CanonicalState, Link, Tree, TreeJoint
+from ..mechanics.bodies.states import CanonicalState
+from ..mechanics.bodies.tree.links import Link, TreeJoint
+from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.composites.beam.place import place_named
 from ..mechanics.inversion import outputs
 from ..mechanics.tree_joints import joints_of_trees

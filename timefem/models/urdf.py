@@ -9,7 +9,9 @@ import numpy as np
 from .. import validate
 from ..argument_names import named_arguments
 from ..errors import InputError
-from ..mechanics import GeneralizedControl, Link, Tree, TreeJoint
+from ..mechanics.bodies.tree.links import Link, TreeJoint
+from ..mechanics.bodies.tree.tree import Tree
+from ..mechanics.forces.actuators import GeneralizedControl
 from ..types import FilePath
 from .meshes import Meshes
 from .robot import Robot

@@ -8,14 +8,15 @@ import scipy
 
 from ..argument_names import did_you_mean, known_names
 from ..errors import InputError
-from ..mechanics import Gravity, NonlinearSpring
 from ..mechanics.bodies.generalized_body import GeneralizedBody
 from ..mechanics.bodies.rigid import DirectorBody
-from ..mechanics.bodies.tree import Tree
 from ..mechanics.bodies.tree.entries import derivative, named_numbers, spelt_out
+from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.catalogue import stored
 from ..mechanics.forces.controllers import Controller
-from ..mechanics.functions import Constant
+from ..mechanics.forces.gravity import Gravity
+from ..mechanics.forces.springs import NonlinearSpring
+from ..mechanics.functions.elementary import Constant
 from ..mechanics.joints.formula_part import FormulaPart
 from ..mechanics.unknown_numbers import with_number
 from .function_derivatives import ARRAYS, LEAVES, derivative_of_leaf, function_names, functions_of, has_functions

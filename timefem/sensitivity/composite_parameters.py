@@ -6,9 +6,9 @@ import numpy as np
 
 from ..argument_names import did_you_mean
 from ..errors import InputError
-from ..mechanics import Gravity
 from ..mechanics.catalogue import made, stored
 from ..mechanics.declared import Real
+from ..mechanics.forces.gravity import Gravity
 from .attribute_derivatives import differentiated
 
 

@@ -6,7 +6,9 @@ from itertools import takewhile
 import numpy as np
 import scipy
 
-from ..mechanics.functions import Constant, Formula, Ramp, Sine, Step, Table, TrianglePulse
+from ..mechanics.functions.elementary import Constant, Ramp, Sine, Step, TrianglePulse
+from ..mechanics.functions.formula import Formula
+from ..mechanics.functions.table import Table
 from ..mechanics.functions.trajectories import Polynomial, Spline, Transfer
 
 LEAVES = {Constant: ("value",), Step: ("t0", "value"), Sine: ("amplitude", "frequency", "phase", "offset"),

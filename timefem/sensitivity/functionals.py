@@ -12,9 +12,10 @@ import numpy as np
 from .. import validate
 from ..argument_names import NamedArguments
 from ..errors import InputError
-from ..mechanics import Body, Part, Symbols
 from ..mechanics.formula import call_vector, check_symbols
+from ..mechanics.part import Body, Part
 from ..mechanics.point_functions import evaluate
+from ..mechanics.symbols import Symbols
 from ..polynomials import gauss_legendre
 from ..types import Floats, UserFunction
 

@@ -10,9 +10,9 @@ import scipy
 
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
-from ..mechanics import Symbols
 from ..mechanics.consistent_state import _inverse_mass
 from ..mechanics.point_functions import evaluate, sees_velocities
+from ..mechanics.symbols import Symbols
 
 
 class Start:

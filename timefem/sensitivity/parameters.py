@@ -12,8 +12,11 @@ from .. import validate
 from ..argument_names import known_names, named_arguments
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
-from ..mechanics import Gravity, Part, System, Tree
 from ..mechanics.bodies.tree.entries import missing_in_formulas, spelt_out
+from ..mechanics.bodies.tree.tree import Tree
+from ..mechanics.forces.gravity import Gravity
+from ..mechanics.part import Part
+from ..mechanics.system import System
 from ..mechanics.unknown_numbers import with_freed
 from ..problems.kinds import check_kind
 from ..types import Vector

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy
 
-from ..mechanics import Symbols
+from ..mechanics.symbols import Symbols
 from .functionals import Evaluated, Values
 from .parameters import Directions
 

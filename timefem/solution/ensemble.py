@@ -13,7 +13,7 @@ from ..argument_names import known_names
 from ..atomic_write import replacing
 from ..display import Card, Summarized
 from ..errors import InputError, MissingBackend
-from ..mechanics import System
+from ..mechanics.system import System
 from ..types import FilePath
 from .output.tables import BODY_FIELDS, COORDINATES, _cell
 

@@ -9,7 +9,7 @@ import numpy as np
 from .. import validate
 from ..argument_names import known_names
 from ..errors import InputError
-from ..mechanics import Part
+from ..mechanics.part import Part
 from ..mechanics.reactions import generalized_forces, wrench
 from ..mechanics.tree_joints import joints_of_trees, tree_joint
 from ..mechanics.tree_reactions import forces_on_bodies

@@ -10,14 +10,12 @@ import numpy as np
 from .. import validate
 from ..assembly import TimeMesh
 from ..errors import InputError, NotSolved
-from ..mechanics.composites.beam.along import along
+from ..late import Late
 from ..mechanics.energies import with_own_momenta
-from ..mechanics.redundancy.redundancy import minimum_norm_multipliers
 from ..parallel import rank
 from ..types import Floats
 from .costates import costates_of
 from .invariants import Invariants
-from .joint_motion import joint_motion
 from .reactions import consistent_multipliers
 from .shown import Shown
 from .solved_elements import SolvedElements
@@ -27,6 +25,10 @@ if TYPE_CHECKING:
     from ..mechanics.composites.beam.mesh import CurveMesh
     from ..mechanics.part import Body, Part
     from .joint_motion import JointMotion, TreeJointMotion
+
+beams = Late("timefem.mechanics.composites.beam.along")
+joint_motion = Late(f"{__package__}.joint_motion")
+redundancy = Late("timefem.mechanics.redundancy.redundancy")
 
 MULTIPLIERS = "consistent", "element"
 
@@ -112,7 +114,7 @@ class Solution(SolvedElements, Invariants, Shown):
         kind = self.multiplier_kind if kind is None else validate.choice("kind", kind, MULTIPLIERS)
         values = consistent_multipliers(self, t)[0] if kind == "consistent" else \
             self._interpolate(self.nodal_multipliers, self.element.multiplier.basis, t)
-        return minimum_norm_multipliers(self.system, t, self(t), values) if minimum_norm else values
+        return redundancy.minimum_norm_multipliers(self.system, t, self(t), values) if minimum_norm else values
 
     @property
     def multiplier_kind(self) -> str:
@@ -121,7 +123,7 @@ class Solution(SolvedElements, Invariants, Shown):
 
     def joint(self, joint: Part | str) -> JointMotion | TreeJointMotion:
         """Motion and reactions of a joint; see `timefem.solution.joint_motion.JointMotion`."""
-        return joint_motion(self, joint)
+        return joint_motion.joint_motion(self, joint)
 
     def field(self, name: str, t: Floats | None = None) -> np.ndarray:
         """A further field of the element, such as the velocities qdot of EML, at times inside the solution.
@@ -268,4 +270,4 @@ class Solution(SolvedElements, Invariants, Shown):
             Arrays of shape t.shape + (n, ...), see `timefem.mechanics.composites.beam.along.Along`.
         """
         t = self.t if t is None else np.asarray(t, float)
-        return along(self.system, beam, s, (t, self(t)[..., :self.system.n_q], self.rates(t)))
+        return beams.along(self.system, beam, s, (t, self(t)[..., :self.system.n_q], self.rates(t)))

@@ -12,7 +12,7 @@ from ..elements.evaluation.nodal_values import NodalValues
 
 if TYPE_CHECKING:
     from ..elements.element import TimeElement
-    from ..mechanics import System
+    from ..mechanics.system import System
     from ..status import Status
 
 

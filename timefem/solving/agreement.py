@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
+from ..late import Late
 from ..parallel import gathered_world
-from ..problems.initial.identity import fingerprint
+
+identity = Late("timefem.problems.initial.identity")
 
 CLOSE = 1e-12  # relative; ranks may run on different machines, which round differently
 MOST = 100_000  # numbers of an array that are told in full; of larger ones the checksum
@@ -31,7 +33,8 @@ def agree_on(task):
         return
     guess = task.guess if isinstance(task.guess, str) else None
     facts = plain_facts(dataclasses.replace(task, guess=guess, progress=None))
-    facts["forces"] = plain_facts(task.near_the_start(fingerprint))  # loads by formulas have no words, but numbers
+    # loads by formulas have no words, but numbers
+    facts["forces"] = plain_facts(task.near_the_start(identity.fingerprint))
     digests = comm.allgather(hashlib.blake2b(json.dumps(facts, sort_keys=True).encode()).digest())
     if len(set(digests)) == 1:
         return

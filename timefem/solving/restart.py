@@ -9,7 +9,7 @@ import numpy as np
 
 from ..assembly import TimeMesh
 from ..errors import InputError
-from ..mechanics import CanonicalState
+from ..mechanics.bodies.states import CanonicalState
 from ..mechanics.describe import build
 from ..problems.initial.checkpoint import Checkpoint as CheckpointFile
 from ..problems.initial.checkpoint_option import Checkpoint

@@ -11,7 +11,7 @@ import numpy as np
 from ..argument_names import did_you_mean
 from ..elements.element import TimeElement
 from ..errors import InputError
-from ..mechanics.other_numbers import with_other_numbers
+from ..late import Late
 from ..mechanics.unknown_numbers import with_free_numbers
 from ..problems.common.kept import Kept
 from ..problems.common.task import Task
@@ -20,7 +20,6 @@ from ..progress import showing
 from ..solvers.nonlinear.methods import is_for_inequalities, method_for_inequalities
 from .agreement import agree_on
 from .earlier_keywords import translated
-from .many_runs import Cases, solve_many
 
 if TYPE_CHECKING:
     from ..assembly.mesh import TimeMesh
@@ -33,6 +32,9 @@ if TYPE_CHECKING:
     from ..solvers.nonlinear.newton import Newton
     from ..types import Vector
     from .keywords import Arguments, Changes, Others, Problem, Unpack
+
+many_runs = Late(f"{__package__}.many_runs")
+other_numbers = Late("timefem.mechanics.other_numbers")
 
 
 @overload
@@ -276,13 +278,13 @@ class Solver:
     def _with_numbers(self, parameters):
         """The system with other numbers, which the formulas then have from here on."""
         try:
-            return with_other_numbers(self.system, parameters)
+            return other_numbers.with_other_numbers(self.system, parameters)
         except InputError:
             fixed = not isinstance(parameters, dict) or self.system.complete is not None
             freed = self.system if fixed else with_free_numbers(self.system, parameters)
             if freed is self.system:
                 raise
-            found = with_other_numbers(freed, parameters)
+            found = other_numbers.with_other_numbers(freed, parameters)
         self.task = self.task.of(self.problem.changed(system=freed))
         return found
 
@@ -328,16 +330,16 @@ class Solver:
         InputError
             When sequences differ in length, or a name is unknown. Numbers that cannot be used are data of their run.
         """
-        cases = Cases(starts, ends, parameters)
+        cases = many_runs.Cases(starts, ends, parameters)
         self._check_changes()
         if cases.parameters:
-            with_other_numbers(self.problem.system, {name: values[0] for name, values in cases.parameters.items()},
-                               names_only=True)
+            first = {name: values[0] for name, values in cases.parameters.items()}
+            other_numbers.with_other_numbers(self.problem.system, first, names_only=True)
             self.system_of(cases[0])  # whose formulas are those of all
         for name, given in (("start", cases.starts), ("end", cases.ends)):
             if given is not None:
                 self._check_change(name)
-        return solve_many(self, cases, n_workers=n_workers, every=every, progress=progress)
+        return many_runs.solve_many(self, cases, n_workers=n_workers, every=every, progress=progress)
 
     def try_changed(self, case: Mapping[str, Any]) -> Any:
         """The problem of a case, or what is wrong with its numbers."""

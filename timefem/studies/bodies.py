@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ..argument_names import named_arguments
-from ..mechanics import Pose, RigidBody, System
+from ..mechanics.bodies.rigid import RigidBody
+from ..mechanics.bodies.states import Pose
+from ..mechanics.system import System
 from ..problems.initial.problem import InitialValueProblem
 
 

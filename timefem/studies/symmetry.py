@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..errors import InputError
-from ..mechanics import Pose
 from ..mechanics.bodies.rotations import matrix_from_quaternion
+from ..mechanics.bodies.states import Pose
 
 SHIFT = 0.83  # of the size of the motion
 ANGLE = 1.1

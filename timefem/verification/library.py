@@ -8,7 +8,12 @@ from scipy.special import ellipj, ellipk, ellipkinc
 
 from ..cases import find_case
 from ..elements.mixed_galerkin import MixedGalerkin
-from ..mechanics import Coordinates, GeneralizedSystem, PointMass, Pose, RigidBody, RigidDistance, System
+from ..mechanics.bodies.generalized_system import GeneralizedSystem
+from ..mechanics.bodies.point_mass import PointMass
+from ..mechanics.bodies.rigid import RigidBody
+from ..mechanics.bodies.states import Coordinates, Pose
+from ..mechanics.joints.distance import RigidDistance
+from ..mechanics.system import System
 from ..problems.initial.problem import InitialValueProblem
 from ..solving.solve import solve
 from .entry import entry

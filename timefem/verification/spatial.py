@@ -3,7 +3,13 @@
 import numpy as np
 
 from ..elements.mixed_galerkin import MixedGalerkin
-from ..mechanics import Damper, Pose, Prismatic, Revolute, RigidBody, Spherical, Spring, System, Universal
+from ..mechanics.bodies.rigid import RigidBody
+from ..mechanics.bodies.states import Pose
+from ..mechanics.forces.dampers import Damper
+from ..mechanics.forces.springs import Spring
+from ..mechanics.joints.sliding import Prismatic
+from ..mechanics.joints.turning import Revolute, Spherical, Universal
+from ..mechanics.system import System
 from ..problems.initial.problem import InitialValueProblem
 from ..solving.solve import solve
 from .entry import entry

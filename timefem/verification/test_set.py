@@ -8,16 +8,13 @@ import casadi as ca
 import numpy as np
 
 from ..elements.mixed_galerkin import MixedGalerkin
-from ..mechanics import (
-    Coordinates,
-    GeneralizedSystem,
-    PointMass,
-    Pose,
-    RayleighDissipation,
-    RigidDistance,
-    System,
-)
+from ..mechanics.bodies.generalized_system import GeneralizedSystem
+from ..mechanics.bodies.point_mass import PointMass
+from ..mechanics.bodies.states import Coordinates, Pose
+from ..mechanics.forces.dampers import RayleighDissipation
+from ..mechanics.joints.distance import RigidDistance
 from ..mechanics.part import Part
+from ..mechanics.system import System
 from ..problems.initial.problem import InitialValueProblem
 from ..solving.solve import solve
 from .entry import entry

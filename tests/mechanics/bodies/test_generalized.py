@@ -6,7 +6,7 @@ import pytest
 
 import timefem as tf
 from tests.example_systems import reference, slope
-from timefem.mechanics import GeneralizedPotential
+from timefem.mechanics.bodies.generalized_system import GeneralizedPotential
 
 
 def particle(q, v, c):

@@ -6,7 +6,7 @@ import pytest
 
 import timefem as tf
 from timefem.errors import InputError
-from timefem.mechanics import Symbols
+from timefem.mechanics.symbols import Symbols
 
 
 def force_of(actuator, u, states):

@@ -9,8 +9,8 @@ import pytest
 import timefem as tf
 from tests.example_systems import ROTATIONS, reference, slope
 from timefem.kernels import compile_count
-from timefem.mechanics import Symbols
 from timefem.mechanics.bodies.rotations import as_quaternion, matrix_from_quaternion
+from timefem.mechanics.symbols import Symbols
 from timefem.solution.turns import unwrapped
 
 PAIRS = list(itertools.product(ROTATIONS, (*ROTATIONS, None)))

@@ -11,15 +11,10 @@ from timefem.elements import DLA, EML, NonTwistingEM, Space
 from timefem.elements.components import components
 from timefem.elements.evaluation.batch import ElementBatch
 from timefem.elements.evaluation.point_kernel import point_kernel
-from timefem.mechanics import (
-    KnifeEdge,
-    NonholonomicConstraint,
-    NonTwisting,
-    RollingDisc,
-    RollingSphere,
-)
 from timefem.mechanics.consistent_state import assemble
 from timefem.mechanics.describe import build, describe
+from timefem.mechanics.joints.nonholonomic import NonholonomicConstraint
+from timefem.mechanics.joints.rolling import KnifeEdge, NonTwisting, RollingDisc, RollingSphere
 from timefem.polynomials import LagrangeBasis
 
 ROTATIONS = ["quaternion", "directors"]

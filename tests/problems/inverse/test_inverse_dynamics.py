@@ -9,7 +9,8 @@ from scipy.interpolate import CubicSpline
 
 import timefem as tf
 from timefem.cases.inverse import elastic_arm, four_bar_lift, mass_chain, trolley_crane
-from timefem.mechanics import Constant, GeneralizedControl
+from timefem.mechanics.forces.actuators import GeneralizedControl
+from timefem.mechanics.functions.elementary import Constant
 
 
 def order(errors, sizes=2.0):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from ...mechanics import Part
+from ...mechanics.part import Part
 from ...mechanics.redundancy.redundancy import keep_constraints
 from ...polynomials import LagrangeBasis
 from ..components import Components

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from ...mechanics import Body
+from ...mechanics.part import Body
 from ...polynomials import LagrangeBasis
 from ..components import Components
 from ..element import Space

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from ...mechanics import Part
 from ...mechanics.formula import Same
+from ...mechanics.part import Part
 from ...polynomials import LagrangeBasis
 from ..components import Components
 from ..element import Space

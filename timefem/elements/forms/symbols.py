@@ -2,7 +2,7 @@
 
 import casadi as ca
 
-from ...mechanics import Body
+from ...mechanics.part import Body
 from ..strain_rate import elastic_force
 from ..symbols import ElementSymbols
 

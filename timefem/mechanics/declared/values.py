@@ -4,10 +4,12 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
+from ...late import Late
 from ..bodies.rotations import as_quaternion, matrix_from_quaternion
-from ..functions import as_time_function, as_vector_function
 from ..traced import is_traced
 from .field import REQUIRED, Field
+
+formulas = Late("timefem.mechanics.functions.formula")
 
 
 class Real(Field):
@@ -232,7 +234,7 @@ class Function(Field):
         return value
 
     def _made(self, title, value):
-        return as_time_function(title, value)
+        return formulas.as_time_function(title, value)
 
     def functions(self, value):
         """The functions of time of a value, as a tuple."""
@@ -253,7 +255,7 @@ class VectorFunction(Function):
     kept_as = "tuple[TimeFunction, ...]"
 
     def _made(self, title, value):
-        return as_vector_function(title, value)
+        return formulas.as_vector_function(title, value)
 
     def functions(self, value):
         return value

@@ -11,7 +11,7 @@ from ...argument_names import named_arguments
 from ...errors import InputError
 from ...types import Vector
 from ..bodies.rotations import as_quaternion, matrix_from_quaternion
-from ..functions import as_vector_function
+from ..functions.formula import as_vector_function
 from ..functions.trajectories import Polynomial
 from .outputs import Output, PositionOutput
 

@@ -4,8 +4,8 @@ import numpy as np
 import scipy
 
 from ...errors import InputError
-from ...mechanics import CanonicalState
 from ...mechanics.bodies import rotations
+from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.consistent_state import assemble
 
 SAMPLES = 16  # configurations between which a spline runs; as many more for each extra turn

@@ -8,7 +8,7 @@ from ... import validate
 from ...assembly import TimeMesh
 from ...elements.mixed_galerkin import MixedGalerkin
 from ...errors import InputError
-from ...mechanics import CanonicalState
+from ...mechanics.bodies.states import CanonicalState
 from ...parallel import own_world
 from ...progress import progress as progress_bar
 from ...solution.solution import Solution

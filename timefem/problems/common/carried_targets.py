@@ -2,7 +2,8 @@
 
 from ... import validate
 from ...errors import InputError
-from ...mechanics import Body, Pose
+from ...mechanics.bodies.states import Pose
+from ...mechanics.part import Body
 from ...mechanics.tree_joints import tree_joint
 from .end_state import EndState
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...argument_names import known_names
 from ...errors import InputError
-from ...mechanics import Gravity
+from ...mechanics.forces.gravity import Gravity
 from ...mechanics.inversion.outputs import JointOutput
 from ...mechanics.point_functions import pointwise, sees_velocities
 from ...mechanics.tree_joints import joints_of_trees, tree_joint

@@ -12,8 +12,9 @@ import numpy as np
 from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
-from ...mechanics import Coordinates, Pose, Symbols
 from ...mechanics.bodies import rotations
+from ...mechanics.bodies.states import Coordinates, Pose
+from ...mechanics.symbols import Symbols
 from ...types import Matrix, Vector
 
 TOLERANCE = 1e-10  # of conditions and constraints at the end, against their size

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 
 from ...errors import InputError
 from ...validate.options import spelt
@@ -43,8 +44,8 @@ class Kind:
         Whether its solves can be stopped and gone on with.
     causal : bool
         Whether all conditions stand at the start, so that later times leave earlier ones as they are.
-    in_files : object
-        What model files say of it, see `FileFormat`.
+    files : str
+        Module whose `FILES` is a `FileFormat`, what model files say of it; None: nothing.
     changes : tuple of str
         Arguments of the problem that its `changed` takes besides `system`, for prepared solvers.
     warms : callable
@@ -68,11 +69,16 @@ class Kind:
     elements: tuple = ()
     checkpoints: bool = False
     causal: bool = False
-    in_files: object = None
+    files: str | None = None
     changes: tuple = ()
     warms: Callable = lambda task, solution: True
     mesh: Callable = lambda task: task.mesh_through(task.problem.system.kinks)
     fits: Callable = lambda problem, element: None
+
+    @property
+    def in_files(self):
+        """The `FileFormat`, or None; imported when a file is read, which most solves do not."""
+        return None if self.files is None else import_module(self.files).FILES
 
     def default_driver(self, element, to_tolerance=False):
         """Class of the driver that is taken for an element unless one is given."""
@@ -109,35 +115,3 @@ class Kind:
         """InputError for a driver that cannot solve such problems."""
         if type(driver) not in self.drivers:
             raise InputError(f"driver={driver.name!r}: {self.title} ties all elements together; leave driver out")
-
-
-@dataclass(frozen=True)
-class FileFormat:
-    """How a kind of problem stands in a model file.
-
-    Attributes
-    ----------
-    make : callable
-        `make(model)` -> the problem; `model` offers what the file states, see `timefem.models.Model`.
-    keys : tuple of str
-        Of the table `[problem]`.
-    tables, needed : tuple of str
-        Tables that not every kind takes, and those that it cannot do without.
-    check : callable
-        `check(document)` raises InputError for what does not belong together.
-    facts : callable
-        `facts(problem)` -> what `timefem check` tells.
-    state : callable
-        `state(model)` -> the state at the start, (n_z,), where it is not that of the bodies in the file.
-    guess : callable
-        `guess(model)` -> what the file gives as a guess, None for nothing.
-    """
-
-    make: Callable
-    keys: tuple = ()
-    tables: tuple = ()
-    needed: tuple = ()
-    check: Callable = lambda document: None
-    facts: Callable = lambda problem: {}
-    state: Callable | None = None
-    guess: Callable = lambda model: None

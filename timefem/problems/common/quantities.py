@@ -3,8 +3,8 @@
 import casadi as ca
 import numpy as np
 
-from ...mechanics import CanonicalState
 from ...mechanics.bodies.rotations import matrix_from_quaternion
+from ...mechanics.bodies.states import CanonicalState
 
 EXPRESSIONS = {  # quantity -> expressions of an `End`, of a body, in the axes of a frame
     "coordinates": lambda end, body, _: end.q(body), "momenta": lambda end, body, _: end.p(body),

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from ...errors import InputError, NotAsked
-from ...mechanics import CanonicalState, Coordinates, Pose
+from ...mechanics.bodies.states import CanonicalState, Coordinates, Pose
 from ...mechanics.given_states import canonical_states, given_states
 from ...mechanics.relative_poses import in_space
 from ...mechanics.tree_joints import with_joints_of_trees

@@ -24,7 +24,6 @@ h5py = Late("h5py")  # most solves read and write no file
 
 FORMAT, VERSION = "timefem checkpoint", 2  # 2: sealed with a checksum, with an audit of the states
 CHECKED = {"chunks": True, "fletcher32": True}
-EVERY = "60s"
 ROWS = 65536  # elements copied at once
 
 

@@ -12,9 +12,10 @@ from ...argument_names import NamedArguments
 from ...assembly import TimeMesh
 from ...atomic_write import check_writable
 from ...errors import InputError
-from .checkpoint import EVERY, Recorder, parse_every
-from .checkpoint import Checkpoint as CheckpointFile
-from .identity import Identity
+from ...late import Late
+
+checkpoint = Late(f"{__package__}.checkpoint")
+identity = Late(f"{__package__}.identity")
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,13 @@ class Checkpoint(NamedArguments):
     """
 
     path: str | os.PathLike | None = None
-    every: str | int = EVERY
+    every: str | int = "60s"
     restart: str | os.PathLike | None = None
 
     def __post_init__(self):
         if self.path is None and self.restart is None:
             raise InputError("a Checkpoint needs a path to write to, or restart, one to go on from")
-        parse_every(self.every)
+        checkpoint.parse_every(self.every)
 
     def check(self) -> None:
         """InputError when the file cannot be written, before work starts."""
@@ -55,15 +56,15 @@ class Checkpoint(NamedArguments):
         """
         saved, recorder = None, None
         if self.restart is not None:
-            saved = CheckpointFile(self.restart)
+            saved = checkpoint.Checkpoint(self.restart)
             t = saved.arrays["t"]
             if settings["driver"] == "march" and mesh.nodes[-1] == t[-1] and np.isin(mesh.nodes, t).all():
                 mesh = TimeMesh(t)
-        identity = Identity(plan, mesh, z0, settings)
+        own = identity.Identity(plan, mesh, z0, settings)
         if saved is not None:
-            saved.check(identity)
+            saved.check(own)
         if self.path is not None:
-            recorder = Recorder(self.path, self.every, identity, comm)
+            recorder = checkpoint.Recorder(self.path, self.every, own, comm)
         return saved, recorder, mesh
 
 

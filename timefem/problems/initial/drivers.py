@@ -4,15 +4,13 @@ import time
 
 from ... import validate
 from ...errors import InputError
+from ...late import Late, LateTable
 from ...parallel import end_together, own_world
 from ...validate.memory import check_memory
 from ..common.driver import Driver
-from .driver_input import DriverInput
-from .global_driver import Global
-from .march_driver import March
-from .windows_driver import Windows
 
-DRIVERS = {driver.name: driver for driver in (March, Windows, Global)}
+DRIVERS = LateTable(__package__, {name: f".{name}_driver.{name.title()}" for name in ("march", "windows", "global")})
+jobs = Late(f"{__package__}.driver_input")
 GATHER_BELOW = 2**30  # bytes of nodal values up to which every rank of a distributed solve gets all
 
 
@@ -43,7 +41,7 @@ def run_driver(task, mesh):
         gather = 8 * mesh.n_elements * plan.columns.n_local <= GATHER_BELOW
     settings = {} if task.newton is None else {"settings": task.newton}
     guess = "march" if task.guess is None else task.guess
-    job = DriverInput(plan, mesh, z0, driver, guess, show=task.progress, comm=comm, gather=gather,
+    job = jobs.DriverInput(plan, mesh, z0, driver, guess, show=task.progress, comm=comm, gather=gather,
                       kept=task.kept, **settings)
     if task.checkpoint is not None:
         job.saved, job.recorder, job.mesh = task.checkpoint.open(plan, mesh, z0, driver.identity(), comm)

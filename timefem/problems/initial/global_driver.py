@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ...elements.evaluation.nodal_values import NodalValues
+from ...late import Late
 from ...progress import progress
-from ...solvers.equations.distributed import DistributedEquations
 from ...solvers.equations.elements import ElementEquations
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.newton import newton
 from ...validate.options import field
 from ..common.driver import Driver, check_linear
-from .guess import first_iterate
 
 if TYPE_CHECKING:
     from ...solvers.linear.base import LinearOptions
     from .driver_input import DriverInput
+
+guess = Late(f"{__package__}.guess")
+distributed = Late("timefem.solvers.equations.distributed")
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Global(Driver):
         if job.saved:
             x, status = job.saved.dofs(equations.first, equations.last, plan.columns.n_node), None
         else:
-            x, status = first_iterate(job, equations, mesh, job.z0)
+            x, status = guess.first_iterate(job, equations, mesh, job.z0)
         goal = job.settings.tol_residual * job.reference
         with progress("global Newton", job.settings.max_iterations, job.show, goal) as bar:
             def on_iteration(iteration, norm, x):
@@ -86,7 +88,7 @@ def equations_on(job, mesh):
     if job.comm is None:
         return local_equations(job, mesh)
 
-    return DistributedEquations(job.plan, mesh, job.scale, linear=job.driver.linear, comm=job.comm)
+    return distributed.DistributedEquations(job.plan, mesh, job.scale, linear=job.driver.linear, comm=job.comm)
 
 
 def local_equations(job, mesh):

@@ -1,6 +1,6 @@
 """Initial-value problems in the table of kinds."""
 
-from ..common.kind import FileFormat, Kind
+from ..common.kind import Kind
 from .drivers import DRIVERS
 from .errors import InitialErrors
 from .problem import InitialValueProblem
@@ -18,5 +18,5 @@ INITIAL = Kind(
     drivers=(DRIVERS["march"], DRIVERS["global"], DRIVERS["windows"]), solve=solve_initial, estimate=InitialErrors,
     guesses=("march", "constant"), checkpoints=True, causal=True, changes=("start", "t_span"), mesh=mesh_of,
     warms=warms,
-    in_files=FileFormat(make=lambda model: model.start, tables=("sensitivity",)),
+    files=f"{__package__}.files",
 )

@@ -10,13 +10,16 @@ import numpy as np
 from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
-from ...mechanics import Pose, System
+from ...late import Late
+from ...mechanics.bodies.states import Pose
 from ...mechanics.consistent_state import assemble as assembled
 from ...mechanics.given_states import GivenStates, canonical_states, given_states
-from ...mechanics.redundancy.redundancy import drop_redundant
 from ...mechanics.singular_in_time import check_integrable
+from ...mechanics.system import System
 from ...mechanics.tree_joints import by_joints_of_trees
 from .faults import TOLERANCE, fault
+
+redundancy = Late("timefem.mechanics.redundancy.redundancy")
 
 
 class InitialValueProblem(NamedArguments):
@@ -58,7 +61,7 @@ class InitialValueProblem(NamedArguments):
         self._take(system, state, checked_span(system, t_span))
         check_integrable(system, self.t_span, self.z0)
         if system.redundant == "drop":
-            self.system = drop_redundant(system, self.t_span[0], self.z0)
+            self.system = redundancy.drop_redundant(system, self.t_span[0], self.z0)
 
     _state = _poses = None
 

@@ -10,7 +10,7 @@ from ...assembly import Scaling
 from ...elements.augmented.prescribed_outputs import Servo, ServoPart
 from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
-from ...mechanics import System
+from ...mechanics.system import System
 from ...parallel import own_world
 from ...progress import progress
 from ...solvers.equations.ends import EndBlock, Ends

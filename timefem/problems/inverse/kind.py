@@ -3,10 +3,7 @@
 import casadi as ca
 import numpy as np
 
-from ...mechanics import Pose
-from ...mechanics.consistent_state import assemble
-from ..common.guess_in_files import check_guess, solution_guess
-from ..common.kind import FileFormat, Kind
+from ..common.kind import Kind
 from ..common.report import largest_controls
 from ..initial.global_driver import Global
 from .errors import InverseErrors
@@ -31,35 +28,9 @@ def deviations(output, trajectory, sol):
     return np.array(function.map(len(sol.t))(np.reshape(trajectory(sol.t), (1, -1)), *places)).ravel()
 
 
-# ---- in model files
-
-def make_from_file(model):
-    data, bodies, outputs = model.document.data, model.names.bodies, {}
-    for name, entry in data["outputs"].items():
-        if "trajectory" in entry:  # others are measured only
-            trajectory = model.value_of(("outputs", name, "trajectory"), entry["trajectory"])
-            outputs[model.names.outputs[name]] = trajectory
-    end = model.end_states("end", Pose) or None
-    given = {joint.carrier.name for joint in end or () if not isinstance(joint, str) and joint.is_body} | {*(end or ())}
-    for name in bodies if end and not any(map(model.system.is_joint, end)) else ():
-        if name not in given:
-            raise model.document.error(("problem", "end"), f"the body {name!r} is missing: give the states of all "
-                                       "bodies, or of none")
-    with model.naming(("outputs",), data["outputs"]):
-        if end and model.assemble:
-            end = assemble(model.system, end, model.t_span[1])
-        return InverseDynamics(model.system, outputs, model.stated_start, end, model.t_span)
-
-
-def file_facts(problem):
-    return {"relative_degrees": {repr(output): r for output, r in problem.relative_degrees.items()},
-            "internal": problem.internal, "unstable": problem.unstable}
-
-
 INVERSE = Kind(
     "inverse", InverseDynamics, "inverse dynamics", drivers=(Global,), solve=solve_inverse_dynamics,
     estimate=InverseErrors, newton={"line_search": True}, facts=report_facts, elements=("mg",),
     changes=("start", "end", "t_span", "outputs"),
-    in_files=FileFormat(make_from_file, keys=("end",), tables=("actuators", "outputs", "guess"),
-                        needed=("actuators", "outputs"), check=check_guess, guess=solution_guess, facts=file_facts),
+    files=f"{__package__}.files",
 )

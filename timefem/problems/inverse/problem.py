@@ -10,13 +10,15 @@ import scipy
 
 from ...argument_names import NamedArguments
 from ...errors import InputError
-from ...mechanics import Actuator, CanonicalState, System
+from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.consistent_state import assemble
+from ...mechanics.forces.actuators import Actuator
 from ...mechanics.functions.trajectories import ordinal
 from ...mechanics.inversion.direct import DirectInversion, is_direct, is_settled
 from ...mechanics.inversion.inversion import Inversion
 from ...mechanics.inversion.outputs import Output
 from ...mechanics.inversion.servo_constraint import ServoInversion
+from ...mechanics.system import System
 from ...types import Floats
 from ..initial.problem import InitialValueProblem, merged
 from .held import at_rest, held_at_rest

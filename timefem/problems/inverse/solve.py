@@ -6,7 +6,8 @@ from ...errors import InputError
 from ...solution.audit import audits
 from ...solution.solution import Solution
 from ..common.statistics import solve_statistics
-from ..initial.drivers import March, run_driver
+from ..initial.drivers import run_driver
+from ..initial.march_driver import March
 from ..refinement.loop import solve_refined
 from .constraints import as_controls
 from .direct import follow

@@ -1,7 +1,8 @@
 """Prescribed outputs and their trajectories, checked."""
 
 from ...errors import InputError
-from ...mechanics.functions import Table, as_time_function
+from ...mechanics.functions.formula import as_time_function
+from ...mechanics.functions.table import Table
 from ...mechanics.functions.trajectories import Spline, first_jump, ordinal
 from ...mechanics.inversion.outputs import Output
 from ..initial.problem import uncovered

@@ -5,7 +5,7 @@ import numpy as np
 
 from ...elements.augmented.controlled import Controlled
 from ...errors import InputError
-from ...mechanics import Cost
+from ...mechanics.forces.costs import Cost
 from ...mechanics.formula import check_symbols
 from .complementarity import Soft
 from .couplings import Coupling

@@ -3,8 +3,8 @@
 import casadi as ca
 
 from ...errors import InputError
-from ...mechanics import Actuator, Cost
-from ...mechanics.forces.costs import FormulaCost
+from ...mechanics.forces.actuators import Actuator
+from ...mechanics.forces.costs import Cost, FormulaCost
 from ...mechanics.formula import call, check_symbols
 from ...mechanics.formula_text import as_formula
 from ...mechanics.formula_writing import text_of

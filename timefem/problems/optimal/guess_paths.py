@@ -6,8 +6,8 @@ import numpy as np
 import scipy
 
 from ...errors import InputError
-from ...mechanics import CanonicalState, Pose
 from ...mechanics.bodies import rotations
+from ...mechanics.bodies.states import CanonicalState, Pose
 from ...mechanics.consistent_state import assemble
 from .guess_shapes import closed_as_wholes, has_shapes, with_shapes
 from .guess_turns import quaternions, rate_before, rate_of_turn, turn, turned

@@ -6,8 +6,8 @@ Straight ways of their nodes would compress what turns, so that it buckles.
 import numpy as np
 import scipy
 
-from ...mechanics import Pose
 from ...mechanics.bodies import rotations
+from ...mechanics.bodies.states import Pose
 from .guess_turns import quaternions, turn, turned
 
 STEPS, CLOSED = 20, 1e-10  # of Gauss-Newton, and violation of joints at which they end

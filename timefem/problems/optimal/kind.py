@@ -2,24 +2,15 @@
 
 import numpy as np
 
-from ...mechanics import Effort
-from ...mechanics.functions.formula import as_time_function
-from ..common.end_state import EndState
-from ..common.guess_in_files import solution_guess
-from ..common.kind import FileFormat, Kind
+from ...late import Late
+from ..common.kind import Kind
 from ..common.report import largest_controls, worst
 from ..initial.global_driver import Global
-from .errors import error_estimate
-from .guess import Guess
-from .limits_in_files import couplings_from_file, limit_from_file
 from .mesh_sequence import ITERATIONS
 from .problem import OptimalControl
 from .solve import UNUSED, solve_optimal_control
 
-ACTUATORS = "effort", "lower", "upper", "lower_rate", "upper_rate"  # keys of actuators that only optimal control takes
-KEYS = ("start", "end", "end_conditions", "path", "periodic", "free_time", "cost", "end_cost", "duration", "parameters",
-        "follows")  # of [problem]
-STATE = "state", "position", "orientation", "velocity", "angular_velocity"  # keys of bodies
+errors = Late(f"{__package__}.errors")
 
 
 def check_fits(problem, element):
@@ -38,130 +29,12 @@ def report_facts(problem, sol):
             "controls": largest_controls(sol)}
 
 
-# ---- in model files
-
-def check_file(document):
-    table = document.data["problem"]
-    if "duration" in table and not table.get("free_time"):
-        raise document.error(("problem", "duration"), "needs free_time = true")
-    if not (document.data.get("actuators") or table.get("parameters") or table.get("start")):
-        raise document.error(("problem", "kind"), '"optimal" needs a table of actuators, or unknown numbers, '
-                             "problem.parameters")
-    for name, entry in document.data.get("outputs", {}).items():
-        if "trajectory" in entry:
-            raise document.error(("outputs", name, "trajectory"), 'belongs to [problem] with kind = "inverse"; limits '
-                                 "have lower and upper")
-    if "link" in document.data and not document.follows:
-        raise document.error(("link",), "belongs to a phase that follows another one")
-    solver = document.data.get("solver", {})
-    if "tolerance" in solver and solver.get("element", "mg") != "mg":
-        raise document.error(("solver", "tolerance"), 'of optimal control belongs to element = "mg"')
-
-
-def _has_states(model):
-    """Whether a start that is found has a guess: that in the bodies, of a later phase where it states some of its own.
-    """
-    document = model.document
-    own = document.own if document.follows else document.data
-    bodies = own.get("bodies", {}).values()
-    return "state" in own or any(key in entry for entry in bodies for key in STATE)
-
-
-def make_from_file(model):
-    document, data = model.document, model.document.data
-    table, actuators = data["problem"], model.names.actuators
-    costs, bounds, rates = [], {}, {}
-    for name, entry in data.get("actuators", {}).items():
-        keys, actuator = ("actuators", name), actuators[name]
-        for key in ACTUATORS:
-            if isinstance(entry.get(key), list) and len(entry[key]) != actuator.n_controls:
-                raise document.error((*keys, key), f"must have {actuator.n_controls} numbers, one for each control")
-        if "effort" in entry:
-            costs.append(Effort(actuator, entry["effort"]))
-        for found, pair in ((bounds, ("lower", "upper")), (rates, ("lower_rate", "upper_rate"))):
-            if set(pair) & set(entry):
-                found[actuator] = tuple(model.value_of((*keys, key), entry.get(key)) for key in pair)
-    if "duration" in table:
-        given = table["duration"]
-        bounds["duration"] = (given.get("lower"), given.get("upper")) if isinstance(given, dict) else given
-    for name, entry in table.get("parameters", {}).items():
-        if "lower" in entry or "upper" in entry:
-            bounds[name] = entry.get("lower"), entry.get("upper")
-    if "cost" in table:
-        costs += table["cost"] if isinstance(table["cost"], list) else [table["cost"]]
-    ends, own = model.end_states("end"), model.end_states("start")
-    start = own or model.stated_start
-    if (document.follows or own) and not any(map(model.system.is_joint, own)):
-        find = model.system.find
-        own = {find(body): state for body, state in own.items()}
-        others = {find(body): EndState() if document.follows else state for body, state in model.start_state.items()}
-        start = {body: state for body, state in others.items() if body not in {part.carrier for part in own}} | own
-    near = {model.system.find(body): state for body, state in model.start_state.items()} if _has_states(model) else None
-    limits = [limit_from_file(model, name, entry) for name, entry in data.get("limits", {}).items()]
-    couplings = couplings_from_file(model, model, ("couplings",), data.get("couplings", {}))
-    stated = [(name, (key, name), entry) for key in ("limits", "couplings")
-              for name, entry in data.get(key, {}).items()]
-    for name, entry in data.get("actuators", {}).items():
-        stated += [(f"bounds of {name}", ("actuators", name), entry), (f"rates of {name}", ("actuators", name), ())]
-    with model.naming(("problem",), table, stated):
-        problem = OptimalControl(model.system, start, ends, model.t_span, costs, end_cost=table.get("end_cost"),
-                                 end_conditions=table.get("end_conditions"), path=table.get("path"),
-                                 parameters=model.parameters(), follows=table.get("follows"),
-                                 free_time=table.get("free_time", False), bounds=bounds, limits=limits, rates=rates,
-                                 couplings=couplings, periodic=table.get("periodic", False), near=near)
-    for key in problem.bounded * UNUSED:
-        if key in data.get("solver", {}):
-            raise document.error(("solver", key), "is not used where there are bounds, with which an interior-point "
-                                 "method deals; leave it out")
-    return problem
-
-
-def guess_from_file(model):
-    """The `Guess` of the table `[guess]`; None where there is none."""
-    table = model.document.data.get("guess")
-    if table is None:
-        return None
-    own = dict(table)
-    if isinstance(own.get("controls"), dict):
-        own["controls"] = {name: _control_guess(model, ("guess", "controls", name), value)
-                           for name, value in own["controls"].items()}
-    if "solution" in own:
-        if "motion" in own:
-            raise model.document.error(("guess", "motion"), "is given beside solution; leave one of them out")
-        del own["solution"]
-        own["motion"] = solution_guess(model)
-    with model.naming(("guess",), table):
-        return Guess(**own)
-
-
-def _control_guess(model, keys, value):
-    """Controls of an actuator as a function of times, of numbers and such functions, one of all or one of each."""
-    n = model.find(keys, keys[-1], model.names.actuators, "actuator").n_controls
-    value = model.value_of(keys, value)
-    with model.naming(keys, ()):
-        functions = [as_time_function("a guess", x) for x in (value if isinstance(value, list) else [value])]
-    if len(functions) not in (1, n):
-        raise model.document.error(keys, f"must be a number or function of time, or {n} of them, one for each control")
-    return lambda times: np.stack([function(times) for function in functions * (n // len(functions))], axis=1)
-
-
-def state_of_file(model):
-    """The state at the start where it is to be found."""
-    return model.problem.z0 if model.document.follows or "start" in model.document.data["problem"] else None
-
-
-def file_facts(problem):
-    return {"conditions": list(dict.fromkeys(problem.conditions.names)), "unknown": problem.unknown_names}
-
-
 OPTIMAL = Kind(
     "optimal", OptimalControl, "optimal control", drivers=(Global,), solve=solve_optimal_control,
-    estimate=error_estimate, newton={"line_search": True, "max_iterations": ITERATIONS}, facts=report_facts,
+    estimate=lambda problem, element: errors.error_estimate(problem, element), facts=report_facts,
+    newton={"line_search": True, "max_iterations": ITERATIONS},
     unused=lambda problem: (UNUSED * problem.bounded,
                             "where controls have bounds, with which an interior-point method deals"),
     changes=("start", "end", "t_span", "bounds"), fits=check_fits,
-    in_files=FileFormat(
-        make_from_file, keys=(*KEYS, "n_starts"), tables=("actuators", "outputs", "limits", "couplings", "link",
-                                                          "guess"),
-        check=check_file, facts=file_facts, state=state_of_file, guess=guess_from_file),
+    files=f"{__package__}.files",
 )

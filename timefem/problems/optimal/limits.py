@@ -11,15 +11,17 @@ import numpy as np
 from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
+from ...late import Late
 from ...mechanics.formula import call, call_vector, check_symbols
 from ...mechanics.formula_text import as_formula, refuse_comparison
-from ...mechanics.functions.formula import as_time_function
 from ...mechanics.inversion.outputs import JointOutput, Output
 from ...types import Floats, UserFormula, UserFunction
 from .stated import plain
 
 if TYPE_CHECKING:
     from ...mechanics.joints.joint import Joint
+
+formulas = Late("timefem.mechanics.functions.formula")
 
 PLACES = "path", "start", "end", "integral"
 Bounds: TypeAlias = "Floats | UserFunction | str | Sequence[Any] | None"
@@ -85,7 +87,7 @@ class Limit(NamedArguments):
             return as_formula(f"{self.name}: {word}", value, ["t"])
         entries = [none] if value is None else value if isinstance(value, list | tuple) else np.atleast_1d(value)
         try:
-            found = [none if x is None else x if callable(x) else as_time_function(f"{self.name}: {word}", x)
+            found = [none if x is None else x if callable(x) else formulas.as_time_function(f"{self.name}: {word}", x)
                      if isinstance(x, str) else float(x) for x in entries]
         except InputError:
             raise

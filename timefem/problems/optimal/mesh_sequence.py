@@ -12,23 +12,25 @@ from ...elements.augmented.optimality import Optimality
 from ...elements.evaluation.nodal_values import NodalValues
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
+from ...late import Late
 from ...parallel import own_world
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.methods import method_for_inequalities
 from ...solvers.nonlinear.newton import Newton
-from ...solvers.nonlinear.saddle_point import SMALL, solve_minimum, solve_saddle
 from ...solvers.nonlinear.slab_program import SlabProgram
 from ..common.parameters import parts_with_unknowns
 from ..initial.global_driver import Global
 from .contact_stages import needs_all_elements, solve_in_stages
 from .controllability import HELD, check_reach, guess_in_reach, note_held
 from .equations import OptimalityEquations
-from .equations_over_ranks import DistributedOptimalityEquations, OptimalitySlab
 from .guess import BENDS, Guess, first_guess, from_solution, is_warm, prolonged, starts, swung
 from .nonlinear_program import OptimalProgram
 from .sequence_program import Closing, SequenceProgram
 from .target_continuation import towards_the_target
+
+over_ranks = Late(f"{__package__}.equations_over_ranks")
+saddle_point = Late("timefem.solvers.nonlinear.saddle_point")
 
 MANY = 256  # elements from which on a problem with inequalities is solved on coarser meshes first
 COARSE, RATIO = 64, 10  # elements of the coarsest mesh, which ranks do not share, and from one mesh to the next
@@ -118,7 +120,7 @@ class OneMesh:
             not (problem.bounded and needs_all_elements(self.plan.element, problem.limits))
         equations = self._equations(level, problem, hold, shared)
         most, goal = (self._method.max_iterations, self._method.tolerance) if problem.bounded else \
-            (self._newton.max_iterations, SMALL)
+            (self._newton.max_iterations, saddle_point.SMALL)
         with progress(f"optimal control, {level.n_elements} elements", most, self._show, goal) as bar:
             if problem.bounded:
                 x, status, n = self._within_bounds(equations, x, level, near, shared, bar)
@@ -138,9 +140,10 @@ class OneMesh:
 
     def _equations(self, level, problem, hold, shared):
         if shared and problem.bounded:
-            return OptimalitySlab((problem, self.plan, level, self._scale), self.comm)
+            return over_ranks.OptimalitySlab((problem, self.plan, level, self._scale), self.comm)
         if shared:
-            return DistributedOptimalityEquations(problem, self.plan, level, self._scale, self._linear, comm=self.comm)
+            return over_ranks.DistributedOptimalityEquations(problem, self.plan, level, self._scale, self._linear,
+                                                             comm=self.comm)
         return self._equations_here(level, problem, hold, self._linear)
 
     def _equations_here(self, level, problem, hold, linear):
@@ -166,8 +169,9 @@ class OneMesh:
         return equations.gather(program.place(*found)), answer.status, answer.iterations
 
     def _by_newton(self, equations, guess, level, hold, near, bar):
-        fine, small = level.n_elements > COARSE, SMALL if level is self._levels[-1] else ROUGH
-        find, few = solve_saddle if fine else solve_minimum, min(FEW, self._newton.max_iterations)
+        fine, small = level.n_elements > COARSE, saddle_point.SMALL if level is self._levels[-1] else ROUGH
+        find = saddle_point.solve_saddle if fine else saddle_point.solve_minimum
+        few = min(FEW, self._newton.max_iterations)
         settings = self._newton if fine else replace(self._newton, max_iterations=few)
         x, status = find(equations, equations.take(guess), settings, bar.iteration, small)
         x, n = equations.gather(x), len(status.residual_history) - 1

@@ -14,10 +14,11 @@ import numpy as np
 from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
-from ...mechanics import Actuator, Cost, System
-from ...mechanics.forces.actuators import control_name
+from ...mechanics.forces.actuators import Actuator, control_name
+from ...mechanics.forces.costs import Cost
 from ...mechanics.formula import call
 from ...mechanics.formula_text import as_formula
+from ...mechanics.system import System
 from ...types import Expression, UserFormula
 from ..common.end import End
 from ..common.kept import Kept

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...elements.augmented.constants import with_carrier
 from ...errors import InputError
+from ...late import Late
 from ...mechanics.unknown_numbers import with_numbers
 from ...solution.audit import audits
 from ...solution.solution import Solution
@@ -13,10 +14,11 @@ from ...solvers.nonlinear.methods import method_for_inequalities
 from ...solvers.nonlinear.newton import Newton
 from ..common.parameters import of_bodies
 from ..common.statistics import OnDemand, solve_statistics
-from ..refinement.loop import solve_refined
-from .errors import error_estimate
 from .mesh_sequence import optimality_plan, solve_optimal
 from .reduced_again import solved_as_stated
+
+refinement = Late("timefem.problems.refinement.loop")
+errors = Late(f"{__package__}.errors")
 
 UNUSED = "tol_residual", "tol_increment"  # fields of Newton that problems with inequalities do not use
 
@@ -50,7 +52,8 @@ def solve_optimal_control(task):
 
 def _solved(task):
     if task.tolerance is not None:
-        return solve_refined(task, lambda element, mesh, last: _solve_on(task.on(element, mesh, last)), error_estimate)
+        return refinement.solve_refined(task, lambda element, mesh, last: _solve_on(task.on(element, mesh, last)),
+                                        errors.error_estimate)
     problem = task.problem
     return _solve_on(task.on(task.element, task.mesh_through(problem.system.kinks, problem.kept)))
 

@@ -6,15 +6,17 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
-from ...mechanics import CanonicalState, Coordinates, Pose
+from ...late import Late
+from ...mechanics.bodies.states import CanonicalState, Coordinates, Pose
 from ...mechanics.part_names import body_of
-from ...mechanics.redundancy.redundancy import drop_redundant
 from ..common.carried_targets import split_targets
 from ..common.end import End
 from ..common.end_state import EndState, body_velocity, momenta
 from ..initial.problem import InitialValueProblem, checked_span
 from .end_conditions import EndConditions
 from .equation_names import names_at_start
+
+redundancy = Late("timefem.mechanics.redundancy.redundancy")
 
 CHANGED = 1e-9  # derivative of a constraint by an unknown number, from which on it counts
 
@@ -80,7 +82,7 @@ def start_of(system, start, t_span, near, numbered):
     z = np.concatenate([*(q for q, _ in found), *(p for _, p in found)])
 
     if system.redundant == "drop":
-        system = drop_redundant(system, t_span[0], conditions(system, start | carried, None, z).state)
+        system = redundancy.drop_redundant(system, t_span[0], conditions(system, start | carried, None, z).state)
     found = conditions(system, start | carried, None, z)
     return system, found.state, t_span, found
 

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
-from ...mechanics import Cost, Effort
+from ...mechanics.forces.costs import Cost, Effort
 from ...mechanics.formula import call_vector
 from ...mechanics.formula_text import TextFormula
 from ...mechanics.formula_writing import text_of

@@ -2,9 +2,10 @@
 
 from itertools import pairwise
 
-from ..common.kind import FileFormat
+from ..common.file_format import FileFormat
 from ..optimal.couplings import SameState
-from ..optimal.kind import KEYS, OPTIMAL
+from ..optimal.files import FILES as OF_ONE
+from ..optimal.files import KEYS
 from ..optimal.limits_in_files import couplings_from_file
 from .problem import Phases
 
@@ -49,7 +50,7 @@ def _link(before, after):
 
 def guess_from_file(model):
     """One for each phase; None where none has any."""
-    guesses = [OPTIMAL.in_files.guess(one) for one in model.phases]
+    guesses = [OF_ONE.guess(one) for one in model.phases]
     return guesses if any(guess is not None for guess in guesses) else None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...argument_names import NamedArguments
 from ...errors import InputError
-from ...mechanics import CanonicalState
+from ...mechanics.bodies.states import CanonicalState
 from ..optimal.couplings import BOTH_ENDS, LINK, Coupling, SameState
 from ..optimal.stated import coupled
 

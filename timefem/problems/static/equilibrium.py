@@ -11,10 +11,11 @@ import scipy
 from ... import validate
 from ...argument_names import named_arguments
 from ...errors import InputError
-from ...mechanics import CanonicalState, System
+from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.composites.beam.along import along
 from ...mechanics.given_states import canonical_states, given_states
 from ...mechanics.part_names import body_of
+from ...mechanics.system import System
 from ...progress import progress
 from ...status import Status
 from ...types import Floats, States

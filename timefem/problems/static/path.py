@@ -15,8 +15,8 @@ import scipy
 from ... import validate
 from ...argument_names import named_arguments
 from ...errors import InputError
-from ...mechanics import System
 from ...mechanics.composites.beam.along import along
+from ...mechanics.system import System
 from ...progress import progress as progress_bar
 from ...status import Status
 from ...types import Floats, States

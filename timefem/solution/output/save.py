@@ -9,9 +9,10 @@ import numpy as np
 from ... import elements
 from ...elements.augmented.constants import Carrier
 from ...errors import InputError
-from ...mechanics import Cost, System
 from ...mechanics.describe import describe, plain
+from ...mechanics.forces.costs import Cost
 from ...mechanics.redundancy.redundancy import keep_constraints
+from ...mechanics.system import System
 from ...version import __version__
 from .hdf5 import write_in_turn
 from .layout import FORMAT, VERSION, _element_class

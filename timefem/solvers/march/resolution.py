@@ -15,10 +15,12 @@ from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...elements.mixed_galerkin import MixedGalerkin
 from ...kernels.loops import compiled
+from ...late import Late
 from ...mechanics.measures import LEAST, blocks_of
 from ..nonlinear.newton import Newton
-from .march import march
 from .motion import DRIFT
+
+marching = Late(f"{__package__}.march")
 
 FAR = 1.0  # rad of a vibration per element and degree
 NOISE = 1e-7  # of the size of states that Newton's method goes by: amplitudes that count as rest
@@ -126,7 +128,7 @@ def elements_that_do(system, element, t_span, z0, times):
     n, before = 2, np.inf
     while n * plan.columns.step <= MOST:
         mesh = TimeMesh.uniform(t_span, n)
-        x, _, status, _ = march(plan, mesh, z0, multipliers, scaling, settings)
+        x, _, status, _ = marching.march(plan, mesh, z0, multipliers, scaling, settings)
         if status.success:
             nodal = plan.columns.unpack(x)[0]
             z = np.concatenate([z0[None], nodal[:, -1]])

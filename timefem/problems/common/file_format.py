@@ -1,0 +1,36 @@
+"""How a kind of problem stands in a model file."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """How a kind of problem stands in a model file.
+
+    Attributes
+    ----------
+    make : callable
+        `make(model)` -> the problem; `model` offers what the file states, see `timefem.models.Model`.
+    keys : tuple of str
+        Of the table `[problem]`.
+    tables, needed : tuple of str
+        Tables that not every kind takes, and those that it cannot do without.
+    check : callable
+        `check(document)` raises InputError for what does not belong together.
+    facts : callable
+        `facts(problem)` -> what `timefem check` tells.
+    state : callable
+        `state(model)` -> the state at the start, (n_z,), where it is not that of the bodies in the file.
+    guess : callable
+        `guess(model)` -> what the file gives as a guess, None for nothing.
+    """
+
+    make: Callable
+    keys: tuple = ()
+    tables: tuple = ()
+    needed: tuple = ()
+    check: Callable = lambda document: None
+    facts: Callable = lambda problem: {}
+    state: Callable | None = None
+    guess: Callable = lambda model: None
