@@ -21,16 +21,16 @@ import os
 import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
-from shooting import QUADROTOR, T_TURN, Shooting, turning
+from inequalities_once import by_timefem, case
+from shooting import QUADROTOR, Shooting
 
 import timefem as tf
 from timefem.cases import CASES
 
-SHOOTING_FILE = Path(__file__).with_name("shooting.py")
+OWN_FILE, SHOOTING_FILE = (Path(__file__).with_name(name) for name in ("inequalities_once.py", "shooting.py"))
 METHODS = "interior-point", "ipopt", "fatrop"
 SIZES = {"cart-pole-limited": 80, "speed-limit": 60, "robot-arm-time": 100, "two-link-arm-time": 60}  # one program
 LARGE = "cart-pole-limited", "robot-arm-time", "speed-limit"
@@ -47,10 +47,6 @@ MESHES = {1: (40, 60, 80, 100, 120, 150, 200, 250, 300, 350, 400, 500),
           4: (6, 8, 10, 12, 16, 20, 24, 32, 40)}
 
 
-def element(degree):
-    return tf.MixedGalerkin(degree, n_points=degree)
-
-
 def quadrotor():
     q = QUADROTOR
     frame = tf.RigidBody(1.0, q["inertia"], name="frame")
@@ -60,30 +56,6 @@ def quadrotor():
     return tf.OptimalControl(tf.System([frame], gravity=(0, 0, -9.81)), {frame: tf.Pose()}, {frame: tf.Pose(q["to"])},
                              (0, q["t_end"]), [tf.Effort(r) for r in rotors],
                              bounds={r: (0, q["limit"]) for r in rotors})
-
-
-def case(name):
-    """A problem, and the guess that shooting has, where it is not the default one."""
-    problem = CASES[name].make()
-    if name != "reorientation-time":
-        return problem, None
-    body = problem.system.bodies[0]
-
-    def motion(t):  # about another axis than x: that way leads to a saddle point
-        states = turning(np.asarray(t) / T_TURN).T
-        states[:, 4:] /= T_TURN
-        return np.array([np.concatenate(body.state(tf.Pose(orientation=x[:4], angular_velocity=x[4:])))
-                         for x in states])
-
-    return problem, tf.Guess(motion, controls="zero")
-
-
-def by_timefem(problem, degree, n, guess=None, method=None):
-    """Objective (None where it fails), seconds of the processor, iterations."""
-    start = time.process_time()
-    sol = tf.solve(problem, element(degree), n, method=method, guess=guess, progress=False)
-    seconds = time.process_time() - start
-    return sol.objective if sol.success else None, seconds, sol.statistics["newton_iterations"]["max"]
 
 
 def median(runs):
@@ -136,7 +108,7 @@ def at_equal_error(name, repeats):
     runs = in_turns({"timefem": lambda: by_timefem(problem, degree, size, guess)} |
                     {f"RK4, {solver}": run for solver, (_, run) in shooting.items()}, repeats)
     once = {f"RK4, {solver}": (SHOOTING_FILE, name, steps, solver) for solver, (steps, _) in shooting.items()}
-    for key, arguments in {"timefem": (__file__, "--once", name, degree, size), **once}.items():
+    for key, arguments in {"timefem": (OWN_FILE, name, degree, size), **once}.items():
         runs[key]["first"] = float(np.median([in_new_process(*arguments) for _ in range(3)]))
     for solver, (steps, _) in shooting.items():
         runs[f"RK4, {solver}"]["steps"] = steps
@@ -210,11 +182,6 @@ if __name__ == "__main__":
     parser.add_argument("--stages", action="store_true", help="a quadrotor in 300 stages")
     parser.add_argument("--large", type=int, help="elements of a comparison of methods")
     parser.add_argument("--cases", nargs="+", choices=SHOOTING, default=list(SHOOTING))
-    parser.add_argument("--once", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.once:
-        name, degree, size = arguments.once
-        problem, guess = case(name)
-        sys.exit(by_timefem(problem, int(degree), int(size), guess)[0] is None)
     results = main(arguments.repeats, arguments.methods, arguments.large, arguments.cases, arguments.stages)
     print(json.dumps(results)) if arguments.json else report(results)

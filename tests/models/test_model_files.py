@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import timefem as tf
 from timefem.cases import CASES
-from timefem.cases.cases import box_inertia
+from timefem.cases.single_bodies import box_inertia
 from timefem.errors import InputError
 from timefem.mechanics.bodies.point_mass import PointMass
 from timefem.mechanics.bodies.rigid import DirectorBody, QuaternionBody

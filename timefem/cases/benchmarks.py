@@ -8,7 +8,8 @@ from ..mechanics.forces.loads import Torque
 from ..mechanics.forces.springs import Spring
 from ..mechanics.joints.turning import Revolute
 from ..mechanics.system import System
-from .cases import box_inertia, define_case
+from .single_bodies import box_inertia
+from .table import define_case
 
 VERTICAL = (0, 0, 1)
 

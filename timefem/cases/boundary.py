@@ -9,7 +9,8 @@ from ..mechanics.joints.turning import Revolute
 from ..mechanics.system import System
 from ..problems.boundary.problem import BoundaryValueProblem
 from ..problems.common.end_state import EndState
-from .cases import GRAVITY, box_inertia, define_problem
+from .single_bodies import GRAVITY, box_inertia
+from .table import define_problem
 
 HINGE = {"axis_a": (1, 0, 0), "axis_b": (1, 0, 0)}
 

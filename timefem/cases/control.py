@@ -10,7 +10,7 @@ from ..mechanics.joints.turning import Revolute
 from ..mechanics.system import System
 from ..problems.common.end_state import EndState
 from ..problems.optimal.problem import OptimalControl
-from .cases import define_problem
+from .table import define_problem
 
 
 @define_problem("reorientation-effort", "Reorientation with least effort", "optimal", t_end=2.0, n_elements=100)

@@ -12,8 +12,9 @@ from ..mechanics.joints.turning import Revolute, Spherical
 from ..mechanics.system import System
 from ..problems.inverse.problem import InverseDynamics
 from .boundary import HINGE, about_x
-from .cases import GRAVITY, box_inertia, define_problem
 from .inverse import elastic_arm, trolley_crane
+from .single_bodies import GRAVITY, box_inertia
+from .table import define_problem
 
 
 @define_problem("crane-inverse", "Knuckle-boom crane", "inverse", t_end=4.0, n_elements=40)

@@ -1,10 +1,8 @@
 """Cases that are model files, in the folder `files`: their settings are in the file as well."""
 
-from pathlib import Path
-
 from .. import models
 from ..models.key_lines import tomllib
-from .cases import define_problem
+from .table import FILES, define_problem
 
 RIGID = "rigid"
 
@@ -25,5 +23,5 @@ def _enter(path):
     define_problem(path.stem, data["title"], data["problem"]["kind"], time["span"][1], time["n_elements"], path)(build)
 
 
-for path in sorted(Path(__file__).with_name("files").glob("*.toml")):
+for path in sorted(FILES.glob("*.toml")):
     _enter(path)

@@ -7,7 +7,7 @@ from ..mechanics.forces.loads import Force, Torque
 from ..mechanics.functions.elementary import TrianglePulse
 from ..mechanics.joints.turning import Spherical, Weld
 from ..mechanics.system import System
-from .cases import define_case
+from .table import define_case
 
 
 @define_case("right-angle-cantilever", "Right-angle cantilever beam", t_end=4.0, n_elements=400, conserved_axes=())

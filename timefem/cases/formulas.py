@@ -5,7 +5,7 @@ import numpy as np
 
 from ..mechanics.bodies.generalized_system import GeneralizedSystem
 from ..mechanics.bodies.states import Coordinates
-from .cases import define_case
+from .table import define_case
 
 
 @define_case("mass-spring", "Two masses in redundant coordinates", t_end=10.0, n_elements=200, conserved_axes=())

@@ -13,7 +13,7 @@ from ..mechanics.system import System
 from ..problems.common.end_state import EndState
 from ..problems.optimal.limits import Limit
 from ..problems.optimal.problem import OptimalControl
-from .cases import define_problem
+from .table import define_problem
 
 
 def _least_time(system, start, end, t_end, actuators, bounds, **options):

@@ -16,7 +16,7 @@ from ..mechanics.joints.constraint import Constraint
 from ..mechanics.joints.turning import Revolute
 from ..mechanics.system import System
 from ..problems.inverse.problem import InverseDynamics
-from .cases import GRAVITY, box_inertia
+from .single_bodies import GRAVITY, box_inertia
 
 TROLLEY, LOAD, WINCH = 10.0, 100.0, 10.0  # masses [kg]; of the winch the inertia over the squared radius of its drum
 

@@ -11,7 +11,8 @@ from ..mechanics.joints.fixed_point import FixedPoint
 from ..mechanics.joints.sliding import Prismatic
 from ..mechanics.joints.turning import Revolute, Spherical, Universal
 from ..mechanics.system import System
-from .cases import GRAVITY, box_inertia, define_case
+from .single_bodies import GRAVITY, box_inertia
+from .table import define_case
 
 
 @define_case("four-bar", "Closed loop of four bars", t_end=2.0, n_elements=200, conserved_axes=())

@@ -9,7 +9,8 @@ from ..mechanics.functions.elementary import TrianglePulse
 from ..mechanics.joints.rolling import KnifeEdge, NonTwisting, RollingDisc
 from ..mechanics.joints.sliding import Planar
 from ..mechanics.system import System
-from .cases import GRAVITY, define_case
+from .single_bodies import GRAVITY
+from .table import define_case
 
 INERTIA = ((3, -1 / 7, 0), (-1 / 7, 4, 0), (0, 0, 5))  # of the paper, "non-physical" [kg m^2]
 PULSE = TrianglePulse(0.0, 0.5, 1.0, 1.0)

@@ -8,7 +8,7 @@ from ..mechanics.bodies.rigid import RigidBody
 from ..mechanics.bodies.states import Pose
 from ..mechanics.forces.loads import Torque
 from ..mechanics.system import System
-from .cases import define_case
+from .table import define_case
 
 INERTIA = (5.0, 5.0, 1.0)
 

@@ -17,7 +17,7 @@ from ..problems.optimal.couplings import Coupling
 from ..problems.optimal.limits import Limit
 from ..problems.optimal.problem import OptimalControl
 from ..problems.phases.problem import Phases
-from .cases import define_problem
+from .table import define_problem
 
 MASS = np.array([3.2, 6.8, 20.0, 6.8, 3.2])  # stance shank and thigh, trunk, swing thigh and shank [kg]
 LENGTH = np.array([0.4, 0.4, 0.625, 0.4, 0.4])  # [m]

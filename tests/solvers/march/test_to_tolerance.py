@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.cases import find_case
-from timefem.cases.cases import CASES
+from timefem.cases import CASES, find_case
 from timefem.elements.schemes import EML, NewmarkSO3, Zupan3
 from timefem.solvers.march.pilot import Pilot
 from timefem.solvers.march.step_control import StepControl
