@@ -5,6 +5,7 @@ The public names are declared in `__init__.pyi` and imported when they are first
 
 import atexit
 import gc
+import importlib.util
 import os
 
 import lazy_loader
@@ -25,6 +26,8 @@ _public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 def __getattr__(name):
     if name not in __all__ and not name.startswith("_"):
+        if importlib.util.find_spec(f"{__name__}.{name}"):  # which `from . import validate` asks for before it imports
+            raise AttributeError(f"timefem has no {name!r}; import timefem.{name}")
         raise AttributeError(f"timefem has no {name!r}{did_you_mean(name, __all__)}")
     with uncollected():
         return _public(name)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
+
+from .late import Late
+
+difflib = Late("difflib")
 
 FEW = 8  # names that a message lists beside the nearest one
 MANY = 24  # names that a message lists at most

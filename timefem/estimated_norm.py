@@ -1,7 +1,10 @@
 """The 1-norm of a matrix that is known by its products alone."""
 
 import numpy as np
-import scipy
+
+from .late import Late
+
+scipy = Late("scipy")
 
 
 def estimated_norm(operator, **options):

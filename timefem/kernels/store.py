@@ -33,12 +33,12 @@ _room = {}  # bytes that this process may write before it looks at the size of a
 
 def digest(*things):
     """Hexadecimal digest of texts and bytes."""
-    h = hashlib.blake2b(digest_size=20)
+    h = hashlib.sha256()  # processors have instructions for it: a third of the time of BLAKE2
     for thing in things:
         data = thing if isinstance(thing, bytes) else str(thing).encode()
         h.update(len(data).to_bytes(8, "little"))
         h.update(data)
-    return h.hexdigest()
+    return h.hexdigest()[:40]
 
 
 @functools.cache
@@ -102,13 +102,14 @@ class Store:
         """Bytes of an entry; None if there is none, or a damaged one, which is removed."""
         for path in self._places(name):
             with contextlib.suppress(OSError):
-                data = path.read_bytes()
+                with open(path, "rb", buffering=0) as file:  # into memory once: some entries are megabytes
+                    check, data = file.read(_CHECK), file.read()
                 own = path.parent == self.folder
-                if hashlib.blake2b(data[_CHECK:], digest_size=_CHECK).digest() == data[:_CHECK]:
+                if hashlib.sha256(data).digest() == check:
                     if own and time.time() - path.stat().st_mtime > _USED_AGAIN:
                         with contextlib.suppress(OSError):  # a folder of somebody else
                             os.utime(path)
-                    return data[_CHECK:]
+                    return data
                 if own:
                     path.unlink()
         return None
@@ -126,7 +127,7 @@ class Store:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             handle, temporary = tempfile.mkstemp(dir=self.folder, suffix=".part")
             with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.blake2b(data, digest_size=_CHECK).digest() + data)
+                file.write(hashlib.sha256(data).digest() + data)
             os.replace(temporary, self.folder / name)
             self._bound(len(data))
             return os.path.exists(self.folder / name)  # where it is larger than the limit leaves room for, it is gone

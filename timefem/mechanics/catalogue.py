@@ -1,12 +1,14 @@
 """All parts that files can name, found in the folders of bodies, joints, forces and composite parts."""
 
 import importlib
-import pkgutil
 import re
 from functools import cache
 
+from ..late import Late
 from . import bodies, composites, forces, joints
 from .declared.declared import Declared
+
+pkgutil = Late("pkgutil")
 
 FOLDERS = bodies, joints, forces, composites
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy
 
 from .. import validate
 from ..argument_names import named_arguments
 from ..errors import InputError
+from ..late import Late
 from .bodies.states import CanonicalState, Pose
 from .given_states import canonical_states, given_states, with_followers
 from .state_values import StateValues
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .given_states import GivenStates
     from .part import Body
     from .system import System
+
+scipy = Late("scipy")
 
 TOLERANCE = 1e-12  # of constraints, relative to the terms that make them up
 ITERATIONS = 200

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
 from ..errors import InputError
+from ..late import Late
 from ..types import Floats
 from .energies import with_own_momenta
 from .point_functions import evaluate
@@ -18,6 +18,8 @@ SINGULAR, HOLDS = 1e-13, 1e-8  # pivots, relative, of motions without mass; resi
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+scipy = Late("scipy")
 
 
 class ValuesOfMotion:

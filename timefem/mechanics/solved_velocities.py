@@ -2,9 +2,11 @@
 
 import casadi as ca
 import numpy as np
-import scipy
 
+from ..late import Late
 from .point_functions import evaluate
+
+scipy = Late("scipy")
 
 
 def entries(values, rows, columns):

@@ -5,6 +5,8 @@ what remains, the sums over points and shape functions, is the same for all kind
 """
 
 import functools
+import itertools
+import operator
 
 import numpy as np
 
@@ -190,9 +192,12 @@ class _Parts:
 
     def _pairs(self, kernel, seen, tested):
         """The pairs of components of the entries of the Jacobian: (n_parts, n_entries)."""
-        pairs = [self._test.component(test, tested[test][:, row]) * self._trial.n_components
-                 + self._trial.component(slot, seen[slot][:, column]) for test, slot, row, column in kernel.entries]
-        return np.stack(pairs, axis=1) if pairs else np.zeros((len(seen[0]), 0), np.int64)
+        pairs = [np.zeros((len(seen[0]), 0), np.int64)]
+        for (test, slot), entries in itertools.groupby(kernel.entries, operator.itemgetter(0, 1)):
+            _, _, rows, columns = map(list, zip(*entries, strict=True))
+            pairs.append(self._test.component(test, tested[test][:, rows]) * self._trial.n_components
+                         + self._trial.component(slot, seen[slot][:, columns]))
+        return np.concatenate(pairs, axis=1)
 
     def _add_sections(self, kernel):
         """Add the runs of entries with the same pair of slots; returns how many there are."""

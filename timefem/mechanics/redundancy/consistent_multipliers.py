@@ -1,12 +1,14 @@
 """Multipliers that keep the constraints at a state."""
 
 import numpy as np
-import scipy
 
 from ...errors import InputError
+from ...late import Late
 from ..dense_derivatives import dense_derivatives
 from ..one_state import at_one_state, is_small
 from .redundant_rows import factored, redundant_constraints
+
+scipy = Late("scipy")
 
 PIECE = 64  # states at once
 SINGULAR = 1e12  # condition number from which on the constraints count as redundant

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
 from ...argument_names import named_arguments
 from ...estimated_norm import estimated_norm
+from ...late import Late
 
 if TYPE_CHECKING:
     from ..system import System
+
+scipy = Late("scipy")
 
 RANK_TOLERANCE = 1e-8  # of gradients of unit length; states hold their constraints to 1e-9 or better
 

@@ -1,7 +1,10 @@
 """Contacts marched: the motion that given controls make, element by element, as a start of optimal control."""
 
 import numpy as np
-import scipy
+
+from ...late import Late
+
+scipy = Late("scipy")
 
 WINDOW, LONGER, SHORTER = 16, 2, 4  # elements of the first window, and how windows grow and shrink
 QUICK, FEW, MOST = 3, 6, 30  # Newton steps after which windows grow; of a window; of a single element

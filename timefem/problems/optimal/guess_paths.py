@@ -3,14 +3,16 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy
 
 from ...errors import InputError
+from ...late import Late
 from ...mechanics.bodies import rotations
 from ...mechanics.bodies.states import CanonicalState, Pose
 from ...mechanics.consistent_state import assemble
 from .guess_shapes import closed_as_wholes, has_shapes, with_shapes
 from .guess_turns import quaternions, rate_before, rate_of_turn, turn, turned
+
+scipy = Late("scipy")
 
 SAMPLES = 17  # configurations that a path goes through, where joints have to be closed or it is bent
 

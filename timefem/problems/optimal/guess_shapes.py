@@ -4,11 +4,13 @@ Straight ways of their nodes would compress what turns, so that it buckles.
 """
 
 import numpy as np
-import scipy
 
+from ...late import Late
 from ...mechanics.bodies import rotations
 from ...mechanics.bodies.states import Pose
 from .guess_turns import quaternions, turn, turned
+
+scipy = Late("scipy")
 
 STEPS, CLOSED = 20, 1e-10  # of Gauss-Newton, and violation of joints at which they end
 REDUNDANT = 1e-8  # singular values of joints, relative, below which they repeat others

@@ -3,13 +3,15 @@
 import warnings
 
 import numpy as np
-import scipy
 
 from ...assembly import Scaling
 from ...errors import IllConditioned
 from ...estimated_norm import estimated_norm
+from ...late import Late
 from ...mechanics.part_names import body_of
 from ..linear.norms import product_of_magnitudes
+
+scipy = Late("scipy")
 
 WARN_ABOVE = 1e-6  # estimated relative forward error
 EPS = np.finfo(float).eps

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy
 
 from ...argument_names import NamedArguments
 from ...errors import InputError, MissingBackend, SolveError
+from ...late import Late
 from .norms import infinity_norm
+
+scipy = Late("scipy")
 
 REFINE_ABOVE = 1e-14  # backward error from which one step of refinement is tried
 REFUSE_ABOVE = 1e-6  # backward error that is no solution

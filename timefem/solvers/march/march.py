@@ -175,7 +175,8 @@ def _fronts(plan, n):
 
 
 def _find_fronts(plan, n):
-    explicit, places = plan.explicit, np.full((2, max(plan.rows.n_local, plan.columns.n_local)), -1)
+    explicit = plan.explicit
+    places = np.full((2, max(plan.rows.n_local, plan.columns.n_local)), -1, np.int32)
     places[0, explicit.core_rows], places[1, explicit.core_columns] = np.arange(n), np.arange(n)
     rows, columns = places[0, plan.tangent_rows], places[1, plan.tangent_columns]
     unknown, targets = (rows >= 0) & (columns >= 0), np.full(len(rows), -1)

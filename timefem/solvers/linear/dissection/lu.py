@@ -6,9 +6,11 @@ fronts: Duff & Reid, ACM TOMS 9, 1983).
 """
 
 import numpy as np
-import scipy
 
 from ....errors import SingularMatrix, SolveError
+from ....late import Late
+
+scipy = Late("scipy")
 
 SINGLE_ABOVE = 4e8  # numbers: larger factors are rounded to single precision, 3.2 GB become 1.6; solves are refined
 ROUNDING = np.finfo(float).eps  # times columns of a front: of a pivot, relative to the largest entry of its column

@@ -8,7 +8,10 @@ as a graph. Two halves of a set of cells are separated by those cells of one hal
 from typing import NamedTuple
 
 import numpy as np
-import scipy
+
+from ....late import Late
+
+scipy = Late("scipy")
 
 LEAF = 120  # unknowns that are not cut any more: smaller dense matrices cost more calls than they save work
 

@@ -17,13 +17,14 @@ def fronts_of(rows, columns, n):
 
     They are kept on disk: for long chains of bodies they take longer than all else of a known model.
     """
-    pattern = (v.astype(np.int32).tobytes() for v in (rows, columns))  # half as much to read, and to take a digest of
+    pattern = (v.astype(np.int32, copy=False).tobytes() for v in (rows, columns))  # half as much to take a digest of
     name = digest("fronts", n, *pattern, sources("solvers/linear/element", "kernels/record.py"))
-    fronts, targets = pickle.loads(store().once(name, lambda: pickle.dumps(_stored(*find_fronts(rows, columns, n)))))
-    return fronts, targets.astype(np.int64)
+    fronts, targets = pickle.loads(store().once(name, lambda: pickle.dumps(_stored(rows, columns, n))))
+    return fronts, targets
 
 
-def _stored(fronts, targets):
+def _stored(rows, columns, n):
+    fronts, targets = find_fronts(rows.astype(np.int64), columns.astype(np.int64), n)
     return fronts, targets.astype(np.int32) if fronts.size < 2**31 else targets
 
 
