@@ -1,5 +1,6 @@
 """The equations of motion at one state, and their exact first derivatives, in all coordinates."""
 
+import weakref
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +12,7 @@ from .point_functions import evaluate
 from .redundancy.redundant_rows import redundant_constraints
 from .symbols import Symbols
 
-_FUNCTIONS = {}
+_FUNCTIONS, _LAYOUTS = {}, weakref.WeakKeyDictionary()  # by kind of part, and by system
 DERIVATIVES = {"row": "qvaug", "psi": "qv", "second": "qv", "form": "qv", "third": "qv", "momenta": "q"}
 
 
@@ -56,6 +57,64 @@ def _blocks(part):
     timed = ca.depends_on(ca.vertcat(row, psi, form), s.t)
     _FUNCTIONS[part.kind] = shapes, timed, ca.Function("first_variation", [x, s.t, s.parameters], [ca.cse(flat)])
     return _FUNCTIONS[part.kind]
+
+
+class _Layout:
+    """Where the values of `_blocks` go, for all parts of a system.
+
+    Attributes
+    ----------
+    controls : dict
+        Actuator -> places of its controls among all.
+    groups : list
+        Of parts that act: group, function, its places of (q, multipliers gamma and nu, controls), length of "row".
+    """
+
+    def __init__(self, system):
+        actuators = [p for p in system.parts if p.n_controls]
+        stops = np.cumsum([p.n_controls for p in actuators]).tolist()
+        self.controls = {p: np.arange(stop - p.n_controls, stop) for p, stop in zip(actuators, stops, strict=True)}
+        n, m, k, n_u = system.n_q, system.n_constraints, system.n_nonholonomic, (stops or [0])[-1]
+        rows = {"row": n, "psi": m, "second": m, "form": k, "third": k, "momenta": n}
+        columns = {"q": n, "v": n, "a": n, "u": n_u, "g": m}
+        self._shapes = {name: (size,) for name, size in rows.items()} | {
+            f"{name}_{letter}": (rows[name], columns[letter]) for name, letters in DERIVATIVES.items()
+            for letter in letters}
+        *starts, self._size = np.cumsum([0, *map(np.prod, self._shapes.values())], dtype=int)
+        self._starts = dict(zip(self._shapes, starts, strict=True))
+        self.groups, targets = [], [np.zeros(0, int)]
+        for group in system.groups:
+            if group.part.helper and not group.part.is_body:  # drives counters of turns, and acts on nothing
+                continue
+            shapes, _, function = _blocks(group.part)
+            q = group.state_index[:, :group.state_index.shape[1] // 2]
+            gamma = group.multiplier_index[:, :group.multiplier_index.shape[1] // 2]
+            nu = group.nonholonomic_index
+            u = np.array([self.controls.get(p, np.zeros(0, int)) for p in group.members], int).reshape(len(q), -1)
+            index = {"row": q, "momenta": q, "psi": gamma, "second": gamma, "form": nu, "third": nu}
+            by = {"q": q, "v": q, "a": q, "u": u, "g": gamma}
+            found = []
+            for name in shapes:
+                row, _, letter = name.partition("_")
+                place = index[row][:, None, :]
+                if letter:  # by columns, as CasADi has them
+                    place = place * columns[letter] + by[letter][:, :, None]
+                found.append(self._starts[name] + place.reshape(len(q), -1))
+            targets.append(np.concatenate(found, axis=1).ravel())
+            self.groups.append((group, function, (q, gamma, nu, u), q.shape[1]))
+        self._targets = np.concatenate(targets)
+
+    def blocks(self, values):
+        """Name -> sum of the values of all parts, as one matrix or vector of the system."""
+        flat = np.bincount(self._targets, values, self._size)
+        return {name: flat[start:start + np.prod(self._shapes[name], dtype=int)].reshape(self._shapes[name])
+                for name, start in self._starts.items()}
+
+
+def _layout(system):
+    if system not in _LAYOUTS:
+        _LAYOUTS[system] = _Layout(system)
+    return _LAYOUTS[system]
 
 
 @dataclass(eq=False)
@@ -117,17 +176,10 @@ class FirstVariation:
         """Derivatives, with the accelerations and multipliers."""
         return self._assembled(self.acceleration, self.multipliers)
 
-    @cached_property
+    @property
     def places(self):
         """Where the controls of each actuator stand."""
-        actuators = [p for p in self.system.parts if p.n_controls]
-        stops = np.cumsum([p.n_controls for p in actuators]).tolist()
-        return {p: np.arange(stop - p.n_controls, stop) for p, stop in zip(actuators, stops, strict=True)}
-
-    @property
-    def _groups(self):
-        """Without what drives counters of turns, which act on nothing."""
-        return [group for group in self.system.groups if group.part.is_body or not group.part.helper]
+        return _layout(self.system).controls
 
     @cached_property
     def helpers(self):
@@ -137,41 +189,17 @@ class FirstVariation:
 
     @cached_property
     def timed(self):
-        return any(_blocks(group.part)[1] for group in self._groups)
+        return any(_blocks(group.part)[1] for group, *_ in _layout(self.system).groups)
 
     def _assembled(self, a, multipliers):
-        n, m = self.n, self.m
-        n_u = len(self.u)
-        rows = {"row": n, "psi": m, "second": m, "form": self.k, "third": self.k, "momenta": n}
-        columns = {"q": n, "v": n, "a": n, "u": n_u, "g": m}
-        out = {name: np.zeros(size) for name, size in rows.items()}
-        out |= {f"{name}_{letter}": np.zeros((rows[name], columns[letter])) for name, letters in DERIVATIVES.items()
-                for letter in letters}
-        out["absolute"] = np.zeros(n)
-        for group in self._groups:
-            shapes, _, function = _blocks(group.part)
-            q = group.state_index[:, :group.state_index.shape[1] // 2]
-            gamma = group.multiplier_index[:, :group.multiplier_index.shape[1] // 2]
-            nu = group.nonholonomic_index
-            u = np.array([self.places.get(p, np.zeros(0, int)) for p in group.members], int).reshape(len(q), -1)
-            x = np.concatenate([self.q[q], self.v[q], a[q], multipliers[gamma], multipliers[m:][nu], self.u[u]], axis=1)
-            values = evaluate(function, x[None], np.array([self.t]), group.parameters)[0]
-            index = {"row": q, "momenta": q, "psi": gamma, "second": gamma, "form": nu, "third": nu}
-            by = {"q": q, "v": q, "a": q, "u": u, "g": gamma}
-            stop = 0
-            for name, shape in shapes.items():
-                start, stop = stop, stop + shape[0] * shape[1]
-                if start == stop:
-                    continue
-                block, (row, _, letter) = values[:, start:stop], name.partition("_")
-                if letter:
-                    block = block.reshape(len(block), shape[1], shape[0]).swapaxes(1, 2)
-                    np.add.at(out[name], (index[row][:, :, None], by[letter][:, None, :]), block)
-                    continue
-                np.add.at(out[name], index[name], block)
-                if name == "row":
-                    np.add.at(out["absolute"], q, np.abs(block))
-        return out
+        layout, values, absolute = _layout(self.system), [], np.zeros(self.n)
+        for group, function, (q, gamma, nu, u), n_rows in layout.groups:
+            x = np.concatenate([self.q[q], self.v[q], a[q], multipliers[gamma], multipliers[self.m:][nu], self.u[u]],
+                               axis=1)
+            found = evaluate(function, x[None], np.array([self.t]), group.parameters)[0]
+            values.append(found.ravel())
+            np.add.at(absolute, q, np.abs(found[:, :n_rows]))
+        return layout.blocks(np.concatenate([np.zeros(0), *values])) | {"absolute": absolute}
 
     @cached_property
     def _factors(self):
