@@ -46,6 +46,7 @@ def call(title, function, n, *arguments):
     """
     if not callable(function):
         raise InputError(f"{title} must be a function that returns CasADi symbols, not {function!r}")
+    _check_takes(title, function, arguments)
     try:
         value = function(*arguments)
         value = ca.vertcat(*value) if isinstance(value, list | tuple | np.ndarray) else ca.SX(value)
@@ -64,6 +65,18 @@ def call(title, function, n, *arguments):
         # also what math.sin makes of a symbol
         raise InputError(f"{title} must return finite values; write it with casadi.sin, casadi.dot, ...")
     return value
+
+
+def _check_takes(title, function, arguments):
+    """InputError for a function of more or fewer arguments."""
+    try:
+        takes = signature(function)
+        takes.bind(*arguments)
+    except TypeError:
+        n = len(arguments)
+        raise InputError(f"{title} must be a function of {n} argument{'s' * (n != 1)}, not of {takes}") from None
+    except ValueError:  # a builtin without a signature
+        pass
 
 
 def check_symbols(title, value, *known):
