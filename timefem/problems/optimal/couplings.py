@@ -14,7 +14,8 @@ from ...mechanics.formula import call_vector, check_symbols
 from ...mechanics.formula_text import TextFormula, as_formula, refuse_comparison
 from ...types import Floats, UserFormula
 from ..common.end_state import INDEPENDENT
-from .point_rows import PointRows, View
+from .point_rows import PointRows
+from .views import View
 
 BOTH_ENDS, LINK = ("start", "end"), ("before", "after")  # what texts call the two ends
 

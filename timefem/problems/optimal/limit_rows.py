@@ -4,8 +4,9 @@ import casadi as ca
 import numpy as np
 
 from ...polynomials import gauss_legendre
-from .point_rows import PointRows, View
+from .point_rows import PointRows
 from .start import start_rows
+from .views import View
 
 JUMP = "jump of the control"
 

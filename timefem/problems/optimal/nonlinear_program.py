@@ -8,10 +8,11 @@ from ...errors import InputError
 from ...solvers.nonlinear import bounds_loops as loops
 from ...solvers.nonlinear import products
 from ...solvers.nonlinear.program import NonlinearProgram, Row
+from .added_rows import AddedRows
 from .contact_march import ContactMarch
 from .equation_names import name_of_equation
 from .limit_rows import LimitRows
-from .point_rows import AddedRows, ChainView, View
+from .views import ChainView, View
 
 SHORTEST = 1e-6  # duration over its guess
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -11,88 +10,9 @@ import numpy as np
 from ...kernels.buffered import Buffered
 from ...solvers.nonlinear import products
 from ...types import Floats, Vector
+from .views import View
 
 TOGETHER = 10  # points of which formulas are one expression, at most
-
-
-class View(NamedTuple):
-    """Values w at points as linear functions of the variables v of a program: `w = start + sum over s of factors v`.
-
-    Attributes
-    ----------
-    start : ndarray, shape (n_points, n_w)
-    columns : ndarray of int, shape (n_points, n_w, n_shapes)
-        Variables, -1 where there is none.
-    factors : ndarray, shape (n_points, n_w, n_shapes)
-    """
-
-    start: np.ndarray
-    columns: np.ndarray
-    factors: np.ndarray
-
-    @classmethod
-    def joined(cls, *views):
-        """Components one behind the other."""
-        most = max(v.columns.shape[2] for v in views)
-
-        def padded(x, fill):
-            return np.pad(x, ((0, 0), (0, 0), (0, most - x.shape[2])), constant_values=fill)
-
-        return cls(np.concatenate([v.start for v in views], axis=1),
-                   np.concatenate([padded(v.columns, -1) for v in views], axis=1),
-                   np.concatenate([padded(v.factors, 0.0) for v in views], axis=1))
-
-    @classmethod
-    def variables(cls, columns, size=1.0):
-        """Variables of the program themselves; columns of shape (n_points, n_w), -1 for zero."""
-        columns = np.asarray(columns)[:, :, None]
-        return cls(np.zeros(columns.shape[:2]), columns, np.where(columns < 0, 0.0, size))
-
-    def minus(self, other):
-        """The differences to the values of another view."""
-        return View(self.start - other.start, np.concatenate([self.columns, other.columns], axis=2),
-                    np.concatenate([self.factors, -other.factors], axis=2))
-
-    def shifted(self, n):
-        """With variables that are numbered from n on."""
-        return self._replace(columns=np.where(self.columns < 0, -1, self.columns + n))
-
-    def grouped(self, n):
-        """Each n points that follow each other as one, their components one behind the other."""
-        return View(*(x.reshape(len(x) // n, n * x.shape[1], *x.shape[2:]) for x in self))
-
-
-class ChainView:
-    """Fields of a chain of elements as functions of the variables of its program.
-
-    Parameters
-    ----------
-    chain : OptimalityEquations
-    base : ndarray
-        Unknowns where the variables are zero.
-    number : ndarray of int
-        Variable of each unknown of the chain, -1 for costates.
-    """
-
-    def __init__(self, chain, base, number):
-        self.chain, self._base, self._number = chain, base, number
-
-    def __call__(self, name, elements, points, rate=False):
-        """A field, or its derivative by the place, at points (0 to 1) of elements, arrays of the same length."""
-        chain, basis = self.chain, self.chain.plan.element.trial[name].basis
-        shapes = (basis.derivatives if rate else basis.values)(np.asarray(points, float))
-        unknown = chain.columns_of(name)[elements].transpose(0, 2, 1)
-        factors = np.broadcast_to(shapes[:, None, :], unknown.shape)
-        used = (unknown >= 0) & (np.abs(factors) > 1e-14)
-        start = np.einsum("ps,psa->pa", shapes, chain.nodal(self._base, name)[elements])
-        return View(start, np.where(used, self._number[unknown], -1), np.where(used, factors * chain.sizes[unknown], 0))
-
-    def constants(self, elements, point=0.0):
-        """Unknown constants, where there are some, by the variables at a point (0 to 1) of elements."""
-        if "constants" not in self.chain.plan.element.trial:
-            shape = len(elements), 0, 1
-            return View(np.zeros(shape[:2]), np.zeros(shape, int), np.zeros(shape))
-        return self("constants", elements, np.full(len(elements), point))
 
 
 class PointRows:
@@ -223,83 +143,6 @@ class PointRows:
         """Block, time on the mesh [s] and name of row i."""
         point, value = divmod(i, self.n_values)
         return int(self._blocks[point]), float(self._times[point]), self.names[value]
-
-
-class AddedRows:
-    """Sets of `PointRows` behind the rows that a program has already.
-
-    Parameters
-    ----------
-    sets : list of PointRows
-    n : int
-        Variables.
-    first : int
-        Number of the first row.
-    jacobian_places, hessian_places
-        Of what is there already.
-
-    Attributes
-    ----------
-    jacobian_places, hessian_places
-        Of all.
-    starts : list of int
-        First row of each set, and the end.
-    """
-
-    def __init__(self, sets, n, first, jacobian_places, hessian_places):
-        self.sets, self.starts = sets, np.cumsum([first, *(rows.n_rows for rows in sets)]).tolist()
-        self.jacobian_places, self.hessian_places, self._slots = jacobian_places, hessian_places, ()
-        if not sets:
-            return
-        own = [(rows.jacobian_places[0] + start, rows.jacobian_places[1])
-               for rows, start in zip(sets, self.starts, strict=False)]
-        self.jacobian_places = tuple(np.concatenate(x) for x in zip(jacobian_places, *own, strict=True))
-        keys = hessian_places[0] * n + hessian_places[1]
-        ends = np.cumsum([len(rows.hessian_places[0]) for rows in sets])
-        added = np.concatenate([rows.hessian_places[0] * n + rows.hessian_places[1] for rows in sets])
-        keys = np.concatenate([keys, np.setdiff1d(added, keys)])
-        order = np.argsort(keys)
-        self._slots = np.split(order[np.searchsorted(keys, added, sorter=order)], ends[:-1])
-        self.hessian_places = np.divmod(keys, n)
-
-    @property
-    def n_rows(self):
-        return self.starts[-1]
-
-    @property
-    def bounds(self):
-        none = np.zeros(0)
-        return tuple(np.concatenate([none, *b]) for b in ([s.lower for s in self.sets], [s.upper for s in self.sets]))
-
-    @property
-    def stated(self):
-        return np.concatenate([np.zeros(0, bool), *(np.full(rows.n_rows, rows.stated) for rows in self.sets)])
-
-    @property
-    def blocks(self):
-        return np.concatenate([np.zeros(0, int), *(rows.elements for rows in self.sets)])
-
-    def expect(self, multipliers):
-        """Told those of all rows with which the Hessian may be asked for next."""
-        for rows, start in zip(self.sets, self.starts, strict=False):
-            rows.expect(multipliers[start:start + rows.n_rows])
-
-    def values(self, known, v):
-        """Rows that are known, and those added."""
-        return np.concatenate([known, *(rows.values(v) for rows in self.sets)]) if self.sets else known
-
-    def jacobian(self, known, v):
-        return np.concatenate([known, *(rows.jacobian(v) for rows in self.sets)]) if self.sets else known
-
-    def add_hessian(self, v, multipliers, out):
-        """Add what they have to the entries at `hessian_places`."""
-        for rows, slots, start in zip(self.sets, self._slots, self.starts, strict=False):
-            rows.add_hessian(v, multipliers[start:start + rows.n_rows], slots, out)
-
-    def describe(self, i):
-        """Block, time on the mesh [s] and name of row i."""
-        k = int(np.searchsorted(self.starts, i, side="right")) - 1
-        return self.sets[k].describe(i - self.starts[k])
 
 
 def _at_points(n, arguments, results):

@@ -7,7 +7,9 @@ import casadi as ca
 import numpy as np
 
 from ...solvers.nonlinear.program import NonlinearProgram, Row
-from .point_rows import AddedRows, PointRows, View
+from .added_rows import AddedRows
+from .point_rows import PointRows
+from .views import View
 
 
 class Closing(NamedTuple):
