@@ -32,31 +32,31 @@ class LateTable(MutableMapping):
     package : str
         From which the places count.
     places : dict
-        Name -> where it is defined, ``".module.Name"``.
+        Name -> where it is defined, ``".module.Name"``; None of what was entered later.
     """
 
     def __init__(self, package, places):
-        self._package, self._places, self._found = package, dict(places), {}
+        self._package, self.places, self._found = package, dict(places), {}
 
     def __getitem__(self, name):
         if name not in self._found:
-            module, _, attribute = self._places[name].rpartition(".")
+            module, _, attribute = self.places[name].rpartition(".")
             self._found[name] = getattr(import_module(module, self._package), attribute)
         return self._found[name]
 
     def __setitem__(self, name, value):
-        self._places.setdefault(name, None)
+        self.places.setdefault(name, None)
         self._found[name] = value
 
     def __delitem__(self, name):
-        del self._places[name]
+        del self.places[name]
         self._found.pop(name, None)
 
     def __contains__(self, name):  # without an import
-        return name in self._places
+        return name in self.places
 
     def __iter__(self):
-        return iter(self._places)
+        return iter(self.places)
 
     def __len__(self):
-        return len(self._places)
+        return len(self.places)

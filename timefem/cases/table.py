@@ -38,7 +38,7 @@ class Cases(LateTable):
     def __getitem__(self, name):
         if name not in self._found:
             with uncollected():
-                import_module(self._places[name], self._package)
+                import_module(self.places[name], self._package)
         return self._found[name]
 
 

@@ -6,10 +6,12 @@ from typing import Any
 from ..cases import CASES, Case, find_case
 from ..elements.named import ELEMENT_OPTIONS
 from ..errors import InputError
-from ..models import load_model
+from ..late import Late
 from ..models.settings import arguments_of, element_of, with_form
 from ..problems.kinds import KINDS
 from .robots import OF_ROBOT, case_of_robot, is_robot
+
+models = Late("timefem.models")
 
 OF_PROBLEM = "rotation", "inverse_mass", "elements_space", "degree_space", "t_end"
 
@@ -71,7 +73,7 @@ def chosen(options):
         if in_file:
             raise InputError(f"--{in_file[0].replace('_', '-')} belongs to named cases; a model file states "
                              "n_elements and degree of its beams")
-        return _of_model(load_model(path, **of_problem), options, settings)
+        return _of_model(models.load_model(path, **of_problem), options, settings)
     notes = ()
     if is_robot(options["case"]):
         case, robot = case_of_robot(options["case"], of_problem, **of_robot)

@@ -2,7 +2,9 @@
 
 from .. import validate
 from ..errors import InputError
-from ..solving.many_solutions import continuation
+from ..late import Late
+
+many_solutions = Late("timefem.solving.many_solutions")
 
 
 def follower(found, follow, options):
@@ -54,6 +56,6 @@ def follower(found, follow, options):
             return model.changed({key: value}).problem
 
     def followed(problem, element, n_elements, **arguments):
-        return continuation(make, element, n_elements, start, end, **steps, **arguments)
+        return many_solutions.continuation(make, element, n_elements, start, end, **steps, **arguments)
 
     return followed

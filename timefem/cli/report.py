@@ -14,10 +14,12 @@ from rich.table import Table
 
 from ..display import printable
 from ..errors import MissingBackend
+from ..late import Late
 from ..parallel import launched_ranks
-from ..solution.joint_tables import joint_names
 from ..solvers.linear.table import LINEAR_SOLVERS
 from .problem_report import kind_facts, kind_rows
+
+joint_tables = Late("timefem.solution.joint_tables")
 
 
 def run_report(case, problem, sol):
@@ -45,7 +47,7 @@ def run_report(case, problem, sol):
                 state = {"position": base.position, "quaternion": base.quaternion, "velocity": base.velocity,
                          "angular_velocity": base.angular_velocity}
                 final["base"] = {name: value.tolist() for name, value in state.items()}
-    for name in joint_names(sol.system):
+    for name in joint_tables.joint_names(sol.system):
         motion = sol.joint(name)
         for coordinate in motion.coordinates:
             own = name if len(motion.coordinates) == 1 else f"{name}.{coordinate}"

@@ -2,8 +2,10 @@
 
 from ..cases import Case
 from ..errors import InputError
-from ..models import read_mjcf, read_urdf
+from ..late import Late
 from .report import make_console, make_table, print_json
+
+models = Late("timefem.models")
 
 OF_ROBOT = "joint", "gravity", "friction_width", "base", "meshes"
 T_END, N_ELEMENTS = 1.0, 400
@@ -18,10 +20,10 @@ def is_robot(path):
 def read_robot(path, friction_width=None, base=None, meshes=None):
     """The `Robot` of a file."""
     if path.endswith(".urdf"):
-        return read_urdf(path, friction_width, base or "fixed", meshes)
+        return models.read_urdf(path, friction_width, base or "fixed", meshes)
     if base is not None:
         raise InputError("--base belongs to URDF files; an MJCF file states its free joints")
-    return read_mjcf(path, friction_width, meshes)
+    return models.read_mjcf(path, friction_width, meshes)
 
 
 def case_of_robot(path, of_problem, joint=(), gravity=None, friction_width=None, base=None, meshes=None):

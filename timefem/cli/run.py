@@ -6,7 +6,7 @@ from signal import SIGTERM
 
 from .. import interrupts
 from ..errors import InputError
-from ..solution.output.save import check_savable
+from ..late import Late
 from ..solution.slab_solution import SlabSolution
 from ..solving.solve import solve
 from . import PETSC_PREFIX
@@ -16,7 +16,9 @@ from .output import check_output, stdout_to_stderr
 from .phases_report import phases_report, print_phases
 from .ranks import note, rank, world
 from .report import print_details, print_json, print_report, run_report
-from .watch import watched
+
+save = Late("timefem.solution.output.save")
+watching = Late(f"{__package__}.watch")
 
 REPORTS = {"phases": (phases_report, print_phases)}  # of the other kinds: `run_report`, `print_report`
 
@@ -46,13 +48,13 @@ def run(options, petsc_options=None):
     if own["output"] is not None:
         check_output(own["output"])
         for system in getattr(found.problem, "systems", (found.problem.system,)):
-            check_savable(system)
+            save.check_savable(system)
     _note_on_ranks(found)
     if watch and found.kind.name == "phases":
         raise InputError("--watch is not used: the page follows one motion, and there are several in phases; leave it "
                          "out")
     with (stdout_to_stderr() if own["as_json"] else nullcontext(),
-          watched(not found.kind.causal) if watch else nullcontext() as watcher):
+          watching.watched(not found.kind.causal) if watch else nullcontext() as watcher):
         arguments = found.arguments if found.model is None else found.model.with_guess(found.arguments)
         sol = solver(found.problem, found.element, found.n_elements, **arguments,
                      progress=None if rank() == 0 else False)

@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from ..errors import InputError
+from ..late import Late
 from ..problems.common.watching import watching
-from ..solution.drawing.scene import make_scene
-from ..solution.drawing.viewer import scene_data, viewer_page
+
+scenes = Late("timefem.solution.drawing.scene")
+viewer = Late("timefem.solution.drawing.viewer")
 
 EVERY = 0.5  # seconds between two looks
 LAST_LOOK = 3.0  # seconds after the end in which a page can fetch the whole motion
@@ -47,8 +49,8 @@ class Watcher:
         if solution is None or len(solution.t) < 2:
             return
         try:
-            self.scene = scene_data(make_scene(solution))
-            self.page = self.page or viewer_page(solution).replace("</body>", FOLLOW + "</body>")
+            self.scene = viewer.scene_data(scenes.make_scene(solution))
+            self.page = self.page or viewer.viewer_page(solution).replace("</body>", FOLLOW + "</body>")
         except InputError:  # nothing that has a place in space
             self.page = WAITING.format("There is nothing to draw.")
         self.looked = time.monotonic()

@@ -2,14 +2,14 @@
 
 from .. import validate
 from ..errors import InputError
-from ..validate.options import OPTIONS, names, said_any, spelt
-from .bubnov_galerkin import BubnovGalerkin
-from .mixed_galerkin import MixedGalerkin
+from ..late import LateTable
+from ..validate.options import OPTIONS, said_any, spelt
 from .schemes.table import ALIASES, SCHEMES
 
-ELEMENTS = {"mg": MixedGalerkin, "bg": BubnovGalerkin, **SCHEMES}
+ELEMENTS = LateTable(__package__, {"mg": ".mixed_galerkin.MixedGalerkin", "bg": ".bubnov_galerkin.BubnovGalerkin",
+                                   **{name: f".schemes{place}" for name, place in SCHEMES.places.items()}})
 DEGREE = {"mg": 2, "bg": 3}  # unless given
-ELEMENT_OPTIONS = tuple(dict.fromkeys(option for cls in ELEMENTS.values() for option in names(cls)))
+ELEMENT_OPTIONS = tuple(name for name, option in OPTIONS.items() if {*option.of} & {*ELEMENTS})
 
 
 def named_element(name, **options):

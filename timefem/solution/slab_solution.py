@@ -2,9 +2,11 @@
 
 import numpy as np
 
-from .output.hdf5 import write_in_turn
-from .output.save import create, fill
+from ..late import Late
 from .solution import Solution
+
+hdf5 = Late(f"{__package__}.output.hdf5")
+saving = Late(f"{__package__}.output.save")
 
 
 class SlabSolution(Solution):
@@ -87,7 +89,7 @@ class SlabSolution(Solution):
     def save(self, path):
         def write(file, rank):
             if rank == 0:
-                create(file, self, sum(self.counts), *self.origin)
-            fill(file, self, self.elements[0])
+                saving.create(file, self, sum(self.counts), *self.origin)
+            saving.fill(file, self, self.elements[0])
 
-        write_in_turn(path, write, self.comm)
+        hdf5.write_in_turn(path, write, self.comm)

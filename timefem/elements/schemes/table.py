@@ -1,24 +1,13 @@
-"""The schemes by their names on the command line."""
+"""The schemes by their names on the command line, imported when they are asked for."""
 
-from . import (
-    DLA,
-    EMH,
-    EML,
-    MPH,
-    MPL,
-    REML,
-    AlgoC1,
-    DirEM,
-    NewmarkSO3,
-    NonTwistingEM,
-    NullEMH,
-    NullEML,
-    QuatVI,
-    SymplecticEuler,
-    Zupan3,
-    Zupan3Printed,
-)
+from ...late import LateTable
 
-SCHEMES = {cls.name: cls for cls in (EML, REML, NullEML, EMH, NullEMH, MPL, MPH, QuatVI, DirEM, AlgoC1,
-                                     Zupan3, Zupan3Printed, NewmarkSO3, NonTwistingEM, DLA, SymplecticEuler)}
+SCHEMES = LateTable(__package__, {
+    "eml": ".eml.EML", "reml": ".reml.REML", "null-eml": ".null_eml.NullEML", "emh": ".emh.EMH",
+    "null-emh": ".null_emh.NullEMH", "mpl": ".mpl.MPL", "mph": ".mph.MPH", "quat-vi": ".quat_vi.QuatVI",
+    "dir-em": ".dir_em.DirEM", "algo-c1": ".algo_c1.AlgoC1", "zupan3": ".zupan3.Zupan3",
+    "zupan3-printed": ".zupan3.Zupan3Printed", "newmark-so3": ".newmark_so3.NewmarkSO3",
+    "nontwisting-em": ".nontwisting_em.NonTwistingEM", "dla": ".dla.DLA",
+    "symplectic-euler": ".symplectic_euler.SymplecticEuler",
+})
 ALIASES = {"quat-em": "emh"}
