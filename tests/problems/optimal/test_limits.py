@@ -111,6 +111,22 @@ def test_equations_and_bounds_that_stand_against_a_solution(options, against):
                      sol.status.message)
 
 
+@pytest.mark.parametrize("limits, bound, told", [
+    ([tf.Limit("now.q('slider')[0]", 2, at="end", name="far")], 1.0,
+     r"far\[0\] at t = 1 stays .*; most against it stands the bound of control 0 of push, at"),
+    ([tf.Limit("now.q('slider')[0] - now.t", -0.01, name="ahead"),
+      tf.Limit("now.q('slider')[0] - 0.7*now.t", upper=0, name="behind")], None,
+     r"(ahead|behind)\[0\] at t = 1 stays .*; most against it stands (?!\1)(ahead|behind)\[0\], at"),
+    ([tf.Limit("u[0]**2", upper=-1, name="root")], None, r"root\[0\] at t = [^;]*\]"),
+])
+def test_what_stands_against_a_limit_is_another_one(limits, bound, told):
+    """Multipliers of the violated rows are the largest, but say nothing more; alone they are not named again."""
+    end = tf.EndState(velocity=[0, None, None])
+    sol = tf.solve(slider(end, limits=limits, bounds=bound and {"push": (-bound, bound)}), ELEMENT, 10)
+    assert sol.status.reason == "infeasible"
+    assert re.search(told, sol.status.message), sol.status.message
+
+
 def test_derivatives_with_limits_of_all_kinds():
     problem = slider(at(1.0), free_time=True, parameters=True, bounds={"duration": (0.5, 2)}, limits=[
         tf.Limit(lambda now, u: now.rates("slider")[0]**2 * u[0] * now.parameters["f"], -3, lambda t: 2 + t, points=2),

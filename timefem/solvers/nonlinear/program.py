@@ -170,20 +170,24 @@ NEAR = 1e-3  # to a bound, scaled
 def failed(program, v, reason, history, detail, multipliers=None):
     """The status of a solve that ended at v: which row stays violated, by how much, and when.
 
-    With the multipliers of rows where the violation is least: also the limit, or bound, that stands against it most.
+    With the multipliers of rows where the violation is least: also the limit, or bound, that stands against it most,
+    which is another one than the violated one.
     """
     over = OverRanks(program.comm)
 
-    def worst(sizes, describe=program.describe):
-        return over.first_of_largest(float(sizes.max(initial=0.0)), lambda: describe(int(np.argmax(sizes))))
+    def largest(sizes, describe=program.describe, but=None):
+        """The largest size, and its row, among those that are not named `but`."""
+        told = ((float(sizes[i]), describe(int(i))) for i in np.argsort(-sizes, kind="stable"))
+        size, row = next(((size, row) for size, row in told if row.name != but), (0.0, None))
+        return over.first_of_largest(size, lambda: row)
 
     missing = program.violation(program.rows(v))
-    most, row = worst(np.where(np.isfinite(missing), missing, np.inf))
+    most, row = largest(np.where(np.isfinite(missing), missing, np.inf))
     if most > 1e-6:
         detail += f"; {row.name} at t = {row.time:.6g} stays violated by {most:.3g} of its size"
     if multipliers is not None:
-        of_rows = worst(np.where(program.stated, np.abs(multipliers), 0.0))
-        of_bounds = worst(_at_bounds(program, v, multipliers), program.describe_variable)
+        of_rows = largest(np.where(program.stated, np.abs(multipliers), 0.0), but=row.name)
+        of_bounds = largest(_at_bounds(program, v, multipliers), program.describe_variable)
         size, limit = max(of_rows, of_bounds, key=lambda pair: pair[0])
         if size > OPPOSED * over.largest(np.abs(multipliers).max(initial=0.0)):
             detail += f"; most against it stands {limit.name}, at t = {limit.time:.6g}"
