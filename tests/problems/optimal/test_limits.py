@@ -127,6 +127,37 @@ def test_what_stands_against_a_limit_is_another_one(limits, bound, told):
     assert re.search(told, sol.status.message), sol.status.message
 
 
+@pytest.mark.parametrize("method", ["interior-point", "ipopt", "fatrop"])
+@pytest.mark.parametrize("options, told", [
+    ({"limits": tf.Limit("log(u[0] - now.t)", upper=3, name="log")}, r"log\[0\] is not finite at t = 0\]"),
+    ({"limits": tf.Limit("sqrt(0.5 - now.q('slider')[0])", 0, name="root")}, r"root\[0\] is not finite at t = 0.55\]"),
+    ({"limits": tf.Limit("sqrt(0.5 - now.t)", upper=3, at="integral", name="sum")},
+     r"the sum of sum\[0\] is not finite at t = 0.6\]"),
+    ({"limits": tf.Limit("sqrt(u[0]**2 + now.q('slider')[0]**2)", upper=9, name="size")},
+     r"the derivative of size\[0\] is not finite at t = 0\]"),
+    ({"cost": ["u[0]**2", "sqrt(0.5 - now.q('slider')[0])"]}, r"the cost is not finite at t = 0.5\]"),
+    ({"cost": ["u[0]**2", "sqrt(u[0]**2 + (now.t*u[0])**2)"]}, r"the derivative of the cost is not finite at t = 0\]"),
+    ({"end_cost": "log(-end.q('slider')[0])"}, r"the cost at the end is not finite at t = 1\]")])
+def test_what_is_not_finite_is_named_before_iterations(options, told, method):
+    """Costs without a value ended as "infeasible", which named an equation, or took for ever, as all did by fatrop."""
+    problem = slider(at(1.0), bounds={"push": (-9, 9)}, **options)
+    sol = tf.solve(problem, ELEMENT, 10, method=method, guess=tf.Guess(controls={"push": 0.0}))
+    assert sol.status.reason == "not finite" and sol.statistics["newton_iterations"]["max"] == 0
+    assert re.search(told, sol.status.message), sol.status.message
+    assert "finite along the first guess" in sol.status.message
+
+
+def test_costs_that_are_not_finite_without_bounds():
+    """Newton's method is first there; it told of a matrix that is not finite in row 48, and of another backend."""
+    sol = tf.solve(slider(at(1.0), cost=["u[0]**2", "sqrt(0.5 - now.q('slider')[0])"]), ELEMENT, 10)
+    assert sol.status.reason == "not finite" and "the cost is not finite at t = 0.5" in sol.status.message
+
+
+def test_a_limit_that_is_no_number_at_the_start():
+    with pytest.raises(InputError, match=r"root\[0\] is not a number for the state at the start"):
+        slider(at(1.0), limits=tf.Limit("sqrt(now.q('slider')[0] - 0.1)", 0, name="root"))
+
+
 def test_derivatives_with_limits_of_all_kinds():
     problem = slider(at(1.0), free_time=True, parameters=True, bounds={"duration": (0.5, 2)}, limits=[
         tf.Limit(lambda now, u: now.rates("slider")[0]**2 * u[0] * now.parameters["f"], -3, lambda t: 2 + t, points=2),

@@ -171,7 +171,11 @@ class Limit(NamedArguments):
         for i, row in enumerate(ca.vertsplit(values)):
             if ca.depends_on(row, ca.vertcat(u, c)):
                 continue
-            missing = max(lower[i] - at_start[i], at_start[i] - upper[i])
+            if np.isnan(at_start[i]):
+                raise InputError(f"{self.name}[{i}] is not a number for the state at the start: give another start, or "
+                                 "write the formula so that it is defined there")
+            with np.errstate(invalid="ignore"):  # of -inf
+                missing = max(lower[i] - at_start[i], at_start[i] - upper[i])
             if missing > 1e-9 * max(1.0, abs(at_start[i])):
                 raise InputError(f"{self.name}[{i}] is broken by the state at the start, by {missing:.3g}: give "
                                  "another start, or loosen the bound")

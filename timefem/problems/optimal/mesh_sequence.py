@@ -39,6 +39,7 @@ ROUGH = 1e-9  # residual that will do on all meshes but the last: far below what
 ITERATIONS = 200
 OTHERS = 3  # guesses with waving controls that are tried last, where there are inequalities
 FEW = 60  # of the steps for equations alone, after which the interior-point method has a try
+TRIED_AGAIN = "not converged", "linear solver failed", "not finite"  # by that method
 
 
 def optimality_element(problem, element):
@@ -175,12 +176,12 @@ class OneMesh:
         settings = self._newton if fine else replace(self._newton, max_iterations=few)
         x, status = find(equations, equations.take(guess), settings, bar.iteration, small)
         x, n = equations.gather(x), len(status.residual_history) - 1
-        if status.reason != "not converged" or fine or hold or few < FEW:
+        if status.reason not in TRIED_AGAIN or fine or hold or few < FEW:
             return x, status, n
         program = OptimalProgram(equations, guess, bar.step, near)  # which bends the Hessian as needed
         answer = self._method.solve(program)
         n += answer.iterations
-        if answer.status.success or answer.status.reason == "unbounded":
+        if answer.status.success or answer.status.reason in ("unbounded", "not finite"):
             return program.place(answer.v, answer.multipliers), answer.status, n
         if self._newton.max_iterations > n:
             more = replace(self._newton, max_iterations=self._newton.max_iterations - n)

@@ -281,6 +281,12 @@ class OptimalProgram(NonlinearProgram):
                     return self._row(f"the bound of {told(component)}", element, chain.mesh.nodes[element])
         return self._row("a bound", element, chain.mesh.nodes[element])
 
+    def describe_objective(self):
+        chain = self.chain
+        for bad in np.flatnonzero(~np.isfinite(chain.integrals(self.x))):
+            return self._row("the cost", int(bad) + chain.slab[0], chain.mesh.nodes[bad + chain.slab[0]])
+        return self._row("the cost at the end", chain.mesh.n_elements - 1, chain.mesh.nodes[-1])
+
     def _component(self, field, unknown):
         """Which component of a field an unknown is a value of; None for other fields."""
         chain = self.chain

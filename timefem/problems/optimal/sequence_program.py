@@ -189,6 +189,10 @@ class SequenceProgram(NonlinearProgram):
         k = min(int(np.searchsorted(self._columns, i, side="right")) - 1, len(self.programs) - 1)
         return self._of(k, self.programs[k].describe_variable(i - self._columns[k]))
 
+    def describe_objective(self):
+        return next(self._of(k, p.describe_objective()) for k, p in enumerate(self.programs)
+                    if not np.isfinite(p.chain.own_objective(p.x)))
+
     def _of(self, k, row):
         name = f"{self._names[k]}: {row.name}" if self._names else row.name
         return row._replace(name=name, element=row.element + int(self._blocks[k]))

@@ -6,6 +6,7 @@ from . import bounds_loops as loops
 
 ONE_SIDED = 1e-5  # weight of what keeps variables with one bound from growing
 CLIPPED = 1e10  # multipliers of bounds stay within this factor of mu over the slack
+PUSH = 1e-2  # start inside of bounds, absolute and of the range
 
 
 class Bounds:
@@ -65,3 +66,11 @@ class Bounds:
     def moved(self, z, dz, alpha, mu, slack):
         """Multipliers after a step, not too far from `mu / slack`."""
         return loops.moved(z, dz, alpha, mu, slack, CLIPPED)
+
+
+def inside(w, lower, upper, least=PUSH):
+    """Variables pushed inside of their bounds."""
+    room = PUSH * (upper - lower)
+    low, high = (np.where(np.isfinite(b), b, 0.0) for b in (lower, upper))
+    low, high = (b + s * np.minimum(least * np.maximum(1, np.abs(b)), room) for b, s in ((low, 1), (high, -1)))
+    return np.clip(w, np.where(np.isfinite(lower), low, -np.inf), np.where(np.isfinite(upper), high, np.inf))

@@ -22,10 +22,11 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...status import Status
 from .blocks import placed
+from .bounds import inside
 from .casadi_functions import called, refused_options, sparsity
 from .centred import Centred
 from .enlarged import MOST
-from .program import Answer, failed, gradient_of_lagrangian, optimality_error
+from .program import Answer, failed, gradient_of_lagrangian, not_finite, optimality_error
 
 if TYPE_CHECKING:
     from .program import NonlinearProgram
@@ -114,6 +115,10 @@ class Fatrop(NamedArguments):
         return found
 
     def _solve(self, program, tolerance, **options):
+        first = inside(program.start, *program.bounds)
+        if not_finite(program, first) is not None:  # it would look for a step for ever
+            status = failed(program, first, "not finite", [], "fatrop, at the first iterate")
+            return Answer(first, np.zeros(program.n_rows), np.zeros(program.n), status, 0)
         stages = _Stages(program)
         x = ca.MX.sym("x", stages.n)
         f, g = stages.function(x)

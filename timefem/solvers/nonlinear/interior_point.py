@@ -22,9 +22,10 @@ from ...status import Status
 from .barrier import Barrier, Scaled
 from .barrier_parameter import ROUGHLY, SUFFICIENT, SUFFICIENT_THERE, BarrierParameter, Errors
 from .blocks import placed
+from .bounds import PUSH, inside
 from .filter_search import Filter, Iterate, LineSearch
 from .final_steps import FinalSteps
-from .program import Answer, failed
+from .program import Answer, failed, not_finite
 from .restoration import Restoration
 from .search_direction import KktMatrix, SearchDirection
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 MU_START, MU_WARM, MU_PUSHED = 0.1, 1e-4, 1e-2
 WEAK = 0.1  # multipliers of bounds at a warm start are at least this share of mu over the slack
-PUSH = 1e-2  # start inside of bounds, absolute and of the range
 NEARLY = 1e-3  # violation of rows below which the objective tells its size
 ACCEPTABLE, ACCEPTED_AFTER = 1e-6, 15  # error that will do when it does not fall further, and after how many iterations
 # growth of the violation that the filter allows. The published 1e4 lets constraints of rotations be left so far, for a
@@ -191,7 +191,7 @@ class _Solve:
 
     def answer(self):
         it, mu = self._start()
-        if not np.isfinite(it.theta):
+        if not_finite(self.program, it.w[:self.scaled.n]) is not None:
             return self._told(it, "not finite", "")
         rng, pushes, best, note = np.random.default_rng(0), self.settings.pushes, None, "converged"
         left, direct = None, self.program.start_multipliers is not None  # a start close to a solution is not left
@@ -234,7 +234,7 @@ class _Solve:
             if outcome == "stopped":
                 interrupts.answer()
             reason = "not converged" if outcome in ("not converged", "stuck") else outcome
-            where = {"not finite": "at the first iterate: another guess may do",
+            where = {"not finite": "interior point, at the first iterate",
                      "unbounded": f"interior point; the objective falls without end, to {it.f / scale:.1e} so far"}
             status = failed(self.program, v, reason, self.loop.history, where.get(reason, "interior point"),
                             it.y if reason == "infeasible" else None)
@@ -246,10 +246,11 @@ class _Solve:
         mu = MU_WARM if warm else MU_START
         w = np.concatenate([self.program.start, np.zeros(self.barrier.auxiliary.n)])
         room = mu**0.5 if warm else PUSH
-        w[:self.scaled.n] = self._inside(w, room)[:self.scaled.n]
+        n = self.scaled.n
+        w[:n] = inside(w[:n], self.scaled.lower, self.scaled.upper, room)
         a = self.barrier.auxiliary
-        w[self.scaled.n:] = self.scaled.values(w[:self.scaled.n])[1][a.row]
-        w = self._inside(w, room)
+        w[n:] = self.scaled.values(w[:n])[1][a.row]
+        w = inside(w, self.barrier.lower, self.barrier.upper, room)
         return self._iterate(w, self._near(w, mu) if warm else np.ones(self.barrier.bounds.at.shape)), mu
 
     def _near(self, w, mu):
@@ -269,21 +270,13 @@ class _Solve:
         it.y = self.direction.multipliers(it)
         return it
 
-    def _inside(self, w, least=PUSH):
-        """Pushed inside of the bounds."""
-        lower, upper = self.barrier.lower, self.barrier.upper
-        room = PUSH * (upper - lower)
-        low, high = (np.where(np.isfinite(b), b, 0.0) for b in (lower, upper))
-        low, high = (b + s * np.minimum(least * np.maximum(1, np.abs(b)), room) for b, s in ((low, 1), (high, -1)))
-        return np.clip(w, np.where(np.isfinite(lower), low, -np.inf), np.where(np.isfinite(upper), high, np.inf))
-
     def _at(self, w, mu):
         return self._iterate(w, mu / self.barrier.bounds.slacks_and_well(w)[0])
 
     def _pushed(self, w, rng):
         span = self.barrier.upper - self.barrier.lower
         span = np.where(np.isfinite(span), span, np.maximum(1.0, np.abs(w)))
-        return self._inside(w + PUSHED * span * self._random(rng))
+        return inside(w + PUSHED * span * self._random(rng), self.barrier.lower, self.barrier.upper)
 
     def _random(self, rng):
         """A number from -1 to 1 for each variable and slack, told by its place in its block: so they are the same on

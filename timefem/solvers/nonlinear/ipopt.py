@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from .program import NonlinearProgram
 
 REASONS = {"Infeasible_Problem_Detected": "infeasible", "Diverging_Iterates": "unbounded",
-           "Maximum_Iterations_Exceeded": "not converged", "Restoration_Failed": "infeasible"}
+           "Maximum_Iterations_Exceeded": "not converged", "Restoration_Failed": "infeasible",
+           "Invalid_Number_Detected": "not finite"}
 
 # Near a solution, as the own method starts there: else each stage of a path of problems leaves it again
 WARM = {"warm_start_init_point": "yes", "mu_init": 1e-4, "warm_start_bound_push": 1e-2, "warm_start_bound_frac": 1e-2,

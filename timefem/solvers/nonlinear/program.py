@@ -92,6 +92,10 @@ class NonlinearProgram(ABC):
         """The bounds of variable i as a `Row`, for reports."""
         return Row(f"the bound of variable {i}", int(self.variable_blocks[i]), 0.0)
 
+    def describe_objective(self):
+        """Where the objective, asked for last, is not finite, as a `Row`."""
+        return Row("the objective", 0, 0.0)
+
     def expect(self, v, factor, multipliers):
         """Told that values at v are wanted next, and perhaps derivatives with this factor and these multipliers."""
         return
@@ -162,18 +166,41 @@ def optimality_error(program, v, factor, multipliers):
     return float(max(m.max(initial=0.0) for m in missing))
 
 
-REMEDIES = {"not converged": "give another guess, more elements, more iterations, or another method"}
+REMEDIES = {"not converged": "give another guess, more elements, more iterations, or another method",
+            "not finite": "write formulas so that they and their derivatives are finite along the first guess, or give "
+                          "another guess"}
 OPPOSED = 1e-3  # multiplier of a limit, over the largest, from which on it stands against a solution
 NEAR = 1e-3  # to a bound, scaled
 
 
+def not_finite(program, v):
+    """The row, or the objective, that is not finite at v, or whose derivative is not; None where all are."""
+    def steep(describe, name=None):
+        def described(i):
+            row = describe(i)
+            return row._replace(name=f"the derivative of {name or row.name}")
+        return described
+
+    finite, (rows, _) = np.isfinite(program.jacobian(v)), program.jacobian_places
+    of_rows = np.bincount(rows[~finite], minlength=program.n_rows)[:program.n_rows] == 0
+    kinds = [(np.isfinite(program.rows(v)), program.describe), (of_rows, steep(program.describe)),
+             (np.isfinite([program.objective(v)]), lambda _: program.describe_objective()),
+             (np.isfinite(program.gradient(v)), steep(program.describe_variable, "the cost"))]
+    first = next((k for k, (fine, _) in enumerate(kinds) if not fine.all()), len(kinds))
+    return OverRanks(program.comm).first_of_largest(
+        len(kinds) - first, lambda: kinds[first][1](int(np.argmin(kinds[first][0]))) if first < len(kinds) else None)[1]
+
+
 def failed(program, v, reason, history, detail, multipliers=None):
-    """The status of a solve that ended at v: which row stays violated, by how much, and when.
+    """The status of a solve that ended at v: which row stays violated, by how much, and when; or is not finite.
 
     With the multipliers of rows where the violation is least: also the limit, or bound, that stands against it most,
     which is another one than the violated one.
     """
-    over = OverRanks(program.comm)
+    over, row = OverRanks(program.comm), not_finite(program, v)
+    if row is not None and reason != "stopped":
+        detail += f"; {row.name} is not finite at t = {row.time:.6g}"
+        return Status.failure("not finite", row.element, row.time, [], detail, remedy=REMEDIES["not finite"])
 
     def largest(sizes, describe=program.describe, but=None):
         """The largest size, and its row, among those that are not named `but`."""
@@ -182,7 +209,7 @@ def failed(program, v, reason, history, detail, multipliers=None):
         return over.first_of_largest(size, lambda: row)
 
     missing = program.violation(program.rows(v))
-    most, row = largest(np.where(np.isfinite(missing), missing, np.inf))
+    most, row = largest(missing)
     if most > 1e-6:
         detail += f"; {row.name} at t = {row.time:.6g} stays violated by {most:.3g} of its size"
     if multipliers is not None:

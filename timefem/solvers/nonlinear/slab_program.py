@@ -151,6 +151,9 @@ class SlabProgram(NonlinearProgram):
     def describe(self, i):
         return self._shifted(self.program.describe(int(self._r[i])))
 
+    def describe_objective(self):
+        return self._shifted(self.program.describe_objective())
+
     def _shifted(self, row):
         return row._replace(element=row.element + self.first_block - self._before)
 
