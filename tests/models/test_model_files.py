@@ -519,6 +519,9 @@ def test_check_command(timefem, tmp_path):
     assert (status, err, facts["degrees_of_freedom"], facts["status"]) == (0, "", 12, "fine")
     assert set(facts["bodies"]) == {"bar1", "bar2", "bar3", "bar4"}
     assert max(v["configuration"] for v in facts["violations"].values()) < 1e-14
+    assert "at the start" not in timefem("check", EXAMPLES / "bryson_denham.toml")[1]  # without constraints
+    out = timefem("check", EXAMPLES / "four_bar.toml")[1]
+    assert "constraints at the start off by" in out and "violated" not in out
     status, out, _ = timefem("check", write(tmp_path / "door.toml", DOOR))
     assert status == 2
     assert "door.toml:3: joints.lower: over-constrained" in out and "lower: gap, x" in out
