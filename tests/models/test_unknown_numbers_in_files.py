@@ -146,6 +146,9 @@ def test_an_element_that_does_not_fit_is_told(timefem, tmp_path):
     fault, = inspect(read_model(path))["faults"]
     assert fault["keys"] == ("solver", "element") and "take elements with one value of the controls" in fault["message"]
     model = load_model(path)  # for runs with another element
-    with pytest.raises(InputError, match="law: rigid contacts and friction take elements with one value"):
+    with pytest.raises(InputError, match=r"box.toml:\d+: solver.element: law: rigid contacts and friction"):
         model.solve(progress=False)
+    path.write_text(re.sub("element = .*", "degree = 2", text))
+    code, _, err = timefem("run", path)
+    assert code == 2 and re.search(r"box.toml:\d+: limits.law: law: rigid contacts and friction take elements", err)
     assert model.solve(element=tf.SymplecticEuler(), progress=False).success

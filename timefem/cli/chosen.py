@@ -12,6 +12,7 @@ from ..problems.kinds import KINDS
 from .robots import OF_ROBOT, case_of_robot, is_robot
 
 models = Late("timefem.models")
+checking = Late("timefem.models.check")
 
 OF_PROBLEM = "rotation", "inverse_mass", "elements_space", "degree_space", "t_end"
 
@@ -100,6 +101,7 @@ def _of_model(model, options, settings):
     kind, element = KINDS[model.kind], element_of(merged)
     arguments = arguments_of(merged, kind, element, case.name)
     problem = model.problem
+    checking.refuse_element(model, element)
     kind.check_options(problem, merged)
     n = options.get("n_elements", model.n_elements if "tolerance" not in arguments else None)
     if model.mesh is not None and not {"n_elements", "tolerance"} & {*options, *arguments}:

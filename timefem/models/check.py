@@ -58,7 +58,7 @@ def inspect(model, element=True):
                        f"constraints at the initial state ({len(redundant)} redundant in all); remove it, use a joint "
                        'that holds less, or give redundant = "drop"'})
     if element and not faults:
-        faults = _of_element(model)
+        faults = faults_of_element(model, model.element)
     return {
         "bodies": {b.name: {"class": type(b).__name__, "n_q": b.n_q} for b in system.bodies
                    if not b.helper},
@@ -72,21 +72,31 @@ def inspect(model, element=True):
     }
 
 
-def _of_element(model):
-    """What keeps the element of a model from solving its problem, as a fault."""
+def faults_of_element(model, element):
+    """What keeps an element from solving the problem of a model, as a fault of the element, or of the limit that it is
+    about."""
     try:
-        KINDS[model.kind].check_element(model.problem, model.element)
+        KINDS[model.kind].check_element(model.problem, element)
     except InputError as error:
-        stated = "element" in model.document.data.get("solver", {})
-        return [{"keys": ("solver", "element") if stated else ("problem",), "message": str(error)}]
+        name, solver = str(error).partition(":")[0], model.document.data.get("solver", {})
+        limits = [one.document.full(("limits", name)) for one in model.phases or (model,)
+                  if name in one.document.data.get("limits", {})]
+        keys = ("solver", "element") if "element" in solver else next(iter(limits), ("problem",))
+        return [{"keys": keys, "message": str(error)}]
     return []
+
+
+def refuse_element(model, element):
+    """InputError for an element that cannot solve the problem of a model, with the place in the file."""
+    for fault in faults_of_element(model, element):
+        raise model.document.error(**fault)
 
 
 def _of_phases(model, element):
     found = [inspect(phase, element=False) for phase in model.phases]
     faults = [fault for one in found for fault in one["faults"]]
     if element and not faults:
-        faults = [{**fault, "keys": model.document.full(fault["keys"])} for fault in _of_element(model)]
+        faults = faults_of_element(model, model.element)
     for one in found:
         del one["faults"]
     return {"phases": found, "faults": faults, "kind": model.kind,

@@ -14,6 +14,7 @@ from ..sensitivity.names import derivatives, functionals_of, parameters_of
 from ..solving.many_solutions import continuation, solve_all
 from ..solving.solve import solve
 from ..validate.options import OPTIONS
+from .check import refuse_element
 from .entries import beside, find, naming, value_of
 from .problem import as_states, end_states, plain_state, unknown_numbers
 from .settings import arguments_of
@@ -197,6 +198,7 @@ class Model:
     def _arguments(self, changes):
         """Arguments of `timefem.solve` of the file, with those that replace them; options may be plain data, too."""
         element = changes.get("element", self.element)
+        refuse_element(self, element)
         plain = {name: value for name, value in changes.items()
                  if (name in OPTIONS and isinstance(value, str | float | bool)) or name in ("window", "petsc_options")}
         settings = self.settings
