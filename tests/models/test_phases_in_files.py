@@ -55,6 +55,18 @@ def test_a_bounce_on_the_command_line(timefem, tmp_path):
     assert code == 2 and "--watch is not used" in err
 
 
+def test_misspelt_ends_are_told_the_names_of_their_table(timefem, tmp_path):
+    """Links have before and after, couplings of both ends start and end; all four were listed."""
+    path = changed(tmp_path, "bounce-by-phases", ("after.rates", "aftr.rates"))
+    code, _, err = timefem("check", path)
+    assert code == 2 and err.count(str(path)) == 1
+    assert ".link.bounce.formula: bounce: " in err and "it has before, after, pi; did you mean 'after'?" in err
+    path = changed(tmp_path, "hopping-by-phases", ('[couplings.again]\ntype = "same"\nbodies = ["body"]',
+                                                   "[couplings.again]\nformula = \"begin.q('body')\""))
+    code, _, err = timefem("check", path)
+    assert code == 2 and ": couplings.again.formula: again: " in err and "it has start, end, pi; " in err
+
+
 def test_a_state_that_goes_on_and_another_quantity_before(tmp_path):
     """Without a link the ball goes on through the floor; or its speed is 3 m/s more than twice its place before."""
     link = """[phases.link.bounce]                    # comes back with 0.8 of its speed
@@ -157,7 +169,7 @@ effort = 1
     ("hopping-by-phases", '[phases.bodies.foot]\ntype = "point"\nmass = 1',
      '[phases.bodies.foot]\ntype = "point"\nmass = -1', r":54: phases\[1\].bodies.foot.mass: must be a positive"),
     ("hopping-by-phases", "problem.start.body = {}", "", "is broken by the state at the start"),
-    ("bounce-by-phases", "after.rates", "end.rates", r"link.bounce.formula: .*written in before and after, not 'end'"),
+    ("bounce-by-phases", "after.rates", "end.rates", r"link.bounce.formula: .*unknown name 'end'; it has before, after, pi"),
     ("bounce-by-phases", "rates('ball') +", "rates('ball')[3] +", r"link.bounce.formula: .*out of bounds"),
     ("bounce-by-phases", "formula =", 'type = "rate"\nformula =', r"link.bounce.type: must be one of"),
     ("bounce-by-phases", "after.rates", "after.control", r"link.bounce.formula: .*asked for at an end"),

@@ -75,8 +75,9 @@ def inspect(model, element=True):
 def faults_of_element(model, element):
     """What keeps an element from solving the problem of a model, as a fault of the element, or of the limit that it is
     about."""
+    problem = model.problem  # whose own errors have their places
     try:
-        KINDS[model.kind].check_element(model.problem, element)
+        KINDS[model.kind].check_element(problem, element)
     except InputError as error:
         name, solver = str(error).partition(":")[0], model.document.data.get("solver", {})
         limits = [one.document.full(("limits", name)) for one in model.phases or (model,)

@@ -1,7 +1,8 @@
 """Limits, contacts and couplings that a model file states."""
 
+from ...mechanics.formula_text import as_formula
 from .complementarity import Complementary, CoulombFriction
-from .couplings import Coupling
+from .couplings import BOTH_ENDS, LINK, Coupling
 from .limits import Limit
 from .spring_contact import SpringContact
 
@@ -49,6 +50,7 @@ def _coupling(before, after, keys, entry, same):
     if set(BOUNDS) & set(entry):
         own = dict.fromkeys(BOUNDS) | own
     with after.naming(keys, entry):
+        as_formula(f"{keys[-1]}: formula", own["formula"], LINK if keys[0] == "link" else BOTH_ENDS)  # of no others
         return Coupling(**own, name=keys[-1])
 
 
