@@ -228,3 +228,7 @@ def test_steps_of_a_march_are_limited(tmp_path):
         path.write_text(STEPS.replace("LIMITS", limits))
         with pytest.raises(tf.InputError, match=f"steps.toml:.*solver.*{message}"):
             load_model(path)
+    of_all = STEPS.replace("LIMITS", "max_step = 0.01").replace("[solver]", '[solver]\ndriver = "global"')
+    path.write_text(of_all)
+    with pytest.raises(tf.InputError, match=r"steps.toml:6: solver.tolerance: .*the driver is global: give"):
+        load_model(path)

@@ -169,7 +169,7 @@ effort = 1
     ("hopping-by-phases", '[phases.bodies.foot]\ntype = "point"\nmass = 1',
      '[phases.bodies.foot]\ntype = "point"\nmass = -1', r":54: phases\[1\].bodies.foot.mass: must be a positive"),
     ("hopping-by-phases", "problem.start.body = {}", "", "is broken by the state at the start"),
-    ("bounce-by-phases", "after.rates", "end.rates", r"link.bounce.formula: .*unknown name 'end'; it has before, after, pi"),
+    ("bounce-by-phases", "after.rates", "end.rates", r"link.bounce.formula: .*'end'; it has before, after, pi"),
     ("bounce-by-phases", "rates('ball') +", "rates('ball')[3] +", r"link.bounce.formula: .*out of bounds"),
     ("bounce-by-phases", "formula =", 'type = "rate"\nformula =', r"link.bounce.type: must be one of"),
     ("bounce-by-phases", "after.rates", "after.control", r"link.bounce.formula: .*asked for at an end"),

@@ -82,6 +82,8 @@ def arguments_of(settings, kind, element, who):
         arguments["method"] = method
     arguments |= {name: given[name] for name in ("guess", "tolerance") if name in given}
     if isinstance(given.get("tolerance"), dict):
+        if cls.name != "march":
+            raise InputError(f"tolerance is a table of steps of a march, but the driver is {cls.name}: give a number")
         arguments["tolerance"] = StepControl(**given["tolerance"])
     if "guess" in given and given["guess"] not in kind.guesses:
         raise InputError(f"guess must be {one_of(kind.guesses)}, not {given['guess']!r}")
