@@ -89,8 +89,23 @@ def test_what_cannot_hold_is_named_with_its_time():
         assert not sol.success and sol.status.reason == "infeasible" and 0 <= sol.status.time <= 1
         assert "stays violated by" in sol.status.message
         assert sol.statistics["newton_iterations"]["max"] <= 60
-        if method == "interior-point":
-            assert "most against it stands speed[0], at t = " in sol.status.message
+        assert "most against it stands speed[0], at t = " in sol.status.message
+
+
+def test_integrals_stand_against_and_not_their_sums():
+    """Of the rows by which an integral is defined, IPOPT has the larger multipliers."""
+    limit = tf.Limit("u[0]**2", upper=1, at="integral", name="energy")
+    sol = tf.solve(slider(at(2.0), limits=limit), ELEMENT, 4, method="ipopt", guess=tf.Guess())
+    assert sol.status.reason == "infeasible"
+    assert "most against it stands the integral of energy[0], at t = 1" in sol.status.message
+
+
+def test_fatrop_names_what_is_violated():
+    """It does not tell apart what is infeasible and what it does not find."""
+    limit = tf.Limit("now.rates('slider')[0]", upper=1.5, name="speed")
+    sol = tf.solve(slider(at(2.0), limits=limit), ELEMENT, 10, method="fatrop", guess=tf.Guess())
+    assert sol.status.reason == "not converged" and re.search(r"at t = .* stays violated by", sol.status.message)
+    assert "loosen bounds and conditions, if they contradict each other, or give" in sol.status.message
 
 
 @pytest.mark.parametrize("options, against", [

@@ -252,7 +252,7 @@ class OptimalProgram(NonlinearProgram):
 
     @property
     def stated(self):
-        return np.arange(self.n_rows) >= self.n_equations
+        return np.append(np.zeros(self.n_equations, bool), self._added.stated)
 
     def describe(self, i):
         chain, problem = self.chain, self.chain.problem

@@ -86,8 +86,9 @@ class Ipopt(NamedArguments):
         elif stats["return_status"] in ("Solve_Succeeded", "Solved_To_Acceptable_Level"):
             status = Status(True, residual_history=history)
         else:
-            status = failed(program, v, REASONS.get(stats["return_status"], "not converged"), history,
-                            f"IPOPT: {stats['return_status'].replace('_', ' ').lower()}")
+            reason = REASONS.get(stats["return_status"], "not converged")
+            status = failed(program, v, reason, history, f"IPOPT: {stats['return_status'].replace('_', ' ').lower()}",
+                            multipliers if reason == "infeasible" else None)
         return Answer(v, multipliers, -at_bounds, status, stats["iter_count"])
 
 

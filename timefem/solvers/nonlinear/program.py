@@ -169,6 +169,7 @@ def optimality_error(program, v, factor, multipliers):
 REMEDIES = {"not converged": "give another guess, more elements, more iterations, or another method",
             "not finite": "write formulas so that they and their derivatives are finite along the first guess, or give "
                           "another guess"}
+CONTRADICTION = "loosen bounds and conditions, if they contradict each other, or "
 OPPOSED = 1e-3  # multiplier of a limit, over the largest, from which on it stands against a solution
 NEAR = 1e-3  # to a bound, scaled
 
@@ -210,7 +211,9 @@ def failed(program, v, reason, history, detail, multipliers=None):
 
     missing = program.violation(program.rows(v))
     most, row = largest(missing)
+    remedy = REMEDIES.get(reason)
     if most > 1e-6:
+        remedy = f"{CONTRADICTION}{remedy}" if reason == "not converged" else remedy
         detail += f"; {row.name} at t = {row.time:.6g} stays violated by {most:.3g} of its size"
     if multipliers is not None:
         of_rows = largest(np.where(program.stated, np.abs(multipliers), 0.0), but=row.name)
@@ -218,7 +221,7 @@ def failed(program, v, reason, history, detail, multipliers=None):
         size, limit = max(of_rows, of_bounds, key=lambda pair: pair[0])
         if size > OPPOSED * over.largest(np.abs(multipliers).max(initial=0.0)):
             detail += f"; most against it stands {limit.name}, at t = {limit.time:.6g}"
-    return Status.failure(reason, row.element, row.time, history, detail, remedy=REMEDIES.get(reason))
+    return Status.failure(reason, row.element, row.time, history, detail, remedy=remedy)
 
 
 def _at_bounds(program, v, multipliers):
