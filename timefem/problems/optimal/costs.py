@@ -6,9 +6,11 @@ from ...errors import InputError
 from ...mechanics.forces.actuators import Actuator
 from ...mechanics.forces.costs import Cost, FormulaCost
 from ...mechanics.formula import call, check_symbols
-from ...mechanics.formula_text import as_formula
+from ...mechanics.formula_text import as_formula, refuse_comparison
 from ...mechanics.formula_writing import text_of
 from ..common.end import End
+
+MINIMISED = "to be least; what is to hold is a limit"
 
 
 class Moving(End):
@@ -79,6 +81,7 @@ def _integrand(system, formula, unknown_names):
     (q, v), u, t = (ca.vertcat(*x) for x in zip(*of_bodies, strict=True)), ca.vertcat(*of_actuators), ca.SX.sym("t")
     unknown = {name: ca.SX.sym(name) for name in unknown_names}
     now, formula = Moving(system, t, q, v, u, unknown), as_formula("cost", formula, ["now", "u"])
+    refuse_comparison("cost", formula, MINIMISED)
     value = call("cost", formula, 1, now, u)
     sources = [*(((part, i), x) for part, own in now.numbers.items() for i, x in enumerate(ca.vertsplit(own))),
                *unknown.items()]

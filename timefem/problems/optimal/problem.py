@@ -17,7 +17,7 @@ from ...errors import InputError
 from ...mechanics.forces.actuators import Actuator, control_name
 from ...mechanics.forces.costs import Cost
 from ...mechanics.formula import call
-from ...mechanics.formula_text import as_formula
+from ...mechanics.formula_text import as_formula, refuse_comparison
 from ...mechanics.system import System
 from ...types import Expression, UserFormula
 from ..common.end import End
@@ -27,7 +27,7 @@ from ..initial.problem import merged
 from .bounds import bounds_of, by_actuator, rate_limits
 from .checks import all_of, check_costs_of_controls, check_element, check_formulas, check_numbers, limits_of
 from .complementarity import Soft
-from .costs import with_costs, with_integrands
+from .costs import MINIMISED, with_costs, with_integrands
 from .couplings import Coupling, SameState
 from .end_conditions import EndConditions
 from .limits import Limit
@@ -168,6 +168,7 @@ class OptimalControl(NamedArguments):
         self.actuators = [part for part in self.system.parts if part.n_controls]
         if self.end_cost is not None:
             self.end_cost = as_formula("end_cost", self.end_cost, ["end", "parameters"])
+            refuse_comparison("end_cost", self.end_cost, MINIMISED)
         if not (self.actuators or self.parameters or self.free_start):
             raise InputError("there is nothing to control: give actuators, for instance ControlTorque(body), or "
                              "unknown numbers")
