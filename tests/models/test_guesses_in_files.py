@@ -114,6 +114,18 @@ def test_bad_guesses(tmp_path, line, message):
         load_model(bounce(tmp_path, line)).solve(progress=False)
 
 
+@pytest.mark.parametrize("line, message", [
+    ("controls = {fan = 1}", ": guess.controls.fan: there is no actuator 'fan'"),
+    ("duration = 2", ": guess.duration: is for problems with free_time = true; leave it out"),
+])
+def test_bad_guesses_are_told_by_check(tmp_path, timefem, line, message):
+    """It said nothing, and the duration was refused without a place in the file, when the solve began."""
+    path = changed(tmp_path, "quadrotor", ("[problem]", f"[guess]\n{line}\n\n[problem]"))
+    for command in ("check", "run"):
+        code, out, err = timefem(command, path)
+        assert (code, out) == (2, "") and message in err and err.startswith(f"timefem: error: {path}:")
+
+
 def test_a_guess_of_the_duration(tmp_path):
     path = bounce(tmp_path, "guess.duration = 0.7", "guess = {bend = 0.1}")
     first, second = load_model(path).with_guess({})["guess"]

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ..atomic_write import write_text
-from ..models import inspect, read_model
+from ..models import check_tables, inspect, read_model
 from ..models.schema import text
 from .report import make_console, make_table, print_json
 from .robots import check_robot, is_robot
@@ -24,6 +24,8 @@ def check(
         return check_robot(path, as_json)
     model = read_model(path)
     facts = inspect(model)
+    if not facts["faults"]:
+        check_tables(model)
     facts["faults"] = [str(model.document.error(**fault)) for fault in facts["faults"]]
     status = 2 if facts["faults"] else 0
     if as_json:

@@ -6,7 +6,7 @@ The names here are imported when they are first used: all that files can state i
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
-    "build": ["load_model", "read_model"],
+    "build": ["check_tables", "load_model", "read_model"],
     "check": ["inspect"],
     "mjcf": ["read_mjcf"],
     "model": ["Model"],

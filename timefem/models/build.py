@@ -63,6 +63,13 @@ def load_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
     facts = inspect(model, element=False)  # another one may take the place of that in the file
     for fault in facts["faults"]:
         raise model.document.error(fault["keys"], fault["message"])
+    check_tables(model)
+    return model
+
+
+def check_tables(model):
+    """Refuse what is asked for in tables that only solves and what follows them read: problem, guess, sensitivity,
+    continuation."""
     model.problem  # noqa: B018  raises on its own account
     model.with_guess({})  # likewise
     if "sensitivity" in model.document.data:
@@ -71,7 +78,6 @@ def load_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
         start = model.document.data["continuation"]
         with naming(model.document, ("continuation",), start):
             model.changed({start["vary"]: start["start"]})
-    return model
 
 
 def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None):

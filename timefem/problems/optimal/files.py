@@ -99,6 +99,8 @@ def guess_from_file(model):
     table = model.document.data.get("guess")
     if table is None:
         return None
+    if "duration" in table and not model.problem.free_time:
+        raise model.document.error(("guess", "duration"), "is for problems with free_time = true; leave it out")
     own = dict(table)
     if isinstance(own.get("controls"), dict):
         own["controls"] = {name: _control_guess(model, ("guess", "controls", name), value)
