@@ -116,6 +116,8 @@ def test_bad_guesses(tmp_path, line, message):
 
 @pytest.mark.parametrize("line, message", [
     ("controls = {fan = 1}", ": guess.controls.fan: there is no actuator 'fan'"),
+    ("motion = [[1, 2, 3], [1, 2, 4]]", ": guess.motion: guess must have shape (n, "),
+    ("motion = [[1, 2], [1]]", ": guess.motion: guess must be an array of numbers of shape (n, "),
     ("duration = 2", ": guess.duration: is for problems with free_time = true; leave it out"),
 ])
 def test_bad_guesses_are_told_by_check(tmp_path, timefem, line, message):

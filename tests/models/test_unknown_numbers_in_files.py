@@ -128,6 +128,7 @@ def test_a_design_without_actuators(tmp_path):
 @pytest.mark.parametrize("change, message", [
     (("l = {value = 0.6,", 'l = {value = 0.6, number = "gravity[2]",'), "problem.parameters.l: needs either"),
     (("l = {value = 0.6,", 'l = {part = "arm", number = "hing.damping",'), "problem.parameters.l.number: .*no number"),
+    (("lower = 0.2, upper = 3}", "lower = 3, upper = 0.2}"), "problem.parameters.l.lower: bounds of l: the lower one"),
     (('"arm.rod.mass"', '"arm.rod.mas"'), "problem.*has no number|problem.*mas"),
     (("= \"2 * parameters['l']\"", "= \"2 * parameters['k']\""), "has no 'k'; known are 'l'"),
     (("now.power('drive')**2", "now.power('drove')**2"), "no part 'drove'.*mean 'drive'"),

@@ -81,6 +81,8 @@ def make_from_file(model):
               for name, entry in data.get(key, {}).items()]
     for name, entry in data.get("actuators", {}).items():
         stated += [(f"bounds of {name}", ("actuators", name), entry), (f"rates of {name}", ("actuators", name), ())]
+    stated += [(f"bounds of {name}", ("problem", "parameters", name), entry)
+               for name, entry in table.get("parameters", {}).items()]
     with model.naming(("problem",), table, stated):
         problem = OptimalControl(model.system, start, ends, model.t_span, costs, end_cost=table.get("end_cost"),
                                  end_conditions=table.get("end_conditions"), path=table.get("path"),
@@ -111,7 +113,11 @@ def guess_from_file(model):
         del own["solution"]
         own["motion"] = solution_guess(model)
     with model.naming(("guess",), table):
-        return Guess(**own)
+        guess = Guess(**own)
+    if "motion" in table:
+        with model.naming(("guess", "motion"), ()):
+            guess.states(model.problem, np.array([model.t_span]))  # whether it has the shape of states
+    return guess
 
 
 def _control_guess(model, keys, value):
