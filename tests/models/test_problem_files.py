@@ -232,6 +232,7 @@ BAD = {
     "actuator": (changed("inverse", actuators__push__body="mas"), "actuators.push.body", "did you mean 'mass'"),
     "no cost": (changed("optimal", actuators__push__effort=None), "problem", "the cost is missing"),
     "weights": (changed("optimal", actuators__push__effort=[1, 2]), "actuators.push.effort", "must have 1 numbers"),
+    "no weight": (changed("optimal", actuators__push__effort=0), "actuators.push.effort", "must be a positive weight"),
     "bounds": (changed("time", actuators__push__lower=[5]), "actuators.push.lower", "lower one must be below"),
     "fixed time": (changed("time", problem__free_time=False), "problem.duration", "needs free_time = true"),
     "durations": (changed("time", problem__duration=[3, 2]), "problem.duration", "lower one must be below"),

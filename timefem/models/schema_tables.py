@@ -104,10 +104,10 @@ OUTPUTS = {
 # Keys of actuators in optimal control
 OPTIMAL_KEYS = {
     "effort": {
-        "description": "a weight, zero or more, or a list of one for each control",
+        "description": "a positive weight, or a list of one for each control",
         "anyOf": [
-            ref("not_negative"),
-            {"description": "weights", "type": "array", "items": ref("not_negative"), "minItems": 1},
+            ref("positive"),
+            {"description": "weights", "type": "array", "items": ref("positive"), "minItems": 1},
         ],
     },
     **dict.fromkeys(("lower", "upper", "lower_rate", "upper_rate"), ref("bounds")),
