@@ -1,5 +1,7 @@
 """Running costs that see the duration, the time alone, or nothing."""
 
+import re
+
 import pytest
 
 import timefem as tf
@@ -38,6 +40,13 @@ def test_the_best_duration(cost):
         return tf.solve(cart(known, length, False), ELEMENT, 8, progress=False).objective
 
     stationary(fixed, found, sol.objective)
+
+
+def test_a_duration_that_grows_without_end_is_told():
+    """Effort alone is the less the longer it takes; the message spoke of constraints and singular matrices only."""
+    sol = tf.solve(cart("u[0]**2", 1.0, True), ELEMENT, 8, progress=False)
+    assert not sol.success and sol.parameters["duration"] > 100
+    assert re.search(r"; the duration grew to .* s: give it an upper bound", sol.status.message), sol.status.message
 
 
 def rod(length, mass, free):

@@ -38,6 +38,7 @@ KEPT = 2e6  # numbers in the dense blocks of all elements, up to which equations
 ROUGH = 1e-9  # residual that will do on all meshes but the last: far below what a finer mesh changes
 ITERATIONS = 200
 OTHERS = 3  # guesses with waving controls that are tried last, where there are inequalities
+RUNAWAY = 100.0  # durations over the first one that are told of where a solve fails
 FEW = 60  # of the steps for equations alone, after which the interior-point method has a try
 TRIED_AGAIN = "not converged", "linear solver failed", "not finite"  # by that method
 
@@ -247,7 +248,10 @@ def solve_optimal(task, mesh):
                       n_ranks=equations.comm.size if equations.comm else 1,
                       backward_error=equations.backward_error, ordering=equations.linear.ordering)
     x = equations.take(x)
-    return plan.element, plan.system, outcome, equations.numbers(x), equations.objective(x)
+    numbers, (t0, t1) = equations.numbers(x), problem.t_span
+    if problem.free_time and not status.success and numbers[0] > RUNAWAY * (t1 - t0):
+        status.message += f"; the duration grew to {numbers[0]:.3g} s: give it an upper bound, or let it cost something"
+    return plan.element, plan.system, outcome, numbers, equations.objective(x)
 
 
 def _start(task, solve, level, warm):
