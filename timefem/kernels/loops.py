@@ -109,6 +109,11 @@ class Loop:
     def is_cheap(self, names, arguments):
         return False
 
+    def at_hand(self, *arguments):
+        """Whether a call with arguments of these types compiles nothing."""
+        names = tuple([name for _, name, _ in map(described, arguments)])
+        return names in self.codes or store().has(self.entry(names))
+
 
 class _Interpreted(Loop):
     """A loop that Python runs itself until compiling it pays: a first short run spends more on that than on its work.

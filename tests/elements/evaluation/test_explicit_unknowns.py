@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.assembly import Scaling
 from timefem.cases import find_case
 from timefem.elements.evaluation.elements_in_lanes import evaluate_batch
 from timefem.elements.evaluation.plan import ElementPlan
@@ -59,7 +60,7 @@ def test_all_rows_hold_after_a_march(case, h, element):
     """The residual of the whole element, by the batch that knows nothing of explicit unknowns."""
     problem = find_case(case).make(t_end=20 * h)
     plan, mesh = ElementPlan(problem.system, element), tf.TimeMesh.uniform(problem.t_span, 20)
-    scaling = march.Scaling.of("full", problem.system, element, 0, problem.z0)
+    scaling = Scaling.of("full", problem.system, element, 0, problem.z0)
     x, n, status, _ = march.march(plan, mesh, problem.z0, problem.system.consistent_multipliers(0, problem.z0), scaling,
                                   tf.Newton())
     assert status.success and n == 20

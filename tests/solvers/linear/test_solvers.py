@@ -143,7 +143,7 @@ def test_newton_steps_are_refined_only_where_they_leave_much(monkeypatch):
     monkeypatch.setattr(solver, "solve", rounded)
     solver.factor(matrix.data)
     equations = SimpleNamespace(linear=solver, data=matrix.data, seconds={"solve": 0.0}, backward_error=0.0,
-                                _condition_known=True)
+                                condition_known=True)
     b = np.random.default_rng(1).uniform(-1, 1, matrix.shape[0])
     for size, in_newton, final in ((1e-13, 1, 2), (1e-9, 2, 2)):
         rounding.append(size)

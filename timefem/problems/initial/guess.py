@@ -1,24 +1,28 @@
 """Initial guesses for windows and global solves: each rank makes that of its own slab of elements."""
 
+import contextlib
+import time
 from functools import lru_cache
 
 import numpy as np
 
 from ... import validate
-from ...assembly import TimeMesh
+from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...elements.mixed_galerkin import MixedGalerkin
 from ...errors import InputError, SolveError
 from ...parallel import agree
 from ...progress import progress
-from ...solvers.march.march import march_problem
-from ...solvers.nonlinear.newton import Newton
+from ...solvers.equations.elements import ElementEquations
+from ...solvers.march.march import NotCompiled, Run, march
+from ...solvers.nonlinear.newton import Newton, newton
 from ...status import Status
 
 DEGREE = 2  # of the march: over some hundred turns the phase of mG(1) is too far off for Newton's method
 STEP = 0.1  # relative change of the state per step of the march
 MOST_SUBSTEPS = 16
 MOST_COARSE = 32  # elements of the mesh in a step of the coarse march
+SHORT = 0.5  # seconds that a march may take before its loop is compiled
 CHUNK = 20_000  # elements whose guess is made at once
 GUESSES = ("march", "constant")
 _ROUGH = Newton(tol_residual=1e-10, tol_increment=1e-5)
@@ -163,7 +167,7 @@ def _coarse_march(system, mesh, z0, stop):
         plan, z, status, largest = _guess_plan(system), z0, None, 0.0
         for first in range(0, len(nodes) - 1, CHUNK):
             part = TimeMesh(nodes[first:first + CHUNK + 1])
-            x, _, status, _ = march_problem(system, plan, part, part.nodes[0], z, _ROUGH)
+            x, status = _march(plan, part, z)
             if not status.success:
                 break
             state = plan.columns.unpack(x)[0]
@@ -185,7 +189,7 @@ def _march_guess(system, z, times, multiplier_times, substeps):
     nodes = np.append(times[:, :-1], times[-1, -1])
     fine = np.append((nodes[:-1, None] + np.diff(nodes)[:, None] * np.arange(substeps) / substeps).ravel(), nodes[-1])
     plan = _guess_plan(system)
-    x, _, status, _ = march_problem(system, plan, TimeMesh(fine), fine[0], z, _ROUGH)
+    x, status = _march(plan, TimeMesh(fine), z)
     if not status.success:
         raise SolveError(f"the march failed: {status.message}")
     state, multipliers, _ = plan.unpack(x)
@@ -195,6 +199,42 @@ def _march_guess(system, z, times, multiplier_times, substeps):
     known = TimeMesh(fine).points(plan.element.multiplier.basis).ravel()
     multipliers = [np.interp(multiplier_times, known, values.ravel()) for values in np.moveaxis(multipliers, 2, 0)]
     return state, np.stack(multipliers, axis=-1) if multipliers else np.zeros((*multiplier_times.shape, 0))
+
+
+def _march(plan, mesh, z0):
+    """All dofs of a march, and its status."""
+    system, t0 = plan.system, mesh.nodes[0]
+    how = Scaling.of("full", system, plan.element, t0, z0), _ROUGH
+    start = plan, mesh, z0, system.consistent_multipliers(t0, z0)
+    with contextlib.suppress(NotCompiled):
+        return march(*start, *how, Run(compiles=False))[::2]
+    x = _short_march(*start, *how)
+    return march(*start, *how)[::2] if x is None else (x, Status(True))
+
+
+def _short_march(plan, mesh, z, multipliers, scaling, settings):
+    """All dofs of a march by what global solves compile, too, 0.3 ms a step; to compile the loop of marches takes 5 s.
+
+    None where it fails, or is not short.
+    """
+    n, step = plan.columns.n_node, plan.columns.step
+    x, equations = np.zeros(n + mesh.n_elements * step), ElementEquations(plan, mesh.part(0, 1), scaling)
+    equations.condition_known = True
+    for e in range(mesh.n_elements):
+        part, own = mesh.part(e, e + 1), x[e * step:(e + 1) * step + n]
+        equations.place(part, e)
+        known = own[:n].copy()
+        own[:] = plan.first_element(part, z, multipliers)
+        if e:
+            own[:n] = known
+        own[:], status = newton(equations, own, settings, scaling.reference)
+        if e == 0:
+            begin = time.perf_counter()  # without what is compiled for the first
+        if not status.success or time.perf_counter() - begin > SHORT:
+            return None
+        state, multipliers, _ = plan.unpack(own)
+        z, multipliers = state[-1, -1], multipliers[-1, -1]
+    return x
 
 
 @lru_cache(maxsize=1)

@@ -49,6 +49,8 @@ class ElementEquations(NonlinearEquations):
         Time spent in "assemble" and "solve".
     backward_error : float
         Largest backward error of a linear solve so far.
+    condition_known : bool
+        Whether the first step of Newton's method looks at the condition of the tangent no more.
     """
 
     first_element = 0
@@ -71,7 +73,7 @@ class ElementEquations(NonlinearEquations):
             self._rescale()
         self.linear = self._make_linear(linear)
         self.forget()
-        self._condition_known = (self._joined or self.comm is not None or not self.linear.direct
+        self.condition_known = (self._joined or self.comm is not None or not self.linear.direct
                                  or bool(self.linear.no_transpose))
 
     # ---- the share of this process
@@ -233,8 +235,8 @@ class ElementEquations(NonlinearEquations):
         step, error = self.linear.solve_checked(residual, refine_above=REFINE_ABOVE)
         self.backward_error = max(self.backward_error, error)
         self.seconds["solve"] += time.perf_counter() - start
-        if not self._condition_known:  # once: it takes a few more solves
-            self._condition_known = True
+        if not self.condition_known:  # once: it takes a few more solves
+            self.condition_known = True
             warn_if_ill_conditioned(self, self.x)
         return step
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...assembly import Scaling
 from ...elements.evaluation.points_in_lanes import step_plan
 from ...kernels.joined import take_joined
 from ...status import Status
@@ -24,6 +23,10 @@ REASONS = {Code.NOT_CONVERGED: "not converged", Code.SINGULAR: "singular tangent
 CHUNK = 2000  # elements between two words to the caller, if these do not take longer than
 LONG_CHUNK = 0.5  # seconds: compiled code hears no signals
 FIRST_CHUNK = 20
+
+
+class NotCompiled(Exception):
+    """There is no machine code of the loop yet, and none is to be made."""
 
 
 class Run(NamedTuple):
@@ -41,6 +44,8 @@ class Run(NamedTuple):
         First element to be solved.
     loop : Loop, optional
         Of the plan and the scaling, where many marches share them.
+    compiles : bool
+        Whether the compiled loop is made where there is none yet, or `NotCompiled` raised.
     """
 
     advance: Callable = lambda n: None
@@ -48,6 +53,7 @@ class Run(NamedTuple):
     x: np.ndarray | None = None
     start: int = 0
     loop: object = None
+    compiles: bool = True
 
 
 def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
@@ -73,7 +79,7 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
     iterations : ndarray of int
         Of the elements solved here.
     """
-    advance, most, x, start, loop = run
+    advance, most, x, start, loop, compiles = run
     loop = LoopArrays(plan, scaling) if loop is None else loop
     n_node, own = loop.record.n_node, loop.begin()
     x = np.zeros(n_node + mesh.n_elements * plan.columns.step) if x is None else x
@@ -85,10 +91,12 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
     chunk = min(most, loop.chunk)
     while e < mesh.n_elements and not code and not stopped:
         stop, began = min(e + chunk, mesh.n_elements), time.monotonic()
-        solved, code, some_open = march_elements(
-            loop.record, loop.record.step.one, own, x, mesh.nodes[:-1], mesh.lengths, e, stop,
-            settings.tol_residual * reference, settings.tol_increment * reference, settings.max_iterations,
-            settings.line_search, plan.element.keeps_factors and not settings.line_search, iterations, history)
+        arguments = (loop.record, loop.record.step.one, own, x, mesh.nodes[:-1], mesh.lengths, e, stop,
+                     settings.tol_residual * reference, settings.tol_increment * reference, settings.max_iterations,
+                     settings.line_search, plan.element.keeps_factors and not settings.line_search, iterations, history)
+        if not (compiles or march_elements.at_hand(*arguments)):
+            raise NotCompiled
+        solved, code, some_open = march_elements(*arguments)
         n_new, e, left_open = solved - e, solved, left_open or some_open
         stopped = advance(n_new)
         chunk = min(2 * chunk, most) if time.monotonic() - began < LONG_CHUNK / 2 else max(chunk // 2, 1)
@@ -182,9 +190,3 @@ def _find_fronts(plan, n):
     unknown, targets = (rows >= 0) & (columns >= 0), np.full(len(rows), -1)
     fronts, targets[unknown] = fronts_of(rows[unknown], columns[unknown], n)
     return fronts, targets
-
-
-def march_problem(system, element_plan, mesh, t0, z0, settings, scaling_name="full", advance=lambda n: None):
-    """`march` with scaling and multipliers worked out at the initial state."""
-    scaling = Scaling.of(scaling_name, system, element_plan.element, t0, z0)
-    return march(element_plan, mesh, z0, system.consistent_multipliers(t0, z0), scaling, settings, Run(advance))
