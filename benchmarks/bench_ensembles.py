@@ -113,7 +113,7 @@ def optimal(n_elements, repeats):
     problem = tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, end(1.2), (0, 2), tf.Effort(wheels))
     solver = tf.prepare(problem, tf.MixedGalerkin(2), n_elements, progress=False)
     return _global(solver, lambda i: end(1.2 + 0.01 * i), n_elements, repeats, "optimal",
-                   (mesh_sequence, "solve_saddle"))
+                   (mesh_sequence.saddle_point, "solve_saddle"))
 
 
 def _global(solver, end, n_elements, repeats, kind, method):
