@@ -147,7 +147,9 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         stands_for = StandIns(self.stands_for)
         further = [part for part in parts if stands_for.get(part, part) not in self._present]
         moved_parts(further, stands_for)
-        return self.of_parts([*self.parts, *(stands_for.get(part, part) for part in further)])
+        other = self.of_parts([*self.parts, *(stands_for.get(part, part) for part in further)])
+        other.stands_for = stands_for
+        return other
 
     def of_parts(self, parts: Iterable[Declared]) -> System:
         """A system of parts of this one and others, in which the same parts stand for others as here."""

@@ -85,3 +85,7 @@ def test_bad_actuators_and_costs():
     for weights, message in cases:
         with pytest.raises(InputError, match=message):
             tf.Effort(tf.ControlTorque(body), weights)
+    one, other = tf.ControlTorque(body), tf.ControlForce(body)
+    for several in ((one, other), ([one, other],)):
+        with pytest.raises(InputError, match=r"one actuator: .* \[Effort\(first\), Effort\(second\)\]"):
+            tf.Effort(*several)

@@ -120,6 +120,9 @@ class Effort(Cost):
     """
 
     def __init__(self, actuator: Part, weights: Floats = 1.0, name: str | None = None) -> None:
+        if isinstance(actuator, list | tuple) or isinstance(weights, Actuator):
+            raise InputError("Effort is that of one actuator: give the costs of several as a list, "
+                             "[Effort(first), Effort(second)]")
         super().__init__(None, (actuator,), (), name)
         self._weigh(weights)
 

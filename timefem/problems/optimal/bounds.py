@@ -62,10 +62,9 @@ def _pairs(what, bounds, problem, names=()):
 
 
 def by_actuator(system, actuators, bounds, names):
-    """Bounds with actuators as keys in the place of their names, but for the `names` of unknown numbers."""
-    named = {system.label(actuator): actuator for actuator in actuators}
-    return {named.get(key, key) if isinstance(key, str) and key not in names else key: pair
-            for key, pair in bounds.items()}
+    """Bounds with the system's actuators as keys in the place of names, but for the `names` of unknown numbers."""
+    own = {name: actuator for actuator in actuators if (name := system.label(actuator)) not in names}
+    return {(own if isinstance(key, str) else system.stands_for).get(key, key): pair for key, pair in bounds.items()}
 
 
 def _control(actuator, now, u):

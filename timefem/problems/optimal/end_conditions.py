@@ -7,6 +7,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...mechanics.dense_derivatives import constraints_at
+from ...mechanics.quaternion_lengths import lengths_at_rest, names_of_lengths
 from ..common.conditions import directions_left, independent_combinations, least_norm_search, lengths_of_rows
 from ..common.targets import checked_targets
 from .condition_formulas import ConditionFormulas, asked_of_all, filled_in, wanted_numbers
@@ -16,6 +17,8 @@ ATTEMPTS, STEPS = 3, 8  # searches of a state, and on the way to it where joints
 
 class EndConditions:
     """Conditions c(z, t) = 0 at the end, reduced to what the constraints of the system leave open.
+
+    Lengths of quaternions of trees, which rest, count as constraints.
 
     Of n conditions those combinations are kept that are independent along the motions that the constraints allow at a
     state which satisfies both: with the basis T of these directions, the left singular vectors of dc/dz T.
@@ -71,6 +74,7 @@ class EndConditions:
         self.formulas = known if known is not None and known.key == same else \
             ConditionFormulas(same, system, asked, *formula)
         self._constraints = _constraints_by_numbers(system, formula[1], len(self.numbers))
+        self._lengths = _lengths_at_rest(system)
         self.names, self.wanted, self._size = self.formulas.names, wanted_numbers(asked), system.state_scale
         z, before = filled_in(system, asked, z), z
         self.state, *gradients = self._search(self._followed(before, z, t), t)
@@ -128,6 +132,9 @@ class EndConditions:
         if self.system.n_nonholonomic:
             theta = np.concatenate([theta, self.system.nonholonomic(t, z)])
             jacobian = np.vstack([jacobian, self.system.nonholonomic_derivatives(t, z)[1].toarray()])
+        if self._lengths is not None:
+            lengths, own = (np.array(x) for x in self._lengths(z))
+            theta, jacobian = np.append(theta, lengths), np.vstack([jacobian, own])
         return theta, jacobian
 
     def _followed(self, before, z, t):
@@ -173,7 +180,7 @@ class EndConditions:
         """State, unknown numbers, Jacobians by both there, and what they violate."""
         names = [f"the constraint '{name}'" for name in
                  (*self.system.constraint_names, *self.system.constraint_names, *self.system.nonholonomic_names)]
-        names, n = names + self.names, len(z)
+        names, n = [*names, *names_of_lengths(self.system), *self.names], len(z)
 
         def evaluate(x):
             values, jacobian, by_numbers = self.with_constraints(x[:n], t, x[n:])
@@ -219,5 +226,12 @@ def _constraints_by_numbers(system, at_end, n):
     end = at_end(z, c)[0]
     if not any(part.constraint_names or part.nonholonomic_names for part in end.with_unknown_numbers):
         return None
-    rows = end.constraints()
+    rows = ca.vertcat(end.constraints(), lengths_at_rest(system, z))
     return ca.Function("constraints", [z, c], [rows, ca.densify(ca.jacobian(rows, ca.vertcat(z, c)))])
+
+
+def _lengths_at_rest(system):
+    """Lengths of quaternions and their Jacobian by states, casadi.Function; None where there are none."""
+    z = ca.SX.sym("z", system.n_z)
+    rows = lengths_at_rest(system, z)
+    return ca.Function("lengths", [z], [rows, ca.densify(ca.jacobian(rows, z))]) if rows.numel() else None

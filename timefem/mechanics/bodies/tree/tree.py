@@ -55,6 +55,8 @@ class Tree(TreeDynamics, Body):
         Of the coordinates.
     n_v : int
         Degrees of freedom: one less than coordinates for each quaternion.
+    quaternions : tuple of range
+        The coordinates of each.
     base_joint : str or None
         Name of the joint that a free base hangs on.
     mass : float
@@ -105,6 +107,7 @@ class Tree(TreeDynamics, Body):
         self.coordinate_names = tuple(f"{joint} {c}".rstrip() for joint, c in names)
         self.n_q = len(names)
         self.n_v = self.n_q - sum(body.motion.turns for body in self._first.values())
+        self.quaternions = tuple(body.places[body.motion.first:] for body in self._first.values() if body.motion.turns)
         self.mass = float(sum(body.mass for body in self.moving))
         rubbing = [self.moving[i].joint.name for i, name, _ in self.pattern if name == "friction"]
         if rubbing and self.friction_width is None:

@@ -1,0 +1,93 @@
+"""Optimal control of trees whose base floats: the length of its quaternion is a coordinate that rests."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.mechanics.quaternion_lengths import lengths_at_rest, names_of_lengths
+
+ELEMENT = tf.MixedGalerkin(2, form="lagrange")
+HALF = np.deg2rad(100) / 2
+
+
+def satellite():
+    """A bus with three reaction wheels, in joint coordinates: system, bus, wheels' hinges, motors, start."""
+    bus = tf.RigidBody(50, (8, 10, 12), name="bus")
+    parts, hinges, start = [bus], [], {bus: tf.Pose()}
+    for axis, name in zip(np.eye(3), "xyz", strict=True):
+        wheel = tf.RigidBody(2.0, 0.05 + 0.05 * axis, name=f"wheel_{name}")
+        hinges.append(tf.Revolute(bus, wheel, point_a=axis / 2, point_b=(0, 0, 0), axis_a=axis, axis_b=axis,
+                                  name=f"hinge_{name}"))
+        parts.append(wheel)
+        start[wheel] = tf.Pose(axis / 2)
+    motors = [tf.JointControl(hinge, name=f"motor_{hinge.name[-1]}") for hinge in hinges]
+    return tf.System([*parts, *hinges], coordinates="joint"), bus, hinges, motors, start
+
+
+def turned(share=1.0):
+    return tf.EndState(orientation=(np.cos(share * HALF), 0, 0, np.sin(share * HALF)))
+
+
+def problem(limits=(), bound=None):
+    system, bus, _, motors, start = satellite()
+    end = {bus: tf.EndState(orientation=turned().orientation, angular_velocity=(0, 0, 0))}
+    bounds = None if bound is None else dict.fromkeys(motors, (-bound, bound))  # by the actuators as they were made
+    return tf.OptimalControl(system, start, end, (0, 60), list(map(tf.Effort, motors)), limits=limits, bounds=bounds)
+
+
+@pytest.mark.parametrize("bound, method", [(None, None), (0.5, None), (0.5, "ipopt")])
+def test_slew(bound, method):
+    """It took 16, 123 and 20 iterations while the end asked for the length as well."""
+    found = tf.solve(problem(bound=bound), ELEMENT, 20, method=method, progress=False)
+    assert found.success and abs(found.objective - 0.014441907005) < 1e-10
+    assert found.statistics["newton_iterations"]["max"] <= 12
+    assert np.allclose(np.linalg.norm(found.z[:, 3:7], axis=1), 1, rtol=0, atol=1e-12)
+
+
+def test_slew_past_the_sun():
+    """The axis of a telescope stays 25 degrees off the sun, which stands near its straight way."""
+    sun = np.array([np.cos(HALF), np.sin(HALF), 0.05])
+    sun /= np.linalg.norm(sun)
+    cone = tf.Limit(lambda now, u: ca.dot(now.position("bus", (1, 0, 0)) - now.position("bus"), ca.DM(sun)), None,
+                    np.cos(np.deg2rad(25)), name="sun")
+    found = [tf.solve(problem([cone], 0.5), ELEMENT, 20, method=method, progress=False) for method in (None, "ipopt")]
+    assert all(s.success for s in found) and abs(found[0].objective - found[1].objective) < 1e-7
+    assert found[0].statistics["newton_iterations"]["max"] <= 90  # 1825, to another point, before
+
+
+def test_phases_are_the_whole():
+    system, bus, _, motors, start = satellite()
+    costs, end = list(map(tf.Effort, motors)), {
+        bus: tf.EndState(orientation=turned().orientation, angular_velocity=(0, 0, 0))}
+    bounds = dict.fromkeys(motors, (-0.5, 0.5))
+    first = tf.OptimalControl(system, start, {}, (0, 30), costs, bounds=bounds)
+    second = tf.OptimalControl(system, {bus: tf.EndState()}, end, (0, 30), costs, bounds=bounds)
+    found = tf.solve(tf.Phases([first, second]), ELEMENT, 10, progress=False)
+    whole = tf.solve(problem(bound=0.5), ELEMENT, 20, progress=False)
+    assert found.success and abs(found.objective - whole.objective) < 1e-10
+
+
+def test_a_free_start_has_unit_length():
+    system, bus, hinges, motors, _ = satellite()
+    start = {bus: tf.EndState(position=(0, 0, 0), velocity=(0, 0, 0), angular_velocity=(0, 0, 0)),
+             **{hinge: tf.EndState(q=[0.0], v=[0.0]) for hinge in hinges}}
+    end = {bus: tf.EndState(orientation=turned().orientation, angular_velocity=(0, 0, 0))}
+    found = tf.solve(tf.OptimalControl(system, start, end, (0, 60), list(map(tf.Effort, motors)),
+                                       bounds=dict.fromkeys(motors, (-0.5, 0.5))), ELEMENT, 10, progress=False)
+    assert found.success and found.objective < 1e-12
+    assert np.allclose(np.linalg.norm(found.z[:, 3:7], axis=1), 1, rtol=0, atol=1e-10)
+
+
+def test_lengths_rest_unless_a_part_acts_on_them():
+    links = [tf.Link("base"), tf.Link("a", 1, [0, 0, -0.2], [0.02, 0.02, 0.01])]
+    tree = tf.Tree(links, [tf.TreeJoint("ball", "base", "a", "spherical")], name="arm")
+    at_rest = tf.System([tree, tf.Spring(tree.link("a"), None, stiffness=3.0, point_a=(0, 0, -0.4), point_b=(1, 0, 0))],
+                        gravity=(0, 0, -9.81))
+    assert names_of_lengths(at_rest) == ["the length of a quaternion of arm",
+                                         "the rate of the length of a quaternion of arm"]
+    z = np.array([0.6, 0.8, 0, 0, -0.8, 0.6, 0.3, 0.4])
+    value = ca.Function("value", [], [lengths_at_rest(at_rest, ca.SX(z))])()["o0"]
+    assert np.abs(np.array(value)).max() < 1e-15
+    stretched = tf.System([tree, tf.GeneralizedControl(tree, np.eye(4))])
+    assert names_of_lengths(stretched) == []
