@@ -52,7 +52,7 @@ def test_a_flexible_link_from_rest_to_rest(options, form):
 
 def test_two_flexible_links_solved_again():
     """What is kept of the first solve, its guess as well, has the conditions that no actuator moves."""
-    asked, mesh = problem([0.0, 0.5], [0.3, 0.7]), TimeMesh.uniform((0, 1.5), 16)
+    asked, mesh = problem([0.0, 0.5], [0.3, 0.7]), TimeMesh.uniform((0, 1.5), 20)
     first = tf.solve(asked, tf.MixedGalerkin(1), mesh=mesh, progress=False)
     assert first.success, first.status.message
     assert first.statistics["newton_iterations"]["max"] <= 35

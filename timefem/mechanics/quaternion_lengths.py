@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import InputError
 from .work import power_of
 
-__all__ = ["lengths_at_rest", "names_of_lengths"]
+__all__ = ["lengths_at_rest", "names_of_lengths", "with_unit_lengths"]
 
 
 def lengths_at_rest(system, z):
@@ -19,6 +19,17 @@ def lengths_at_rest(system, z):
         q, p = z[places.tolist()], z[(n + places).tolist()]
         rows += [(ca.dot(q, q) - 1) / 2, ca.dot(q, p)]
     return ca.vertcat(ca.SX(0, 1), *rows)
+
+
+def with_unit_lengths(system, z):
+    """The same motion where these lengths are one, SX or array: elements keep them to their order only."""
+    symbolic, n = isinstance(z, ca.SX), system.n_q
+    found = ca.SX(z) if symbolic else np.array(z, float)
+    for _, places in _quaternions(system):
+        q, p = places.tolist(), (n + places).tolist()
+        length = ca.norm_2(z[q]) if symbolic else np.linalg.norm(z[q])
+        found[q], found[p] = z[q] / length, z[p] * length
+    return found
 
 
 def names_of_lengths(system):

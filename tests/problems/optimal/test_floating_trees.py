@@ -79,6 +79,17 @@ def test_a_free_start_has_unit_length():
     assert np.allclose(np.linalg.norm(found.z[:, 3:7], axis=1), 1, rtol=0, atol=1e-10)
 
 
+def test_orientations_at_the_end_are_exact_on_coarse_meshes():
+    """Elements keep the length of the quaternion to their order only, and the orientation is that of its direction."""
+    system, bus, _, motors, start = satellite()
+    end = {bus: tf.EndState(orientation=turned(1.7).orientation, angular_velocity=(0, 0, 0))}
+    found = tf.solve(tf.OptimalControl(system, start, end, (0, 60), list(map(tf.Effort, motors)),
+                                       bounds=dict.fromkeys(motors, (-0.5, 0.5))), ELEMENT, 3, progress=False)
+    assert found.success
+    x = found.z[-1, 3:7]
+    assert abs(abs(x @ turned(1.7).orientation) / np.linalg.norm(x) - 1) < 1e-12
+
+
 def test_lengths_rest_unless_a_part_acts_on_them():
     links = [tf.Link("base"), tf.Link("a", 1, [0, 0, -0.2], [0.02, 0.02, 0.01])]
     tree = tf.Tree(links, [tf.TreeJoint("ball", "base", "a", "spherical")], name="arm")

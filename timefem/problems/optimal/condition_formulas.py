@@ -6,6 +6,7 @@ import numpy as np
 from ...kernels.buffered import Buffered
 from ...mechanics.formula import call_vector, check_symbols
 from ...mechanics.formula_text import as_formula, refuse_comparison
+from ...mechanics.quaternion_lengths import with_unit_lengths
 from ..common.end_state import momenta
 from ..common.quantities import asked_of, expressions
 
@@ -35,10 +36,12 @@ class ConditionFormulas:
     def __init__(self, key, system, asked, formula, at_end):
         z, c = ca.SX.sym("z", system.n_z), ca.SX.sym("numbers", key[-1])
         self.key, self.names, rows, wanted = key, [], [], []
-        end, unknowns = at_end(z, c)
+        (end, unknowns), unit = at_end(z, c), with_unit_lengths(system, z)
         for one in asked:
             wanted.append(ca.SX.sym("wanted", np.count_nonzero(np.isfinite(one[-1]))))
             rows.append(_rows(end, *one, wanted[-1]))
+            if one[2] in ("coordinates", "orientation"):
+                rows[-1] = ca.substitute(rows[-1], z, unit)
             self.names += [f"{one[2]} of {system.label(one[0])}"] * rows[-1].numel()
         if formula is not None:
             formula = as_formula("end_conditions", formula, ["end", "parameters"])

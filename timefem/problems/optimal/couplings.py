@@ -12,6 +12,7 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.formula import call_vector, check_symbols
 from ...mechanics.formula_text import TextFormula, as_formula, refuse_comparison
+from ...mechanics.quaternion_lengths import with_unit_lengths
 from ...types import Floats, UserFormula
 from ..common.end_state import INDEPENDENT
 from .point_rows import PointRows
@@ -111,7 +112,8 @@ class SameState(Coupling):
 
     def __init__(self, first, second, bodies=None, name="the state goes on", closing=False, whole=False):
         self._bodies, self._closing = bodies, closing
-        self._places = [_places(one.system, bodies) for one in (first, second)]
+        self._systems = first.system, second.system
+        self._places = [_places(system, bodies) for system in self._systems]
         conditions = first.conditions if first is second else second.start_conditions
         open_, values, _ = np.linalg.svd(conditions.tangent[self._places[1]], full_matrices=False)
         self._size = second.system.state_scale[self._places[1]]
@@ -122,6 +124,7 @@ class SameState(Coupling):
     def _gap(self, one, two, sign=-1.0):
         end, start = (two, one) if self._closing else (one, two)
         first, second = (places.tolist() for places in self._places)
+        end, start = map(with_unit_lengths, self._systems, (end, start))
         return start[second] + sign * end[first]
 
     def again(self, first, second):
