@@ -223,10 +223,8 @@ def _short_march(plan, mesh, z, multipliers, scaling, settings):
     for e in range(mesh.n_elements):
         part, own = mesh.part(e, e + 1), x[e * step:(e + 1) * step + n]
         equations.place(part, e)
-        known = own[:n].copy()
-        own[:] = plan.first_element(part, z, multipliers)
-        if e:
-            own[:n] = known
+        known = n if e else 0  # dofs of the node that the element before has found
+        own[known:] = plan.first_element(part, z, multipliers)[known:]
         own[:], status = newton(equations, own, settings, scaling.reference)
         if e == 0:
             begin = time.perf_counter()  # without what is compiled for the first

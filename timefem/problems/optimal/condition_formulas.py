@@ -6,7 +6,7 @@ import numpy as np
 from ...kernels.buffered import Buffered
 from ...mechanics.formula import call_vector, check_symbols
 from ...mechanics.formula_text import as_formula, refuse_comparison
-from ...mechanics.quaternion_lengths import with_unit_lengths
+from ...mechanics.quaternion_lengths import lengths_at_rest, with_unit_lengths
 from ..common.end_state import momenta
 from ..common.quantities import asked_of, expressions
 
@@ -31,6 +31,8 @@ class ConditionFormulas:
     function : casadi.Function
         `function(z, numbers, wanted)` -> c, dense.
     n_wanted : int
+    lengths : casadi.Function or None
+        `lengths(z)` -> lengths of quaternions that rest, and their Jacobian, dense.
     """
 
     def __init__(self, key, system, asked, formula, at_end):
@@ -55,6 +57,9 @@ class ConditionFormulas:
         self.function = ca.Function("end_conditions", given, [rows])
         self._gradient = Buffered(ca.Function("gradient", given, [rows, ca.densify(
             ca.jacobian(rows, ca.vertcat(z, c)).T)]))
+        at_rest = lengths_at_rest(system, z)
+        self.lengths = ca.Function("lengths", [z], [at_rest, ca.densify(ca.jacobian(at_rest, z))]) \
+            if at_rest.numel() else None
 
     @staticmethod
     def key_of(system, asked, formula, t, n_numbers):

@@ -74,7 +74,6 @@ class EndConditions:
         self.formulas = known if known is not None and known.key == same else \
             ConditionFormulas(same, system, asked, *formula)
         self._constraints = _constraints_by_numbers(system, formula[1], len(self.numbers))
-        self._lengths = _lengths_at_rest(system)
         self.names, self.wanted, self._size = self.formulas.names, wanted_numbers(asked), system.state_scale
         z, before = filled_in(system, asked, z), z
         self.state, *gradients = self._search(self._followed(before, z, t), t)
@@ -132,8 +131,8 @@ class EndConditions:
         if self.system.n_nonholonomic:
             theta = np.concatenate([theta, self.system.nonholonomic(t, z)])
             jacobian = np.vstack([jacobian, self.system.nonholonomic_derivatives(t, z)[1].toarray()])
-        if self._lengths is not None:
-            lengths, own = (np.array(x) for x in self._lengths(z))
+        if self.formulas.lengths is not None:
+            lengths, own = (np.array(x) for x in self.formulas.lengths(z))
             theta, jacobian = np.append(theta, lengths), np.vstack([jacobian, own])
         return theta, jacobian
 
@@ -228,10 +227,3 @@ def _constraints_by_numbers(system, at_end, n):
         return None
     rows = ca.vertcat(end.constraints(), lengths_at_rest(system, z))
     return ca.Function("constraints", [z, c], [rows, ca.densify(ca.jacobian(rows, ca.vertcat(z, c)))])
-
-
-def _lengths_at_rest(system):
-    """Lengths of quaternions and their Jacobian by states, casadi.Function; None where there are none."""
-    z = ca.SX.sym("z", system.n_z)
-    rows = lengths_at_rest(system, z)
-    return ca.Function("lengths", [z], [rows, ca.densify(ca.jacobian(rows, z))]) if rows.numel() else None

@@ -74,7 +74,7 @@ class ElementEquations(NonlinearEquations):
         self.linear = self._make_linear(linear)
         self.forget()
         self.condition_known = (self._joined or self.comm is not None or not self.linear.direct
-                                 or bool(self.linear.no_transpose))
+                                or bool(self.linear.no_transpose))
 
     # ---- the share of this process
 
