@@ -33,7 +33,8 @@ _SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "mech
             "mechanics/one_state_loop.py", "problems/boundary/conditions_loop.py", "solution/glance_loop.py",
             "solvers/march", "solvers/linear/element", "solvers/linear/time_chain", "solvers/linear/norms.py",
             "solvers/nonlinear/newton.py", "solvers/nonlinear/products.py", "solvers/nonlinear/block_ldl_loops.py",
-            "solvers/nonlinear/block_ldl_solves.py", "solvers/nonlinear/bounds_loops.py")
+            "solvers/nonlinear/block_ldl_places.py", "solvers/nonlinear/block_ldl_solves.py",
+            "solvers/nonlinear/bounds_loops.py")
 loaded = Loops()
 
 

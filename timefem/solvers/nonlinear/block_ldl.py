@@ -4,6 +4,7 @@ import numpy as np
 
 from ...kernels.lanes import LANES, aligned_zeros
 from . import block_ldl_loops as loops
+from . import block_ldl_places as places
 from . import block_ldl_solves as solves
 
 
@@ -39,35 +40,28 @@ class BlockLDL:
     def __init__(self, blocks, rows, columns, sources=None, border=0, last=()):
         n, n_blocks = len(blocks), int(blocks.max()) + 1
         blocks = np.concatenate([blocks, np.full(border, -1)])
-        swap = blocks[rows] < blocks[columns]
-        rows, columns = np.where(swap, columns, rows), np.where(swap, rows, columns)
-        apart = blocks[rows] - blocks[columns]
-        if np.any(apart > 1):
-            first, second = (blocks[x][apart > 1][0] for x in (columns, rows))
+        rows, columns, last = map(_whole_numbers, (rows, columns, last))
+        sources = np.arange(len(rows)) if sources is None else sources
+        (held, place), (own, coupled) = np.zeros((2, n + border), int), np.zeros((2, n_blocks + 1), int)
+        wrong = places.count(blocks, rows, columns, last, n, held, own, coupled)
+        if wrong >= 0:
+            first, second = sorted((blocks[rows[wrong]], blocks[columns[wrong]]))
             raise ValueError(f"blocks {first} and {second} are coupled, but are no neighbours")
-        couples = apart == 1
-        held = np.zeros(n + border, bool)
-        held[columns[couples]] = True
-        held[np.asarray(last, int)] = True
-        held[n:] = False
-        self._order = np.lexsort((held, blocks))[border:]
         sizes = np.bincount(blocks[:n], minlength=n_blocks)
-        self._starts = np.concatenate([[0], np.cumsum(sizes)])
-        self._held = np.bincount(blocks[held], minlength=n_blocks)
-        place = np.concatenate([np.empty(n, int), np.arange(border)])  # of each unknown in its block
-        place[self._order] = np.arange(n) - self._starts[blocks[self._order]]
-        i, j = place[rows], place[columns]
-        i, j = np.where(couples, i, np.maximum(i, j)), np.where(couples, j, np.minimum(i, j))
-        block = blocks[rows]
+        self._starts, self._order = np.concatenate([[0], np.cumsum(sizes)]), np.empty(n, int)
+        self._held = np.bincount(blocks[:n], held[:n], n_blocks).astype(int)
+        following = np.empty((2, n_blocks), int)
+        places.order(blocks, n, held, self._starts, self._held, following, self._order, place)
         skipped = np.concatenate([[0], (sizes - self._held)[:-1]])  # unknowns of the block before that are not held
         before = np.concatenate([[border], self._held[:-1]])
         strides, heights = _whole(sizes), _whole(sizes + self._held + border)
-        places = np.where(couples, (j - skipped[block]) * strides[block] + i, j * heights[block] + i)
-        sources = np.arange(len(rows)) if sources is None else sources
-        self._entries = [_by_block(block, np.flatnonzero(chosen), places, sources, n_blocks)
-                         for chosen in (~couples, couples)]
+        self._entries = [(starts, *np.empty((2, starts[-1]), np.int32))  # half of the memory to pass over
+                         for starts in (np.cumsum(own), np.cumsum(coupled))]
+        following[:] = [starts[:-1] for starts, *_ in self._entries]
+        places.settle(blocks, rows, columns, sources, place, skipped, heights, strides, following,
+                      *(found[1:] for found in self._entries))
         corner = (int((self._held + border).max()) + LANES) * int(heights.max())
-        self._memory = (aligned_zeros(int(sizes @ heights) + corner), aligned_zeros(int(_whole(before) @ strides)),
+        self._memory = (_aligned(int(sizes @ heights) + corner), _aligned(int(_whole(before) @ strides)),
                         np.empty(n, np.int64), np.empty(n), np.empty(n))
         self._border, width = border, border + int(self._held[-1])
         self.ends = np.zeros((width, width))
@@ -112,7 +106,9 @@ def _whole(n):
     return loops.whole.py_func(n)
 
 
-def _by_block(block, chosen, places, sources, n_blocks):
-    chosen = chosen[np.argsort(block[chosen], kind="stable")]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(block[chosen], minlength=n_blocks))])
-    return starts, sources[chosen].astype(np.int32), places[chosen].astype(np.int32)  # half of the memory to pass over
+def _aligned(n):
+    return aligned_zeros.py_func(n)  # what a compiled loop returns is copied, to any address
+
+
+def _whole_numbers(values):
+    return np.ascontiguousarray(values, np.int64)
