@@ -1,13 +1,18 @@
 """The equations of motion at one state, and their exact first derivatives, in all coordinates."""
 
+import json
 import weakref
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from math import prod
 
 import casadi as ca
 import numpy as np
 
 from ..errors import InputError
+from ..kernels.store import store
+from .lasting_name import lasting_name
 from .point_functions import evaluate
 from .redundancy.redundant_rows import redundant_constraints
 from .symbols import Symbols
@@ -22,8 +27,27 @@ def _blocks(part):
     `R = d/dt(dT/dv) - dT/dq + dV/dq - Q - B u + Phi_q^T gamma + A^T nu` with the accelerations a, constraints on the
     levels of velocities and accelerations, and their derivatives.
     """
-    if part.kind in _FUNCTIONS:
-        return _FUNCTIONS[part.kind]
+    if part.kind not in _FUNCTIONS:
+        name = lasting_name("first variation", part)
+        found = _read(store().read(name)) if name else None
+        if found is None:
+            found = _made_blocks(part)
+            if name:
+                shapes, timed, function = found
+                store().write(name, json.dumps([shapes, timed, function.serialize()]).encode())
+        _FUNCTIONS[part.kind] = found
+    return _FUNCTIONS[part.kind]
+
+
+def _read(data):
+    """What is kept on disk of `_made_blocks`; None without."""
+    if data is None:
+        return None
+    shapes, timed, function = json.loads(data)
+    return {name: tuple(shape) for name, shape in shapes.items()}, timed, ca.Function.deserialize(function)
+
+
+def _made_blocks(part):
     s = Symbols(part)
     velocities = [ca.SX.sym("v", b.n_q) for b in part.bodies]
     s.velocity = velocities
@@ -55,8 +79,7 @@ def _blocks(part):
     if ca.depends_on(flat, ca.vertcat(ca.SX(0, 1), *s.p)):
         raise InputError(f"{part!r} states forces in momenta, not in velocities, and cannot be linearised")
     timed = ca.depends_on(ca.vertcat(row, psi, form), s.t)
-    _FUNCTIONS[part.kind] = shapes, timed, ca.Function("first_variation", [x, s.t, s.parameters], [ca.cse(flat)])
-    return _FUNCTIONS[part.kind]
+    return shapes, timed, ca.Function("first_variation", [x, s.t, s.parameters], [ca.cse(flat)])
 
 
 class _Layout:
@@ -80,8 +103,8 @@ class _Layout:
         self._shapes = {name: (size,) for name, size in rows.items()} | {
             f"{name}_{letter}": (rows[name], columns[letter]) for name, letters in DERIVATIVES.items()
             for letter in letters}
-        *starts, self._size = np.cumsum([0, *map(np.prod, self._shapes.values())], dtype=int)
-        self._starts = dict(zip(self._shapes, starts, strict=True))
+        stops = np.cumsum([0, *map(prod, self._shapes.values())]).tolist()
+        self._size, self._ranges = stops[-1], dict(zip(self._shapes, pairwise(stops), strict=True))
         self.groups, targets = [], [np.zeros(0, int)]
         for group in system.groups:
             if group.part.helper and not group.part.is_body:  # drives counters of turns, and acts on nothing
@@ -99,7 +122,7 @@ class _Layout:
                 place = index[row][:, None, :]
                 if letter:  # by columns, as CasADi has them
                     place = place * columns[letter] + by[letter][:, :, None]
-                found.append(self._starts[name] + place.reshape(len(q), -1))
+                found.append(self._ranges[name][0] + place.reshape(len(q), -1))
             targets.append(np.concatenate(found, axis=1).ravel())
             self.groups.append((group, function, (q, gamma, nu, u), q.shape[1]))
         self._targets = np.concatenate(targets)
@@ -107,8 +130,7 @@ class _Layout:
     def blocks(self, values):
         """Name -> sum of the values of all parts, as one matrix or vector of the system."""
         flat = np.bincount(self._targets, values, self._size)
-        return {name: flat[start:start + np.prod(self._shapes[name], dtype=int)].reshape(self._shapes[name])
-                for name, start in self._starts.items()}
+        return {name: flat[slice(*where)].reshape(self._shapes[name]) for name, where in self._ranges.items()}
 
 
 def _layout(system):

@@ -14,10 +14,16 @@ class Same:
     given as text to those of the same text.
 
     A bare `id` could be given to another function once the first one is gone, which would then get its kernel.
+
+    Parameters
+    ----------
+    thing : object
+    stated : callable, optional
+        `stated()` -> casadi.Function, all that a formula states, by which other processes know it again.
     """
 
-    def __init__(self, thing):
-        self.thing = thing
+    def __init__(self, thing, stated=None):
+        self.thing, self.stated = thing, stated
 
     def __eq__(self, other):
         return isinstance(other, Same) and (self.thing is other.thing or (

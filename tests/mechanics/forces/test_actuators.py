@@ -89,3 +89,10 @@ def test_bad_actuators_and_costs():
     for several in ((one, other), ([one, other],)):
         with pytest.raises(InputError, match=r"one actuator: .* \[Effort\(first\), Effort\(second\)\]"):
             tf.Effort(*several)
+
+
+def test_a_cost_takes_one_actuator_and_one_body_as_they_are():
+    body = tf.PointMass(1.0)
+    push = tf.ControlForce(body)
+    one, several = (tf.Cost("u[0]**2", *given) for given in ((push, body), ([push], [body])))
+    assert (one.controls, one.bodies) == (several.controls, several.bodies) == ((push,), (body,))

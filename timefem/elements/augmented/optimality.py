@@ -9,6 +9,7 @@ import numpy as np
 from ...polynomials import LagrangeBasis
 from ..components import Components, components
 from ..element import Space
+from ..symbols import ElementSymbols
 from .extended import Extended
 
 
@@ -71,6 +72,9 @@ class Functional(Extended):
     @property
     def test_slots(self):
         return (("cost", "value"),)
+
+    def symbols(self, part, element, sizes):
+        return ElementSymbols(part, element, sizes)  # costs see no terms of the equations
 
     def density(self, s):
         return [ca.SX(self.element.cost(s))]

@@ -7,7 +7,7 @@ import casadi as ca
 
 from ...kernels import cached_kernel, compile_kernel
 from ...kernels.store import digest, store
-from .lasting_name import lasting_name
+from ...mechanics.lasting_name import lasting_name
 
 
 class PointKernel(NamedTuple):
@@ -46,7 +46,7 @@ def point_kernel(part, element, sizes):
     """
     key = (part.kind, element.density_key)
     if key not in _DENSITIES:
-        name = lasting_name(part, element)
+        name = lasting_name("density", part, element)
         found = _described(store().read(name)) if name else None
         if not found:
             function, *description = _density(part, element, sizes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -52,10 +53,11 @@ class GeneralizedBody(Body):
         self._arguments = n, kinetic, constraints, names, mass_scale, regularize
         self.n_q = validate.integer(f"{self._title}: n", n, minimum=1)
         self.formula_parameters = validate.array(f"{self._title}: parameters", parameters, (None,))
-        self._formulas = Same(kinetic), Same(constraints)
         q, v, t, c, w = self._symbols()
         phi = self._constraints(constraints, q, c, t)
         self._phi = ca.Function("constraints", [q, t, c], [phi, ca.jacobian(phi, q)])
+        self._formulas = tuple(Same(given, partial(getattr, self, name))
+                               for given, name in ((kinetic, "_kinetic"), (constraints, "_phi")))
         self.constraint_names = checked_names(self._title, names, phi.numel())
         mass = self._mass_of(kinetic, q, v, c)
         diagonal = self._constant_diagonal(mass, q, c)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import casadi as ca
@@ -28,12 +29,13 @@ class GeneralizedPotential(Part):
     def __init__(self, body, potential, name=None):
         if body.has_position:
             raise InputError(f"GeneralizedPotential: body must be a GeneralizedBody, not {body!r}")
-        self.bodies, self.name, self._formula = (body,), name, Same(potential)
+        self.bodies, self.name = (body,), name
         q, _, t, c, _ = body._symbols()
         title = "GeneralizedSystem: potential"
         value = call(title, potential, 1, *with_time(potential, q, c, t))
         check_symbols(title, value, q, c, t)
         self._potential = ca.Function("potential", [q, t, c], [value])
+        self._formula = Same(potential, partial(getattr, self, "_potential"))
 
     @property
     def kind(self):

@@ -248,7 +248,7 @@ class Declared(NamedArguments):
     def _form(self):
         """What tells formulas of one class apart, hashable."""
         return tuple(form for name, field in self.fields.items()
-                     if (form := field.form(getattr(self, name) if not field.is_body else None)) is not None)
+                     if (form := field.form_in(self, getattr(self, name) if not field.is_body else None)) is not None)
 
     @property
     def _title(self):

@@ -81,6 +81,10 @@ class Field:
         """What tells formulas apart, hashable."""
         return None
 
+    def form_in(self, part, value):
+        """`form` of a value in a part."""
+        return self.form(value)
+
     def schema(self):
         """JSON schema of the value in a model file."""
         return {"$ref": f"#/$defs/{self.schema_type}"}

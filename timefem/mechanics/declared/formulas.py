@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import casadi as ca
+
 from ...errors import InputError
 from ..formula import Same
 from ..formula_text import TextFormula, as_formula
@@ -26,8 +30,8 @@ class Formula(Field):
     def check(self, title, value):
         return as_formula(title, value, self.arguments)
 
-    def form(self, value):
-        return Same(value)
+    def form_in(self, part, value):
+        return Same(value, partial(_stated, part, self.name))
 
     def stored(self, part, value):
         """The formula as text; InputError where it has no such form."""
@@ -60,3 +64,11 @@ class Texts(Field):
         if not isinstance(value, list | tuple) or not all(isinstance(x, str) for x in value):
             raise InputError(f"{title} must be a list of texts, not {value!r}")
         return tuple(value)
+
+
+def _stated(part, name):
+    """What the formula of a part returns, casadi.Function."""
+    values, symbols = part.traced(name)
+    values = [ca.vertcat(*value) if isinstance(value, list) else value for value in (
+        values if isinstance(values, list) else [values])]
+    return ca.Function(name, list(symbols.values()), values)

@@ -140,16 +140,13 @@ class InputMatrix(Field):
     def numbers(self, value):
         return np.zeros(0) if callable(value) else value.ravel(order="F")
 
-    def form(self, value):
-        return Same(value) if callable(value) else value.shape[1]
+    def form_in(self, part, value):
+        return Same(value, part._stated_matrix) if callable(value) else value.shape[1]
 
     def stored(self, part, value):
         if not callable(value) or isinstance(value, StoredFormula):
             return value
-        state = [ca.SX.sym(name, part.bodies[0].n_q) for name in ("q", "v")[:1 + part.takes_rates]]
-        entries, none = ca.densify(ca.vec(part.matrix_at(*state))), ca.SX(0, 1)
-        function = ca.Function("B", [*state, *[none] * (3 - len(state))], [entries])
-        return StoredFormula.of(part._argument(self.name), function)
+        return StoredFormula.of(part._argument(self.name), part._stated_matrix())
 
     def schema(self):
         row = {"description": "a list of numbers", "type": "array", "items": {"$ref": "#/$defs/number"}, "minItems": 1}
@@ -203,6 +200,12 @@ class GeneralizedControl(Actuator):
             entries = self.matrix(*(*state, ca.SX(0, 1), ca.SX(0, 1))[:3])
             return ca.reshape(entries, self.bodies[0].n_q, self.n_controls)
         return ca.SX(self.matrix(*state))
+
+    def _stated_matrix(self):
+        """A formula's B, all entries below each other, of q, of v where it takes rates, and of empty vectors."""
+        state, none = [ca.SX.sym(name, self.bodies[0].n_q) for name in ("q", "v")[:1 + self.takes_rates]], ca.SX(0, 1)
+        entries = ca.densify(ca.vec(self.matrix_at(*state)))
+        return ca.Function("B", [*state, *[none] * (3 - len(state))], [entries])
 
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX:
         if callable(self.matrix):

@@ -29,14 +29,15 @@ class Cost(Part):
     formula : callable or str
         `formula(u, q, v, t)` -> CasADi scalar, or such a formula as text, `"u[0]**2"`; u, q, v are vectors of all
         components of `actuators` and `bodies`.
-    actuators : sequence of Actuator
-    bodies : sequence of Body
+    actuators : Actuator or sequence of Actuator
+    bodies : Body or sequence of Body
     name : str, optional
     """
 
     def __init__(self, formula: UserFunction | str, actuators: Part | Sequence[Part] = (),
                  bodies: Body | Sequence[Body] = (), name: str | None = None) -> None:
-        self.controls, self.bodies, self.name = tuple(actuators), tuple(bodies), name
+        self.controls, self.bodies = ((x,) if isinstance(x, Part) else tuple(x) for x in (actuators, bodies))
+        self.name = name
         for actuator in self.controls:
             if not isinstance(actuator, Actuator):
                 raise InputError(f"Cost: {actuator!r} is no actuator")
@@ -44,7 +45,17 @@ class Cost(Part):
 
     @property
     def kind(self) -> Hashable:
-        return (Cost, Same(self.formula), tuple(a.n_controls for a in self.controls), *(b.kind for b in self.bodies))
+        controls = tuple(a.n_controls for a in self.controls)
+        return (Cost, Same(self.formula, self._stated), controls, *(b.kind for b in self.bodies))
+
+    def _stated(self):
+        sizes = [sum(a.n_controls for a in self.controls), *[sum(b.n_q for b in self.bodies)] * 2, 1,
+                 len(self.own_parameters)]
+        given = [ca.SX.sym(name, n) for name, n in zip("uqvtc", sizes, strict=True)]
+        return ca.Function("cost", given, [self._value(*given)])
+
+    def _value(self, u, q, v, t, c):
+        return call("Cost", self.formula, 1, u, q, v, t)
 
     def moved_to(self, stand_in: Callable[[Any], Any]) -> Cost:
         other = super().moved_to(stand_in)
@@ -52,8 +63,8 @@ class Cost(Part):
         return other
 
     def cost(self, s: Symbols, u: ca.SX) -> Expression:
-        velocity = ca.vertcat(*s.velocity) if self.bodies else ca.SX(0, 1)
-        return call("Cost", self.formula, 1, u, ca.vertcat(*s.q) if self.bodies else ca.SX(0, 1), velocity, s.t)
+        q, v = (ca.vertcat(ca.SX(0, 1), *x) for x in (s.q, s.velocity if self.bodies else ()))
+        return self._value(u, q, v, s.t, s.own)
 
 
 class FormulaCost(Cost):
@@ -105,9 +116,8 @@ class FormulaCost(Cost):
             other.own_parameters = self._values(self.own_parameters, other.sources)
         return other
 
-    def cost(self, s: Symbols, u: ca.SX) -> Expression:
-        q, v = (ca.vertcat(ca.SX(0, 1), *x) for x in (s.q, s.velocity if self.bodies else ()))
-        return call("Cost", self.formula, 1, u, q, v, s.t, s.own)
+    def _value(self, u, q, v, t, c):
+        return call("Cost", self.formula, 1, u, q, v, t, c)
 
 
 class Effort(Cost):

@@ -54,7 +54,11 @@ class Formula(TimeFunction):
 
     @property
     def form(self) -> Hashable:
-        return type(self), Same(self.function), self.n, self.component
+        return type(self), Same(self.function, self._stated), self.n, self.component
+
+    def _stated(self):
+        t = ca.SX.sym("t")
+        return ca.Function("f", [t], [call("a function of time", self.function, self.n, t)])
 
     def formula(self, t: ca.SX) -> ca.SX:
         return call("a function of time", self.function, self.n, t)[self.component]

@@ -1,4 +1,5 @@
-"""Names of densities that hold beyond a process: by them kernels are found on disk before any symbol is made."""
+"""Names of kinds of parts that hold beyond a process: by them what was made of their formulas is found on disk before
+any symbol is made."""
 
 import functools
 import types
@@ -6,28 +7,38 @@ import types
 import casadi as ca
 import numpy as np
 
-from ...kernels.store import digest, sources
-from ...mechanics.formula import Same
+from ..errors import InputError
+from ..kernels.store import digest, sources
+from .formula import Same
+from .formula_text import TextFormula
 
 _FOLDERS = "kernels", "mechanics", "elements", "polynomials"
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, np.ndarray, np.generic, type, types.FunctionType,
-           types.MethodType, types.BuiltinFunctionType, functools.partial, Same, range, slice)
+           types.MethodType, types.BuiltinFunctionType, functools.partial, Same, TextFormula, range, slice)
 _MOST_OBJECTS = 2000
 
 
-def lasting_name(part, element):
-    """Digest of all that the density of an element for a kind of part depends on; None if that cannot be told.
+def lasting_name(what, part, form=None):
+    """Digest of all that `what` is made of a kind of part depends on; None if that cannot be told.
 
-    It can for the parts and elements of timefem: their `kind` and `density_key`, together with the code of the package.
-    It cannot for classes and functions of others, whose code is not known.
+    It can for the parts and elements of timefem: their `kind` and `density_key`, together with the code of the package,
+    and what formulas given by users state in symbols. It cannot for classes and functions of others, whose code is not
+    known.
+
+    Parameters
+    ----------
+    what : str
+    part : Part
+    form : TimeElement, optional
+        Whose density it is.
     """
-    folders = set(_FOLDERS)
+    folders, objects = set(_FOLDERS), [part] if form is None else [part, form]
     try:
-        words = list(_words((part.kind, element.density_key), folders))
-        _check([part, element], folders)
-    except _Unknown:
+        words = list(_words((part.kind, form and form.density_key), folders))
+        _check(objects, folders)
+    except (_Unknown, InputError):
         return None
-    return digest("density", *words, sources(*sorted(folders)), ca.__version__)
+    return digest(what, *words, sources(*sorted(folders)), ca.__version__)
 
 
 class _Unknown(Exception):
@@ -44,7 +55,10 @@ def _words(key, folders):
     elif isinstance(key, str | bool | int | float | None):
         yield from (type(key).__name__, repr(key))
     elif isinstance(key, Same):
-        yield from _words(key.thing, folders)
+        as_it_is = key.stated is None or isinstance(key.thing, TextFormula)
+        yield from _words(key.thing if as_it_is else key.stated(), folders)
+    elif isinstance(key, TextFormula):
+        yield from ("text", key.text, *key.names)
     elif isinstance(key, ca.Function):
         yield from ("casadi", key.serialize())
     elif isinstance(key, type | types.FunctionType) and "<" not in key.__qualname__:
