@@ -12,7 +12,7 @@ from ..kernels.store import digest, sources
 from .formula import Same
 from .formula_text import TextFormula
 
-_FOLDERS = "kernels", "mechanics", "elements", "polynomials"
+_FOLDERS = "kernels", "mechanics", "elements", "polynomials", "argument_names", "display"  # whose set is digested once
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, np.ndarray, np.generic, type, types.FunctionType,
            types.MethodType, types.BuiltinFunctionType, functools.partial, Same, TextFormula, range, slice)
 _MOST_OBJECTS = 2000

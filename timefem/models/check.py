@@ -3,6 +3,8 @@
 import numpy as np
 
 from ..errors import InputError
+from ..mechanics.dense_derivatives import constraints_at
+from ..mechanics.one_state import is_small
 from ..mechanics.redundancy.redundancy import redundant_rows
 from ..mechanics.summary import idle_coordinates
 from ..problems.initial.faults import TOLERANCE
@@ -33,8 +35,10 @@ def inspect(model, element=True):
     system, z = model.system, model.z0
     t, n, m = model.t_span[0], system.n_q, system.n_constraints
     with np.errstate(all="ignore"):  # points that coincide give NaN, which is told below
-        theta = system.constraints(t, z)
-        jacobian = system.derivatives(t, z)[1]
+        if is_small(system):  # without SciPy's sparse matrices
+            theta, jacobian = constraints_at(system, t, z)
+        else:
+            theta, jacobian = system.constraints(t, z), system.derivatives(t, z)[1]
     size = np.maximum(1.0, abs(jacobian) @ np.abs(z))
     names = system.constraint_names
     owners = [part for part in system.parts for _ in part.constraint_names]
@@ -51,7 +55,7 @@ def inspect(model, element=True):
         faults.append({"keys": model.keys(owners[i % m]), "message": f"the initial state violates the constraint "
                        f"'{names[i % m]}' on {level} level by {abs(theta[i]):.3g}; give {what} that satisfy "
                        "it, or assemble = true"})
-    finite = np.all(np.isfinite(jacobian.data))
+    finite = np.isfinite(jacobian.sum())
     redundant = sorted(redundant_rows(system, t, z)) if finite else []
     for i in redundant if system.redundant == "refuse" else ():
         faults.append({"keys": model.keys(owners[i]), "message": f"over-constrained: '{names[i]}' repeats other "

@@ -45,6 +45,8 @@ def redundant_constraints(system: System, t: float, z: np.ndarray) -> list[str]:
 
 def redundant_rows(system, t, z):
     """Numbers of the redundant constraints in `system.constraint_names`, list of int, the last one first."""
+    if all(part.is_body and part.has_orientation for part in system.parts if part.constraint_names):
+        return []  # nothing but lengths of quaternions, and directors
     gradient, rows = _free_gradient(system, t, z)
     # independent beyond doubt: a sparse factorization spares the dense one below
     if not len(rows) or factored((gradient @ gradient.T).tocsc())[1] < 1e10:
