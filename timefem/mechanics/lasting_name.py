@@ -36,7 +36,7 @@ def lasting_name(what, part, form=None):
     try:
         words = list(_words((part.kind, form and form.density_key), folders))
         _check(objects, folders)
-    except (_Unknown, InputError):
+    except (_Unknown, InputError, RuntimeError):  # formulas that fail are told of where they are used
         return None
     return digest(what, *words, sources(*sorted(folders)), ca.__version__)
 
