@@ -13,6 +13,7 @@ from ..errors import InputError
 from ..late import Late
 from .bodies.states import CanonicalState, Pose
 from .given_states import canonical_states, given_states, with_followers
+from .one_state import at_one_state, is_small
 from .state_values import StateValues
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def assemble(system: System, state: GivenStates, t: float = 0.0, *,
         if body.has_orientation:
             p[part] = _momenta(body, q[part], value, start)
         elif not body.helper:
-            p[part] = np.linalg.solve(mobility[part, part].toarray(), rates[part])
+            p[part] = np.linalg.solve(_dense(mobility[part, part]), rates[part])
     p = _projected(system, t, q, p, moves)
     found = {body: CanonicalState(q[system.coordinates(body)], p[system.coordinates(body)]) for body in system.bodies}
     return with_followers({body: value for body, value in found.items() if not body.helper}, system)
@@ -133,9 +134,9 @@ def _assembled(system, t, q, moves):
 
     def evaluate(q):
         """Coordinates, residuals, their gradient and the size of the terms in them."""
-        z = np.concatenate([q, np.zeros(n)])
-        gradient = system.derivatives(t, z)[1][:m, :n]
-        return q, system.constraints(t, z)[:m], gradient, np.maximum(1.0, abs(gradient) @ np.abs(q))
+        theta, jacobian, _ = _constraints(system, t, np.concatenate([q, np.zeros(n)]))
+        gradient = jacobian[:m, :n]
+        return q, theta[:m], gradient, np.maximum(1.0, abs(gradient) @ np.abs(q))
 
     def rigid(q):
         """Bring bodies back to what their own constraints allow, so that steps turn them instead of stretching them."""
@@ -183,6 +184,21 @@ def _assembled(system, t, q, moves):
     return q
 
 
+def _constraints(system, t, z):
+    """Constraints on both levels, their Jacobian, and their partial time derivative.
+
+    The Jacobian is sparse unless the system is small, where NumPy is faster, and SciPy's sparse matrices take 0.05 s to
+    import.
+    """
+    if here := at_one_state(system, t, z):
+        return here.theta.copy(), here.jacobian.copy(), here.rate.copy()
+    return system.constraints(t, z), *system.derivatives(t, z)[1:]
+
+
+def _dense(matrix):
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+
+
 def _angles(system):
     """Coordinates that are angles of joints of trees: no quaternion keeps them from going round and round."""
     places = [np.arange(system.n_q)[system.coordinates(tree)][body.places] for tree in system.bodies
@@ -205,7 +221,7 @@ def _projected(system, t, q, p, moves):
     if not names:
         return p
     z = np.concatenate([q, p])
-    _, jacobian, rate = system.derivatives(t, z)
+    _, jacobian, rate = _constraints(system, t, z)
     gradient, rate, mobility = jacobian[:m, :n], rate[:m], _inverse_mass(system, t, q)
     if system.n_nonholonomic:
         matrix, _, drift, _ = system.nonholonomic_derivatives(t, z)
@@ -232,7 +248,10 @@ def _projected(system, t, q, p, moves):
 
 
 def _inverse_mass(system, t, q):
-    """Inverse mass matrix at `q`, sparse (n_q, n_q), one block per body: velocities are linear in momenta."""
+    """Inverse mass matrix at `q`, (n_q, n_q), one block per body: velocities are linear in momenta.
+
+    Sparse unless the system is small.
+    """
     places = [system.coordinates(b) for b in system.bodies if not b.helper]  # momenta of helpers would move others
     z = np.zeros((max(b.n_q for b in system.bodies), system.n_z))
     z[:, :system.n_q] = q
@@ -241,15 +260,25 @@ def _inverse_mass(system, t, q):
     columns = system.velocity(t, z)
     blocks = [np.diag(1 / b.mass_scale) if b.helper else columns[:b.n_q, system.coordinates(b)].T
               for b in system.bodies]
-    return scipy.sparse.block_diag(blocks, format="csr")
+    if not is_small(system):
+        return scipy.sparse.block_diag(blocks, format="csr")
+    out = np.zeros((system.n_q, system.n_q))
+    for body, block in zip(system.bodies, blocks, strict=True):
+        out[system.coordinates(body), system.coordinates(body)] = block
+    return out
 
 
 def _unit_diagonal(gram):
     """The matrix scaled to a diagonal of ones (rows that are zero stay so), and the scale."""
     diagonal = gram.diagonal()
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    if isinstance(gram, np.ndarray):
+        return scale[:, None] * gram * scale, scale
     return scipy.sparse.diags_array(scale) @ gram @ scipy.sparse.diags_array(scale), scale
 
 
 def _solve(gram, scale, shift, b):
-    return scale * factor_spd(gram + scipy.sparse.diags_array(np.broadcast_to(shift, len(scale))))(scale * b)
+    shift = np.broadcast_to(shift, len(scale))
+    if isinstance(gram, np.ndarray):
+        return scale * np.linalg.solve(gram + np.diag(shift), scale * b)
+    return scale * factor_spd(gram + scipy.sparse.diags_array(shift))(scale * b)

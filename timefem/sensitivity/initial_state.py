@@ -41,7 +41,7 @@ class Start:
                              "use multipliers='discontinuous'")
         self._fields = {name: field[0] for name, field in zip(plan.element.trial, plan.columns.fields, strict=True)
                         if name in names}
-        self._mobility = _inverse_mass(system, t, z[:n])
+        self._mobility = scipy.sparse.csr_array(_inverse_mass(system, t, z[:n]))
         self._mass = scipy.sparse.linalg.splu(self._mobility.tocsc()).solve
         self._theta = system.derivatives(t, z)[1]
         self._phi = self._theta[:m, :n]

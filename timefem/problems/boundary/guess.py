@@ -1,12 +1,12 @@
 """A motion between two configurations to start from: bodies move straight and turn steadily, joints are kept."""
 
 import numpy as np
-import scipy
 
 from ...errors import InputError
 from ...mechanics.bodies import rotations
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.consistent_state import assemble
+from ...polynomials import CubicSpline
 
 SAMPLES = 16  # configurations between which a spline runs; as many more for each extra turn
 
@@ -38,7 +38,7 @@ def interpolation(problem, turns=0, axis=None):
     times = t0 + (t1 - t0) * s
     if system.n_constraints > sum(len(b.constraint_names) for b in system.bodies):
         q = _on_constraints(system, times, q)
-    spline = scipy.interpolate.CubicSpline(times, q)
+    spline = CubicSpline(times, q)
 
     def states(t):
         q, v = spline(t), spline(t, 1)

@@ -6,12 +6,12 @@ their rates, and the stable part of the internal dynamics; at the end its unstab
 
 import casadi as ca
 import numpy as np
-import scipy
 
 from ...elements.augmented.controlled import ControlledByMultipliers
 from ...errors import InputError
 from ...mechanics.part import Body
 from ...mechanics.symbols import Symbols
+from ...polynomials import CubicSpline
 from ...solvers.equations.ends import EndBlock
 from .few_times import few_times
 from .held import held_at_rest
@@ -77,7 +77,7 @@ def first_guess(problem, plan, mesh, guess):
         raise InputError(f"guess must be a function t -> z or a Solution, not {guess!r}")
     if not np.all(np.isfinite(q)):
         raise InputError("guess must be finite")
-    way = scipy.interpolate.CubicSpline(some, q, bc_type="clamped")
+    way = CubicSpline(some, q, np.zeros((2, system.n_q)))
     q, v = way(times.ravel()), way(times.ravel(), 1)
     p = system.momentum(times.ravel(), np.hstack([q, np.zeros_like(q)]), v)
     state = np.hstack([q, p]).reshape(*times.shape, -1)

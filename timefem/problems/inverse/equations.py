@@ -4,7 +4,6 @@ import time
 
 import casadi as ca
 import numpy as np
-import scipy
 
 from ...assembly import Scaling
 from ...elements.augmented.prescribed_outputs import Servo, ServoPart
@@ -12,6 +11,7 @@ from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
 from ...mechanics.system import System
 from ...parallel import own_world
+from ...polynomials import CubicSpline
 from ...progress import progress
 from ...solvers.equations.ends import EndBlock, Ends
 from ...solvers.equations.make import make_equations
@@ -145,4 +145,4 @@ def fitted_motion(problem, mesh):
     for i, t in enumerate(times):
         out[i] = problem.fitted(t, way[i] + offset)
         offset = out[i] - way[i]
-    return scipy.interpolate.CubicSpline(times, out)
+    return CubicSpline(times, out)

@@ -5,14 +5,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InputError
-from ...late import Late
 from ...mechanics.bodies import rotations
 from ...mechanics.bodies.states import CanonicalState, Pose
 from ...mechanics.consistent_state import assemble
+from ...polynomials import CubicSpline
 from .guess_shapes import closed_as_wholes, has_shapes, with_shapes
 from .guess_turns import quaternions, rate_before, rate_of_turn, turn, turned
-
-scipy = Late("scipy")
 
 SAMPLES = 17  # configurations that a path goes through, where joints have to be closed or it is bent
 
@@ -50,7 +48,7 @@ def path(way, times, bend=0.0, seed=0):
     if joints:
         q = np.array([_closed(system, time, closed_as_wholes(system, time, x) if shapes else x)
                       for time, x in zip(t, q, strict=True)])
-    spline = scipy.interpolate.CubicSpline(t, q, bc_type=[(1, rate) for rate in way.rates])
+    spline = CubicSpline(t, q, way.rates)
     flat = times.ravel()
     z = np.concatenate([spline(flat), np.zeros((len(flat), system.n_q))], axis=1)
     z[:, system.n_q:] = system.momentum(flat, z, spline(flat, 1))
