@@ -232,6 +232,21 @@ def test_redundant_four_bar(rotation):
     assert m == dropped.system.n_constraints + 3
 
 
+@pytest.mark.parametrize("rotation", ROTATIONS)
+def test_sparse_and_dense_arrays_find_the_same(rotation, monkeypatch):
+    """Large systems take sparse ones, small ones NumPy's."""
+    found = []
+    for largest in (100_000, -1):
+        monkeypatch.setattr("timefem.mechanics.one_state.DENSE", largest)
+        system = four_bar(rotation, "refuse", gravity=[0, -9.81, 0])
+        rng = np.random.default_rng(2)
+        given = {n: x if n == "crank" else perturbed(x, rng) for n, x in four_bar_poses(1.0, 2.0).items()}
+        z = z_of(system, tf.assemble(system, given, fix=["crank"]))
+        found.append((z, tf.redundant_constraints(system, 0, z)))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=0, atol=1e-11)
+    assert found[0][1] == found[1][1] and len(found[0][1]) == 3
+
+
 def test_joint_given_twice():
     """A joint that repeats another one entirely goes, whatever the order of parts."""
     body = tf.RigidBody(1, [2, 2, 3], "directors", name="body")

@@ -9,6 +9,8 @@ import numpy as np
 from ...argument_names import named_arguments
 from ...estimated_norm import estimated_norm
 from ...late import Late
+from ..dense_derivatives import constraints_at
+from ..one_state import is_small
 
 if TYPE_CHECKING:
     from ..system import System
@@ -48,38 +50,41 @@ def redundant_rows(system, t, z):
     if all(part.is_body and part.has_orientation for part in system.parts if part.constraint_names):
         return []  # nothing but lengths of quaternions, and directors
     gradient, rows = _free_gradient(system, t, z)
-    # independent beyond doubt: a sparse factorization spares the dense one below
-    if not len(rows) or factored((gradient @ gradient.T).tocsc())[1] < 1e10:
-        return []
-    n_parts, part = scipy.sparse.csgraph.connected_components(abs(gradient) @ abs(gradient).T, directed=False)
-    found = []
-    for i in range(n_parts):
-        members = np.flatnonzero(part == i)
-        block = gradient[members]
-        found += [rows[members[k]] for k in _dependent(block[:, np.unique(block.indices)].toarray())]
-    return sorted(map(int, found), reverse=True)
+    if isinstance(gradient, np.ndarray):
+        found = rows[_dependent(gradient)]
+    elif not len(rows) or factored((gradient @ gradient.T).tocsc())[1] < 1e10:
+        return []  # independent beyond doubt: a sparse factorization spares the dense ones below
+    else:
+        n_parts, part = scipy.sparse.csgraph.connected_components(abs(gradient) @ abs(gradient).T, directed=False)
+        blocks = [(members, gradient[members]) for members in (np.flatnonzero(part == i) for i in range(n_parts))]
+        found = np.concatenate([rows[members[_dependent(block[:, np.unique(block.indices)].toarray())]]
+                                for members, block in blocks])
+    return sorted(found.tolist(), reverse=True)
 
 
 def _free_gradient(system, t, z):
-    """Gradients of the constraints along the motions of rigid bodies, CSR; and their numbers, bodies' own first.
+    """Gradients of the constraints along the motions of rigid bodies, an array where the system is small, else CSR; and
+    their numbers, bodies' own first.
 
     Coordinates are weighted with the mass, and whole gradients brought to unit length, so that units do not matter.
     """
     n, m = system.n_q, system.n_constraints
-    weights = scipy.sparse.diags_array(system.mass_scale**-0.5)
-    gradient = scipy.sparse.csr_array(system.derivatives(t, z)[1][:m, :n] @ weights)
-    size = np.sqrt(gradient.multiply(gradient).sum(axis=1))
-    gradient = scipy.sparse.csr_array(scipy.sparse.diags_array(1 / np.where(size > 0, size, 1.0)) @ gradient)
     first = np.cumsum([0, *(len(p.constraint_names) for p in system.parts)])
     own = {p: np.arange(a, b) for p, a, b in zip(system.parts, first, first[1:]) if p.is_body}
-    free, rows = [], []
-    for body in system.bodies:
-        if body.has_orientation:
-            free.append(null_space(gradient[own[body], system.coordinates(body)].toarray()))
-        else:
-            free.append(np.eye(body.n_q))
-            rows.extend(own[body])
-    rows = np.array([*rows, *np.setdiff1d(np.arange(m), np.concatenate(list(own.values())))], dtype=int)
+    rows = [own[body] for body in system.bodies if not body.has_orientation]
+    rows = np.concatenate([*rows, np.setdiff1d(np.arange(m), np.concatenate(list(own.values())))]).astype(int)
+    weights, bodies = system.mass_scale**-0.5, [(body, system.coordinates(body)) for body in system.bodies]
+    if is_small(system):
+        gradient = constraints_at(system, t, z)[1][:m, :n] * weights
+        size = np.linalg.norm(gradient, axis=1, keepdims=True)
+        gradient /= np.where(size > 0, size, 1.0)
+        return np.hstack([gradient[rows, place] @ null_space(gradient[own[body], place]) if body.has_orientation
+                          else gradient[rows, place] for body, place in bodies]), rows
+    gradient = scipy.sparse.csr_array(system.derivatives(t, z)[1][:m, :n] @ scipy.sparse.diags_array(weights))
+    size = np.sqrt(gradient.multiply(gradient).sum(axis=1))
+    gradient = scipy.sparse.csr_array(scipy.sparse.diags_array(1 / np.where(size > 0, size, 1.0)) @ gradient)
+    free = [null_space(gradient[own[body], place].toarray()) if body.has_orientation else np.eye(body.n_q)
+            for body, place in bodies]
     return scipy.sparse.csr_array(gradient[rows] @ scipy.sparse.block_diag(free, format="csr")), rows
 
 
@@ -105,22 +110,15 @@ def factored(matrix):
 def _dependent(a):
     """Rows that depend on the rows before them, list of int.
 
-    The rank comes from QR with column pivoting, which gives the combinations of rows that vanish: columns of N. The
-    last rows with which N has full rank (a greedy choice from the end) are those that depend on others before them.
+    The combinations of rows that vanish are left singular vectors: columns of N. The last rows with which N has full
+    rank (a greedy choice from the end) are those that depend on others before them.
     """
     m = len(a)
-    if not a.size:  # gradients that are zero
-        return list(range(m))
-    r, pivots = scipy.linalg.qr(a.T, mode="r", pivoting=True)
-    diagonal = np.abs(np.diag(r))
-    rank = int(np.sum(diagonal > RANK_TOLERANCE))
-    combinations = np.zeros((m, m - rank))
-    combinations[pivots[:rank]] = -scipy.linalg.solve_triangular(r[:rank, :rank], r[:rank, rank:])
-    combinations[pivots[rank:]] = np.eye(m - rank)
-    remaining = np.linalg.qr(combinations)[0]
-    chosen = []
+    vectors, values, _ = np.linalg.svd(a)
+    remaining = vectors[:, int(np.sum(values > RANK_TOLERANCE)):]
+    chosen, n_dependent = [], remaining.shape[1]
     for row in range(m - 1, -1, -1):
-        if len(chosen) == m - rank:
+        if len(chosen) == n_dependent:
             break
         size = np.linalg.norm(remaining[row])
         # small enough that enough rows are found: rows of length 1/sqrt(m) at most cannot make up unit columns

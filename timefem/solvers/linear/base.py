@@ -16,6 +16,7 @@ import numpy as np
 from ...argument_names import NamedArguments
 from ...errors import InputError, MissingBackend, SolveError
 from ...late import Late
+from .compressed_rows import CompressedRows
 from .norms import infinity_norm
 
 scipy = Late("scipy")
@@ -90,6 +91,8 @@ class LinearSolver(ABC):
         Whether a solve costs little beside the factorisation.
     no_transpose : str
         Why it cannot solve with the transposed matrix; empty where it can.
+    needs_numbers_only : bool
+        Whether `_factor` takes nothing but `data` of the matrix, which then is none of SciPy's.
     """
 
     name: ClassVar[str]
@@ -97,6 +100,7 @@ class LinearSolver(ABC):
     ordering = ""
     direct = True
     no_transpose = ""
+    needs_numbers_only = False
 
     def __init__(self, pattern):
         self.pattern, self._matrix = pattern, None
@@ -133,13 +137,18 @@ class LinearSolver(ABC):
             When it cannot be factored; SingularMatrix when it is singular.
         """
         if self._matrix is None:
-            n = len(self.pattern.indptr) - 1
-            self._matrix = scipy.sparse.csr_matrix((data, self.pattern.indices, self.pattern.indptr), shape=(n, n))
+            self._matrix = self._new_matrix(data)
         self._matrix.data = data
         self._norms = {False: infinity_norm(self.pattern.indptr, data)}
         self._factor(self._matrix)
 
     # ---- the matrix, in which solvers may hold it as they like
+
+    def _new_matrix(self, data):
+        if self.needs_numbers_only:
+            return CompressedRows(self.pattern.indptr, self.pattern.indices, data)
+        n = len(self.pattern.indptr) - 1
+        return scipy.sparse.csr_matrix((data, self.pattern.indices, self.pattern.indptr), shape=(n, n))
 
     def multiply(self, x):
         """Product `A x` of the last matrix."""

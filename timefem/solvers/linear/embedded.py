@@ -18,6 +18,7 @@ class EmbeddedSolver(LinearSolver):
     """
 
     name = "chain"
+    needs_numbers_only = True
 
     def __init__(self, pattern, lu, ordering):
         super().__init__(pattern)

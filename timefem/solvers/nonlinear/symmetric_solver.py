@@ -28,6 +28,7 @@ class SymmetricSolver(LinearSolver):
     """
 
     name = "chain"
+    needs_numbers_only = True
 
     def __init__(self, pattern, blocks, lu):
         super().__init__(pattern)

@@ -1,0 +1,55 @@
+"""Products with a sparse matrix of compressed rows, without SciPy's, which take 0.05 s to import."""
+
+import numpy as np
+
+from ...kernels.loops import compiled
+
+
+class CompressedRows:
+    """A square sparse matrix in compressed rows (CSR).
+
+    Parameters
+    ----------
+    indptr, indices : ndarray of int
+    data : ndarray
+        May be replaced.
+    """
+
+    def __init__(self, indptr, indices, data):
+        self.indptr, self.indices, self.data = indptr, indices, data
+
+    def __matmul__(self, x):
+        out = np.empty(len(x))
+        _product(self.indptr, self.indices, self.data, x, out)
+        return out
+
+    @property
+    def T(self):
+        return _Transposed(self)
+
+
+class _Transposed:
+    def __init__(self, matrix):
+        self._matrix = matrix
+
+    def __matmul__(self, x):
+        a, out = self._matrix, np.zeros(len(x))
+        _add_transposed_product(a.indptr, a.indices, a.data, x, out)
+        return out
+
+
+@compiled(_nrt=False)
+def _product(indptr, indices, data, x, out):
+    for r in range(len(out)):
+        total = 0.0
+        for k in range(indptr[r], indptr[r + 1]):
+            total += data[k] * x[indices[k]]
+        out[r] = total
+
+
+@compiled(_nrt=False)
+def _add_transposed_product(indptr, indices, data, x, out):
+    for r in range(len(x)):
+        value = x[r]
+        for k in range(indptr[r], indptr[r + 1]):
+            out[indices[k]] += data[k] * value
