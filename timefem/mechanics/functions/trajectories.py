@@ -9,12 +9,14 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-import scipy
 
 from ... import validate
 from ...errors import InputError
+from ...late import Late
 from ...types import Converted, Vector
 from .base import TimeFunction, clip
+
+scipy = Late("scipy")
 
 ORDINALS = ("value", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 

@@ -2,9 +2,11 @@
 
 import casadi as ca
 import numpy as np
-import scipy
 
+from ...late import Late
 from ...solvers.equations.ends import EndBlock, Ends
+
+scipy = Late("scipy")
 
 
 def node_places(form, name):
