@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...kernels.lanes import load, store
 from ...kernels.loops import compiled
 
 
@@ -38,18 +39,19 @@ class _Transposed:
         return out
 
 
-@compiled(_nrt=False)
+@compiled(_nrt=False, fastmath={"contract"})
 def _product(indptr, indices, data, x, out):
     for r in range(len(out)):
         total = 0.0
-        for k in range(indptr[r], indptr[r + 1]):
-            total += data[k] * x[indices[k]]
-        out[r] = total
+        for k in range(load(indptr, r), load(indptr, r + 1)):
+            total += load(data, k) * load(x, load(indices, k))
+        store(out, r, total)
 
 
-@compiled(_nrt=False)
+@compiled(_nrt=False, fastmath={"contract"})
 def _add_transposed_product(indptr, indices, data, x, out):
     for r in range(len(x)):
-        value = x[r]
-        for k in range(indptr[r], indptr[r + 1]):
-            out[indices[k]] += data[k] * value
+        value = load(x, r)
+        for k in range(load(indptr, r), load(indptr, r + 1)):
+            at = load(indices, k)
+            store(out, at, load(out, at) + load(data, k) * value)
