@@ -7,7 +7,7 @@ from .point_functions import evaluate
 
 
 def dense_derivatives(system, t, z):
-    """As `System.derivatives`, at many states.
+    """As `System.derivatives`, at many states; Theta of trees at fixed velocities.
 
     Parameters
     ----------
@@ -25,9 +25,9 @@ def dense_derivatives(system, t, z):
     gradient = np.zeros((n, system.n_z))
     jacobian = np.zeros((n, system.n_multipliers, system.n_z))
     rate, theta = np.zeros((2, n, system.n_multipliers))
-    for group, functions in zip(system.groups, system._functions, strict=True):
+    for group, functions, local in system.local_states(t, z):
         index, rows = group.state_index, group.multiplier_index
-        values = evaluate(functions["derivatives"], z[:, index], t, group.parameters)
+        values = evaluate(functions["derivatives"], local, t, group.parameters)
         width, m = index.shape[1], rows.shape[1]
         if len(index) == 1:
             gradient[:, index[0]] += values[:, 0, :width]

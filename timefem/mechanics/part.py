@@ -235,6 +235,11 @@ class Body(Part, abstract=True):
         """
         return q[:min(3, self.n_q)]
 
+    def rigid_motion(self, q: ca.SX) -> ca.SX | None:
+        """Rates of the coordinates by which it goes along the axes of space, and turns about those through the origin,
+        SX (n_q, 6); None of bodies that do not move like this. Times the momenta: linear and angular momentum."""
+        return None
+
     def angular_velocity_of_momenta(self, q: ca.SX, p: ca.SX, c: ca.SX) -> ca.SX | None:
         """Angular velocity in space axes as a formula of its own, SX (3,); None: `angular_velocity_map @ qdot`."""
         return None

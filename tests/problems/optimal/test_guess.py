@@ -205,8 +205,8 @@ def test_a_bent_path_leaves_the_symmetric_reorientation():
 def thrown(end, actuated=(1, 0, 0), **start):
     mass = tf.PointMass(2.0, dimension=2, name="mass")
     push = tf.ControlForce(mass, [actuated, (0, 1, 0)] if actuated else [(0, 1, 0)], name="push")
-    return tf.OptimalControl(tf.System([mass], gravity=(0, -G, 0)), {mass: tf.Pose(**start)}, {mass: end}, (0, 2),
-                             cost=tf.Effort(push))
+    system = tf.System([mass, *([] if actuated else [tf.Force(mass, (0.1, 0, 0))])], gravity=(0, -G, 0))
+    return tf.OptimalControl(system, {mass: tf.Pose(**start)}, {mass: end}, (0, 2), cost=tf.Effort(push))
 
 
 def test_velocities_at_the_ends_are_taken():

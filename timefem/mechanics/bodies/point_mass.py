@@ -96,6 +96,10 @@ class PointMass(Body):
                                  f"other components to zero, or use a larger dimension")
         return pose.position[:self.dimension], self.mass * pose.velocity[:self.dimension]
 
+    def rigid_motion(self, q: ca.SX) -> ca.SX:
+        place = ca.vertcat(q, ca.SX(3 - self.dimension, 1))
+        return ca.horzcat(ca.SX.eye(3), -ca.skew(place))[:self.dimension, :]
+
     def _padded(self, values):
         values = np.asarray(values, float)
         return np.concatenate([values, np.zeros((*values.shape[:-1], 3 - self.dimension))], axis=-1)

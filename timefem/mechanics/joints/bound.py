@@ -141,6 +141,9 @@ class Follower(Body, abstract=True):
     def kinetic_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> Expression:
         return v[0] ** 2 / 2
 
+    def rigid_motion(self, q: ca.SX) -> ca.SX:
+        return ca.SX(1, 6)  # no momentum
+
     def mass_matrix(self, q: Floats) -> np.ndarray:
         """Shape (..., 1) -> (..., 1, 1)."""
         return np.broadcast_to(np.diag(self.mass_scale), (*np.shape(q), 1))

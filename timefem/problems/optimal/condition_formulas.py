@@ -4,6 +4,7 @@ import casadi as ca
 import numpy as np
 
 from ...kernels.buffered import Buffered
+from ...mechanics.conserved import conserved
 from ...mechanics.formula import call_vector, check_symbols
 from ...mechanics.formula_text import as_formula, refuse_comparison
 from ...mechanics.quaternion_lengths import lengths_at_rest, with_unit_lengths
@@ -33,11 +34,16 @@ class ConditionFormulas:
     n_wanted : int
     lengths : casadi.Function or None
         `lengths(z)` -> lengths of quaternions that rest, and their Jacobian, dense.
+    conserved : casadi.Function or None
+        `conserved(z, numbers)` -> what nothing changes, and its Jacobian by both, dense, once looked for.
+    names_of_conserved : list of str
     """
+
+    conserved, names_of_conserved, _conserved = None, (), None
 
     def __init__(self, key, system, asked, formula, at_end):
         z, c = ca.SX.sym("z", system.n_z), ca.SX.sym("numbers", key[-1])
-        self.key, self.names, rows, wanted = key, [], [], []
+        self.key, self.names, self._at_end, rows, wanted = key, [], at_end, [], []
         (end, unknowns), unit = at_end(z, c), with_unit_lengths(system, z)
         for one in asked:
             wanted.append(ca.SX.sym("wanted", np.count_nonzero(np.isfinite(one[-1]))))
@@ -60,6 +66,18 @@ class ConditionFormulas:
         at_rest = lengths_at_rest(system, z)
         self.lengths = ca.Function("lengths", [z], [at_rest, ca.densify(ca.jacobian(at_rest, z))]) \
             if at_rest.numel() else None
+
+    def conserved_since(self, t, z, hold):
+        """What nothing changes, at the start, (n,); see `timefem.mechanics.conserved`, and for its formulas
+        `conserved`."""
+        if self._conserved is None:
+            self._conserved = found, self.names_of_conserved = conserved(self.key[0], t, z, hold)
+            if found is not None:
+                place, c = ca.SX.sym("z", len(z)), ca.SX.sym("numbers", self.key[-1])
+                rows = found(place, self._at_end(place, c)[0].t)
+                self.conserved = ca.Function("conserved", [place, c], [rows, ca.densify(
+                    ca.jacobian(rows, ca.vertcat(place, c)))])
+        return np.zeros(0) if self.conserved is None else np.array(self._conserved[0](z, t)).ravel()
 
     @staticmethod
     def key_of(system, asked, formula, t, n_numbers):

@@ -9,9 +9,12 @@ from ...errors import InputError
 from ...mechanics.dense_derivatives import constraints_at
 from ...mechanics.quaternion_lengths import lengths_at_rest, names_of_lengths
 from ..common.conditions import directions_left, independent_combinations, least_norm_search, lengths_of_rows
+from ..common.end_state import INDEPENDENT
 from ..common.targets import checked_targets
 from .condition_formulas import ConditionFormulas, asked_of_all, filled_in, wanted_numbers
 
+UNSEEN = 1e-8  # gradient of what nothing changes, scaled, where it tells nothing: of r x p of a mass at rest at r = 0
+CONTRARY = 1e-6  # difference of what nothing changes, scaled, that no rounding makes
 ATTEMPTS, STEPS = 3, 8  # searches of a state, and on the way to it where joints have to stay closed
 
 
@@ -57,7 +60,7 @@ class EndConditions:
     tangent : ndarray, shape (n_z, freedom)
         Basis of the changes of scaled states that the constraints allow there.
     freedom : int
-        Dimension of the states that the constraints allow, twice the degrees of freedom.
+        Dimension of the states that the constraints allow: twice the degrees of freedom, less what nothing changes.
 
     Raises
     ------
@@ -65,7 +68,7 @@ class EndConditions:
         For bodies, lengths and types that do not fit, and conditions that contradict each other or the constraints.
     """
 
-    offset = 0.0
+    offset, _at_start = 0.0, np.zeros(0)
 
     def __init__(self, system, targets, formula, t, z, numbers=(), which="end", known=None):
         self.system, self.numbers, self._which = system, np.asarray(numbers, float), which
@@ -78,6 +81,49 @@ class EndConditions:
         z, before = filled_in(system, asked, z), z
         self.state, *gradients = self._search(self._followed(before, z, t), t)
         self._reduce(*gradients)
+
+    def count_conserved(self, start, t0, t):
+        """Let what nothing changes, such as momenta, count as constraints where some conditions repeat it.
+
+        Parameters
+        ----------
+        start : ndarray, shape (n_z,)
+            The state at the start, of a system without unknown numbers.
+        t0, t : float
+            Times of the start and of the end [s].
+
+        Raises
+        ------
+        InputError
+            Where conditions ask for the contrary.
+        """
+        without = vars(self).copy()
+        if len(self.combinations):
+            self._at_start = self.formulas.conserved_since(t0, start, self._held)
+        try:
+            if len(self._at_start):
+                self.state, *gradients = self._search(self.state, t)
+                self._reduce(*gradients)
+        except InputError:
+            self._refuse_the_contrary(t)
+        if len(self.combinations) == len(without["combinations"]):
+            vars(self).update(without, _at_start=np.zeros(0))
+
+    def _refuse_the_contrary(self, t):
+        """Refuse conditions by which, to first order, something that nothing changes has another value than at the
+        start."""
+        values, *both = self.with_constraints(self.state, t, self.numbers)
+        both, stop = np.hstack(both), len(values) - len(self.names)
+        own = slice(stop - len(self._at_start), stop)
+        size = np.maximum(lengths_of_rows(both[own]), 1e-300)
+        left = both[own] @ directions_left(np.delete(both, own, axis=0)) / size[:, None]
+        vectors, moved, _ = np.linalg.svd(left)
+        told = vectors[:, np.count_nonzero(moved > INDEPENDENT):]
+        wrong = told @ (told.T @ (values[own] / size))
+        if np.abs(wrong).max() > CONTRARY:
+            name = self.formulas.names_of_conserved[int(np.argmax(np.abs(wrong)))]
+            raise InputError(f"the end cannot be reached: no actuator moves the {name}, which is to differ from what "
+                             "follows from the start; leave it out of `end`, or add an actuator") from None
 
     def values(self, z, numbers):
         """All conditions at a state, shape (n,)."""
@@ -114,14 +160,15 @@ class EndConditions:
 
     def with_constraints(self, z, t, numbers):
         """Constraints and conditions, their Jacobian in scaled states, and that by the unknown numbers."""
-        theta, jacobian = self._of_constraints(z, t, numbers)
+        theta, jacobian = self.implied(z, t, numbers)
         own, derivative = self.formulas.with_gradient(z, numbers, self.wanted)
         both = np.zeros((len(theta) + len(own), len(z) + len(numbers)))
         both[:len(theta), :jacobian.shape[1]], both[len(theta):] = jacobian, derivative
         return np.concatenate([theta, own]), both[:, :len(z)] * self._size, both[:, len(z):]
 
-    def _of_constraints(self, z, t, numbers):
-        """Constraints, and their Jacobian by the state, and by unknown numbers where these enter them."""
+    def implied(self, z, t, numbers):
+        """Constraints and what nothing changes, and their Jacobian by the state, and by unknown numbers where these
+        enter them."""
         if self._constraints is not None:
             theta, jacobian = (np.array(x) for x in self._constraints(z, numbers))
             return theta.ravel(), jacobian
@@ -134,7 +181,22 @@ class EndConditions:
         if self.formulas.lengths is not None:
             lengths, own = (np.array(x) for x in self.formulas.lengths(z))
             theta, jacobian = np.append(theta, lengths), np.vstack([jacobian, own])
+        if len(self._at_start):
+            values, own = (np.array(x) for x in self.formulas.conserved(z, numbers))
+            seen = lengths_of_rows(own[:, :len(z)] * self._size) > UNSEEN
+            values, own = values.ravel() * seen, own * seen[:, None]
+            before = np.zeros((len(theta), own.shape[1] - len(z)))
+            theta = np.append(theta, values - self._at_start * seen)
+            jacobian = np.vstack([np.hstack([jacobian, before]), own])
         return theta, jacobian
+
+    def _held(self, z):
+        """A state near another one that holds the constraints, where there is one."""
+        def evaluate(x):
+            values, jacobian = self.implied(x, 0.0, self.numbers)
+            return values, jacobian[:, :len(z)] * self._size
+
+        return least_norm_search(evaluate, z, self._size, lambda x: 1.0)[0]
 
     def _followed(self, before, z, t):
         """Where the search starts, shape (n_z,): z, or the state before, moved in steps to what is asked for.
@@ -179,7 +241,8 @@ class EndConditions:
         """State, unknown numbers, Jacobians by both there, and what they violate."""
         names = [f"the constraint '{name}'" for name in
                  (*self.system.constraint_names, *self.system.constraint_names, *self.system.nonholonomic_names)]
-        names, n = [*names, *names_of_lengths(self.system), *self.names], len(z)
+        names, n = [*names, *names_of_lengths(self.system), *self.formulas.names_of_conserved[:len(self._at_start)],
+                    *self.names], len(z)
 
         def evaluate(x):
             values, jacobian, by_numbers = self.with_constraints(x[:n], t, x[n:])
@@ -197,7 +260,7 @@ class EndConditions:
         self.tangent = tangent = directions_left(jacobian[:m] / size)
         self.freedom = tangent.shape[1]
         weight = 1 / np.maximum(lengths_of_rows(own)[:, None], 1e-300)
-        if self._constraints is None:
+        if not both[:m, len(tangent):].any():
             along = np.hstack([own[:, :len(tangent)] @ tangent, own[:, len(tangent):]])
         else:  # what the constraints imply for one value of a number only is asked for still
             along = own @ directions_left(both[:m] / size)

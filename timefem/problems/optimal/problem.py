@@ -241,8 +241,11 @@ class OptimalControl(NamedArguments):
 
     def _end_conditions(self):
         formula = self._given["end_conditions"], self._at_end
-        return EndConditions(self.system, self._given["end"], formula, self.t_span[1], self.z0, self.guesses,
-                             known=self._known)
+        found = EndConditions(self.system, self._given["end"], formula, self.t_span[1], self.z0, self.guesses,
+                              known=self._known)
+        if not (self.free_start or len(self.numbers)):
+            found.count_conserved(self.z0, *self.t_span)
+        return found
 
     @cached_property
     def stated(self) -> dict[str, Any]:

@@ -101,7 +101,8 @@ def _missed(phase, solution):
             continue
         sizes = conditions.missed(solution.z[node], numbers)
         worst = int(np.argmax(sizes))
-        if sizes[worst] > _least(solution, node):
+        implied = conditions.implied(solution.z[node], float(solution.t[node]), np.array(numbers))[0]
+        if sizes[worst] > max(MISSED, MORE * np.abs(implied).max(initial=0.0)):
             name = f"the {conditions.names[worst]} at the {which}"
             found.append((float(sizes[worst]), name, float(solution.t[node])))
     return max(found, default=None)

@@ -109,6 +109,10 @@ class RigidBodyBase(Body, abstract=True):
     def rotation_rate(self, rotation: ca.SX) -> ca.SX:
         """Symbolic B, shape (n_q - 3, 3): the rotation coordinates change by B(rotation) omega, omega in space axes."""
 
+    def rigid_motion(self, q: ca.SX) -> ca.SX:
+        at_centre = ca.horzcat(ca.SX.eye(3), -ca.skew(q[:3]))
+        return self.null_space(q) @ ca.vertcat(at_centre, ca.horzcat(ca.SX(3, 3), ca.SX.eye(3)))
+
     def drawn_pieces(self, q: np.ndarray, p: np.ndarray) -> list[Piece]:
         shape = None if self.size is None else SHAPES[self.shape](self.size)
         return [Piece("", shape, self.drawn_size, self.position(q), self.velocity(q, p), self.rotation_matrix(q),

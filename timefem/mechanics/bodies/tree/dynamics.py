@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 
 from .... import validate
@@ -32,6 +33,15 @@ class TreeDynamics:
     def momenta(self, q: Floats, v: Floats) -> np.ndarray:
         """Momenta p = dT/dv, shape (..., n)."""
         return self._functions.momenta(q, v)
+
+    def rigid_motion(self, q: ca.SX) -> ca.SX | None:
+        """See `Body`; of a free base, which takes the other links along."""
+        if self.base_joint is None:
+            return None
+        place, a, v = q[:3], q[3], q[4:7]
+        turning = ca.vertcat(-v.T, a * ca.SX.eye(3) - ca.skew(v)) / 2
+        return ca.vertcat(ca.horzcat(ca.SX.eye(3), -ca.skew(place)), ca.horzcat(ca.SX(4, 3), turning),
+                          ca.SX(q.numel() - 7, 6))
 
     def momentum_rate(self, q: Floats, v: Floats, a: Floats) -> np.ndarray:
         """Rates of the momenta of a motion with qddot = a, shape (..., n)."""
