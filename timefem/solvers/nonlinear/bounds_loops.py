@@ -55,14 +55,14 @@ def add_and_sum(out, at, sign, w, first):
 
 
 @compiled(error_model="numpy")
-def diagonals(sigma, delta, delta_c, n, damped, row, coefficient, m):
+def diagonals(sigma, delta, delta_c, damped, n, row, coefficient, m):
     """The diagonal of w, regularised, coefficients of the variables behind the first n over it, and the diagonal of the
     m rows, from which these are eliminated."""
     of_w, over, of_rows = np.empty(len(sigma)), np.empty(len(row)), np.full(m, -delta_c)
     for i in range(n):
-        of_w[i] = sigma[i] + delta
+        of_w[i] = sigma[i] + delta * damped[i]
     for k in range(len(row)):
-        of_w[n + k] = sigma[n + k] + delta * damped[k]
+        of_w[n + k] = sigma[n + k] + delta * damped[n + k]
         over[k] = coefficient[k] / of_w[n + k]
         of_rows[row[k]] -= over[k] * coefficient[k]
     return of_w, over, of_rows

@@ -18,6 +18,9 @@ DELTA_C = 1e-9
 DEPENDENT = 1e-12  # eigenvalue of J J^T, slacks included, below which rows depend on each other
 FIRST, GROWTH_AT_FIRST, GROWTH, SHRINKAGE = 1e-8, 100.0, 8.0, 3.0  # of the regularisation of the Hessian
 SMALLEST, LARGEST = 1e-8, 1e20
+# Between bounds of a variable, such as a torque in Nm, beyond which the Hessian is regularised in shares of that range:
+# what is little beside curvatures of others is much beside those, and steps creep along a curvature downwards
+WIDE = 100.0
 LARGEST_MULTIPLIER = 1e3  # of rows, where they are estimated; else they start from zero
 PRECISE = 1e-11  # residual of a step, relative to what it is to take away where that is large, that needs no refinement
 FLAT = 1e-5  # curvature downwards, in scaled variables, that is none: pushes from there lead far, to no better minimum
@@ -128,6 +131,9 @@ class SearchDirection:
     def __init__(self, matrix, barrier):
         self.matrix, self.barrier, self.regularisation = matrix, barrier, Regularisation()
         self._delta_c = 0.0
+        wide = (barrier.upper - barrier.lower)[:barrier.n] / WIDE
+        shares = 1 / np.where(np.isfinite(wide), np.maximum(1.0, wide), 1.0)**2
+        self._damped = np.concatenate([shares, barrier.auxiliary.damped])
 
     def look(self, it):
         """Evaluate derivatives at an iterate."""
@@ -167,8 +173,8 @@ class SearchDirection:
 
     def _factor(self, sigma, delta, hessian=None):
         a, n = self.barrier.auxiliary, self.barrier.n
-        self._diagonal, self._condensed, of_rows = loops.diagonals(sigma, delta, self._delta_c, n, a.damped, a.row,
-                                                                   a.coefficient, self.barrier.m)
+        self._diagonal, self._condensed, of_rows = loops.diagonals(sigma, delta, self._delta_c, self._damped, n,
+                                                                   a.row, a.coefficient, self.barrier.m)
         hessian = self._hessian if hessian is None else hessian
         return self.matrix.factor(hessian, self._jacobian, self._diagonal[:n], of_rows)
 
