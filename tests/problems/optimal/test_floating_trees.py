@@ -11,8 +11,8 @@ ELEMENT = tf.MixedGalerkin(2, form="lagrange")
 HALF = np.deg2rad(100) / 2
 
 
-def satellite():
-    """A bus with three reaction wheels, in joint coordinates: system, bus, wheels' hinges, motors, start."""
+def satellite(coordinates="joint"):
+    """A bus with three reaction wheels: system, bus, wheels' hinges, motors, start."""
     bus = tf.RigidBody(50, (8, 10, 12), name="bus")
     parts, hinges, start = [bus], [], {bus: tf.Pose()}
     for axis, name in zip(np.eye(3), "xyz", strict=True):
@@ -22,7 +22,7 @@ def satellite():
         parts.append(wheel)
         start[wheel] = tf.Pose(axis / 2)
     motors = [tf.JointControl(hinge, name=f"motor_{hinge.name[-1]}") for hinge in hinges]
-    return tf.System([*parts, *hinges], coordinates="joint"), bus, hinges, motors, start
+    return tf.System([*parts, *hinges], coordinates=coordinates), bus, hinges, motors, start
 
 
 def turned(share=1.0):
@@ -43,6 +43,17 @@ def test_slew(bound, method):
     assert found.success and abs(found.objective - 0.014441907005) < 1e-10
     assert found.statistics["newton_iterations"]["max"] <= 12
     assert np.allclose(np.linalg.norm(found.z[:, 3:7], axis=1), 1, rtol=0, atol=1e-12)
+
+
+def test_wheels_that_turn_too_far_are_told_while_the_solve_goes_on():
+    """As bodies of their own they turn by tens of rad in an element: it ran for minutes, and nothing said why."""
+    system, bus, _, motors, start = satellite("bodies")
+    end = {bus: tf.EndState(orientation=turned().orientation, angular_velocity=(0, 0, 0))}
+    slew = tf.OptimalControl(system, start, end, (0, 60), list(map(tf.Effort, motors)),
+                             bounds=dict.fromkeys(motors, (-0.5, 0.5)))
+    with pytest.warns(tf.UnderResolved, match="wheel_. turns by up to .* coordinates='joint'"):
+        tf.solve(slew, tf.MixedGalerkin(2), 4, guess=tf.Guess(bend=0.0), method=tf.InteriorPoint(max_iterations=120),
+                 progress=False)
 
 
 def test_slew_past_the_sun():

@@ -24,6 +24,7 @@ from ..initial.global_driver import Global
 from .contact_stages import needs_all_elements, solve_in_stages
 from .controllability import HELD, check_reach, guess_in_reach, note_held
 from .equations import OptimalityEquations
+from .fast_turns import WatchedTurns
 from .guess import BENDS, Guess, first_guess, from_solution, is_warm, prolonged, starts, swung
 from .nonlinear_program import OptimalProgram
 from .sequence_program import Closing, SequenceProgram
@@ -155,17 +156,18 @@ class OneMesh:
                                lambda equations: equations.renew_for(problem, level, self._scale))
 
     def _within_bounds(self, equations, x, level, near, shared, bar):
-        own, limits = equations.take(x), equations.problem.limits
+        own, step = equations.take(x), WatchedTurns(bar.step, self.plan, self.problem.free_time)
         program = self.kept.thing(("program", self._place(level)), equations,
-                                  lambda: OptimalProgram(equations, own, bar.step, near),
-                                  lambda program: program.again(own, bar.step, near))
+                                  lambda: OptimalProgram(equations, own, step, near),
+                                  lambda program: program.again(own, step, near))
+        step.program = None if shared else program
         whole, couplings = program, equations.problem.couplings
         if couplings:
             ends = equations.problem.symbols_at(0), equations.problem.symbols_at(1)
-            whole = SequenceProgram([program], (), Closing(couplings, ends, self.comm if shared else None), bar.step)
+            whole = SequenceProgram([program], (), Closing(couplings, ends, self.comm if shared else None), step)
         if shared:
             whole = SlabProgram(whole, equations.slab, whole.outside, equations.first_own, self.comm)
-        answer = solve_in_stages(self._method, whole, limits, self._element)
+        answer = solve_in_stages(self._method, whole, equations.problem.limits, self._element)
         self.certain = answer.status.reason == "infeasible" and whole.has_linear_rows(answer.v)
         found = whole.placed(answer.v, answer.multipliers) if shared else (answer.v, answer.multipliers)
         return equations.gather(program.place(*found)), answer.status, answer.iterations

@@ -20,7 +20,7 @@ FIRST, GROWTH_AT_FIRST, GROWTH, SHRINKAGE = 1e-8, 100.0, 8.0, 3.0  # of the regu
 SMALLEST, LARGEST = 1e-8, 1e20
 # Between bounds of a variable, such as a torque in Nm, beyond which the Hessian is regularised in shares of that range:
 # what is little beside curvatures of others is much beside those, and steps creep along a curvature downwards
-WIDE = 100.0
+WIDE = 1000.0
 LARGEST_MULTIPLIER = 1e3  # of rows, where they are estimated; else they start from zero
 PRECISE = 1e-11  # residual of a step, relative to what it is to take away where that is large, that needs no refinement
 FLAT = 1e-5  # curvature downwards, in scaled variables, that is none: pushes from there lead far, to no better minimum
