@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.sensitivity.names import derivatives, functionals_of, parameters_of
 
 GRAVITY = (0, 0, -9.81)
 NUMBERS = {"a.mass": 2.0, "b.mass": 1.0, "b.centre[1]": 0.02, "b.inertia[0,0]": 0.02, "shoulder.damping": 0.3,
@@ -173,3 +174,28 @@ def test_formulas_of_links_and_joints():
     differences = (solved(1.501)[-1] - solved(1.499)[-1]) / 0.002
     np.testing.assert_allclose(found, differences, rtol=0, atol=1e-5)
     assert np.abs(found).min() > 1e-3
+
+
+def test_links_and_joints_in_texts(solution):
+    """Names as text mean what the parts themselves do, also places of joints and what is zero in the tree."""
+    system, z = solution.system, solution.z[0]
+    arm = system["arm"]
+    functionals = functionals_of(system, ["end:arm.b.position[2]", "end:arm.elbow.v[0]", "end:arm.q[1]"])
+    texts = ["arm.b.mass", "arm.b.inertia[1]", "arm.elbow.position[0]", "start:arm.elbow.q", "start:arm.q[1]"]
+    parameters = [tf.Parameter(arm.link("b"), "mass"), tf.Parameter(arm, "b.inertia", (1, 1)),
+                  tf.Parameter(arm.joint("elbow"), "position", 0), tf.Initial(arm.joint("elbow"), "q"),
+                  tf.Initial(arm, "q", 1)]
+    found = derivatives(solution, functionals, parameters_of(system, z, texts))
+    for (name, f), of in zip(found["functionals"].items(), functionals.values(), strict=True):
+        np.testing.assert_allclose(f["derivatives"], tf.gradient(solution, of, parameters), rtol=1e-10, err_msg=name)
+        assert f["derivatives"][3] == pytest.approx(f["derivatives"][4], rel=1e-12)
+    assert found["functionals"]["end:arm.b.position[2]"]["value"] == \
+        pytest.approx(solution.position("arm.b", solution.t[-1])[2])
+
+
+@pytest.mark.parametrize(("text", "fault"), [
+    ("start:arm.b.position", "arm.b hangs on joints; give changes of these"),
+    ("start:arm.bb.q", "names no body .* did you mean 'arm.b'?"), ("start:arm.elbow.x", "arm.elbow has no 'x'")])
+def test_starts_in_texts_that_are_none(solution, text, fault):
+    with pytest.raises(tf.InputError, match=fault):
+        parameters_of(solution.system, solution.z[0], [text])

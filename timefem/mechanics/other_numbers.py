@@ -108,13 +108,13 @@ def _targets(system, name):
     """Parts, and what of them, that a name means: one, but for gravity."""
     if isinstance(name, tuple) and len(name) == 2:
         part = system.own(name[0]) if name[0] not in system.composites else name[0]
-        return [(part, _spelt_out(part, str(name[1])))]
+        return [_spelt_out(*system.number_named(part, str(name[1])))]
     if not isinstance(name, str):
         raise InputError(f"parameters: {name!r} is no name such as 'rod.mass', nor a pair (part, 'mass')")
     weights = [part for part in system.parts if isinstance(part, Gravity)]
     if re.fullmatch(r"gravity(\[\d+\])?", name) and weights:
         return [(part, name.replace(GRAVITY, "acceleration")) for part in weights]
-    parts = {system.label(part): part for part in (*system.parts, *system.composites)}
+    parts = {**system.replaced, **{system.label(part): part for part in (*system.parts, *system.composites)}}
     label = max((label for label in parts if name.startswith(label + ".")), key=len, default=None)
     if label is None:
         parts = [label for label, part in parts.items() if part.owner is None]
@@ -122,12 +122,12 @@ def _targets(system, name):
         near = did_you_mean(name, names_of_numbers(system)) or did_you_mean(head, parts)
         raise InputError(f"parameters: {name!r} names no part and what of it is meant, as in PART.NAME"
                          + (near or f"; there are {', '.join(parts[:12])}"))
-    return [(parts[label], _spelt_out(parts[label], name[len(label) + 1:]))]
+    return [_spelt_out(*system.number_named(parts[label], name[len(label) + 1:]))]
 
 
 def _spelt_out(part, path):
-    """Numbers of links and joints of a tree go by their names."""
-    return spelt_out(part, path) if isinstance(part, Tree) else path
+    """A part, and what of it; numbers of links and joints of a tree go by their names."""
+    return part, spelt_out(part, path) if isinstance(part, Tree) else path
 
 
 def _steps(system, part, path, name):

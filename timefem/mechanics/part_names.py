@@ -134,6 +134,16 @@ class NamedParts:
                 return carrier.carried(carrier.carried_names[own], own)
         return None
 
+    def number_named(self, part: Any, name: Any) -> tuple[Any, Any]:
+        """The part that has a number, and what it is called there: of links and joints of trees, and of what these
+        stand for, the tree and "fore.mass" for "mass"."""
+        if isinstance(part, str):
+            part = part if part in map(self.label, self.parts) else self.replaced.get(part, part)
+        else:
+            part = self.stands_for.get(part, part)
+        carrier = getattr(part, "carrier", None)
+        return (part, name) if carrier is None else (carrier, f"{part.called[1]}.{name}")
+
     def is_joint(self, part: Any) -> bool:
         """Whether that is a joint or its name, and not a body."""
         if isinstance(part, str):
@@ -158,7 +168,8 @@ class NamedParts:
             found = self.carried_named(body) or places.place_named(self.composites, body)
             if found is not None:
                 return found
-        carried = [f"{self.label(carrier)}.{name}" for carrier in self.bodies for name in carrier.carried_names]
+        carried = [*self.replaced, *(f"{self.label(carrier)}.{name}" for carrier in self.bodies
+                                     for name in carrier.carried_names)]
         joints = [label for label in map(self.label, self._joints) if label != body]  # keys of states, as bodies are
         bodies = [self.label(b) for b in self.bodies if not b.helper]
         known = known_names(body, bodies, further=[*carried, *joints])

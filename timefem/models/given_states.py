@@ -53,8 +53,10 @@ def _of_table(document, keys, joint, value, partial):
 
 
 def _in_tree(document, keys, joint, value, partial):
-    what = f"the joint {joint.called[1]!r} of a tree"
-    _check(document, keys, value, (*OF_TREE, *OF_BODY), what)
+    what, own = f"the joint {joint.called[1]!r} of a tree", [c.name for c in joint.coordinates]
+    if own and set(value) <= set(own):
+        return value
+    _check(document, keys, value, (*own, *OF_TREE, *OF_BODY), what)
     by_numbers = [key for key in OF_TREE if key in value]
     if by_numbers and not partial:
         raise document.error((*keys, by_numbers[0]), "is of what is asked for at an end; give the numbers of position "

@@ -68,7 +68,7 @@ def _has_force(actuator):
 def unknown_numbers(model):
     """Unknown numbers: name -> (part, its number), "PART.NUMBER" or "gravity[2]", or a guess."""
     document, found = model.document, {}
-    parts = {part.name: part for part in model.system.parts if part.name}
+    parts = {**model.system.replaced, **{part.name: part for part in model.system.parts if part.name}}
     for name, entry in document.data["problem"].get("parameters", {}).items():
         keys = "problem", "parameters", name
         if ("value" in entry) == ("number" in entry) or ("part" in entry and "value" in entry):

@@ -69,6 +69,8 @@ class Names:
         joints = {part.name: part for part in system.parts if part.name and (
             getattr(part, "coordinates", ()) or getattr(part, "free_rotation", False))}
         links = {name: own for name, own in system.replaced.items() if own.has_position}
+        # joints that have become those of trees are stated as before
+        joints |= {name: joint for name, joint in self.joints.items() if name in system.replaced}
         found = Names(self.document, {body.name: body for body in system.bodies} | links, system.composites, joints)
         found.actuators = {part.name: part for part in system.parts if part.n_controls}
         found.outputs = {name: output.on(system) for name, output in self.outputs.items()}

@@ -17,7 +17,7 @@ from ..errors import InputError
 from .function_derivatives import has_functions
 from .functionals import EndValue, Integral, Peak
 from .linearization import Linearization
-from .parameters import Initial, Parameter, directions, start_changes
+from .parameters import Initial, Parameter, directions, start_changes, with_parameters_of_trees
 
 KINDS = "end", "integral", "peak"
 SYSTEM = "kinetic"
@@ -78,7 +78,7 @@ def parameters_of(system, z, texts):
         named = _parameters(system, z, text)
         for parameter in named:
             try:
-                directions(system, z, parameter)
+                directions(with_parameters_of_trees(system, parameter), z, parameter)
             except InputError as error:
                 raise InputError(f"{text!r}: {error}") from None
         found += named
@@ -93,11 +93,10 @@ def _parameters(system, z, text):
         return [Initial(body, name) for body in system.bodies
                 for name in start_changes(body, z[system.coordinates(body)])]
     if text.startswith("start:"):
-        body, rest = _split(system, system.bodies, text.removeprefix("start:"), text)
-        return [Initial(body, *_index(rest))]
+        return [Initial(*_body_and_what(system, text.removeprefix("start:"), text))]
     if text.partition("[")[0] == "gravity":
         return [Parameter(system, *_index(text))]
-    part, rest = _split(system, (*system.parts, *system.composites), text, text)
+    part, rest = system.number_named(*_split(system, (*system.parts, *system.composites), text, text))
     inside = has_functions(part, rest.partition("[")[0]) and re.fullmatch(r"\w+\[\d+\]", rest)  # value[2], no entry
     return [Parameter(part, *((rest, None) if inside else _index(rest)))]
 
@@ -106,8 +105,7 @@ def _quantities(system, text, whole):
     """(name, formula, bodies) of each component of a quantity."""
     if text == SYSTEM:
         return [(text, _kinetic, None)]
-    body, rest = _split(system, system.bodies, text, whole, [SYSTEM])
-    name, index = _index(rest)
+    body, name, index = _body_and_what(system, text, whole, f", nor {SYSTEM}")
     sizes = {"q": body.n_q, "p": body.n_q, "v": body.n_q}
     if body.has_position:
         sizes |= {n: size for n, size in SIZES.items() if n != "angular_velocity" or body.has_orientation}
@@ -115,7 +113,7 @@ def _quantities(system, text, whole):
         raise InputError(f"{whole!r}: {system.label(body)} has no quantity {name!r}{known_names(name, sizes)}")
     if index is not None and not (isinstance(index, int) and index < sizes[name]):
         raise InputError(f"{whole!r}: {name} of {system.label(body)} has the components 0 to {sizes[name] - 1}, not "
-                         f"{rest[len(name):]}")
+                         f"{text.rpartition(name)[2]}")
     return [(f"{system.label(body)}.{name}[{i}]", _Component(name, i), [body])
             for i in (range(sizes[name]) if index is None else [index])]
 
@@ -134,13 +132,23 @@ def _kinetic(bodies, t):
     return sum(ca.dot(body.p, body.v) for body in bodies) / 2
 
 
-def _split(system, parts, text, whole, others=()):
+def _body_and_what(system, text, whole, otherwise=""):
+    """The body, or link or joint of a tree, before the last dot of a text, and the name and the index behind it."""
+    body, _, rest = text.rpartition(".")
+    try:
+        return system.find(body), *_index(rest)
+    except InputError as error:
+        raise InputError(f"{whole!r} names no body and what of it is meant, as in BODY.position{otherwise}"
+                         + f": {error}" * bool(body)) from None
+
+
+def _split(system, parts, text, whole):
     """The part whose name the text begins with, and what follows after a dot."""
-    named = {system.label(part): part for part in parts}
+    named = {**system.replaced, **{system.label(part): part for part in parts}}
     best = max((label for label in named if text.startswith(label + ".")), key=len, default=None)
     if best is None or len(text) == len(best) + 1:
         raise InputError(f"{whole!r} names no part and what of it is meant, as in PART.NAME"
-                         + known_names(text.partition(".")[0], [*named, *others], "there are"))
+                         + known_names(text.partition(".")[0], named, "there are"))
     return named[best], text[len(best) + 1:]
 
 

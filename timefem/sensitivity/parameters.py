@@ -165,10 +165,10 @@ def with_parameters_of_trees(system, parameters):
         if not isinstance(parameter, Parameter) or isinstance(parameter.part, System) or system.complete is not None:
             continue
         trees = [part for part in system.parts if isinstance(part, Tree)]
-        tree = next((part for part in trees if parameter.part in (system.label(part), part) or
-                     system.stands_for.get(parameter.part) is part), None)
-        if tree is not None and spelt_out(tree, parameter.name) != parameter.name:
-            paths = missing_in_formulas(tree, parameter.name, system.label(tree))
+        part, name = system.number_named(parameter.part, parameter.name)
+        tree = next((tree for tree in trees if part in (system.label(tree), tree)), None)
+        if tree is not None and spelt_out(tree, name) != name:
+            paths = missing_in_formulas(tree, name, system.label(tree))
             if paths:
                 free.setdefault(tree, []).extend(paths)
     return with_freed(system, free)
@@ -200,6 +200,7 @@ def _of_numbers(system, places, z, parameter):
         _, names = found[0][1]
         return ([(kind, places.start[p], d) for p, (d, _) in found for kind in (NUMBERS, KEPT)],
                 [x.replace("acceleration", "gravity") for x in names])
+    part, name = system.number_named(part, name)
     composite = next((c for c in system.composites if part is c or part == system.label(c)), None)
     if composite is not None:
         changes, names = number_changes(system, composite, name, index)
@@ -246,18 +247,21 @@ def _check_alone(system, part, name, label):
 
 def _of_start(system, z, parameter):
     body, name, index = system.find(parameter.body), parameter.name, parameter.index
-    part = system.coordinates(body)
-    label = system.label(body)
+    part, label = system.coordinates(body), system.label(body)
+    if body.carrier is not None and body.has_position:
+        raise InputError(f"Initial: {label} hangs on joints; give changes of these, or of the coordinates of "
+                         f"{system.label(body.carrier)}")
     changes = start_changes(body, z[part])
     if name not in changes:
         raise InputError(f"Initial: {label} has no {name!r} at the start{known_names(name, changes)}")
     kind, matrix = changes[name]
     n = matrix.shape[1]
-    if index is not None and (isinstance(index, bool) or not isinstance(index, int | np.integer) or
-                              not 0 <= index < n):
+    if not (index is None or (isinstance(index, int | np.integer) and not isinstance(index, bool) and 0 <= index < n)):
         raise InputError(f"Initial: {name} of {label} has the components 0 to {n - 1}, not {index!r}")
     chosen = range(n) if index is None else [int(index)]
-    return [(kind, part.start, matrix[:, list(chosen)])], [f"{label}.{name}[{i}]" for i in chosen]
+    rows = np.zeros((system.n_q, len(chosen)))
+    rows[part] = matrix[:, list(chosen)]
+    return [(kind, 0, rows)], [f"{label}.{name}[{i}]" for i in chosen]
 
 
 def _of_family(system, places, z, family):

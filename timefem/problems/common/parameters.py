@@ -77,11 +77,11 @@ def _entry(system, title, entry, refused):
     if isinstance(entry, str):
         return entry
     part = entry[0] if isinstance(entry, tuple | list) and len(entry) == 2 else None
-    part = system.stands_for.get(part, part) if isinstance(part, Part | Composite) else None
+    part, name = system.number_named(*entry) if isinstance(part, Part | Composite) else (None, None)
     if part is None or not (part in system.parts or part in system.composites) or isinstance(part, refused):
         raise InputError(f"{title} must be (body, joint or force of the system, its number), such as (spring, "
                          f"'stiffness') or (body, 'mass'), not {entry!r}")
-    return part, entry[1] if isinstance(entry[1], int) else str(entry[1])
+    return part, name if isinstance(name, int) else str(name)
 
 
 def own_parts(system, parameters):

@@ -50,6 +50,7 @@ def derivative(tree, path, index, label):
     value = np.asarray(getattr(getattr(tree, table)[i], name), float)
     keys = _keys(value)
     if index is not None:
+        index = (index, index) if value.ndim == 2 and np.ndim(index) == 0 else index  # a principal value
         if index not in keys:
             raise InputError(f"{label}: {path} has no entry {index!r}; it has {keys}")
         keys = [index]

@@ -108,10 +108,12 @@ def length_energy(x, v):
 def coordinates_of(title, kind, value):
     """Coordinates and their rates, two arrays (n,), of the state that a user gives to a joint of that kind.
 
-    A position or (position, rate) in the numbers of `told`; of spherical and floating joints also a `Pose` in the
-    frame of the joint.
+    A position or (position, rate) in the numbers of `told`, or a dict of these by the names of coordinates; of
+    spherical and floating joints also a `Pose` in the frame of the joint.
     """
     motion = MOTIONS[kind]
+    if isinstance(value, dict) and not motion.turns:
+        value = _by_name(title, [name for name, _ in motion.told], value)
     if not isinstance(value, Pose):
         n, n_rate = motion.n, motion.n - motion.turns
         try:
@@ -136,6 +138,18 @@ def coordinates_of(title, kind, value):
     turning = rotations.convective_map(value.quaternion).T @ value.angular_velocity_in("body") / 2
     both = (value.position, value.quaternion), (value.velocity, turning)
     return tuple(np.concatenate(x[-2 if motion.first else -1:]) for x in both)
+
+
+def _by_name(title, names, given):
+    """Positions and rates, from those of coordinates by name, as joints between bodies take them."""
+    for name in given:
+        validate.choice(f"{title}: coordinate", name, tuple(names))
+    both = np.zeros((2, len(names)))
+    for name, value in given.items():
+        what = f"{title}: {name}: value or (value, rate)"
+        pair = validate.array(what, value, (2,)) if np.ndim(value) else [validate.real(what, value)]
+        both[:len(pair), names.index(name)] = pair
+    return tuple(both)
 
 
 def told(kind, x, v):
