@@ -75,9 +75,9 @@ def regrouped(groups, changed):
 
 def with_helpers(parts):
     """The members of parts, each helper once, where it is first needed; those that nothing needs are left out."""
-    found, given = [], {(type(part), part.owner, part.place): part for part in parts if part.helper}  # on other bodies
+    found, given = [], {(part.owner, part.place): part for part in parts if part.helper}  # on other bodies
     for member in (member for part in parts for member in part.members):
-        member = given.get((type(member), member.owner, member.place), member) if member.helper else member
+        member = given.get((member.owner, member.place), member) if member.helper else member
         if not (member.helper and member in found):
             found.append(member)
     needed = {body for part in found if not part.helper for body in part.bodies}
