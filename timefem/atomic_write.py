@@ -68,6 +68,8 @@ def real_path(path):
 
 def _made(path, make):
     try:
+        if not os.fspath(path):
+            raise ValueError("it is empty")
         return Path(make(os.fsdecode(os.fspath(path))))
     except (TypeError, ValueError, OSError) as error:  # a number, a zero byte, links in a circle
         raise InputError(f"the name of a file must be a text, not {path!r} ({error})") from None

@@ -68,6 +68,18 @@ def test_failures_belong_to_their_run():
     assert "4" in str(found.summary().facts["converged"])
 
 
+def test_a_first_run_that_cannot_be_is_data():
+    """Of numbers inside of functions of time as well."""
+    bead = tf.PointMass(1.0, name="bead")
+    push = tf.Force(bead, (0, 0, 1), time=tf.Sine(1.0, 1.0), name="push")
+    problem = tf.InitialValueProblem(tf.System([bead, push]), {bead: tf.Pose()}, (0, 1))
+    solver = tf.prepare(problem, tf.MixedGalerkin(2), 4)
+    found = solver.solve_many(parameters={"push.time.amplitude": [1e200, 1.0]}, progress=False)
+    assert found.success.tolist() == [False, True] and "amplitude must be" in found.messages[0]
+    with pytest.raises(tf.InputError, match="a Sine has no number 'amplitud'; did you mean 'amplitude'"):
+        solver.solve_many(parameters={"push.time.amplitud": [1.0, 2.0]}, progress=False)
+
+
 def test_runs_that_fail_are_halved():
     z = states(4)
     z[1, 7:] *= 25

@@ -1,6 +1,6 @@
 """Files that `timefem plot` writes besides figures: films, pages, and data for other programs."""
 
-from pathlib import Path
+from ..atomic_write import as_path
 
 WRITERS = {".html": "save_html", ".gif": "animate", ".mp4": "animate", ".pvd": "to_vtk", ".csv": "to_csv",
            ".json": "to_json"}
@@ -16,8 +16,16 @@ def export(solution, path, times=None):
     times : ndarray, optional
         Default: that of the method.
     """
-    writer = WRITERS.get(Path(path).suffix)
-    if writer is None:
+    if not has_writer(path):
         return False
-    getattr(solution, writer)(path, times=times)
+    getattr(solution, WRITERS[_ending(path)])(path, times=times)
     return True
+
+
+def has_writer(path):
+    """Whether the ending of a name is one of these."""
+    return _ending(path) in WRITERS
+
+
+def _ending(path):
+    return as_path(path).suffix.lower()

@@ -6,8 +6,10 @@ import os
 import sys
 from contextlib import contextmanager, suppress
 
-from ..atomic_write import check_writable
+from ..atomic_write import check_writable, real_path
+from ..display import printable
 from ..errors import InputError
+from .export import has_writer
 from .ranks import rank, world
 
 UNWRITTEN = errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE
@@ -19,17 +21,30 @@ def give_up_stdout():
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def check_output(path):
-    """Raise InputError on all ranks when rank 0 cannot write there."""
+def check_output(path, *others):
+    """Raise InputError on all ranks when rank 0 cannot write there, or when it is one of the other files of a command,
+    or None, which would be lost."""
     comm, message = world(), None
     if rank() == 0:
         try:
-            check_writable(path)
+            target = check_writable(path)
+            if target in [real_path(other) for other in others if other is not None]:
+                raise InputError(f"cannot write {printable(path)}: the command has another use for that file; give "
+                                 "another name")
         except InputError as error:
             message = str(error)
     message = comm.bcast(message) if comm is not None else message
     if message:
         raise InputError(message)
+
+
+def check_solution(path, *others):
+    """`check_output` of a file for a solution, whose name is not that of what `timefem plot` makes of it."""
+    if has_writer(path):
+        name = printable(path)
+        raise InputError(f"cannot write {name}: a solution is saved as .h5, of which `timefem plot FILE.h5 -o {name}` "
+                         "makes what that ending says")
+    check_output(path, *others)
 
 
 @contextmanager

@@ -7,12 +7,13 @@ import numpy as np
 import typer
 
 from .. import validate
-from ..atomic_write import check_writable, save_figure
+from ..atomic_write import save_figure
 from ..display import printable
 from ..solution.drawing.joints import plot_joint
 from ..solution.drawing.page import plot_page
 from ..solution.output.load import load
 from .export import export
+from .output import check_output
 
 
 def plot(
@@ -30,7 +31,7 @@ def plot(
 
     output = output or os.path.splitext(path)[0] + ".png"
     sol = load(path)
-    check_writable(output)
+    check_output(output, path)
     times = None if times is None else np.array([validate.real("times", _number(t)) for t in times.split(",")])
     matplotlib.use("Agg")
     if joint is not None:

@@ -12,7 +12,7 @@ from ..solving.solve import solve
 from . import PETSC_PREFIX
 from .chosen import chosen
 from .continuation import follower
-from .output import check_output, stdout_to_stderr
+from .output import check_output, check_solution, stdout_to_stderr
 from .phases_report import phases_report, print_phases
 from .ranks import note, rank, world
 from .report import print_details, print_json, print_report, run_report
@@ -45,8 +45,10 @@ def run(options, petsc_options=None):
         options["petsc_options"] = petsc_options
     found = chosen(options)
     solver = follower(found, own["follow"], options) or solve
+    if options.get("checkpoint") is not None:
+        check_output(options["checkpoint"], options["case"])
     if own["output"] is not None:
-        check_output(own["output"])
+        check_solution(own["output"], options["case"], options.get("restart"), options.get("checkpoint"))
         for system in getattr(found.problem, "systems", (found.problem.system,)):
             save.check_savable(system)
     _note_on_ranks(found)

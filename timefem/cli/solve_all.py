@@ -7,7 +7,7 @@ from ..errors import InputError, SolveError
 from ..solving.many_solutions import action
 from ..solving.many_solutions import solve_all as solve_for_all
 from .chosen import chosen
-from .output import check_output, stdout_to_stderr
+from .output import check_solution, stdout_to_stderr
 from .problem_report import kind_facts
 from .ranks import rank
 from .report import make_console, make_table, print_json
@@ -26,7 +26,7 @@ def solve_all(options):
             raise InputError(f"--{name} is not used: {found.name} is {found.kind.title}; leave it out")
     stated = {} if found.model is None else found.model.several
     if output is not None:
-        check_output(output)
+        check_solution(output, options["case"])
     several = {"turns": stated.get("turns", 1) if turns is None else turns} if found.kind.name == "boundary" else \
         {"n_starts": stated.get("n_starts") if starts is None else starts}
     with stdout_to_stderr() if as_json else nullcontext():

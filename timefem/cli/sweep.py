@@ -15,6 +15,7 @@ from .report import make_console, make_table, print_json
 from .run import status_of_stop
 
 MOST_ROWS = 100  # of the table on standard output
+MOST_RUNS = 10**7
 FORM = "NAME=FIRST:LAST:NUMBER, or NAME=A,B,C"
 
 
@@ -23,9 +24,9 @@ def sweep(options):
     texts, path, workers, as_json = (options.pop(name, None) for name in ("parameter", "csv", "workers", "as_json"))
     if not texts:
         raise InputError(f"there is nothing to vary: give --parameter {FORM}, once or several times")
-    axes = dict(_values(text) for text in texts)
+    axes = _axes(texts)
     if path is not None:
-        check_output(path)
+        check_output(path, options["case"])
     found = chosen(options)
     if found.arguments.pop("checkpoint", None) is not None:
         raise InputError("--checkpoint belongs to a single run")
@@ -67,13 +68,28 @@ def _table(title, axes, runs, reasons):
     return table
 
 
+def _axes(texts):
+    """Name -> values, of all parameters."""
+    axes, runs = {}, 1
+    for text in texts:
+        name, values = _values(text)
+        if name in axes:
+            raise InputError(f"--parameter {text!r}: {name} is given twice; give all of its values at once, as in "
+                             f"{name}=1,2,5")
+        axes[name], runs = values, runs * len(values)
+        if runs > MOST_RUNS:
+            raise InputError(f"--parameter {text!r} makes more than {MOST_RUNS} runs; give fewer values")
+    return axes
+
+
 def _values(text):
     """Name and values of `name=1:2:50` or `name=1,2,5`."""
     name, _, rest = text.partition("=")
     try:
         if rest.count(":") == 2:
             first, last, n = rest.split(":")
-            values = np.linspace(float(first), float(last), int(n))
+            # one more than may be is refused with the others
+            values = np.linspace(float(first), float(last), min(int(n), MOST_RUNS + 1))
         else:
             values = np.array([float(x) for x in rest.split(",")])
         if not name or not values.size or not np.all(np.isfinite(values)):

@@ -19,7 +19,7 @@ from .part_groups import regrouped, with_helpers
 from .redundancy.redundancy import keep_constraints
 from .stand_ins import StandIns, moved_parts, with_rotors
 from .system import System
-from .traced import unchecked
+from .traced import inside, symmetric, unchecked
 
 GRAVITY = "gravity"
 SHARED = ("redundant", "n_q", "n_z", "n_constraints", "n_multipliers", "n_nonholonomic", "_functions",
@@ -38,7 +38,7 @@ def with_other_numbers(system, changes, names_only=False):
         `[i]` where it has several and with what is inside of a function of time after a dot: "rod.mass",
         "spring.point_a[2]", "load.time.amplitude"; "gravity" or "gravity[i]"; or a pair (part, "NAME[i]").
     names_only : bool
-        Look at the names, and leave the system as it is.
+        Look at the names and not at the values, and leave the system as it is.
 
     Returns
     -------
@@ -65,6 +65,7 @@ def with_other_numbers(system, changes, names_only=False):
     for name, value in changes.items():
         for part, attribute, *inner in meant(system, name):
             _check_once(system, given, (part, attribute, *inner), (name, value))
+            value = _present(part, attribute, inner, value) if names_only else value
             own = values.setdefault(part, {})
             own[attribute] = _replaced(part, attribute, inner, own.get(attribute), value, name)
     return system if names_only else _rebuilt(system, _changed_parts(system, values, given))
@@ -151,6 +152,14 @@ def _steps(system, part, path, name):
         raise InputError(f"parameters: {system.label(part)} has no number {path!r}"
                          + (near or f"; it has {', '.join(known) or 'none'}"))
     return known[steps[0]], *steps[1:]
+
+
+def _present(part, attribute, steps, otherwise):
+    """The number as it is; where there is none `otherwise`, which `_replaced` refuses."""
+    try:
+        return inside(getattr(getattr(part, "part", part), attribute), symmetric(attribute, steps))
+    except (LookupError, TypeError, AttributeError):
+        return otherwise
 
 
 def _replaced(part, attribute, steps, present, value, name):

@@ -1,0 +1,62 @@
+"""Where commands refuse to write: files that they read, or names that promise something else."""
+
+import pytest
+
+MODEL = """
+[time]
+span = [0, 0.1]
+n_elements = 2
+[bodies.ball]
+type = "point"
+mass = 1
+velocity = [1, 0, 0]
+"""
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "ball.toml"
+    path.write_text(MODEL)
+    return path
+
+
+@pytest.mark.parametrize("arguments", [
+    ("run", "{model}", "-o", "{model}"), ("run", "{model}", "-o", "{folder}/../{name}/ball.toml"),
+    ("run", "{model}", "--checkpoint", "{model}"),
+    ("run", "{model}", "--checkpoint", "{folder}/a.h5", "-o", "{folder}/a.h5"),
+    ("run", "{model}", "--restart", "{folder}/a.h5", "-o", "{folder}/a.h5"),
+    ("sweep", "{model}", "--parameter", "ball.mass=1,2", "--csv", "{model}"),
+    ("plot", "{solution}", "-o", "{solution}")])
+def test_files_that_are_read_are_kept(timefem, tmp_path, model, arguments):
+    solution = tmp_path / "ball.csv"  # as a copy may be called
+    assert timefem("run", str(model), "-o", str(tmp_path / "ball.h5"))[0] == 0
+    (tmp_path / "ball.h5").rename(solution)
+    before = model.read_bytes(), solution.read_bytes()
+    status, out, err = timefem(*(a.format(model=model, folder=tmp_path, name=tmp_path.name, solution=solution)
+                                 for a in arguments))
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "the command has another use for that file" in err
+    assert (model.read_bytes(), solution.read_bytes()) == before
+
+
+@pytest.mark.parametrize("ending", [".csv", ".HTML"])
+def test_endings_of_what_a_solution_is_not(timefem, tmp_path, model, ending):
+    path = tmp_path / f"ball{ending}"
+    status, out, err = timefem("run", str(model), "-o", str(path))
+    assert (status, out) == (2, "") and "a solution is saved as .h5" in err and not path.exists()
+
+
+def test_endings_in_capitals(timefem, tmp_path, model):
+    timefem("run", str(model), "-o", str(tmp_path / "ball.h5"))
+    assert timefem("plot", str(tmp_path / "ball.h5"), "-o", str(tmp_path / "BALL.CSV"))[0] == 0
+    assert (tmp_path / "BALL.CSV").read_text().startswith("t [s],ball.x [m]")
+
+
+@pytest.mark.parametrize(("values", "fault"), [
+    (["ball.mass=1,2", "ball.mass=3"], "ball.mass is given twice"),
+    (["ball.mass=1:2:1000000000000"], "makes more than 10000000 runs"),
+    (["ball.mass=1:2:10000", "gravity[2]=1:2:10000"], "makes more than 10000000 runs"),
+    (["ball.mass=1:2:-3"], "must be NAME=FIRST:LAST:NUMBER"), ([""], "must be NAME=FIRST:LAST:NUMBER")])
+def test_parameters_of_sweeps(timefem, model, values, fault):
+    status, out, err = timefem("sweep", str(model), *(x for value in values for x in ("--parameter", value)))
+    assert (status, out, err.count("\n")) == (2, "", 1) and fault in err
