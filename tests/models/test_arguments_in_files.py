@@ -154,7 +154,7 @@ def test_solutions_as_guesses(tmp_path, text):
      r":3: solver.method: method: pushes is none of ipopt; it has tolerance, max_iterations, options"),
     (TURN, "[problem]", "solver.method = {name = 'ipopt'}\n[problem]", r"solver.method: .*for inequalities"),
     (OPTIMAL, "[problem]", "limits.a = {output = 'x', upper = 1}\n[problem]", r"limits.a.output: there is no output"),
-    (OPTIMAL, "[problem]", "limits.a = {upper = 1}\n[problem]", r"limits.a: needs a formula, or the name"),
+    (OPTIMAL, "[problem]", "limits.a = {upper = 1}\n[problem]", r"limits.a: needs either a formula, or the name"),
     (OPTIMAL, "[problem]", "outputs.x = {type = 'coordinate', body = 'mass', index = 0, trajectory = 1}\n[problem]",
      r":7: outputs.x.trajectory: belongs to \[problem\] with kind = .inverse"),
     (OPTIMAL, "n_elements = 12", "n_elements = 2, mesh = [0, 2]", r":2: time.mesh: is given beside n_elements"),

@@ -31,6 +31,25 @@ def test_a_limit_of_a_position(tmp_path, method):
     assert sol.statistics["backend"] == method
 
 
+def test_bounds_of_some_expressions(tmp_path):
+    """One of two expressions has an upper bound, the other a lower one."""
+    one, other = "\"now.position('mass')[0]\"", "\"now.velocity('mass')[0]\""
+    path = changed(tmp_path, (f"formula = {one}", f"formula = [{one}, {other}]\nlower = ['free', -2]"),
+                   ("upper = 0.1111111111111111", "upper = [0.1111111111111111, 'free']"),
+                   ("effort = 1\n", "effort = 1\nlower = 'free'\nupper = [100]\n"))
+    path.write_text(path.read_text() + """
+[couplings.ends]
+formula = ["end.t - start.t", "end.q('mass')[0] - start.q('mass')[0]"]
+lower = ["free", -1]
+upper = [2, "free"]
+""")
+    sol = load_model(path).solve(progress=False)
+    assert sol.success and sol.objective == pytest.approx(4, rel=2e-7)
+    with pytest.raises(tf.InputError, match=r"couplings.ends.*: ends: give lower, upper or both"):
+        path.write_text(path.read_text().replace('["free", -1]', '"free"').replace('[2, "free"]', '["free", "free"]'))
+        load_model(path)
+
+
 def test_an_unknown_mass(tmp_path):
     """The effort grows with the square of the mass, which starts at 1 m/s whatever it is."""
     model = load_model(changed(tmp_path, ("[problem.end.mass]", """[problem.parameters.m]
@@ -97,6 +116,12 @@ upper = 9
     ("[solver]", '[solver]\nmethod = "simplex"', "method"),
     ("upper = 0.1111111111111111", "upper = 0.1\nlower = 0.2", "the lower bound must not be above"),
     ("upper = 0.1111111111111111", "upper = -0.1", "is broken by the state at the start"),
+    ("upper = 0.1111111111111111", 'upper = "free"', "farthest: give lower, upper or both"),
+    ("upper = 0.1111111111111111", "upper = inf", 'upper: must be .*; "free" where there is no bound, not inf'),
+    ("upper = 0.1111111111111111", "upper = [-inf]", r'upper\[0\]: must be .*; "free" where there is no bound'),
+    ("upper = 0.1111111111111111", "upper = {ramp = {t0 = 0, t1 = 1, v0 = 1}}", "upper.ramp: .* 'v1' is missing"),
+    ("upper = 0.1111111111111111", "upper = [{rampe = {}}]", r"farthest.upper\[0\].rampe: .* did you mean 'ramp'"),
+    ("formula =", 'output = "place"\nformula =', "farthest: needs either a formula, or the name of an output"),
 ])
 def test_bad_files(tmp_path, old, new, message):
     with pytest.raises(tf.InputError, match=message):

@@ -38,6 +38,13 @@ def value_of(document, keys, value):
         return FUNCTIONS[kind](**arguments)
 
 
+def bounds_of(document, keys, value):
+    """Bounds of a file as `value_of` has them, None where they are free."""
+    if isinstance(value, list):
+        return [bounds_of(document, (*keys, i), v) for i, v in enumerate(value)]
+    return None if value == "free" else value_of(document, keys, value)
+
+
 def beside(document, keys, name):
     """Path of a file in the folder of the model file, or below."""
     folder = os.path.realpath(os.path.dirname(document.path) or ".")

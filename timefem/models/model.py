@@ -15,7 +15,7 @@ from ..solving.many_solutions import continuation, solve_all
 from ..solving.solve import solve
 from ..validate.options import OPTIONS
 from .check import refuse_element
-from .entries import beside, find, naming, value_of
+from .entries import beside, bounds_of, find, naming, value_of
 from .problem import as_states, end_states, plain_state, unknown_numbers
 from .settings import arguments_of
 
@@ -190,6 +190,10 @@ class Model:
         """Arguments of `timefem.solve` with the guess that the file states, unless they have one."""
         guess = KINDS[self.kind].in_files.guess(self) if arguments.get("guess") is None else None
         return arguments if guess is None else arguments | {"guess": guess}
+
+    def bounds_of(self, keys, value):
+        """Bounds with functions of time in place of their tables, None where they are free."""
+        return bounds_of(self.document, keys, value)
 
     def beside(self, keys, name):
         """Path of a file that lies in the folder of the model file, or below."""

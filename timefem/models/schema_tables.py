@@ -62,7 +62,7 @@ TABLES = {
     }, ["kind"]),
     "guess": record("a table of what the solve starts from", {
         "controls": {"description": 'a table of numbers, lists of numbers or functions of time by actuator, or "zero"',
-                     "anyOf": [{"const": "zero"}, named("a table by actuator", ref("bounds"))]},
+                     "anyOf": [{"const": "zero"}, named("a table by actuator", ref("functions"))]},
         "bend": ref("number"), "seed": {"description": "an integer, zero or more", "type": "integer", "minimum": 0},
         "duration": ref("positive"),
         "motion": {"description": "a list of states, each a list of the coordinates and momenta of all bodies",

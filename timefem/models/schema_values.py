@@ -24,10 +24,25 @@ def numbers(description, least, most):
     return {"description": description, "type": "array", "items": ref("number"), "minItems": least, "maxItems": most}
 
 
+def function_of_time(description):
+    """A number, a formula of t in quotes, or the table of one function of time."""
+    return {"description": description, "type": ["number", "object", "string"],
+            "if": {"type": "object"}, "then": ref("function")}
+
+
+def one_or_list(entry):
+    """An entry, or a list of such."""
+    several = {"description": entry["description"], "type": "array", "items": entry, "minItems": 1}
+    return {"if": {"type": "array"}, "then": several, "else": entry}
+
+
 COORDINATES = "angle", "angle_a", "angle_b", "displacement", "u", "v"  # names of coordinates of joints between bodies
 OF_JOINT = ("the coordinate of a joint, or a list of it and its rate; a quaternion or matrix of a spherical joint; a "
             "list of position and rate of a joint of a tree; or a table")
 END_OF_PART = f"a table of what is asked of a body, or {OF_JOINT}"
+OF_NUMBERS = "a finite number, or a list of one for each"
+OF_TIME = "a finite number or a function of time, such as a formula of t in quotes, or a list of one for each"
+UNBOUNDED = '"free" where there is no bound'
 PLAIN_OF_JOINT = {"anyOf": [ref("number"), ref("some_numbers"), ref("matrix")]}
 
 VALUES = {
@@ -150,14 +165,9 @@ VALUES = {
         "items": {"description": 'a finite number, or "free"', "anyOf": [ref("number"), {"const": "free"}]},
         "minItems": 1,
     },
-    "bound": {
-        "description": "a number, or a list of one for each control",
-        "anyOf": [ref("number"), {"description": "numbers", "type": "array", "items": ref("number"), "minItems": 1}],
-    },
-    "bounds": {
-        "description": "a number or a function of time, such as a formula of t in quotes, or a list of one for each",
-        "anyOf": [ref("function"), {"description": "a list", "type": "array", "items": ref("function"), "minItems": 1}],
-    },
+    "bound": one_or_list({"description": f"{OF_NUMBERS}; {UNBOUNDED}", "anyOf": [ref("number"), {"const": "free"}]}),
+    "bounds": one_or_list(function_of_time(f"{OF_TIME}; {UNBOUNDED}")),
+    "functions": one_or_list(function_of_time(OF_TIME)),
     "end_of_part": {"description": END_OF_PART, "if": {"type": "object"}, "then": ref("end_state"),
                     "else": {"description": END_OF_PART, **PLAIN_OF_JOINT}},
     "end_state": record(

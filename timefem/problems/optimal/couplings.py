@@ -32,7 +32,7 @@ class Coupling(NamedArguments):
         on, as in `Limit`, and `parameters`. As text they are called `start` and `end`, in links of phases `before` and
         `after`: `"after.rates('ball') + 0.8 * before.rates('ball')"`.
     lower, upper : float or array_like, optional
-        Zero both unless given, which is an equation; None where there is none.
+        Zero both unless given, which is an equation; None, also of single expressions, where there is none.
     name : str, optional
         For reports.
 
@@ -47,17 +47,18 @@ class Coupling(NamedArguments):
         self.name = name or "coupling"
         self.formula = as_formula(f"{self.name}: formula", formula, [*BOTH_ENDS, *LINK])
         refuse_comparison(f"{self.name}: formula", self.formula)
-        if lower is None and upper is None:
-            raise InputError(f"{self.name}: give lower, upper or both")
         try:
-            self.lower, self.upper = (np.atleast_1d(np.asarray(sign * np.inf if b is None else b, float))
-                                      for b, sign in ((lower, -1), (upper, 1)))
+            self.lower, self.upper = (
+                np.array([sign * np.inf if x is None else x for x in np.atleast_1d(np.asarray(b, object))], float)
+                for b, sign in ((lower, -1), (upper, 1)))
             wrong = bool(np.any(~(self.lower <= self.upper)))
         except (TypeError, ValueError):
             wrong = True
         if wrong:
             raise InputError(f"{self.name}: bounds must be numbers, the lower one not above the upper one, not "
                              f"{lower!r} and {upper!r}")
+        if not np.isfinite([*self.lower, *self.upper]).any():
+            raise InputError(f"{self.name}: give lower, upper or both")
 
     def rows(self, first: Any, second: Any) -> ca.SX:
         """Expressions, SX (n,)."""

@@ -58,7 +58,7 @@ def make_from_file(model):
             costs.append(Effort(actuator, entry["effort"]))
         for found, pair in ((bounds, ("lower", "upper")), (rates, ("lower_rate", "upper_rate"))):
             if set(pair) & set(entry):
-                found[actuator] = tuple(model.value_of((*keys, key), entry.get(key)) for key in pair)
+                found[actuator] = tuple(model.bounds_of((*keys, key), entry.get(key)) for key in pair)
     if "duration" in table:
         given = table["duration"]
         bounds["duration"] = (given.get("lower"), given.get("upper")) if isinstance(given, dict) else given

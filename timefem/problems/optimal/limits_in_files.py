@@ -13,10 +13,10 @@ BOUNDS = "lower", "upper"
 def limit_from_file(model, name, entry):
     """The `Limit`, or `Soft` one, of a table `[limits.NAME]`."""
     keys, kind = ("limits", name), entry.get("type", "limit")
-    own = {key: model.value_of((*keys, key), value) if key in BOUNDS else value
+    own = {key: model.bounds_of((*keys, key), value) if key in BOUNDS else value
            for key, value in entry.items() if key != "type"}
     if kind == "limit" and ("formula" in own) == ("output" in own):
-        raise model.document.error(keys, "needs a formula, or the name of an output")
+        raise model.document.error(keys, "needs either a formula, or the name of an output")
     if "output" in own:
         own["formula"] = model.find((*keys, "output"), own.pop("output"), model.names.outputs, "output")
     with model.naming(keys, entry):
@@ -48,7 +48,7 @@ def _coupling(before, after, keys, entry, same):
         return _same(before, after, keys, entry["bodies"], same)
     own = {key: value for key, value in entry.items() if key != "type"}
     if set(BOUNDS) & set(entry):
-        own = dict.fromkeys(BOUNDS) | own
+        own |= {key: after.bounds_of((*keys, key), entry.get(key)) for key in BOUNDS}
     with after.naming(keys, entry):
         as_formula(f"{keys[-1]}: formula", own["formula"], LINK if keys[0] == "link" else BOTH_ENDS)  # of no others
         return Coupling(**own, name=keys[-1])
