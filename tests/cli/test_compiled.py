@@ -47,6 +47,16 @@ def test_nowhere_to_prepare(place, capsys, monkeypatch):
     assert "TIMEFEM_CACHE_DIR" in capsys.readouterr().err
 
 
+def test_places_where_nothing_is_kept_are_told(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("TIMEFEM_CACHE_DIR", "off")
+    assert main(["cache"]) == 0
+    assert capsys.readouterr().out.startswith("nothing is kept, for TIMEFEM_CACHE_DIR names no folder")
+    (tmp_path / "file").touch(0o755)
+    monkeypatch.setenv("TIMEFEM_CACHE_DIR", str(tmp_path / "file"))
+    assert main(["cache"]) == 0
+    assert "file, where nothing can be written" in capsys.readouterr().out
+
+
 def test_what_finds_no_room_is_told(capsys, monkeypatch):
     monkeypatch.setenv("TIMEFEM_CACHE_MB", "0.5")
     monkeypatch.setattr("timefem.cli.compiled._solve_all", lambda: [store().write(*entry) for entry in (

@@ -1,4 +1,4 @@
-"""Where commands refuse to write: files that they read, or names that promise something else."""
+"""Names of files: what commands refuse to read, or to write over."""
 
 import pytest
 
@@ -44,6 +44,11 @@ def test_endings_of_what_a_solution_is_not(timefem, tmp_path, model, ending):
     path = tmp_path / f"ball{ending}"
     status, out, err = timefem("run", str(model), "-o", str(path))
     assert (status, out) == (2, "") and "a solution is saved as .h5" in err and not path.exists()
+
+
+def test_names_that_are_no_case(timefem, tmp_path, model):
+    status, out, err = timefem("run", str(model.with_suffix(".tml")))
+    assert (status, out) == (2, "") and "`timefem list` names those there are, and files end in .toml" in err
 
 
 def test_endings_in_capitals(timefem, tmp_path, model):

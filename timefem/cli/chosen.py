@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from ..argument_names import did_you_mean
 from ..cases import CASES, Case, find_case
 from ..elements.named import ELEMENT_OPTIONS
 from ..errors import InputError
@@ -82,13 +83,21 @@ def chosen(options):
     elif of_robot:
         raise InputError(f"--{next(iter(of_robot)).replace('_', '-')} belongs to robots: .urdf and .xml files")
     else:
-        case = find_case(options["case"])
+        case = _named(options["case"])
     kind, element = KINDS[case.kind], element_of(settings)
     arguments = arguments_of(settings, kind, element, case.name)
     problem = case.make(**of_problem)
     kind.check_options(problem, settings)
     n = options.get("n_elements", case.n_elements if "tolerance" not in arguments else None)
     return Chosen(case, kind, problem, element, n, arguments, notes=notes)
+
+
+def _named(name):
+    """The case of that name."""
+    if name not in CASES:
+        known = "; `timefem list` names those there are, and files end in .toml, .urdf or .xml"
+        raise InputError(f"case: there is no {name!r}" + (did_you_mean(name, CASES) or known))
+    return find_case(name)
 
 
 def _of_model(model, options, settings):

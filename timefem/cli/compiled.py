@@ -92,7 +92,9 @@ def cache(
         facts |= {"removed": removed[0], "removed_MB": round(removed[1] / 1e6, 2)}
     if as_json:
         return print_json(facts)
-    text = f"{facts['entries']} entries, {facts['MB']} of {facts['limit_MB']:g} MB, in {facts['folder']}"
+    text = f"nothing is kept, for {FOLDER_VARIABLE} names no folder" if facts["folder"] is None else \
+        f"{facts['entries']} entries, {facts['MB']} of {facts['limit_MB']:g} MB, in {facts['folder']}" + \
+        ", where nothing can be written" * (not store().can_write())
     if clear:
         text = f"removed {facts['removed']} entries, {facts['removed_MB']} MB; {text}"
     make_console().print(text + _packaged(facts), soft_wrap=True)

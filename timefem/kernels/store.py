@@ -143,7 +143,7 @@ class Store:
             return False
         with contextlib.suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return os.access(self.folder, os.W_OK | os.X_OK)
+        return self.folder.is_dir() and os.access(self.folder, os.W_OK | os.X_OK)
 
     def once(self, name, make):
         """The entry `name`, made by ``make()`` and kept if it is not there; other processes wait for it meanwhile."""
