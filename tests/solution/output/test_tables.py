@@ -88,3 +88,19 @@ def test_bad_times_leave_no_file(sol, tmp_path, times):
     with pytest.raises(tf.InputError, match="time"):
         sol.to_csv(tmp_path / "a.csv", times)
     assert not list(tmp_path.iterdir())
+
+
+def test_controls(tmp_path):
+    mass = tf.PointMass(1.0, dimension=2, name="mass")
+    both, one = tf.ControlForce(mass, np.eye(3)[:2], name="both"), tf.ControlForce(mass, [(1, 0, 0)], name="one")
+    rest = tf.EndState(position=(1, 1, None), velocity=(0, 0, None))
+    costs = [tf.Effort(both), tf.Effort(one)]
+    problem = tf.OptimalControl(tf.System([mass]), {mass: tf.Pose()}, {mass: rest}, (0, 1), costs)
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 4, progress=False)
+    for times in (None, [0.1, 0.7]):
+        sol.to_csv(tmp_path / "a.csv", times)
+        u, table = sol.controls(sol.t if times is None else times), read(tmp_path / "a.csv")
+        names = "both.control1 [SI]", "both.control2 [SI]", "one.control [SI]"
+        np.testing.assert_array_equal(np.transpose([table[name] for name in names]), u)
+        data = sol.to_json(times=times)["controls"]
+        np.testing.assert_array_equal(np.hstack([data["both"], data["one"]]), u)

@@ -33,7 +33,8 @@ def to_csv(solution, path, times=None):
 
     Columns: time; per body position, quaternion (if it has one), rotation matrix, velocity of the centre of mass
     and angular velocity in body axes; energy; linear and angular momentum; largest constraint residuals on
-    configuration and velocity level; per joint its coordinates and rates, force and torque on body a in space axes.
+    configuration and velocity level; per joint its coordinates and rates, force and torque on body a in space axes; per
+    actuator its controls, where there are some.
     Numbers are written so that they read back as they were. Names that a spreadsheet would take for formulas, such as
     `=a`, have an apostrophe before them.
 
@@ -68,6 +69,8 @@ def to_csv(solution, path, times=None):
         for name, (values, unit) in fields.items():
             parts = {"": values} if values.ndim == 1 else dict(zip((" x", " y", " z"), values.T, strict=True))
             columns |= {f"{label}.{name}{axis} [{unit}]": v for axis, v in parts.items()}
+    for label, values in _controls(solution, t).items():
+        columns |= {f"{label}.control{i if values.shape[1] > 1 else ''} [SI]": v for i, v in enumerate(values.T, 1)}
     with replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(map(_cell, columns))
@@ -81,8 +84,8 @@ def to_json(solution, path=None, times=None):
     -------
     dict or None
         `{"t", "bodies": {name: {"position", ...}}, "joints": {name: {"angle", "rate", "force", ...}}, "system":
-        {"energy", ...}, "units", "status", "statistics"}` when no path is given. Numbers that are not finite become
-        None.
+        {"energy", ...}, "controls": {name: ...}, "units", "status", "statistics"}` when no path is given. Numbers that
+        are not finite become None.
     """
     t, bodies, system = _fields(solution, times)
     units = {"t": "s", **{name: unit for name, unit, _, _ in BODY_FIELDS + COORDINATES}, **SYSTEM_UNITS}
@@ -90,12 +93,21 @@ def to_json(solution, path=None, times=None):
     units["joints"] = {label: {name: unit for name, (_, unit) in fields.items()} for label, fields in joints.items()}
     joints = {label: {name: values for name, (values, _) in fields.items()} for label, fields in joints.items()}
     data = _finite({"t": t, "bodies": bodies, "joints": joints, "system": system, "units": units,
+                    "controls": _controls(solution, t),
                     "status": solution.status.as_dict(), "statistics": solution.statistics})
     if path is None:
         return data
     with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         json.dump(data, file, allow_nan=False)
     return None
+
+
+def _controls(solution, t):
+    """Label of an actuator -> its controls, shape (n_t, n_controls)."""
+    if "controls" not in solution.fields:
+        return {}
+    actuators = [part for part in solution.system.parts if part.n_controls]
+    return {solution.system.label(part): solution.controls(t, part) for part in actuators}
 
 
 def _cell(name):
