@@ -1,11 +1,17 @@
 """Optimal control from many starts: distinct minima, by cost, with processes and without."""
 
+import json
+import signal
+
 import numpy as np
 import pytest
 
 import timefem as tf
+from timefem import interrupts
 from timefem.cases import CASES
 from timefem.errors import InputError
+from timefem.problems.optimal import mesh_sequence
+from timefem.solving import many_starts
 
 ELEMENT = tf.MixedGalerkin(2, n_points=2)
 
@@ -45,6 +51,45 @@ def test_the_two_minima_of_the_two_link_arm():
     found = tf.solve_all(CASES["two-link-arm-time"].make(), ELEMENT, 40, n_starts=10, processes=2, progress=False)
     costs = np.array([sol.objective for sol in found])
     assert costs[0] == pytest.approx(2.98228, rel=2e-4) and np.abs(costs - 3.20835).min() < 1e-3
+
+
+@pytest.mark.parametrize("found", [0, 1])
+def test_a_stop_ends_the_search(monkeypatch, timefem, found):
+    """A signal before or after the first start: what was found is told, and the exit status is that of the signal."""
+    solved = many_starts._side_by_side
+
+    def stopped(*arguments):
+        interrupts._question.number = None if found else signal.SIGINT
+        for one in solved(*arguments):
+            yield one
+            interrupts._question.number = signal.SIGINT
+
+    monkeypatch.setattr(many_starts, "_side_by_side", stopped)
+    monkeypatch.setattr(interrupts, "GRACE", 1000.0)
+    status, out, err = timefem("solve-all", "bryson-denham", "--starts", "4", "--json")
+    assert status == 130 and (err == "timefem: error: interrupted\n" if not found else
+                              [one["starts"] for one in json.loads(out)["solutions"]] == [[0]])
+
+
+def test_a_stop_on_other_ways_is_no_failure(monkeypatch):
+    """The first guess fails, and a signal comes while others are tried: the run was stopped, and is not infeasible."""
+    mass = tf.PointMass(1.0, dimension=2, name="mass")
+    push = tf.ControlForce(mass, np.eye(3)[:2], name="push")
+    far = tf.EndState(position=(1, None, None), velocity=(0, None, None))
+    disc = tf.Limit("sumsqr(now.q('mass') - [0.5, 0.1])", 0.04)
+    problem = tf.OptimalControl(tf.System([mass]), {mass: tf.Pose()}, {mass: far}, (0, 1), tf.Effort(push),
+                                bounds={push: (-1, 1)}, limits=disc)
+    others = mesh_sequence._other_guesses
+
+    def stopped(problem):
+        interrupts._question.number = signal.SIGINT
+        yield from others(problem)
+
+    monkeypatch.setattr(mesh_sequence, "_other_guesses", stopped)
+    with interrupts.stoppable():
+        sol = tf.solve(problem, tf.MixedGalerkin(2), 5, progress=False)
+        interrupts.answer()
+    assert sol.status.reason == "stopped"
 
 
 def test_bad_input():

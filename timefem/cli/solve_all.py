@@ -3,6 +3,7 @@
 import os
 from contextlib import nullcontext
 
+from .. import interrupts
 from ..errors import InputError, SolveError
 from ..solving.many_solutions import action
 from ..solving.many_solutions import solve_all as solve_for_all
@@ -14,7 +15,7 @@ from .report import make_console, make_table, print_json
 
 
 def solve_all(options):
-    """Do what `timefem solve-all` does; returns the exit status."""
+    """Do what `timefem solve-all` does; returns the exit status, after a stop that of the signal."""
     turns, output, as_json = options.pop("turns", None), options.pop("output", None), options.pop("as_json", False)
     starts = options.pop("starts", None)
     found = chosen(options)
@@ -31,8 +32,12 @@ def solve_all(options):
         {"n_starts": stated.get("n_starts") if starts is None else starts}
     with stdout_to_stderr() if as_json else nullcontext():
         solutions = solve_for_all(found.problem, found.element, found.n_elements, **several, **found.arguments)
+    stop = interrupts.asked()
+    status = 0 if stop is None else 128 + stop
     if rank():
-        return
+        return status
+    if not solutions and stop is not None:
+        raise interrupts.Interrupted(stop)
     if not solutions:
         raise SolveError(f"no solution was found from the guesses with {several}")
     root, ending = os.path.splitext(output or "")
@@ -49,11 +54,17 @@ def solve_all(options):
         facts.append({"action": action(sol), "energy": float(energy[0]), "start": _velocities(sol),
                       **_facts(found.problem, sol), "file": path})
     if as_json:
-        return print_json({"case": found.name, "element": found.element.name, "n_elements": found.n_elements,
-                           **several, "solutions": facts})
-    if found.kind.name == "optimal":
-        return _minima(found, facts)
-    table = make_table(f"{found.title} ({found.name}): {len(solutions)} solutions", "number", "action [J s]",
+        print_json({"case": found.name, "element": found.element.name, "n_elements": found.n_elements, **several,
+                    "solutions": facts})
+    elif found.kind.name == "optimal":
+        _minima(found, facts)
+    else:
+        _solutions(found, facts)
+    return status
+
+
+def _solutions(found, facts):
+    table = make_table(f"{found.title} ({found.name}): {len(facts)} solutions", "number", "action [J s]",
                        "energy [J]", "conditions met to", "found", "velocities at the start")
     for number, f in enumerate(facts, 1):
         table.add_row(str(number), f"{f['action']:.8g}", f"{f['energy']:.8g}", f"{max(f['conditions'].values()):.1e}",

@@ -1,10 +1,12 @@
 """Optimal control from many starts: the distinct minima, with their costs."""
 
 import os
+import signal
 import warnings
 
 import numpy as np
 
+from .. import interrupts
 from ..late import Late
 from ..parallel import own_world
 from ..problems.optimal.controllability import Unreached
@@ -41,6 +43,9 @@ def solve_from_starts(problem, element, n_starts, same, processes, progress, arg
             for one in _side_by_side(solved, n_starts, processes):
                 found.append(one)
                 bar.advance()
+                if interrupts.asked():
+                    interrupts.answer()
+                    break
     return _distinct(problem, element, sorted(found, key=lambda one: one[0]), same)
 
 
@@ -54,7 +59,8 @@ def _side_by_side(solved, n, processes):
         return
     task = solved
     try:
-        with multiprocessing.get_context("fork").Pool(processes) as pool:
+        ended = signal.SIGTERM, signal.SIG_DFL  # by which a pool ends its processes, in silence
+        with multiprocessing.get_context("fork").Pool(processes, signal.signal, ended) as pool:
             yield from pool.imap_unordered(_run, range(1, n))
     finally:
         task = None

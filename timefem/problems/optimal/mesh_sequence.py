@@ -267,7 +267,8 @@ def _start(task, solve, level, warm):
 
 
 def _otherwise(solve, level, x, show):
-    """The solution by targets that move, or from other paths, where the first guess fails; None if these do, too."""
+    """The solution by targets that move, or from other paths, where the first guess fails, or what a signal stopped;
+    None if these fail, too."""
     problem = solve.problem
     with progress("optimal control, another way", 3, show) as bar:
         if len(problem.conditions.combinations) and not problem.free_start:
@@ -277,7 +278,7 @@ def _otherwise(solve, level, x, show):
         for guess in _other_guesses(problem):
             bar.note("from another path")
             found = solve(level, first_guess(problem, solve.plan, level, guess))
-            if found[2].success:
+            if found[2].success or found[2].reason == "stopped":
                 return found
     return None
 
