@@ -57,6 +57,12 @@ def test_endings_in_capitals(timefem, tmp_path, model):
     assert (tmp_path / "BALL.CSV").read_text().startswith("t [s],ball.x [m]")
 
 
+@pytest.mark.parametrize("option", [("--rotation", "directors"), ("--inverse-mass", "exact")])
+def test_options_of_rigid_bodies_without_one(timefem, model, option):
+    status, out, err = timefem("run", str(model), *option)
+    assert (status, out, err.count("\n")) == (2, "", 1) and "ball.toml: there are no rigid bodies" in err
+
+
 @pytest.mark.parametrize(("values", "fault"), [
     (["ball.mass=1,2", "ball.mass=3"], "ball.mass is given twice"),
     (["ball.mass=1:2:1000000000000"], "makes more than 10000000 runs"),

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ..mechanics.bodies.mass_properties import MassProperties
 from ..mechanics.bodies.point_mass import PointMass
-from ..mechanics.bodies.rigid import RigidBody
+from ..mechanics.bodies.rigid import RigidBody, RigidBodyBase
 from ..mechanics.bodies.states import Pose
 from ..mechanics.composites.composite import Composite
 from ..mechanics.given_states import canonical_states, given_states
@@ -60,6 +60,12 @@ def load_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
         violates constraints, or when constraints repeat others there.
     """
     model = read_model(path, rotation, inverse_mass, t_end, changes)
+    systems = [one.system for one in model.phases or (model,)]
+    if not any(isinstance(body, RigidBodyBase) and body.owner is None for system in systems for body in system.bodies):
+        for name, value in {"rotation": rotation, "inverse_mass": inverse_mass}.items():
+            if value is not None:
+                raise model.document.error((), f"there are no rigid bodies in coordinates of their own, and {name} has "
+                                               "no use; leave it out")
     facts = inspect(model, element=False)  # another one may take the place of that in the file
     for fault in facts["faults"]:
         raise model.document.error(fault["keys"], fault["message"])
