@@ -82,7 +82,8 @@ def assemble(system: System, state: GivenStates, t: float = 0.0, *,
         moves[system.coordinates(body)] = 0
     q, p = (np.concatenate(x) for x in zip(*((s.q, s.p) for _, s in given.values()), strict=True))
     rates = _inverse_mass(system, t, q) @ p
-    q = _assembled(system, t, q, moves)
+    with np.errstate(over="ignore", invalid="ignore"):  # of steps that lead nowhere, which are refused
+        q = _assembled(system, t, q, moves)
     mobility = _inverse_mass(system, t, q)
     for body, (value, start) in given.items():
         part = system.coordinates(body)
@@ -280,5 +281,8 @@ def _unit_diagonal(gram):
 def _solve(gram, scale, shift, b):
     shift = np.broadcast_to(shift, len(scale))
     if isinstance(gram, np.ndarray):
-        return scale * np.linalg.solve(gram + np.diag(shift), scale * b)
+        try:
+            return scale * np.linalg.solve(gram + np.diag(shift), scale * b)
+        except np.linalg.LinAlgError:  # far from where anything is known
+            return np.full(len(b), np.nan)  # which no search accepts
     return scale * factor_spd(gram + scipy.sparse.diags_array(shift))(scale * b)

@@ -101,13 +101,22 @@ class EndConditions:
         if len(self.combinations):
             self._at_start = self.formulas.conserved_since(t0, start, self._held)
         try:
-            if len(self._at_start):
+            if len(self._at_start) and self._repeat(t):
                 self.state, *gradients = self._search(self.state, t)
                 self._reduce(*gradients)
         except InputError:
             self._refuse_the_contrary(t)
         if len(self.combinations) == len(without["combinations"]):
             vars(self).update(without, _at_start=np.zeros(0))
+
+    def _repeat(self, t):
+        """Whether some of the conditions that are kept follow from constraints and what nothing changes, at the state.
+        """
+        _, *both = self.with_constraints(self.state, t, self.numbers)
+        both, stop = np.hstack(both), len(both[0]) - len(self.names)
+        implied = both[:stop] / np.maximum(lengths_of_rows(both[:stop])[:, None], 1e-300)
+        left = self.combinations @ both[stop:] @ directions_left(implied)
+        return np.linalg.matrix_rank(left, INDEPENDENT) < len(left)
 
     def _refuse_the_contrary(self, t):
         """Refuse conditions by which, to first order, something that nothing changes has another value than at the
