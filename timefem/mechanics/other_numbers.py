@@ -14,8 +14,7 @@ from .bodies.tree.tree import Tree
 from .catalogue import made, stored
 from .composites.beam.section import RopeSection, Section
 from .forces.gravity import Gravity
-from .joints.on_joint import JointPart
-from .part_groups import regrouped, with_helpers
+from .part_groups import own_helpers, regrouped, with_helpers
 from .redundancy.redundancy import keep_constraints
 from .stand_ins import StandIns, moved_parts, with_rotors
 from .system import System
@@ -225,7 +224,7 @@ def _changed_parts(system, values, given):
             if isinstance(part, Tree) and "joints" in own:
                 own["joints"] = [joint.turned_anew() for joint in own["joints"]]
             other = part.changed(own)
-            pairs, alike = [(part, other)], True
+            pairs, alike = _members(system, part, other), len(part.members) == len(other.members)
         for before, after in pairs:
             if not alike or before.kind != after.kind:
                 cannot = [f"{_spoken(system, name)} cannot become {_on_a_line(value)}"
@@ -236,16 +235,20 @@ def _changed_parts(system, values, given):
     return found
 
 
+def _members(system, part, other):
+    """Pairs of a part, with the helpers that it brings along, and of what stands for them."""
+    own = own_helpers(system.parts, part.members) if len(part.members) > 1 else [part]
+    return [pair for *pair, given in zip(own, other.members, part.members, strict=False) if pair[1] is not given]
+
+
 def _rebuilt(system, changed):
     """The system with parts that stand for others, and those on bodies that changed moved to what stands for them."""
-    changed = StandIns(changed)
-    for part in (part for part in system.parts if isinstance(part, JointPart)):
-        joint = part.joint
-        if joint in changed and not joint.is_body:
-            changed[part] = other = changed.get(part, part).on_joint(changed[joint])
-            if len(part.members) > 1 and not np.array_equal(other.own_parameters, part.own_parameters):
-                raise InputError(f"parameters: numbers of {system.label(joint)} enter the turns that "
-                                 f"{system.label(part)} counts; prepare a solver of the changed system")
+    changed, numbers = StandIns(changed), StandIns(changed)
+    for part in system.parts:
+        present = changed.get(part, part)
+        other = present.on_joints(lambda joint: numbers.get(system.stands_for.get(joint, joint), joint), system.parts)
+        if other is not present:
+            changed.update(_members(system, part, other))
     for part in system.parts:
         for body in part.bodies:
             if body is not part and body not in changed and body.carrier not in changed and any(
@@ -263,5 +266,6 @@ def _rebuilt(system, changed):
         System.__init__(other, parts, redundant=system.redundant)
     other._original = system.structure
     stood = {old: changed.get(part, part) for old, part in system.stands_for.items()}
-    other.stands_for = StandIns(stood | changed)
+    on_their_way = {part: changed[old] for old, part in numbers.items()}  # parts on joints know these
+    other.stands_for = StandIns(stood | changed | on_their_way)
     return other

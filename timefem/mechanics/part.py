@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -103,6 +103,13 @@ class Part(Declared, ABC):
     def parameters(self) -> np.ndarray:
         """All parameters of the local formulas: the part's own, then those of its bodies."""
         return np.concatenate([self.own_parameters, *(b.own_parameters for b in self.bodies)])
+
+    def on_joints(self, stand_in: Callable[[Any], Any], parts: Sequence[Any]) -> Part:
+        """The same on joints with other numbers; `stand_in(joint)` is what stands for one that it moves or measures.
+
+        What of it is among the `parts` of the system stays, for these are put on joints themselves.
+        """
+        return self
 
     def drawn_lines(self) -> list[Stroke]:
         """What pictures show of it as lines and dots."""

@@ -73,11 +73,16 @@ def regrouped(groups, changed):
     return found
 
 
+def own_helpers(parts, members):
+    """Members of parts, in the place of helpers those among the parts, which may be on other bodies; a list."""
+    given = {(part.owner, part.place): part for part in parts if part.helper}
+    return [given.get((m.owner, m.place), m) if m.helper else m for m in members]
+
+
 def with_helpers(parts):
     """The members of parts, each helper once, where it is first needed; those that nothing needs are left out."""
-    found, given = [], {(part.owner, part.place): part for part in parts if part.helper}  # on other bodies
-    for member in (member for part in parts for member in part.members):
-        member = given.get((member.owner, member.place), member) if member.helper else member
+    found = []
+    for member in own_helpers(parts, [member for part in parts for member in part.members]):
         if not (member.helper and member in found):
             found.append(member)
     needed = {body for part in found if not part.helper for body in part.bodies}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -83,9 +83,8 @@ class Controller(Part):
                  default=True)
 
     def _complete(self):
-        self._counted = [x for x in self.inputs if self._counts(x)]
         bodies = [b for part in (*self.drives, *self.inputs) for b in part.bodies]
-        self.bodies = tuple(dict.fromkeys([*bodies, *(x.counter for x in self._counted)]))
+        self.bodies = tuple(dict.fromkeys([*bodies, *(x.counter for x in self.inputs if self._counts(x))]))
         self._places = {body: i for i, body in enumerate(self.bodies)}  # that others may stand for later
         self.own_parameters = self.declared_numbers()
         self._check()
@@ -120,12 +119,23 @@ class Controller(Part):
         other.own_parameters = own
         return other
 
+    def on_joints(self, stand_in: Callable[[Any], Any], parts: Sequence[Any]) -> Controller:
+        inputs = self.fields["inputs"].on_joints(self.inputs, stand_in)
+        drives = tuple(drive if drive in parts else drive.on_joints(stand_in, parts) for drive in self.drives)
+        if inputs == self.inputs and drives == self.drives:
+            return self
+        counters = {x.counter: y.counter for x, y in zip(self.inputs, inputs, strict=True) if self._counts(x)}
+        other = self.moved_to(lambda body: counters.get(body, body))
+        vars(other).update(inputs=inputs, drives=drives)
+        other.own_parameters = other.declared_numbers()
+        return other
+
     def _counts(self, x):
         return self.turns and not is_output(x) and x.coordinate.turns
 
     @property
     def members(self) -> tuple[Part, ...]:
-        return (*(part for x in self._counted for part in x.counting), self)
+        return (*(part for x in self.inputs if self._counts(x) for part in x.counting), self)
 
     @property
     def kind(self) -> Hashable:
@@ -248,8 +258,7 @@ class SampledController(Controller):
     def holding(self, times: Vector, values: Matrix) -> SampledController:
         """The same with forces held from some times on, shapes (n,), (n, n_forces)."""
         other, law = copy(self), self._law_numbers
-        other.n_held = len(times)
-        other.own_parameters = np.concatenate([law, times, np.ravel(values)])
+        other.n_held, other.own_parameters = len(times), np.concatenate([law, times, np.ravel(values)])
         return other
 
     def force(self, s: Symbols, only: int | None = None) -> ca.SX:
@@ -268,8 +277,7 @@ class SampledController(Controller):
     def told(self, system: System, t: float, z: np.ndarray) -> np.ndarray:
         """What the law says at a state, shape (n_forces,)."""
         s = Symbols(self)
-        velocity = [ca.SX.sym("v", b.n_q) for b in self.bodies]
-        s.velocity = velocity
+        s.velocity = velocity = [ca.SX.sym("v", b.n_q) for b in self.bodies]
         every, v = np.arange(system.n_q), system.velocity(t, z)
         places = [every[system.coordinates(body)] for body in self.bodies]
         function = ca.Function("law", [*s.q, *velocity, s.t, s.own, *s.bodies], [ca.densify(self.told_in(s))])

@@ -99,9 +99,9 @@ class TorsionalSpring(ForcePart):
 
     def _complete(self):
         numbers = [self.fields[name].numbers(getattr(self, name)) for name in ("axis", "orientation")]
-        self.bound = BoundCoordinate(self, self.bodies, Twist("angle", np.concatenate(numbers)))
+        self.bound = BoundCoordinate(self, self.given_bodies, Twist("angle", np.concatenate(numbers)))
         if self.turns:
-            self.bodies = (*self.bodies, self.bound.counter)
+            self.bodies = (*self.given_bodies, self.bound.counter)
 
     @property
     def members(self) -> tuple[Part, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -40,13 +40,16 @@ class JointPart(Part, abstract=True):
 
     def changed(self, values: Mapping[str, Any]) -> Any:
         other = super().changed(values)  # on the bodies of the joint, in whose place others may be
-        if len(other.bodies) != len(self.bodies) or other.bodies == self.bodies:
+        n = len(other.bound.bodies)
+        present = dict(zip(other.bodies[:n], self.bodies[:n], strict=True))
+        if all(before is after for before, after in present.items()):
             return other
-        present = dict(zip(other.bodies, self.bodies, strict=True))
         return other.moved_to(lambda body: present.get(body, body))
 
-    def on_joint(self, joint: Any) -> Any:
-        """The same on a joint of the same kind between the same bodies, with other numbers."""
+    def on_joints(self, stand_in: Callable[[Any], Any], parts: Sequence[Any]) -> Any:
+        joint = stand_in(self.joint)
+        if joint is self.joint or joint.is_body:
+            return self
         other = copy(self)
         vars(other)["joint"] = joint
         return other.changed({})
