@@ -146,14 +146,16 @@ def _unresolved(model, rows, states, reasons):
 
 
 class _Row(NamedTuple):
-    """What differs in one run: system, state, multipliers, scaling, size of constraints, numbers of parts."""
+    """What differs in one run: system, state, multipliers, scaling, size of constraints, numbers of parts, and the dofs
+    of the first element where these follow from such numbers."""
 
     system: Any
     z: np.ndarray
     multipliers: np.ndarray
     scaling: Scaling
     size: np.ndarray | None
-    numbers: np.ndarray | None
+    numbers: np.ndarray | None = None
+    first: np.ndarray | None = None
 
 
 def _row(model, plan, case):
@@ -170,13 +172,18 @@ def _row(model, plan, case):
         if not (of_states or plan.take(system)):
             raise InputError("its system has another structure")
         size = constraint_sizes(system, t0, z) if system.kept is None else None
-        return _Row(system, z, multipliers, scaling, size, None if of_states else plan.arrays.parameters.copy())
+        row = _Row(system, z, multipliers, scaling, size)
+        return row if of_states else row._replace(numbers=plan.arrays.parameters.copy(),
+                                                  first=plan.first_element(model.mesh, z, multipliers))
     except InputError as error:
         return f"input: {error}"
 
 
 def _runs(model, plan, rows):
     """The `Runs` of rows."""
-    z, multipliers = np.array([row.z for row in rows]), np.array([row.multipliers for row in rows])
-    first = plan.first_element(model.mesh, z, multipliers)
+    if rows[0].first is None:
+        z, multipliers = np.array([row.z for row in rows]), np.array([row.multipliers for row in rows])
+        first = plan.first_element(model.mesh, z, multipliers)
+    else:
+        first = [row.first for row in rows]
     return Runs.joined([(first[i], row.scaling, row.scaling.reference, row.numbers) for i, row in enumerate(rows)])
