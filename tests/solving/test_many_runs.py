@@ -179,6 +179,17 @@ def test_kinks_of_loads_are_nodes_of_each_run():
     assert found.success.all() and not found.messages
 
 
+@pytest.mark.parametrize("name, values", [("push.time.times[1]", [0.9, 0.3]), ("push.time.values[1]", [np.nan, 2.0]),
+                                          ("tree.arm.inertia[0]", [-1.0, 0.02])])
+def test_numbers_of_the_first_run_that_cannot_be_used_are_its_own(name, values):
+    tree = tf.Tree([tf.Link("base"), tf.Link("arm", 1.0, (0.2, 0, 0), (0.01, 0.02, 0.02))],
+                   [tf.TreeJoint("hinge", "base", "arm", axis=(0, 1, 0))], name="tree")
+    push = tf.Force(tree.link("arm"), (1, 0, 0), time=tf.Table((0, 0.3, 0.6, 1), (0, 1, -1, 2)), name="push")
+    problem = tf.InitialValueProblem(tf.System([tree, push]), {tree: {"hinge": 0.1}}, (0, 0.5))
+    found = tf.prepare(problem, tf.EML(), 4).solve_many(parameters={name: values})
+    assert found.success.tolist() == [False, True] and found.reasons[0].startswith("input: ")
+
+
 def test_xarray_and_csv(tmp_path):
     pytest.importorskip("xarray")
     found = tf.prepare(box(), tf.MixedGalerkin(1), 4).solve_many(parameters={"box.mass": [1.0, -2.0, 3.0]})
