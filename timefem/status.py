@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import isfinite
 from types import NoneType
 from typing import Any
@@ -71,6 +71,14 @@ class Status:
     slab: list[Any] | None = None
 
     as_dict = asdict
+
+    def later(self, n: int) -> Status:
+        """The same failure in the element that comes n elements later."""
+        if self.element is None:
+            return self
+        place = " in element {} at".format
+        message = self.message.replace(place(self.element), place(self.element + n), 1)
+        return replace(self, element=self.element + n, message=message)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Status:

@@ -1,9 +1,11 @@
 """Feedback in discrete time: against the exact motion between samples."""
 
+import casadi
 import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.cases import find_case
 
 
 def cart(period, delay):
@@ -52,3 +54,28 @@ def test_what_does_not_fit_is_refused():
         tf.solve(control, tf.MixedGalerkin(1), 4, progress=False)
     with pytest.raises(tf.InputError, match="period must be positive"):
         tf.SampledController([rail], lambda x, v, t, c: 0, 0.0)
+
+
+@pytest.mark.filterwarnings("ignore::timefem.errors.UnderResolved")
+def test_elements_that_fail_are_halved():
+    """23 turns in a second, as without feedback; each element lies between two changes of the forces."""
+    top = find_case("heavy-top").make()
+    body = top.system.bodies[0]
+    digital = tf.SampledController([tf.ControlTorque(body)], lambda x, v, t, c: [-x[0], 0, 0], 0.25,
+                                   inputs=[tf.PositionOutput(body, "z")])
+    start = {body: tf.CanonicalState(top.z0[:7], top.z0[7:])}
+    problem = tf.InitialValueProblem(tf.System([*top.system.parts, digital]), start, (0, 1))
+    failed = tf.solve(problem, tf.MixedGalerkin(3), 400, newton=tf.Newton(max_iterations=1))
+    assert failed.status.element == 0 and "its halves fail as well" in failed.status.message
+    found, fine = (tf.solve(problem, tf.MixedGalerkin(3), n) for n in (24, 400))
+    assert "24 of 24 elements were halved" in found.status.message and fine.status.message == "converged"
+    assert found.statistics["n_elements"] == len(found.t) - 1 == 48
+    np.testing.assert_allclose(found.z[-1, :3], fine.z[-1, :3], rtol=0, atol=1e-3)
+
+
+def test_the_element_that_fails_is_counted_from_the_start():
+    system, rail = cart(0.1, 0.0)
+    push = tf.Force(system["cart"], lambda t: (casadi.sqrt(0.35 - t), 0, 0))
+    problem = tf.InitialValueProblem(tf.System([*system.parts, push]), {rail: 1.0}, (0, 0.6))
+    status = tf.solve(problem, tf.MixedGalerkin(1), 12, progress=False).status
+    assert not status.success and status.element == 7 and "in element 7 at t = 0.35" in status.message

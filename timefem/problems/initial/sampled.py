@@ -9,6 +9,8 @@ import numpy as np
 from ...assembly import TimeMesh
 from ...errors import InputError
 from ...solvers.equations.outcome import Outcome, joined
+from ...solvers.march.halving import told
+from ...status import Status
 from .drivers import run_driver
 
 
@@ -18,7 +20,7 @@ def sampled(system):
 
 
 def run_sampled(task):
-    """As `run_driver`, with the system whose controllers hold what they were told: `Outcome`, `System`.
+    """As `run_driver`, with the system whose controllers hold what they were told: `Outcome`, `System`, `TimeMesh`.
 
     Raises
     ------
@@ -48,7 +50,7 @@ def run_sampled(task):
     z, outcomes, system = problem.z0, [], problem.system
     momenta_of_counters = [system.n_q + system.coordinates(b).start for b in system.bodies
                            if b.helper and b.counts_turns]
-    driver = dataclasses.replace(task.driver, keep_mesh=True)  # pieces are joined on the mesh that is asked for
+    meshes, notes = [], {}  # with elements that were halved; what the statuses say besides
     for first, last in pairwise(ends):
         t = mesh.nodes[first]
         for c in controllers:
@@ -60,15 +62,22 @@ def run_sampled(task):
         piece = copy(problem)
         piece.system, piece.z0, piece.t_span = _with(system, now), z, (float(t), float(mesh.nodes[last]))
         part = mesh.part(first, last)
-        outcome = run_driver(dataclasses.replace(task, problem=piece, mesh=part, n_elements=None, driver=driver), part)
+        outcome = run_driver(dataclasses.replace(task, problem=piece, mesh=part, n_elements=None), part)
+        before = sum(one.n_elements for one in meshes)
         outcomes.append(outcome)
+        meshes.append(outcome.mesh or part)
         if not outcome.status.success:
-            outcome.status.element += int(first)
+            outcome.status = outcome.status.later(before)
             break
+        notes[outcome.status.message.removesuffix(told(part, meshes[-1])).removeprefix("converged")] = True
         z = np.array(outcome.state[-1, -1])
         z[momenta_of_counters] = 0.0  # round-off there would grow from piece to piece
     whole = {c: c.holding(*map(np.array, zip(*held[c], strict=True))) for c in controllers}
-    return _joined(outcomes), _with(system, whole), mesh
+    found = TimeMesh(np.concatenate([mesh.nodes[:1], *(one.nodes[1:] for one in meshes)]))
+    outcome = _joined(outcomes)
+    if outcome.status.success:
+        outcome.status = Status(True, message=f"converged{''.join(notes)}{told(mesh, found)}")
+    return outcome, _with(system, whole), found
 
 
 def _with(system, parts):

@@ -33,7 +33,7 @@ def march_halving(plan, mesh, z0, multipliers, scaling, settings, run=Run(), on_
     if status.success or status.reason not in HALVED:
         return mesh, x, n, status, iterations
     step, levels, counts = plan.columns.step, np.zeros(mesh.n_elements, int), [iterations]
-    given, failed, halved = mesh, None, set()  # numbers of given elements
+    given, failed = mesh, None
     while not status.success and status.reason in HALVED:
         original = int(np.searchsorted(given.nodes, mesh.nodes[n], side="right")) - 1
         if failed is None or failed[0] != original:
@@ -44,7 +44,6 @@ def march_halving(plan, mesh, z0, multipliers, scaling, settings, run=Run(), on_
             status.message += f"; its halves fail as well, down to {shortest:.3g} s"
             on_mesh(mesh, x)
             break
-        halved.add(original)
         levels = np.insert(levels, n, levels[n])
         levels[n:n + 2] += 1
         mesh = TimeMesh(np.insert(mesh.nodes, n + 1, mesh.nodes[n] + mesh.lengths[n] / 2))
@@ -54,6 +53,14 @@ def march_halving(plan, mesh, z0, multipliers, scaling, settings, run=Run(), on_
         counts.append(iterations)
     iterations = np.concatenate(counts)[:n - run.start]
     if status.success:
-        status = Status(True, message=f"{status.message}; {len(halved)} of {given.n_elements} elements were halved "
-                                      f"where Newton's method failed, down to {mesh.lengths.min():.3g} s")
+        status = Status(True, message=status.message + told(given, mesh))
     return mesh, x, n, status, iterations
+
+
+def told(given, mesh):
+    """For the message of a status: how many elements of the given mesh were halved."""
+    if mesh.n_elements == given.n_elements:
+        return ""
+    halved = np.unique(np.searchsorted(given.nodes, np.setdiff1d(mesh.nodes, given.nodes)))
+    return (f"; {len(halved)} of {given.n_elements} elements were halved where Newton's method failed, down to "
+            f"{mesh.lengths.min():.3g} s")
