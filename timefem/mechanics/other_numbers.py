@@ -14,7 +14,7 @@ from .bodies.tree.tree import Tree
 from .catalogue import made, stored
 from .composites.beam.section import RopeSection, Section
 from .forces.gravity import Gravity
-from .part_groups import own_helpers, regrouped, with_helpers
+from .part_groups import own_members, regrouped, with_helpers
 from .redundancy.redundancy import keep_constraints
 from .stand_ins import StandIns, moved_parts, with_rotors
 from .system import System
@@ -215,17 +215,16 @@ def _changed_parts(system, values, given):
         if part in system.composites:
             own = {name: dataclasses.replace(value) if dataclasses.is_dataclass(value) else value
                    for name, value in own.items()}
-            other = made(type(part), (), {name: getattr(part, name) for name in stored(part)} | own)
+            bodies = [getattr(part, name) for name, field in part.fields.items() if field.is_body]
+            other = made(type(part), bodies, {name: getattr(part, name) for name in stored(part)} | own)
             for member in other.members:
                 member.owner = other
-            pairs = zip(part.members, other.members, strict=False)
-            alike = len(part.members) == len(other.members)
         else:
             if isinstance(part, Tree) and "joints" in own:
                 own["joints"] = [joint.turned_anew() for joint in own["joints"]]
             other = part.changed(own)
-            pairs, alike = _members(system, part, other), len(part.members) == len(other.members)
-        for before, after in pairs:
+        alike = len(part.members) == len(other.members)
+        for before, after in _members(system, part, other):
             if not alike or before.kind != after.kind:
                 cannot = [f"{_spoken(system, name)} cannot become {_on_a_line(value)}"
                           for place, (name, value) in given.items() if place[0] is part]
@@ -236,9 +235,16 @@ def _changed_parts(system, values, given):
 
 
 def _members(system, part, other):
-    """Pairs of a part, with the helpers that it brings along, and of what stands for them."""
-    own = own_helpers(system.parts, part.members) if len(part.members) > 1 else [part]
-    return [pair for *pair, given in zip(own, other.members, part.members, strict=False) if pair[1] is not given]
+    """Pairs of a part, with what it brings along, as it is in the system, and of what stands for it."""
+    if part.members == (part,) and len(other.members) == 1:
+        return [(part, other)]
+    own, new = own_members(system.parts, part.members), set(other.members)
+    pairs = [pair for *pair, given in zip(own, other.members, part.members, strict=False) if pair[1] is not given]
+    found = []
+    for before, after in pairs:
+        present = {a: b for a, b in zip(after.bodies, before.bodies, strict=False) if not (a is b or a in new)}
+        found.append((before, after.moved_to(lambda body, at=present: at.get(body, body)) if present else after))
+    return found
 
 
 def _rebuilt(system, changed):

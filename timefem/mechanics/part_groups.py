@@ -73,16 +73,21 @@ def regrouped(groups, changed):
     return found
 
 
-def own_helpers(parts, members):
-    """Members of parts, in the place of helpers those among the parts, which may be on other bodies; a list."""
-    given = {(part.owner, part.place): part for part in parts if part.helper}
-    return [given.get((m.owner, m.place), m) if m.helper else m for m in members]
+def own_members(parts, members):
+    """Members of parts as they are among the parts, where they may be on other bodies; a list."""
+    given = {_place(part): part for part in parts if part.owner is not None}
+    return [m if m.owner is None else given.get(_place(m), m) for m in members]
+
+
+def _place(part):
+    """By which a member is known again; with unknown numbers helpers are of other classes."""
+    return None if part.helper else type(part), part.owner, part.place
 
 
 def with_helpers(parts):
     """The members of parts, each helper once, where it is first needed; those that nothing needs are left out."""
     found = []
-    for member in own_helpers(parts, [member for part in parts for member in part.members]):
+    for member in own_members(parts, [member for part in parts for member in part.members]):
         if not (member.helper and member in found):
             found.append(member)
     needed = {body for part in found if not part.helper for body in part.bodies}

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..mechanics.bodies.tree.entries import derivative
 from ..mechanics.forces.motor import Motor
-from ..mechanics.part_groups import own_helpers
+from ..mechanics.part_groups import own_members
 from .attribute_derivatives import derivative_of_own
 from .function_derivatives import place_of
 
@@ -43,7 +43,7 @@ def of_motor(system, z, motor, name, label):
         tree, joint = motor.joint.carrier, motor.joint.called[1]
         matrix, _, _ = derivative(tree, f"{joint}.armature", None, label)
         return own, [(tree, by_armature * matrix)], None
-    rotor, gear = own_helpers(system.parts, motor.helpers)
+    rotor, gear = own_members(system.parts, motor.helpers)
     own = np.eye(len(motor.own_parameters))[:, [place_of(motor, name)]]
     if name == "rotor_inertia":
         return own, [(rotor, np.ones((1, 1)))], None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -107,13 +107,6 @@ class Motor(JointPart, Actuator):
     def on_tree(self) -> bool:
         """Whether it drives a joint inside of a tree, with one coordinate."""
         return self.joint.is_body and self.joint.n_q == 1
-
-    def moved_to(self, stand_in: Callable[[Any], Any]) -> Motor:
-        other = super().moved_to(stand_in)
-        if self.helpers:
-            rotor, gear = self.helpers
-            other.helpers = stand_in(rotor), gear.moved_to(stand_in)
-        return other
 
     def reflected(self) -> Motor:
         """The same without inertia, which the joint of a tree has instead."""
