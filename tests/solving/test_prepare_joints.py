@@ -65,3 +65,16 @@ def test_derivatives_by_the_gear():
     end = tf.EndValue(lambda bodies, t: bodies[0].position, ["b"])
     values = [tf.sensitivities(sol, end, [tf.Parameter("m", "gear")]) for sol in (found, fresh)]
     np.testing.assert_allclose(*values, rtol=0, atol=1e-10 * np.abs(values[1]).max())
+
+
+def test_products_of_inertia_of_bodies_that_have_none():
+    """They are parameters of another formula, which what acts on joints takes, too."""
+    def made(product):
+        body = tf.RigidBody(2.0, ((0.4, product, 0), (product, 0.5, 0), (0, 0, 0.3)) if product else (0.4, 0.5, 0.3),
+                            name="b")
+        hinge = tf.Revolute(body, point_a=(-0.5, 0, 0), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0))
+        parts = [body, hinge, tf.Motor(hinge, gear=2.0, rotor_inertia=0.01), tf.JointSpring(hinge, stiffness=3.0)]
+        return tf.InitialValueProblem(tf.System(parts, gravity=(0, 0, -9.81)), {hinge: (0.3, 1.0)}, (0, 0.5))
+
+    found = tf.prepare(made(0), ELEMENT, N).solve(parameters={"b.inertia[0,1]": 0.1})
+    np.testing.assert_allclose(found.z, tf.solve(made(0.1), ELEMENT, N).z, rtol=0, atol=1e-12)

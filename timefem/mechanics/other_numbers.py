@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -66,7 +67,8 @@ def with_other_numbers(system, changes, names_only=False):
             _check_once(system, given, (part, attribute, *inner), (name, value))
             value = _present(part, attribute, inner, value) if names_only else value
             own = values.setdefault(part, {})
-            own[attribute] = _replaced(part, attribute, inner, own.get(attribute), value, name)
+            with _about(system, part):
+                own[attribute] = _replaced(part, attribute, inner, own.get(attribute), value, name)
     return system if names_only else _rebuilt(system, _changed_parts(system, values, given))
 
 
@@ -212,17 +214,8 @@ def _changed_parts(system, values, given):
     """Part -> the one that stands for it, of those whose own numbers change."""
     found = {}
     for part, own in values.items():
-        if part in system.composites:
-            own = {name: dataclasses.replace(value) if dataclasses.is_dataclass(value) else value
-                   for name, value in own.items()}
-            bodies = [getattr(part, name) for name, field in part.fields.items() if field.is_body]
-            other = made(type(part), bodies, {name: getattr(part, name) for name in stored(part)} | own)
-            for member in other.members:
-                member.owner = other
-        else:
-            if isinstance(part, Tree) and "joints" in own:
-                own["joints"] = [joint.turned_anew() for joint in own["joints"]]
-            other = part.changed(own)
+        with _about(system, part):
+            other = _made_with(system, part, own)
         alike = len(part.members) == len(other.members)
         for before, after in _members(system, part, other):
             if not alike or before.kind != after.kind:
@@ -232,6 +225,33 @@ def _changed_parts(system, values, given):
                                  "that system")
             found[before] = after
     return found
+
+
+def _made_with(system, part, own):
+    """The part with other values of attributes."""
+    if part not in system.composites:
+        if isinstance(part, Tree) and "joints" in own:
+            own["joints"] = [joint.turned_anew() for joint in own["joints"]]
+        return part.changed(own)
+    own = {name: dataclasses.replace(value) if dataclasses.is_dataclass(value) else value
+           for name, value in own.items()}
+    bodies = [getattr(part, name) for name, field in part.fields.items() if field.is_body]
+    other = made(type(part), bodies, {name: getattr(part, name) for name in stored(part)} | own)
+    for member in other.members:
+        member.owner = other
+    return other
+
+
+@contextmanager
+def _about(system, part):
+    """Name the part in what is told of a number that it cannot have."""
+    try:
+        yield
+    except InputError as error:
+        label = system.label(part)
+        if re.search(rf"\b{re.escape(label)}\b", str(error)):
+            raise
+        raise InputError(f"{label}: {error}") from None
 
 
 def _members(system, part, other):

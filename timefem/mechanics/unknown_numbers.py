@@ -46,7 +46,7 @@ def with_free_numbers(system, entries):
     """
     free = {}
     for entry in entries:
-        for part, attribute, *steps in [] if isinstance(entry, tuple) and isinstance(entry[1], int) else \
+        for part, attribute, *steps in [] if isinstance(entry, tuple) and isinstance(entry[-1], int) else \
                 other_numbers.meant(system, entry):
             if hasattr(part, "is_shaped_by") and part.is_shaped_by((attribute, *steps)):
                 free.setdefault(part, []).append((attribute, *steps))

@@ -86,6 +86,8 @@ class BoundCoordinate:
 
         The `bodies` are those of the coordinate, or stand for them with other masses.
         """
+        if any(len(a.own_parameters) != len(b.own_parameters) for a, b in zip(bodies, self.bodies, strict=True)):
+            return BoundCoordinate(self.owner, tuple(bodies), self.coordinate).at(bodies, q, p)
         shape = np.shape(q[0])[:-1]
         flat = [np.reshape(x, (-1, np.shape(x)[-1])).T for x in (*q, *p)]
         n = flat[0].shape[1]
