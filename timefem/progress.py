@@ -130,7 +130,8 @@ class _Bar:
             self.bar = bars.Progress(console=screen, transient=True)
             self.task = self.bar.add_task(self.title, total=self.total)
             self.bar.start()
-        self.bar.update(self.task, completed=self.done, description=", ".join(filter(None, (self.title, text))))
+        self.bar.update(self.task, completed=self.done, total=self.total,
+                        description=", ".join(filter(None, (self.title, text))))
 
     def _done(self):
         if self.counted and self.total:

@@ -61,7 +61,7 @@ class March(Driver):
 
         def on_mesh(mesh, longer):
             nonlocal x
-            x = longer
+            x, bar.total = longer, mesh.n_elements
             if job.recorder:
                 job.recorder.identity.take(mesh)
 

@@ -47,7 +47,8 @@ def march_halving(plan, mesh, z0, multipliers, scaling, settings, run=Run(), on_
         levels = np.insert(levels, n, levels[n])
         levels[n:n + 2] += 1
         mesh = TimeMesh(np.insert(mesh.nodes, n + 1, mesh.nodes[n] + mesh.lengths[n] / 2))
-        x = np.append(x, np.zeros(step))
+        if len(x) < plan.columns.n_node + mesh.n_elements * step:  # by half, as many more may fail
+            x = np.append(x, np.zeros(mesh.n_elements // 2 * step + step))
         on_mesh(mesh, x)
         x, n, status, iterations = march(plan, mesh, z0, multipliers, scaling, settings, run._replace(x=x, start=n))
         counts.append(iterations)
