@@ -9,6 +9,7 @@ import numpy as np
 from .base import TimeFunction
 
 
+scipy: Any
 ORDINALS: Any
 
 
