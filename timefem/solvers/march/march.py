@@ -103,7 +103,7 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
     loop.chunk = chunk
     iterations = iterations[start:e]
     status = Status.with_free_forces(mesh.nodes[start + np.flatnonzero(iterations < 0)]) if left_open else Status(True)
-    if code:
+    if code and not stopped:  # a stop goes before, or a march that halves each element would never end
         status = Status.failure(REASONS[code], e, mesh.nodes[e], history[np.isfinite(history)])
     elif e < mesh.n_elements:
         status = Status.failure("stopped", e, mesh.nodes[e], [])
