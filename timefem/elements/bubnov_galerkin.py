@@ -82,6 +82,12 @@ class BubnovGalerkin(TimeElement):
         return 2 * ((self.degree + 1) // 2)
 
     @property
+    def remedy(self) -> str:
+        if self.drop == "end" or self.degree > 2 or self.form != "hamilton":
+            return ""
+        return "over long times BubnovGalerkin(3), drop='end' and MixedGalerkin converge further"
+
+    @property
     def _livens(self):
         """The form of the action with velocities; None for Hamilton's."""
         return None if self.form == "hamilton" else BubnovImpulseForm()

@@ -7,6 +7,7 @@ import pytest
 
 import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum, spinning_box
+from timefem.cases import find_case
 from timefem.polynomials import LagrangeBasis, gauss_legendre
 
 BACKENDS = ["superlu"] + [name for name, module in (("petsc", "petsc4py"), ("sksparse", "sksparse"))
@@ -265,3 +266,10 @@ def test_automatic_windows_by_few_solves():
     whole = tf.solve(spinning_box(t_end=5), tf.MixedGalerkin(2), 1000)
     np.testing.assert_allclose(solution.z, whole.z, rtol=0, atol=1e-9 * np.abs(whole.z).max())
     assert 512 * 16 <= solution.statistics["n_unknowns"]
+
+
+def test_failed_elements_without_tests_at_the_start_name_better_ones():
+    top = find_case("heavy-top").make()
+    messages = [tf.solve(top, element, 12, progress=False).status.message
+                for element in (tf.BubnovGalerkin(1), tf.BubnovGalerkin(1, drop="end"))]
+    assert ["drop='end' and MixedGalerkin converge further" in message for message in messages] == [True, False]
