@@ -128,6 +128,21 @@ def test_bad_guesses_are_told_by_check(tmp_path, timefem, line, message):
         assert (code, out) == (2, "") and message in err and err.startswith(f"timefem: error: {path}:")
 
 
+def test_guesses_of_unknown_numbers(tmp_path, timefem):
+    def path(line):
+        return changed(tmp_path, "quadrotor", ("[problem]", f"[guess]\nparameters = {line}\n\n[problem]\n"
+                                               "parameters.drag = {value = 1, lower = 0, upper = 2}\n"
+                                               "end_cost = \"parameters['drag']**2\""))
+
+    model = load_model(path("{drag = 1.5}"))
+    assert model.with_guess({})["guess"].numbers(model.problem) == [1.5]
+    for line, message in (("{dreg = 1}", "'dreg' is no unknown number of the problem; it has drag; did you mean"),
+                          ("{drag = 3}", "drag = 3 is outside of its bounds"),
+                          ("{drag = 'x'}", "guess.parameters.drag: ")):
+        code, out, err = timefem("check", path(line))
+        assert (code, out) == (2, "") and message in err and "guess.parameters" in err
+
+
 def test_a_guess_of_the_duration(tmp_path):
     path = bounce(tmp_path, "guess.duration = 0.7", "guess = {bend = 0.1}")
     first, second = load_model(path).with_guess({})["guess"]

@@ -11,6 +11,7 @@ from timefem import interrupts
 from timefem.cases import CASES
 from timefem.errors import InputError
 from timefem.problems.optimal import mesh_sequence
+from timefem.problems.optimal.guess import starts
 from timefem.solving import many_starts
 
 ELEMENT = tf.MixedGalerkin(2, n_points=2)
@@ -43,6 +44,26 @@ def test_both_ways_around_a_disc(processes):
 def test_minima_of_equal_cost_are_told_apart():
     found = tf.solve_all(around(), ELEMENT, 16, n_starts=6, processes=1, progress=False)
     assert len(found) == 2 and found[0].objective == pytest.approx(found[1].objective, rel=1e-6)
+
+
+def test_unknown_numbers_are_varied():
+    """A spring that brings a mass to the other side in half a period, or in three halves, which the cost likes better:
+    all starts were from the stiffness that the spring has."""
+    mass = tf.PointMass(1.0, dimension=1, name="mass")
+    spring = tf.Spring(mass, stiffness=5.0, length=2.0, point_b=(-3, 0, 0), name="spring")
+    push = tf.ControlForce(mass, [(1, 0, 0)], name="push")
+    problem = tf.OptimalControl(
+        tf.System([mass, spring]), {mass: tf.Pose()}, {mass: tf.EndState(position=(-2, None, None), velocity=(0, None,
+                                                                                                             None))},
+        (0, 2), tf.Effort(push), end_cost="0.01 * (40 - parameters['k'])",
+        parameters={"k": (spring, "stiffness")}, bounds={"k": (1, 40), push: (-20, 20)})
+    drawn = [guess.parameters["k"] for guess in starts(problem, 60)[1:]]
+    assert 1 < min(drawn) < 1.5 and 28 < max(drawn) < 40 and np.median(drawn) < 10  # by magnitude
+    found = tf.solve_all(problem, ELEMENT, 16, n_starts=6, processes=1, progress=False)
+    stiff, soft = (sol.parameters["k"] for sol in found)
+    assert stiff == pytest.approx((1.5 * np.pi)**2, rel=0.02) and soft == pytest.approx((0.5 * np.pi)**2, rel=0.02)
+    again = tf.solve(problem, ELEMENT, 16, guess=tf.Guess(parameters={"k": 20.0}), progress=False)
+    assert again.objective == pytest.approx(found[0].objective, rel=1e-7)
 
 
 @pytest.mark.long

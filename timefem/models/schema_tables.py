@@ -65,6 +65,7 @@ TABLES = {
                      "anyOf": [{"const": "zero"}, named("a table by actuator", ref("functions"))]},
         "bend": ref("number"), "seed": {"description": "an integer, zero or more", "type": "integer", "minimum": 0},
         "duration": ref("positive"),
+        "parameters": named("a table of guesses of unknown numbers", ref("number")),
         "motion": {"description": "a list of states, each a list of the coordinates and momenta of all bodies",
                    "type": "array", "items": ref("some_numbers"), "minItems": 2},
         "times": ref("numbers"), "solution": ref("text")}, []),

@@ -37,8 +37,9 @@ def solve_all(problem: BoundaryValueProblem | OptimalControl, element: TimeEleme
     problem : BoundaryValueProblem or OptimalControl
         Of a boundary-value problem both signs of the quaternions at the end are tried.
     n_starts : int, optional
-        Of optimal control: how many guesses are tried, the default one and others beside it that are the same in each
-        call; 8 unless given. Under mpirun the ranks share them, else processes do.
+        Of optimal control: how many guesses are tried, the default one and others that are the same in each call:
+        beside its motion, with waving controls, and with unknown numbers anywhere between their bounds where they have
+        two; 8 unless given. Under mpirun the ranks share them, else processes do.
     turns : int
         Of boundary-value problems: guesses turn besides, both ways: up to twice that many full turns about the axis of
         the way from one orientation to the other, and up to that many about each body axis.

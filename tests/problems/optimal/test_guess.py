@@ -93,6 +93,27 @@ def test_controls_as_a_guess():
         Guess(times=(1, 0))
 
 
+def test_unknown_numbers_as_guesses():
+    mass = tf.PointMass(1.0, dimension=1, name="mass")
+    spring = tf.Spring(mass, stiffness=5.0, length=2.0, point_b=(-3, 0, 0), name="spring")
+    problem = tf.OptimalControl(
+        tf.System([mass, spring]), {mass: tf.Pose()}, {}, (0, 2), end_cost="end.t + parameters['free']**2",
+        free_time=True, bounds={"k": (1, 40)}, parameters={"k": (spring, "stiffness"), "free": 1.0})
+    given = {"k": 8.0, "duration": 3.0}
+    np.testing.assert_array_equal(Guess(parameters=given).numbers(problem), [3, 8, 1])
+    np.testing.assert_array_equal(unknowns(problem, Guess(parameters=given))["constants"][0, 0], [1.5, 8, 1])
+    for guess, message in (({"stiff": 3.0}, "'stiff' is no unknown number of the problem; it has duration, k, free"),
+                           ({"kk": 3.0}, "did you mean 'k'"),
+                           ({"k": 41.0}, r"k = 41 is outside of its bounds, \(1, 40\)"),
+                           ({"k": "much"}, "parameters: k must be a number"), ({"duration": -1.0}, "duration must be")):
+        with pytest.raises(tf.InputError, match=message):
+            tf.solve(problem, tf.MixedGalerkin(1), 2, guess=Guess(parameters=guess))
+    with pytest.raises(tf.InputError, match="parameters must be a dict"):
+        Guess(parameters=[3.0])
+    with pytest.raises(tf.InputError, match="duration is given twice"):
+        Guess(parameters=given, duration=2.0)
+
+
 def test_motions_of_other_problems_as_guesses():
     problem = cart_and_pole()
     best = tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False)

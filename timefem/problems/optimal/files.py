@@ -114,6 +114,7 @@ def guess_from_file(model):
         own["motion"] = solution_guess(model)
     with model.naming(("guess",), table):
         guess = Guess(**own)
+        guess.numbers(model.problem)
     if "motion" in table:
         with model.naming(("guess", "motion"), ()):
             guess.states(model.problem, np.array([model.t_span]))  # whether it has the shape of states

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ... import validate
-from ...argument_names import NamedArguments
+from ...argument_names import NamedArguments, known_names
 from ...assembly import TimeMesh
 from ...elements.forms.base import velocities
 from ...errors import InputError
 from ...solvers.equations.transfer import transferred
 from ...types import Vector
 from .guess_balance import balance
+from .guess_draws import drawn, waves
 from .guess_paths import Way, path
 from .guess_pumping import pumping
 from .guess_rates import controls_along, rates_at_ends
@@ -25,11 +26,11 @@ from .guess_solutions import is_warm, prolonged, sampled
 if TYPE_CHECKING:
     from .problem import OptimalControl
 
-__all__ = ["BENDS", "Guess", "first_guess", "from_solution", "is_warm", "prolonged", "starts", "swung"]
+__all__ = ["BENDS", "Guess", "first_guess", "from_solution", "is_warm", "prolonged", "starts", "swung", "waving"]
 
 BENDS = 0.1, 0.4  # of paths that are tried where the straight one fails [m or rad]
 ASIDE = 0.1, 0.3, 1.0  # how far motions of further starts go in the middle [m or rad], in turn
-WAVES = 3  # of their controls
+ROUNDED = 1e-6  # how far a number that a solve found may lie beyond its bound, over the bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,8 @@ class Guess(NamedArguments):
         Of the directions in which they do.
     duration : float, optional
         Of problems with free time [s]; default: that of their time span, to which motions are stretched.
+    parameters : dict, optional
+        Name of an unknown number -> its value, within its bounds, also "duration"; those left out are the present ones.
 
     Raises
     ------
@@ -70,12 +73,17 @@ class Guess(NamedArguments):
     bend: float = 0.0
     seed: int = 0
     duration: float | None = None
+    parameters: Mapping[str, float] | None = None
 
     def __post_init__(self):
         validate.real("Guess: bend", self.bend)
         validate.integer("Guess: seed", self.seed, minimum=0)
         if self.duration is not None:
             validate.real("Guess: duration", self.duration, positive=True)
+        if not isinstance(self.parameters, Mapping | None):
+            raise InputError(f"Guess: parameters must be a dict of unknown numbers by name, not {self.parameters!r}")
+        if self.duration is not None and "duration" in (self.parameters or {}):
+            raise InputError("Guess: duration is given twice; leave it out of parameters")
         if self.bend and self.motion is not None:
             raise InputError("Guess: bend belongs to the default motion; leave it or motion out")
         if isinstance(self.controls, str) and self.controls != "zero":
@@ -120,6 +128,26 @@ class Guess(NamedArguments):
         if len(self.times) != n:
             raise InputError(f"Guess: {n} {what} at {len(self.times)} times")
         return np.asarray(self.times, float)
+
+    def numbers(self, problem: OptimalControl) -> np.ndarray:
+        """Unknown numbers of a problem, with free time the duration first, checked."""
+        names, numbers = problem.unknown_names, np.array(problem.guesses, float)
+        if self.duration is not None:
+            if not problem.free_time:
+                raise InputError("Guess: duration is for problems with free_time=True; leave it out")
+            numbers[0] = self.duration
+        for name, value in (self.parameters or {}).items():
+            if name not in names:
+                raise InputError(f"Guess: parameters: {name!r} is no unknown number of the problem"
+                                 f"{known_names(name, names)}")
+            value = validate.real(f"Guess: parameters: {name}", value, positive=name == "duration")
+            bounds = problem.number_bounds[:, names.index(name)]
+            lower, upper = bounds + np.array([-ROUNDED, ROUNDED]) * np.abs(bounds)
+            if not lower <= value <= upper:
+                raise InputError(f"Guess: parameters: {name} = {value:g} is outside of its bounds, "
+                                 f"({bounds[0]:g}, {bounds[1]:g})")
+            numbers[names.index(name)] = value
+        return numbers
 
     def given_controls(self, problem: OptimalControl) -> dict[Any, Callable[[np.ndarray], np.ndarray]]:
         """Actuator -> function of times, of shape (n,) -> (n, n_controls)."""
@@ -185,8 +213,7 @@ def first_guess(problem, plan, mesh, guess):
     guess : Guess, or what `Guess.of` takes
     """
     element, guess = plan.element, Guess.of(guess)
-    if guess.duration is not None and not problem.free_time:
-        raise InputError("Guess: duration is for problems with free_time=True; leave it out")
+    numbers = guess.numbers(problem)
     times = mesh.points(element.state.basis)
     state, own = guess.states(problem, times)
     state = np.array(state, float)
@@ -204,9 +231,6 @@ def first_guess(problem, plan, mesh, guess):
     values[names.index("controls")][:] = _controls(problem, {**own, **guess.given_controls(problem)}, held,
                                                    mesh.points(element.trial["controls"].basis))
     if problem.unknown_names:
-        numbers = np.array(problem.guesses, float)
-        if guess.duration is not None:
-            numbers[0] = guess.duration
         values[names.index("constants")][:] = numbers / problem.units
     return np.concatenate([plan.columns.pack(*values), np.zeros(len(problem.conditions.combinations))])
 
@@ -247,8 +271,15 @@ def _interpolated(nodes, values, times):
 
 
 def starts(problem, n):
-    """The guesses number 0 to n - 1: the default one, then motions that go aside with waving controls in bounds."""
-    return [None, *(Guess(bend=ASIDE[k % len(ASIDE)], seed=k, controls=_waves(problem, k)) for k in range(1, n))]
+    """The guesses number 0 to n - 1: the default one, then those of `waving` with other unknown numbers."""
+    numbers = partial(drawn, problem.unknown_names, problem.number_bounds)
+    return [None, *(replace(guess, parameters=numbers(guess.seed)) for guess in waving(problem, n - 1))]
+
+
+def waving(problem, n):
+    """The guesses number 1 to n: motions that go aside, with waving controls in bounds."""
+    own = problem.actuators, problem.bounds, problem.t_span
+    return [Guess(bend=ASIDE[k % len(ASIDE)], seed=k, controls=waves(*own, k)) for k in range(1, n + 1)]
 
 
 def swung(problem):
@@ -263,23 +294,3 @@ def swung(problem):
     (z, t, controls), (t0, t1) = found, problem.t_span
     duration = float(t[-1] - t0)
     return Guess(z, times=t0 + (t - t0) * ((t1 - t0) / duration), controls=controls, duration=duration)
-
-
-def _waves(problem, seed):
-    """Smooth functions of time between the bounds of controls that have two; others are left to the default."""
-    rng, found, first, (t0, t1) = np.random.default_rng(seed), {}, 0, problem.t_span
-    for actuator in problem.actuators:
-        lower, upper = problem.bounds[:, first:first + actuator.n_controls]
-        first += actuator.n_controls
-        weights = rng.uniform(-1, 1, (WAVES, actuator.n_controls))
-        phases = rng.uniform(0, 2 * np.pi, weights.shape)
-        if not (np.isfinite(lower) & np.isfinite(upper)).all():
-            continue
-
-        def waving(t, weights=weights, phases=phases, lower=lower, upper=upper):
-            angle = np.pi * (np.asarray(t)[:, None] - t0) / (t1 - t0)
-            waves = sum(w * np.sin((i + 1) * angle + p) for i, (w, p) in enumerate(zip(weights, phases, strict=True)))
-            return (lower + upper) / 2 + waves / WAVES * (upper - lower) / 2
-
-        found[actuator] = waving
-    return found or None

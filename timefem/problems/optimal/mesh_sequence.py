@@ -25,7 +25,7 @@ from .contact_stages import needs_all_elements, solve_in_stages
 from .controllability import HELD, check_reach, guess_in_reach, note_held
 from .equations import OptimalityEquations
 from .fast_turns import WatchedTurns
-from .guess import BENDS, Guess, first_guess, from_solution, is_warm, prolonged, starts, swung
+from .guess import BENDS, Guess, first_guess, from_solution, is_warm, prolonged, swung, waving
 from .nonlinear_program import OptimalProgram
 from .sequence_program import Closing, SequenceProgram
 from .target_continuation import towards_the_target
@@ -288,7 +288,7 @@ def _other_guesses(problem):
     if swings is not None:
         yield swings
     yield from (Guess(bend=bend) for bend in BENDS)
-    yield from starts(problem, 1 + OTHERS * problem.bounded)[1:]
+    yield from waving(problem, OTHERS * problem.bounded)
 
 
 def meshes(mesh):
