@@ -122,8 +122,35 @@ def test_equations_and_bounds_that_stand_against_a_solution(options, against):
     sol = tf.solve(tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, {body: end}, (0, 1), tf.Effort(force),
                                      **options), ELEMENT, 10, progress=False)
     assert not sol.success and sol.status.reason == "infeasible"
-    assert re.search(rf"an equation of motion of ball at t = .* stays violated by .*; most against it stands {against}",
-                     sol.status.message)
+    assert re.search(r"the (position|velocity) of ball at the end at t = 1 stays violated .*; most against it stands "
+                     + against, sol.status.message)
+
+
+def rest_at(x, t_end=1.0, bounds=(), **options):
+    """A mass to be brought to rest elsewhere, by a force within bounds."""
+    return slider(at(x), t_end, bounds={"push": (-50, 50), **dict(bounds)}, **options)
+
+
+QUICK = dict(free_time=True, cost=(), end_cost="end.t")
+INFEASIBLE = {
+    "time": (rest_at(1, 0.5, {"push": (-1, 1)}), "the bound of control 0 of push, at"),
+    "force": (rest_at(1, 1, {"push": (-1, 1), "duration": (0.1, 1.5)}, **QUICK), "the bound of duration, at"),
+    "duration": (rest_at(1, 0.3, {"push": (-1, 1), "duration": (0.1, 0.5)}, **QUICK), "the bound of duration, at"),
+    "path": (rest_at(1, path="now.q('slider')[0] - 0.5"), r"path\[0\], at t = 1"),
+    "speed": (rest_at(1, limits=tf.Limit("now.rates('slider')[0]", -1, 0.5, name="speed")), r"speed\[0\], at"),
+    "rates": (slider(at(1), rates={"push": (-10, 10)}), r"rates of push\[0\], at"),
+}
+
+
+@pytest.mark.parametrize("method", ["interior-point", "ipopt"])
+@pytest.mark.parametrize("name", INFEASIBLE)
+def test_what_was_asked_for_is_named_before_equations(name, method):
+    """Of most of these an equation of motion in the middle of the time was named."""
+    problem, against = INFEASIBLE[name]
+    sol = tf.solve(problem, ELEMENT, 10, method=method, guess=tf.Guess(), progress=False)
+    assert sol.status.reason == "infeasible" and sol.status.element == 9
+    assert re.search(r"the position of slider at the end at t = [\d.]+ stays violated by [^;]*; most against it stands "
+                     + against, sol.status.message)
 
 
 @pytest.mark.parametrize("limits, bound, told", [

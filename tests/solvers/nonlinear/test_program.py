@@ -7,7 +7,7 @@ from timefem.errors import InputError
 from timefem.solvers.nonlinear.centred import Centred
 from timefem.solvers.nonlinear.ipopt import Ipopt
 from timefem.solvers.nonlinear.methods import METHODS, method_for_inequalities
-from timefem.solvers.nonlinear.program import NonlinearProgram, Row, optimality_error
+from timefem.solvers.nonlinear.program import CARRIER, LIMIT, MOTION, NonlinearProgram, Row, optimality_error
 
 
 class Hs071(NonlinearProgram):
@@ -72,6 +72,20 @@ def test_an_infeasible_program_names_the_row(name):
     answer = METHODS[name]().solve(Hs071((1.5, 2, 2, 1.5), upper=3.0))
     assert not answer.status.success and answer.status.reason == "infeasible"
     assert "the length at t = 0.5 stays violated by 4" in answer.status.message
+
+
+@pytest.mark.parametrize("role, told", [
+    (LIMIT, "; the length at t = 0.5 stays violated by 4"),
+    (MOTION, "; the length at t = 0.5 stays violated by 4 of its size; what is asked for holds, but the motion cannot"),
+    (CARRIER, "[interior point; what is asked for holds, but the motion cannot be made with these bounds; most"),
+])
+def test_equations_that_only_pass_a_number_on_are_not_named(role, told):
+    class WithRoles(Hs071):
+        roles = np.array([LIMIT, role])
+
+    program = WithRoles((1.5, 2, 2, 1.5), upper=3.0)
+    message = METHODS["interior-point"]().solve(program).status.message
+    assert told in message and ("the length" in message) == (role != CARRIER)
 
 
 def test_how_far_from_optimal():

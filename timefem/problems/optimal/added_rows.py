@@ -50,8 +50,8 @@ class AddedRows:
         return tuple(np.concatenate([none, *b]) for b in ([s.lower for s in self.sets], [s.upper for s in self.sets]))
 
     @property
-    def stated(self):
-        return np.concatenate([np.zeros(0, bool), *(np.full(rows.n_rows, rows.stated) for rows in self.sets)])
+    def roles(self):
+        return np.concatenate([np.zeros(0, int), *(np.full(rows.n_rows, rows.role) for rows in self.sets)])
 
     @property
     def blocks(self):

@@ -1,15 +1,27 @@
-"""What equations of the motion are called where they stay violated."""
+"""What equations of the motion are called where they stay violated, and which of them reports tell of."""
+
+import numpy as np
 
 from ...mechanics.part_names import body_of
+from ...solvers.nonlinear.program import CARRIER, CONDITION, MOTION
 
 
-def name_of_equation(system, unknown_names, field, components, component):
+def roles_of_equations(chain):
+    """Roles of `OptimalityEquations`, in the order of their costates, see `NonlinearProgram`."""
+    dual = np.flatnonzero(chain.dual)
+    roles = np.full(len(dual), MOTION)
+    roles[len(dual) - chain.blocks[1].n_unknowns:] = CONDITION
+    if "costate of constants" in chain.plan.element.trial:
+        roles[np.isin(dual, chain.columns_of("costate of constants"))] = CARRIER
+    return roles
+
+
+def name_of_equation(system, field, components, component):
     """Name of an equation, by its place.
 
     Parameters
     ----------
     system : System
-    unknown_names : list of str
     field : str
         Of the tests.
     components : str or callable
@@ -18,8 +30,6 @@ def name_of_equation(system, unknown_names, field, components, component):
     """
     if field in ("state", "motion"):
         return f"an equation of motion of {system.label(body_of(system, component))}"
-    if field == "constants":
-        return f"the rate of {unknown_names[component]}, which is zero,"
     if components in ("multipliers", "constraints", "joints"):
         return constraint_names(system, components == "joints")[component]
     if field == "nonholonomic":

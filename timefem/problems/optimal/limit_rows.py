@@ -4,6 +4,7 @@ import casadi as ca
 import numpy as np
 
 from ...polynomials import gauss_legendre
+from ...solvers.nonlinear.program import CARRIER, LIMIT
 from .point_rows import PointRows
 from .start import start_rows
 from .views import View
@@ -137,7 +138,7 @@ class LimitRows:
                          total - old - h * integral / size, (0.0, 0.0), view, np.arange(n_e),
                          self.chain.mesh.nodes[1:], np.column_stack([self.times(elements, points).reshape(n_e, -1),
                                                                      self.chain.mesh.lengths]))
-        sums.stated = False
+        sums.role = CARRIER
         self.rows.append(sums)
         self.totals.append((sums, columns))
         if not self.chain.reaches[1]:
@@ -190,7 +191,7 @@ class LimitRows:
             view, times = View.joined(view, self.views.constants(elements)), self.times(elements, points)
             self.rows.append(PointRows(names, (ca.vertcat(change[limited], self._symbols[2]), ca.vertcat(h, self._tau)),
                                        rows, bounds, view, elements, times, np.column_stack([given, times])))
-            self.rows[-1].stated = names is not JUMP
+            self.rows[-1].role = CARRIER if names is JUMP else LIMIT
 
         jump = controls(later, 0.0).minus(controls(later - 1, 1.0))
         if basis.n_shapes == 1:

@@ -10,7 +10,7 @@ from ...solvers.nonlinear import products
 from ...solvers.nonlinear.program import NonlinearProgram, Row
 from .added_rows import AddedRows
 from .contact_march import ContactMarch
-from .equation_names import name_of_equation
+from .equation_names import name_of_equation, roles_of_equations
 from .limit_rows import LimitRows
 from .views import ChainView, View
 
@@ -251,8 +251,8 @@ class OptimalProgram(NonlinearProgram):
         return values
 
     @property
-    def stated(self):
-        return np.append(np.zeros(self.n_equations, bool), self._added.stated)
+    def roles(self):
+        return np.append(roles_of_equations(self.chain), self._added.roles)
 
     def describe(self, i):
         chain, problem = self.chain, self.chain.problem
@@ -267,7 +267,7 @@ class OptimalProgram(NonlinearProgram):
         for field in chain.plan.element.trial:
             component = self._component(field, self.dual[i]) if field.startswith("costate of ") else None
             if component is not None:
-                name = name_of_equation(problem.system, problem.unknown_names, field.removeprefix("costate of "),
+                name = name_of_equation(problem.system, field.removeprefix("costate of "),
                                         chain.plan.element.trial[field].components, component)
                 return self._row(name, element, chain.mesh.nodes[element])
         return self._row("an equation", element, chain.mesh.nodes[element])

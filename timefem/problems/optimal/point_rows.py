@@ -9,6 +9,7 @@ import numpy as np
 
 from ...kernels.buffered import Buffered
 from ...solvers.nonlinear import products
+from ...solvers.nonlinear.program import LIMIT
 from ...types import Floats, Vector
 from .views import View
 
@@ -38,13 +39,13 @@ class PointRows:
     elements : ndarray of int, shape (n_rows,)
         Blocks of the rows.
     lower, upper : ndarray, shape (n_rows,)
-    stated : bool
-        Whether they are what a problem asks for, rather than what defines variables.
+    role : int
+        Of the rows in reports, see `NonlinearProgram`; that of limits unless it is changed.
     jacobian_places, hessian_places : (ndarray of int, ndarray of int)
         As in `NonlinearProgram`; those of the Hessian may come twice, and count together.
     """
 
-    stated = True
+    role = LIMIT
 
     def __init__(self, name: str | Sequence[str], symbols: tuple[ca.SX, ca.SX], rows: ca.SX,
                  bounds: Sequence[Floats], view: View, blocks: Vector, times: Vector,

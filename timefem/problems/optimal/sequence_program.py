@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
-from ...solvers.nonlinear.program import NonlinearProgram, Row
+from ...solvers.nonlinear.program import CARRIER, NonlinearProgram, Row
 from .added_rows import AddedRows
 from .point_rows import PointRows
 from .views import View
@@ -89,8 +89,8 @@ class SequenceProgram(NonlinearProgram):
                      for i in (0, 1))
 
     @property
-    def stated(self):
-        return np.concatenate([*(p.stated for p in self.programs), self._added.stated])
+    def roles(self):
+        return np.concatenate([*(p.roles for p in self.programs), self._added.roles])
 
     def soften(self, eps, attempt=0):
         """As `OptimalProgram.soften`."""
@@ -203,5 +203,5 @@ def _ties(view, blocks):
     w = ca.SX.sym("w", view.start.shape[1])
     rows = PointRows("the start as it is known later", (w, ca.SX(0, 1)), w, (0.0, 0.0), view, blocks,
                      np.zeros(len(blocks)))
-    rows.stated = False
+    rows.role = CARRIER
     return rows

@@ -9,6 +9,7 @@ import numpy as np
 from ...status import Status
 from .over_ranks import OverRanks
 
+CARRIER, MOTION, CONDITION, LIMIT = range(4)  # roles of rows
 LINEAR = 1e-10  # entry of the Hessian of rows that is rounding, of variables of order one
 
 
@@ -52,8 +53,9 @@ class NonlinearProgram(ABC):
         entries join; None where these are the blocks themselves.
     first_block : int
         Number of its block 0 in the whole program.
-    stated : ndarray of bool, shape (n_rows,)
-        Rows that somebody asked for, and may loosen, rather than equations that define variables.
+    roles : ndarray of int, shape (n_rows,)
+        What each row is to who reads a report: `LIMIT` or `CONDITION`, which somebody asked for and may loosen,
+        `MOTION` for equations of the motion, or `CARRIER` for those that only pass a number on, which are not named.
     """
 
     start_multipliers, loose, comm, joined, first_block = None, (), None, None, 0
@@ -80,9 +82,9 @@ class NonlinearProgram(ABC):
         """Entries of the Hessian of `factor f + multipliers . r` at `hessian_places`."""
 
     @property
-    def stated(self):
+    def roles(self):
         lower, upper = self.row_bounds
-        return lower < upper
+        return np.where(lower < upper, LIMIT, CONDITION)
 
     @abstractmethod
     def describe(self, i):
@@ -172,6 +174,8 @@ REMEDIES = {"not converged": "give another guess, more elements, more iterations
 CONTRADICTION = "loosen bounds and conditions, if they contradict each other, or "
 OPPOSED = 1e-3  # multiplier of a limit, over the largest, from which on it stands against a solution
 NEAR = 1e-3  # to a bound, scaled
+MISSED = 1e-6  # violation from which on a row is told of
+SHARE = 0.01  # of what equations of motion miss, from which on what somebody asked for is named in their place
 
 
 def not_finite(program, v):
@@ -195,8 +199,9 @@ def not_finite(program, v):
 def failed(program, v, reason, history, detail, multipliers=None):
     """The status of a solve that ended at v: which row stays violated, by how much, and when; or is not finite.
 
-    With the multipliers of rows where the violation is least: also the limit, or bound, that stands against it most,
-    which is another one than the violated one.
+    That is the one, of those that somebody asked for, that stays violated most, else an equation of the motion. With
+    the multipliers of rows where the violation is least: also the limit, or bound, that stands against it most, which
+    is another one than the violated one.
     """
     over, row = OverRanks(program.comm), not_finite(program, v)
     if row is not None and reason != "stopped":
@@ -209,19 +214,26 @@ def failed(program, v, reason, history, detail, multipliers=None):
         size, row = next(((size, row) for size, row in told if row.name != but), (0.0, None))
         return over.first_of_largest(size, lambda: row)
 
-    missing = program.violation(program.rows(v))
-    most, row = largest(missing)
+    missing, roles = program.violation(program.rows(v)), program.roles
+    most, place = largest(missing)
+    asked, motion = (largest(np.where(which, missing, 0.0)) for which in (roles >= CONDITION, roles == MOTION))
+    by_asked = asked[0] > max(MISSED, SHARE * motion[0])
+    violated, row = asked if by_asked else motion
     remedy = REMEDIES.get(reason)
-    if most > 1e-6:
-        remedy = f"{CONTRADICTION}{remedy}" if reason == "not converged" else remedy
-        detail += f"; {row.name} at t = {row.time:.6g} stays violated by {most:.3g} of its size"
+    if most > MISSED and reason == "not converged":
+        remedy = f"{CONTRADICTION}{remedy}"
+    if violated > MISSED:
+        detail += f"; {row.name} at t = {row.time:.6g} stays violated by {violated:.3g} of its size"
+        place = row
+    if most > MISSED and reason == "infeasible" and not by_asked:
+        detail += "; what is asked for holds, but the motion cannot be made with these bounds"
     if multipliers is not None:
-        of_rows = largest(np.where(program.stated, np.abs(multipliers), 0.0), but=row.name)
+        of_rows = largest(np.where(roles == LIMIT, np.abs(multipliers), 0.0), but=place.name)
         of_bounds = largest(_at_bounds(program, v, multipliers), program.describe_variable)
         size, limit = max(of_rows, of_bounds, key=lambda pair: pair[0])
         if size > OPPOSED * over.largest(np.abs(multipliers).max(initial=0.0)):
             detail += f"; most against it stands {limit.name}, at t = {limit.time:.6g}"
-    return Status.failure(reason, row.element, row.time, history, detail, remedy=remedy)
+    return Status.failure(reason, place.element, place.time, history, detail, remedy=remedy)
 
 
 def _at_bounds(program, v, multipliers):

@@ -69,8 +69,8 @@ class SlabProgram(NonlinearProgram):
         return tuple(bound[self._r[:self.n_rows]] for bound in self.program.row_bounds)
 
     @property
-    def stated(self):
-        return self.program.stated[self._r[:self.n_rows]]
+    def roles(self):
+        return self.program.roles[self._r[:self.n_rows]]
 
     def soften(self, eps, attempt=0):
         self.program.soften(eps, attempt)
