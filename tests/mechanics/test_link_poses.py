@@ -9,7 +9,7 @@ from timefem.mechanics.unknown_numbers import with_free_numbers
 INERTIA = (0.1, 0.2, 0.3)
 
 
-KINDS = [tf.Revolute, tf.Prismatic, tf.Spherical, tf.Revolute]
+KINDS = [tf.Revolute, tf.Prismatic, tf.Spherical, tf.Universal, tf.Revolute]
 
 
 def chain(seed, kinds, free, coordinates):
@@ -19,7 +19,8 @@ def chain(seed, kinds, free, coordinates):
     carriers, joints = [None, *bodies] if not free else bodies, []
     for i, (kind, carrier) in enumerate(zip(kinds, carriers, strict=False)):
         axis = rng.uniform(-1, 1, 3)
-        axes = {tf.Revolute: {"axis_a": axis, "axis_b": axis}, tf.Prismatic: {"axis_b": axis}}.get(kind, {})
+        axes = {tf.Revolute: {"axis_a": axis, "axis_b": axis}, tf.Prismatic: {"axis_b": axis},
+                tf.Universal: {"axis_a": axis, "axis_b": axis[[1, 2, 0]]}}.get(kind, {})
         on = [bodies[i + free]] + [carrier] * (carrier is not None)
         points = {"point_a": rng.uniform(-1, 1, 3), "point_b": rng.uniform(-1, 1, 3)}
         joints.append(kind(*on, **points, **axes, name=f"joint {i}"))
@@ -31,7 +32,46 @@ def values(rng, kinds):
         q = rng.normal(size=4)
         return q / np.linalg.norm(q), rng.normal(size=3)
 
-    return [turn() if kind is tf.Spherical else tuple(rng.uniform(-3, 3, 2)) for kind in kinds]
+    def one(kind):
+        if kind is tf.Universal:
+            return {name: tuple(rng.uniform(-3, 3, 2)) for name in ("angle_b", "angle_a")}
+        return turn() if kind is tf.Spherical else tuple(rng.uniform(-3, 3, 2))
+
+    return [one(kind) for kind in kinds]
+
+
+def test_a_universal_joint_becomes_one_of_a_tree():
+    """It stayed a constraint, which form="lagrange" refuses; where its body b is the outer one it does."""
+    def swinging(coordinates, swapped=False):
+        a, b = (tf.RigidBody(1.0, INERTIA, name=name) for name in "ab")
+        up, down, cross = (0, 0, -0.5), (0, 0.1, 0.5), ((0.2, 1, 0.5), (1, 0.3, -0.2))
+        pin = tf.Revolute(a, axis_a=(0, 1, 0), axis_b=(0, 1, 0), point_a=(0, 0, 0.5), point_b=(0, 0, 0), name="pin")
+        pair, points, axes = (b, a), (down, up), cross[::-1]
+        if swapped:
+            pair, points, axes = pair[::-1], points[::-1], axes[::-1]
+        cardan = tf.Universal(*pair, **dict(zip(("point_a", "point_b", "axis_a", "axis_b"), (*points, *axes),
+                                                strict=True)), name="cardan")
+        spring = tf.JointSpring(cardan, coordinate="angle_a", stiffness=3.0)
+        system = tf.System([a, b, pin, cardan, spring], gravity=(0, 0, -9.81), coordinates=coordinates)
+        state = {"pin": (0.3, 0.5), "cardan": {"angle_b": (0.2, 1.0), "angle_a": (-0.4, 2.0)}}
+        return tf.InitialValueProblem(system, state if not swapped else {}, (0, 0.5), assemble=swapped)
+
+    problem = swinging("joint")
+    assert problem.system.n_q == 3 and not problem.system.n_constraints
+    small = tf.solve(problem, tf.MixedGalerkin(3, form="lagrange"), 30, progress=False)
+    whole = tf.solve(swinging("bodies"), tf.MixedGalerkin(3, form="energy"), 30, progress=False)
+    for name in "ab":
+        np.testing.assert_allclose(small.position(name, 0.5), whole.position(name, 0.5), rtol=0, atol=1e-8)
+    for name in ("angle_a", "angle_b"):
+        np.testing.assert_allclose(getattr(small.joint("cardan"), name)(), getattr(whole.joint("cardan"), name)(),
+                                   rtol=0, atol=1e-8)
+    one, two = (sol.joint("cardan") for sol in (small, whole))
+    for x, y in ((one.force(axes="a"), two.force(axes="a")), (one.torque(axes="b"), two.torque(axes="b")),
+                 (one.rotation(), two.rotation()), (one.drive(None, "angle_a"), -3 * one.angle_a()),
+                 (one.drive(None, "angle_b"), 0)):
+        np.testing.assert_allclose(x, y, rtol=0, atol=1e-6)
+    with pytest.raises(tf.InputError, match=r"'cardan: gap, .*of Universal and Spherical joints body_b"):
+        tf.solve(swinging("joint", swapped=True), tf.MixedGalerkin(3, form="lagrange"), 4, progress=False)
 
 
 @pytest.mark.parametrize("free", [False, True])

@@ -9,18 +9,20 @@ from .bodies.tree.tree import Tree
 from .catalogue import known, made, refers_in, stored
 from .declared.declared import Declared
 from .joints.sliding import Prismatic
-from .joints.turning import Revolute, Spherical, Weld
+from .joints.turning import Revolute, Spherical, Universal, Weld
 
 GROUND = None
-KINDS = {Revolute: "revolute", Prismatic: "prismatic", Spherical: "spherical", Weld: "fixed"}
+KINDS = {Revolute: "revolute", Prismatic: "prismatic", Universal: "universal", Spherical: "spherical",
+         Weld: "fixed"}
+FORWARD = "universal", "spherical"  # their coordinates do not tell how b moves against a
 
 
 def in_joint_coordinates(parts):
     """The same system with trees for rigid bodies, and what stands for what.
 
-    `Revolute`, `Prismatic`, `Spherical` joints and `Weld`s become joints of trees as they are met from the ground, or
-    from a body that hangs on nothing (a free base). Those that close loops, and joints of other kinds, stay joints,
-    between links. What acts on bodies and joints acts on links and joints of trees.
+    `Revolute`, `Prismatic`, `Universal`, `Spherical` joints and `Weld`s become joints of trees as they are met from the
+    ground, or from a body that hangs on nothing (a free base). Those that close loops, and joints of other kinds, stay
+    joints, between links. What acts on bodies and joints acts on links and joints of trees.
 
     Parameters
     ----------
@@ -79,12 +81,12 @@ class _Chain:
     def add(self, joint, a, b):
         """Take the body beyond a joint; False where the joint cannot be taken from its side."""
         kind, forward = KINDS[type(joint)], b in self.origin
-        if kind == "spherical" and not forward:
-            return False  # its quaternion would be the inverse one
+        if kind in FORWARD and not forward:
+            return False
         at_zero = {c.name: (0.0, 0.0) for c in joint.coordinates} or {"rotation": (np.eye(3), np.zeros(3))}
         turn, _, place, _ = joint.relative(at_zero)
-        axis = np.array([0, 0, 1.0])
-        if kind in ("revolute", "prismatic"):
+        axis, across = np.array([0, 0, 1.0]), joint.axis_a if kind == "universal" else None
+        if kind in ("revolute", "prismatic", "universal"):
             axis = joint.axis_b / np.linalg.norm(joint.axis_b)
         parent, child = (b, a) if forward else (a, b)
         if forward:
@@ -93,7 +95,7 @@ class _Chain:
             position, orientation, centre, axis = joint.point_a, turn.T, -(joint.point_b + place), -axis
         self.origin[child] = centre
         self.joints.append(TreeJoint(self.names[joint], self._name(parent), self._name(child), kind,
-                                     self.origin[parent] + position, orientation, axis))
+                                     self.origin[parent] + position, orientation, axis, across=across))
         self.by_joint[joint] = self.names[joint]
         return True
 

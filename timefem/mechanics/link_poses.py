@@ -93,6 +93,10 @@ def _coordinates(body, there):
         return angle, there.spin[2]
     if kind == "prismatic":
         return there.place[2], there.velocity[2]
+    if kind == "universal":
+        across = np.array([*there.turn[:2, 0], 0.0])
+        return (float(np.arctan2(*across[1::-1])), float(np.arctan2(*there.turn[2, 1:]))), (there.spin[2],
+                                                                                            across @ there.spin)
     if kind == "planar":
         return (*there.place[:2], angle), (*there.velocity[:2], there.spin[2])
     place, velocity = (there.place, there.velocity) if kind == "floating" else (np.zeros(3), np.zeros(3))

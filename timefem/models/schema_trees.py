@@ -10,8 +10,8 @@ LINK = {"name": ref("text"), "mass": ref("not_negative"), "centre": ref("vector"
                                         "position": ref("vector"), "orientation": ref("orientation")},
                             ["shape", "size"])}}
 JOINT = {"name": ref("text"), "parent": ref("text"), "child": ref("text"),
-         "kind": {"enum": ["revolute", "prismatic", "planar", "spherical", "floating", "fixed"]},
-         "position": ref("vector"), "orientation": ref("orientation"), "axis": ref("vector"),
+         "kind": {"enum": ["revolute", "prismatic", "planar", "universal", "spherical", "floating", "fixed"]},
+         "position": ref("vector"), "orientation": ref("orientation"), "axis": ref("vector"), "across": ref("vector"),
          **dict.fromkeys(("damping", "friction", "stiffness", "armature"), ref("not_negative")), "rest": ref("number"),
          "mimic": {"description": "a list of a joint, in quotes, a factor and an offset", "type": "array",
                    "prefixItems": [ref("text"), ref("number"), ref("number")], "minItems": 3, "maxItems": 3}}

@@ -136,6 +136,9 @@ class TreeJointMotion:
         x, y, z = (turn[..., i] for i in range(3))
         if self._moving.motion.n == 1:
             return [(0 * z, z) if self.coordinates[0] == "angle" else (z, 0 * z)]
+        if self._moving.motion.n == 2:
+            angle = self._bound(t, "angle_a")[0][..., None]
+            return [(0 * z, np.sin(angle) * y + np.cos(angle) * z), (0 * z, x)]
         angle = self._bound(t, "angle")[0][..., None]  # of a plane: back to the frame at zero
         cos, sin = np.cos(angle), np.sin(angle)
         return [(cos * x - sin * y, 0 * z), (sin * x + cos * y, 0 * z), (0 * z, z)]

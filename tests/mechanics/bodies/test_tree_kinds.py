@@ -146,6 +146,9 @@ def test_bad_joints():
     for arguments, message in ((dict(kind="spherical", friction=1), "friction belongs to revolute and prismatic"),
                                (dict(kind="planar", stiffness=1), "stiffness belongs to"),
                                (dict(kind="floating", mimic=("a", 1, 0)), "a floating joint cannot mimic"),
+                               (dict(kind="universal"), "across is the second axis of universal joints"),
+                               (dict(across=(1, 0, 0)), "across is the second axis of universal joints"),
+                               (dict(kind="universal", across=(1, 0, 1)), "not at right angles"),
                                (dict(armature=-1), "armature must not be negative")):
         with pytest.raises(tf.InputError, match=message):
             tf.TreeJoint("joint", "a", "b", **arguments)

@@ -56,5 +56,7 @@ class LagrangeForm(Form):
     def check(self, element, system):
         super().check(element, system)
         if system.n_constraints:
+            stays = "; coordinates='joint' leaves joints that close loops, and of Universal and Spherical joints " \
+                    "body_b has to be the one nearer to the ground" if system.stands_for else ""
             raise InputError(f"form='lagrange' takes no constraints ('{system.constraint_names[0]}'); use "
-                             "form='impulse' or form='energy'")
+                             f"form='impulse' or form='energy'{stays}")

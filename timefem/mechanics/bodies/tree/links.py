@@ -139,21 +139,24 @@ class Link(NamedArguments):
 class TreeJoint(NamedArguments):
     """A joint of a `Tree`, from a parent link to a child link, whose frame is that of the joint when q = 0.
 
-    Coordinates q: an angle about the axis, a way along it, (x, y, angle) of a plane across it, a quaternion, or a place
-    and a quaternion, see `timefem.mechanics.bodies.tree.motions`.
+    Coordinates q: an angle about the axis, a way along it, (x, y, angle) of a plane across it, angles about the axis
+    and then about one across it that turns, a quaternion, or a place and a quaternion, see
+    `timefem.mechanics.bodies.tree.motions`.
 
     Parameters
     ----------
     name : str
     parent, child : str
         Names of links.
-    kind : {"revolute", "prismatic", "planar", "spherical", "floating", "fixed"}
+    kind : {"revolute", "prismatic", "planar", "universal", "spherical", "floating", "fixed"}
     position : array_like, shape (3,)
         Of the joint in the frame of the parent [m].
     orientation : array_like, shape (4,) or (3, 3)
         Of the joint in the frame of the parent: unit quaternion (scalar first) or rotation matrix.
     axis : array_like, shape (3,)
         In the frame of the joint, of any length; of planar joints the normal.
+    across : array_like, shape (3,), optional
+        Of universal joints: the second axis, at right angles to the first.
     damping : float
         d of the force -d qdot [N s/m or N m s/rad]; of joints with several coordinates against the velocity and the
         angular velocity of the child.
@@ -188,6 +191,7 @@ class TreeJoint(NamedArguments):
     stiffness: float = 0.0
     rest: float = 0.0
     armature: float = 0.0
+    across: Converted[Vector | None, np.ndarray | None] = None
 
     def changed(self, name: str, value: Any) -> TreeJoint:
         """The same with another number; axes keep every digit."""
@@ -211,6 +215,12 @@ class TreeJoint(NamedArguments):
         object.__setattr__(self, "position", validate.array(f"{title}: position", self.position, (3,)))
         object.__setattr__(self, "orientation", _orientation(f"{title}: orientation", self.orientation))
         object.__setattr__(self, "axis", validate.direction(f"{title}: axis", self.axis)[1])
+        if (self.across is not None) != (self.kind == "universal"):
+            raise InputError(f"{title}: across is the second axis of universal joints, and of no others")
+        if self.across is not None:
+            object.__setattr__(self, "across", validate.direction(f"{title}: across", self.across)[1])
+            if abs(self.axis @ self.across) > 1e-9:
+                raise InputError(f"{title}: axis and across are not at right angles")
         for name in ("damping", "friction", "stiffness", "armature", "rest"):
             value = validate.real(f"{title}: {name}", getattr(self, name))
             if value < 0 and name != "rest":

@@ -1,8 +1,9 @@
 """How the child of a joint moves in the frame of the joint: one entry per kind, in CasADi symbols.
 
-Frames are at the joint, with z along its axis. Rotations in space are quaternions (scalar first) whose length is a
-coordinate of its own: place and velocities depend on q / |q| only, and the kinetic energy has a term
-`c/2 (q.qdot)^2 / |q|^4`, which leaves the length at rest. So there is no constraint, and no singular orientation.
+Frames are at the joint, with z along its axis; universal joints turn about z, then about x. Rotations in space are
+quaternions (scalar first) whose length is a coordinate of its own: place and velocities depend on q / |q| only, and the
+kinetic energy has a term `c/2 (q.qdot)^2 / |q|^4`, which leaves the length at rest. So there is no constraint, and no
+singular orientation.
 """
 
 from dataclasses import dataclass
@@ -48,8 +49,8 @@ class Motion:
         """Name and unit of each coordinate that is an angle or a way; none of joints with a quaternion."""
         if self.turns:
             return ()
-        return tuple((name or self.single, "rad" if (name or self.single) == "angle" else "m")
-                     for name in self.components)
+        names = [name or self.single for name in self.components]
+        return tuple((name, "rad" if name.startswith("angle") else "m") for name in names)
 
     @property
     def turns(self):
@@ -65,6 +66,11 @@ class Motion:
 def _about_z(angle):
     c, s = ca.cos(angle), ca.sin(angle)
     return ca.sparsify(ca.vertcat(ca.horzcat(c, -s, 0), ca.horzcat(s, c, 0), ca.horzcat(0, 0, 1)))
+
+
+def _about_x(angle):
+    c, s = ca.cos(angle), ca.sin(angle)
+    return ca.sparsify(ca.vertcat(ca.horzcat(1, 0, 0), ca.horzcat(0, c, -s), ca.horzcat(0, s, c)))
 
 
 def _turned(x):
@@ -88,6 +94,8 @@ MOTIONS = {
                         lambda x, v: (NONE, ca.vertcat(0, 0, v)), "displacement"),
     "planar": Motion(("x", "y", "angle"), -1, lambda x: (_about_z(x[2]), ca.vertcat(x[:2], 0)),
                      lambda x, v: (ca.vertcat(0, 0, v[2]), _about_z(x[2]).T @ ca.vertcat(v[:2], 0))),
+    "universal": Motion(("angle_b", "angle_a"), -1, lambda x: (_about_z(x[0]) @ _about_x(x[1]), NONE),
+                        lambda x, v: (ca.vertcat(v[1], v[0] * ca.sin(x[1]), v[0] * ca.cos(x[1])), NONE)),
     "spherical": Motion(QUATERNION, 0, lambda x: (_turned(x), NONE), lambda x, v: (_spin(x, v), NONE)),
     "floating": Motion(("x", "y", "z", *QUATERNION), 3, lambda x: (_turned(x[3:]), x[:3]),
                        lambda x, v: (_spin(x[3:], v[3:]), _turned(x[3:]).T @ v[:3])),
@@ -155,8 +163,9 @@ def _by_name(title, names, given):
 def told(kind, x, v):
     """Position and rate of a joint, from coordinates and rates of shape (..., n), as reports tell them.
 
-    One number each; of planar joints (..., 3); of spherical joints a unit quaternion (..., 4) and the angular velocity
-    (..., 3) in the axes of the child; of floating joints the place before the one, and its velocity before the other.
+    One number each; of universal joints (..., 2), of planar joints (..., 3); of spherical joints a unit quaternion
+    (..., 4) and the angular velocity (..., 3) in the axes of the child; of floating joints the place before the one,
+    and its velocity before the other.
     """
     motion = MOTIONS[kind]
     if motion.n == 1:

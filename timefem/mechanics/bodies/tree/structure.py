@@ -159,7 +159,8 @@ def moving_bodies(title, links, joints, base, firsts=None):
         if joint.kind == "fixed":
             sits[joint.child] = parent, turn, place
             continue
-        axes = np.eye(3) if MOTIONS[joint.kind].turns else _axes(joint.axis, (firsts or {}).get(joint.name))
+        axes = np.eye(3) if MOTIONS[joint.kind].turns else \
+            _axes(joint.axis, (firsts or {}).get(joint.name), joint.across)
         resists = joint.damping, joint.friction, joint.stiffness, joint.rest if joint.stiffness else 0.0, joint.armature
         bodies.append(Moving(joint, parent, _clean(turn @ axes), _clean(place), *places[joint.name], 0.0, np.zeros(3),
                              np.zeros((3, 3)), *resists))
@@ -205,9 +206,10 @@ def least_along(axis):
     return int(np.argmin(np.abs(axis)))
 
 
-def _axes(axis, number=None):
-    """Rotation matrix whose third column is the axis; a permutation where the axis is one of the frame."""
-    first = np.eye(3)[least_along(axis) if number is None else number]
+def _axes(axis, number=None, across=None):
+    """Rotation matrix whose third column is the axis, and the first `across` it where that is given; else a permutation
+    where the axis is one of the frame."""
+    first = across if across is not None else np.eye(3)[least_along(axis) if number is None else number]
     if number is not None:
         axis = axis / np.sqrt(axis @ axis)
     first = first - axis * (axis @ first)
