@@ -1,5 +1,6 @@
 """What nothing changes is found, and nothing else."""
 
+import casadi
 import numpy as np
 import pytest
 
@@ -81,3 +82,18 @@ def one_body(*parts, body=None):
     ids=["jet", "late", "spring"])
 def test_nothing_else_is_kept(part):
     assert one_body(part, tf.ControlTorque) == (None, [])
+
+
+def floor(frame):
+    return casadi.vertcat(0, 0, 100 * casadi.fmax(0, -5 - frame.position[2]))
+
+
+@pytest.mark.parametrize("controls", [0, 1])
+def test_a_floor_far_below_is_not_overlooked(controls):
+    """By a formula, under two bodies at once or next to controls: a ball that falls without weight comes back."""
+    a, b = tf.PointMass(1.0, name="a"), tf.PointMass(1.0, name="b")
+    ground = tf.FormulaForce(a, lambda f, t, c, u: floor(f[0]) + casadi.vertcat(u[0], 0, 0), n_controls=1) if controls \
+        else tf.FormulaForce([a, b], lambda f, t, c: [floor(f[0]), floor(f[1])])
+    parts, bodies = ([a, ground], [a]) if controls else ([a, b, ground, tf.LengthControl(a, b)], [a, b])
+    assert kept(tf.System(parts), {body: tf.Pose((i, 0, -4), velocity=(0, 0, -2))
+                                   for i, body in enumerate(bodies)})[:2] == (None, [])

@@ -5,7 +5,9 @@ import casadi as ca
 import numpy as np
 
 from .dense_derivatives import dense_derivatives
+from .forces.controllers import Controller
 from .forces.gravity import Gravity
+from .joints.formula_part import FormulaPart
 from .point_functions import evaluate
 from .symbols import Symbols
 
@@ -78,11 +80,18 @@ def _may_be(system):
 
 
 def _comes_from_space(part):
-    """Whether a part other than weight pushes one body alone."""
-    if part.is_body or part.n_controls or isinstance(part, Gravity) or len(set(part.carriers)) > 1:
+    """Whether a part other than weight may push bodies from space: one body alone, or by what was written for places
+    there, such as a floor under all bodies, with controls besides or not."""
+    if part.is_body or isinstance(part, Gravity):
+        return False
+    sees_places = isinstance(part, FormulaPart | Controller) or not type(part).__module__.startswith("timefem.")
+    if len(set(part.carriers)) > 1 and not sees_places:
         return False
     s = Symbols(part)
-    return not (ca.SX(part.force(s)).is_zero() and ca.SX(part.potential_energy(s)).is_zero())
+    forces = [part.force(s), part.potential_energy(s)]
+    if part.n_controls and sees_places:
+        forces.append(part.control_force(s, ca.SX.sym("u", part.n_controls)))
+    return not all(ca.SX(force).is_zero() for force in forces)
 
 
 class _Quantities:
