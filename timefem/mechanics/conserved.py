@@ -16,7 +16,7 @@ __all__ = ["conserved"]
 NAMES = [f"{what} along {axis}" for what in ("linear momentum", "angular momentum about the origin",
                                               "angular momentum about the centre of mass", "centre of mass")
          for axis in "xyz"]
-PLACES, SAMPLES = 3, 16  # configurations that tell nothing new, and motions with forces in each
+PLACES, SAMPLES = 3, 16  # configurations that tell nothing new, and motions with forces in each, by island
 AWAY = 0.3  # how far they are apart, scaled
 NOTHING = 1e-9  # relative rate of what is constant
 
@@ -24,9 +24,10 @@ NOTHING = 1e-9  # relative rate of what is constant
 def conserved(system, t, z, hold):
     """Combinations of momenta, centre of mass and time that are constant along all motions, and what they are, mainly.
 
-    Momenta are those of rigid motions of the system as a whole. Their rates are found in a few configurations, with
+    Momenta are those of rigid motions of bodies that parts join. Their rates are found in a few configurations, with
     random velocities, controls and forces of constraints, and combinations that have none are kept: of what floats
-    all, of what falls all but for `g t`, and of what turns on a vertical hinge the angular momentum about that.
+    all, of what falls all but for `g t`, and of what turns on a vertical hinge the angular momentum about that; of
+    bodies that nothing joins to others by themselves.
 
     Parameters
     ----------
@@ -94,33 +95,53 @@ def _comes_from_space(part):
     return not all(ca.SX(force).is_zero() for force in forces)
 
 
+def _islands(system):
+    """Groups of bodies that no part but weight joins to others, list of lists."""
+    groups = {body: [body] for body in system.bodies}
+    for part in system.parts:
+        if not isinstance(part, Gravity):
+            joined = {id(group): group for body in part.carriers if (group := groups.get(body))}
+            together = [body for group in joined.values() for body in group]
+            groups |= dict.fromkeys(together, together)
+    return list({id(group): group for group in groups.values()}.values())
+
+
 class _Quantities:
-    """What combinations are made of: those of `NAMES` that are not zero always, and the time and its square, which
-    falling bodies need.
+    """What combinations are made of: those of `NAMES` of each island that are not zero always, and the time and its
+    square, which falling bodies need.
 
     Attributes
     ----------
     names : list of str
+    n_islands : int
     """
 
     def __init__(self, system, t0):
-        self._z, self._t, n = ca.SX.sym("z", system.n_z), ca.SX.sym("t"), system.n_q
-        total, mass, moment = ca.SX(6, 1), 0.0, ca.SX(3, 1)
-        for body in system.bodies:
+        self._z, self._t = ca.SX.sym("z", system.n_z), ca.SX.sym("t")
+        since, groups = self._t - t0, _islands(system)
+        self.n_islands = len(groups)
+        rows = ca.vertcat(*(self._of_island(system, bodies, since) for bodies in groups), since, since**2)
+        names = [name if len(groups) == 1 else f"{name} of {' and '.join(map(system.label, bodies))}"
+                 for bodies in groups for name in NAMES]
+        self._gradient = self._gradient_of(rows)
+        some = system.state_scale * np.random.default_rng(0).uniform(1, 2, system.n_z)
+        size = np.abs(self.gradient(some[None], np.array([t0 + 1.0]))[0]) @ np.append(system.state_scale, 1.0)
+        there = np.flatnonzero(size > NOTHING * size.max()).tolist()
+        self.names, self._rows, self._gradient = [names[i] for i in there[:-2]], rows[there], \
+            self._gradient_of(rows[there])
+
+    def _of_island(self, system, bodies, since):
+        """Those of `NAMES` of some bodies."""
+        total, mass, moment, n = ca.SX(6, 1), 0.0, ca.SX(3, 1), system.n_q
+        for body in bodies:
             q, p = self._z[:n][system.coordinates(body)], self._z[n:][system.coordinates(body)]
             total += body.rigid_motion(q).T @ p
             if body.mass:
                 centre = body.centre_of_mass(q, ca.SX(body.own_parameters))
                 mass, moment = mass + body.mass, moment + body.mass * ca.vertcat(centre, ca.SX(3 - centre.numel(), 1))
-        push, turning, since = total[:3], total[3:], self._t - t0
+        push, turning = total[:3], total[3:]
         about_centre = turning - ca.cross(moment / max(mass, 1e-300), push)
-        rows = ca.vertcat(push, turning, about_centre, moment - since * push, since, since**2)
-        self.names, self._rows, self._gradient = NAMES, rows, self._gradient_of(rows)
-        some = system.state_scale * np.random.default_rng(0).uniform(1, 2, system.n_z)
-        size = np.abs(self.gradient(some[None], np.array([t0 + 1.0]))[0]) @ np.append(system.state_scale, 1.0)
-        there = np.flatnonzero(size > NOTHING * size.max()).tolist()
-        self.names, self._rows, self._gradient = [NAMES[i] for i in there[:-2]], rows[there], \
-            self._gradient_of(rows[there])
+        return ca.vertcat(push, turning, about_centre, moment - since * push)
 
     def _gradient_of(self, rows):
         return ca.Function("gradient", [self._z, self._t, ca.SX(0, 1)], [
@@ -137,14 +158,15 @@ class _Quantities:
 
 
 def _rates(system, quantities, t0, z, rng):
-    """Rates of the quantities at one configuration, (SAMPLES, n), and how large such sums may be, (n,)."""
+    """Rates of the quantities at one configuration, (n_samples, n), and how large such sums may be, (n,)."""
     n, m, n_controls = system.n_q, system.n_constraints, sum(part.n_controls for part in system.parts)
-    z, t = np.tile(z, (SAMPLES, 1)), t0 + rng.uniform(size=SAMPLES)
-    z[:, n:] = system.state_scale[n:] * rng.standard_normal((SAMPLES, n))
+    samples = SAMPLES * quantities.n_islands
+    z, t = np.tile(z, (samples, 1)), t0 + rng.uniform(size=samples)
+    z[:, n:] = system.state_scale[n:] * rng.standard_normal((samples, n))
     grad, jacobian, *_ = dense_derivatives(system, t, z)
-    pushed = system.control_force(t, z, rng.standard_normal((SAMPLES, n_controls)))
-    pushed -= np.einsum("gm,gmn->gn", rng.standard_normal((SAMPLES, m)), jacobian[:, :m, :n])
-    change = np.hstack([grad[:, n:], pushed - grad[:, :n], np.ones((SAMPLES, 1))])
+    pushed = system.control_force(t, z, rng.standard_normal((samples, n_controls)))
+    pushed -= np.einsum("gm,gmn->gn", rng.standard_normal((samples, m)), jacobian[:, :m, :n])
+    change = np.hstack([grad[:, n:], pushed - grad[:, :n], np.ones((samples, 1))])
     by = quantities.gradient(z, t)
     size = np.einsum("gkn,gn->gk", np.abs(by), np.abs(change) + np.append(system.state_scale, 0.0)).max(axis=0)
     return np.einsum("gkn,gn->gk", by, change), size

@@ -149,3 +149,20 @@ def test_ends_that_ask_for_another_momentum_are_refused():
         falling_cat(60, {"angular_velocity": (0, 0, 1)})
     with pytest.raises(tf.InputError, match="no actuator moves the centre of mass along x"):
         falling_cat(60, {"position": (0.1, 0, 0)})
+
+
+@pytest.mark.parametrize("mass", [1.0, 2.0])
+def test_momenta_of_what_floats_beside_what_is_driven(mass):
+    """Two balls that only push each other, and a third one that goes its own way."""
+    a, b, c = (tf.PointMass(m, name=name) for m, name in ((1.0, "a"), (2.0, "b"), (mass, "c")))
+    push, drive = tf.LengthControl(a, b), tf.ControlForce(c)
+
+    def problem(*ends):
+        state = [{body: tf.Pose(place) for body, place in zip((a, b, c), places, strict=True)}
+                 for places in (((0, 0, 0), (1, 0, 0), (0, 0, 5)), ends)]
+        return tf.OptimalControl(tf.System([a, b, c, push, drive]), *state, (0, 2), [tf.Effort(push), tf.Effort(drive)])
+
+    sol = tf.solve(problem((-1, 0, 0), (1.5, 0, 0), (1, 0, 5)), tf.MixedGalerkin(2), 10, progress=False)
+    assert sol.success and sol.objective == pytest.approx(0.75 * (1 + mass**2), rel=1e-9)
+    with pytest.raises(tf.InputError, match="centre of mass along x of a and b, which"):
+        problem((1, 0, 0), (1.5, 0, 0), (1, 0, 5))
