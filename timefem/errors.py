@@ -35,7 +35,7 @@ class UnderResolved(UserWarning):
     """A mesh that is too coarse for the motion; the message names the body and how many elements would do.
 
     In optimal control also a limit that the motion passes between the points where it is to hold, and a contact whose
-    force drives the motion.
+    force drives the motion; in inverse dynamics a singular position that it passes.
     """
 
 

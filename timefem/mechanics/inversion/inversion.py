@@ -18,6 +18,8 @@ import scipy
 from ..functions.trajectories import derivatives
 from .structure_algorithm import Structure
 
+DETERMINED = 1e-12  # least singular value, relative to the largest, of rows that settle forces and controls
+HARDLY = 1e-3  # least singular value, relative to that at the start, near a singular position
 
 class Inversion:
     """Rows and hidden constraints of prescribed outputs.
@@ -77,6 +79,7 @@ class Inversion:
         every = ca.vertcat(s.along(s.theta[self.n_forces:]), rows)
         self.equations = ca.Function("equations", [s.z, s.w, s.t], [
             every, ca.jacobian(every, s.z), ca.jacobian(every, s.w)])
+        self._matrix = ca.Function("matrix", [s.z, s.t], [ca.densify(ca.jacobian(every, s.w))])
         self.rate = ca.Function("rate", [s.z, s.w, s.t], [
             s.rate, ca.jacobian(s.rate, s.z), ca.jacobian(s.rate, s.w)])
 
@@ -84,6 +87,23 @@ class Inversion:
         """Joint forces and controls (gamma, u) of a state, by the rows; shape (n_forces + n_controls,)."""
         values, _, matrix = (np.array(x) for x in self.equations(z, np.zeros(self.n_forces + len(self.outputs)), t))
         return -np.linalg.lstsq(matrix, values.ravel(), rcond=1e-13)[0]
+
+    def first_singular(self, t, z):
+        """Number of the first of some states at which the rows hardly settle the controls, or do with the other sign:
+        the motion passes a singular position there, or before it. None without.
+
+        Parameters
+        ----------
+        t : ndarray, shape (n,)
+        z : ndarray, shape (n, n_z)
+        """
+        matrices = np.array(self._matrix.map(len(t))(z.T, t)).reshape(-1, len(t), self.n_forces + len(self.outputs))
+        matrices = matrices.swapaxes(0, 1)
+        values, signs = np.linalg.svd(matrices, compute_uv=False), np.linalg.slogdet(matrices)[0]
+        if values[0, -1] < DETERMINED * values[0, 0]:
+            return None  # forces of redundant constraints, of which only sums are known
+        found = np.flatnonzero((values[:, -1] < HARDLY * values[0, -1]) | (signs != signs[0]))
+        return int(found[0]) if len(found) else None
 
     def manifold(self, t, z):
         """Constraints of the system and hidden constraints, and their Jacobian, at a state."""

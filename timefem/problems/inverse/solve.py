@@ -1,8 +1,9 @@
 """Inverse dynamics solved."""
 
+import warnings
 from dataclasses import replace
 
-from ...errors import InputError
+from ...errors import InputError, UnderResolved
 from ...solution.audit import audits
 from ...solution.solution import Solution
 from ..common.statistics import solve_statistics
@@ -72,4 +73,15 @@ def _solve_on(task):
         outcome.status.message += (f"; {problem.unstable} of {problem.internal} modes of the internal dynamics grow "
                                    "from the start on: give the state at the end, too")
     z0 = outcome.state[0, 0] if n else problem.start
-    return Solution.of(problem.system, servo, mesh.nodes[:n + 1], z0, outcome.values, outcome.status, statistics)
+    found = Solution.of(problem.system, servo, mesh.nodes[:n + 1], z0, outcome.values, outcome.status, statistics)
+    if found.success and not problem.inversion.by_constraints:
+        _warn_of_singular_positions(problem, found)
+    return found
+
+
+def _warn_of_singular_positions(problem, found):
+    at = problem.inversion.first_singular(found.t, found.z)
+    if at is not None:
+        warnings.warn(f"the motion passes a singular position near t = {found.t[at]:g}, where the controls do not move "
+                      "all outputs at once: controls and motion are not to be trusted from there on, nor before it "
+                      "where the end counts; change the trajectories or the outputs", UnderResolved, stacklevel=8)
