@@ -166,3 +166,19 @@ def test_momenta_of_what_floats_beside_what_is_driven(mass):
     assert sol.success and sol.objective == pytest.approx(0.75 * (1 + mass**2), rel=1e-9)
     with pytest.raises(tf.InputError, match="centre of mass along x of a and b, which"):
         problem((1, 0, 0), (1.5, 0, 0), (1, 0, 5))
+
+
+@pytest.mark.parametrize("t_span", [(0, 3), (1, 2), (1, 3)])
+def test_what_falls_for_another_time(t_span):
+    """Of a changed problem, too: ends in reach were refused."""
+    a, b = tf.PointMass(1.0, name="a"), tf.PointMass(2.0, name="b")
+    push, g = tf.LengthControl(a, b), 9.81
+
+    def fallen(t):
+        return {body: tf.Pose((x, 0, -g * t**2 / 2), velocity=(0, 0, -g * t)) for body, x in ((a, -1), (b, 1.5))}
+
+    problem = tf.OptimalControl(tf.System([a, b, push], gravity=(0, 0, -g)), {a: tf.Pose(), b: tf.Pose((1, 0, 0))},
+                                fallen(2), (0, 2), tf.Effort(push))
+    duration = t_span[1] - t_span[0]
+    sol = tf.solve(problem.changed(t_span=t_span, end=fallen(duration)), tf.MixedGalerkin(2), 10, progress=False)
+    assert sol.objective == pytest.approx(6 / duration**3, rel=1e-9)

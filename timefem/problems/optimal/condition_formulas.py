@@ -80,10 +80,10 @@ class ConditionFormulas:
         return np.zeros(0) if self.conserved is None else np.array(self._conserved[0](z, t)).ravel()
 
     @staticmethod
-    def key_of(system, asked, formula, t, n_numbers):
-        """What formulas depend on: the system, which components are asked for, and the formula, where t may stand."""
+    def key_of(system, asked, formula, n_numbers):
+        """What formulas depend on besides the time span: the system, which components are asked for, the formula."""
         components = tuple((body, frame, what, tuple(np.isfinite(wanted))) for body, frame, what, wanted in asked)
-        return system, components, formula, None if formula is None else t, n_numbers
+        return system, components, formula, n_numbers
 
     def with_gradient(self, z, numbers, wanted):
         """The conditions, (n,), and their gradients by states and unknown numbers, (n, n_z + n_numbers)."""

@@ -43,7 +43,7 @@ class EndConditions:
     which : {"end", "start"}
         For messages.
     known : ConditionFormulas, optional
-        Of other conditions, which are taken where these differ from them in numbers only.
+        Of other conditions of the same time span, which are taken where these differ from them in numbers only.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class EndConditions:
     def __init__(self, system, targets, formula, t, z, numbers=(), which="end", known=None):
         self.system, self.numbers, self._which = system, np.asarray(numbers, float), which
         asked = asked_of_all(system, which, checked_targets(system, which, targets, t, rates=True))
-        same = ConditionFormulas.key_of(system, asked, formula[0], t, len(self.numbers))
+        same = ConditionFormulas.key_of(system, asked, formula[0], len(self.numbers))
         self.formulas = known if known is not None and known.key == same else \
             ConditionFormulas(same, system, asked, *formula)
         self._constraints = _constraints_by_numbers(system, formula[1], len(self.numbers))

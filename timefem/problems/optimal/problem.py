@@ -158,13 +158,14 @@ class OptimalControl(NamedArguments):
         system, _ = checked_parameters(system, self.parameters, self.follows, REFUSED)  # then formulas see lengths
         system = with_integrands(system, formulas, ["duration"] * self.free_time + list(self.parameters))
         like = self.__dict__.pop("_like", None)  # the problem that this one changes
-        self._known = like and like.conditions.formulas
         if like and all(own is other for own, other in ((system, like.system), (start, like._given["start"]),
                                                         (self.t_span, like.t_span), (self.near, like.near))):
             self.system, self.z0, self.start_conditions = system, like.z0, like.start_conditions
         else:
             self.system, self.z0, self.t_span, self.start_conditions = start_of(
                 system, start, self.t_span, self.near, self._numbered)
+        # formulas know the time span: that of the end, and what falls from the start on
+        self._known = like.conditions.formulas if like and like.t_span == self.t_span else None
         self.actuators = [part for part in self.system.parts if part.n_controls]
         if self.end_cost is not None:
             self.end_cost = as_formula("end_cost", self.end_cost, ["end", "parameters"])
