@@ -21,7 +21,8 @@ def kept(system, state):
             _, jacobian, _ = system.derivatives(0.0, x)
             return system.constraints(0.0, x), jacobian.toarray() * system.state_scale
 
-        return least_norm_search(evaluate, z, system.state_scale, lambda x: 1.0)[0]
+        found, violated, _ = least_norm_search(evaluate, z, system.state_scale, lambda x: 1.0)
+        return found if violated is None else None
 
     return *conserved(system, 0.0, problem.z0, hold), problem
 

@@ -17,6 +17,7 @@ NAMES = [f"{what} along {axis}" for what in ("linear momentum", "angular momentu
                                               "angular momentum about the centre of mass", "centre of mass")
          for axis in "xyz"]
 PLACES, SAMPLES = 3, 16  # configurations that tell nothing new, and motions with forces in each, by island
+TRIES = 20  # of configurations, some of which are not found
 AWAY = 0.3  # how far they are apart, scaled
 NOTHING = 1e-9  # relative rate of what is constant
 
@@ -37,7 +38,7 @@ def conserved(system, t, z, hold):
     z : ndarray, shape (n_z,)
         A state that holds the constraints.
     hold : callable
-        `hold(z)` -> a state near another one that holds them.
+        `hold(z)` -> a state near another one that holds them, or None.
 
     Returns
     -------
@@ -50,12 +51,16 @@ def conserved(system, t, z, hold):
     quantities, rng = _Quantities(system, t), np.random.default_rng(0)
     rates, size = _rates(system, quantities, t, z, rng)
     known, same = _without_rates(rates / size), 0
-    while known.shape[1] and same < PLACES:
+    for _ in range(TRIES):
+        if not known.shape[1] or same == PLACES:
+            break
         at = hold(z + AWAY * system.state_scale * rng.standard_normal(len(z)))
+        if at is None:  # with open joints much is lost that is kept
+            continue
         rates, before = np.vstack([rates, _rates(system, quantities, t, at, rng)[0]]), known.shape[1]
         known = _without_rates(rates / size)
         same = same + 1 if known.shape[1] == before else 0
-    if not known.shape[1]:
+    if not known.shape[1] or same < PLACES:
         return None, []
     names = [quantities.names[int(np.argmax(np.abs(c[:-2])))] for c in known.T]
     return quantities.combined((known / size[:, None]).T), names

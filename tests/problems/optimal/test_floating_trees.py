@@ -182,3 +182,23 @@ def test_what_falls_for_another_time(t_span):
     duration = t_span[1] - t_span[0]
     sol = tf.solve(problem.changed(t_span=t_span, end=fallen(duration)), tf.MixedGalerkin(2), 10, progress=False)
     assert sol.objective == pytest.approx(6 / duration**3, rel=1e-9)
+
+
+def test_momentum_about_a_hinge_whose_states_are_not_all_found():
+    """A wheel on a plate that turns about the ground: what was kept got lost where a trial left the joints open, and
+    the optimum turned the wheel by 3 rad in an element, to an end out of reach."""
+    plate, wheel = tf.RigidBody(1.0, (0.1, 0.1, 0.2), name="plate"), tf.RigidBody(0.5, (0.01, 0.01, 0.02), name="wheel")
+    points, axes = {"point_a": (0, 0, 0)}, {"axis_a": (0, 0, 1), "axis_b": (0, 0, 1)}
+    pivot = tf.Revolute(plate, None, point_b=(0, 0, 0), **points, **axes)
+    hinge = tf.Revolute(wheel, plate, point_b=(0.3, 0, 0), **points, **axes)
+    motor = tf.JointControl(hinge)
+
+    def problem(spin):
+        end = {plate: tf.EndState(orientation=(np.cos(0.25), 0, 0, np.sin(0.25)), angular_velocity=(0, 0, 0)),
+               wheel: tf.EndState(angular_velocity=(0, 0, spin))}
+        return tf.OptimalControl(tf.System([plate, wheel, pivot, hinge, motor], gravity=(0, 0, -9.81)),
+                                 {plate: tf.Pose(), wheel: tf.Pose((0.3, 0, 0))}, end, (0, 2), tf.Effort(motor))
+
+    assert len(problem(0.0).conditions.combinations) == 2
+    with pytest.raises(tf.InputError, match="no actuator moves the angular momentum about the origin along z"):
+        problem(1.0)

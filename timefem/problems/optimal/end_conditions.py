@@ -200,12 +200,13 @@ class EndConditions:
         return theta, jacobian
 
     def _held(self, z):
-        """A state near another one that holds the constraints, where there is one."""
+        """A state near another one that holds the constraints; None where none is found."""
         def evaluate(x):
             values, jacobian = self.implied(x, 0.0, self.numbers)
             return values, jacobian[:, :len(z)] * self._size
 
-        return least_norm_search(evaluate, z, self._size, lambda x: 1.0)[0]
+        found, violated, _ = least_norm_search(evaluate, z, self._size, lambda x: 1.0)
+        return found if violated is None else None
 
     def _followed(self, before, z, t):
         """Where the search starts, shape (n_z,): z, or the state before, moved in steps to what is asked for.
