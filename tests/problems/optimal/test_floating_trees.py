@@ -202,3 +202,15 @@ def test_momentum_about_a_hinge_whose_states_are_not_all_found():
     assert len(problem(0.0).conditions.combinations) == 2
     with pytest.raises(tf.InputError, match="no actuator moves the angular momentum about the origin along z"):
         problem(1.0)
+
+
+@pytest.mark.parametrize("guess", [2.0, 1.2])
+def test_how_long_a_fall_takes_follows_from_its_end(guess):
+    """From a guess that is off by a third the end was refused."""
+    a, b = tf.PointMass(1.0, name="a"), tf.PointMass(2.0, name="b")
+    push, g, t = tf.LengthControl(a, b), 9.81, 1.5
+    fallen = {body: tf.Pose((x, 0, -g * t**2 / 2), velocity=(0, 0, -g * t)) for body, x in ((a, -1), (b, 1.5))}
+    problem = tf.OptimalControl(tf.System([a, b, push], gravity=(0, 0, -g)), {a: tf.Pose(), b: tf.Pose((1, 0, 0))},
+                                fallen, (0, guess), tf.Effort(push), free_time=True)
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 10, progress=False)
+    assert sol.t[-1] == pytest.approx(t, rel=1e-9) and sol.objective == pytest.approx(6 / t**3, rel=1e-9)

@@ -141,3 +141,16 @@ def _rows(end, body, frame, what, wanted, symbols):
     if _by_momenta(body, what) and np.isfinite(wanted).all():
         return end.p(body) - momenta(body, end.q(body), symbols, end.own_parameters(body))
     return expressions(end, body, what, frame, np.flatnonzero(np.isfinite(wanted)).tolist()) - symbols
+
+
+def constraints_by_numbers(system, at_end, n):
+    """Constraints and their Jacobian by states and unknown numbers, casadi.Function; None where no number enters them.
+    """
+    if not n:
+        return None
+    z, c = ca.SX.sym("z", system.n_z), ca.SX.sym("numbers", n)
+    end = at_end(z, c)[0]
+    if not any(part.constraint_names or part.nonholonomic_names for part in end.with_unknown_numbers):
+        return None
+    rows = ca.vertcat(end.constraints(), lengths_at_rest(system, z))
+    return ca.Function("constraints", [z, c], [rows, ca.densify(ca.jacobian(rows, ca.vertcat(z, c)))])

@@ -7,11 +7,11 @@ import numpy as np
 
 from ...errors import InputError
 from ...mechanics.dense_derivatives import constraints_at
-from ...mechanics.quaternion_lengths import lengths_at_rest, names_of_lengths
+from ...mechanics.quaternion_lengths import names_of_lengths
 from ..common.conditions import directions_left, independent_combinations, least_norm_search, lengths_of_rows
 from ..common.end_state import INDEPENDENT
 from ..common.targets import checked_targets
-from .condition_formulas import ConditionFormulas, asked_of_all, filled_in, wanted_numbers
+from .condition_formulas import ConditionFormulas, asked_of_all, constraints_by_numbers, filled_in, wanted_numbers
 
 UNSEEN = 1e-8  # gradient of what nothing changes, scaled, where it tells nothing: of r x p of a mass at rest at r = 0
 CONTRARY = 1e-6  # difference of what nothing changes, scaled, that no rounding makes
@@ -76,7 +76,7 @@ class EndConditions:
         same = ConditionFormulas.key_of(system, asked, formula[0], len(self.numbers))
         self.formulas = known if known is not None and known.key == same else \
             ConditionFormulas(same, system, asked, *formula)
-        self._constraints = _constraints_by_numbers(system, formula[1], len(self.numbers))
+        self._constraints = constraints_by_numbers(system, formula[1], len(self.numbers))
         self.names, self.wanted, self._size = self.formulas.names, wanted_numbers(asked), system.state_scale
         z, before = filled_in(system, asked, z), z
         self.state, *gradients = self._search(self._followed(before, z, t), t)
@@ -120,17 +120,18 @@ class EndConditions:
 
     def _refuse_the_contrary(self, t):
         """Refuse conditions by which, to first order, something that nothing changes has another value than at the
-        start."""
-        values, *both = self.with_constraints(self.state, t, self.numbers)
-        both, stop = np.hstack(both), len(values) - len(self.names)
-        own = slice(stop - len(self._at_start), stop)
+        start, in any duration."""
+        values, jacobian, by_numbers = self.with_constraints(self.state, t, self.numbers)
+        both, first = np.hstack([jacobian, by_numbers]), len(values) - len(self.names) - len(self._at_start)
+        timeless = [i for i in range(len(self._at_start)) if not by_numbers[first + i].any()]
+        own = np.array(timeless, int) + first
         size = np.maximum(lengths_of_rows(both[own]), 1e-300)
         left = both[own] @ directions_left(np.delete(both, own, axis=0)) / size[:, None]
         vectors, moved, _ = np.linalg.svd(left)
         told = vectors[:, np.count_nonzero(moved > INDEPENDENT):]
         wrong = told @ (told.T @ (values[own] / size))
-        if np.abs(wrong).max() > CONTRARY:
-            name = self.formulas.names_of_conserved[int(np.argmax(np.abs(wrong)))]
+        if np.abs(wrong).max(initial=0.0) > CONTRARY:
+            name = self.formulas.names_of_conserved[timeless[int(np.argmax(np.abs(wrong)))]]
             raise InputError(f"the end cannot be reached: no actuator moves the {name}, which is to differ from what "
                              "follows from the start; leave it out of `end`, or add an actuator") from None
 
@@ -243,7 +244,8 @@ class EndConditions:
                 self.numbers = numbers
                 return found, *gradients
             first, rng = first or fault, rng or np.random.default_rng(0)
-            start, numbers = z + 0.1 * self._size * rng.standard_normal(len(z)), self.numbers
+            start = z + 0.1 * self._size * rng.standard_normal(len(z))
+            numbers = self.numbers * rng.uniform(0.5, 1.5, len(self.numbers))  # a duration may be far from its guess
         raise InputError(f"no state at the {self._which} satisfies all conditions and constraints: {first}; leave "
                          "out what contradicts the rest")
 
@@ -287,16 +289,3 @@ class EndConditions:
         if not len(self.combinations):
             return ca.SX(0, 1)
         return ca.sparsify(ca.DM(self.combinations)) @ self.formulas.function(z, numbers, self.wanted)
-
-
-def _constraints_by_numbers(system, at_end, n):
-    """Constraints and their Jacobian by states and unknown numbers, casadi.Function; None where no number enters them.
-    """
-    if not n:
-        return None
-    z, c = ca.SX.sym("z", system.n_z), ca.SX.sym("numbers", n)
-    end = at_end(z, c)[0]
-    if not any(part.constraint_names or part.nonholonomic_names for part in end.with_unknown_numbers):
-        return None
-    rows = ca.vertcat(end.constraints(), lengths_at_rest(system, z))
-    return ca.Function("constraints", [z, c], [rows, ca.densify(ca.jacobian(rows, ca.vertcat(z, c)))])
