@@ -104,3 +104,25 @@ def test_elements_from_names_equal_those_from_symbols(tmp_path, monkeypatch):
         assert bool(module._FUNCTIONS) == (own == "built")
     for first, second in zip(*results, strict=True):
         np.testing.assert_array_equal(first, second)
+
+
+def test_no_two_formulas_share_a_name():
+    """Of many that differ in a number, a sign, the body, the component, or the order of bodies alone."""
+    rng, names = np.random.default_rng(0), {}
+    bodies = [tf.PointMass(1.0), tf.PointMass(1.0), tf.RigidBody(1.0, (1, 2, 2.5))]
+    for _ in range(300):
+        i, j, component, ends = (int(rng.integers(n)) for n in (2, 2, 3, 3))
+        factor = float(rng.choice([1.0, 1.0 + 2**-52, -1.0, 2.0]))
+        others = [[0, 1], [0, 2], [2, 0]][ends]
+
+        def force(f, t, c, i=i, j=j, factor=factor, component=component):
+            return [factor * f[i].position[component] * ca.SX.eye(3)[:, component] if k == j else 0 for k in range(2)]
+
+        part = tf.FormulaForce([bodies[k] for k in others], force)
+        cost = tf.Cost(lambda u, q, v, t, i=i, factor=factor, component=component: factor * (q, v)[i][component] ** 2,
+                       bodies=[bodies[k] for k in others])
+        names.setdefault(("force", i, j, component, factor, ends), set()).add(lasting_name("first variation", part))
+        names.setdefault(("cost", i, component, factor, ends), set()).add(lasting_name("first variation", cost))
+    every = [name for known in names.values() for name in known]
+    assert all(len(known) == 1 for known in names.values())
+    assert None not in every and len(set(every)) == len(every) > 150
