@@ -15,7 +15,7 @@ def boundary(end):
 
 
 def optimal(end, start=REST):
-    return tf.OptimalControl(SYSTEM, start, end, (0, 1), tf.Effort(tf.ControlForce(BALL)))
+    return tf.OptimalControl(SYSTEM, start, end, (0, 1), [tf.Effort(tf.ControlForce(BALL)), tf.Effort(tf.ControlTorque(BOX))])
 
 
 @pytest.mark.parametrize("problem", [boundary, optimal])
