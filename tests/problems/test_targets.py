@@ -15,7 +15,8 @@ def boundary(end):
 
 
 def optimal(end, start=REST):
-    return tf.OptimalControl(SYSTEM, start, end, (0, 1), [tf.Effort(tf.ControlForce(BALL)), tf.Effort(tf.ControlTorque(BOX))])
+    cost = [tf.Effort(actuator) for actuator in (tf.ControlForce(BALL), tf.ControlTorque(BOX))]
+    return tf.OptimalControl(SYSTEM, start, end, (0, 1), cost)
 
 
 @pytest.mark.parametrize("problem", [boundary, optimal])
