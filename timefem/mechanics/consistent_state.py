@@ -12,8 +12,9 @@ from ..argument_names import named_arguments
 from ..errors import InputError
 from ..late import Late
 from .bodies.states import CanonicalState, Pose
+from .dense_derivatives import constraints_and_derivatives
 from .given_states import canonical_states, given_states, with_followers
-from .one_state import at_one_state, is_small
+from .one_state import is_small
 from .state_values import StateValues
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _assembled(system, t, q, moves):
 
     def evaluate(q):
         """Coordinates, residuals, their gradient and the size of the terms in them."""
-        theta, jacobian, _ = _constraints(system, t, np.concatenate([q, np.zeros(n)]))
+        theta, jacobian, _ = constraints_and_derivatives(system, t, np.concatenate([q, np.zeros(n)]))
         gradient = jacobian[:m, :n]
         return q, theta[:m], gradient, np.maximum(1.0, abs(gradient) @ np.abs(q))
 
@@ -185,17 +186,6 @@ def _assembled(system, t, q, moves):
     return q
 
 
-def _constraints(system, t, z):
-    """Constraints on both levels, their Jacobian, and their partial time derivative.
-
-    The Jacobian is sparse unless the system is small, where NumPy is faster, and SciPy's sparse matrices take 0.05 s to
-    import.
-    """
-    if here := at_one_state(system, t, z):
-        return here.theta.copy(), here.jacobian.copy(), here.rate.copy()
-    return system.constraints(t, z), *system.derivatives(t, z)[1:]
-
-
 def _dense(matrix):
     return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
@@ -222,7 +212,7 @@ def _projected(system, t, q, p, moves):
     if not names:
         return p
     z = np.concatenate([q, p])
-    _, jacobian, rate = _constraints(system, t, z)
+    _, jacobian, rate = constraints_and_derivatives(system, t, z)
     gradient, rate, mobility = jacobian[:m, :n], rate[:m], _inverse_mass(system, t, q)
     if system.n_nonholonomic:
         matrix, _, drift, _ = system.nonholonomic_derivatives(t, z)

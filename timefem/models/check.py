@@ -3,8 +3,7 @@
 import numpy as np
 
 from ..errors import InputError
-from ..mechanics.dense_derivatives import constraints_at
-from ..mechanics.one_state import is_small
+from ..mechanics.dense_derivatives import constraints_and_derivatives
 from ..mechanics.redundancy.redundancy import redundant_rows
 from ..mechanics.summary import idle_coordinates
 from ..problems.initial.faults import TOLERANCE
@@ -35,10 +34,7 @@ def inspect(model, element=True):
     system, z = model.system, model.z0
     t, n, m = model.t_span[0], system.n_q, system.n_constraints
     with np.errstate(all="ignore"):  # points that coincide give NaN, which is told below
-        if is_small(system):  # without SciPy's sparse matrices
-            theta, jacobian = constraints_at(system, t, z)
-        else:
-            theta, jacobian = system.constraints(t, z), system.derivatives(t, z)[1]
+        theta, jacobian, _ = constraints_and_derivatives(system, t, z)
     size = np.maximum(1.0, abs(jacobian) @ np.abs(z))
     names = system.constraint_names
     owners = [part for part in system.parts for _ in part.constraint_names]

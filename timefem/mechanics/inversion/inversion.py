@@ -21,6 +21,7 @@ from .structure_algorithm import Structure
 DETERMINED = 1e-12  # least singular value, relative to the largest, of rows that settle forces and controls
 HARDLY = 1e-3  # least singular value, relative to that at the start, near a singular position
 
+
 class Inversion:
     """Rows and hidden constraints of prescribed outputs.
 
