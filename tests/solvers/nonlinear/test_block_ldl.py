@@ -110,7 +110,6 @@ def test_slabs_give_the_solution_and_the_inertia_of_the_whole(cuts):
         assert whole.factor(matrix[rows, columns])
         x = rng.standard_normal(len(matrix))
         b = matrix @ x
-        expected = whole.solve(b)
 
         def work(rank, matrix=matrix, blocks=blocks, b=b):
             own, structure, values = slab(matrix, blocks, ends[rank], ends[rank + 1])
@@ -125,4 +124,6 @@ def test_slabs_give_the_solution_and_the_inertia_of_the_whole(cuts):
         for own, negative, part in found:
             assert negative == whole.negative
             y[own] = part
-        assert np.abs(y - expected).max() <= 1e-9 * np.abs(x).max()
+        for solution in (whole.solve(b), y):  # solutions differ by the condition, 4e12 with a curvature of 1e6
+            backward_error = np.abs(b - matrix @ solution) / (np.abs(matrix) @ np.abs(solution) + np.abs(b))
+            assert backward_error.max() <= 1e-13
