@@ -10,7 +10,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 export OMPI_MCA_rmaps_base_oversubscribe := 1
 export OMPI_MCA_plm := isolated
 
-.PHONY: help env demo test test-all test-slow test-attack lint bench docs clean
+.PHONY: help env demo test test-all test-slow test-attack test-faults lint bench docs clean
 
 # Serial tests in two processes, then the mpirun ones one after another: two mpirun at once slow each other down and
 # can collide in Open MPI's session directory. Exit status 5 of pytest: nothing selected, allowed in one of the two.
@@ -20,7 +20,7 @@ run_tests = s=0; m=0; \
 	case $$s-$$m in 0-0|0-5|5-0) ;; *) echo "tests failed (pytest: $$s serial, $$m mpi)" >&2; exit 1;; esac
 
 help:       ## this list
-	@awk -F': *[a-z]* *## *' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F': *[a-z]* *## *' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 env:        ## the environment in .venv, with the timefem command in .venv/bin
 	@tools/make_env.sh
@@ -40,6 +40,9 @@ test-slow: env  ## the tests marked slow
 
 test-attack: env ## damaged files, kills, full disks, ranks that do not fit; prints its table (ARGS="--attack-scale 1")
 	$(PYTHON) -m pytest tests/attack -m slow -q $(ARGS)
+
+test-faults: env ## faults that strangers found, the slow ones included; prints what is right, what was found, a verdict
+	$(PYTHON) -m pytest tests/faults -n 2 -m "" -q --tb=line $(ARGS)
 
 lint: env   ## ruff, and mypy on the examples, whose folders have modules of the same names
 	$(PYTHON) -m ruff check .

@@ -175,10 +175,11 @@ def test_pictures(tmp_path):
     np.testing.assert_allclose(np.ptp(local, axis=0), (3, 2, 1), rtol=0, atol=1e-12)
     np.testing.assert_allclose(local.mean(axis=0), (0, 0, 1), rtol=0, atol=1e-12)
     assert any(link.kind == "spring" for link in scene.links)
-    for solid, message in (('box size="1 -2 3"', "positive lengths"), ('sphere radius="wide"', "needs a number")):
-        bad = ROD.replace('<link name="rod">', '<link name="rod">' + VISUAL.replace("SOLID", solid))
-        with pytest.raises(tf.InputError, match=message):
-            tf.read_urdf(written(tmp_path, bad))
+    bad = ROD.replace('<link name="rod">', '<link name="rod">' + VISUAL.replace("SOLID", 'sphere radius="wide"'))
+    with pytest.raises(tf.InputError, match="needs a number"):
+        tf.read_urdf(written(tmp_path, bad))
+    flat = ROD.replace('<link name="rod">', '<link name="rod">' + VISUAL.replace("SOLID", 'box size="1 -2 3"'))
+    assert "is not drawn" in tf.read_urdf(written(tmp_path, flat)).notes[0]
     with pytest.raises(tf.InputError, match="shape must be one of 'box'"):
         tf.Link("a", shapes=[{"shape": "cone", "size": (1, 1, 1)}])
 

@@ -124,7 +124,7 @@ class _Reader(XmlFile):
 
     def link(self, element):
         name, inertial = self.text(element, "name"), element.find("inertial")
-        shapes = [shape for visual in element.iterfind("visual") if (shape := self.shape(visual))]
+        shapes = [shape for visual in element.iterfind("visual") if (shape := self.shape(visual, name))]
         if inertial is None:
             return self.made(element, Link, name=name, shapes=shapes)
         centre, orientation = self.frame(inertial)
@@ -135,8 +135,8 @@ class _Reader(XmlFile):
         return self.made(element, Link, name=name, mass=mass, centre=centre, orientation=orientation, physical=False,
                          shapes=shapes, inertia=[[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
-    def shape(self, visual):
-        """A box, cylinder, sphere or mesh of pictures; None of meshes in folders that are not given."""
+    def shape(self, visual, link):
+        """A box, cylinder, sphere or mesh of pictures; None of what cannot be drawn, and meshes of no folder."""
         for solid in visual.iterfind("geometry/*"):
             place, turn = self.frame(visual)
             if solid.tag == "box":
@@ -151,7 +151,8 @@ class _Reader(XmlFile):
             else:
                 continue
             if not np.all(size > 0):
-                raise self.error(solid, f"needs positive lengths, not {size.tolist()}")
+                self.notes.append(f"a {solid.tag} of link {link} is not drawn: it has the lengths {size.tolist()}")
+                return None
             return {"shape": kind, "size": size, "position": place, "orientation": turn}
         return None
 
