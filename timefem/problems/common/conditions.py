@@ -5,10 +5,15 @@ import numpy as np
 from .end_state import INDEPENDENT, TOLERANCE
 
 STEPS = 100
+AS_EXPECTED = 0.75  # share of what a cut step should take away, from which on the next may be longer
+LEAST_TERMS = 1e-6  # terms of a condition, over the largest component of x / size, that none falls below
 
 
 def least_norm_search(evaluate, x, size, most):
     """A point near x that satisfies conditions b(x) = 0, by Gauss-Newton steps of least norm.
+
+    A condition holds where its violation is small beside its terms, |db/dx| |x|. Steps become twice as long each time
+    that one which was cut takes away what it should.
 
     Parameters
     ----------
@@ -17,7 +22,7 @@ def least_norm_search(evaluate, x, size, most):
     x, size : ndarray, shape (n,)
         Where the search starts from, and how large its components are.
     most : callable
-        `most(x)` -> longest step of a component of x / size.
+        `most(x)` -> longest step of a component of x / size at first.
 
     Returns
     -------
@@ -27,16 +32,23 @@ def least_norm_search(evaluate, x, size, most):
     evaluated : tuple
         What `evaluate` gave last: at x, where all hold.
     """
+    longer, last, taken = 1.0, np.inf, 1.0
     for _ in range(STEPS):
         evaluated = values, jacobian, *_ = evaluate(x)
         weight = _weights(jacobian)
         bad = np.abs(values) * weight
-        if not np.any(bad > TOLERANCE):
+        scaled = np.abs(x / size)
+        terms = np.maximum((np.abs(jacobian) @ scaled) * weight, LEAST_TERMS * scaled.max(initial=0.0))
+        if not np.any(bad > TOLERANCE * terms):
             return x, None, evaluated
         if not np.all(np.isfinite(jacobian)):
             break
+        left = np.linalg.norm(bad)
+        as_expected = left <= (1 - AS_EXPECTED * taken) * last
+        longer = 1.0 if not as_expected else 2 * longer if taken < 1 else longer
         step = np.linalg.lstsq(jacobian * weight[:, None], values * weight, rcond=INDEPENDENT)[0]
-        x = x - size * step * min(1.0, most(x) / max(np.abs(step).max(), 1e-300))
+        last, taken = left, min(1.0, longer * most(x) / max(np.abs(step).max(), 1e-300))
+        x = x - size * step * taken
     worst = int(np.argmax(np.where(np.isfinite(bad), bad, np.inf)))
     return x, (worst, abs(values[worst])), evaluated
 
@@ -47,7 +59,8 @@ def violations(values, jacobian):
 
 
 def _weights(jacobian):
-    return 1 / np.maximum(lengths_of_rows(jacobian), 1e-12)
+    lengths = lengths_of_rows(jacobian)
+    return 1 / np.maximum(lengths, 1e-12 * lengths.max(initial=0.0) or 1.0)
 
 
 def lengths_of_rows(matrix):
