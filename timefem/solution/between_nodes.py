@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-# of a constraint midway between two nodes, over the length of its gradient times the way from one to the other: of a
+BETWEEN = np.array([0.25, 0.5, 0.75])  # places between two nodes
+# of a constraint there, over the length of its gradient times the way from one to the other: of a
 # bob on a rod sin(a / 2) / 4, where a is the angle it turns by from node to node; this is for 110 degrees
 LEFT = 0.2
 SMALL = 0.1  # way from node to node, over that of the whole motion, below which no motion goes far from a joint
@@ -39,8 +40,10 @@ def jump_of(solution):
     element, place = np.nonzero((np.abs(steps) > SMALL).any(axis=2))
     if not len(element):
         return None
-    middle = (times[element, place] + times[element, place + 1]) / 2
-    residuals = np.abs(system.constraints(middle, solution(middle))[:, :m])
+    first, last = times[element, place], times[element, place + 1]
+    between = first[:, None] + (last - first)[:, None] * BETWEEN
+    residuals = np.abs(system.constraints(between.ravel(), solution(between).reshape(between.size, -1))[:, :m])
+    residuals, middle = residuals.reshape(*between.shape, m).max(axis=1), (first + last) / 2
     chosen = np.argsort(-residuals.max(axis=1))[:MOST]
     residuals, element, place, middle = residuals[chosen], element[chosen], place[chosen], middle[chosen]
     gradients = np.array([system.derivatives(times[e, i], z[e, i])[1][:m, :n].toarray() * size

@@ -96,9 +96,10 @@ class Task:
         if self.mesh is not None:
             return self.mesh
         kept = kept if kept is not None and self.kept.once else self.kept
-        return kept.mesh(self.problem.t_span, self.n_elements, kinks, _through)
+        return kept.mesh(self.problem.t_span, self.n_elements, kinks, through_kinks)
 
 
-def _through(t_span, n_elements, kinks):
+def through_kinks(t_span, n_elements, kinks):
+    """A `TimeMesh` of nearly equal elements, with nodes at kinks inside of the time span."""
     inside = sorted({t for t in kinks if t_span[0] < t < t_span[1]})
     return TimeMesh.uniform(t_span, max(n_elements, len(inside) + 1), through=inside)

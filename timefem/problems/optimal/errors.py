@@ -36,6 +36,10 @@ class OptimalErrors(ErrorEstimate):
 
     rough_guess, trust = False, 0.5
 
+    def __init__(self, problem, element):
+        super().__init__(problem, element)
+        self.kinks = problem.kinks
+
     def prepare(self):
         self.plan = optimality_plan(self.problem, self.better)
         self.full_system = self.plan.system

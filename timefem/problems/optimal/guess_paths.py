@@ -10,7 +10,7 @@ from ...mechanics.bodies.states import CanonicalState, Pose
 from ...mechanics.consistent_state import assemble
 from ...polynomials import CubicSpline
 from .guess_shapes import closed_as_wholes, has_shapes, with_shapes
-from .guess_turns import quaternions, rate_before, rate_of_turn, turn, turned
+from .guess_turns import easiest_axis, quaternions, rate_before, rate_of_turn, turn, turned
 
 SAMPLES = 17  # configurations that a path goes through, where joints have to be closed or it is bent
 
@@ -106,7 +106,7 @@ def between(way, times):
         a, b, ends = z0[part], z1[part], np.array([v[part] for v in rates])
         if body.has_orientation:
             first, last = quaternions(body, a, b)
-            whole = turn(first, last)
+            whole = turn(first, last, easiest_axis(body))
             spins = np.array([np.linalg.lstsq(body.turning(q)[0], v, rcond=None)[0]
                               for q, v in zip((a, b), ends, strict=True)])
             spins[1] = rate_before(whole, spins[1])

@@ -4,6 +4,8 @@ import numpy as np
 
 from ...mechanics.bodies import rotations
 
+X = np.array([1.0, 0.0, 0.0])
+FULL = 1e-12  # vector of a quaternion that rounding makes, of a full turn
 SINGULAR = 0.1  # below which changes of axis times angle do not turn
 
 
@@ -15,11 +17,20 @@ def quaternions(body, *coordinates):
     return tuple(q if q @ out[0] >= 0 else -q for q in out)
 
 
-def turn(first, last):
-    """Axis times angle, in space, of the rotation from one unit quaternion to another."""
+def turn(first, last, about=X):
+    """Axis times angle, in space, of the rotation from one unit quaternion to another; of a full turn, which no axis
+    follows from, about the one given in the axes of the body."""
     vector, scalar = rotations.spatial_map(first) @ last, first @ last  # last = turn o first
     size = np.linalg.norm(vector)
+    if size <= FULL and scalar < 0:
+        return 2 * np.pi * rotations.matrix_from_quaternion(first) @ about
     return (2 * np.arctan2(size, scalar) / size if size else 0.0) * vector
+
+
+def easiest_axis(body):
+    """Axis of the body about which its inertia is least."""
+    inertia = getattr(body, "inertia", None)
+    return X if inertia is None else np.linalg.eigh(inertia)[1][:, 0]
 
 
 def turned(quaternion, axis_angle):

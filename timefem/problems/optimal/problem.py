@@ -259,6 +259,13 @@ class OptimalControl(NamedArguments):
         """What solves of this problem on meshes that are not fine share."""
         return Kept(once=False)
 
+    @cached_property
+    def kinks(self) -> np.ndarray:
+        """Times that become nodes: of loads, and of the bounds of limits, controls and rates."""
+        limits = [*self.limits, *(limit for _, limit in self.rate_limits)]
+        own = [t for limit in limits for t in getattr(limit, "kinks", ())]
+        return np.unique(np.append(self.system.kinks, own)) if own else self.system.kinks
+
     @property
     def unknown_names(self) -> list[str]:
         return ["duration"] * self.free_time + list(self.numbers)

@@ -55,7 +55,7 @@ def _solved(task):
         return refinement.solve_refined(task, lambda element, mesh, last: _solve_on(task.on(element, mesh, last)),
                                         errors.error_estimate)
     problem = task.problem
-    return _solve_on(task.on(task.element, task.mesh_through(problem.system.kinks, problem.kept)))
+    return _solve_on(task.on(task.element, task.mesh_through(problem.kinks, problem.kept)))
 
 
 def method_of(task):

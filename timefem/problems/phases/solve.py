@@ -7,12 +7,13 @@ from functools import partial
 
 import numpy as np
 
-from ...assembly import Scaling, TimeMesh
+from ...assembly import Scaling
 from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
 from ..common.statistics import OnDemand
+from ..common.task import through_kinks
 from ..optimal.contact_stages import needs_all_elements, solve_in_stages
 from ..optimal.controllability import check_reach
 from ..optimal.equations import OptimalityEquations
@@ -42,7 +43,8 @@ def solve_phases(task):
         raise InputError("phases take n_elements, the elements of each phase, or tolerance, not mesh")
     phases, numbers = task.problem.phases, task.n_elements or START
     numbers = numbers if isinstance(numbers, list | tuple) else [numbers] * len(phases)
-    meshes = [TimeMesh.uniform(phase.t_span, number) for phase, number in zip(phases, numbers, strict=True)]
+    meshes = [through_kinks(phase.t_span, number, phase.kinks)
+              for phase, number in zip(phases, numbers, strict=True)]
 
     def solved(task):
         return solve_refined(task, meshes, solve_on) if task.tolerance is not None else \
