@@ -47,7 +47,8 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
     parts : sequence of Part
         Bodies, joints, forces and composite parts, in any order.
     gravity : array_like, shape (3,), optional
-        Uniform gravitational acceleration [m/s^2] on every body.
+        Uniform gravitational acceleration [m/s^2] on every body with a mass in space; a `GeneralizedBody` beside these
+        states its weight, if it has any, in its potential.
     redundant : {"refuse", "drop"}
         What to do with constraints that repeat others: refuse to solve, or leave them out, as settled at the initial
         state (see `timefem.mechanics.redundancy.redundancy`).
@@ -97,7 +98,9 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         self.stands_for = StandIns({old: rotors.get(part, part) for old, part in self.stands_for.items()} | rotors)
         if gravity is not None:
             gravity = validate.array("gravity", gravity, (3,))
-            parts += [Gravity(b, gravity) for b in parts if isinstance(b, Body) and not b.helper]
+            bodies = [b for b in parts if isinstance(b, Body) and not b.helper]
+            parts += [Gravity(b, gravity) for b in bodies if b.mass is not None] or [Gravity(b, gravity)
+                                                                                   for b in bodies]
         for part, times in Counter(parts).items():
             if times > 1:
                 raise InputError(f"System: {part!r} is given twice")

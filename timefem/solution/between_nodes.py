@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-BETWEEN = np.array([0.25, 0.5, 0.75])  # places between two nodes
+BETWEEN = np.arange(2, 7) / 8  # places between two nodes
 # of a constraint there, over the length of its gradient times the way from one to the other: of a
 # bob on a rod sin(a / 2) / 4, where a is the angle it turns by from node to node; this is for 110 degrees
 LEFT = 0.2
@@ -46,12 +46,13 @@ def jump_of(solution):
     residuals, middle = residuals.reshape(*between.shape, m).max(axis=1), (first + last) / 2
     chosen = np.argsort(-residuals.max(axis=1))[:MOST]
     residuals, element, place, middle = residuals[chosen], element[chosen], place[chosen], middle[chosen]
-    gradients = np.array([system.derivatives(times[e, i], z[e, i])[1][:m, :n].toarray() * size
+    gradients = np.array([[system.derivatives(times[e, j], z[e, j])[1][:m, :n].toarray() * size for j in (i, i + 1)]
                           for e, i in zip(element, place, strict=True)])
+    lengths, gradients = np.linalg.norm(gradients, axis=3).min(axis=1), gradients[:, 0]
     largest = np.abs(gradients).max(axis=0)
     seen = largest > SEEN * largest.max(axis=1, keepdims=True)
     ways = np.sqrt(np.einsum("ka,ia->ki", steps[element, place]**2, seen))
-    first_order = np.linalg.norm(gradients, axis=2) * ways
+    first_order = lengths * ways
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = np.where(ways > SMALL, residuals / first_order, 0.0)
     k, i = np.unravel_index(np.argmax(np.nan_to_num(shares)), shares.shape)

@@ -7,6 +7,7 @@ from ...elements.augmented.controlled import Controlled
 from ...errors import InputError
 from ...mechanics.forces.costs import Cost
 from ...mechanics.formula import check_symbols
+from ...mechanics.symbols import Symbols
 from .complementarity import Soft
 from .couplings import Coupling
 from .limits import Limit
@@ -14,6 +15,7 @@ from .limits import Limit
 
 def check_formulas(problem):
     """Refuse formulas with symbols that are not theirs, and limits that fail on them or that a given start violates."""
+    problem.limited_controls = np.zeros(problem.n_controls, bool)
     if problem.end_cost is None and not problem.limits:
         return
     z, c = ca.SX.sym("z", problem.system.n_z), ca.SX.sym("numbers", len(problem.guesses))
@@ -24,7 +26,8 @@ def check_formulas(problem):
         z0 = None if problem.free_start else problem.z0
         if isinstance(limit, Limit):
             limit.check_bounds(now, u, problem.t_span[0], problem.t_span[0 if problem.free_time else 1])
-        limit.check(now, (z, u, t, c), z0, problem.t_span[0], problem.guesses)
+        values = limit.check(now, (z, u, t, c), z0, problem.t_span[0], problem.guesses)
+        problem.limited_controls |= [ca.depends_on(values, own) for own in ca.vertsplit(u)]
 
 
 def check_numbers(problem, further=()):
@@ -56,14 +59,27 @@ def check_numbers(problem, further=()):
 
 
 def check_costs_of_controls(problem):
-    """Refuse controls that cost nothing and have no bounds: nothing determines them."""
+    """Refuse controls that cost nothing and have no bounds: nothing determines them, but for motions that limit
+    themselves, as where a force that grows with the speed turns it; which controls do so, shape (n_controls,)."""
     costly = {id(a) for part in problem.system.parts if isinstance(part, Cost) for a in part.controls}
-    at = 0
+    at, found = 0, np.zeros(problem.n_controls, bool)
     for a in problem.actuators:
-        free = ~np.isfinite(problem.bounds[:, at:at + a.n_controls]).all(axis=0)
-        at += a.n_controls
-        if id(a) not in costly and free.any() and not problem.limits:
+        own, at = slice(at, at + a.n_controls), at + a.n_controls
+        free = ~np.isfinite(problem.bounds[:, own]).all(axis=0)
+        if id(a) in costly or not free.any() or problem.limits:
+            continue
+        if not _limits_itself(a):
             raise InputError(f"no cost depends on the controls of {problem.system.label(a)}: add Effort, or bounds")
+        found[own] = free
+    return found
+
+
+def _limits_itself(actuator):
+    """Whether the force of an actuator depends on velocities, or on its controls by curved formulas."""
+    s, u = Symbols(actuator), ca.SX.sym("u", actuator.n_controls)
+    s.velocity = [ca.SX.sym(f"v{i}", body.n_q) for i, body in enumerate(actuator.bodies)]
+    by_controls = ca.jacobian(actuator.control_force(s, u), u)
+    return ca.depends_on(by_controls, ca.vertcat(u, *s.velocity))
 
 
 def check_element(problem, element):

@@ -167,7 +167,8 @@ def reach(equations, x):
 
 
 def _idle_control(problem, equations, lu, tangent, motion_rows, motion):
-    """("control", name) of one without effect on the states, tried in the first, a middle and the last element."""
+    """("control", name) of one without effect on the states, tried in the first, a middle and the last element, that
+    no limit sees either."""
     place = np.full(equations.n_unknowns, -1)
     place[motion] = np.arange(len(motion))
     states = place[equations.columns_of("state").ravel()]
@@ -177,6 +178,7 @@ def _idle_control(problem, equations, lu, tangent, motion_rows, motion):
     for i in range(tried.shape[1]):
         given = tangent.dense(motion_rows, tried[:, i])
         response = lu.solve(given)
-        if np.abs(response[states]).max() <= NOTHING * max(np.abs(response).max(), np.abs(given).max()):
+        if not problem.limited_controls[i] and \
+                np.abs(response[states]).max() <= NOTHING * max(np.abs(response).max(), np.abs(given).max()):
             return "control", problem.control_name(i)
     return None

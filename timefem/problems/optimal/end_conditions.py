@@ -145,14 +145,23 @@ class EndConditions:
         A quaternion of the other sign is the same orientation.
         """
         values, gradient = self.formulas.with_gradient(z, numbers, self.wanted)
+        for _, rows, other in self._by_the_other_sign(values):
+            values[rows] = other
+        size = np.linalg.norm(gradient[:, :len(z)] * self._size, axis=1)
+        return np.abs(values) / np.maximum(size, 1e-12)
+
+    def turned_otherwise(self, z, numbers):
+        """Names of orientations that a state meets by the other sign of the quaternion that is asked for."""
+        return [name for name, *_ in self._by_the_other_sign(self.values(z, numbers))]
+
+    def _by_the_other_sign(self, values):
+        """Of orientations of whose values the negative quaternion is nearer: the name, rows, and values for that."""
         wanted = np.append(self.wanted, np.zeros(len(values) - len(self.wanted)))
         for name in {name for name in self.names if name.startswith("orientation of ")}:
             rows = [i for i, other in enumerate(self.names) if other == name]
             other = values[rows] + 2 * wanted[rows]
             if np.abs(other).max() < np.abs(values[rows]).max():
-                values[rows] = other
-        size = np.linalg.norm(gradient[:, :len(z)] * self._size, axis=1)
-        return np.abs(values) / np.maximum(size, 1e-12)
+                yield name, rows, other
 
     def reduced_near(self, z, t, numbers):
         """The same conditions, of which those are kept that are independent near another state.

@@ -12,6 +12,7 @@ from .added_rows import AddedRows
 from .contact_march import ContactMarch
 from .equation_names import name_of_equation, roles_of_equations
 from .limit_rows import LimitRows
+from .resolved_turns import most_of_controls
 from .views import ChainView, View
 
 SHORTEST = 1e-6  # duration over its guess
@@ -168,7 +169,9 @@ class OptimalProgram(NonlinearProgram):
         lower, upper = np.full(chain.n_unknowns, -np.inf), np.full(chain.n_unknowns, np.inf)
         at = chain.columns_of("controls")
         now, size = chain.scaled(self.base), chain.sizes
-        for bound, values in ((lower, problem.bounds[0]), (upper, problem.bounds[1])):
+        most = most_of_controls(problem, chain.mesh, chain.plan.element.degree)
+        for bound, values in ((lower, np.maximum(problem.bounds[0], -most)),
+                              (upper, np.minimum(problem.bounds[1], most))):
             bound[at] = values / size[at] - now[at]
         if problem.unknown_names and chain.reaches[0]:
             at = chain.columns_of("constants")[0, 0]

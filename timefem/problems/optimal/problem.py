@@ -189,7 +189,7 @@ class OptimalControl(NamedArguments):
             self.couplings.append(SameState(self, self, name="periodic", closing=True))
         for coupling in self.couplings:
             coupling.check(self.symbols_at(0), self.symbols_at(1))
-        check_costs_of_controls(self)
+        self.limits_itself = check_costs_of_controls(self)
 
     @property
     def tied_ends(self) -> list[Any]:

@@ -5,6 +5,7 @@ the motion ends somewhere else these may not say the same: of a pendulum at rest
 which a motion through the tangent across it has as well.
 """
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from ...solution.between_nodes import jump_of
 from ...status import Status
 from .between_points import look_between_points
 from .end_limits import with_allowed_ends
+from .resolved_turns import look_at_turns
 
 MISSED, MORE = 1e-3, 10.0  # of a condition, scaled, and times what constraints miss: below are errors of the elements
 TRIES = 3
@@ -56,6 +58,8 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
         if told is None:
             for phase, one in stated(task, solution)[0] if solution.success else ():
                 look_between_points(phase, one)
+                look_at_turns(phase, one)
+                _tell_other_turns(phase, one)
             return solution
         try:
             phases = [_reduced(*pair) for pair in stated(task, solution)[0]]
@@ -80,6 +84,16 @@ def _tell_jumps(whole, solutions):
         if jump is not None:
             whole.status = Status.failure(JUMPS, jump.element, jump.time, [], f"the motion goes straight through "
                                           f"'{jump.name}', which holds at the nodes, and not between them")
+
+
+def _tell_other_turns(phase, solution):
+    """Warn of an orientation at the end that is met by the negative of the quaternion asked for: another way to turn.
+    """
+    numbers = [solution.statistics["parameters"][name] for name in phase.unknown_names]
+    for name in phase.conditions.turned_otherwise(solution.z[-1], numbers):
+        warnings.warn(f"the {name} at the end is met by the negative of the quaternion that was asked for, so that it "
+                      "turned another way: give a guess that turns as is meant, or ask for a sign by a Limit "
+                      "at='end'", stacklevel=8)
 
 
 def _worst(pairs, tied_ends):
