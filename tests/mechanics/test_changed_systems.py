@@ -16,14 +16,15 @@ def test_places_of_parts(case):
     part = system[name.rpartition(".")[0]]
     value = 1.1 * np.asarray(getattr(part, name.rpartition(".")[2]))
     other = with_other_numbers(system, {name: value if value.ndim else float(value)})
-    assert other.structure is system.structure and other.parts != system.parts
+    assert other.structure is system.structure and other.parts == system.parts
+    assert any(own is not before for own, before in zip(other.parts, system.parts, strict=True))
     assert (other.n_z, other.n_multipliers, other.n_nonholonomic) == (
         system.n_z, system.n_multipliers, system.n_nonholonomic)
     for own, made, before in zip(other.groups, grouped(other), system.groups, strict=True):
-        assert own.members == made.members
+        assert all(a is b for a, b in zip(own.members, made.members, strict=True))
         for array in ("state_index", "multiplier_index", "nonholonomic_index", "parameters"):
             np.testing.assert_array_equal(getattr(own, array), getattr(made, array))
-        assert (own is before) == (own.members == before.members)
+        assert (own is before) == all(a is b for a, b in zip(own.members, before.members, strict=True))
     assert any(own is not before for own, before in zip(other.groups, system.groups, strict=True))
     again = with_other_numbers(system, {name: 1.0 * np.asarray(getattr(part, name.rpartition(".")[2]))})
     for own, before in zip(again.groups, system.groups, strict=True):

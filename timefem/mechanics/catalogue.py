@@ -52,9 +52,15 @@ def file_types(table):
             if cls.table == table and all(field.in_files or field.optional for field in cls.fields.values())}
 
 
-def made(cls, bodies, arguments):
-    """A part of that class from its bodies, in the order of `part.bodies`, and its other arguments by name."""
+def made(cls, bodies, arguments, key=None):
+    """A part of that class from its bodies, in the order of `part.bodies`, and its other arguments by name; with the
+    `key` of another one it is the same part."""
     places = [name for name, field in cls.fields.items() if field.is_body]
     if places and cls.fields[places[0]].several:
         bodies = [list(bodies)]
-    return cls(**dict(zip(places, bodies, strict=False)), **arguments)
+    named = {**dict(zip(places, bodies, strict=False)), **arguments}
+    part = cls.__new__(cls, **named)
+    if key is not None:
+        vars(part)["key"] = key
+    part.__init__(**named)
+    return part

@@ -48,9 +48,9 @@ def describe(system):
     """
     if system.complete is not None:
         return {**describe(system.complete), "kept": system.kept.tolist()}
-    places, present, done = {}, set(system.parts), set()
+    places, present, done = {}, {part: part for part in system.parts}, set()
     refer = Refer(system, places, _entry)
-    whole = {owner for owner in system.composites if present.issuperset(owner.members)}
+    whole = {owner for owner in system.composites if all(present.get(m) is m for m in owner.members)}
     for part in (part for part in system.parts if not part.helper):
         owner = part.owner
         if owner in whole:  # else some members were replaced: one by one

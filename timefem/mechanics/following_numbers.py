@@ -1,7 +1,6 @@
 """Unknown numbers, and how the parameters of all parts follow from them."""
 
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass
 from functools import partial
 
@@ -242,13 +241,13 @@ def _own(system, part, changed):
     other, on_changed = changed.get(part, part), not part.is_body and any(body in changed for body in part.bodies)
     joint = changed.get(getattr(part, "joint", None))
     if joint is not None and not joint.is_body:  # the axes of its coordinate
-        other = copy(other)
+        other = other.same_part()
         other.bound = joint.made_anew().bound(part.coordinate)
     if other is part and not (on_changed and part.fields and
                               np.array_equal(part.own_parameters, part.declared_numbers())):
         return part.own_parameters
     if on_changed:
-        other = copy(other)
+        other = other.same_part()
         vars(other)["bodies"] = tuple(changed.get(b, b) for b in part.bodies)
     return _formed(system, part, other.declared_numbers)
 

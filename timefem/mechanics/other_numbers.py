@@ -109,8 +109,7 @@ def _changeable(part):
 def _targets(system, name):
     """Parts, and what of them, that a name means: one, but for gravity."""
     if isinstance(name, tuple) and len(name) == 2:
-        part = system.own(name[0]) if name[0] not in system.composites else name[0]
-        return [_spelt_out(*system.number_named(part, str(name[1])))]
+        return [_spelt_out(*system.number_named(system.own(name[0]), str(name[1])))]
     if not isinstance(name, str):
         raise InputError(f"parameters: {name!r} is no name such as 'rod.mass', nor a pair (part, 'mass')")
     weights = [part for part in system.parts if isinstance(part, Gravity)]
@@ -236,7 +235,7 @@ def _made_with(system, part, own):
     own = {name: dataclasses.replace(value) if dataclasses.is_dataclass(value) else value
            for name, value in own.items()}
     bodies = [getattr(part, name) for name, field in part.fields.items() if field.is_body]
-    other = made(type(part), bodies, {name: getattr(part, name) for name in stored(part)} | own)
+    other = made(type(part), bodies, {name: getattr(part, name) for name in stored(part)} | own, part.key)
     for member in other.members:
         member.owner = other
     return other

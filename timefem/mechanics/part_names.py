@@ -95,7 +95,7 @@ class NamedParts:
     def label(self, part: Declared) -> str:
         """Name of a part for messages and files: its own, or its class and number."""
         if part.is_body and part.carrier is not None:
-            part = self.stands_for.get(part, part)
+            part = self.here(part)
             return f"{self.label(part.carrier)}.{part.called[1]}"
         if part.name or part.owner is None:
             return part.name or self._numbered.get(part) or f"{type(part).__name__}, which is not in the system,"
@@ -140,7 +140,7 @@ class NamedParts:
         if isinstance(part, str):
             part = part if part in map(self.label, self.parts) else self.replaced.get(part, part)
         else:
-            part = self.stands_for.get(part, part)
+            part = self.here(part)
         carrier = getattr(part, "carrier", None)
         return (part, name) if carrier is None else (carrier, f"{part.called[1]}.{name}")
 
@@ -159,7 +159,7 @@ class NamedParts:
             When the system has no such body; names those it has.
         """
         if isinstance(body, Body):
-            body = self.stands_for.get(body, body)
+            body = self.here(body)
             if body in self._coordinates or self.has(body):
                 return body
         if isinstance(body, str) and body in self._names:

@@ -17,25 +17,25 @@ class Refer:
 
     def __init__(self, system, places, entry_of):
         self.system, self.places, self._entry_of = system, places, entry_of
-        self._number = {id(body): i for i, body in enumerate(body for body in system.bodies if not body.helper)}
+        self._number = {body: i for i, body in enumerate(body for body in system.bodies if not body.helper)}
 
     def is_body(self, part):
-        return id(part) in self._number
+        return part in self._number
 
     def body(self, body):
         """Its number; of a composite part its own, of a point of it with the place; of what a tree carries with its
         name."""
-        body = self.system.stands_for.get(body, body)
-        if id(body) in self._number:
-            return self._number[id(body)]
+        body = self.system.here(body)
+        if body in self._number:
+            return self._number[body]
         if getattr(body, "carrier", None) is not None:
-            return [self._number[id(body.carrier)], *body.called]
+            return [self._number[body.carrier], *body.called]
         composite = body if body in self.system.composites else body.owner
         at = {} if composite is body else {"at": body.s}
         return {"composite": carrying(self.system.composites).index(composite), **at}
 
     def joint(self, joint):
-        joint = self.system.stands_for.get(joint, joint)
+        joint = self.system.here(joint)
         if joint in self.places:
             return self.places[joint]
         if not (joint.is_body and self.system.has(joint)):
@@ -47,7 +47,7 @@ class Refer:
         return [self.joint(bound.owner), bound.coordinate.name]
 
     def part(self, part):
-        part = self.system.stands_for.get(part, part)
+        part = self.system.here(part)
         return self.places[part] if part in self.places else self._entry_of(part, self)
 
 

@@ -20,9 +20,10 @@ def moved_parts(parts, changed):
     for body in {body for part in parts for body in part.bodies if body.carrier in changed}:
         changed[body] = changed.get(body)  # links and joints of trees
     for part in parts:
-        sources = (source[0] for source in part.sources if not isinstance(source, str))
-        if any(b in changed and b is not part for b in (*part.bodies, *part.controls, *part.drives, *sources)):
-            changed[part] = changed.get(part, part).moved_to(lambda b: changed.get(b, b))
+        now = changed.get(part, part)
+        seen = (*now.bodies, *now.controls, *now.drives, *(s[0] for s in now.sources if not isinstance(s, str)))
+        if any(changed.get(b, b) is not b for b in seen if b is not now):
+            changed[part] = now.moved_to(lambda b: changed.get(b, b))
 
 
 def with_rotors(parts):

@@ -180,17 +180,26 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         """
         if getattr(part, "elements", ()):  # a composite part, or one of which a member stands for that of another one
             first = self.stands_for.get(part.members[0], part.members[0])
-            part = next((own for own in self.composites if first in own.members), part)
-            if part in self.composites:
-                return part
+            whole = next((own for own in self.composites if first in own.members or own == part), None)
+            if whole is not None:
+                return whole
+        own = self.here(part)
+        if own not in self._present and not self.has(own):
+            raise InputError(f"{own!r} is not in the system")
+        return own
+
+    def here(self, part: Any) -> Any:
+        """The part with the numbers that it has here, or what stands for it; what is not in the system as it is."""
         part = self.stands_for.get(part, part)
-        if part not in self._present and not self.has(part):
-            raise InputError(f"{part!r} is not in the system")
-        return part
+        if part in self._present:
+            return self._present[part]
+        carrier = getattr(part, "carrier", None)
+        own = self._present.get(carrier, carrier)
+        return part if own is carrier else own.carried(*part.called)
 
     @cached_property
     def _present(self):
-        return frozenset(self.parts)
+        return {part: part for part in self.parts}
 
     def spread(self, states: Any) -> Any:
         """States by body, from those by body, joint of a tree or composite part: of the latter a list, or a function of
@@ -205,7 +214,7 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
     def coordinates(self, body: Body) -> Any:
         """Where the body's coordinates are in `q` (and its momenta in `p`): a slice; numbers of links of trees and of
         points of beams."""
-        body = self.stands_for.get(body, body) if isinstance(body, Body) else body
+        body = self.here(body) if isinstance(body, Body) else body
         if not self.has(body):
             raise InputError(f"{body!r} is not in the system")
         if body in self._coordinates:
@@ -224,7 +233,7 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
     def local_state(self, body: Body, z: Floats) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates and momenta of a body, of states (..., n_z); of links and joints of a tree coordinates and rates.
         """
-        place, z = self.coordinates(body), np.asarray(z)
+        body, place, z = self.here(body), self.coordinates(body), np.asarray(z)
         q = z[..., place]
         if body.carrier is None:
             return q, z[..., self.n_q:][..., place]

@@ -18,7 +18,7 @@ def joints_of_trees(system):
 def tree_joint(system, key):
     """The joint of a tree that is meant: by itself, "elbow", or "arm.elbow"; None where there is none."""
     if not isinstance(key, str):
-        key = system.stands_for.get(key, key)
+        key = system.here(key)
         return key if getattr(key, "carrier", None) is not None and key.called[0] == "joint" else None
     short = joints_of_trees(system)
     full = {f"{system.label(joint.carrier)}.{joint.called[1]}": joint for joint in short.values()}
@@ -37,7 +37,7 @@ def with_joints_of_trees(system, states):
                 raise InputError(f"state of {system.label(link)}: it hangs on joints; give a Pose, or states of these")
             of_links.setdefault(link.carrier, {})[link] = value
         elif joint is None:
-            found[key if isinstance(key, str) else system.stands_for.get(key, key)] = value
+            found[key if isinstance(key, str) else system.here(key)] = value
         else:
             own = _turned(value) if joint in turning else value
             of_trees.setdefault(joint.carrier, {})[joint.called[1]] = own
@@ -59,7 +59,7 @@ def with_joints_of_trees(system, states):
 
 def _link(system, key):
     """The link of a tree that is meant, by itself, by the body that it stands for, or by the name of one; or None."""
-    own = system.carried_named(key) if isinstance(key, str) else system.stands_for.get(key, key)
+    own = system.carried_named(key) if isinstance(key, str) else system.here(key)
     return own if getattr(own, "carrier", None) is not None and own.called[0] == "link" else None
 
 

@@ -1,7 +1,6 @@
 """Numbers of bodies, joints and forces that a problem is to find."""
 
 import re
-from copy import copy
 from functools import cache
 
 from ..errors import InputError
@@ -16,7 +15,7 @@ redundancy = Late(f"{__package__}.redundancy.redundancy")
 def with_number(part, name, value):
     """The same part with another value of a number: an argument, an entry of one, or a place in `own_parameters`."""
     if isinstance(name, int):
-        other = copy(part)
+        other = part.same_part()
         other.own_parameters = part.own_parameters.copy()
         other.own_parameters[name] = value
         return other
@@ -27,7 +26,7 @@ def with_number(part, name, value):
     else:
         own[attribute] = list(own[attribute])
         own[attribute][index] = value
-    return made(type(part), part.given_bodies, own)
+    return made(type(part), part.given_bodies, own, part.key)
 
 
 def with_free_numbers(system, entries):
@@ -94,7 +93,7 @@ def with_numbers(system, numbers, values):
     source, others, found = other.complete or other, {}, numbers.at(values)
     for part, own in zip(system.parts, source.parts, strict=True):
         if not own.is_body and (part.sources or (part in found and (not fits or part in numbers.by_place))):
-            others[own] = copy(own.lasting(length) if own.durations else own)
+            others[own] = (own.lasting(length) if own.durations else own).same_part()
             others[own].sources, others[own].own_parameters = (), others[own].own_parameters.copy()  # places may differ
             for place, value in found.get(part, {}).items():
                 if place < len(own.own_parameters):
@@ -117,7 +116,7 @@ def with_constants(part, seen, following):
     following : Following
         How the parameters follow from them.
     """
-    other = copy(part)
+    other = part.same_part()
     other.name = part.name
     other.seen_constants, other.unknown_numbers = seen, following
     other.__class__ = _with_unknowns(type(part))

@@ -155,7 +155,7 @@ def _model(document, kind, rotation, inverse_mass, changed):
         with naming(document, ("bodies",), data["bodies"]):
             found = given_states(system, canonical_states(system, state, start))
             state = {body.name: value for body, (_, value) in found.items() if not body.helper}
-    own = {name: system.stands_for.get(body, body) for name, body in bodies.items()}
+    own = {name: system.here(body) for name, body in bodies.items()}
     state = settled(document, state, own | {body.name: body for body in system.bodies})
     stated = stated if "state" in data else state
     if not end > start:

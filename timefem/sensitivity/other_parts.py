@@ -12,12 +12,12 @@ from .function_derivatives import place_of
 def in_controllers(system, places, part):
     """Where among all numbers those of an actuator are in the controllers that move it, list of int."""
     return [places.start[controller] + controller.starts[i] for controller in system.parts
-            for i, drive in enumerate(controller.drives) if system.stands_for.get(drive, drive) is part]
+            for i, drive in enumerate(controller.drives) if system.here(drive) is part]
 
 
 def only_driven(system, part):
     """The actuator itself, or of that name, that controllers move and that is not in the system; else None."""
-    part = system.stands_for.get(part, part)
+    part = system.here(part)
     drives = [drive for controller in system.parts for drive in controller.drives if drive not in system.parts]
     return next((drive for drive in drives if drive is part or (drive.name is not None and drive.name == part)), None)
 

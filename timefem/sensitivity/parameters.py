@@ -177,7 +177,7 @@ def with_parameters_of_trees(system, parameters):
 def find_part(system, part):
     """The part of the system that is meant: itself, by its name, or the one that stands for it without its redundant
     constraints."""
-    part = system.stands_for.get(part, part) if isinstance(part, Part) else part
+    part = system.here(part) if isinstance(part, Part) else part
     for own in system.parts:
         if own is part or (getattr(own, "part", None) is part and part is not None):
             return own

@@ -31,7 +31,7 @@ def joint_motion(solution, joint):
         When there is none; names those there are.
     """
     system = solution.system
-    joint = system.stands_for.get(joint, joint)
+    joint = system.here(joint)
     joints = [part for part in (system.complete or system).parts
               if not part.is_body and (part.constraint_names or part.nonholonomic_names)]
     for part in joints:

@@ -228,7 +228,9 @@ class GeneralizedBody(Body):
 
     def changed(self, values: Mapping[str, Any]) -> GeneralizedBody:
         n, kinetic, constraints, *others = self._arguments
-        return type(self)(n, kinetic, constraints, values["formula_parameters"], *others, self.name)
+        other = type(self)(n, kinetic, constraints, values["formula_parameters"], *others, self.name)
+        vars(other)["key"] = self.key
+        return other
 
     # ---- in files
 

@@ -37,15 +37,19 @@ class Composite(Declared, ABC, abstract=True):
     is_body = has_position = has_orientation = False  # its nodes are and have
 
     def _complete(self):
-        self.nodes, self.elements = tuple(self.make_nodes()), ()
-        self.elements = tuple(self.make_elements())
+        self.nodes, self.elements = self._owned("node", self.make_nodes()), ()
+        self.elements = self._owned("element", self.make_elements())
         self.places = np.linspace(0, 1, len(self.nodes))
-        for what, members in (("node", self.nodes), ("element", self.elements)):
-            for i, member in enumerate(members):
-                member.owner, member.place = self, f"{what}[{i}]"
-                member.name = f"{self.name}.{member.place}" if self.name else None
         for i, node in enumerate(self.nodes):
             node.reference = self.reference(i)
+
+    def _owned(self, what, members):
+        members = tuple(members)
+        for i, member in enumerate(members):
+            member.owner, member.place = self, f"{what}[{i}]"
+            member.key = self.key, member.place
+            member.name = f"{self.name}.{member.place}" if self.name else None
+        return members
 
     @abstractmethod
     def make_nodes(self) -> Iterable[Body]:

@@ -33,6 +33,9 @@ class Declared(NamedArguments):
         Whether arguments other than bodies go by name only, or which of them do not.
     refuses_arms : bool
         Whether a point in the axes of a point mass has to be its place.
+    key : object
+        By which it is equal to itself with other numbers, hashable: made with it, and kept by `same_part`. A `copy` is
+        another part.
     """
 
     fields = {}  # noqa: RUF012  each class has its own
@@ -52,6 +55,17 @@ class Declared(NamedArguments):
             cls.__signature__ = signature(cls.fields, cls.keyword_only)
             if "__doc__" in vars(cls) and not cls.__name__.startswith("_"):
                 cls.__doc__ = documented(cls.__doc__, cls.fields)
+
+    def __new__(cls, *arguments, **named):
+        part = super().__new__(cls, *arguments, **named)
+        vars(part)["key"] = object()
+        return part
+
+    def __eq__(self, other):
+        return self is other or (isinstance(other, Declared) and self.key == other.key)
+
+    def __hash__(self):
+        return hash(self.key)
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         if not self.fields and not arguments and not named:
@@ -123,7 +137,13 @@ class Declared(NamedArguments):
 
     def __copy__(self):
         other = object.__new__(type(self))
-        vars(other).update(vars(self), _in_system=False)  # a new part, which may still be changed
+        vars(other).update(vars(self), _in_system=False, key=object())  # a new part, which may still be changed
+        return other
+
+    def same_part(self) -> Any:
+        """A copy to be given other numbers, which is the same part: equal to this one."""
+        other = copy(self)
+        vars(other)["key"] = self.key
         return other
 
     def __setstate__(self, state):
@@ -196,8 +216,8 @@ class Declared(NamedArguments):
         return other
 
     def made_anew(self) -> Any:
-        """A copy without what was worked out of its attributes."""
-        other = copy(self)
+        """The same part without what was worked out of its attributes."""
+        other = self.same_part()
         for name in _worked_out(type(self)) & vars(other).keys():
             del vars(other)[name]
         return other
@@ -207,13 +227,13 @@ class Declared(NamedArguments):
 
         Their entries may be `Traced`.
         """
-        other = copy(self)
+        other = self.same_part()
         vars(other).update(values)
         return other
 
     def moved_to(self, stand_in: Callable[[Any], Any]) -> Any:
         """The same part on other bodies of the same kinds; `stand_in(part)` is what stands for a part."""
-        other, follows = copy(self), self.fields and np.array_equal(self.own_parameters, self.declared_numbers())
+        other, follows = self.same_part(), self.fields and np.array_equal(self.own_parameters, self.declared_numbers())
         vars(other)["bodies"] = tuple(map(stand_in, self.bodies))
         if follows:  # numbers of its bodies may be among them
             other.own_parameters = other.declared_numbers()

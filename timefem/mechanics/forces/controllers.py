@@ -101,7 +101,7 @@ class Controller(Part):
 
     def changed(self, values: Mapping[str, Any]) -> Controller:
         """The same with other parameters."""
-        other = copy(self)
+        other = self.same_part()
         vars(other)["law_parameters"] = validate.array(f"{self._title}: parameters", values["law_parameters"],
                                                        (len(self.law_parameters),))
         other.own_parameters = np.concatenate([other.law_parameters, self.own_parameters[len(self.law_parameters):]])
@@ -110,7 +110,7 @@ class Controller(Part):
     changeable = {"parameters": "law_parameters"}  # noqa: RUF012
 
     def moved_to(self, stand_in: Callable[[Any], Any]) -> Controller:
-        other, own = copy(self), np.array(self.own_parameters)
+        other, own = self.same_part(), np.array(self.own_parameters)
         other.bodies = tuple(map(stand_in, self.bodies))
         other._places = self._places | {body: i for i, body in enumerate(other.bodies)}
         vars(other)["drives"] = tuple(map(stand_in, self.drives))
@@ -122,7 +122,7 @@ class Controller(Part):
     def on_joints(self, stand_in: Callable[[Any], Any], parts: Sequence[Any]) -> Controller:
         inputs = self.fields["inputs"].on_joints(self.inputs, stand_in)
         drives = tuple(drive if drive in parts else drive.on_joints(stand_in, parts) for drive in self.drives)
-        if inputs == self.inputs and drives == self.drives:
+        if all(a is b for a, b in zip((*inputs, *drives), (*self.inputs, *self.drives), strict=True)):
             return self
         counters = {x.counter: y.counter for x, y in zip(self.inputs, inputs, strict=True) if self._counts(x)}
         other = self.moved_to(lambda body: counters.get(body, body))
@@ -257,7 +257,7 @@ class SampledController(Controller):
 
     def holding(self, times: Vector, values: Matrix) -> SampledController:
         """The same with forces held from some times on, shapes (n,), (n, n_forces)."""
-        other, law = copy(self), self._law_numbers
+        other, law = self.same_part(), self._law_numbers
         other.n_held, other.own_parameters = len(times), np.concatenate([law, times, np.ravel(values)])
         return other
 

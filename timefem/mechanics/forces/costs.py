@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -104,7 +103,7 @@ class FormulaCost(Cost):
 
     def lasting(self, length: float) -> FormulaCost:
         """The same with another duration [s]."""
-        other = copy(self)
+        other = self.same_part()
         other.own_parameters = self.own_parameters.copy()
         other.own_parameters[list(self.durations)] = length
         return other
@@ -150,7 +149,7 @@ class Effort(Cost):
     changeable = {"weights": "weights"}  # noqa: RUF012
 
     def changed(self, values: Mapping[str, Any]) -> Effort:
-        other = copy(self)
+        other = self.same_part()
         other._weigh(values["weights"])
         return other
 

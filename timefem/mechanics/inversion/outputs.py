@@ -59,7 +59,7 @@ class Output(NamedArguments, ABC):
     def moved(self, stand_in: Callable[[Any], Any]) -> Output:
         """The same output of other bodies."""
         bodies = tuple(map(stand_in, self.bodies))
-        if bodies == self.bodies:
+        if all(a is b for a, b in zip(bodies, self.bodies, strict=True)):
             return self
         other = copy(self)
         other.bodies = bodies

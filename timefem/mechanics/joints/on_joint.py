@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -50,7 +49,7 @@ class JointPart(Part, abstract=True):
         joint = stand_in(self.joint)
         if joint is self.joint or joint.is_body:
             return self
-        other = copy(self)
+        other = self.same_part()
         vars(other)["joint"] = joint
         return other.changed({})
 

@@ -25,6 +25,7 @@ class Selected(Part):
 
     def __init__(self, part, rows, name):
         self.part, self.rows, self.name = part, tuple(rows), name
+        self.key = Selected, part.key, self.rows
         self.bodies, self.own_parameters = part.bodies, part.own_parameters
         self.constraint_names = tuple(part.constraint_names[i] for i in self.rows)
         self.nonholonomic_names = part.nonholonomic_names

@@ -113,7 +113,7 @@ class End:
         """The controls of an actuator, SX (n_controls,)."""
         if self._u is None:
             raise InputError(f"the control of {actuator!r} is asked for at an end, where there are states alone")
-        found, first, known = self.system.stands_for.get(actuator, actuator), 0, []
+        found, first, known = self.system.here(actuator), 0, []
         for part in self.system.parts:
             if part.n_controls:
                 known.append(self.system.label(part))
@@ -149,7 +149,7 @@ class End:
 
     def _parts(self, name):
         """The parts that are meant by one of them, by a composite one, or by a name of these."""
-        system, found = self.system, self.system.stands_for.get(name, name)
+        system, found = self.system, self.system.here(name)
         parts = [part for part in system.parts if found in (part, part.owner, system.label(part.owner or part))]
         parts = parts or [part for part in system.parts if name == "gravity" and isinstance(part, Gravity)]
         if not parts:
@@ -176,7 +176,7 @@ class End:
     def _output(self, joint, coordinate):
         system = self.system
         known = {system.label(part): part for part in system.parts if getattr(part, "coordinates", ())}
-        found = system.stands_for.get(joint, joint)
+        found = system.here(joint)
         found = known.get(found) or tree_joint(system, found) if isinstance(found, str) else found
         if not getattr(found, "coordinates", ()):
             raise InputError(f"no joint {joint!r} with a coordinate in the system"

@@ -61,12 +61,12 @@ def check_numbers(problem, further=()):
 def check_costs_of_controls(problem):
     """Refuse controls that cost nothing and have no bounds: nothing determines them, but for motions that limit
     themselves, as where a force that grows with the speed turns it; which controls do so, shape (n_controls,)."""
-    costly = {id(a) for part in problem.system.parts if isinstance(part, Cost) for a in part.controls}
+    costly = {a for part in problem.system.parts if isinstance(part, Cost) for a in part.controls}
     at, found = 0, np.zeros(problem.n_controls, bool)
     for a in problem.actuators:
         own, at = slice(at, at + a.n_controls), at + a.n_controls
         free = ~np.isfinite(problem.bounds[:, own]).all(axis=0)
-        if id(a) in costly or not free.any() or problem.limits:
+        if a in costly or not free.any() or problem.limits:
             continue
         if not _limits_itself(a):
             raise InputError(f"no cost depends on the controls of {problem.system.label(a)}: add Effort, or bounds")

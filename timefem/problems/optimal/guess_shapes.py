@@ -73,7 +73,7 @@ def _groups(system):
     groups = {}
     for body in system.bodies:
         if body.has_position and not body.helper:
-            groups.setdefault(id(body.owner or body), []).append(body)
+            groups.setdefault(body.owner or body, []).append(body)
     return list(groups.values())
 
 

@@ -108,7 +108,7 @@ def _moving(system, start, z, numbers):
     numbers; and those of them that are given by their velocities."""
     bodies = {part for part in numbers.following if part.is_body}
     start = start if isinstance(start, dict) else {system.bodies[0]: start}
-    given = {system.stands_for.get(key, key): state for key, state in start.items()}
+    given = {system.here(key): state for key, state in start.items()}
     by_momenta = [body for body in bodies if any(isinstance(given.get(key), CanonicalState)
                                                  for key in (body, system.label(body)))]
     changing = [body for body in system.bodies if body in bodies and np.any(z[system.n_q:][system.coordinates(body)])]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -140,7 +139,7 @@ class RigidBodyBase(Body, abstract=True):
 
     def freed(self, free: Sequence[tuple[Any, ...]] = ()) -> RigidBodyBase:
         """The same body whose formulas take all entries of the inertia if any numbers are `free`, be they zero."""
-        other = copy(self)
+        other = self.same_part()
         vars(other)["free"] = tuple(free)
         return other.changed({})
 

@@ -59,6 +59,7 @@ class Carried(Body, abstract=True):
     def __init__(self, carrier: Tree, places: Vector, called: tuple[Any, ...], name: str) -> None:
         self.carrier, self.called, self.name = carrier, called, name
         self.places = np.array(places, int)
+        self.key = carrier.key, *called[:2], *map(tuple, called[2:])
 
     @property
     def n_q(self) -> int:

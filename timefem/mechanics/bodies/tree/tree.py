@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -158,7 +157,7 @@ class Tree(TreeDynamics, Body):
 
         Each is "links" or "joints" and the steps into it, such as `("joints", 1, "position", 0)`.
         """
-        other = copy(self)
+        other = self.same_part()
         turning = any(path[0] == "joints" and path[2] in TURNING for path in free)
         vars(other)["free"] = tuple(free)
         vars(other)["firsts"] = {joint.name: least_along(joint.axis) for joint in self.joints} if turning else None
