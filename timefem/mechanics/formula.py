@@ -1,36 +1,48 @@
-"""Functions given by the user, in CasADi symbols: checked when they are given, and told apart by identity."""
+"""Functions given by the user, in CasADi symbols: checked when they are given, and told apart by what they state."""
 
+from functools import cached_property
 from inspect import signature
 
 import casadi as ca
 import numpy as np
 
 from ..errors import InputError
+from .captured_formula import CapturedFormula, digest_of
 from .formula_text import TextFormula
 
 
 class Same:
-    """Stands for one object in a `kind`: equal to those of the very same object, which it keeps alive; of a formula
-    given as text to those of the same text.
+    """Stands for a formula in a `kind`: equal to those that state the same, and of an object to the very same one.
 
-    A bare `id` could be given to another function once the first one is gone, which would then get its kernel.
+    A bare `id` could be given to another object once the first one is gone, which would then get its kernel.
 
     Parameters
     ----------
     thing : object
     stated : callable, optional
-        `stated()` -> casadi.Function, all that a formula states, by which other processes know it again.
+        `stated()` -> casadi.Function, all that a formula states; without it the object itself counts.
+    sizes : hashable
+        Of the arguments that the formula has there.
     """
 
-    def __init__(self, thing, stated=None):
-        self.thing, self.stated = thing, stated
+    def __init__(self, thing, stated=None, sizes=None):
+        self.thing, self.stated, self.sizes = thing, stated, sizes
+
+    @cached_property
+    def _key(self):
+        if isinstance(self.thing, TextFormula):
+            return self.thing
+        if self.stated is None:
+            return id(self.thing)
+        if isinstance(self.thing, CapturedFormula):
+            return self.thing.digest(self.sizes, self.stated)
+        return digest_of(self.stated())
 
     def __eq__(self, other):
-        return isinstance(other, Same) and (self.thing is other.thing or (
-            isinstance(self.thing, TextFormula) and self.thing == other.thing))
+        return isinstance(other, Same) and self._key == other._key
 
     def __hash__(self):
-        return hash(self.thing) if isinstance(self.thing, TextFormula) else id(self.thing)
+        return hash(self._key)
 
 
 def call(title, function, n, *arguments):

@@ -14,6 +14,7 @@ import casadi as ca
 
 from ..argument_names import known_names
 from ..errors import InputError
+from .captured_formula import captured
 
 LONGEST = 2_000_000  # characters
 TIMES = "now", "start", "end", "before"  # arguments that are times of a motion, see `End`
@@ -119,7 +120,7 @@ class TextFormula:
 
 
 def as_formula(title: str, value: Any, names: Sequence[str]) -> Any:
-    """A text, or a list of texts and numbers, as `TextFormula`; functions as they are.
+    """A text, or a list of texts and numbers, as `TextFormula`; a function as `CapturedFormula`.
 
     Raises
     ------
@@ -127,7 +128,7 @@ def as_formula(title: str, value: Any, names: Sequence[str]) -> Any:
         For anything else, and for texts that are no formulas.
     """
     if callable(value):
-        return value
+        return captured(value)
     try:
         if isinstance(value, str | list | tuple):
             return TextFormula(_joined(value), names)

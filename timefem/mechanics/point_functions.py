@@ -56,7 +56,8 @@ def pointwise(part):
     """CasADi functions of one kind of part: energy, constraints, and their first derivatives.
 
     Parts of bodies with `velocity_by_solve` take `(z, v)` in the place of z. Then "derivatives" are those at fixed
-    velocities, of H by Legendre's transformation, and "by velocity" has the others.
+    velocities, of H by Legendre's transformation, and "by velocity" has the others; "velocity" of a part that drives a
+    coordinate by its momentum, such as a counter of turns, takes the v of the bodies.
     """
     if part.kind not in _POINTWISE:
         if len(_POINTWISE) >= MOST_KINDS:
@@ -71,7 +72,7 @@ def pointwise(part):
         arguments, moving = [state, s.t, s.parameters], [ca.vertcat(z, velocity), s.t, s.parameters]
         potential = ca.SX(part.potential_energy(s))
         legendre = (ca.dot(s.p[0], velocity) if part.is_body else 0) - kinetic + potential
-        energy = legendre if solved else ca.SX(part.energy(s))
+        energy = legendre if solved and not part.has_velocity else ca.SX(part.energy(s))
         theta = ca.vertcat(part.constraints(s), part.velocity_constraints(s))
         generalized = ca.SX(part.force(s))
         force = ca.vertcat(generalized, ca.SX(n, 1))
@@ -96,7 +97,7 @@ def pointwise(part):
             by_velocity = ca.jacobian(ca.gradient(kinetic, velocity), ca.vertcat(*s.q)), ca.jacobian(theta, velocity)
             functions["by velocity"] = ca.Function("by_velocity", arguments, [
                 ca.vertcat(*(ca.vec(ca.densify(d)) for d in by_velocity))])
-        elif part.is_body or part.has_velocity:
+        if part.has_velocity or (part.is_body and not solved):
             by_momenta = ca.gradient(energy, ca.vertcat(*s.p))
             functions["velocity"] = ca.Function("velocity", arguments, [ca.densify(by_momenta)])
         if part.n_controls:

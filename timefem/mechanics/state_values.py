@@ -79,15 +79,18 @@ class StateValues(ValuesOfMotion):
         """Velocities qdot = dH/dp, shape (..., n_z) -> (..., n_q)."""
         t, z, shape = self.points(t, z)
         out = np.zeros((len(z), self.n_q))
-        for group, functions in zip(self.groups, self._functions, strict=True):
+        # the bodies first: what drives coordinates of others by velocities that follow from a solve is given these
+        for group, functions, solved in sorted(zip(self.groups, self._functions, self.velocities_solved, strict=True),
+                                               key=lambda entry: not entry[0].part.is_body):
             if not (group.part.is_body or "velocity" in functions):
                 continue
             index, half = group.state_index, group.state_index.shape[1] // 2
-            if group.part.is_body and group.part.velocity_by_solve:
+            if group.part.is_body and solved:
                 q, p = z[:, index[:, :half]], z[:, index[:, half:]]
                 velocity = np.stack([body.velocity(q[:, i], p[:, i]) for i, body in enumerate(group.members)], axis=1)
             else:
-                velocity = evaluate(functions["velocity"], z[:, index], t, group.parameters)
+                given = [z[:, index], *([out[:, index[:, :half]]] if solved else [])]
+                velocity = evaluate(functions["velocity"], np.concatenate(given, axis=2), t, group.parameters)
             np.add.at(out, (slice(None), index[:, :half]), velocity)
         return out.reshape(*shape, self.n_q)
 

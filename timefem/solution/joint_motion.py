@@ -15,7 +15,7 @@ from ..mechanics.tree_joints import joints_of_trees, tree_joint
 from ..mechanics.tree_reactions import forces_on_bodies
 from ..types import Floats
 from .reactions import AXES, all_multipliers, own_values
-from .tree_joint_motion import TreeJointMotion
+from .tree_joint_motion import TreeJointMotion, relative_spin
 from .turns import turn_table, unwrapped
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ class JointMotion:
         return unwrapped(self.solution, bound, t, self._tables[name])
 
     def rate(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
-        """Rate of that coordinate, shape t.shape; of a `Spherical` joint the angular velocity of a relative to b, in
-        the axes of b, t.shape + (3,)."""
+        """Rate of that coordinate, shape t.shape; of joints without coordinates, such as `Spherical`, the angular
+        velocity of a relative to b in the axes of b, t.shape + (3,)."""
         if not self.coordinates:
             return self._spin(t)
         return self._bound(name).of(self.solution.system, self._states(t))[1]
@@ -104,14 +104,8 @@ class JointMotion:
         return r_b.swapaxes(-1, -2) @ r_a
 
     def _spin(self, t):
-        system, z = self.solution.system, self._states(t)
-        spins = []
-        for body in self.joint.bodies:
-            s = system.coordinates(body)
-            spins.append(body.angular_velocity(z[..., s], z[..., system.n_q:][..., s], "space")
-                         if body.has_orientation else np.zeros((*z.shape[:-1], 3)))
-        relative = spins[0] - (spins[1] if len(spins) > 1 else 0)
-        return np.einsum("...ji,...j->...i", self._rotation(1, t), relative)
+        relative, axes = relative_spin(self.solution, self.joint.bodies, t), self._rotation(1, t)
+        return np.einsum("...ji,...j->...i", axes, relative)
 
     def _bound(self, name):
         if not self.coordinates:

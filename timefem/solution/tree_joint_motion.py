@@ -33,6 +33,18 @@ def along(solution, tree, t):
     return last[2]
 
 
+def relative_spin(solution, bodies, t=None):
+    """Angular velocity of the first of one or two bodies or links, relative to the other or the ground, (..., 3).
+
+    In space axes [rad/s], at the ends of the elements unless times are given; of point masses zero.
+    """
+    if t is None:
+        t = solution.t
+    spins = [solution.angular_velocity(body, t, "space") if body.has_orientation else np.zeros((*np.shape(t), 3))
+             for body in bodies]
+    return spins[0] - sum(spins[1:])
+
+
 class TreeJointMotion:
     """What a joint inside of a `Tree` does along a solution, as `JointMotion`; body a is the child, b the parent.
 
@@ -74,8 +86,15 @@ class TreeJointMotion:
         return self._told(t)[0] if not self.coordinates else self._bound(t, name)[0]
 
     def rate(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
-        """Rate of that coordinate, shape t.shape; without names velocity, and angular velocity in the axes of a."""
-        return self._told(t)[1] if not self.coordinates else self._bound(t, name)[1]
+        """Rate of that coordinate, shape t.shape; of a spherical joint the angular velocity of a relative to b in the
+        axes of b, (..., 3), as `JointMotion`; of a free base velocity, and angular velocity in its own axes, (..., 6).
+        """
+        if self.coordinates:
+            return self._bound(t, name)[1]
+        if self._moving.motion.first > 0:
+            return self._told(t)[1]
+        links = [link for link in (self._link(0), self._link(1)) if link is not None]
+        return np.einsum("...ji,...j->...i", self._rotation(1, t), relative_spin(self.solution, links, t))
 
     def rotation(self, t: Floats | None = None) -> np.ndarray:
         """Rotation matrix of body a seen from b, `R_b^T R_a`, shape t.shape + (3, 3)."""
@@ -164,11 +183,15 @@ class TreeJointMotion:
     def _states(self, t):
         return self.solution.z if t is None else self.solution(t)
 
+    def _link(self, i):
+        """Of the child (0) or the parent (1); None stands for what does not move."""
+        joint = self._moving.joint
+        return self.tree.link((joint.child, joint.parent)[i]) if i == 0 or joint.parent in self.tree.carried_names \
+            else None
+
     def _rotation(self, i, t):
         """Rotation matrices of the child (0) or the parent (1)."""
-        link = self.tree.link((self._moving.joint.child, self._moving.joint.parent)[i]) \
-            if (i == 0 or self._moving.joint.parent in self.tree.carried_names) else None
-        z = self._states(t)
+        link, z = self._link(i), self._states(t)
         if link is None:
             return np.broadcast_to(np.eye(3), (*z.shape[:-1], 3, 3))
         return link.rotation_matrix(self.solution.system.local_state(link, z)[0])

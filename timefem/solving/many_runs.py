@@ -104,7 +104,7 @@ def solve_many(solver, cases, *, n_workers=None, every=None, progress=None):
             again = _march(solver, cases, share, mesh, kept, found, n_workers, bar.advance)
     if again and not interrupts.asked():
         title = "runs" if len(again) == len(share) else "runs with elements of their own"
-        with progress_bar(title, len(again), shown) as bar:
+        with solver.alone(), progress_bar(title, len(again), shown) as bar:
             _in_turn(quiet(solver), cases, share, (mesh, kept), found, n_workers, bar.advance, again)
     found = found if comm is None else _Found.joined(comm.allgather(found))
     if comm is None or not comm.rank:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..elements.element import TimeElement
 from ..errors import InputError
 from ..late import Late
 from ..mechanics.unknown_numbers import with_free_numbers
-from ..problems.common.kept import Kept
+from ..problems.common.kept import Kept, alone_with
 from ..problems.common.task import Task
 from ..problems.kinds import kind_of
 from ..progress import showing
@@ -228,22 +229,30 @@ class Solver:
         Returns
         -------
         Solution
-            Which later solves leave alone.
+            Which later solves leave alone. Threads may share a solver, which works for one after the other;
+            `solve_many` is what uses all cores.
 
         Raises
         ------
         InputError
             As for the problem itself; for names that are unknown, with the nearest one.
         """
-        task = self.task
-        problem = self._changed(parameters, changes)
-        if problem is not task.problem:
-            task = task.of(problem)
-        if guess is not None or mesh is not None:
-            task = dataclasses.replace(task, guess=guess, mesh=task.mesh if mesh is None else mesh,
-                                       n_elements=task.n_elements if mesh is None else None)
-        with showing(task.progress, self.kind.title.removeprefix("an ").removeprefix("a ")):
-            return self._solved(task, warm)
+        with self.alone():
+            task = self.task
+            problem = self._changed(parameters, changes)
+            if problem is not task.problem:
+                task = task.of(problem)
+            if guess is not None or mesh is not None:
+                task = dataclasses.replace(task, guess=guess, mesh=task.mesh if mesh is None else mesh,
+                                           n_elements=task.n_elements if mesh is None else None)
+            with showing(task.progress, self.kind.title.removeprefix("an ").removeprefix("a ")):
+                return self._solved(task, warm)
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Where no other thread works with what solves share; others wait for it."""
+        problem = self.problem
+        phases = [phase.kept for phase in getattr(problem, "phases", ()) if hasattr(phase, "kept")]
+        return alone_with(self.task.kept, getattr(problem, "kept", None), *phases)
 
     def _solved(self, task, warm):
         kept, sol, guess = task.kept, None, task.guess
@@ -277,6 +286,10 @@ class Solver:
 
     def _with_numbers(self, parameters):
         """The system with other numbers, which the formulas then have from here on."""
+        with self.alone():
+            return self._with_own_numbers(parameters)
+
+    def _with_own_numbers(self, parameters):
         try:
             return other_numbers.with_other_numbers(self.system, parameters)
         except InputError:

@@ -88,7 +88,7 @@ class GeneralizedSystem(System):
     constraints : callable, optional
         `constraints(q, c)` or `constraints(q, c, t)` -> expressions (list or vector) that are zero.
     parameters : array_like, shape (n_parameters,)
-        Numbers that enter the formulas. Systems with the very same functions share compiled kernels.
+        Numbers that enter the formulas. Systems whose functions state the same share compiled kernels.
     names : sequence of str, optional
         One per constraint, for messages.
     mass_scale : array_like, shape (n,), optional

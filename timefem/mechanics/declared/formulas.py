@@ -31,7 +31,10 @@ class Formula(Field):
         return as_formula(title, value, self.arguments)
 
     def form_in(self, part, value):
-        return Same(value, partial(_stated, part, self.name))
+        if value is None:
+            return None
+        bodies = tuple((body.n_q, body.has_position, body.has_orientation) for body in part.bodies)
+        return Same(value, partial(_stated, part, self.name), (bodies, len(part.own_parameters), part.n_controls))
 
     def stored(self, part, value):
         """The formula as text; InputError where it has no such form."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
+from ..captured_formula import captured
 from ..declared import Choice, Direction, Field, On, Point, Real, Rows
 from ..formula import Same, needs_two
 from ..joints.on_joint import JointPart
@@ -134,14 +135,14 @@ class InputMatrix(Field):
 
     def checked(self, part, value):
         if callable(value):
-            return value
+            return captured(value)
         return validate.array(part._argument(self.name), value, (part.bodies[0].n_q, None))
 
     def numbers(self, value):
         return np.zeros(0) if callable(value) else value.ravel(order="F")
 
     def form_in(self, part, value):
-        return Same(value, part._stated_matrix) if callable(value) else value.shape[1]
+        return Same(value, part._stated_matrix, part.bodies[0].n_q) if callable(value) else value.shape[1]
 
     def stored(self, part, value):
         if not callable(value) or isinstance(value, StoredFormula):

@@ -58,7 +58,7 @@ class Controller(Part):
 
     The law is `law(x, v, t, c)` -> one force per drive [N m or N], and per control of an actuator, in CasADi symbols; x
     are the measured values, v their rates, t is the time [s], c the parameters. As text it is `"-c[0] * x[0] - c[1] *
-    v[0]"`, or a list of such, one per force. Controllers with the very same function, or text, share a kernel.
+    v[0]"`, or a list of such, one per force. Controllers whose laws state the same share a kernel.
 
     Raises
     ------
@@ -143,7 +143,8 @@ class Controller(Part):
         seen = tuple((Same(x) if is_output(x) else x.form, self._counts(x), tuple(where[b] for b in x.bodies))
                      for x in self.inputs)
         moved = tuple((d.kind, tuple(where[b] for b in d.bodies)) for d in self.drives)
-        return (Controller, Same(self.law), len(self.law_parameters), seen, moved, *(b.kind for b in self.bodies))
+        law = self.fields["law"].form_in(self, self.law)
+        return (Controller, law, len(self.law_parameters), seen, moved, *(b.kind for b in self.bodies))
 
     def __repr__(self):
         return f"{self._title} of {len(self.inputs)} inputs and {len(self.drives)} drives"

@@ -45,7 +45,8 @@ class Cost(Part):
     @property
     def kind(self) -> Hashable:
         controls = tuple(a.n_controls for a in self.controls)
-        return (Cost, Same(self.formula, self._stated), controls, *(b.kind for b in self.bodies))
+        sizes = controls, tuple(b.n_q for b in self.bodies), len(self.own_parameters)
+        return (Cost, Same(self.formula, self._stated, sizes), controls, *(b.kind for b in self.bodies))
 
     def _stated(self):
         sizes = [sum(a.n_controls for a in self.controls), *[sum(b.n_q for b in self.bodies)] * 2, 1,

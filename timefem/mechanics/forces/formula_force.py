@@ -28,7 +28,7 @@ class FormulaForce(FormulaPart, Actuator):
     `angular_velocity`, `q`, `rate`, `direction(a)` and `velocity_at(arm)`; `t` is the time [s], `c` the parameters. It
     returns one vector per body (the vector alone for one body): the force in space axes [N] at the centre of mass,
     shape (3,), or force and torque, shape (6,); of bodies without a place in space the generalized force, shape (n_q,).
-    Zero stands for none. Forces with the very same function, or text, share a kernel; each new one is compiled. As text
+    Zero stands for none. Forces whose formulas state the same share a kernel; each new one is compiled. As text
     the frames are `f`: `"c[0] * cross([0, 0, 1], f[0].velocity)"`.
 
     Raises

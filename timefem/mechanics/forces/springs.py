@@ -49,7 +49,7 @@ class NonlinearSpring(PointForce):
 
     The points must not coincide, where the direction of the force is not defined. `potential(l, *parameters)` [J] is
     written in CasADi symbols, for instance `lambda l, k: k * (l - 1)**4`, or as text `"c[0] * (l - 1)**4"`. Each new
-    function is compiled; springs with the very same function and other parameters share a kernel.
+    formula is compiled; springs whose functions state the same share a kernel, whatever their parameters.
 
     Raises
     ------

@@ -22,8 +22,8 @@ from .elementary import Constant
 class Formula(TimeFunction):
     """A function given in CasADi symbols, for instance `lambda t: casadi.sin(t**2)`; a callable is taken as this.
 
-    Functions that are the very same object share a kernel, and each new one is compiled: numbers that vary belong into
-    the other functions of this module. It must give the same expression each time it is called.
+    Functions that state the same share a kernel, and each new formula is compiled: numbers that vary belong into the
+    other functions of this module. It stays what it is when it is given, whatever becomes of outer variables.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Formula(TimeFunction):
     component: int = 0
 
     def __post_init__(self):
-        if isinstance(self.function, str | list | tuple):
+        if isinstance(self.function, str | list | tuple) or callable(self.function):
             object.__setattr__(self, "function", as_formula("a function of time", self.function, ["t"]))
         object.__setattr__(self, "kinks", tuple(validate.array("kinks", self.kinks, (None,)).tolist()))
         t = ca.SX.sym("t")
@@ -54,7 +54,7 @@ class Formula(TimeFunction):
 
     @property
     def form(self) -> Hashable:
-        return type(self), Same(self.function, self._stated), self.n, self.component
+        return type(self), Same(self.function, self._stated, self.n), self.n, self.component
 
     def _stated(self):
         t = ca.SX.sym("t")

@@ -23,9 +23,9 @@ class Constraint(FormulaEquations):
 
     The formula is `formula(frames, t, c)` and returns `n` expressions (SX, or a sequence). `frames` holds per body a
     `Frame` with `position`, `rotation`, `q`, `point(x)` and `direction(a)`; `t` is the time [s], `c` the parameters, SX
-    of shape (n_parameters,). It is called a few times only, and must give the same expressions each time: numbers that
-    differ between constraints belong into `parameters`. Constraints with the very same function, or text, share a
-    kernel; each new one is compiled. As text the frames are `f`: `"sumsqr(f[0].position) - c[0]"`.
+    of shape (n_parameters,). It stays what it is when it is given, whatever becomes of outer variables; numbers that
+    differ between constraints belong into `parameters`. Constraints whose formulas state the same share a kernel; each
+    new one is compiled. As text the frames are `f`: `"sumsqr(f[0].position) - c[0]"`.
 
     Raises
     ------

@@ -62,7 +62,7 @@ class NonholonomicConstraint(FormulaEquations):
     The formula is `formula(frames, t, c)` and returns `n` expressions (SX, or a sequence) that are affine in the
     velocities. `frames` holds per body a `MovingFrame` with `position`, `velocity`, `rotation`, `angular_velocity`,
     `q`, `rate`, `direction(a)` and `velocity_at(arm)`; `t` is the time [s], `c` the parameters, SX of shape
-    (n_parameters,). Constraints with the very same function, or text, share a kernel; numbers that differ belong into
+    (n_parameters,). Constraints whose formulas state the same share a kernel; numbers that differ belong into
     `parameters`. As text the frames are `f`: `"dot(f[0].direction([0, 1, 0]), f[0].velocity)"`.
 
     Raises

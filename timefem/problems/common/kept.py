@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import threading
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ...elements.evaluation.plan import ElementPlan
@@ -11,6 +13,22 @@ if TYPE_CHECKING:
     from ...assembly.mesh import TimeMesh
     from ...elements.element import TimeElement
     from ...mechanics.system import System
+
+
+class _Lock:
+    """A lock that its thread may take again; copies, and what is sent to other processes, have their own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def __reduce__(self):
+        return _Lock, ()
 
 
 class Kept:
@@ -25,10 +43,12 @@ class Kept:
     ----------
     last : Solution or None
         The last one that succeeded, to start from.
+    lock
+        Of whoever works with what is kept, see `alone_with`.
     """
 
     def __init__(self, once: bool = True) -> None:
-        self.once, self.last = once, None
+        self.once, self.last, self.lock = once, None, _Lock()
         self._things: dict[Hashable, Any] = {}
 
     def plan(self, system: System, element: TimeElement) -> Any:
@@ -66,3 +86,12 @@ class Kept:
         """Keep a thing for this key and object."""
         if not self.once:
             self._things[key] = of, thing
+
+
+@contextmanager
+def alone_with(*shared: Kept | None) -> Iterator[None]:
+    """Where this thread is the only one that works with what is kept; others wait."""
+    with ExitStack() as stack:
+        for kept in sorted({kept for kept in shared if kept is not None}, key=id):  # all threads in one order
+            stack.enter_context(kept.lock)
+        yield
