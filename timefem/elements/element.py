@@ -95,6 +95,7 @@ class TimeElement(NamedArguments, Summarized, ABC):
     constraint_row_power, elements_per_block = 0, 1
     needs_inverse_mass = has_tangent = True
     takes_coupled_inertia = is_variational = takes_outputs = costates_converge = joints_drift = False
+    lifted = False  # whether its gradients are lifted ones, see `lift`
     remedy = ""  # what else may help where a march of it fails
     symbols = PointSymbols
     explicit = ()

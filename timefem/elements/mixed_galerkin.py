@@ -52,9 +52,13 @@ class MixedGalerkin(TimeElement):
         Of the equations of motion. "lagrange", without constraints: the discrete Euler-Lagrange equations, in the
         coordinates alone when marched. "impulse": symplectic with k points, also with constraints. "energy": keeps the
         energy where the mass matrix is constant, singular or not; the method of Hamilton's form where it is regular.
-    strains : {"energy", "rate"}
-        How forces of parts that offer strains follow: from the gradient of their energy, or from strains by their rate
-        (see `timefem.elements.strain_rate`), which keep energy and angular momentum together with k points.
+    keep : {"points", "all"}
+        What the elements keep: what the Gauss points do, see `n_points`, or with k of them energy, momenta and
+        constraints together, by lifted gradients (see `timefem.elements.lift`): the energy of any formula without the
+        time; constraints of any degree at the nodes, with their rates; every momentum that Poisson-commutes with the
+        lifts of the parts (`Part.lift`; `Element.kept(system)` tells). Forces then see the rate of the shape functions
+        for the velocity, so that the energy changes by their work in each element, to round-off. Livens' forms keep
+        energies of position alone in this way.
 
     Raises
     ------
@@ -67,7 +71,7 @@ class MixedGalerkin(TimeElement):
     nodes: str = field("nodes")
     constraints: str = field("constraints")
     form: str = field("form")
-    strains: str = field("strains")
+    keep: str = field("keep")
 
     name = "mg"
     takes_outputs = costates_converge = keeps_factors = True
@@ -77,16 +81,21 @@ class MixedGalerkin(TimeElement):
         if self.constraints != "gradient" and self.form != "hamilton":
             raise InputError(f"constraints={self.constraints!r} belongs to form='hamilton'")
         if self.n_points is None and isinstance(self.degree, int):
-            per_degree = 1 if self.strains == "rate" else self._form.most_points
+            per_degree = 1 if self.lifted else self._form.most_points
             object.__setattr__(self, "n_points", per_degree * self.degree)
         self._validate(minimum_points=self.degree if isinstance(self.degree, int) else 1)
-        if self.strains == "rate" and self.n_points != self.degree:
-            raise InputError(f"strains='rate' needs n_points = degree = {self.degree}, which integrate the "
-                             f"work of the strains; {self.n_points} are given")
+        if self.lifted and self.n_points != self.degree:
+            raise InputError(f"keep='all' needs n_points = degree = {self.degree}, which integrate the work of what is "
+                             f"kept; {self.n_points} are given")
 
     @property
     def _form(self):
         return FORMS[self.form]
+
+    @property
+    def lifted(self) -> bool:
+        """Whether gradients are lifted ones."""
+        return self.keep == "all"
 
     @property
     def order(self) -> int:
@@ -95,8 +104,8 @@ class MixedGalerkin(TimeElement):
 
     @property
     def density_key(self) -> Hashable:
-        by_degree = self.form != "hamilton" or self.strains == "rate"  # the density sees the nodes
-        return type(self), self.form, self.constraints, self.strains, (self.degree, self.nodes) if by_degree else ()
+        by_degree = self.form != "hamilton" or self.lifted  # the density sees the nodes
+        return type(self), self.form, self.constraints, self.keep, (self.degree, self.nodes) if by_degree else ()
 
     @property
     def symbols(self) -> type:
@@ -120,7 +129,7 @@ class MixedGalerkin(TimeElement):
 
     @property
     def slots(self) -> tuple[tuple[str, Any], ...]:
-        nodes = [("state", i) for i in range(self.degree + 1)] if self.strains == "rate" else []
+        nodes = [("state", i) for i in range(self.degree + 1)] if self.lifted else []
         return tuple(dict.fromkeys((*self._form.slots(self), *nodes)))
 
     @property
@@ -134,10 +143,6 @@ class MixedGalerkin(TimeElement):
     def check(self, system: System) -> None:
         self._form.check(self, system)
         super().check(system)
-        offering = [part for part in system.parts if type(part).strains is not Part.strains]
-        if self.strains == "rate" and offering and not any(part.strains_are_quadratic for part in offering):
-            raise InputError(f"strains='rate' needs strains that are quadratic in the coordinates, as of beams in "
-                             f"directors; those of {system.label(offering[0])} are not: leave strains out")
 
     def kept_multipliers(self, system: System) -> np.ndarray:
         return self._form.kept_multipliers(system)

@@ -3,7 +3,7 @@
 import casadi as ca
 
 from ..mechanics.symbols import Symbols
-from .strain_rate import elastic_force
+from .lift import Lift
 
 
 class ElementSymbols:
@@ -80,17 +80,36 @@ class PointSymbols(ElementSymbols):
         n = self.z.numel() // 2
         s = self.bodies_at(self.z)
         self.constraints = ca.vertcat(part.constraints(s), part.velocity_constraints(s))
-        elastic = elastic_force(self, self.z[:n])
-        augmented = (part.energy(s) if elastic is None else 0) + ca.dot(self.multipliers, self.constraints)
-        force = part.force(s) + (0 if elastic is None else elastic)
+        if element.lifted:
+            s = self.bodies_at(self.z, velocity=self.rate[:n])
+            gradient, self.constraint_rate = self._lifted()
+        else:
+            gradient = ca.gradient(ca.SX(part.energy(s)) + ca.dot(self.multipliers, self.constraints), self.z)
+            self.constraint_rate = (ca.jtimes(self.constraints, self.z, self.rate)
+                                    + ca.jacobian(self.constraints, self.t))
+        force = part.force(s)
         if ("controls", "value") in self.slots:
             force += part.control_force(s, self.slots["controls", "value"]) if part.n_controls else 0
-        self.motion = ca.vertcat(force, ca.SX(n, 1)) - ca.gradient(ca.SX(augmented), self.z)
+        self.motion = ca.vertcat(force, ca.SX(n, 1)) - gradient
         if part.is_body:
             self.motion += ca.vertcat(-self.rate[n:], self.rate[:n])
-        self.constraint_rate = (ca.jtimes(self.constraints, self.z, self.rate)
-                                + ca.jacobian(self.constraints, self.t))
         self._add_nonholonomic(s)
+
+    def _lifted(self):
+        """`D(H + lambda.Theta)` and `D Theta zdot + dTheta/dt` with lifted gradients D, see `Lift`."""
+        part = self.part
+        lift = (lambda z: part.lift(self.bodies_at(z))) if part.lift(self.at_point) is not None else None
+        energy = Lift(self, lift, lambda e, t: part.lifted_energy(self.at_point, e) if lift else
+                      part.energy(self.bodies_at(e, t=t)))
+        gradient, rate = energy.force(ca.SX.ones(1)), ca.SX(0, 1)
+        if self.multipliers.numel():
+            theta = Lift(self, None, self._constraints_at)
+            gradient, rate = gradient + theta.force(self.multipliers), theta.rate
+        return gradient, rate
+
+    def _constraints_at(self, z, t):
+        s = self.bodies_at(z, t=t)
+        return ca.vertcat(self.part.constraints(s), self.part.velocity_constraints(s))
 
     def _add_nonholonomic(self, s):
         multipliers = self.slots.get(("nonholonomic", "value"), ca.SX(0, 1))

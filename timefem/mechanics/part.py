@@ -134,6 +134,19 @@ class Part(Declared, ABC):
         """Energy of strains `e`, SX scalar."""
         return 0
 
+    def lift(self, s: Symbols) -> ca.SX | None:
+        """Functions e(q, p), at most quadratic, of which its energy is a function, `lifted_energy`; None: q and p.
+
+        Elements that keep all follow the energy along e (see `timefem.elements.lift`), and with it every momentum
+        that Poisson-commutes with e.
+        """
+        strains = ca.SX(self.strains(s))
+        return strains if strains.numel() and self.strains_are_quadratic else None
+
+    def lifted_energy(self, s: Symbols, e: ca.SX) -> Expression:
+        """Its energy as a function of the `lift`, SX scalar."""
+        return self.stored_energy(s, e)
+
     def kinetic(self, s: Symbols, v: Sequence[ca.SX]) -> Expression:
         """Contribution to the kinetic energy T(q, v), SX scalar, at the velocities `v`: list of SX, one per body.
 
@@ -272,6 +285,15 @@ class Body(Part, abstract=True):
     def kinetic_of_invariant_momentum(self, w: ca.SX, c: Any) -> Expression:
         """Kinetic energy of the invariant momenta `w`, quadratic."""
         raise NotImplementedError
+
+    def lift(self, s: Symbols) -> ca.SX | None:
+        """Invariant momenta, of bodies that have them and no potential of their own."""
+        if type(self).potential_energy is not Body.potential_energy:
+            return None
+        return self.invariant_momentum(s.q[0], s.p[0])
+
+    def lifted_energy(self, s: Symbols, e: ca.SX) -> Expression:
+        return self.kinetic_of_invariant_momentum(e, s.own)
 
     def moved(self, q: ca.SX, u: ca.SX) -> ca.SX:
         """Coordinates after an increment u (n_increments,) that keeps the body's own constraints; here it has none."""

@@ -1,9 +1,11 @@
 """What the densities of Livens' forms are written in: the terms of the Lagrangian at any place."""
 
+from functools import cached_property
+
 import casadi as ca
 
 from ...mechanics.part import Body
-from ..strain_rate import elastic_force
+from ..lift import Lift
 from ..symbols import ElementSymbols
 
 
@@ -65,9 +67,18 @@ class LivensSymbols(ElementSymbols):
 
     def load(self, q, v):
         """dL/dq + Q(q, v, t), with forces of controls and, where asked for, strains by their rate."""
-        elastic = elastic_force(self, q)
-        elastic = -self._term("potential", q) if elastic is None else elastic
-        return self._term("inertial", q, v) + elastic + self._term("applied", q, v)
+        conservative = self._lifted if self.element.lifted else self._term("potential", q)
+        return self._term("inertial", q, v) - conservative + self._term("applied", q, v)
+
+    @cached_property
+    def _lifted(self):
+        """Lifted gradient of the potential energy V(q, t), SX (n,)."""
+        part, at = self.part, lambda q, t: self.at_point.at(self.split(q), self.at_point.p, t=t)
+        lift = None if part.is_body else part.lift(self.at_point)
+        if lift is None:
+            return Lift(self, None, lambda e, t: part.potential_energy(at(e, t)), self.n).force(ca.SX.ones(1))
+        return Lift(self, lambda q: part.lift(at(q, self.t)), lambda e, t: part.lifted_energy(self.at_point, e),
+                    self.n).force(ca.SX.ones(1))
 
     def constraint_rate(self, q, v, t=None):
         """`G v + dPhi/dt` with `G = dPhi/dq`."""

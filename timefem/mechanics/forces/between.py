@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import casadi as ca
 
 from ...errors import InputError
+from ...types import Expression
 from ..declared import On, Point
 from ..part import Body, Part
+from ..polynomial_degree import polynomial_degree
 from ..shapes import Stroke
+
+if TYPE_CHECKING:
+    from ..symbols import Symbols
 
 
 class ForcePart(Part, abstract=True):
@@ -53,9 +60,30 @@ class PointForce(ForcePart, abstract=True):
     def drawn_lines(self) -> list[Stroke]:
         return [Stroke(self.line, ((self.bodies[0], self.point_a), ((*self.bodies, None)[1], self.point_b)))]
 
+    def _gap(self, s):
+        """Point a minus point b."""
+        return self._place(s, 0, s.own[:3]) - self._place(s, 1, s.own[3:6])
+
     def _square(self, s):
         """Squared distance of the points."""
-        return ca.sumsqr(self._place(s, 0, s.own[:3]) - self._place(s, 1, s.own[3:6]))
+        return ca.sumsqr(self._gap(s))
+
+    def lift(self, s: Symbols) -> ca.SX | None:
+        """The squared distance, which rigid motions leave as it is; where points are quadratic in the coordinates, as
+        of bodies in quaternions, their difference."""
+        gap = self._gap(s)
+        linear = polynomial_degree(gap, ca.vertcat(*s.q)) <= 1
+        return ca.sumsqr(gap) if linear else gap
+
+    def lifted_energy(self, s: Symbols, e: ca.SX) -> Expression:
+        return self.energy_of_square(s, e if e.numel() == 1 else ca.sumsqr(e))
+
+    def energy(self, s: Symbols) -> Expression:
+        return self.energy_of_square(s, self._square(s))
+
+    def energy_of_square(self, s: Symbols, square: ca.SX) -> Expression:
+        """Energy as a function of the squared distance of the points; none of those that push without a potential."""
+        return 0
 
 
 def force_at(body, q, place, force, torque=None):

@@ -39,8 +39,8 @@ class Spring(PointForce):
     def _form(self):
         return (*super()._form, self.length == 0)  # no square root then
 
-    def energy(self, s: Symbols) -> Expression:
-        c, square = self.named(s.own), self._square(s)
+    def energy_of_square(self, s: Symbols, square: ca.SX) -> Expression:
+        c = self.named(s.own)
         return c.stiffness / 2 * (square if self.length == 0 else (ca.sqrt(square) - c.length) ** 2)
 
 
@@ -73,8 +73,8 @@ class NonlinearSpring(PointForce):
         own = [c] if isinstance(self.potential, TextFormula) else ca.vertsplit(c)
         return call(f"{self._title}: potential", self.potential, 1, length, *own)
 
-    def energy(self, s: Symbols) -> Expression:
-        return self._potential(ca.sqrt(self._square(s)), s.own[6:])
+    def energy_of_square(self, s: Symbols, square: ca.SX) -> Expression:
+        return self._potential(ca.sqrt(square), s.own[6:])
 
 
 class TorsionalSpring(ForcePart):

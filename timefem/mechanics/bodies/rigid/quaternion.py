@@ -84,6 +84,21 @@ class QuaternionBody(RigidBodyBase):
         a, b = q[3:], p[3:]
         return ca.vertcat(p[:3], ca.dot(a, b), a[0] * b[1:] - b[0] * a[1:] - ca.cross(a[1:], b[1:]))
 
+    def lift(self, s: Symbols) -> ca.SX | None:
+        """`(p_x, p.q, Ql(q)^T p)`; of principal inertias with `(q.q, p.p)`, so that a symmetric top keeps its spin."""
+        w = self.invariant_momentum(s.q[0], s.p[0])
+        return ca.vertcat(w, ca.sumsqr(s.q[0][3:]), ca.sumsqr(s.p[0][3:])) if self._diagonal else w
+
+    def lifted_energy(self, s: Symbols, e: ca.SX) -> Expression:
+        """`Pi.J^-1 Pi / 2`, where two principal inertias are equal with `|Pi|^2 = (|q|^2 |p|^2 - (q.p)^2) / 4` in the
+        place of the two components of Pi, which the spin about the third axis turns."""
+        if not self._diagonal:
+            return self.kinetic_of_invariant_momentum(e, s.own)
+        x, y, z = ca.vertsplit(s.own[2:5])
+        both = ca.if_else(x == y, x, ca.if_else(y == z, y, ca.if_else(z == x, z, 0)))
+        turning = both * (e[7] * e[8] - e[3] ** 2) + ca.dot(s.own[2:5] - both, e[4:7] ** 2)
+        return s.own[0] * ca.sumsqr(e[:3]) / 2 + (s.own[1] * e[3] ** 2 + turning) / 8
+
     def moved(self, q: ca.SX, u: ca.SX) -> ca.SX:
         """q = (x + u_x, turn(u_R) o quaternion): Kinon & Betsch (105) with Rodrigues parameters, which are cheaper."""
         a, v = ca.vertsplit(turn(u[3:]), [0, 1, 4])

@@ -1,0 +1,120 @@
+"""Lifted gradients: energy, momenta and constraints together, with k Gauss points.
+
+A function of a part is stated as `W(e(z), t)`, e at most quadratic in z = (q, p). In an element of degree k
+
+`e'_s = e_z(z_s) z'_s` at its Gauss points, `e(t) = e(z_0) + h sum_s a_s(t) e'_s`, `a_s` the integrals of their Lagrange
+polynomials, and `DW = P W_e(e(t)) e_z(z)`, P the projection on polynomials of degree k - 1,
+
+takes the place of the gradient. `e_z z'` has degree 2k - 1, which k points integrate: e(t) ends at e(z_1), and
+`sum_g w_g h DW_g z'_g = int P W_e e' = int W_e e'` is the change of W, up to the quadrature of the last integral, which is
+exact for polynomials. With k points any momentum that Poisson-commutes with e is kept as well.
+"""
+
+import casadi as ca
+import numpy as np
+
+from ..mechanics.polynomial_degree import polynomial_degree
+from ..polynomials import LagrangeBasis, gauss_legendre
+
+FURTHER = 6  # points beyond 2k of W that is no polynomial: round-off on meshes that resolve the motion (2: 1e-9)
+
+
+class Lift:
+    """One function `W(e(z), t)` of a part along an element.
+
+    Parameters
+    ----------
+    s : ElementSymbols
+        With slots ("state", i) for all nodes.
+    lift : callable
+        `lift(z)` gives e, SX (n_e,); None: z itself.
+    function : callable
+        `function(e, t)` gives W, SX (n,).
+    n_z : int, optional
+        Only the first components of the state are seen.
+
+    Attributes
+    ----------
+    slope : SX, shape (n, n_e)
+        `P W_e` at the quadrature point.
+    by_time : SX, shape (n,)
+        `P W_t` there.
+    """
+
+    def __init__(self, s, lift, function, n_z=None):
+        n_z = n_z or s.slots["state", 0].numel()
+        self._x = ca.SX.sym("x", n_z)
+        self._e = self._x if lift is None else ca.SX(lift(self._x))
+        self._at, self._rate = s.slots["state", "value"][:n_z], s.slots["state", "rate"][:n_z]
+        y, t = ca.SX.sym("e", self._e.numel()), ca.SX.sym("t")
+        w = ca.densify(ca.SX(function(y, t)))
+        self._slope = ca.Function("slope", [y, t, s.parameters], [ca.jacobian(w, y), ca.jacobian(w, t)])
+        degree = np.inf if ca.depends_on(w, t) else polynomial_degree(w, y)
+        self.slope, self.by_time = self._projected(s, degree)
+
+    def force(self, weights):
+        """`e_z^T (P W_e)^T weights` at the quadrature point, SX (n_z,)."""
+        row = ca.jtimes(self._e, self._x, self.slope.T @ weights, True)
+        return ca.substitute(row, self._x, self._at)
+
+    @property
+    def rate(self):
+        """`P W_e e_z z' + P W_t` at the quadrature point, SX (n,)."""
+        rate = ca.substitute(ca.jtimes(self._e, self._x, self._rate), self._x, self._at)
+        return self.slope @ rate + self.by_time
+
+    def _projected(self, s, degree):
+        """The projections of `W_e` and `W_t`: where W is at most quadratic, their values at the Gauss points."""
+        k, basis = s.element.degree, s.element.state.basis
+        nodal = [s.slots["state", i][:self._x.numel()] for i in range(k + 1)]
+        points = LagrangeBasis(k - 1, "gauss").points
+        if degree <= 2:
+            weights = [_integral(points, i, s.xi) for i in range(k)]
+            return self._slope(self._along(s, basis, points, nodal, [weights])[0], s.t, s.parameters)
+        places, gauss = gauss_legendre(2 * k + FURTHER if np.isinf(degree) else -(-int(degree) * k // 2))
+        weights = [[_integral(points, i, x) for i in range(k)] for x in places.tolist()]
+        found = zip(places.tolist(), gauss.tolist(), self._along(s, basis, points, nodal, weights), strict=True)
+        slope, by_time = 0, 0
+        for x, w, e in found:
+            share = w * _projector(points, x, s.xi)
+            at = self._slope(e, s.t + (x - s.xi) * s.h, s.parameters)
+            slope, by_time = slope + share * at[0], by_time + share * at[1]
+        return slope, by_time
+
+    def _along(self, s, basis, points, nodal, weights):
+        """e at some places of the element, by the integrals of the Lagrange polynomials up to them: list of SX."""
+        r = ca.SX.sym("r", self._x.numel())
+        e = ca.Function("e", [self._x, s.parameters], [self._e])
+        change = ca.Function("change", [self._x, r, s.parameters], [ca.jtimes(self._e, self._x, r)])
+        rates = [change(_sum(shapes, nodal), _sum(slopes, nodal), s.parameters)
+                 for shapes, slopes in zip(basis.values(points).tolist(), basis.derivatives(points).tolist(), strict=True)]
+        start = e(nodal[0], s.parameters)
+        return [start + _sum(row, rates) for row in weights]
+
+
+def _sum(weights, values):
+    return sum(w * v for w, v in zip(weights, values, strict=True))
+
+
+def _lagrange(points, i):
+    """The Lagrange polynomial of place i."""
+    others = np.delete(points, i)
+    polynomial = np.polynomial.Polynomial.fromroots(others) if len(others) else np.polynomial.Polynomial([1.0])
+    return polynomial / np.prod(points[i] - others)
+
+
+def _value(polynomial, x):
+    """Value of a polynomial at a number or symbol."""
+    return sum(c * x**m for m, c in enumerate(polynomial.coef.tolist()) if c)
+
+
+def _integral(points, i, x):
+    """Integral from 0 to x of the Lagrange polynomial of place i."""
+    return _value(_lagrange(points, i).integ(), x)
+
+
+def _projector(points, place, xi):
+    """Kernel of the projection on the polynomials through Gauss points: `sum_i l_i(place) l_i(xi) / w_i`."""
+    _, w = gauss_legendre(len(points))
+    polynomials = [_lagrange(points, i) for i in range(len(points))]
+    return sum(float(p(place)) / float(weight) * _value(p, xi) for p, weight in zip(polynomials, w, strict=True))
