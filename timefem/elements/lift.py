@@ -10,6 +10,8 @@ takes the place of the gradient. `e_z z'` has degree 2k - 1, which k points inte
 exact for polynomials. With k points any momentum that Poisson-commutes with e is kept as well.
 """
 
+import math
+
 import casadi as ca
 import numpy as np
 
@@ -48,9 +50,8 @@ class Lift:
         self._at, self._rate = s.slots["state", "value"][:n_z], s.slots["state", "rate"][:n_z]
         y, t = ca.SX.sym("e", self._e.numel()), ca.SX.sym("t")
         w = ca.densify(ca.SX(function(y, t)))
-        self._slope = ca.Function("slope", [y, t, s.parameters], [ca.jacobian(w, y), ca.jacobian(w, t)])
-        degree = np.inf if ca.depends_on(w, t) else polynomial_degree(w, y)
-        self.slope, self.by_time = self._projected(s, degree)
+        self._arguments = y, t, s.parameters
+        self.slope, self.by_time = self._projected(s, w)
 
     def force(self, weights):
         """`e_z^T (P W_e)^T weights` at the quadrature point, SX (n_z,)."""
@@ -63,27 +64,47 @@ class Lift:
         rate = ca.substitute(ca.jtimes(self._e, self._x, self._rate), self._x, self._at)
         return self.slope @ rate + self.by_time
 
-    def _projected(self, s, degree):
-        """The projections of `W_e` and `W_t`: where W is at most quadratic, their values at the Gauss points."""
-        k, basis = s.element.degree, s.element.state.basis
-        nodal = [s.slots["state", i][:self._x.numel()] for i in range(k + 1)]
-        points = LagrangeBasis(k - 1, "gauss").points
-        if degree <= 2:
-            weights = [_integral(points, i, s.xi) for i in range(k)]
-            return self._slope(self._along(s, basis, points, nodal, [weights])[0], s.t, s.parameters)
-        places, gauss = gauss_legendre(2 * k + FURTHER if np.isinf(degree) else -(-int(degree) * k // 2))
-        weights = [[_integral(points, i, x) for i in range(k)] for x in places.tolist()]
-        found = zip(places.tolist(), gauss.tolist(), self._along(s, basis, points, nodal, weights), strict=True)
-        slope, by_time = 0, 0
-        for x, w, e in found:
-            share = w * _projector(points, x, s.xi)
-            at = self._slope(e, s.t + (x - s.xi) * s.h, s.parameters)
-            slope, by_time = slope + share * at[0], by_time + share * at[1]
-        return slope, by_time
+    def _projected(self, s, w):
+        """The projections of `W_e` and `W_t`; of rows that are at most quadratic their values at the Gauss points."""
+        y, t, _ = self._arguments
+        slope, by_time = ca.jacobian(w, y), ca.jacobian(w, t)
+        degrees = [math.inf if ca.depends_on(slope[i, :], t) else polynomial_degree(w[i], y)
+                   for i in range(w.numel())]
+        low, high = ([i for i, d in enumerate(degrees) if (d <= 2) == is_low] for is_low in (True, False))
+        direct, mean = ca.SX(*slope.shape), ca.SX(*slope.shape)
+        if low:
+            direct[low, :] = slope[low, :]
+        if high:
+            mean[high, :] = slope[high, :]
+        most = max([degrees[i] for i in high], default=math.inf)
+        return self._at_point(s, direct) + self._mean(s, mean, most), self._mean(s, by_time, math.inf)
 
-    def _along(self, s, basis, points, nodal, weights):
+    def _at_point(self, s, values):
+        """Expressions of e at the quadrature point."""
+        if not values.nnz():
+            return values
+        weights = [_integral(self._points(s), i, s.xi) for i in range(s.element.degree)]
+        return ca.Function("values", self._arguments, [values])(self._along(s, [weights])[0], s.t, s.parameters)
+
+    def _mean(self, s, values, degree):
+        """Projection of expressions of e and t, derivatives of functions of this degree."""
+        if not values.nnz():
+            return values
+        k, points = s.element.degree, self._points(s)
+        places, gauss = gauss_legendre(2 * k + FURTHER if math.isinf(degree) else math.ceil(degree * k / 2))
+        weights = [[_integral(points, i, x) for i in range(k)] for x in places.tolist()]
+        at = ca.Function("values", self._arguments, [values])
+        return sum(w * _projector(points, x, s.xi) * at(e, s.t + (x - s.xi) * s.h, s.parameters)
+                   for x, w, e in zip(places.tolist(), gauss.tolist(), self._along(s, weights), strict=True))
+
+    @staticmethod
+    def _points(s):
+        return LagrangeBasis(s.element.degree - 1, "gauss").points
+
+    def _along(self, s, weights):
         """e at some places of the element, by the integrals of the Lagrange polynomials up to them: list of SX."""
-        r = ca.SX.sym("r", self._x.numel())
+        basis, points, r = s.element.state.basis, self._points(s), ca.SX.sym("r", self._x.numel())
+        nodal = [s.slots["state", i][:self._x.numel()] for i in range(s.element.degree + 1)]
         e = ca.Function("e", [self._x, s.parameters], [self._e])
         change = ca.Function("change", [self._x, r, s.parameters], [ca.jtimes(self._e, self._x, r)])
         rates = [change(_sum(shapes, nodal), _sum(slopes, nodal), s.parameters)

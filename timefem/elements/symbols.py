@@ -103,7 +103,10 @@ class PointSymbols(ElementSymbols):
                       part.energy(self.bodies_at(e, t=t)))
         gradient, rate = energy.force(ca.SX.ones(1)), ca.SX(0, 1)
         if self.multipliers.numel():
-            theta = Lift(self, None, self._constraints_at)
+            lift = (lambda z: part.constraint_lift(self.bodies_at(z))) if \
+                part.constraint_lift(self.at_point) is not None else None
+            theta = Lift(self, lift, self._constraints_at if lift is None else
+                         lambda e, t: part.lifted_constraints(self.at_point, e, t))
             gradient, rate = gradient + theta.force(self.multipliers), theta.rate
         return gradient, rate
 

@@ -147,6 +147,17 @@ class Part(Declared, ABC):
         """Its energy as a function of the `lift`, SX scalar."""
         return self.stored_energy(s, e)
 
+    def constraint_lift(self, s: Symbols) -> ca.SX | None:
+        """Functions e(q, p), at most quadratic, of which its constraints and their rates are functions; None: q and p.
+
+        They spare points of quadrature where constraints are of lower degree in them.
+        """
+        return None
+
+    def lifted_constraints(self, s: Symbols, e: ca.SX, t: ca.SX) -> ca.SX:
+        """Its constraints and velocity constraints as functions of the `constraint_lift` and the time."""
+        raise NotImplementedError
+
     def kinetic(self, s: Symbols, v: Sequence[ca.SX]) -> Expression:
         """Contribution to the kinetic energy T(q, v), SX scalar, at the velocities `v`: list of SX, one per body.
 
@@ -294,6 +305,19 @@ class Body(Part, abstract=True):
 
     def lifted_energy(self, s: Symbols, e: ca.SX) -> Expression:
         return self.kinetic_of_invariant_momentum(e, s.own)
+
+    def frame_lift(self, q: ca.SX, p: ca.SX) -> ca.SX | None:
+        """Functions of coordinates and momenta, at most quadratic, in which `frame_of_lift` is simpler; None: themselves.
+        """
+        return None
+
+    def frame_of_lift(self, e: ca.SX, c: ca.SX) -> tuple[ca.SX, ...]:
+        """Position (3,) and rotation matrix (3, 3) and their rates, from the `frame_lift` and the parameters."""
+        q, p = ca.SX.sym("q", self.n_q), ca.SX.sym("p", self.n_q)
+        frame, velocity = ca.horzcat(*self.frame(q)), ca.gradient(ca.SX(self.kinetic_energy(q, p, c)), p)
+        rate = ca.reshape(ca.jtimes(ca.vec(frame), q, velocity), 3, 4)
+        frame, rate = ca.substitute([frame, rate], [q, p], [e[:self.n_q], e[self.n_q:]])
+        return frame[:, 0], frame[:, 1:], rate[:, 0], rate[:, 1:]
 
     def moved(self, q: ca.SX, u: ca.SX) -> ca.SX:
         """Coordinates after an increment u (n_increments,) that keeps the body's own constraints; here it has none."""

@@ -10,6 +10,7 @@ from ...errors import InputError
 from ..declared import On, Vector
 from ..part import Part
 from ..shapes import Stroke
+from .frame import Frame, constraint_lift, lifted_constraints
 from .turning import Spherical
 
 if TYPE_CHECKING:
@@ -50,5 +51,10 @@ class FixedPoint(Part):
         return [Stroke("joint", ((self.bodies[0], self.point),))]
 
     def constraints(self, s: Symbols) -> ca.SX:
-        position, rotation = self.bodies[0].frame(s.q[0])
-        return s.own[3:] - position - rotation @ s.own[:3]
+        return s.own[3:] - Frame.of(self.bodies[0], s.q[0]).point(s.own[:3])
+
+    def constraint_lift(self, s: Symbols) -> ca.SX | None:
+        return constraint_lift(self, s)
+
+    def lifted_constraints(self, s: Symbols, e: ca.SX, t: ca.SX) -> ca.SX:
+        return lifted_constraints(self, s, e, t, lambda frames, t: s.own[3:] - frames[0].point(s.own[:3]))

@@ -16,7 +16,7 @@ from ..part import Part
 from ..shapes import Stroke
 from ..traced import at_present, length
 from .bound import BoundCoordinate
-from .frame import Frame, frames_of
+from .frame import Frame, constraint_lift, frames_of, lifted_constraints
 
 if TYPE_CHECKING:
     from ..symbols import Symbols
@@ -110,6 +110,15 @@ class Joint(Part, abstract=True):
 
     def constraints(self, s: Symbols) -> ca.SX:
         return ca.vertcat(*self.formula(*frames_of(self.bodies, s.q), s.t, self.named(s.own)))
+
+    def constraint_lift(self, s: Symbols) -> ca.SX | None:
+        return constraint_lift(self, s)
+
+    def lifted_constraints(self, s: Symbols, e: ca.SX, t: ca.SX) -> ca.SX:
+        def rows(frames, t):
+            return ca.vertcat(*self.formula(*frames, *[Frame.ground()] * (2 - len(frames)), t, self.named(s.own)))
+
+        return lifted_constraints(self, s, e, t, rows)
 
 
 def across(axis):

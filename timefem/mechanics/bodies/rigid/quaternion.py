@@ -99,6 +99,16 @@ class QuaternionBody(RigidBodyBase):
         turning = both * (e[7] * e[8] - e[3] ** 2) + ca.dot(s.own[2:5] - both, e[4:7] ** 2)
         return s.own[0] * ca.sumsqr(e[:3]) / 2 + (s.own[1] * e[3] ** 2 + turning) / 8
 
+    def frame_lift(self, q: ca.SX, p: ca.SX) -> ca.SX | None:
+        """Position, rotation matrix, linear momentum, and angular momentum in body axes."""
+        position, rotation = self.frame(q)
+        w = self.invariant_momentum(q, p)
+        return ca.vertcat(position, ca.vec(rotation), w[:3], w[4:] / 2)
+
+    def frame_of_lift(self, e: ca.SX, c: ca.SX) -> tuple[ca.SX, ...]:
+        rotation = ca.reshape(e[3:12], 3, 3)
+        return e[:3], rotation, c[0] * e[12:15], rotation @ ca.skew(self._inverse_inertia(c) @ e[15:])
+
     def moved(self, q: ca.SX, u: ca.SX) -> ca.SX:
         """q = (x + u_x, turn(u_R) o quaternion): Kinon & Betsch (105) with Rodrigues parameters, which are cheaper."""
         a, v = ca.vertsplit(turn(u[3:]), [0, 1, 4])
