@@ -120,7 +120,7 @@ def test_spin_up_by_strains_by_their_rate():
     hinge = tf.Revolute(beam.start, axis_a=axis, axis_b=axis, point_a=origin, point_b=origin)
     motor = tf.PrescribedAngle(beam.start, angle=turning, axis_b=axis, direction_a=(1, 0, 0), direction_b=(1, 0, 0))
     system = tf.System([beam, hinge, motor])
-    element = tf.MixedGalerkin(2, form="energy", strains="rate")
+    element = tf.MixedGalerkin(2, form="energy", keep="all")
     sol = tf.solve(tf.InitialValueProblem(system, {}, (0, 6.9)), element, 345, progress=False)
     assert sol.success
     t = sol.t[sol.t > 6.6]

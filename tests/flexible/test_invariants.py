@@ -8,8 +8,8 @@ import timefem as tf
 SECTION = tf.Section(EA=400.0, GA=300.0, GJ=2.0, EI=(1.5, 2.0), mass=1.2, inertia=(0.35, 0.2, 0.3))
 MOMENTUM, ENERGY, BOTH, NEITHER = "momentum", "energy", "both", "neither"
 TABLE = [(tf.MixedGalerkin(1), ENERGY), (tf.MixedGalerkin(2), ENERGY), (tf.MixedGalerkin(2, n_points=2), MOMENTUM),
-         (tf.MixedGalerkin(1, strains="rate"), BOTH), (tf.MixedGalerkin(2, strains="rate"), BOTH),
-         (tf.MixedGalerkin(2, form="energy", strains="rate"), BOTH), (tf.MixedGalerkin(2, form="impulse"), MOMENTUM),
+         (tf.MixedGalerkin(1, keep="all"), BOTH), (tf.MixedGalerkin(2, keep="all"), BOTH),
+         (tf.MixedGalerkin(2, form="energy", keep="all"), BOTH), (tf.MixedGalerkin(2, form="impulse"), MOMENTUM),
          (tf.EML(), BOTH), (tf.REML(), BOTH), (tf.NullEML(), BOTH), (tf.EMH(), BOTH)]
 QUATERNIONS = [(tf.EML(), BOTH), (tf.EMH(), BOTH),
                *(pytest.param(e, BOTH, marks=pytest.mark.slow) for e in (tf.REML(), tf.NullEML(), tf.NullEMH())),
@@ -21,7 +21,7 @@ def name(value):
     if isinstance(value, str):
         return value
     return "-".join(map(str, (value.name, value.degree, value.n_points, getattr(value, "form", ""),
-                              getattr(value, "strains", ""))))
+                              getattr(value, "keep", ""))))
 
 
 def thrown(rotation, element, n_elements=40):

@@ -41,15 +41,15 @@ def test_elements_on_the_command_line(timefem, tmp_path):
     report = json.loads(timefem("run", path, "--json")[1])
     assert report["element"] == "eml" and report["driver"] == "march"
     assert json.loads(timefem("run", path, "--element", "emh", "--json")[1])["element"] == "emh"
-    path = write(tmp_path / "m.toml", spinning(constraints="discrete-gradient", degree=2))
-    assert load_model(path).element.constraints == "discrete-gradient"
+    path = write(tmp_path / "m.toml", spinning(keep="all", degree=2))
+    assert load_model(path).element.keep == "all"
     assert json.loads(timefem("run", path, "--json")[1])["status"] == "converged"
 
 
 @pytest.mark.parametrize("solver, message", [
     ({"element": "em"}, 'solver.element: must be one of "mg", "bg", "eml"'),
     ({"element": "eml", "degree": 2}, 'solver.degree: degree belongs to element = "mg" or element = "bg"'),
-    ({"element": "bg", "constraints": "gradient"}, 'solver.constraints: constraints belongs to element = "mg"'),
+    ({"element": "bg", "keep": "all"}, 'solver.keep: keep belongs to element = "mg"'),
     ({"drop": "end"}, 'solver.drop: drop belongs to element = "bg"'),
 ])
 def test_settings_of_other_elements(tmp_path, solver, message):

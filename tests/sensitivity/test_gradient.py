@@ -170,7 +170,7 @@ SOME = ("mass", "upper", "c", "turn")
     pytest.param("quaternion", tf.BubnovGalerkin(2, "continuous"), HANGING, {}, marks=pytest.mark.slow),
     pytest.param("quaternion", tf.BubnovGalerkin(2, drop="end"), SOME, {}, marks=pytest.mark.slow),
     ("quaternion", tf.MixedGalerkin(2), ("mass", "turn"), {"driver": "windows", "window": 5}),
-    pytest.param("quaternion", tf.MixedGalerkin(2, constraints="discrete-gradient"), SOME, {}, marks=pytest.mark.slow),
+    pytest.param("quaternion", tf.MixedGalerkin(2, keep="all"), SOME, {}, marks=pytest.mark.slow),
     pytest.param("quaternion", tf.EML(), HANGING, {}, marks=pytest.mark.slow),
     pytest.param("directors", tf.EMH(), SOME, {}, marks=pytest.mark.slow)])
 def test_joints(rotation, element, names, options):

@@ -57,7 +57,7 @@ def run_report(case, problem, sol):
     if joints:
         final["joints"] = joints
     rotations = sorted({body.rotation for body in problem.system.bodies if hasattr(body, "rotation")})
-    galerkin = {name: vars(element)[name] for name in ("nodes", "multipliers", "drop", "form", "strains")
+    galerkin = {name: vars(element)[name] for name in ("nodes", "multipliers", "drop", "form", "keep")
                 if name in vars(element)}
     return {
         "case": case.name, "rotation": " and ".join(rotations) or None, "element": element.name,

@@ -93,7 +93,7 @@ def repeat_values(arguments):
     parameter("case", CASE), parameter("rotation", ROTATION, None), parameter("inverse_mass", INVERSE_MASS, None),
     parameter("elements_space", ELEMENTS_SPACE, None), parameter("degree_space", DEGREE_SPACE, None),
     parameter("element", ELEMENT, "mg"),
-    *map(declared, ("degree", "n_points", "multipliers", "drop", "nodes", "constraints", "form", "strains",
+    *map(declared, ("degree", "n_points", "multipliers", "drop", "nodes", "form", "keep",
                     "n_elements", "tolerance")),
     parameter("t_end", T_END, None), parameter("joint", JOINT, None), parameter("gravity", GRAVITY, None),
     parameter("friction_width", FRICTION_WIDTH, None), parameter("base", BASE, None),

@@ -43,11 +43,6 @@ class MixedGalerkin(TimeElement):
         mass matrix the energy of bodies is kept; k for the others, which makes them symplectic. k keeps the angular
         momentum. A constraint of degree d in the coordinates needs about k d / 2.
     nodes : {"equidistant", "lobatto"}
-    constraints : {"gradient", "discrete-gradient"}
-        How constraints are differentiated: by their gradient, or by a discrete one (see `discrete_constraints`), with
-        which all holonomic constraints that do not depend on the time hold at the nodes to round-off, of any degree and
-        with any number of Gauss points. Both keep the energy when its own gradient is integrated exactly. The second
-        one in Hamilton's form only.
     form : {"hamilton", "lagrange", "impulse", "energy"}
         Of the equations of motion. "lagrange", without constraints: the discrete Euler-Lagrange equations, in the
         coordinates alone when marched. "impulse": symplectic with k points, also with constraints. "energy": keeps the
@@ -56,7 +51,7 @@ class MixedGalerkin(TimeElement):
         What the elements keep: what the Gauss points do, see `n_points`, or with k of them energy, momenta and
         constraints together, by lifted gradients (see `timefem.elements.lift`): the energy of any formula without the
         time; constraints of any degree at the nodes, with their rates; every momentum that Poisson-commutes with the
-        lifts of the parts (`Part.lift`; `Element.kept(system)` tells). Forces then see the rate of the shape functions
+        lifts of the parts (`Part.lift`, see `docs/theory/invariants.md`). Forces then see the rate of the shape functions
         for the velocity, so that the energy changes by their work in each element, to round-off. Livens' forms keep
         energies of position alone in this way.
 
@@ -69,7 +64,6 @@ class MixedGalerkin(TimeElement):
     degree: int = field("degree")
     n_points: int | None = field("n_points", default=None)
     nodes: str = field("nodes")
-    constraints: str = field("constraints")
     form: str = field("form")
     keep: str = field("keep")
 
@@ -78,8 +72,6 @@ class MixedGalerkin(TimeElement):
 
     def __post_init__(self):
         check_fields(self)
-        if self.constraints != "gradient" and self.form != "hamilton":
-            raise InputError(f"constraints={self.constraints!r} belongs to form='hamilton'")
         if self.n_points is None and isinstance(self.degree, int):
             per_degree = 1 if self.lifted else self._form.most_points
             object.__setattr__(self, "n_points", per_degree * self.degree)
@@ -105,7 +97,7 @@ class MixedGalerkin(TimeElement):
     @property
     def density_key(self) -> Hashable:
         by_degree = self.form != "hamilton" or self.lifted  # the density sees the nodes
-        return type(self), self.form, self.constraints, self.keep, (self.degree, self.nodes) if by_degree else ()
+        return type(self), self.form, self.keep, (self.degree, self.nodes) if by_degree else ()
 
     @property
     def symbols(self) -> type:

@@ -81,15 +81,15 @@ class PointSymbols(ElementSymbols):
         s = self.bodies_at(self.z)
         self.constraints = ca.vertcat(part.constraints(s), part.velocity_constraints(s))
         if element.lifted:
-            s = self.bodies_at(self.z, velocity=self.rate[:n])
             gradient, self.constraint_rate = self._lifted()
         else:
             gradient = ca.gradient(ca.SX(part.energy(s)) + ca.dot(self.multipliers, self.constraints), self.z)
             self.constraint_rate = (ca.jtimes(self.constraints, self.z, self.rate)
                                     + ca.jacobian(self.constraints, self.t))
-        force = part.force(s)
+        acted = self.bodies_at(self.z, velocity=self.rate[:n]) if element.lifted else s  # forces with their true work
+        force = part.force(acted)
         if ("controls", "value") in self.slots:
-            force += part.control_force(s, self.slots["controls", "value"]) if part.n_controls else 0
+            force += part.control_force(acted, self.slots["controls", "value"]) if part.n_controls else 0
         self.motion = ca.vertcat(force, ca.SX(n, 1)) - gradient
         if part.is_body:
             self.motion += ca.vertcat(-self.rate[n:], self.rate[:n])

@@ -126,7 +126,7 @@ class Part(Declared, ABC):
     def strains(self, s: Symbols) -> ca.SX:
         """Strains e(q) of parts whose whole energy is `stored_energy(s, strains(s))`; of others none.
 
-        Elements with `strains="rate"` integrate those with `strains_are_quadratic` by their rate.
+        Those with `strains_are_quadratic` are its `lift`.
         """
         return ca.SX(0, 1)
 

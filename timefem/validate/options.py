@@ -134,8 +134,6 @@ OPTIONS = {option.name: option for option in (
            choices=("start", "end")),
     Option("nodes", str, "mg, bg: equidistant (default) or lobatto.", GALERKIN, "equidistant",
            choices=("equidistant", "lobatto")),
-    Option("constraints", str, "mg: gradient (default) or discrete-gradient, with which constraints of any degree hold "
-           "at the nodes.", ("mg",), "gradient", choices=("gradient", "discrete-gradient")),
     Option("form", str, "mg: of the equations of motion: hamilton (default), lagrange, impulse or energy; bg: hamilton "
            "(default) or impulse.", GALERKIN, "hamilton", choices=("hamilton", "lagrange", "impulse", "energy")),
     Option("keep", str, "mg: what the Gauss points keep (default), or all: energy, momenta and constraints, with lifted "

@@ -130,8 +130,7 @@ degree = 2
 
 
 @pytest.mark.parametrize("options, message", [
-    ({"form": "newton"}, "form"), ({"strains": "none"}, "strains"),
-    ({"form": "energy", "constraints": "discrete-gradient"}, "='discrete-gradient' belongs to form='hamilton'")])
+    ({"form": "newton"}, "form"), ({"keep": "none"}, "keep"), ({"keep": "all", "n_points": 4}, "n_points = degree")])
 def test_bad_input(options, message):
     with pytest.raises(tf.InputError, match=message):
         tf.MixedGalerkin(2, **options)

@@ -189,7 +189,7 @@ def test_integrable_constraint_is_the_holonomic_one():
         pfaffian.system.consistent_nonholonomic(0, pfaffian.z0)[0], rel=0, abs=1e-12)
 
 
-@pytest.mark.parametrize("element", [tf.MixedGalerkin(2), tf.MixedGalerkin(2, constraints="discrete-gradient"),
+@pytest.mark.parametrize("element", [tf.MixedGalerkin(2), tf.MixedGalerkin(2, keep="all"),
                                      NonTwistingEM(), DLA()], ids=repr)
 def test_marched_windowed_and_global_are_equal(element):
     problem, _, _ = steady_disc("quaternion")
@@ -256,7 +256,7 @@ def test_derivatives():
         assert rate == pytest.approx((later - earlier) / (2 * step), rel=0, abs=1e-8)
 
 
-@pytest.mark.parametrize("element", [tf.MixedGalerkin(2), tf.MixedGalerkin(2, constraints="discrete-gradient"),
+@pytest.mark.parametrize("element", [tf.MixedGalerkin(2), tf.MixedGalerkin(2, keep="all"),
                                      tf.BubnovGalerkin(2), NonTwistingEM(), DLA()], ids=repr)
 def test_tangent(element):
     problem, _, _ = steady_disc("quaternion")

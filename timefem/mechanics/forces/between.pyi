@@ -1,9 +1,11 @@
 # made by tools/stubs.py: change the module
 
-from timefem.types import Vector
+import casadi as ca
+from timefem.types import Expression, Vector
 import numpy as np
 from ..part import Body, Part
 from ..shapes import Stroke
+from ..symbols import Symbols
 
 
 class ForcePart(Part):
@@ -17,5 +19,9 @@ class PointForce(ForcePart):
     point_b: np.ndarray
     line: str
     def drawn_lines(self) -> list[Stroke]: ...
+    def lift(self, s: Symbols) -> ca.SX | None: ...
+    def lifted_energy(self, s: Symbols, e: ca.SX) -> Expression: ...
+    def energy(self, s: Symbols) -> Expression: ...
+    def energy_of_square(self, s: Symbols, square: ca.SX) -> Expression: ...
     def __init__(self, body_a: Body, body_b: Body | None = None, point_a: Vector = (0, 0, 0),
                  point_b: Vector = (0, 0, 0), name: str | None = None) -> None: ...

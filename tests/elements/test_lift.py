@@ -1,4 +1,4 @@
-"""Strains by their rate: energy and momenta of elastic parts, to round-off with k points."""
+"""Lifted gradients: energy, momenta and constraints, to round-off with k points."""
 
 import casadi as ca
 import numpy as np
@@ -47,7 +47,7 @@ def drifts(problem, element, n=40):
 @pytest.mark.parametrize("form", ["hamilton", "energy"])
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_energy_and_angular_momentum(form, k):
-    energy, momentum, size = drifts(net(), tf.MixedGalerkin(k, form=form, strains="rate"))
+    energy, momentum, size = drifts(net(), tf.MixedGalerkin(k, form=form, keep="all"))
     assert energy < 2e-14 * size and momentum < 2e-14 * size
 
 
@@ -65,36 +65,14 @@ def test_neither_number_of_points_keeps_both_without(k):
 def test_order(form, k, n_elements, cap):
     problem = net(0.5)
     exact = tf.solve(problem, tf.MixedGalerkin(4), 60, progress=False).z[-1]
-    element = tf.MixedGalerkin(k, form=form, strains="rate")
+    element = tf.MixedGalerkin(k, form=form, keep="all")
     errors = [np.abs(tf.solve(problem, element, n, progress=False).z[-1] - exact).max() for n in n_elements]
     assert slope(1 / np.array(n_elements), errors) == pytest.approx(2 * k, abs=0.2) and errors[-1] < cap
 
 
 @pytest.mark.parametrize("form", ["hamilton", "impulse"])
 def test_tangent_and_drivers(form):
-    problem, element = net(0.5), tf.MixedGalerkin(2, form=form, strains="rate")
+    problem, element = net(0.5), tf.MixedGalerkin(2, form=form, keep="all")
     assert_tangent_is_derivative(ElementBatch(problem.system, element), 0.1, step=1e-6, atol=1e-8)
     z = [tf.solve(problem, element, 10, driver=driver, progress=False).z for driver in ("march", "global")]
     np.testing.assert_allclose(z[1], z[0], rtol=0, atol=1e-12)
-
-
-def test_parts_without_strains_are_as_they_were():
-    masses = [tf.PointMass(1.0, name=name) for name in "ab"]
-    system = tf.System([*masses, tf.Spring(*masses, stiffness=3.0, length=0.5)], gravity=[0, 0, -9.81])
-    problem = tf.InitialValueProblem(system, {"a": tf.Pose(position=[1, 0, 0], velocity=[0, 1, 0])}, (0, 1))
-    z = [tf.solve(problem, tf.MixedGalerkin(2, 2, strains=strains), 10, progress=False).z
-         for strains in ("energy", "rate")]
-    np.testing.assert_array_equal(*z)
-
-
-def test_strains_that_are_not_quadratic_are_refused():
-    beam = tf.Beam(1.0, tf.Section(EA=1, GA=1, GJ=1, EI=1, mass=1, inertia=(2, 1, 1)), 1, name="arm")
-    problem = tf.InitialValueProblem(tf.System([beam]), {}, (0, 1))
-    with pytest.raises(tf.InputError, match=r"needs strains that are quadratic.*those of arm.* are not: leave strains"):
-        tf.solve(problem, tf.MixedGalerkin(1, strains="rate"), 2, progress=False)
-
-
-def test_number_of_points():
-    assert tf.MixedGalerkin(2, strains="rate").n_points == 2
-    with pytest.raises(tf.InputError, match=r"strains='rate' needs n_points = degree = 2.*4 are given"):
-        tf.MixedGalerkin(2, 4, strains="rate")
