@@ -24,7 +24,8 @@ def matrix_box():
 def kepler():
     mass = tf.PointMass(1.0, dimension=2, name="planet")
     sun = tf.NonlinearSpring(mass, None, potential=lambda length: -1 / length)
-    return tf.InitialValueProblem(tf.System([mass, sun]), {mass: tf.Pose((0.4, 0, 0), velocity=(0, 2, 0))}, (0, 2 * np.pi))
+    state = {mass: tf.Pose((0.4, 0, 0), velocity=(0, 2, 0))}
+    return tf.InitialValueProblem(tf.System([mass, sun]), state, (0, 2 * np.pi))
 
 
 def masses():
@@ -106,8 +107,8 @@ def test_symmetric_top_keeps_its_spin(element):
     """Turning freely with a spring to space: neither energy nor any momentum about space axes, but the spin."""
     top = tf.RigidBody(1.0, (0.2, 0.2, 0.1), name="top")
     spring = tf.Spring(top, None, point_a=(0, 0, 0.5), point_b=(0.3, 0.2, 1.0), stiffness=30.0, length=0.4)
-    problem = tf.InitialValueProblem(tf.System([top, spring], gravity=(0, 0, -9.81)),
-                                     {top: tf.Pose((0, 0, 0), velocity=(1, 0, 0), angular_velocity=(1, 2, 25))}, (0, 0.5))
+    state = {top: tf.Pose((0, 0, 0), velocity=(1, 0, 0), angular_velocity=(1, 2, 25))}
+    problem = tf.InitialValueProblem(tf.System([top, spring], gravity=(0, 0, -9.81)), state, (0, 0.5))
     spin = {}
     for chosen in (element, tf.MixedGalerkin(element.degree)):
         sol = tf.solve(problem, chosen, 40, progress=False)
@@ -140,8 +141,7 @@ def damped_power(sol, damper, i, x):
     q, rate = basis.values([x])[0] @ nodes, basis.derivatives([x])[0] @ nodes / h
     n = sol.system.bodies[0].n_q
     place, speed = [], []
-    for body, point, part in zip(damper.bodies, (damper.point_a, damper.point_b), (slice(0, n), slice(n, 2 * n)),
-                                 strict=True):
+    for point, part in ((damper.point_a, slice(0, n)), (damper.point_b, slice(n, 2 * n))):
         matrix, turning = (x[part][3:].reshape(3, 3).T for x in (q, rate))
         place.append(q[part][:3] + matrix @ point)
         speed.append(rate[part][:3] + turning @ point)

@@ -6,8 +6,8 @@ A function of a part is stated as `W(e(z), t)`, e at most quadratic in z = (q, p
 polynomials, and `DW = P W_e(e(t)) e_z(z)`, P the projection on polynomials of degree k - 1,
 
 takes the place of the gradient. `e_z z'` has degree 2k - 1, which k points integrate: e(t) ends at e(z_1), and
-`sum_g w_g h DW_g z'_g = int P W_e e' = int W_e e'` is the change of W, up to the quadrature of the last integral, which is
-exact for polynomials. With k points any momentum that Poisson-commutes with e is kept as well.
+`sum_g w_g h DW_g z'_g = int P W_e e' = int W_e e'` is the change of W, up to the quadrature of the last integral, which
+is exact for polynomials. With k points any momentum that Poisson-commutes with e is kept as well.
 """
 
 import math
@@ -107,8 +107,8 @@ class Lift:
         nodal = [s.slots["state", i][:self._x.numel()] for i in range(s.element.degree + 1)]
         e = ca.Function("e", [self._x, s.parameters], [self._e])
         change = ca.Function("change", [self._x, r, s.parameters], [ca.jtimes(self._e, self._x, r)])
-        rates = [change(_sum(shapes, nodal), _sum(slopes, nodal), s.parameters)
-                 for shapes, slopes in zip(basis.values(points).tolist(), basis.derivatives(points).tolist(), strict=True)]
+        tables = zip(basis.values(points).tolist(), basis.derivatives(points).tolist(), strict=True)
+        rates = [change(_sum(shapes, nodal), _sum(slopes, nodal), s.parameters) for shapes, slopes in tables]
         start = e(nodal[0], s.parameters)
         return [start + _sum(row, rates) for row in weights]
 

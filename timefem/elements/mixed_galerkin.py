@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
-from ..mechanics.part import Part
 from ..polynomials import LagrangeBasis
 from ..validate.options import check_fields, field
 from .element import Space, TimeElement
@@ -51,9 +50,9 @@ class MixedGalerkin(TimeElement):
         What the elements keep: what the Gauss points do, see `n_points`, or with k of them energy, momenta and
         constraints together, by lifted gradients (see `timefem.elements.lift`): the energy of any formula without the
         time; constraints of any degree at the nodes, with their rates; every momentum that Poisson-commutes with the
-        lifts of the parts (`Part.lift`, see `docs/theory/invariants.md`). Forces then see the rate of the shape functions
-        for the velocity, so that the energy changes by their work in each element, to round-off. Livens' forms keep
-        energies of position alone in this way.
+        lifts of the parts (`Part.lift`, see `docs/theory/invariants.md`). Forces then see the rate of the shape
+        functions for the velocity, so that the energy changes by their work in each element, to round-off. Livens'
+        forms keep energies of position alone in this way.
 
     Raises
     ------

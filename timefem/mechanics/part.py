@@ -307,8 +307,7 @@ class Body(Part, abstract=True):
         return self.kinetic_of_invariant_momentum(e, s.own)
 
     def frame_lift(self, q: ca.SX, p: ca.SX) -> ca.SX | None:
-        """Functions of coordinates and momenta, at most quadratic, in which `frame_of_lift` is simpler; None: themselves.
-        """
+        """Functions of coordinates and momenta, at most quadratic, in which frames are simpler; None: themselves."""
         return None
 
     def frame_of_lift(self, e: ca.SX, c: ca.SX) -> tuple[ca.SX, ...]:

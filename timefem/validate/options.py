@@ -136,8 +136,8 @@ OPTIONS = {option.name: option for option in (
            choices=("equidistant", "lobatto")),
     Option("form", str, "mg: of the equations of motion: hamilton (default), lagrange, impulse or energy; bg: hamilton "
            "(default) or impulse.", GALERKIN, "hamilton", choices=("hamilton", "lagrange", "impulse", "energy")),
-    Option("keep", str, "mg: what the Gauss points keep (default), or all: energy, momenta and constraints, with lifted "
-           "gradients.", ("mg",), "points", choices=("points", "all")),
+    Option("keep", str, "mg: what the Gauss points keep (default), or all: energy, momenta and constraints, with "
+           "lifted gradients.", ("mg",), "points", choices=("points", "all")),
     # of a solve
     Option("n_elements", int, "Default: that of the case; 16,8 of two phases.", ("solve",), least=1, in_files=False,
            several=True),
