@@ -108,6 +108,36 @@ def _say_farewell():
             comm.Isend([None, 0, module.BYTE], other, FAREWELL)
 
 
+class Counted:
+    """A communicator, of which the messages between two ranks are counted where they are sent."""
+
+    def __init__(self, comm):
+        self._comm, self.messages, self.bytes, self.largest = comm, 0, 0, 0
+
+    def __getattr__(self, name):
+        return getattr(self._comm, name)
+
+    def send(self, thing, dest):
+        self._count(thing)
+        self._comm.send(thing, dest=dest)
+
+    def sendrecv(self, thing, dest, source):
+        if dest >= 0:  # there is a neighbour
+            self._count(thing)
+        return self._comm.sendrecv(thing, dest=dest, source=source)
+
+    def _count(self, thing):
+        n = _bytes(thing)
+        self.messages, self.bytes, self.largest = self.messages + 1, self.bytes + n, max(self.largest, n)
+
+
+def _bytes(thing):
+    """Size of arrays, numbers, and tuples of them."""
+    if isinstance(thing, tuple):
+        return sum(map(_bytes, thing))
+    return getattr(thing, "nbytes", 8)
+
+
 def swap(comm, to_left, to_right):
     """Send objects to both neighbours; return theirs, None where there is no neighbour."""
     if comm.size == 1:

@@ -9,6 +9,7 @@ from mpi4py import MPI
 
 import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum, spinning_box
+from tests.parallel.elements import ELEMENTS
 from tests.solvers.linear.test_time_chain import backward_error, bidiagonal, galerkin, many_delays
 from timefem.assembly import Scaling
 from timefem.elements.evaluation.plan import ElementPlan
@@ -143,11 +144,6 @@ def check_lag():
         n_factored += solver.slabs.current
         assert backward_error(sp.csr_matrix((whole, matrix.indices, matrix.indptr)), x, b) < 1e-13, call
     assert n_factored == 3, n_factored  # calls 0, 3 and, when 20 iterations did not do, 4
-
-
-ELEMENTS = [tf.MixedGalerkin(1), tf.MixedGalerkin(2), tf.MixedGalerkin(3), tf.BubnovGalerkin(1),
-            tf.BubnovGalerkin(1, "continuous"), tf.BubnovGalerkin(2), tf.BubnovGalerkin(2, "continuous"),
-            tf.BubnovGalerkin(2, drop="end"), tf.BubnovGalerkin(3), tf.BubnovGalerkin(3, "continuous")]
 
 
 def check_motions():

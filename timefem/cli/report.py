@@ -73,7 +73,7 @@ def run_report(case, problem, sol):
         **({"generalized_energy_error_max": errors["generalized_energy"]} if "generalized_energy" in errors else {}),
         "constraint_error_max": {level: errors[level] for level in ("configuration", "velocity")},
         **kind_facts(case.kind, problem, sol),
-        **{name: statistics[name] for name in ("tolerance", "estimated_error", "estimated_errors", "meshes")
+        **{name: statistics[name] for name in ("tolerance", "estimated_error", "estimated_errors", "meshes", "per_rank")
            if name in statistics},
         "backward_error": statistics["backward_error"], "seconds": statistics["seconds"],
         "n_unknowns": statistics["n_unknowns"],

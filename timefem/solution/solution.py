@@ -51,7 +51,9 @@ class Solution(SolvedElements, Invariants, Shown):
     status : Status
     statistics : dict
         Numbers of the solve: driver, backend, n_ranks, newton_iterations, seconds, n_unknowns, backward_error,
-        ordering.
+        ordering; and `per_rank` where ranks share one system, lists by rank: elements, memory of the process at most
+        [bytes], and by substructuring left_over (columns without a pivot inside of the slab, those of the nodes at its
+        ends included), messages, bytes_sent, largest_message and factor_bytes, of all iterations.
     fields : dict, optional
         Nodal values of the further fields of the element by name, shape (n_elements, n_shapes, n_components).
 

@@ -1,5 +1,6 @@
 """Memory that can be had, asked before work starts."""
 
+import sys
 from pathlib import Path
 
 from ..errors import InputError
@@ -31,6 +32,13 @@ def free_memory():
         return UNKNOWN
     limit = resource.getrlimit(resource.RLIMIT_AS)[0] if resource else -1
     return max(0, min([free, *_free_in_group(), *([limit - used] if limit >= 0 else [])]))
+
+
+def peak_memory():
+    """Bytes of memory that this process has held at most; 0 where nobody tells."""
+    if resource is None:
+        return 0
+    return (1 if sys.platform == "darwin" else 1024) * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _free_in_group():

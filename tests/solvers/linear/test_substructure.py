@@ -7,6 +7,9 @@ import scipy.sparse as sp
 import timefem as tf
 from tests.example_systems import spinning_box
 from tests.solvers.linear.test_time_chain import starts_of
+from timefem.assembly import Assembler, Scaling
+from timefem.cases import find_case
+from timefem.elements.evaluation.plan import ElementPlan
 from timefem.errors import SingularMatrix, SolveError
 from timefem.solvers.linear.time_chain.slab_lu import SlabLU
 
@@ -68,6 +71,56 @@ def test_slab(ends, n_elements, n_interior, singular):
         work, reduced = lu.eliminate(a @ x, transposed)
         np.testing.assert_allclose(reduced, left_over @ x[kept], rtol=0, atol=10 * tolerance["atol"])
         np.testing.assert_allclose(lu.recover(work, x[kept], transposed), x, rtol=0, atol=10 * tolerance["atol"])
+
+
+@pytest.mark.parametrize("case, h, degree, sizes", [("heavy-top", 0.002, 2, (16, 64, 256)),
+                                                    ("heavy-top", 0.002, 3, (16, 64)),
+                                                    ("double-pendulum", 0.01, 2, (16, 64))])
+def test_motions_that_grow_along_the_slab_leave_no_more_over(case, h, degree, sizes):
+    """However long a slab is: the growing response to its left end, counted in the threshold, left a thousand columns.
+    """
+    for n in sizes:
+        problem, element = find_case(case).make(t_end=h * n), tf.BubnovGalerkin(degree)
+        sol = tf.solve(problem, element, n, driver="global")
+        plan, mesh = ElementPlan(problem.system, element), tf.TimeMesh.uniform(problem.t_span, n)
+        node = plan.columns.n_node
+        every = (np.ones(node, bool),) * 2
+        assembler = Assembler(plan, mesh, every, every,
+                              Scaling.of("full", problem.system, element, 0.0, problem.z0))
+        pattern = assembler.pattern
+        matrix = sp.csr_matrix((assembler.evaluate(plan.pack(mesh, sol.nodal_state, sol.nodal_multipliers))[1],
+                                pattern.indices, pattern.indptr), (pattern.n_rows, pattern.n_columns))
+        starts = (np.delete(s, 1) for s in (pattern.column_starts, pattern.row_starts))  # the first has the node, too
+        lu = SlabLU(pattern.indptr, pattern.indices, *starts, (node, node), (node, node))
+        lu.factor(matrix.data)
+        assert len(lu.columns) <= 4 * node
+        # closed by any conditions between its ends
+        rng = np.random.default_rng(0)
+        ends = [np.r_[:node, n_lines - node:n_lines] for n_lines in matrix.shape]
+        closing = sp.lil_matrix(matrix.shape)
+        closing[np.ix_(*ends)] = rng.standard_normal((2 * node, 2 * node))
+        matrix, interface = (matrix + closing).tocsr(), lu.left_over + closing[np.ix_(lu.rows, lu.columns)].toarray()
+        b = rng.standard_normal(matrix.shape[0])
+        x, residual = np.zeros(len(b)), b
+        for bound in (1e-13, 1e-15):  # at once, and refined
+            work, reduced = lu.eliminate(residual)
+            x += lu.recover(work, np.linalg.solve(interface, reduced))
+            residual = b - matrix @ x
+            scale = np.abs(matrix).sum(axis=1).max() * np.abs(x).max() + np.abs(b).max()
+            assert np.abs(residual).max() <= bound * scale
+
+
+def test_columns_that_have_little_beside_held_rows_wait():
+    """Rounding errors of an inside that only both ends determine were pivots."""
+    dense = np.array([[1.0, 2.0, 0.5, 3.0],  # held
+                      [0.0, 1.0, 1e-10, 2.0],
+                      [2.0, 0.0, 0.0, 1.0]])  # of the right end
+    lu = SlabLU(np.arange(0, 13, 4), np.tile(np.arange(4), 3), np.array([0, 4]), np.array([0, 3]), (1, 1), (1, 1))
+    lu.factor(dense.ravel())
+    assert lu.columns.tolist() == [0, 2, 3] and lu.rows.tolist() == [0, 2]
+    dense[1, 1] = 1e-10
+    lu.factor(dense.ravel())
+    assert len(lu.columns) == 4
 
 
 def test_singular_slab():

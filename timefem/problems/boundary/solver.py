@@ -181,6 +181,6 @@ class BoundarySolver:
         seconds = {"setup": total - sum(self.seconds.values()), **self.seconds, "total": total}
         outcome = Outcome(values, status, np.array([self.iterations]), equations.n_unknowns, seconds,
                           n_ranks=equations.comm.size if equations.comm else 1, backward_error=self.backward_error,
-                          ordering=equations.linear.ordering)
+                          ordering=equations.linear.ordering, per_rank=equations.per_rank)
         statistics = solve_statistics(self.driver, self.driver.linear.name, mesh, outcome, parameters=numbers)
         return Solution.of(system, self.element, nodes[:n + 1], self.form.ends_of(x)[0], values, status, statistics)

@@ -71,16 +71,17 @@ class Global(Driver):
             if status is None:
                 x, status = newton(equations, x, job.settings, job.reference, on_iteration)
         seconds, backward_error = dict(equations.seconds), equations.backward_error
-        ordering = equations.linear.ordering
+        ordering, per_rank = equations.linear.ordering, equations.per_rank
         iterations = np.array([len(status.residual_history) - 1] if status.residual_history else [], int)
         if not status.success:  # no element of a global solve is good before all are
-            return Outcome(job.nothing(), status, iterations, n_unknowns, seconds, backward_error=backward_error)
+            return Outcome(job.nothing(), status, iterations, n_unknowns, seconds, backward_error=backward_error,
+                           per_rank=per_rank)
         first = None if job.gather or job.comm is None else equations.slab[0]
         x = equations.gather(x) if first is None else equations.own_part(x)
         equations = None  # its factors, before more memory is asked for
         values = NodalValues(*plan.unpack(x))
         return Outcome(values, status, iterations, n_unknowns, seconds, backward_error=backward_error,
-                       ordering=ordering, first=first)
+                       ordering=ordering, per_rank=per_rank, first=first)
 
 
 def equations_on(job, mesh):

@@ -139,7 +139,8 @@ class _Run:
         values = joined([NodalValues(*self.plan.unpack(x)) for _, x in self.done] + [job.nothing()])
         first = None if self.share is None else self.done[0][0] if self.done else self.first
         return Outcome(values, self.status, np.array(self.iterations, int), self.n_unknowns, self.seconds,
-                       backward_error=self.backward_error, first=first)
+                       backward_error=self.backward_error, first=first,
+                       per_rank=self.equations.per_rank if self.equations else {})
 
     def _solved(self, part):
         """Solve a window, from where the last one ended; whether it converged."""

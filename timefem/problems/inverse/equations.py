@@ -58,7 +58,7 @@ def solve_inverse(task, mesh):
     seconds = {"setup": setup, **equations.seconds, "total": time.perf_counter() - start}
     return servo, Outcome(NodalValues(state, multipliers, others), status, np.array([n]), equations.n_unknowns, seconds,
                           n_ranks=equations.comm.size if equations.comm else 1, backward_error=equations.backward_error,
-                          ordering=equations.linear.ordering)
+                          ordering=equations.linear.ordering, per_rank=equations.per_rank)
 
 
 def check_element(problem, element):

@@ -248,7 +248,8 @@ def solve_optimal(task, mesh):
     outcome = Outcome(NodalValues(*plan.unpack(equations.dofs(x))), status, np.array([solve.iterations]),
                       equations.n_unknowns_of_all, solve.seconds,
                       n_ranks=equations.comm.size if equations.comm else 1,
-                      backward_error=equations.backward_error, ordering=equations.linear.ordering)
+                      backward_error=equations.backward_error, ordering=equations.linear.ordering,
+                      per_rank=equations.per_rank)
     x = equations.take(x)
     numbers, (t0, t1) = equations.numbers(x), problem.t_span
     if problem.free_time and not status.success and numbers[0] > RUNAWAY * (t1 - t0):

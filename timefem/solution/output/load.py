@@ -21,7 +21,7 @@ from .save import check_audit
 TEXTS = ("system", "element", "status", "statistics")
 STATISTICS = {"driver": str, "backend": str | None, "n_ranks": int, "n_elements": int, "n_unknowns": int,
               "newton_iterations": dict, "seconds": dict, "backward_error": int | float | None, "ordering": str,
-              "parameters": dict}
+              "parameters": dict, "per_rank": dict}
 NEEDED = ("driver", "backend", "n_ranks", "newton_iterations", "seconds", "n_unknowns")  # where there are any
 
 
@@ -85,7 +85,9 @@ def _statistics(data):
     for name, kind in STATISTICS.items():
         if name in data and (not isinstance(data[name], kind) or isinstance(data[name], bool)):
             raise InputError(f"{name} of its statistics cannot be {data[name]!r:.60}")
-        if isinstance(data.get(name), dict) and not all(isinstance(v, int | float) for v in data[name].values()):
+        table = data.get(name)
+        if isinstance(table, dict) and not all(isinstance(x, int | float) for v in table.values()
+                                               for x in (v if name == "per_rank" and isinstance(v, list) else [v])):
             raise InputError(f"{name} of its statistics must hold numbers")
     if not {"max", "mean"} <= set(data.get("newton_iterations", ("max", "mean"))):
         raise InputError("newton_iterations of its statistics must have max and mean")

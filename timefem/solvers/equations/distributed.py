@@ -7,6 +7,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...parallel import agree
+from ...validate.memory import peak_memory
 from ..linear.petsc.library import petsc
 from .elements import ElementEquations
 from .slab_work import slab_work
@@ -106,6 +107,12 @@ class DistributedEquations(ElementEquations):
         nodes = self.mesh.nodes
         return (f"elements {self.first_element + start} to {self.first_element + stop - 1}, "
                 f"t = {nodes[start]:g} to {nodes[stop]:g}")
+
+    @property
+    def per_rank(self):
+        own = {"elements": self.slab[1] - self.slab[0], **self.linear.facts, "memory": peak_memory()}
+        every = self.comm.allgather(own)
+        return {name: [facts[name] for facts in every] for name in own}
 
     @property
     def n_unknowns(self):

@@ -121,6 +121,11 @@ class ElementEquations(NonlinearEquations):
         return ""
 
     @property
+    def per_rank(self):
+        """Numbers of all ranks, one after the other, by name; empty on one process."""
+        return {}
+
+    @property
     def n_unknowns(self):
         return self.pattern.n_columns
 

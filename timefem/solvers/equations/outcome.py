@@ -28,6 +28,8 @@ class Outcome:
         Largest of all linear solves; NaN where it is not looked at (march).
     ordering : str
         In which order the linear solver eliminates, where it has a choice.
+    per_rank : dict
+        Numbers of all ranks by name, where ranks share one system.
     first : int or None
         First of the elements that this rank has the values of; None: it has all.
     mesh : TimeMesh or None
@@ -42,6 +44,7 @@ class Outcome:
     n_ranks: int = 1
     backward_error: float = float("nan")
     ordering: str = ""
+    per_rank: dict = field(default_factory=dict)
     first: int | None = None
     mesh: object = None
 

@@ -128,6 +128,11 @@ class LinearSolver(ABC):
         """Numbers stored for the factors, on all ranks; None where the solver does not tell."""
         return None
 
+    @property
+    def facts(self):
+        """What this rank can tell of its share of the work, numbers by name."""
+        return {}
+
     def factor(self, data):
         """Factor the matrix with the CSR values `data`, of which it may keep a reference.
 

@@ -136,6 +136,10 @@ class PETScSolver(LinearSolver):
         size = self.ksp.pc.getFactorMatrix().getMumpsInfog(FACTOR_ENTRIES)
         return size if size >= 0 else -10**6 * size
 
+    @property
+    def facts(self):
+        return self.slabs.facts if self.slabs else {}
+
     def _call(self, function, *args):
         try:
             return function(*args)

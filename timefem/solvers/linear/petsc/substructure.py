@@ -8,7 +8,7 @@ inside. With up-to-date factors this is a direct solver.
 import numpy as np
 
 from .... import validate
-from ....parallel import agree
+from ....parallel import Counted, agree
 from ..time_chain.slab_lu import SlabLU
 from .rank_tree import RankTree
 from .slab_rows import SlabRows
@@ -34,7 +34,7 @@ class Substructure:
     """
 
     def __init__(self, pattern, comm, lag=1):
-        self.mpi = comm.tompi4py()
+        self.mpi = Counted(comm.tompi4py())
         self.lag, self._age = validate.integer("pc_chain_lag", lag, minimum=1), 0
         self.rows = r = SlabRows(pattern, self.mpi)
         self.lu = SlabLU(r.indptr, r.indices, r.column_starts, r.row_starts, r.left, r.right)
@@ -67,6 +67,12 @@ class Substructure:
     @property
     def factor_size(self):
         return self.mpi.allreduce(self.lu.fill) if self.mpi.size > 1 else self.lu.fill
+
+    @property
+    def facts(self):
+        """Columns of this rank's slab without a pivot inside, and what it has sent to other ranks [bytes]."""
+        return {"left_over": len(getattr(self.lu, "columns", ())), "messages": self.mpi.messages,
+                "bytes_sent": self.mpi.bytes, "largest_message": self.mpi.largest, "factor_bytes": 8 * self.lu.fill}
 
     def apply(self, pc, b, x):
         """x = A^-1 b."""

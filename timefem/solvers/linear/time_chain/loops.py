@@ -8,6 +8,7 @@ from ....kernels.record import Record, aligned
 from ....kernels.runs import add_runs, clear_runs, copy_runs, dot_runs
 
 THRESHOLD = 0.01  # of the largest entry in its column, for a pivot: with 0.1 many more columns have to wait
+HELD = 1e-8  # beside held rows, which take what the motion grows by: one refinement gives back the digits that it costs
 ROUNDING = 0.1 * np.finfo(float).eps / THRESHOLD  # of a sum of products with multipliers up to 1 / THRESHOLD
 TINY = 1e-300  # its inverse is still finite
 
@@ -115,7 +116,8 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
     Returns FACTORED and the lengths used of `lower` and `upper`; or what is wrong, and the column without a pivot,
     the row that vanished, or the block at which there was not enough room. Held rows and columns stay the first ones
     of the front; pivot k comes to the first place behind them, and they have a run of vectors of their own in the front
-    and in what is kept.
+    and in what is kept. Beside held rows HELD is enough for a pivot in place of THRESHOLD: they hold how the inside
+    answers to the held end, which may grow along the slab, and nothing is eliminated by them.
 
     Parameters
     ----------
@@ -180,9 +182,13 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
             while tries > 0:  # from the last pivot on, since columns before it had to wait, and then from the start
                 if j >= eligible:
                     j = k + held_columns
-                at, best, largest, n_entries = j + fill, 0.0, 0.0, 0
-                for m in range(held_rows + n_rows - complete):
-                    i = m if m < held_rows else complete + m - held_rows
+                at, best, largest, held, n_entries = j + fill, 0.0, 0.0, 0.0, 0
+                for i in range(held_rows):
+                    value = abs(load(front, load(rows, i) + at))
+                    store(occupied, n_entries, i)
+                    n_entries += value != 0.0
+                    held = max(held, value)
+                for i in range(complete, n_rows):
                     value = abs(load(front, load(rows, i) + at))
                     store(occupied, n_entries, i)
                     n_entries += value != 0.0
@@ -194,7 +200,7 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
                     n_entries += value != 0.0
                     if value > best:
                         best, pivot = value, i
-                if best >= THRESHOLD * largest:
+                if best >= THRESHOLD * largest and best >= HELD * held:
                     break
                 j += 1
                 tries -= 1
