@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from enum import Enum
 from math import isfinite
 from types import NoneType
 from typing import Any
@@ -12,25 +13,59 @@ from .errors import InputError
 from .types import Vector
 from .validate.options import in_words
 
-REMEDIES = {"not converged": "use a smaller step (more elements), a better guess or {line_search=True}",
-            "singular tangent": "use a smaller step, or look for a position where constraints repeat each other",
-            "linear solver failed": "use {backend=chain}, or other options",
-            "not finite": "the model gave NaN or infinity: use a smaller step or check loads and potentials",
-            "not reached": "ask for less, give a better guess, or follow the solution from an easier problem with "
-                           "{continuation}",
-            "infeasible": "loosen bounds and conditions, give more time, or another guess",
-            "unbounded": "give bounds of controls or limits, or mend the sign of a cost",
-            "not accurate": "loosen the tolerance, which may be beyond rounding, or take an element of higher degree",
-            "no guess": "use a smaller step (more elements) or {guess=constant}",
-            "step too small": "loosen the tolerance, allow a smaller min_step, or check the model near this time",
-            "constraints violated": "the elements are too long for the motion: use more elements or a higher degree",
-            "turns not counted": "count on fewer turns, or another element",
-            "constraints not redundant": "it repeats others at the start, but not later: leave out the constraint that "
-                                         "is not meant, or start where they do not repeat each other",
-            "stopped": "go on from the checkpoint with {restart}, or from what there is as a guess"}
+
+class Reason(str, Enum):
+    """Why a solve ended: a text, as it stands in files, tables and messages, and what would mend it.
+
+    Code asks which of them it is, or whether it is among `RETRY`, `FINAL` or `SHORTER`; it compares no texts.
+
+    Attributes
+    ----------
+    remedy : str
+        For people; options are in braces.
+    """
+
+    def __new__(cls, text: str, remedy: str = "") -> Reason:
+        reason = str.__new__(cls, text)
+        reason._value_, reason.remedy = text, remedy
+        return reason
+
+    CONVERGED = "converged"
+    NOT_CONVERGED = "not converged", "use a smaller step (more elements), a better guess or {line_search=True}"
+    SINGULAR_TANGENT = ("singular tangent",
+                        "use a smaller step, or look for a position where constraints repeat each other")
+    LINEAR_SOLVER_FAILED = "linear solver failed", "use {backend=chain}, or other options"
+    NOT_FINITE = "not finite", "the model gave NaN or infinity: use a smaller step or check loads and potentials"
+    NOT_REACHED = "not reached", ("ask for less, give a better guess, or follow the solution from an easier problem "
+                                  "with {continuation}")  # by a homotopy; the message says how far it came
+    INFEASIBLE = "infeasible", "loosen bounds and conditions, give more time, or another guess"
+    UNBOUNDED = "unbounded", "give bounds of controls or limits, or mend the sign of a cost"
+    NOT_ACCURATE = ("not accurate",
+                    "loosen the tolerance, which may be beyond rounding, or take an element of higher degree")
+    NO_GUESS = "no guess", "use a smaller step (more elements) or {guess=constant}"
+    STEP_TOO_SMALL = ("step too small",
+                      "loosen the tolerance, allow a smaller min_step, or check the model near this time")
+    CONSTRAINTS_VIOLATED = ("constraints violated",
+                            "the elements are too long for the motion: use more elements or a higher degree")
+    TURNS_NOT_COUNTED = "turns not counted", "count on fewer turns, or another element"
+    CONSTRAINTS_NOT_REDUNDANT = ("constraints not redundant",
+                                 "it repeats others at the start, but not later: leave out the constraint that is not "
+                                 "meant, or start where they do not repeat each other")
+    STOPPED = "stopped", "go on from the checkpoint with {restart}, or from what there is as a guess"
+    INPUT_REFUSED = "input", "give other numbers"  # of one run of many; what is wrong with them follows its text
+
+    __str__, __repr__, __format__ = str.__str__, str.__repr__, str.__format__
+
+
+# What may help: another start, or another method; nothing but other data; a shorter element
+RETRY = frozenset({Reason.NOT_CONVERGED, Reason.SINGULAR_TANGENT, Reason.LINEAR_SOLVER_FAILED, Reason.NOT_FINITE,
+                   Reason.INFEASIBLE, Reason.CONSTRAINTS_VIOLATED})
+FINAL = frozenset({Reason.STOPPED, Reason.UNBOUNDED})
+SHORTER = frozenset({Reason.NOT_CONVERGED, Reason.SINGULAR_TANGENT, Reason.NOT_FINITE})
+REFUSED = f"{Reason.INPUT_REFUSED}: "  # before what is wrong with the numbers of a run
 GROWN = 100.0  # growth of the residuals from which on what follows is Newton's method gone astray
-ASTRAY = {"singular tangent": "the residuals grew until the tangent was singular",
-          "not finite": "the residuals grew beyond all bounds"}
+ASTRAY = {Reason.SINGULAR_TANGENT: "the residuals grew until the tangent was singular",
+          Reason.NOT_FINITE: "the residuals grew beyond all bounds"}
 
 
 @dataclass
@@ -40,13 +75,13 @@ class Status:
     Attributes
     ----------
     success : bool
-    reason : str
-        "converged", "not converged", "singular tangent", "linear solver failed", "not finite", "no guess",
-        "not reached" (by a homotopy; the message says how far it came), "infeasible" and "unbounded" (of optimal
-        control with conditions that contradict each other, and with a cost without a least value), "not accurate"
-        (after mesh refinement), "step too small" (of step-size control), "constraints violated" at the nodes, or in
-        optimal control between them, "constraints not redundant" (of those that were dropped as redundant), "turns not
-        counted" (of a spring or stop), or "stopped" (by SIGINT or SIGTERM).
+    reason : Reason
+        Which is a text as well: "converged", "not converged", "singular tangent", "linear solver failed", "not
+        finite", "no guess", "not reached" (by a homotopy; the message says how far it came), "infeasible" and
+        "unbounded" (of optimal control with conditions that contradict each other, and with a cost without a least
+        value), "not accurate" (after mesh refinement), "step too small" (of step-size control), "constraints
+        violated" at the nodes, or in optimal control between them, "constraints not redundant" (of those that were
+        dropped as redundant), "turns not counted" (of a spring or stop), or "stopped" (by SIGINT or SIGTERM).
     message : str
         One line for people: what happened, where, and a remedy.
     element : int or None
@@ -62,13 +97,16 @@ class Status:
     """
 
     success: bool
-    reason: str = "converged"
+    reason: Reason = Reason.CONVERGED
     message: str = "converged"
     element: int | None = None
     time: float | None = None
     residual_history: list[float] = field(default_factory=list)
     rank: int | None = None
     slab: list[Any] | None = None
+
+    def __post_init__(self) -> None:
+        self.reason = Reason(self.reason)
 
     as_dict = asdict
 
@@ -100,6 +138,8 @@ class Status:
         for name, value, kind in values:
             if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
                 raise InputError(f"{name} of its status cannot be {value!r:.60}")
+        if data["reason"] not in set(Reason):
+            raise InputError(f"reason of its status cannot be {data['reason']!r:.60}")
         return cls(**data)
 
     @classmethod
@@ -116,22 +156,22 @@ class Status:
                    **values)
 
     @classmethod
-    def failure(cls, reason: str, element: int | None, time: float | None, history: Vector, detail: str = "",
+    def failure(cls, reason: Reason, element: int | None, time: float | None, history: Vector, detail: str = "",
                 rank: int | None = None, slab: Any = None, remedy: str | None = None) -> Status:
         """A failed solve, with a remedy: the one that fits the reason unless it is given.
 
         A singular tangent, or a residual that is not finite, after residuals that grew is no fault of the model:
         Newton's method did not converge.
         """
-        history = [float(r) for r in history]
+        reason, history = Reason(reason), [float(r) for r in history]
         finite = [r for r in history if isfinite(r)]
         if reason in ASTRAY and finite and finite[-1] > GROWN * finite[0]:
-            reason, detail = "not converged", ASTRAY[reason]
+            reason, detail = Reason.NOT_CONVERGED, ASTRAY[reason]
         trail = ", ".join(f"{r:.2e}" for r in history[-6:])
         place = "" if element is None else f" in element {element} at t = {time:g}"
         message = (reason + place
                    + (f", on rank {rank} (elements {slab[0]} to {slab[1]})" if rank is not None else "")
                    + (f" (residuals {trail})" if trail else "") + (f" [{detail}]" if detail else "")
-                   + f": {in_words(remedy or REMEDIES[reason])}")
+                   + f": {in_words(remedy or reason.remedy)}")
         return cls(False, reason, message, None if element is None else int(element),
                    None if time is None else float(time), history, rank, slab)

@@ -18,7 +18,7 @@ from ..problems.initial.problem import InitialValueProblem
 from ..progress import progress
 from ..solution.solution import Solution
 from ..solving.solve import solve
-from ..status import Status
+from ..status import Reason, Status
 from .floquet import Floquet, floquet, monodromy_ends, of_ends
 from .nearby import moved, state_gap
 from .tangent_motion import minimal_changes
@@ -180,7 +180,8 @@ def periodic(system: System, state: GivenStates, period: float, element: TimeEle
             problem = _problem(system, moved(best.first, x), t, period)
     success = best.gap <= 1e3 * TOLERANCE
     status = Status(True, residual_history=history) if success else Status(
-        False, "not converged", f"not converged: after {iteration} iterations both ends differ by {best.gap:.1e} of "
+        False, Reason.NOT_CONVERGED,
+        f"not converged: after {iteration} iterations both ends differ by {best.gap:.1e} of "
         "the size of the motion; give a start or a period that are nearer, more elements, or follow the motion from "
         "an easier one", None, t, history)
     moved_by = {} if modulo is None else {"modulo": modulo, "angle": best.back.angle, "shift": best.back.shift}

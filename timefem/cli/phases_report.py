@@ -29,7 +29,7 @@ def print_phases(r, case, output):
     table.add_row("method, elements", f"{r['backend']}, {r['n_elements']}")
     table.add_row("unknowns", str(r["n_unknowns"]))
     table.add_row("iterations", str(r["newton_iterations"]["max"]))
-    table.add_row("status", r["message"] if r["status"] == "converged" else f"failed: {r['reason']}")
+    table.add_row("status", r["message"] if r["failure"] is None else f"failed: {r['reason']}")
     table.add_row("objective", f"{r['objective']:.10g}")
     if "estimated_error" in r:
         table.add_row("estimated error", f"{r['estimated_error']:.2e}")

@@ -96,7 +96,7 @@ def print_report(r, case, output):
     table.add_row("unknowns of a solve", str(r["n_unknowns"]))
     table.add_row("Newton iterations", f"{r['newton_iterations']['mean']:.2f} on average, at most "
                                        f"{r['newton_iterations']['max']}")
-    table.add_row("status", r["message"] if r["status"] == "converged" else f"failed: {r['reason']}")
+    table.add_row("status", r["message"] if r["failure"] is None else f"failed: {r['reason']}")
     if "kind" in r:
         residual = "none" if r["residual"] is None else f"{r['residual']:.2e}"
         table.add_row("problem, residual", f"{r['kind']}, {residual}")

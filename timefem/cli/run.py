@@ -9,6 +9,7 @@ from ..errors import InputError
 from ..late import Late
 from ..solution.slab_solution import SlabSolution
 from ..solving.solve import solve
+from ..status import Reason
 from . import PETSC_PREFIX
 from .chosen import chosen
 from .continuation import follower
@@ -67,7 +68,7 @@ def run(options, petsc_options=None):
 
 def exit_status(sol):
     """Of a solve that failed: 1, or 128 + the signal that stopped it."""
-    return status_of_stop(sol.statistics["n_ranks"]) if sol.status.reason == "stopped" else 1
+    return status_of_stop(sol.statistics["n_ranks"]) if sol.status.reason == Reason.STOPPED else 1
 
 
 def status_of_stop(n_ranks):

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..solving.solve import prepare
+from ..status import Reason
 from .chosen import chosen
 from .output import check_output, stdout_to_stderr
 from .ranks import rank
@@ -35,7 +36,7 @@ def sweep(options):
     with stdout_to_stderr() if as_json else nullcontext():
         ensemble = solver.solve_many(parameters=dict(zip(axes, runs.T, strict=True)), n_workers=workers)
     status = 0 if ensemble.success.all() else 1
-    if "stopped" in ensemble.reasons:
+    if Reason.STOPPED in ensemble.reasons:
         status = status_of_stop(ensemble.statistics["n_ranks"])
     if rank():
         return status
@@ -43,7 +44,7 @@ def sweep(options):
         ensemble.to_csv(path)
     facts = {"case": found.name, "runs": len(ensemble), "converged": int(ensemble.success.sum()),
              "failed": {str(i): ensemble.messages.get(i, reason) for i, reason in enumerate(ensemble.reasons)
-                        if reason != "converged"}, "seconds": ensemble.statistics["seconds"], "csv": path}
+                        if reason != Reason.CONVERGED}, "seconds": ensemble.statistics["seconds"], "csv": path}
     if as_json:
         print_json(facts)
     else:

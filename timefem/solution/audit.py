@@ -14,7 +14,7 @@ from ..mechanics.dense_derivatives import constraint_sizes
 from ..mechanics.one_state import at_one_state
 from ..mechanics.part_names import body_of
 from ..solvers.march.resolution import NOISE, differences, elements_that_do, excess
-from ..status import Status
+from ..status import Reason, Status
 from .glance import Limits, constraints_held, resolved
 from .turns import unwrapped
 
@@ -47,7 +47,7 @@ def audited(solution):
                     {field: values[:n] for field, values in solution.fields.items()})
     lost = _lost_turns(solution)
     if lost is not None:
-        solution.status = Status.failure("turns not counted", *lost)
+        solution.status = Status.failure(Reason.TURNS_NOT_COUNTED, *lost)
     if not _warn_of_turns(solution):
         _warn_of_what_is_missed(solution)
     return solution
@@ -149,7 +149,7 @@ def first_violated(system, t, z):
         fine = residuals <= bound * size
         if not fine.all():
             node, i = np.argwhere(~fine)[0]
-            what = "constraints not redundant" if dropped[i] else "constraints violated"
+            what = Reason.CONSTRAINTS_NOT_REDUNDANT if dropped[i] else Reason.CONSTRAINTS_VIOLATED
             return max(first + node - 1, 0), t[first + node], system.constraint_names[i], residuals[node, i], what
     return None
 

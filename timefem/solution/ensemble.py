@@ -14,6 +14,7 @@ from ..atomic_write import replacing
 from ..display import Card, Summarized
 from ..errors import InputError, MissingBackend
 from ..mechanics.system import System
+from ..status import Reason
 from ..types import FilePath
 from .output.tables import BODY_FIELDS, COORDINATES, _cell
 
@@ -69,7 +70,7 @@ class Ensemble(Summarized):
     @property
     def success(self) -> np.ndarray:
         """Whether each run did what was asked, ndarray of bool, shape (n_runs,)."""
-        return np.array([reason == "converged" for reason in self.reasons], bool)
+        return np.array([reason == Reason.CONVERGED for reason in self.reasons], bool)
 
     def solution(self, run: int) -> Solution:
         """The whole `Solution` of a run, solved once more."""

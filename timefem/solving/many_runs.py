@@ -15,6 +15,7 @@ from ..problems.initial.sampled import sampled
 from ..progress import progress as progress_bar
 from ..solution.ensemble import Ensemble
 from ..solvers.nonlinear.newton import Newton
+from ..status import REFUSED, Reason
 from ..validate.memory import check_memory
 from .runs import Model, cores, march_runs
 
@@ -127,7 +128,7 @@ class _Found:
 
     def __init__(self, n, n_times, n_z):
         self.times, self.z = np.full((n, n_times), np.nan), np.full((n, n_times, n_z), np.nan)
-        self.reasons, self.messages, self.values = ["stopped"] * n, {}, [{} for _ in range(n)]
+        self.reasons, self.messages, self.values = [Reason.STOPPED] * n, {}, [{} for _ in range(n)]
         self.heard = {}
 
     @classmethod
@@ -202,9 +203,9 @@ def _march(solver, cases, share, mesh, kept, found, n_workers, advance):
         if i in elsewhere:
             continue
         found.reasons[i], found.values[i] = reason, {"iterations": int(count)}
-        message = "" if reason in ("converged", "stopped") else reason
+        message = "" if reason in (Reason.CONVERGED, Reason.STOPPED) else reason
         found.tell(i, message, [(UnderResolved, unresolved[i])] if i in unresolved else [])
-    failed = [i for i in found.messages if reasons[i] != "converged" and not reasons[i].startswith("input")]
+    failed = [i for i in found.messages if reasons[i] != Reason.CONVERGED and not reasons[i].startswith(REFUSED)]
     return sorted(elsewhere.union(failed))
 
 
@@ -248,12 +249,12 @@ def _one(solver, case, mesh, kept):
         try:
             sol = solver.solve(**case, warm=False)
         except InputError as error:
-            return np.zeros(0), np.zeros((0, solver.system.n_z)), f"input: {error}", f"input: {error}", {}, []
+            return np.zeros(0), np.zeros((0, solver.system.n_z)), *[f"{REFUSED}{error}"] * 2, {}, []
     heard = [(one.category, str(one.message)) for one in heard]
     values = {"iterations": sol.statistics["newton_iterations"]["max"], **sol.parameters}
     if "objective" in sol.statistics:
         values["objective"] = sol.objective
-    message = "" if sol.status.message == "converged" else sol.status.message
+    message = "" if sol.status.message == Reason.CONVERGED else sol.status.message
     places = kept if sol.success else kept[:1]
     if mesh is not None and len(sol.t) != len(mesh.nodes):  # it ended early, or elements were halved
         places = np.searchsorted(sol.t, np.intersect1d(mesh.nodes[kept], sol.t))

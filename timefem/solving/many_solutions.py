@@ -13,7 +13,7 @@ from ..problems.boundary.guess import interpolation
 from ..problems.kinds import check_kind, kind_of
 from ..progress import progress as progress_bar
 from ..solvers.nonlinear.homotopy import follow
-from ..status import Status
+from ..status import Reason, Status
 from .many_starts import solve_from_starts
 from .solve import solve
 
@@ -144,6 +144,6 @@ def continuation(make: Callable[[float], BoundaryValueProblem], element: TimeEle
     sol.statistics["continuation"] = values
     if s < 1:
         reached = start + s * (end - start)
-        sol.status = Status.failure("not reached", len(sol.t) - 2, sol.t[-2], [],
+        sol.status = Status.failure(Reason.NOT_REACHED, len(sol.t) - 2, sol.t[-2], [],
                                     f"on the way from {start:g} to {end:g} the furthest was {reached:g}{refused}")
     return sol

@@ -16,6 +16,7 @@ from ..mechanics.dense_derivatives import constraint_sizes
 from ..problems.initial.faults import fault
 from ..solution.audit import constraint_fault, may_turn_too_far, turns_in_doubt, unresolved_turns
 from ..solvers.march.many import Marcher, Runs
+from ..status import REFUSED, Reason
 
 futures = Late("concurrent.futures")
 
@@ -67,7 +68,7 @@ def march_runs(model, n, case, n_workers, store, advance, kept):
     unresolved : dict
         Run -> what is to be told of a motion that turns too far in an element.
     """
-    reasons, iterations, stop, free = ["stopped"] * n, np.zeros(n, int), np.zeros(1, np.int64), queue.SimpleQueue()
+    reasons, iterations, stop, free = [Reason.STOPPED] * n, np.zeros(n, int), np.zeros(1, np.int64), queue.SimpleQueue()
     unresolved = {}
     keys = [("marcher", i, model.settings) for i in range(max(1, min(n_workers, n)))]
     for key in keys:
@@ -128,8 +129,8 @@ def _march_piece(model, marcher, rows, stop, lock):
         results = marcher.run(_runs(model, marcher.plan, some), some[0].scaling, moved, stop, lock)
         for k, row, z, (reason, count) in zip(own, some, moved, results, strict=True):
             fault = constraint_fault(row.system, model.mesh.nodes, z, row.size) if count else None
-            if reason == "converged" and not fault and turns_in_doubt(row.system, z):
-                fault = "turns not counted"  # perhaps: runs that fail are solved once more, and looked at closely
+            if reason == Reason.CONVERGED and not fault and turns_in_doubt(row.system, z):
+                fault = Reason.TURNS_NOT_COUNTED  # perhaps: runs that fail are solved once more, and looked at closely
             found[k] = fault or reason, count
             if fault or not whole:
                 states[k] = np.nan if fault else z
@@ -138,7 +139,7 @@ def _march_piece(model, marcher, rows, stop, lock):
 
 def _unresolved(model, rows, states, reasons):
     """Run -> what is to be told of a converged motion that turns too far in an element."""
-    own = [k for k, reason in enumerate(reasons) if reason == "converged"]
+    own = [k for k, reason in enumerate(reasons) if reason == Reason.CONVERGED]
     far = may_turn_too_far([rows[k].system for k in own], model.element, model.mesh.lengths.max(), states[own])
     told = {own[i]: unresolved_turns(rows[own[i]].system, model.element, model.mesh.nodes, states[own[i]])
             for i in np.flatnonzero(far)}
@@ -176,7 +177,7 @@ def _row(model, plan, case):
         return row if of_states else row._replace(numbers=plan.arrays.parameters.copy(),
                                                   first=plan.first_element(model.mesh, z, multipliers))
     except InputError as error:
-        return f"input: {error}"
+        return f"{REFUSED}{error}"
 
 
 def _runs(model, plan, rows):

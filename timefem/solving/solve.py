@@ -19,6 +19,7 @@ from ..problems.common.task import Task
 from ..problems.kinds import kind_of
 from ..progress import showing
 from ..solvers.nonlinear.methods import is_for_inequalities, method_for_inequalities
+from ..status import Reason
 from .agreement import agree_on
 from .earlier_keywords import translated
 
@@ -259,7 +260,7 @@ class Solver:
         agree_on(task)
         if kept.last is not None and warm and guess is None and self.kind.warms(task, kept.last):
             sol = self.kind.solve(task.near(kept.last))
-        if sol is None or (not sol.success and sol.status.reason != "stopped"):
+        if sol is None or (not sol.success and sol.status.reason != Reason.STOPPED):
             sol = self.kind.solve(task)
         if sol.success and not kept.once and self.kind.warms(task, sol):
             kept.last = sol

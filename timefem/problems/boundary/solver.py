@@ -16,7 +16,7 @@ from ...solvers.equations.outcome import Outcome
 from ...solvers.equations.transfer import transferred
 from ...solvers.nonlinear.homotopy import newton_with_homotopy
 from ...solvers.nonlinear.newton import Newton
-from ...status import Status
+from ...status import Reason, Status
 from ..common.parameters import of_bodies
 from ..common.statistics import solve_statistics
 from ..common.task import Task
@@ -70,7 +70,7 @@ class BoundarySolver:
             name, value = self.form.unmet(x)
             if not value <= UNMET[self.element.can_march]:
                 detail = f"the iteration ended where '{name}' is violated by {value:.2g}, beyond the reach of the guess"
-                status = Status.failure("not converged", 0, mesh.nodes[0], status.residual_history, detail)
+                status = Status.failure(Reason.NOT_CONVERGED, 0, mesh.nodes[0], status.residual_history, detail)
         return x, status, equations
 
     # ---- guesses

@@ -16,7 +16,7 @@ from ...progress import progress
 from ...solvers.equations.elements import ElementEquations
 from ...solvers.march.march import NotCompiled, Run, march
 from ...solvers.nonlinear.newton import Newton, newton
-from ...status import Status
+from ...status import Reason, Status
 
 DEGREE = 2  # of the march: over some hundred turns the phase of mG(1) is too far off for Newton's method
 STEP = 0.1  # relative change of the state per step of the march
@@ -65,7 +65,7 @@ def first_iterate(job, equations, mesh, z, left=None):
     try:
         agree(equations.comm, error, job.where)
     except SolveError as failure:
-        return None, Status.failure("no guess", equations.first_element, mesh.nodes[0], [], str(failure))
+        return None, Status.failure(Reason.NO_GUESS, equations.first_element, mesh.nodes[0], [], str(failure))
     equations.share(x)
     return x, None
 

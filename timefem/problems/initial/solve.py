@@ -13,6 +13,7 @@ from ...solution.solution import Solution
 from ...solvers.march.step_control import StepControl
 from ...solvers.march.to_tolerance import solve_adaptively
 from ...solvers.nonlinear.newton import Newton
+from ...status import Reason
 from ...validate.memory import check_memory
 from ...validate.options import said
 from ..common.statistics import solve_statistics
@@ -49,7 +50,7 @@ def solve_initial(task):
                                          outcome.status, statistics, fields=others, comm=own_world(),
                                          origin=(mesh.nodes[0], z0)))
     solution = Solution.of(system, task.element, t, z0, outcome.values, outcome.status, statistics)
-    if solution.status.reason == "stopped":
+    if solution.status.reason == Reason.STOPPED:
         path = task.checkpoint and task.checkpoint.path
         solution.status.message = f"{solution.status.message} ({path})" if path else _stopped(solution)
     elif not solution.success:
@@ -109,7 +110,7 @@ def _march_to_tolerance(task):
                                   **found)
     solution = Solution.of(problem.system, element, mesh.nodes[:outcome.n_solved + 1], problem.z0, outcome.values,
                            outcome.status, statistics)
-    if solution.status.reason == "stopped":
+    if solution.status.reason == Reason.STOPPED:
         solution.status.message = f"{_stopped(solution)}, to a looser tolerance perhaps"
     elif not solution.success:
         solution.status.message += _not_finite(solution, mesh) + _remedy(solution.element)

@@ -19,7 +19,7 @@ from ...errors import InputError
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome, joined
 from ...solvers.nonlinear.newton import newton
-from ...status import Status
+from ...status import Reason, Status
 from ...validate.memory import free_memory
 from ...validate.options import field, said
 from ..common.driver import Driver, check_linear
@@ -134,7 +134,7 @@ class _Run:
                 part = job.mesh.part(self.first, min(self.first + self.size.now, n))
                 if self._solved(part):
                     bar.advance(part.n_elements)
-                elif self.status.reason == "stopped" or not self.size.failed(part.n_elements):
+                elif self.status.reason == Reason.STOPPED or not self.size.failed(part.n_elements):
                     break
         values = joined([NodalValues(*self.plan.unpack(x)) for _, x in self.done] + [job.nothing()])
         first = None if self.share is None else self.done[0][0] if self.done else self.first

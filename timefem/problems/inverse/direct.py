@@ -9,7 +9,7 @@ from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
 from ...solution.solution import Solution
 from ...solvers.equations.outcome import Outcome
-from ...status import Status
+from ...status import Reason, Status
 from ..common.statistics import solve_statistics
 
 MOST_HALVED = 12  # times that a step from one time to the next is halved
@@ -40,7 +40,7 @@ def follow(task):
             z[i], rates[i], u[i] = inversion.state(t, q, v), v, inversion.forces(t, q, v, a)
         except InputError as error:
             e = max(int(np.searchsorted(mesh.nodes, t, "right")) - 1, 0)
-            status, done = Status.failure("not converged", e, t, [], detail=str(error)), i
+            status, done = Status.failure(Reason.NOT_CONVERGED, e, t, [], detail=str(error)), i
             break
         before = t, x[0], x[1]
     solved = int((states[:, -1] <= times[done - 1]).sum()) if done else 0

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...solvers.nonlinear.over_ranks import OverRanks
+from ...status import RETRY, Reason
 from .complementarity import RESTS, CoulombFriction, Soft
 
 FALL, GREATEST_FALL, LEAST_FALL = 0.1, 1e-3, 0.7  # of eps, from one stage to the next
@@ -49,9 +50,9 @@ def solve_in_stages(method, program, limits, element):
     for eps, attempt in tries:
         answer = _in_stages(method, program, pairs, eps, attempt)
         answer.iterations = iterations = iterations + answer.iterations
-        if answer.status.success or answer.status.reason == "stopped":
+        if answer.status.success or answer.status.reason == Reason.STOPPED:
             break
-    if answer.status.reason in ("infeasible", "not converged") and getattr(element, "drop", "") == "start":
+    if answer.status.reason in RETRY and getattr(element, "drop", "") == "start":
         answer.status.message += FORESEEN.format(type(element).__name__)
     return answer
 
@@ -78,7 +79,7 @@ def _in_stages(method, program, pairs, eps, attempt):
             program.start, program.start_multipliers, reached = answer.v, answer.multipliers, eps
             if answer.iterations <= QUICK and eps <= SETTLED * ROUNDING * first:
                 fall = max(fall**LONGER, GREATEST_FALL)
-        elif answer.status.success or reached is None or fall > LEAST_FALL or answer.status.reason == "stopped":
+        elif answer.status.success or reached is None or fall > LEAST_FALL or answer.status.reason == Reason.STOPPED:
             break
         else:
             fall = fall**0.5

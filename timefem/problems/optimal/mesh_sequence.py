@@ -19,6 +19,7 @@ from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.methods import method_for_inequalities
 from ...solvers.nonlinear.newton import Newton
 from ...solvers.nonlinear.slab_program import SlabProgram
+from ...status import FINAL, RETRY, Reason
 from ..common.parameters import parts_with_unknowns
 from ..initial.global_driver import Global
 from .contact_stages import needs_all_elements, solve_in_stages
@@ -41,7 +42,7 @@ ITERATIONS = 200
 OTHERS = 3  # guesses with waving controls that are tried last, where there are inequalities
 RUNAWAY = 100.0  # durations over the first one that are told of where a solve fails
 FEW = 60  # of the steps for equations alone, after which the interior-point method has a try
-TRIED_AGAIN = "not converged", "linear solver failed", "not finite"  # by that method
+TRIED_AGAIN = RETRY - {Reason.SINGULAR_TANGENT}  # by that method
 
 
 def optimality_element(problem, element):
@@ -168,7 +169,7 @@ class OneMesh:
         if shared:
             whole = SlabProgram(whole, equations.slab, whole.outside, equations.first_own, self.comm)
         answer = solve_in_stages(self._method, whole, equations.problem.limits, self._element)
-        self.certain = answer.status.reason == "infeasible" and whole.has_linear_rows(answer.v)
+        self.certain = answer.status.reason == Reason.INFEASIBLE and whole.has_linear_rows(answer.v)
         found = whole.placed(answer.v, answer.multipliers) if shared else (answer.v, answer.multipliers)
         return equations.gather(program.place(*found)), answer.status, answer.iterations
 
@@ -184,7 +185,7 @@ class OneMesh:
         program = OptimalProgram(equations, guess, bar.step, near)  # which bends the Hessian as needed
         answer = self._method.solve(program)
         n += answer.iterations
-        if answer.status.success or answer.status.reason in ("unbounded", "not finite"):
+        if answer.status.success or answer.status.reason in (Reason.UNBOUNDED, Reason.NOT_FINITE):
             return program.place(answer.v, answer.multipliers), answer.status, n
         if self._newton.max_iterations > n:
             more = replace(self._newton, max_iterations=self._newton.max_iterations - n)
@@ -232,13 +233,13 @@ def solve_optimal(task, mesh):
             x = _start(task, solve, level, warm)
         start_x, before = x, level
         equations, found, status = solve(level, x, near=near)
-        if status.reason == "singular tangent" and warm and \
+        if status.reason == Reason.SINGULAR_TANGENT and warm and \
                 note_held(problem, check_reach(solve.all_equations(level), x, quiet=True)):
             equations, found, status = solve(level, x, near=near)
         if status.success and solve.comm is None and equations.broken(found) > HELD:
             problem.held = None  # a symmetry of the guess that the best motion has not
             equations, found, status = solve(level, found, near=near)
-        failed = not status.success and status.reason not in ("stopped", "unbounded")
+        failed = not status.success and status.reason not in FINAL
         alone = solve.comm is None or problem.bounded
         if failed and task.guess is None and not (near or solve.certain) and alone:
             rescued = _otherwise(solve, level, start_x, task.progress)
@@ -279,7 +280,7 @@ def _otherwise(solve, level, x, show):
         for guess in _other_guesses(problem):
             bar.note("from another path")
             found = solve(level, first_guess(problem, solve.plan, level, guess))
-            if found[2].success or found[2].reason == "stopped":
+            if found[2].success or found[2].reason == Reason.STOPPED:
                 return found
     return None
 

@@ -12,15 +12,13 @@ import numpy as np
 
 from ...errors import InputError
 from ...solution.between_nodes import jump_of
-from ...status import Status
+from ...status import RETRY, Reason, Status
 from .between_points import look_between_points
 from .end_limits import with_allowed_ends
 from .resolved_turns import look_at_turns
 
 MISSED, MORE = 1e-3, 10.0  # of a condition, scaled, and times what constraints miss: below are errors of the elements
 TRIES = 3
-JUMPS = "constraints violated"
-NOWHERE = JUMPS, "infeasible", "not converged"  # reasons for another try
 
 
 def solved_as_stated(task, phases, solve, stated, with_phases):
@@ -49,7 +47,7 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
     allowed = with_allowed_ends(phases) if first is None else None
     allowed = allowed and with_phases(task, allowed)
     solution = solve(allowed or task)
-    if allowed and solution.status.reason not in NOWHERE:
+    if allowed and solution.status.reason not in RETRY:
         task = allowed
     elif allowed:
         solution = solve(task)
@@ -72,7 +70,7 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
     told = _worst(*stated(task, solution))
     if told is not None:
         size, name, place = told
-        solution.status = Status.failure("infeasible", None, None, [], f"{name} at t = {place:.6g} is missed by "
+        solution.status = Status.failure(Reason.INFEASIBLE, None, None, [], f"{name} at t = {place:.6g} is missed by "
                                          f"{size:.3g} of its size; what is left of it where the guess ends holds")
     return solution
 
@@ -82,8 +80,8 @@ def _tell_jumps(whole, solutions):
     for one in solutions:
         jump = jump_of(one) if whole.success else None
         if jump is not None:
-            whole.status = Status.failure(JUMPS, jump.element, jump.time, [], f"the motion goes straight through "
-                                          f"'{jump.name}', which holds at the nodes, and not between them")
+            why = f"the motion goes straight through '{jump.name}', which holds at the nodes, and not between them"
+            whole.status = Status.failure(Reason.CONSTRAINTS_VIOLATED, jump.element, jump.time, [], why)
 
 
 def _tell_other_turns(phase, solution):

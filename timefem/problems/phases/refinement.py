@@ -5,7 +5,7 @@ import numpy as np
 from ... import validate
 from ...errors import InputError
 from ...progress import progress
-from ...status import Status
+from ...status import Reason, Status
 from ..optimal.errors import REMAINING, BoundedErrors
 from ..refinement.grading import SAFETY, graded, halved
 from ..refinement.loop import MOST_FAILURES, MOST_MESHES, ROUGH
@@ -80,7 +80,7 @@ def solve_refined(task, meshes, solve_on):
                       for *one, wanted in zip(meshes, found, estimates, large, strict=True)]
     sol.statistics.update(tolerance=tolerance, estimated_error=error, meshes=counts)
     if sol.success and not error <= tolerance:
-        sol.status = Status.failure("not accurate", 0, 0.0, [],
+        sol.status = Status.failure(Reason.NOT_ACCURATE, 0, 0.0, [],
                                     f"the estimated error is {error:.2g} on {counts[-1]} elements")
     return sol
 

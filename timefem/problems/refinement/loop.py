@@ -10,7 +10,7 @@ from ...elements.mixed_galerkin import MixedGalerkin
 from ...errors import InputError
 from ...progress import progress
 from ...solvers.march.step_control import StepControl
-from ...status import Status
+from ...status import Reason, Status
 from .grading import SAFETY, graded, halved
 
 START = 16  # elements of the first mesh
@@ -81,7 +81,7 @@ def _refined(task, solve_on, estimates, bar):
         mesh = graded(mesh, density, n, kinks) if error < ROUGH else halved(mesh)
     sol.statistics.update(tolerance=tolerance, estimated_error=float(error), estimated_errors=errors, meshes=meshes)
     if sol.success and not error <= tolerance:
-        sol.status = Status.failure("not accurate", len(sol.t) - 2, sol.t[-2], [],
+        sol.status = Status.failure(Reason.NOT_ACCURATE, len(sol.t) - 2, sol.t[-2], [],
                                     f"the estimated error is {error:.2g} on {meshes[-1]} elements")
     return sol
 

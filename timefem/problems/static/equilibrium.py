@@ -17,7 +17,7 @@ from ...mechanics.given_states import canonical_states, given_states
 from ...mechanics.part_names import body_of
 from ...mechanics.system import System
 from ...progress import progress
-from ...status import Status
+from ...status import Reason, Status
 from ...types import Floats, States
 from .equations import StaticEquations
 
@@ -187,7 +187,7 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
         except RuntimeError:  # such as of a rope before it is tight; at the equilibrium itself it must not be
             step = None if iteration >= MOST_SINGULAR else _long_step(equations, tangent, x, t, residual)
             if step is None:
-                return _failed(equations, x, t, history, "singular tangent", undetermined(equations, tangent))
+                return _failed(equations, x, t, history, Reason.SINGULAR_TANGENT, undetermined(equations, tangent))
             change = np.inf
         x = equations.counted(x - step)
         residual, tangent, _ = equations.evaluate(x, t)
@@ -198,7 +198,8 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
     if body is not None:
         remedy = f"where it starts nothing holds {system.label(body)}, which is free to move as a whole: hold it by " \
                  "a joint or a spring, or give a nearer guess"
-    return _failed(equations, x, t, history, "not converged", f"Newton's method for the equilibrium diverged; {remedy}")
+    return _failed(equations, x, t, history, Reason.NOT_CONVERGED,
+                   f"Newton's method for the equilibrium diverged; {remedy}")
 
 
 def solve(equations, tangent, b):

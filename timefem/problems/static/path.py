@@ -18,7 +18,7 @@ from ...errors import InputError
 from ...mechanics.composites.beam.along import along
 from ...mechanics.system import System
 from ...progress import progress as progress_bar
-from ...status import Status
+from ...status import Reason, Status
 from ...types import Floats, States
 from .equations import StaticEquations
 from .equilibrium import INCREMENT, TOLERANCE, newton, rest_coordinates, solve, undetermined
@@ -261,5 +261,5 @@ class _Follower:
 
     def path(self, points, unstable, critical, failure=None):
         y, n = np.array(points), self.equations.n_q
-        status = Status(True) if failure is None else Status(False, "not reached", f"not reached: {failure}")
+        status = Status(True) if failure is None else Status(False, Reason.NOT_REACHED, f"not reached: {failure}")
         return StaticPath(self.equations.system, y[:, -1], y[:, :n], y[:, n:-1], np.array(unstable), critical, status)

@@ -3,11 +3,10 @@
 import numpy as np
 
 from ...assembly import TimeMesh
-from ...status import Status
+from ...status import SHORTER, Status
 from .march import Run, march
 
 MOST = 12  # times that an element of the given mesh is halved, one half after the other
-HALVED = "not converged", "singular tangent", "not finite"  # reasons of failures that shorter elements may mend
 
 
 def march_halving(plan, mesh, z0, multipliers, scaling, settings, run=Run(), on_mesh=lambda mesh, x: None):
@@ -30,11 +29,11 @@ def march_halving(plan, mesh, z0, multipliers, scaling, settings, run=Run(), on_
         As from `march`, on this mesh.
     """
     x, n, status, iterations = march(plan, mesh, z0, multipliers, scaling, settings, run)
-    if status.success or status.reason not in HALVED:
+    if status.success or status.reason not in SHORTER:
         return mesh, x, n, status, iterations
     step, levels, counts = plan.columns.step, np.zeros(mesh.n_elements, int), [iterations]
     given, failed = mesh, None
-    while not status.success and status.reason in HALVED:
+    while not status.success and status.reason in SHORTER:
         original = int(np.searchsorted(given.nodes, mesh.nodes[n], side="right")) - 1
         if failed is None or failed[0] != original:
             failed = original, mesh, n, levels, status

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels.loops import compiled
+from ...status import Reason
 from .element_newton import NOTHING_KEPT
 from .loop import march_elements
 from .march import REASONS, LoopArrays
@@ -103,7 +104,7 @@ class Marcher:
             march_runs(*arguments)
         finally:
             lock.acquire()
-        return [(REASONS[code] if code > 0 else "stopped" if code else "converged", count)
+        return [(REASONS[code] if code > 0 else Reason.STOPPED if code else Reason.CONVERGED, count)
                 for code, count in found.tolist()]
 
 

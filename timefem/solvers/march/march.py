@@ -11,13 +11,14 @@ import numpy as np
 
 from ...elements.evaluation.points_in_lanes import step_plan
 from ...kernels.joined import take_joined
-from ...status import Status
+from ...status import Reason, Status
 from ..linear.element.code import Code
 from ..linear.element.pattern import fronts_of
 from .element_newton import NOTHING_KEPT
 from .loop import Loop, march_elements, work
 
-REASONS = {Code.NOT_CONVERGED: "not converged", Code.SINGULAR: "singular tangent", Code.NOT_FINITE: "not finite"}
+REASONS = {Code.NOT_CONVERGED: Reason.NOT_CONVERGED, Code.SINGULAR: Reason.SINGULAR_TANGENT,
+           Code.NOT_FINITE: Reason.NOT_FINITE}
 
 
 CHUNK = 2000  # elements between two words to the caller, if these do not take longer than
@@ -106,7 +107,7 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
     if code and not stopped:  # a stop goes before, or a march that halves each element would never end
         status = Status.failure(REASONS[code], e, mesh.nodes[e], history[np.isfinite(history)])
     elif e < mesh.n_elements:
-        status = Status.failure("stopped", e, mesh.nodes[e], [])
+        status = Status.failure(Reason.STOPPED, e, mesh.nodes[e], [])
     return x, e, status, np.abs(iterations) if left_open else iterations
 
 

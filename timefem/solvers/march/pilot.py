@@ -8,7 +8,7 @@ from ... import interrupts
 from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
-from ...status import Status
+from ...status import Reason, Status
 from ..linear.element.code import PAUSE, ROOM, TOO_SMALL
 from .march import LoopArrays, Run, march
 from .motion import Motion, enough, follow, relative_errors
@@ -56,7 +56,7 @@ class Pilot:
         """March by pairs, with a density of the local error in time [1/s]."""
         found = self._march(density)
         early = found.nodes[found.n_solved] - self.t_span[0] < EARLY * (self.t_span[1] - self.t_span[0])
-        if found.status.reason == "step too small" and early and self._look_ahead():
+        if found.status.reason == Reason.STEP_TOO_SMALL and early and self._look_ahead():
             found = self._march(density)
             if found.status.success:
                 self.motion = self._motion_along(found)
@@ -107,10 +107,10 @@ class Pilot:
                 x, nodes, lengths, iterations, errors = (np.append(a, np.zeros_like(a)) for a in arrays)
         status = Status.with_free_forces(nodes[np.flatnonzero(iterations[:e] < 0)])
         if code == TOO_SMALL:
-            status = Status.failure("step too small", e, nodes[e], history[np.isfinite(history)],
+            status = Status.failure(Reason.STEP_TOO_SMALL, e, nodes[e], history[np.isfinite(history)],
                                     f"an element of {control[0] / 2:.3g} s would be needed")
         if code == PAUSE:
-            status = Status.failure("stopped", e, nodes[e], [])
+            status = Status.failure(Reason.STOPPED, e, nodes[e], [])
         end = [] if status.success else [self.t_span[1]]
         return March(x[:n_node + max(e, 1) * step], np.append(nodes[:e + 1], end), e, status, np.abs(iterations[:e]),
                      counts, errors[:e // 2])
@@ -144,7 +144,7 @@ class Pilot:
         found = self._march_on(mesh, self.settings, solved)
         if found.status.success and len(short):
             e = found.n_solved = int(short[0])
-            found.status = Status.failure("step too small", e, nodes[e], [],
+            found.status = Status.failure(Reason.STEP_TOO_SMALL, e, nodes[e], [],
                                           f"an element of {nodes[e + 1] - nodes[e]:.3g} s would be needed")
             found.nodes = np.append(nodes[:e + 1], self.t_span[1])
         return found

@@ -8,7 +8,7 @@ from ... import interrupts
 from ...assembly import TimeMesh
 from ...elements.evaluation.nodal_values import ValuesOfDofs
 from ...progress import progress
-from ...status import Status
+from ...status import Reason, Status
 from ..equations.outcome import Outcome
 from .pilot import Pilot
 
@@ -62,7 +62,7 @@ def solve_adaptively(system, element, t_span, z0, control, settings, scaling="fu
             error = pilot.error(coarse, density) if coarse.status.success else np.inf
             if interrupts.asked():
                 if coarse.status.success:
-                    coarse.status = Status.failure("stopped", coarse.n_solved, coarse.nodes[-1], [])
+                    coarse.status = Status.failure(Reason.STOPPED, coarse.n_solved, coarse.nodes[-1], [])
                 break
             if error <= max(IN_PROPORTION, control.tolerance) or density * span <= 1e-2 * control.tolerance:
                 break
@@ -104,14 +104,14 @@ def _refined(pilot, coarse, error, order, tolerance, advance):
             if part * error <= tolerance:
                 break
             before, part_before = states, part
-        elif found.status.reason in ("step too small", "stopped"):
+        elif found.status.reason in (Reason.STEP_TOO_SMALL, Reason.STOPPED):
             break
         else:  # Newton's method failed
             error *= 4
         if len(meshes) == MOST_MESHES:
             break
     if found.status.success and not part * error <= tolerance:
-        found.status = Status.failure("not accurate", found.n_solved - 1, found.nodes[-2], [],
+        found.status = Status.failure(Reason.NOT_ACCURATE, found.n_solved - 1, found.nodes[-2], [],
                                       f"the estimated error is {part * error:.2g} on {meshes[-1]} elements")
     return found, part * error, meshes
 
@@ -127,7 +127,7 @@ def _failed_at_jump(found, counts, coarse, difference):
     pair = int(np.argmax(difference > 0.1 * difference.max()))
     start, stop = coarse.nodes[2 * pair:2 * pair + 3:2]
     e = found.n_solved = int(counts[:pair].sum())
-    found.status = Status.failure("step too small", e, start, [],
+    found.status = Status.failure(Reason.STEP_TOO_SMALL, e, start, [],
                                   f"finer and finer elements do not agree from t = {start:.6g} to {stop:.6g} on: "
                                   f"elements of {(stop - start) / counts[pair]:.2g} s there change the motion by "
                                   f"{difference.max():.2g} of its size")

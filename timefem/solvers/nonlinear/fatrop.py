@@ -20,7 +20,7 @@ import numpy as np
 from ... import interrupts, validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
-from ...status import Status
+from ...status import Reason, Status
 from .blocks import placed
 from .bounds import inside
 from .casadi_functions import called, refused_options, sparsity
@@ -109,7 +109,7 @@ class Fatrop(NamedArguments):
         error /= max(1.0, np.abs(found.multipliers).mean() / 100)
         if found.status.success and not error <= UNSOLVED:
             detail = f"fatrop stopped where the conditions of optimality are missed by {error:.1e}"
-            return replace(found, status=failed(program, found.v, "not converged", [], detail))
+            return replace(found, status=failed(program, found.v, Reason.NOT_CONVERGED, [], detail))
         if not found.status.success and error <= ACCEPTABLE:
             return replace(found, status=Status(True, message=f"converged to {ACCEPTABLE:g} only"))
         return found
@@ -117,7 +117,7 @@ class Fatrop(NamedArguments):
     def _solve(self, program, tolerance, **options):
         first = inside(program.start, *program.bounds)
         if not_finite(program, first) is not None:  # it would look for a step for ever
-            status = failed(program, first, "not finite", [], "fatrop, at the first iterate")
+            status = failed(program, first, Reason.NOT_FINITE, [], "fatrop, at the first iterate")
             return Answer(first, np.zeros(program.n_rows), np.zeros(program.n), status, 0)
         stages = _Stages(program)
         x = ca.MX.sym("x", stages.n)
@@ -141,7 +141,7 @@ class Fatrop(NamedArguments):
             status = Status(True)
         else:
             flag = stats["fatrop"]["return_flag"]
-            status = failed(program, v, "infeasible" if flag == INFEASIBLE else "not converged", [],
+            status = failed(program, v, Reason.INFEASIBLE if flag == INFEASIBLE else Reason.NOT_CONVERGED, [],
                             f"fatrop: {ENDS.get(flag, 'stopped by an error')}")
         return Answer(v, y, -z, status, int(stats["iter_count"]))
 
@@ -225,7 +225,7 @@ class _Stages:
         """The answer where a signal asked to stop: the last iterate, since CasADi gives none."""
         interrupts.answer()
         v, multipliers = self._last
-        status = failed(self.program, v, "stopped", [], "at the last iterate of fatrop")
+        status = failed(self.program, v, Reason.STOPPED, [], "at the last iterate of fatrop")
         return Answer(v, multipliers, np.zeros_like(v), status, self.iterations)
 
     # ---- values and derivatives at x

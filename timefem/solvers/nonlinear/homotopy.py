@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from ...status import Status
+from ...status import Reason, Status
 from ..equations.nonlinear import NonlinearEquations
 from .newton import Newton, newton
 
@@ -125,7 +125,7 @@ def newton_with_homotopy(equations, x, settings, reference, on_iteration=lambda 
     careful = _with_line_search(settings)
     found, status = newton(equations, x, careful, reference, on_iteration, natural)
     total = max(len(status.residual_history) - 1, 0)
-    if status.success or status.reason == "stopped":
+    if status.success or status.reason == Reason.STOPPED:
         return found, status, total
     loads = equations.evaluate(x).copy()
     if not np.isfinite(equations.norm(loads)):
@@ -146,5 +146,5 @@ def newton_with_homotopy(equations, x, settings, reference, on_iteration=lambda 
         return y, newton(equations, y, careful, reference, on_iteration, natural)[1], total
     residual = Fading(equations, loads, 1 - s).evaluate(y)
     detail = f"of the way from the guess to a motion {100 * s:.3g} % were gone"
-    return y, Status.failure("not reached", history=status.residual_history, detail=detail,
+    return y, Status.failure(Reason.NOT_REACHED, history=status.residual_history, detail=detail,
                              **equations.worst(residual)), total

@@ -18,7 +18,7 @@ import numpy as np
 
 from ... import interrupts, validate
 from ...argument_names import NamedArguments
-from ...status import Status
+from ...status import Reason, Status
 from .barrier import Barrier, Scaled
 from .barrier_parameter import ROUGHLY, SUFFICIENT, SUFFICIENT_THERE, BarrierParameter, Errors
 from .blocks import placed
@@ -113,8 +113,7 @@ class Loop:
         it : Iterate
         mu : float
         outcome : str
-            "solved", "left", "saddle", "acceptable", "not converged", "stopped", "stuck", "unbounded", or what
-            `restore` says.
+            "solved", "left", "saddle", "acceptable", "stuck", a `Reason`, or what `restore` says.
         """
         search, acceptable = LineSearch(barrier, direction), 0
         taken = Filter(it.theta, MOST * barrier.scaled.many if restore else MOST_RESTORING)
@@ -134,11 +133,11 @@ class Loop:
             if outcome := leave(it, error):
                 return it, mu, outcome
             if restore is not None and it.f < FALLEN and barrier.over.largest(np.abs(it.w).max(initial=0.0)) > FAR:
-                return it, mu, "unbounded"
+                return it, mu, Reason.UNBOUNDED
             if self.count >= self.limit:
-                return it, mu, "not converged"
+                return it, mu, Reason.NOT_CONVERGED
             if barrier.over.largest(interrupts.asked() or 0):
-                return it, mu, "stopped"
+                return it, mu, Reason.STOPPED
             self.count += 1
             self.program.on_iteration(error)
             sure = errors.at(mu) <= SUFFICIENT * mu or (parameter.predicted and error <= ROUGHLY)
@@ -192,13 +191,13 @@ class _Solve:
     def answer(self):
         it, mu = self._start()
         if not_finite(self.program, it.w[:self.scaled.n]) is not None:
-            return self._told(it, "not finite", "")
+            return self._told(it, Reason.NOT_FINITE, "")
         rng, pushes, best, note = np.random.default_rng(0), self.settings.pushes, None, "converged"
         left, direct = None, self.program.start_multipliers is not None  # a start close to a solution is not left
         while True:
             self.restoration.leaves = early = pushes > 0 and not direct
             it, mu, outcome = self.loop.run(self.barrier, self.direction, it, mu, self.restoration, leaves=early)
-            if outcome == "unbounded":
+            if outcome == Reason.UNBOUNDED:
                 return self._told(it, outcome, "")
             solved = outcome in ("solved", "acceptable")
             minimum = solved and not self.direction.is_saddle(it)
@@ -207,7 +206,7 @@ class _Solve:
                 if minimum:
                     note = "converged" if outcome == "solved" else f"converged to {ACCEPTABLE:g} only"
             away = outcome in ("saddle", "symmetric") or (solved and not minimum)
-            if minimum or outcome == "stopped" or not (left or away):
+            if minimum or outcome == Reason.STOPPED or not (left or away):
                 break
             if not (away or direct):  # the push led nowhere: the way without it
                 it, mu, left, direct = self._at(*left), left[1], None, True
@@ -231,13 +230,13 @@ class _Solve:
         if outcome == "solved":
             status = Status(True, message=note, residual_history=self.loop.history)
         else:
-            if outcome == "stopped":
+            if outcome == Reason.STOPPED:
                 interrupts.answer()
-            reason = "not converged" if outcome in ("not converged", "stuck") else outcome
-            where = {"not finite": "interior point, at the first iterate",
-                     "unbounded": f"interior point; the objective falls without end, to {it.f / scale:.1e} so far"}
+            reason = Reason.NOT_CONVERGED if outcome == "stuck" else outcome
+            where = {Reason.NOT_FINITE: "interior point, at the first iterate",
+                     Reason.UNBOUNDED: f"interior point; the objective falls without end, to {it.f / scale:.1e} so far"}
             status = failed(self.program, v, reason, self.loop.history, where.get(reason, "interior point"),
-                            it.y if reason == "infeasible" else None)
+                            it.y if reason == Reason.INFEASIBLE else None)
         return Answer(v, y, z[:self.scaled.n] / scale, status, self.loop.count)
 
     def _start(self):

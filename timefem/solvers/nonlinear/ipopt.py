@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import interrupts, validate
 from ...argument_names import NamedArguments
-from ...status import Status
+from ...status import Reason, Status
 from .casadi_functions import called, refused_options, sparsity
 from .enlarged import solved_enlarged
 from .program import Answer, failed, gradient_of_lagrangian, optimality_error
@@ -21,9 +21,9 @@ from .program import Answer, failed, gradient_of_lagrangian, optimality_error
 if TYPE_CHECKING:
     from .program import NonlinearProgram
 
-REASONS = {"Infeasible_Problem_Detected": "infeasible", "Diverging_Iterates": "unbounded",
-           "Maximum_Iterations_Exceeded": "not converged", "Restoration_Failed": "infeasible",
-           "Invalid_Number_Detected": "not finite"}
+REASONS = {"Infeasible_Problem_Detected": Reason.INFEASIBLE, "Diverging_Iterates": Reason.UNBOUNDED,
+           "Maximum_Iterations_Exceeded": Reason.NOT_CONVERGED, "Restoration_Failed": Reason.INFEASIBLE,
+           "Invalid_Number_Detected": Reason.NOT_FINITE}
 
 # Near a solution, as the own method starts there: else each stage of a path of problems leaves it again
 WARM = {"warm_start_init_point": "yes", "mu_init": 1e-4, "warm_start_bound_push": 1e-2, "warm_start_bound_frac": 1e-2,
@@ -82,13 +82,13 @@ class Ipopt(NamedArguments):
         history = [float(value) for value in stats.get("iterations", {}).get("inf_pr", [])]
         if stopped:
             interrupts.answer()
-            status = failed(program, v, "stopped", history, "at the last iterate of IPOPT")
+            status = failed(program, v, Reason.STOPPED, history, "at the last iterate of IPOPT")
         elif stats["return_status"] in ("Solve_Succeeded", "Solved_To_Acceptable_Level"):
             status = Status(True, residual_history=history)
         else:
-            reason = REASONS.get(stats["return_status"], "not converged")
+            reason = REASONS.get(stats["return_status"], Reason.NOT_CONVERGED)
             status = failed(program, v, reason, history, f"IPOPT: {stats['return_status'].replace('_', ' ').lower()}",
-                            multipliers if reason == "infeasible" else None)
+                            multipliers if reason == Reason.INFEASIBLE else None)
         return Answer(v, multipliers, -at_bounds, status, stats["iter_count"])
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...argument_names import NamedArguments
 from ...errors import SingularMatrix, SolveError
-from ...status import Status
+from ...status import Reason, Status
 from ...validate.options import check_fields, field
 
 PATIENCE = 6  # iterations after which a state that has settled will do, where multipliers go on moving
@@ -70,7 +70,7 @@ def newton(equations, x, settings, reference, on_iteration=lambda iteration, nor
         norm = equations.norm(residual)
         history.append(norm)
         if not np.isfinite(norm):
-            return x, Status.failure("not finite", history=history, **equations.worst(residual, x))
+            return x, Status.failure(Reason.NOT_FINITE, history=history, **equations.worst(residual, x))
         settled = norm <= settings.tol_residual * reference or (iteration and norm >= 0.5 * history[-2])
         settled = settled and (increment <= settings.tol_increment * reference
                                or (iteration and increment <= ROUNDING * equations.size(x)))
@@ -81,13 +81,13 @@ def newton(equations, x, settings, reference, on_iteration=lambda iteration, nor
                 and still <= settings.tol_increment * reference:
             return x, Status.with_free_forces([None], residual_history=history)
         if on_iteration(iteration, norm, x):
-            return x, Status.failure("stopped", history=history, **equations.start)
+            return x, Status.failure(Reason.STOPPED, history=history, **equations.start)
         if iteration == settings.max_iterations:
             break
         try:
             step = equations.linear_step(residual)
         except SolveError as error:
-            reason = "singular tangent" if isinstance(error, SingularMatrix) else "linear solver failed"
+            reason = Reason.SINGULAR_TANGENT if isinstance(error, SingularMatrix) else Reason.LINEAR_SOLVER_FAILED
             return x, Status.failure(reason, history=history, detail=str(error), **equations.worst(residual))
         length = 1.0
         while True:
@@ -104,4 +104,4 @@ def newton(equations, x, settings, reference, on_iteration=lambda iteration, nor
             still = length * equations.norm(step * states)
         if emphasis is not None:
             own, own_before = length * equations.norm(step * emphasis), own if iteration else np.inf
-    return x, Status.failure("not converged", history=history, **equations.worst(residual))
+    return x, Status.failure(Reason.NOT_CONVERGED, history=history, **equations.worst(residual))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...status import Status
+from ...status import Reason, Status
 from .over_ranks import OverRanks
 
 CARRIER, MOTION, CONDITION, LIMIT = range(4)  # roles of rows
@@ -168,9 +168,9 @@ def optimality_error(program, v, factor, multipliers):
     return float(max(m.max(initial=0.0) for m in missing))
 
 
-REMEDIES = {"not converged": "give another guess, more elements, more iterations, or another method",
-            "not finite": "write formulas so that they and their derivatives are finite along the first guess, or give "
-                          "another guess"}
+REMEDIES = {Reason.NOT_CONVERGED: "give another guess, more elements, more iterations, or another method",
+            Reason.NOT_FINITE: "write formulas so that they and their derivatives are finite along the first guess, or "
+                               "give another guess"}
 CONTRADICTION = "loosen bounds and conditions, if they contradict each other, or "
 OPPOSED = 1e-3  # multiplier of a limit, over the largest, from which on it stands against a solution
 NEAR = 1e-3  # to a bound, scaled
@@ -204,9 +204,9 @@ def failed(program, v, reason, history, detail, multipliers=None):
     is another one than the violated one.
     """
     over, row = OverRanks(program.comm), not_finite(program, v)
-    if row is not None and reason != "stopped":
+    if row is not None and reason != Reason.STOPPED:
         detail += f"; {row.name} is not finite at t = {row.time:.6g}"
-        return Status.failure("not finite", row.element, row.time, [], detail, remedy=REMEDIES["not finite"])
+        return Status.failure(Reason.NOT_FINITE, row.element, row.time, [], detail, remedy=REMEDIES[Reason.NOT_FINITE])
 
     def largest(sizes, describe=program.describe, but=None):
         """The largest size, and its row, among those that are not named `but`."""
@@ -220,12 +220,12 @@ def failed(program, v, reason, history, detail, multipliers=None):
     by_asked = asked[0] > max(MISSED, SHARE * motion[0])
     violated, row = asked if by_asked else motion
     remedy = REMEDIES.get(reason)
-    if most > MISSED and reason == "not converged":
+    if most > MISSED and reason == Reason.NOT_CONVERGED:
         remedy = f"{CONTRADICTION}{remedy}"
     if violated > MISSED:
         detail += f"; {row.name} at t = {row.time:.6g} stays violated by {violated:.3g} of its size"
         place = row
-    if most > MISSED and reason == "infeasible" and not by_asked:
+    if most > MISSED and reason == Reason.INFEASIBLE and not by_asked:
         detail += "; what is asked for holds, but the motion cannot be made with these bounds"
     if multipliers is not None:
         of_rows = largest(np.where(roles == LIMIT, np.abs(multipliers), 0.0), but=place.name)

@@ -7,6 +7,7 @@ so that the pattern stays.
 
 import numpy as np
 
+from ...status import Reason
 from .barrier import Auxiliary, Barrier
 from .bounds_loops import longest
 from .filter_search import Iterate
@@ -71,11 +72,11 @@ class Restoration:
         now = Iterate(found.w[:n], found.y / RHO, it.z, *main.values(found.w[:n]))
         if outcome == "stuck" and violation(now.c) > VIOLATED:
             outcome = "solved"  # no step leaves less violation
-        if outcome == "stopped":
+        if outcome == Reason.STOPPED:
             return now, outcome
         if outcome == "saddle":
             return now, "symmetric"
-        return now, "not converged" if outcome in ("not converged", "stuck") else "infeasible"
+        return now, Reason.NOT_CONVERGED if outcome in (Reason.NOT_CONVERGED, "stuck") else Reason.INFEASIBLE
 
     def _start(self, barrier, it, mu):
         mu = max(mu, barrier.over.largest(np.abs(it.c).max(initial=0.0)))

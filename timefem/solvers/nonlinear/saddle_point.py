@@ -4,7 +4,7 @@ import numpy as np
 import scipy
 
 from ...errors import SingularMatrix, SolveError
-from ...status import Status
+from ...status import Reason, Status
 
 SMALL = 1e-12  # residual, relative to the sizes of unknowns and costates, of a solution
 ROUNDING = 1e-8  # residual that may be rounding, if it falls no more
@@ -54,14 +54,14 @@ def solve_saddle(equations, x, settings, on_iteration=lambda iteration, norm, x:
         norm = point.norm
         history.append(norm)
         if not np.isfinite(norm):
-            return x, Status.failure("not finite", history=history, **equations.worst(point.residual, point.x))
+            return x, Status.failure(Reason.NOT_FINITE, history=history, **equations.worst(point.residual, point.x))
         settled = norm <= small or (norm <= ROUNDING and norm >= 0.5 * history[max(iteration - 1, 0)])
         # the next step would be shorter by the factor by which the residual fell
         last = max(history[max(iteration - 1, 0)], 1e-300)
         if iteration and share == 1 and settled and increment * min(1.0, norm / last) <= settings.tol_increment:
             return point.x, Status(True, residual_history=history)
         if on_iteration(iteration, norm, point.x):
-            return point.x, Status.failure("stopped", history=history, **equations.start)
+            return point.x, Status.failure(Reason.STOPPED, history=history, **equations.start)
         if iteration == settings.max_iterations:
             break
         try:
@@ -80,18 +80,18 @@ def solve_saddle(equations, x, settings, on_iteration=lambda iteration, norm, x:
                 share = share / 2 if share > 2 * LEAST else 0.0
                 point = _Point(equations, point.x, share)
         except SolveError as error:
-            reason = "singular tangent" if isinstance(error, SingularMatrix) else "linear solver failed"
+            reason = Reason.SINGULAR_TANGENT if isinstance(error, SingularMatrix) else Reason.LINEAR_SOLVER_FAILED
             return point.x, Status.failure(reason, history=history, detail=str(error),
                                            **equations.worst(point.residual))
         if not found:
-            return point.x, Status.failure("not converged", history=history, detail="no descent along the step",
+            return point.x, Status.failure(Reason.NOT_CONVERGED, history=history, detail="no descent along the step",
                                            **equations.worst(point.residual))
         point, length = found
         increment = length * equations.norm(primal) / point.size
         if length == 1 and (share or increment <= CLOSE) and share < 1:
             share = 1.0 if increment <= CLOSE and share in (0, 0.5) else 2 * share
             point = _Point(equations, point.x, share)
-    return point.x, Status.failure("not converged", history=history, **equations.worst(point.residual))
+    return point.x, Status.failure(Reason.NOT_CONVERGED, history=history, **equations.worst(point.residual))
 
 
 class _Point:
@@ -172,7 +172,7 @@ def solve_minimum(equations, x, settings, on_iteration=lambda iteration, norm, x
         if direction is None:
             break
         if attempt == ATTEMPTS:
-            status = Status.failure("not converged", history=history, detail="a stationary point, no minimum",
+            status = Status.failure(Reason.NOT_CONVERGED, history=history, detail="a stationary point, no minimum",
                                     **equations.start)
             break
         size = max(1.0, np.abs(equations.scaled(x)[~equations.dual]).max())
