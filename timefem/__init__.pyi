@@ -112,7 +112,7 @@ from .mechanics.joints.turning import Revolute, Spherical, Universal, Weld
 from .mechanics.redundancy.redundancy import redundant_constraints
 from .mechanics.sympy_bridge import from_sympy
 from .mechanics.system import System
-from .models.mjcf import read_mjcf
+from .models.mjcf.read import read_mjcf
 from .models.robot import Robot
 from .models.urdf import read_urdf
 from .polynomials import LagrangeBasis, gauss_legendre

@@ -163,7 +163,7 @@ BAD = {
     "joint": ('name="a" axis', 'type="screw" axis', "is of type 'screw'; known are hinge"),
     "class": ('name="a" axis', 'class="soft" axis', "is of the class 'soft', which no <default> states"),
     "axis": ('axis="0 1 0"', 'axis="0 0 0"', "axis of length zero"),
-    "mesh": ('type="capsule"', 'type="mesh"', "has no <inertial>, and that of a mesh is not worked out"),
+    "mesh": ('type="capsule"', 'type="mesh"', "has no attribute 'mesh'"),
     "tag": ("<worldbody>", "<world/><worldbody>", "<world> is unknown in <mujoco>"),
     "composite": ("<geom", "<composite/><geom", "<composite> is not supported in a body"),
     "entity": ("<mujoco", '<!DOCTYPE r [<!ENTITY a "b">]><mujoco', "document types and entities are refused"),

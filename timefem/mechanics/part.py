@@ -266,6 +266,10 @@ class Body(Part, abstract=True):
         """
         return q[:min(3, self.n_q)]
 
+    def centre_of_weight(self, q: ca.SX, c: ca.SX) -> ca.SX:
+        """Where the weight of the whole mass would act alike; the centre of mass, unless some weight is balanced."""
+        return self.centre_of_mass(q, c)
+
     def rigid_motion(self, q: ca.SX) -> ca.SX | None:
         """Rates of the coordinates by which it goes along the axes of space, and turns about those through the origin,
         SX (n_q, 6); None of bodies that do not move like this. Times the momenta: linear and angular momentum."""

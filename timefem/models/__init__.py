@@ -8,7 +8,7 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
     "build": ["check_tables", "load_model", "read_model"],
     "check": ["inspect"],
-    "mjcf": ["read_mjcf"],
+    "mjcf.read": ["read_mjcf"],
     "model": ["Model"],
     "robot": ["Robot"],
     "urdf": ["read_urdf"],

@@ -48,8 +48,8 @@ class Meshes:
                 return path
         return None
 
-    def surface(self, name, scale):
-        """Points (n, 3) [m] and triangles (m, 3) of a mesh.
+    def surface(self, name, scale, whole=False):
+        """Points (n, 3) [m] and triangles (m, 3) of a mesh; of one with many faces those of its hull, unless `whole`.
 
         Raises
         ------
@@ -59,16 +59,16 @@ class Meshes:
         path = self.path(name)
         if path is None:
             raise InputError(f"there is no file {name!r} in the folder {self.folder!r}")
-        if path not in self._known:
-            self._known[path] = self._read(path)
-        points, faces = self._known[path]
+        if (path, whole) not in self._known:
+            self._known[path, whole] = self._read(path, whole)
+        points, faces = self._known[path, whole]
         return points * scale, faces[:, ::-1] if np.prod(scale) < 0 else faces
 
-    def _read(self, path):
+    def _read(self, path, whole):
         kind = os.path.splitext(path)[1][1:].lower()
         try:
             mesh = self._trimesh.load(io.BytesIO(read_file(path, LARGEST)), file_type=kind, force="mesh")
-            if len(mesh.faces) > MOST_FACES:
+            if len(mesh.faces) > MOST_FACES and not whole:
                 mesh = mesh.convex_hull
             points, faces = np.array(mesh.vertices, float), np.array(mesh.faces, int)
         except InputError as error:

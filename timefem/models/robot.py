@@ -40,6 +40,10 @@ class Robot:
         Joints between links, which close loops.
     actuators : dict
         Name -> actuator of a joint, with one control.
+    forces : tuple of Part
+        Springs of balls and free bodies.
+    control_ranges : dict
+        Actuator -> least and greatest control, as data.
     """
 
     path: str
@@ -50,11 +54,13 @@ class Robot:
     start: dict[str, Any] = field(default_factory=dict)
     joints: tuple[Any, ...] = ()
     actuators: dict[str, Any] = field(default_factory=dict)
+    forces: tuple[Any, ...] = ()
+    control_ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def system(self, gravity: Vector | None = None, parts: Sequence[Declared] = ()) -> System:
-        """The `System` of the tree and its joints, of further parts, and of the weight."""
-        return System([self.tree, *self.joints, *parts], gravity=self.gravity if gravity is None else gravity,
-                      redundant="drop")
+        """The `System` of the tree, its joints and forces, of further parts, and of the weight."""
+        return System([self.tree, *self.joints, *self.forces, *parts], redundant="drop",
+                      gravity=self.gravity if gravity is None else gravity)
 
     def motors(self, *joints: str) -> dict[str, GeneralizedControl]:
         """Actuators of joints, by name; of all that move on their own with one coordinate unless some are named.

@@ -4,7 +4,7 @@ from .schema_values import record, ref
 
 BASE = {"base": {"enum": ["fixed", "free"]}, "friction_width": ref("positive"), "state": ref("joint_states")}
 LINK = {"name": ref("text"), "mass": ref("not_negative"), "centre": ref("vector"), "inertia": ref("inertia"),
-        "orientation": ref("orientation"), "shapes": {
+        "orientation": ref("orientation"), "gravity_compensation": ref("number"), "shapes": {
             "description": "a list of tables with shape, size, position and orientation", "type": "array",
             "items": record("a shape", {"shape": {"enum": ["box", "cylinder", "ellipsoid"]}, "size": ref("vector"),
                                         "position": ref("vector"), "orientation": ref("orientation")},

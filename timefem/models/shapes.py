@@ -33,6 +33,25 @@ def inertia_of(kind, size):
     return ends + middle, np.array([across, across, along])
 
 
+def shell_of(kind, size):
+    """Area of a thin shell, and inertia about the centre for a mass of one, shape (3,); as `inertia_of`."""
+    if kind == "sphere":
+        r = size[0]
+        return 4 * np.pi * r**2, np.full(3, 2 / 3 * r**2)
+    if kind == "box":
+        areas = 8 * np.prod(size[:3]) / size[:3]  # of the pairs of faces across x, y, z
+        squares = areas.sum() * np.square(size[:3]) / 3 + 2 / 3 * areas * np.square(size[:3])  # integrals of x^2, ...
+        return areas.sum(), (squares.sum() - squares) / areas.sum()
+    r, half = size[:2]
+    side, ends = 4 * np.pi * r * half, (4 if kind == "capsule" else 2) * np.pi * r**2
+    along, across = side * r**2, side * (r**2 / 2 + half**2 / 3)
+    if kind == "cylinder":
+        along, across = along + ends * r**2 / 2, across + ends * (r**2 / 4 + half**2)
+    else:  # half spheres, whose centres are r/2 from their planes
+        along, across = along + ends * 2 / 3 * r**2, across + ends * (2 / 3 * r**2 + half**2 + half * r)
+    return side + ends, np.array([across, across, along]) / (side + ends)
+
+
 def joined(masses):
     """Mass, centre and inertia about it of bodies (mass, centre, inertia about their centres), as a triple."""
     mass = sum(m for m, _, _ in masses)

@@ -9,7 +9,7 @@ from ..mechanics.tree_joints import joints_of_trees
 from .document import suggest
 from .entries import beside, naming
 from .given_states import state_of_joint
-from .mjcf import read_mjcf
+from .mjcf.read import read_mjcf
 from .urdf import read_urdf
 
 BODIES = "body", "other"  # keys of outputs and quantities that name one
@@ -38,7 +38,7 @@ def tree_of(document, name, entry):
     own = robot.tree
     tree = Tree(own.links, own.joints, own.friction_width, name, own.base)
     loops = [joint.moved_to(lambda body: tree.carried(*body.called) if body.carrier is own else body)
-             for joint in robot.joints]
+             for joint in (*robot.joints, *robot.forces)]
     return (tree, *loops), {**robot.start, **entry.get("state", {})}
 
 

@@ -9,17 +9,31 @@ import numpy as np
 from .. import validate
 from ..argument_names import named_arguments
 from ..errors import InputError
+from ..mechanics.bodies import rotations
 from ..mechanics.bodies.tree.links import Link, TreeJoint
 from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.forces.actuators import GeneralizedControl
 from ..types import FilePath
 from .meshes import Meshes
+from .notes import Attributes, Notes, limits_note
 from .robot import Robot
 from .shapes import about
 from .xml_file import XmlFile
 
 KINDS = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed",
          "floating": "floating", "planar": "planar"}
+ELEMENTS = {  # attributes that are read, and what has no effect here; anything else makes a note
+    "robot": Attributes("name", "version"), "link": Attributes("name", "type"),
+    "origin": Attributes("xyz rpy quat_xyzw"), "axis": Attributes("xyz"),
+    "inertial": Attributes(""), "mass": Attributes("value"), "inertia": Attributes("ixx ixy ixz iyy iyz izz"),
+    "joint": Attributes("name type"), "parent": Attributes("link"), "child": Attributes("link"),
+    "dynamics": Attributes("damping friction", "", {"spring_stiffness": "0", "spring_reference": "0"}),
+    "limit": Attributes("lower upper effort velocity", "acceleration deceleration jerk"),
+    "mimic": Attributes("joint multiplier offset")}
+KNOWN = {  # elements in others
+    "robot": "link joint transmission material gazebo", "inertial": "origin mass inertia",
+    "link": "inertial visual collision contact self_collision_checking sensor gazebo",
+    "joint": "origin parent child axis dynamics limit mimic calibration safety_controller gazebo"}
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
@@ -30,7 +44,8 @@ def read_urdf(path: FilePath, friction_width: float | None = None, base: str = "
 
     Links with inertias in their frames, joints of all types, their damping and friction, and mimic joints count. Limits
     are kept as data. Transmissions of one joint become actuators. Visual boxes, cylinders and spheres are drawn, and
-    meshes where their folder is given; elements of simulators are passed over.
+    meshes where their folder is given; what cannot be drawn is not, and `notes` say so. Each attribute and element that
+    is not read is noted, too, but for pictures, contacts and <gazebo>.
 
     Parameters
     ----------
@@ -52,7 +67,7 @@ def read_urdf(path: FilePath, friction_width: float | None = None, base: str = "
     ------
     InputError
         Names file, line, element and attribute: for a file that is no XML, that declares a document type or entities,
-        for what is missing, unknown or no number, for links that make no tree, and for meshes that cannot be read.
+        for what is missing, unknown or no number, and for links that make no tree.
 
     Examples
     --------
@@ -62,7 +77,8 @@ def read_urdf(path: FilePath, friction_width: float | None = None, base: str = "
     ...                                                                               # doctest: +SKIP
     """
     validate.choice("base", base, ("fixed", "free"))
-    reader = _Reader(str(path), None if meshes is None else Meshes(meshes))
+    notes = Notes()
+    reader = _Reader(str(path), None if meshes is None else Meshes(meshes), notes)
     robot = reader.root
     if robot.tag != "robot":
         raise reader.error(robot, "must be <robot>")
@@ -73,18 +89,24 @@ def read_urdf(path: FilePath, friction_width: float | None = None, base: str = "
     for element in robot:
         if element.tag.startswith("xacro:"):
             raise reader.error(element, "belongs to xacro: expand the file first (xacro robot.xacro > robot.urdf)")
-    notes = reader.notes
-    notes += [f"the inertia of link {link.name} has a negative principal moment, which no body has; it is taken as it "
-              "is" for link in links if not link.physical]
+    for link in links:
+        if not link.physical:
+            notes.append_named("the inertia of link {} has a negative principal moment, which no body has; it is taken "
+                               "as it is", link.name)
     rubbing = [joint.name for joint in joints if joint.friction and joint.kind != "fixed"]
     if rubbing and friction_width is None:
-        notes.append(f"Coulomb friction of {', '.join(rubbing)} is left out: give a friction_width (--friction-width)")
+        for joint in rubbing:
+            notes.append_named("Coulomb friction of {} is left out: give a friction_width (--friction-width)", joint)
         joints = [TreeJoint(**{**vars(joint), "friction": 0.0}) for joint in joints]
     try:
         tree = Tree(links, joints, friction_width, name, base)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    return Robot(str(path), name, tree, tuple(notes), actuators=_actuators(reader, robot, tree))
+    if limits := limits_note(tree.joints):
+        notes.add(limits)
+    reader.check(robot, "")
+    actuators = _actuators(reader, robot, tree)
+    return Robot(str(path), name, tree, notes.all, actuators=actuators)
 
 
 def _actuators(reader, robot, tree):
@@ -93,6 +115,8 @@ def _actuators(reader, robot, tree):
     for element in robot.iterfind("transmission"):
         joints, motors = list(element.iterfind("joint")), list(element.iterfind("actuator"))
         if len(joints) != 1 or len(motors) != 1 or joints[0].get("name") not in tree.joint_names:
+            reader.notes.append_named("the transmission {} is left out: it is not of one actuator and one joint",
+                                      element.get("name") or "without a name")
             continue
         text = motors[0].findtext("mechanicalReduction") or element.findtext("mechanicalReduction") or "1"
         try:
@@ -108,13 +132,28 @@ def _actuators(reader, robot, tree):
 class _Reader(XmlFile):
     """Links and joints of a URDF file."""
 
-    def __init__(self, path, meshes):
+    def __init__(self, path, meshes, notes):
         super().__init__(path)
-        self.notes, self.meshes = [], meshes
+        self.notes, self.meshes = notes, meshes
+
+    def check(self, element, name):
+        """Note what an element, and those in it, state and is not read."""
+        self.notes.check(ELEMENTS[element.tag], element.tag, element.attrib, name)
+        for child in element:
+            if child.tag not in KNOWN.get(element.tag, "").split():
+                self.notes.append_named(f"<{child.tag}> of {{}} is left out", name or f"<{element.tag}>")
+            elif child.tag in ELEMENTS:
+                self.check(child, child.get("name", name))
 
     def frame(self, element):
         """Place and rotation matrix of the <origin> of an element."""
         origin = element.find("origin")
+        if origin is not None and "quat_xyzw" in origin.attrib:
+            quaternion = np.roll(self.numbers(origin, "quat_xyzw", 4), 1)
+            if not np.linalg.norm(quaternion) > 0:
+                raise self.error(origin, "has a quat_xyzw of length zero")
+            turn = rotations.matrix_from_quaternion(quaternion / np.linalg.norm(quaternion))
+            return self.numbers(origin, "xyz", 3, (0, 0, 0)), turn
         roll, pitch, yaw = self.numbers(origin, "rpy", 3, (0, 0, 0))
         (a, b, c), (d, e, f) = np.cos((roll, pitch, yaw)), np.sin((roll, pitch, yaw))
         x = np.array([[1, 0, 0], [0, a, -d], [0, d, a]])
@@ -137,6 +176,13 @@ class _Reader(XmlFile):
 
     def shape(self, visual, link):
         """A box, cylinder, sphere or mesh of pictures; None of what cannot be drawn, and meshes of no folder."""
+        try:
+            return self._shape(visual)
+        except InputError as error:
+            self.notes.add(f"a picture of link {link} is not drawn: {error}")
+            return None
+
+    def _shape(self, visual):
         for solid in visual.iterfind("geometry/*"):
             place, turn = self.frame(visual)
             if solid.tag == "box":
@@ -151,8 +197,7 @@ class _Reader(XmlFile):
             else:
                 continue
             if not np.all(size > 0):
-                self.notes.append(f"a {solid.tag} of link {link} is not drawn: it has the lengths {size.tolist()}")
-                return None
+                raise self.error(solid, f"needs positive lengths, not {size.tolist()}")
             return {"shape": kind, "size": size, "position": place, "orientation": turn}
         return None
 
@@ -164,6 +209,18 @@ class _Reader(XmlFile):
             raise self.error(solid, str(error)) from None
         return {"shape": "surface", "points": points @ turn.T + place, "faces": faces.tolist()}
 
+    def bound(self, element, key):
+        """A number that may be infinite, which bounds nothing: None, as where there is none."""
+        text = element.get(key)
+        if text is None:
+            return None
+        try:
+            if np.isinf(float(text)):
+                return None
+        except ValueError:
+            pass
+        return self.number(element, key)
+
     def joint(self, element, others):
         kind = self.text(element, "type")
         if kind not in KINDS:
@@ -174,7 +231,7 @@ class _Reader(XmlFile):
             mimic = (self.text(mimic, "joint"), self.number(mimic, "multiplier", 1.0),
                      self.number(mimic, "offset", 0.0))
             if kind == "fixed":
-                self.notes.append(f"the fixed joint {element.get('name')} does not mimic {mimic[0]}")
+                self.notes.add(f"the fixed joint {element.get('name')} does not mimic {mimic[0]}")
                 mimic = None
             elif others.get(mimic[0], {}).get("type") == "fixed":  # of a reduced file, at zero
                 axis = validate.direction("axis", self.numbers(element.find("axis"), "xyz", 3, (1, 0, 0)))[1]
@@ -182,10 +239,11 @@ class _Reader(XmlFile):
                     position = position + orientation @ axis * mimic[2]
                 else:
                     orientation = orientation @ about(axis, mimic[2])
-                self.notes.append(f"the joint {element.get('name')} is fixed, as {mimic[0]} is, which it mimics")
+                self.notes.add(f"the joint {element.get('name')} is fixed, as {mimic[0]} is, which it mimics")
                 kind, mimic = "fixed", None
-        limits = {} if limit is None else {key: self.number(limit, key) for key in
-                                           ("lower", "upper", "effort", "velocity") if limit.get(key) is not None}
+        keys = () if limit is None or kind == "fixed" else ("effort", "velocity", "lower", "upper")
+        limits = {key: value for key in keys[:2 if kind == "continuous" else 4]
+                  if (value := self.bound(limit, key)) is not None}
         return self.made(element, TreeJoint, name=self.text(element, "name"), kind=KINDS[kind], mimic=mimic,
                          parent=self.text(self.child(element, "parent"), "link"),
                          child=self.text(self.child(element, "child"), "link"), position=position,

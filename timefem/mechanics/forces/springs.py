@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
 from ...types import Expression
-from ..declared import Direction, Flag, Formula, Numbers, On, Orientation, Real
+from ..declared import Choice, Direction, Flag, Formula, Numbers, On, Orientation, Real
 from ..formula import call, check_symbols
 from ..formula_text import TextFormula
 from ..joints.bound import BoundCoordinate
@@ -18,6 +19,8 @@ from .between import ForcePart, PointForce, relative_rotation
 if TYPE_CHECKING:
     from ..part import Part
     from ..symbols import Symbols
+
+SMALL = 1e-3  # squares of the sine of half an angle below which eight terms of a power series have every digit
 
 
 class Spring(PointForce):
@@ -123,7 +126,8 @@ class TorsionalSpring(ForcePart):
 class RotationalSpring(ForcePart):
     """Spring against any relative rotation, V = k (1 - cos(angle)), smooth at all angles up to half a turn.
 
-    The angle is that of the rotation `R_b^T R_a` from `orientation`; V = 1/2 k angle^2 for small ones.
+    The angle is that of the rotation `R_b^T R_a` from `orientation`; V = 1/2 k angle^2 for small ones, or for all of
+    them by `law="angle"`, with a kink at half a turn.
     """
 
     body_a = On(rotating=True)
@@ -131,8 +135,17 @@ class RotationalSpring(ForcePart):
     stiffness = Real("k", "N m/rad", None, above=0)
     orientation = Orientation("of a seen from b (the ground) at rest, as quaternion or matrix",
                               default=(1, 0, 0, 0)).was("reference")
+    law = Choice("of the energy: k (1 - cos(angle)), or 1/2 k angle^2", ("cosine", "angle"), "cosine")
     needs_rotation = True
 
     def energy(self, s: Symbols) -> Expression:
         # tr R = 1 + 2 cos(angle)
-        return s.own[0] / 2 * (3 - ca.trace(relative_rotation(self, s, ca.reshape(s.own[1:], 3, 3))))
+        rest = 3 - ca.trace(relative_rotation(self, s, ca.reshape(s.own[1:], 3, 3)))
+        return s.own[0] / 2 * (rest if self.law == "cosine" else _square_of_angle(rest / 4))
+
+
+def _square_of_angle(u):
+    """The square of an angle, of `u = sin(angle / 2)^2`; smooth at zero, where it is its power series."""
+    series = sum(2.0 * 4**n / (n**2 * math.comb(2 * n, n)) * u**n for n in range(1, 9))
+    some = ca.fmin(ca.fmax(u, SMALL), 1.0)  # so that no branch has an infinite slope at zero
+    return ca.if_else(u < SMALL, series, 4 * ca.atan2(ca.sqrt(some), ca.sqrt(1 - some)) ** 2)

@@ -4,11 +4,14 @@ import casadi as ca
 from collections.abc import Sequence
 from timefem.mechanics.part import Body
 from timefem.types import Expression, Matrix, Number, UserFunction, Vector
-from typing import Any
+from typing import Any, Literal
 import numpy as np
 from ..part import Part
 from ..symbols import Symbols
 from .between import ForcePart, PointForce
+
+
+SMALL: float
 
 
 class Spring(PointForce):
@@ -55,7 +58,9 @@ class RotationalSpring(ForcePart):
     body_b: Body | None
     stiffness: float
     orientation: np.ndarray
+    law: str
     needs_rotation: bool
     def energy(self, s: Symbols) -> Expression: ...
     def __init__(self, body_a: Body, body_b: Body | None = None, stiffness: Number = ...,
-                 orientation: Vector | Matrix = (1, 0, 0, 0), name: str | None = None) -> None: ...
+                 orientation: Vector | Matrix = (1, 0, 0, 0), law: Literal['cosine', 'angle'] = 'cosine',
+                 name: str | None = None) -> None: ...

@@ -9,7 +9,7 @@ from ...traced import Traced, as_symbols, put
 from .links import Link
 from .numbers import pattern_of
 
-VARIED = {"links": ("mass", "centre", "inertia"),
+VARIED = {"links": ("mass", "centre", "inertia", "gravity_compensation"),
           "joints": ("damping", "friction", "stiffness", "rest", "armature", "position", "axis")}
 
 

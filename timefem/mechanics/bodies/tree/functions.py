@@ -5,9 +5,10 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from ....errors import InputError
 from ...point_functions import evaluate
 from .numbers import with_symbols
-from .recursion import kinetic, mass_moment, momenta_in_space, placements
+from .recursion import kinetic, momenta_in_space, placements, weight_moment
 
 
 class TreeFunctions:
@@ -62,6 +63,8 @@ class TreeFunctions:
 
     def _values(self, function, *arguments, parameters=()):
         both = np.concatenate(np.broadcast_arrays(*(np.asarray(x, float) for x in arguments)), axis=-1)
+        if both.shape[-1] != len(arguments) * self.n:
+            raise InputError(f"coordinates of this tree have length {self.n}, not {both.shape[-1] // len(arguments)}")
         n = int(np.prod(both.shape[:-1]))
         values = evaluate(function, both.reshape(n, 1, -1), np.zeros((n, 0)), np.array(parameters, float)[None])
         return values.reshape(*both.shape[:-1], function.size1_out(0))
@@ -106,7 +109,7 @@ class TreeFunctions:
         q, v, a = self._symbols("qva")
         g, energy = ca.SX.sym("g", 3), self.kinetic(q, v)
         force = ca.jtimes(ca.gradient(energy, v), ca.vertcat(q, v), ca.vertcat(v, a))
-        return _function([q, v, a], force - ca.gradient(energy + ca.dot(g, mass_moment(self._bodies, q)), q), g)
+        return _function([q, v, a], force - ca.gradient(energy + ca.dot(g, weight_moment(self._bodies, q)), q), g)
 
 
 def _function(variables, values, parameters=None):

@@ -82,6 +82,9 @@ class Link(NamedArguments):
     physical : bool
         Whether to refuse an inertia that no body has, with a negative principal moment. Files have such by mistake;
         as an attribute: whether it is one that bodies have.
+    gravity_compensation : float
+        Share of the weight that something balances, at the centre of mass: 1 leaves the link without weight (MuJoCo's
+        `gravcomp`).
 
     Raises
     ------
@@ -96,6 +99,7 @@ class Link(NamedArguments):
     orientation: Converted[Vector | Matrix, np.ndarray] = (1.0, 0.0, 0.0, 0.0)
     physical: bool = True
     shapes: Sequence[Mapping[str, Any]] = ()
+    gravity_compensation: float = 0.0
 
     def __post_init__(self):
         title = f"Link {self.name!r}"
@@ -115,6 +119,8 @@ class Link(NamedArguments):
         turn = _orientation(f"{title}: orientation", self.orientation)
         object.__setattr__(self, "physical", not faulty)
         object.__setattr__(self, "mass", mass)
+        share = validate.real(f"{title}: gravity_compensation", self.gravity_compensation)
+        object.__setattr__(self, "gravity_compensation", share)
         object.__setattr__(self, "centre", validate.array(f"{title}: centre", self.centre, (3,)))
         object.__setattr__(self, "inertia", turn @ inertia @ turn.T)
         object.__setattr__(self, "orientation", np.eye(3))  # the inertia has been turned

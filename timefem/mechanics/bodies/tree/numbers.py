@@ -13,7 +13,7 @@ from ...traced import put
 from .structure import moving_bodies
 
 FIELDS = {"mass": 1, "moment": 3, "inertia": 6, "radial": 1, "damping": 1, "friction": 1, "stiffness": 1, "rest": 1,
-          "armature": 1, "place": 3, "turn": 9}
+          "armature": 1, "balanced": 1, "balanced_moment": 3, "place": 3, "turn": 9}
 UPPER = np.triu_indices(3)
 PLACES = "place", "link"  # of joints in the frames of their parents, and of links in those of what they move with
 TURNS = "turn", "link turn"  # rotation matrices of these, row by row
@@ -55,7 +55,7 @@ def pattern_of(title, links, joints, base, free=(), firsts=None):
         return values + values.T if values.ndim == 2 else values
 
     some = [replace(link, mass=float(other(link.mass)), centre=other(link.centre), inertia=other(link.inertia),
-                    physical=False) for link in links]
+                    gravity_compensation=float(other(link.gravity_compensation)), physical=False) for link in links]
     tries = []
     for _ in range(2):
         for table, *steps in free:

@@ -41,6 +41,14 @@ def mass_moment(bodies, q):
                 for body, (place, turn) in zip(bodies, placements(bodies, q), strict=True)), ca.SX(3, 1))
 
 
+def weight_moment(bodies, q):
+    """The same without what is balanced, see `Link.gravity_compensation`."""
+    balanced = sum((body.balanced * place + turn @ _numbers(body.balanced_moment)
+                    for body, (place, turn) in zip(bodies, placements(bodies, q), strict=True)
+                    if is_there(body.balanced)), ca.SX(3, 1))
+    return mass_moment(bodies, q) - balanced
+
+
 def twists(bodies, q, v):
     """Angular velocity and velocity of the origin of each body, in its own axes: list of pairs of SX (3,).
 

@@ -1,6 +1,6 @@
 """From links and joints to moving bodies in order, each with its joint about or along its own z axis."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -54,6 +54,8 @@ class Moving:
     stiffness: float
     rest: float
     armature: float
+    balanced: float = 0.0  # mass without weight, see `Link.gravity_compensation` [kg]
+    balanced_moment: np.ndarray = field(default_factory=lambda: np.zeros(3))  # and its moment [kg m]
     radial: float = 0.0  # c of the length of its quaternion, [kg m^2]
 
     @property
@@ -172,6 +174,7 @@ def moving_bodies(title, links, joints, base, firsts=None):
             _add(bodies[number], link, turn, place)
     for body in bodies:
         body.moment, body.inertia = _clean(body.moment), _clean(body.inertia)
+        body.balanced_moment = _clean(body.balanced_moment)
     _give_radial(bodies)
     return bodies, own, sits
 
@@ -198,6 +201,8 @@ def _add(body, link, turn, place):
     c = place + turn @ link.centre
     body.mass += link.mass
     body.moment = body.moment + link.mass * c
+    share = link.mass * link.gravity_compensation
+    body.balanced, body.balanced_moment = body.balanced + share, body.balanced_moment + share * c
     body.inertia = body.inertia + turn @ link.inertia @ turn.T + link.mass * (c @ c * np.eye(3) - np.outer(c, c))
 
 

@@ -24,7 +24,7 @@ from .functions import TreeFunctions
 from .links import Link, TreeJoint
 from .motions import coordinates_of
 from .numbers import TURNING, moves_places, pattern_of, values, with_symbols
-from .recursion import mass_moment
+from .recursion import mass_moment, weight_moment
 from .resistance import resistance, spring_energy
 from .rows import Rows
 from .structure import checked_mass, least_along, moving_bodies
@@ -249,6 +249,10 @@ class Tree(TreeDynamics, Body):
     def centre_of_mass(self, q: ca.SX, c: Any) -> ca.SX:
         bodies = self._symbolic(c)
         return mass_moment(bodies, q) / sum(body.mass for body in bodies)
+
+    def centre_of_weight(self, q: ca.SX, c: Any) -> ca.SX:
+        bodies = self._symbolic(c)
+        return weight_moment(bodies, q) / sum(body.mass for body in bodies)
 
     def potential_energy(self, s: Symbols) -> Expression:
         """Energy of the springs of the joints."""

@@ -1,0 +1,1 @@
+"""MJCF files, the format of MuJoCo."""

@@ -1,0 +1,55 @@
+"""Elements of MJCF and their attributes: which are read, and which have no effect on a motion here.
+
+What is in neither list is told by a note, unless it has its neutral value. The list follows the schema of MuJoCo 4.0.
+"""
+
+from ..notes import Attributes
+
+TURNED = "pos quat axisangle xyaxes zaxis euler"
+SOLVER = "solref solimp solreflimit solimplimit solreffriction solimpfriction margin"
+FORCES_OF_MOTORS = {"actuatorfrcrange": "0 0", "actuatorfrclimited": ("auto", "false")}
+
+TENDON = Attributes(
+    "name class", f"group user width material rgba springlength limited {SOLVER}",
+    {"stiffness": ("0", "0 0 0"), "damping": ("0", "0 0 0"), "frictionloss": "0", "armature": "0", "range": "0 0",
+     **FORCES_OF_MOTORS})
+ACTUATOR = Attributes(
+    "name class joint jointinparent tendon gear gainprm gaintype biastype dyntype ctrlrange ctrllimited forcerange "
+    "forcelimited", "group user lengthrange biasprm dynprm actdim actrange actlimited actearly nsample interp",
+    {"damping": ("0", "0 0 0"), "armature": "0", "delay": "0", "cranklength": "0"})
+
+ELEMENTS = {
+    "compiler": Attributes(
+        "angle autolimits boundmass boundinertia settotalmass balanceinertia strippath coordinate fitaabb eulerseq "
+        "meshdir assetdir inertiafromgeom inertiagrouprange exactmeshinertia",
+        "texturedir discardvisual usethread fusestatic saveinertial alignfree conflict convexhull"),
+    "option": Attributes(
+        "gravity density viscosity wind",
+        "timestep impratio tolerance ls_tolerance noslip_tolerance ccd_tolerance mpr_tolerance sleep_tolerance "
+        "magnetic o_margin o_solref o_solimp o_friction integrator cone jacobian solver iterations ls_iterations "
+        "noslip_iterations ccd_iterations mpr_iterations sdf_iterations sdf_initpoints apirate collision"),
+    "flag": Attributes(
+        "constraint equality frictionloss limit contact spring damper passive gravity actuation",
+        "clampctrl warmstart filterparent refsafe sensor midphase eulerdamp autoreset nativeccd island multiccd "
+        "override energy fwdinv invdiscrete sleep diagexact sensornoise"),
+    "body": Attributes(f"name childclass gravcomp {TURNED}", "mocap sleep simple user"),
+    "frame": Attributes(f"name childclass {TURNED}"),
+    "replicate": Attributes("count offset euler sep childclass"),
+    "inertial": Attributes(f"mass diaginertia fullinertia {TURNED}"),
+    "joint": Attributes(
+        "name class type pos axis ref springref springdamper stiffness damping armature frictionloss range limited",
+        f"group user {SOLVER}", {"actuatorgravcomp": "false", **FORCES_OF_MOTORS}),
+    "freejoint": Attributes("name", "group align"),
+    "geom": Attributes(
+        f"name class type size mass density shellinertia fromto mesh fitscale contype conaffinity group {TURNED}",
+        "condim priority material friction solmix gap surfacevel adhesion hfield rgba fluidshape fluidcoef user "
+        f"{SOLVER}"),
+    "site": Attributes(f"name class {TURNED}", "type group material size fromto rgba user"),
+    "mesh": Attributes(
+        "name class file vertex face refpos refquat scale inertia",
+        "content_type normal texcoord smoothnormal maxhullvert material", {"builtin": "none"}),
+    "connect": Attributes("name class active body1 body2 anchor site1 site2", SOLVER),
+    "weld": Attributes("name class active body1 body2 anchor relpose torquescale site1 site2", SOLVER),
+    "equality joint": Attributes("name class active joint1 joint2 polycoef", SOLVER),
+    "equality tendon": Attributes("name class active tendon1 tendon2 polycoef", SOLVER),
+    "fixed": TENDON, "spatial": TENDON, "motor": ACTUATOR, "general": ACTUATOR}

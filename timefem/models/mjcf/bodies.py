@@ -1,0 +1,228 @@
+"""Bodies of an MJCF file as links of a tree."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...mechanics.bodies import rotations
+from ...mechanics.bodies.tree.links import Link
+from ..shapes import about, from_euler, from_z, joined
+from .attributes import ELEMENTS
+from .defaults import ORIENTATIONS
+from .geoms import Geoms
+from .joints import JointReader
+
+WORLD = "world"
+SIZES = {"quat": 4, "axisangle": 4, "euler": 3, "xyaxes": 6, "zaxis": 3}
+PASSED_OVER = "camera", "light"
+MOST_COPIES = 10_000  # of one <replicate>
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where an element stands: class inherited, place and rotation in the body, and what <replicate> adds to names."""
+
+    inherited: str | None
+    place: np.ndarray
+    turn: np.ndarray
+    suffix: str = ""
+
+
+class BodyReader:
+    """Collects links and joints, body by body.
+
+    Attributes
+    ----------
+    links, joints : list
+    start : dict
+        Joint -> its position at the start, where that is not zero; a `Pose` of free joints.
+    poses : dict
+        Body -> place and rotation matrix in space at the start.
+    sites : dict
+        Site -> body, and place and rotation matrix in it.
+    copies : dict
+        Name -> what <replicate> has added to it, list.
+    collides : bool
+        Whether some shapes may touch others.
+    """
+
+    def __init__(self, file, defaults, settings, notes, assets):
+        self.file, self.defaults, self.settings, self.notes = file, defaults, settings, notes
+        self.links, self.start, self.poses = [], {}, {WORLD: (np.zeros(3), np.eye(3))}
+        self.sites, self.copies, self.collides, self._n = {}, {}, False, 0
+        self.geoms, self._joints = Geoms(self, assets), JointReader(self)
+        self.joints, self.springs = self._joints.joints, self._joints.springs
+        self.complete_springs = self._joints.springs_of_time_constants
+
+    def world(self, element):
+        """Everything in a <worldbody>."""
+        self._inside(element, WORLD, Where(element.get("childclass"), np.zeros(3), np.eye(3)))
+
+    def values(self, given, element, name, n, default=None):
+        """Numbers of an attribute that may come from a class."""
+        if name not in given and default is not None:
+            return np.array(default, float)
+        if name not in given:
+            raise self.file.error(element, f"has no attribute {name!r}")
+        words = given[name].split()
+        try:
+            numbers = np.array([float(word) for word in words])
+        except ValueError:
+            numbers = np.array([np.nan])
+        if not np.isfinite(numbers).all() or not len(numbers) or (n is not None and len(numbers) != n):
+            what = "numbers" if n is None else f"{n} numbers" if n > 1 else "a number"
+            raise self.file.error(element, f"needs {what} for {name!r}, not {given[name]!r}")
+        return numbers
+
+    def frame(self, given, element):
+        """Place and rotation matrix that an element states."""
+        place, stated = self.values(given, element, "pos", 3, (0, 0, 0)), [k for k in ORIENTATIONS if k in given]
+        if len(stated) > 1:
+            raise self.file.error(element, f"has several orientations, {' and '.join(stated)}")
+        if not stated:
+            return place, np.eye(3)
+        kind, angle = stated[0], self.settings.angle
+        x = self.values(given, element, kind, SIZES[kind])
+        if kind == "euler":
+            return place, from_euler(angle * x, self.settings.sequence)
+        if not np.linalg.norm(x[:3] if kind == "axisangle" else x) > 0:
+            raise self.file.error(element, f"has a {kind} of length zero")
+        if kind == "quat":
+            return place, rotations.matrix_from_quaternion(x / np.linalg.norm(x))
+        if kind == "axisangle":
+            return place, about(x[:3], angle * x[3])
+        if kind == "zaxis":
+            return place, from_z(x)
+        first = x[:3] / max(np.linalg.norm(x[:3]), 1e-300)
+        second = x[3:] - first * (first @ x[3:])
+        if not (np.linalg.norm(x[:3]) > 0 and np.linalg.norm(second) > 1e-12 * np.linalg.norm(x[3:])):
+            raise self.file.error(element, "has xyaxes that span no plane")
+        second /= np.linalg.norm(second)
+        return place, np.stack([first, second, np.cross(first, second)], axis=1)
+
+    def contents(self, element, where):
+        """What is in a body, also in its frames and replicas: pairs of an element and a `Where`."""
+        for child in element:
+            if child.tag == "frame":
+                self.notes.check(ELEMENTS["frame"], "frame", child.attrib, child.get("name") or "")
+                x, r = self.frame(child.attrib, child)
+                yield from self.contents(child, replace(where, inherited=child.get("childclass", where.inherited),
+                                                        place=where.place + where.turn @ x, turn=where.turn @ r))
+            elif child.tag == "replicate":
+                for inner in self._replicas(child, where):
+                    yield from self.contents(child, inner)
+            else:
+                yield child, where
+
+    def _replicas(self, element, where):
+        self.notes.check(ELEMENTS["replicate"], "replicate", element.attrib, "")
+        count, angle = self.file.number(element, "count"), self.settings.angle
+        if count < 1 or count % 1 or count > MOST_COPIES:
+            raise self.file.error(element, f"needs a count from 1 to {MOST_COPIES}, not {element.get('count')!r}")
+        offset, euler = (self.file.numbers(element, name, 3, (0, 0, 0)) for name in ("offset", "euler"))
+        step, place, digits = from_euler(angle * euler, self.settings.sequence), np.zeros(3), len(str(int(count) - 1))
+        turn = np.eye(3)
+        for i in range(int(count)):
+            suffix = f"{element.get('sep', '')}{i:0{digits}d}"
+            yield Where(element.get("childclass", where.inherited), where.place + where.turn @ place, where.turn @ turn,
+                        suffix + where.suffix)
+            place, turn = place + turn @ offset, turn @ step
+
+    def name(self, element, where, default=""):
+        """The name of an element, with what <replicate> adds."""
+        name = element.get("name")
+        if not name:
+            return default
+        if where.suffix:
+            self.copies.setdefault(name, []).append(where.suffix)
+        return name + where.suffix
+
+    def _inside(self, element, parent, where):
+        """Bodies and sites in a body."""
+        for child, there in self.contents(element, where):
+            if child.tag == "body":
+                self.body(child, parent, there)
+            elif child.tag == "geom":
+                given = self.defaults.complete(child, there.inherited, name=parent, check=False)
+                self.collides |= given.get("contype", "1") != "0" or given.get("conaffinity", "1") != "0"
+            elif child.tag == "site":
+                self._site(child, parent, there)
+            elif child.tag == "plugin":
+                self.notes.append_named("<plugin> of {} is left out", parent)
+            elif parent == WORLD and child.tag in ("joint", "freejoint", "inertial"):
+                raise self.file.error(child, "is in the world, which does not move; put it into a body")
+            elif child.tag not in (*PASSED_OVER, "joint", "freejoint", "inertial"):
+                raise self.file.error(child, "is not supported in a body")
+
+    def _site(self, element, body, where):
+        given = self.defaults.complete(element, where.inherited, name=body)
+        x, r = self.frame(given, element)
+        if "fromto" in given:
+            a, b = np.split(self.values(given, element, "fromto", 6), 2)
+            x, r = (a + b) / 2, from_z(b - a) if np.any(b != a) else r
+        name = self.name(element, where)
+        if name:
+            self.sites[name] = body, where.place + where.turn @ x, where.turn @ r
+
+    def body(self, element, parent, where):
+        self._n += 1
+        name, inherited = self.name(element, where) or f"body {self._n}", element.get("childclass", where.inherited)
+        self.notes.check(ELEMENTS["body"], "body", element.attrib, name)
+        x, r = self.frame(element.attrib, element)
+        x, r = where.place + where.turn @ x, where.turn @ r
+        above, around = self.poses[parent]
+        self.poses[name] = above + around @ x, around @ r
+        inner = Where(inherited, np.zeros(3), np.eye(3), where.suffix)
+        own = list(self.contents(element, inner))
+        self._joints.chain(element, name, parent, own, x, r)
+        mass, centre, inertia = self._mass(element, name, own)
+        shapes = [shape for child, there in own if child.tag == "geom" for shape in
+                  self.geoms.drawn(child, there, name)]
+        floats = float(self.values(element.attrib, element, "gravcomp", 1, (0.0,))[0])
+        if {"spring", "damper"} <= self.settings.off:  # MuJoCo then has no passive forces at all
+            floats = 0.0
+        self.links.append(self.file.made(element, Link, name, mass, centre, inertia, shapes=shapes,
+                                         gravity_compensation=floats))
+        self._inside(element, name, inner)
+
+    def _mass(self, element, name, own):
+        """Mass, centre and inertia of a body, as the compiler of MuJoCo has them."""
+        inertial, settings = next(((c, w) for c, w in own if c.tag == "inertial"), None), self.settings
+        if settings.from_shapes == "false" or (inertial is not None and settings.from_shapes == "auto"):
+            masses = [] if inertial is None else [self._inertial(*inertial)]
+        else:
+            masses = [self.geoms.mass(child, where, name) for child, where in own if child.tag == "geom"]
+            if None in masses:
+                raise self.file.error(element, "has no <inertial>, and the mesh is not known from which it follows: "
+                                               "give meshes=, the folder of the file (--meshes)")
+        some = [one for one in masses if one[0]]
+        mass, centre, inertia = joined(some) if some else (0.0, np.zeros(3), np.zeros((3, 3)))
+        return max(mass, settings.least_mass), centre, self._bounded(inertia)
+
+    def _bounded(self, inertia):
+        """An inertia with the bounds of the compiler."""
+        moments, axes = np.linalg.eigh(inertia)
+        least, balanced = self.settings.least_inertia, self.settings.balanced
+        changed = np.maximum(moments, least) if least > 0 else moments
+        if balanced and changed[0] + changed[1] < changed[2]:
+            changed = np.full(3, changed.mean())
+        return inertia if np.array_equal(changed, moments) else axes @ np.diag(changed) @ axes.T
+
+    def _inertial(self, element, where):
+        self.notes.check(ELEMENTS["inertial"], "inertial", element.attrib, "")
+        place, turn = self.frame(element.attrib, element)
+        place, turn = where.place + where.turn @ place, where.turn @ turn
+        mass = self.file.number(element, "mass")
+        if "fullinertia" in element.attrib:
+            xx, yy, zz, xy, xz, yz = self.file.numbers(element, "fullinertia", 6)
+            inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        else:
+            inertia = np.diag(self.file.numbers(element, "diaginertia", 3))
+        return mass, place, turn @ inertia @ turn.T
+
+    def scale_masses(self):
+        """Give the links the total mass that the compiler is to set."""
+        wanted, total = self.settings.total_mass, sum(link.mass for link in self.links)
+        if wanted > 0 and total > 0:
+            self.links = [replace(link, mass=link.mass * wanted / total, inertia=link.inertia * wanted / total)
+                          for link in self.links]

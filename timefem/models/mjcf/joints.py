@@ -1,0 +1,152 @@
+"""Joints of MJCF bodies as joints of a tree."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...mechanics.bodies.states import Pose
+from ...mechanics.bodies.tree.links import Link, TreeJoint
+from ...mechanics.bodies.tree.tree import Tree
+from ..shapes import about
+
+KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "spherical", "free": "floating"}
+
+
+@dataclass(frozen=True)
+class PoseSpring:
+    """A spring of a ball or free joint, which is no property of a `TreeJoint`: parts of `Robot.forces`."""
+
+    child: str
+    parent: str | None
+    stiffness: float
+    place: np.ndarray | None
+    turn: np.ndarray
+
+
+class JointReader:
+    """Collects the joints of a file.
+
+    Attributes
+    ----------
+    joints : list of TreeJoint
+    springs : list of PoseSpring
+    time_constants : dict
+        Joint -> (time constant [s], damping ratio), from which stiffness and damping follow.
+    """
+
+    def __init__(self, reader):
+        self.reader, self.file = reader, reader.file
+        self.joints, self.springs, self.time_constants = [], [], {}
+
+    def chain(self, element, name, parent, own, place, turn):
+        """The joints of a body, one after the other, with links without mass between them."""
+        reader = self.reader
+        joints = [(child, where) for child, where in own if child.tag in ("joint", "freejoint")]
+        if not joints:
+            self.joints.append(TreeJoint(f"{name} fixed", parent, name, "fixed", place, turn))
+        for n, (joint, where) in enumerate(joints):
+            last = n == len(joints) - 1
+            title = reader.name(joint, where) or f"{name} joint" + f" {n + 1}" * (len(joints) > 1)
+            if joint.tag == "freejoint":
+                given = {"type": "free", **joint.attrib}
+                reader.defaults.check(joint, {k: v for k, v in given.items() if k != "type"}, name=title)
+            else:
+                given = reader.defaults.complete(joint, where.inherited, name=title)
+            kind = given.get("type", "hinge")
+            if kind not in KINDS:
+                raise self.file.error(joint, f"is of type {kind!r}; known are {', '.join(KINDS)}")
+            values, anchor = self._values(joint, given, kind, title), np.zeros(3)
+            if kind == "free":
+                if parent != "world" or len(joints) > 1:
+                    raise self.file.error(joint, "is free, which only the one joint of a body in the world can be")
+                reader.start[title] = Pose(place, turn)
+                at, frame = np.zeros(3), np.eye(3)
+            else:
+                anchor = where.place + where.turn @ reader.values(given, joint, "pos", 3, (0, 0, 0))
+                at, frame = place + turn @ anchor, turn
+                if kind != "ball":
+                    values["axis"] = where.turn @ values["axis"]
+            reference = values.pop("reference")
+            if reference and kind == "hinge":
+                frame = frame @ about(values["axis"], -reference)
+            elif reference:
+                at = at - frame @ values["axis"] * reference / np.linalg.norm(values["axis"])
+            if reference:
+                reader.start[title] = reference
+            child = name if last and not np.any(anchor) else f"{name} at {title}"
+            if kind in ("ball", "free") and values["stiffness"]:
+                self.springs.append(PoseSpring(child, None if parent == "world" else parent, values.pop("stiffness"),
+                                               place if kind == "free" else None, turn))
+            self.joints.append(self.file.made(joint, TreeJoint, name=title, parent=parent, child=child,
+                                              kind=KINDS[kind], position=at, orientation=frame, **values))
+            if child != name:
+                reader.links.append(Link(child))
+            parent, place, turn = child, -anchor, np.eye(3)
+            if last and child != name:
+                self.joints.append(TreeJoint(f"{title} to {name}", child, name, "fixed", place, turn))
+
+    def _values(self, element, given, kind, name):
+        """Arguments of a `TreeJoint`, and the reference position."""
+        values, settings, single = self.reader.values, self.reader.settings, kind in ("hinge", "slide")
+        angle = settings.angle if kind in ("hinge", "ball") else 1.0
+        found = {ours: self._coefficient(element, given, theirs) for ours, theirs, switch in
+                 (("damping", "damping", "damper"), ("friction", "frictionloss", "frictionloss"),
+                  ("stiffness", "stiffness", "spring"), ("armature", "armature", "")) if switch not in settings.off}
+        found = {"damping": 0.0, "friction": 0.0, "stiffness": 0.0, **found, "reference": 0.0}
+        if single:
+            found |= {"rest": angle * float(values(given, element, "springref", 1, (0,))[0]),
+                      "reference": angle * float(values(given, element, "ref", 1, (0,))[0]),
+                      "axis": values(given, element, "axis", 3, (0, 0, 1))}
+            if not np.any(found["axis"]):
+                raise self.file.error(element, "has an axis of length zero")
+            pair = values(given, element, "springdamper", 2, (0, 0))
+            if np.all(pair > 0):
+                self.time_constants[name] = pair
+        elif found["friction"]:
+            self._left_out("frictionloss", name)
+            found["friction"] = 0.0
+        if not single and np.all(values(given, element, "springdamper", 2, (0, 0)) > 0):
+            self._left_out("springdamper", name)
+        limits = self._limits(element, given, kind, angle, name)
+        return found | ({"limits": limits} if limits else {})
+
+    def _left_out(self, attribute, name):
+        self.reader.notes.append_named(f"{attribute} of <joint> {{}} is left out: hinges and slides have it here", name)
+
+    def _coefficient(self, element, given, name):
+        numbers = self.reader.values(given, element, name, None, (0,))
+        if np.any(numbers[1:]):
+            raise self.file.error(element, f"has {name} of a higher degree, which is not supported")
+        return float(numbers[0])
+
+    def _limits(self, element, given, kind, angle, name):
+        limited, settings = given.get("limited", "auto"), self.reader.settings
+        if kind == "free" or "range" not in given or limited == "false" or "limit" in settings.off \
+                or (limited == "auto" and not settings.autolimits):
+            return {}
+        words = given["range"].split()
+        if len(words) == 2 and "inf" in given["range"]:  # on one side, or on none
+            given = {"range": " ".join("0" if word.lstrip("+-") in ("inf", "infinity") else word for word in words)}
+        low, high = (angle * self.reader.values(given, element, "range", 2)).tolist()
+        finite = [word.lstrip("+-") not in ("inf", "infinity") for word in words]
+        if low == high == 0 and all(finite) and limited == "auto":
+            return {}
+        if kind == "ball":
+            self.reader.notes.append_named("range of <joint> {} is left out: the turns of balls have no limits here",
+                                           name)
+            return {}
+        return {side: value for side, value, there in zip(("lower", "upper"), (low, high), finite) if there}
+
+    def springs_of_time_constants(self):
+        """Give joints the stiffness and damping that follow from time constants and their inertias at the start."""
+        if not self.time_constants:
+            return
+        tree = Tree([Link("world"), *self.reader.links], [replace(joint, friction=0.0) for joint in self.joints])
+        q, _ = tree.state(self.reader.start)
+        inverse, off = np.diag(np.linalg.inv(tree.mass_matrix(q))), self.reader.settings.off
+        for i, joint in enumerate(self.joints):
+            if joint.name in self.time_constants:
+                time, ratio = self.time_constants[joint.name]
+                inertia = 1 / inverse[tree.joint(joint.name).places[0]]
+                self.joints[i] = replace(joint, damping=0.0 if "damper" in off else 2 * inertia / time,
+                                         stiffness=0.0 if "spring" in off else inertia / (time * ratio) ** 2)
