@@ -5,7 +5,7 @@ import numpy as np
 
 from ...forces.between import dissipative_force
 from ...part import Part
-from .strains import STRAINS
+from .strains import STRAINS, section_of_quaternions, strains_of_section
 
 
 class StrainPoint(Part):
@@ -51,10 +51,14 @@ class StrainPoint(Part):
 
     def _total(self, q, own):
         """Strains of the deformed shape."""
+        return STRAINS[self.bodies[0].rotation](q, *self._numbers(own))
+
+    def _numbers(self, own):
+        """Rotations of the section against the nodes or None, shape functions and their slopes."""
         n = len(self.bodies)
         size = {"quaternion": 4, "directors": 9}[self.bodies[0].rotation]
         turned = [own[2 * n + 13 + size * a:2 * n + 13 + size * (a + 1)] for a in range(n)] if self.turned else None
-        return STRAINS[self.bodies[0].rotation](q, turned, own[:n], own[n:2 * n])
+        return turned, own[:n], own[n:2 * n]
 
     @property
     def strains_are_quadratic(self):
@@ -76,6 +80,17 @@ class StrainPoint(Part):
 
     def stored_energy(self, s, e):
         return ca.dot(self.stiffness(s), e**2) / 2
+
+    def lift(self, s):
+        """The strains, or where these are no polynomials what they are made of, which is linear in the coordinates."""
+        if self.strains_are_quadratic:
+            return self.strains(s)
+        return section_of_quaternions(s.q, *self._numbers(s.own))
+
+    def lifted_energy(self, s, e):
+        n = len(self.bodies)
+        return self.stored_energy(s, e if self.strains_are_quadratic else
+                                  strains_of_section(e) - s.own[2 * n + 6:2 * n + 12])
 
     def force(self, s):
         if not self.damped:

@@ -23,10 +23,19 @@ def strains_of_quaternions(q, turned, n, dn):
     n, dn : SX, shape (n_nodes,)
         Shape functions and their derivatives by the arc length.
     """
-    slope = sum(dn[a] * x[:3] for a, x in enumerate(q))
+    return strains_of_section(section_of_quaternions(q, turned, n, dn))
+
+
+def section_of_quaternions(q, turned, n, dn):
+    """What the strains are functions of, linear in the coordinates: `(x', p, p')`, SX (11,)."""
     own = _alike([_section(x[3:], turned and turned[a]) for a, x in enumerate(q)])
-    p = sum(n[a] * x for a, x in enumerate(own))
-    dp = sum(dn[a] * x for a, x in enumerate(own))
+    return ca.vertcat(sum(dn[a] * x[:3] for a, x in enumerate(q)), sum(n[a] * x for a, x in enumerate(own)),
+                      sum(dn[a] * x for a, x in enumerate(own)))
+
+
+def strains_of_section(section):
+    """Gamma and kappa of `section_of_quaternions`."""
+    slope, p, dp = ca.vertsplit(section, [0, 3, 7, 11])
     square, (s, v) = ca.sumsqr(p), (p[0], p[1:])
     # R(p)^T x' = (s^2 - v.v) x' + 2 (v.x') v - 2 s v x x'
     gamma = ((s**2 - ca.sumsqr(v)) * slope + 2 * ca.dot(v, slope) * v - 2 * s * ca.cross(v, slope)) / square
