@@ -156,3 +156,31 @@ def test_tangent_and_drivers(rotation):
     z = [tf.solve(problem, element, 10, driver=driver, progress=False).z for driver in ("march", "windows", "global")]
     np.testing.assert_allclose(z[1], z[0], rtol=0, atol=1e-11)
     np.testing.assert_allclose(z[2], z[0], rtol=0, atol=1e-11)
+
+
+def kept(problem):
+    return ALL[1].kept(problem.system)
+
+
+def test_what_is_kept_is_told_before_solving():
+    for problem in (box(), matrix_box(), masses(), bodies(), bodies(jointed=True)):
+        found = kept(problem)
+        assert found.energy and found.momenta == pytest.approx(np.eye(6), abs=1e-12) and not found.reasons
+    assert kept(kepler()).momenta[-1] == pytest.approx([0, 0, 0, 0, 0, 1], abs=1e-12)
+    for jointed, name in ((True, "Spherical 1"), (False, "NonlinearSpring 1")):
+        found = kept(bodies("quaternion", jointed))
+        assert found.momenta == pytest.approx(np.eye(6)[:3], abs=1e-12)
+        assert list(found.reasons) == [name] and "bodies in directors keep it" in repr(found)
+
+
+def test_what_is_kept_of_tops_and_driven_bodies():
+    body = tf.RigidBody(1.0, (1, 2, 2.5), rotation="directors", name="body")
+    gravity = np.array([0.6, 0, -0.8]) * 9.81
+    top = tf.System([body, tf.FixedPoint(body, (0, 0, 0.5), (0, 0, 0))], gravity=gravity)
+    found = ALL[0].kept(top)
+    assert found.momenta == pytest.approx(np.array([[0, 0, 0, 1, 0, -4 / 3]]), abs=1e-9)
+    assert set(found.reasons.values()) == {"it acts from space"}
+    pushed = tf.System([body, tf.Force(body, lambda t: (t, 0, 0), name="push")])
+    assert not ALL[0].kept(pushed).energy and ALL[0].kept(pushed).working == ("push",)
+    with pytest.raises(tf.InputError, match="keep='all'"):
+        tf.MixedGalerkin(1).kept(pushed)

@@ -14,6 +14,7 @@ from ..polynomials import LagrangeBasis
 from ..validate.options import check_fields, field
 from .element import Space, TimeElement
 from .forms import FORMS
+from .kept import Kept, kept
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -134,6 +135,29 @@ class MixedGalerkin(TimeElement):
     def check(self, system: System) -> None:
         self._form.check(self, system)
         super().check(system)
+
+    def kept(self, system: System) -> Kept:
+        """What the element keeps of a system to round-off, and what not and why; of elements with `keep="all"`.
+
+        Decided from the lifts of the parts: momenta whose Poisson brackets with them vanish, which are polynomials.
+
+        Parameters
+        ----------
+        system : System
+
+        Returns
+        -------
+        Kept
+
+        Raises
+        ------
+        InputError
+            For other elements and forms, which keep what `docs/theory/elements.md` says.
+        """
+        if not self.lifted or self.form != "hamilton":
+            raise InputError("kept(system) tells of MixedGalerkin(k, keep='all') in Hamilton's form; see "
+                             "docs/theory/elements.md for what the others keep")
+        return kept(self, system)
 
     def kept_multipliers(self, system: System) -> np.ndarray:
         return self._form.kept_multipliers(system)

@@ -1,0 +1,218 @@
+"""What an element with lifted gradients keeps of a system, decided from its formulas before anything is solved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+from scipy.linalg import null_space
+
+from ..display import Card, Summarized
+from ..mechanics.polynomial_degree import polynomial_degree
+from ..mechanics.symbols import Symbols
+
+if TYPE_CHECKING:
+    from ..mechanics.system import System
+
+AXES = ("linear momentum along x", "linear momentum along y", "linear momentum along z",
+        "angular momentum about x", "angular momentum about y", "angular momentum about z")
+ROUNDING = 1e-12  # of coefficients, by the largest of theirs
+
+
+@dataclass(frozen=True)
+class Kept(Summarized):
+    """What an element keeps of a system to round-off.
+
+    Attributes
+    ----------
+    energy : bool
+        Whether energy is kept; else it changes by the work of `working`, in each element to round-off.
+    working : tuple of str
+        Parts that do work: forces, controls, what depends on the time.
+    momenta : ndarray, shape (n, 6)
+        Basis of the momenta that are kept, in those along and about the axes of space.
+    reasons : dict
+        Part -> why momenta are not all kept by it.
+    order : int
+        With which those are kept that the motion keeps and the element does not.
+    """
+
+    energy: bool
+    working: tuple[str, ...]
+    momenta: np.ndarray
+    reasons: dict[str, str]
+    order: int
+
+    def summary(self) -> Card:
+        """As a table: text where it is printed, HTML in a notebook."""
+        names = [_named(row) for row in self.momenta]
+        facts = {"energy": "to round-off" if self.energy else "changes by the work of " + ", ".join(self.working),
+                 "constraints": "at the nodes to round-off, with their rates", "momenta to round-off":
+                 ", ".join(names) or "none"}
+        return Card("kept", facts, {"momenta not kept by": [("part", "why"), *self.reasons.items()]} if self.reasons
+                    else {})
+
+
+def kept(element, system: System) -> Kept:
+    """See `MixedGalerkin.kept`."""
+    free, reasons, working = np.eye(6), {}, []
+    for part in system.parts:
+        label = system.label(part)
+        if _works(part):
+            working.append(label)
+        lost = _lost(part)
+        if lost.any():
+            free = free @ null_space(lost @ free, rcond=ROUNDING) if free.size else free
+            reasons[label] = "it acts from space" if len(part.bodies) == 1 and not part.is_body else (
+                "its lift turns with space: what it leaves to the motion is kept to "
+                f"h^{2 * element.degree}; bodies in directors keep it")
+    return Kept(not working, tuple(working), _reduced(free.T), reasons, 2 * element.degree)
+
+
+def _works(part):
+    s = Symbols(part)
+    s.velocity = [ca.SX.sym("v", b.n_q) for b in part.bodies]
+    force = ca.SX(part.force(s))
+    timed = ca.vertcat(ca.SX(part.potential_energy(s)), part.constraints(s))
+    return bool(part.n_controls or (force.nnz() and not force.is_zero()) or ca.depends_on(timed, s.t))
+
+
+def _lost(part):
+    """Coefficients that have to vanish for the momenta to be kept by a part, shape (n, 6)."""
+    bodies, s = part.bodies, Symbols(part)
+    z = ca.vertcat(*s.q, *s.p)
+    motions = [body.rigid_motion(q) for body, q in zip(bodies, s.q, strict=True)]
+    if not bodies:
+        return np.zeros((0, 6))
+    if any(m is None for m in motions):
+        return np.eye(6)
+    momenta = sum(m.T @ p for m, p in zip(motions, s.p, strict=True))
+    n = z.numel() // 2
+    slopes = ca.jacobian(momenta, z)
+    turn = ca.horzcat(slopes[:, n:], -slopes[:, :n]).T  # J grad L, one column per momentum
+    numbers = np.concatenate([[0.0], part.parameters])
+    symbols = z, ca.vertcat(s.t, s.parameters)
+    lift = part.lift(s)
+    lift, over = part.lift(s), part.constraint_lift(s)
+
+    def energy(e):
+        return part.energy(_at(s, e)) if lift is None else part.lifted_energy(s, e)
+
+    def constraints(e):
+        if over is not None:
+            return part.lifted_constraints(s, e, s.t)
+        return ca.vertcat(part.constraints(_at(s, e)), part.velocity_constraints(_at(s, e)))
+
+    lost = [_of_function(z if lift is None else ca.SX(lift), energy, turn, symbols, numbers)]
+    if part.constraint_names:
+        lost.append(_of_function(z if over is None else over, constraints, turn, symbols, numbers))
+    return np.concatenate(lost)
+
+
+def _at(s, z):
+    sizes = np.cumsum([0, *(x.numel() for x in (*s.q, *s.p))]).tolist()
+    pieces, n = ca.vertsplit(z, sizes), len(s.q)
+    return s.at(pieces[:n], pieces[n:])
+
+
+def _of_function(e, function, turn, symbols, numbers):
+    """Coefficients of `W_e(e~) {e, L}` for functions W(e), as polynomials of z and of e~ where e is not linear in z.
+
+    Where W is no polynomial of second degree, those of the brackets of all that it depends on.
+    """
+    z, parameters = symbols
+    y = ca.SX.sym("e", e.numel())
+    w = ca.densify(ca.SX(function(y)))
+    fields = ca.jtimes(e, z, turn)  # {e, L}, (n_e, 6)
+    at = ca.Function("at", [y, parameters], [ca.densify(ca.jacobian(w, y))])
+    curved = [ca.Function("h", [y, parameters], [ca.densify(ca.hessian(w[i], y)[0])]) if polynomial_degree(w[i], y) <= 2
+              else None for i in range(w.numel())]
+    zero = np.zeros(y.numel())
+    slopes = np.array(at(zero, numbers)) if any(curved) else None
+    brackets = _coefficients(fields, z, parameters, numbers)  # 1, (n_e, 6); z; z z
+    own = _coefficients(e, z, parameters, numbers)
+    straight = np.array([not second.any() for second in own[2][..., 0].transpose(2, 0, 1)])
+    lost, linear = [np.zeros((0, 6))], []
+    for i, hessian in enumerate(curved):
+        if hessian is None:
+            seen = sorted(set(ca.jacobian(w[i], y).sparsity().get_triplet()[1]))
+            gone = [k for k in range(6) if (ca.jacobian(w[i], y) @ fields[:, k]).is_zero()]
+            found = np.concatenate([b[..., seen, :].reshape(-1, 6) for b in brackets])
+            found[:, gone] = 0.0
+            lost.append(_cleaned(found))
+            continue
+        h = np.array(hessian(zero, numbers))
+        lead = slopes[i] + h[:, straight] @ own[0][straight, 0]
+        rest = np.einsum("ej,aj->ea", h[:, straight], own[1][:, straight, 0])  # e~ of what is linear in z
+        terms = [np.einsum("e,...ek->...k", lead, b) for b in brackets]
+        terms[1] = terms[1] + np.einsum("ea,ek->ak", rest, brackets[0])
+        terms[2] = terms[2] + _symmetric(np.einsum("ea,bek->abk", rest, brackets[1]))
+        third = np.einsum("ea,bcek->abck", rest, brackets[2]) if brackets[2].any() and rest.any() else np.zeros((1, 6))
+        if third.ndim == 4:
+            third = sum(np.moveaxis(third, (0, 1, 2), order) for order in ((0, 1, 2), (1, 0, 2), (2, 0, 1)))
+        found = np.concatenate([x.reshape(-1, 6) for x in (*terms, third)])
+        if not h.any() and straight[np.flatnonzero(slopes[i])].all():
+            linear.append((len(lost), i))
+        lost.append(_cleaned(found))
+        lost.append(_cleaned(np.concatenate([np.einsum("ej,...ek->...jk", h[:, ~straight], b).reshape(-1, 6)
+                                             for b in brackets])))
+    if linear:  # rows that hold inside of the elements, too: brackets that are combinations of them
+        rows = np.array([slopes[i] for _, i in linear])
+        affine = np.concatenate([rows @ own[0][:, :1], rows @ own[1][..., 0].T], axis=1)
+        affine[:, 0] += [float(np.array(ca.Function("w", [y, parameters], [w[i]])(zero, numbers))) for _, i in linear]
+        for place, _ in linear:
+            found = lost[place][:affine.shape[1]]
+            if len(found) and not lost[place][affine.shape[1]:].any():
+                outside = found - affine.T @ np.linalg.lstsq(affine.T, found, rcond=None)[0]
+                lost[place] = _cleaned(outside, np.abs(found).max())
+    lost = np.concatenate(lost)
+    return np.linalg.qr(lost[lost.any(axis=1)], mode="r")
+
+
+def _coefficients(values, z, parameters, numbers):
+    """Taylor coefficients at zero of polynomials of z that are at most quadratic: shapes `(*v)`, `(n_z, *v)`,
+    `(n_z, n_z, *v)` of values of shape `v`."""
+    shape, flat = values.shape, ca.densify(ca.vec(values))
+    first = ca.jacobian(flat, z)
+    second = [ca.jacobian(first[:, a], z) for a in range(z.numel())]
+    at = ca.Function("at", [z, parameters], [flat, ca.densify(first), *map(ca.densify, second)])
+    zeroth, first, *second = (np.array(x) for x in at(np.zeros(z.numel()), numbers))
+
+    def shaped(x):
+        return x.reshape(*x.shape[:-1], *shape[::-1]).swapaxes(-1, -2)
+
+    return shaped(zeroth.ravel()), shaped(first.T), shaped(np.array(second).transpose(0, 2, 1)) / 2
+
+
+def _symmetric(x):
+    return (x + np.swapaxes(x, 0, 1)) / 2
+
+
+def _cleaned(rows, size=None):
+    """Without round-off, by the largest entry or by `size`; (n, 6)."""
+    size = np.abs(rows).max(initial=0.0) if size is None else size
+    return np.where(np.abs(rows) > ROUNDING * size, rows / size, 0.0) if size else np.zeros_like(rows)
+
+
+def _reduced(basis):
+    """Reduced echelon form of rows that are a basis."""
+    rows, pivot = basis.copy(), 0
+    for column in range(rows.shape[1]):
+        if pivot == len(rows):
+            break
+        best = pivot + int(np.abs(rows[pivot:, column]).argmax())
+        if abs(rows[best, column]) < 1e-9:
+            continue
+        rows[[pivot, best]] = rows[[best, pivot]]
+        rows[pivot] /= rows[pivot, column]
+        others = np.arange(len(rows)) != pivot
+        rows[others] -= np.outer(rows[others, column], rows[pivot])
+        pivot += 1
+    return np.where(np.abs(rows) < 1e-12, 0.0, rows)
+
+
+def _named(row):
+    parts = [name if c == 1 else f"{c:.6g} times {name}" for c, name in zip(row, AXES, strict=True) if c]
+    return " + ".join(parts)
