@@ -1,8 +1,10 @@
 """The picture of the floors of the package, docs/images/architecture.svg: imports run down.
 
-python tools/architecture.py
+python tools/architecture.py                  draws it
+python tools/architecture.py --counts [NAME]  prints what the code is counted by, or the places of one count
 """
 
+import sys
 from html import escape
 from pathlib import Path
 
@@ -52,4 +54,9 @@ def picture():
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--counts"]:
+        import counts
+
+        print(counts.places(sys.argv[2]) if sys.argv[2:] else counts.table())
+        sys.exit()
     PICTURE.write_text(picture(), encoding="utf-8")
