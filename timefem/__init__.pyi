@@ -156,6 +156,7 @@ from .solvers.linear.time_chain.solver import TimeChain
 from .solvers.march.step_control import StepControl
 from .solvers.nonlinear.fatrop import Fatrop
 from .solvers.nonlinear.interior_point import InteriorPoint
+from .solvers.nonlinear.interior_point_options import InteriorPointOptions
 from .solvers.nonlinear.ipopt import Ipopt
 from .solvers.nonlinear.newton import Newton
 from .solving.many_solutions import continuation, solve_all
@@ -170,7 +171,7 @@ __all__ = [
     "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "Fatrop", "FixedPoint", "Gravity",
     "IllConditioned", "NotAsked", "NotSolved", "OpenJoint", "SuspectUnits", "UnderResolved",
     "InitialValueProblem", "Ipopt", "InputError",
-    "InteriorPoint", "LagrangeBasis", "Limit", "MassProperties", "MissingBackend",
+    "InteriorPoint", "InteriorPointOptions", "LagrangeBasis", "Limit", "MassProperties", "MissingBackend",
     "MixedGalerkin", "Newton", "Planar", "PointMass", "Pose", "PrescribedAngle", "PrescribedPosition", "Prismatic",
     "RankError", "Revolute", "RigidBody", "RigidDistance", "Solution", "SolveError", "Spherical", "StepControl",
     "System", "TimeElement", "TimeMesh", "Universal", "Weld", "assemble", "gauss_legendre", "load", "prepare",

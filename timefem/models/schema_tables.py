@@ -12,7 +12,7 @@ METHOD = {"description": "the name of a method, in quotes, or a table with name,
           "if": {"type": "object"}, "then": record("a method for inequalities", {
               "name": {"enum": list(METHODS)}, "tolerance": ref("positive"), "max_iterations": ref("count"),
               "pushes": {"description": "an integer, zero or more", "type": "integer", "minimum": 0},
-              "options": {"description": "a table of options of ipopt or fatrop", "type": "object"}}, ["name"]),
+              "options": {"description": "a table of options of the method", "type": "object"}}, ["name"]),
           "else": OPTIONS["method"].schema}
 TOLERANCE = {"description": "a positive number, or a table with tolerance, min_step, max_step",
              "if": {"type": "object"}, "then": record("a table of the steps of a march", {

@@ -13,7 +13,7 @@ from ...solvers.equations.elements import ElementEquations
 from ...solvers.equations.ends import EndBlock, Ends
 from ...solvers.equations.nonlinear import SaddleEquations
 from ...solvers.nonlinear.block_ldl import BlockLDL
-from ...solvers.nonlinear.search_direction import DELTA_C
+from ...solvers.nonlinear.interior_point_options import InteriorPointOptions
 from ...solvers.nonlinear.symmetric_solver import SymmetricSolver
 from .optimal_end import HELD_BY, OptimalEnd, taking_part
 from .tangent_parts import TangentParts
@@ -139,7 +139,7 @@ class OptimalityRows:
         dual = np.flatnonzero(self.dual)
         places = (np.concatenate([x[lower], dual]) for x in (rows, p.indices))
         blocks = self.joined[self.elements_of_unknowns()]
-        return lower, BlockLDL(blocks, *places), np.full(len(dual), -DELTA_C)
+        return lower, BlockLDL(blocks, *places), np.full(len(dual), -InteriorPointOptions.delta_c)
 
     @property
     def joined(self):

@@ -6,14 +6,10 @@ from . import bounds_loops as loops
 from . import products
 from .bounds import Bounds
 from .enlarged import enlargement
+from .interior_point_options import InteriorPointOptions
 from .over_ranks import OverRanks
 
-RELAXED = 1e-8  # of bounds, relative to max(1, their size)
-LARGEST_GRADIENT = 100.0  # from which on objective and rows are scaled down
-# Limit of a row from which on that is scaled down: of squares of forces, say, slacks are far from one, and violations
-# of second order larger than any that the filter takes. By so much at most: a large limit may stand for none
-LARGEST_LIMIT, LEAST_SCALE = 30.0, 1e-3
-FEW_BLOCKS = 100  # up to which the objective is not scaled up for their number
+DEFAULTS = InteriorPointOptions()
 
 
 class Auxiliary:
@@ -48,32 +44,34 @@ class Scaled:
     Attributes
     ----------
     many : float
-        Blocks over `FEW_BLOCKS`, 1 at least: by which the objective may be scaled up.
+        Blocks over `few_blocks` of the options, 1 at least: by which the objective may be scaled up.
     """
 
     _asked = False  # to enlarge
 
-    def __init__(self, program, v):
+    def __init__(self, program, v, options=DEFAULTS):
         self.program, self.n, self.m, self.over = program, program.n, program.n_rows, OverRanks(program.comm)
+        self.options = options
         gradient, entries = program.gradient(v), program.jacobian(v)
         rows, columns = (np.asarray(x) for x in program.jacobian_places)
         self.equation = np.equal(*program.row_bounds)
         limit = np.abs(np.nan_to_num(program.row_bounds, posinf=0.0, neginf=0.0)).max(axis=0)
-        of_limit = np.maximum(LARGEST_LIMIT / np.maximum(limit, LARGEST_LIMIT), LEAST_SCALE)
-        of_gradient = LARGEST_GRADIENT / products.largest_in_rows(rows, entries, LARGEST_GRADIENT, self.m)
+        of_limit = np.maximum(options.largest_limit / np.maximum(limit, options.largest_limit), options.least_scale)
+        steep = options.largest_gradient
+        of_gradient = steep / products.largest_in_rows(rows, entries, steep, self.m)
         self.row_scale = np.where(self.equation, of_gradient, np.minimum(of_gradient, of_limit))
         scales = program.rows_with_neighbours(self.row_scale)
         # the share of a block in an integral falls with their number, but mu should mean the same on all meshes
         self.n_blocks = int(self.over.total(program.variable_blocks[:self.n].max(initial=-1) + 1))
-        self.many = max(1.0, self.n_blocks / FEW_BLOCKS)
+        self.many = max(1.0, self.n_blocks / options.few_blocks)
         steepest = self.many * self.over.largest(np.abs(gradient).max(initial=0.0))
-        self.objective_scale = LARGEST_GRADIENT * self.many / max(steepest, LARGEST_GRADIENT)
+        self.objective_scale = steep * self.many / max(steepest, steep)
         self._entry_scale = scales[rows] if scales.min(initial=1.0) < 1 else None
         self.target = np.where(self.equation, self.row_scale * program.row_bounds[0], 0.0)
         limited = np.flatnonzero(~self.equation)
-        lower, upper = (self.row_scale * bound for bound in relaxed(*program.row_bounds))
+        lower, upper = (self.row_scale * bound for bound in relaxed(*program.row_bounds, options.relaxed))
         self.slacks = Auxiliary(limited, -1.0, 0.0, lower[limited], upper[limited], 1.0)
-        self.lower, self.upper = relaxed(*program.bounds)
+        self.lower, self.upper = relaxed(*program.bounds, options.relaxed)
         self._jacobian = rows, columns
         self._hessian = tuple(np.asarray(x) for x in program.hessian_places)
 
@@ -116,8 +114,8 @@ class Scaled:
         self.program.expect(v, factor * self.objective_scale, y * self.row_scale)
 
 
-def relaxed(lower, upper):
-    return tuple(np.where(np.isfinite(b), b + sign * RELAXED * np.maximum(1.0, np.abs(b)), b)
+def relaxed(lower, upper, by):
+    return tuple(np.where(np.isfinite(b), b + sign * by * np.maximum(1.0, np.abs(b)), b)
                  for b, sign in ((lower, -1.0), (upper, 1.0)))
 
 
@@ -139,10 +137,11 @@ class Barrier:
     def __init__(self, scaled, auxiliary, factor=1.0, reference=None, weights=None):
         self.scaled, self.auxiliary, self.factor, self.over = scaled, auxiliary, factor, scaled.over
         self.n, self.m = scaled.n, scaled.m
+        self.options = scaled.options
         self.reference, self.weights = reference, weights
         self.lower = np.concatenate([scaled.lower, auxiliary.lower])
         self.upper = np.concatenate([scaled.upper, auxiliary.upper])
-        self.bounds = Bounds(self.lower, self.upper)
+        self.bounds = Bounds(self.lower, self.upper, self.options)
         self.n_bounds, self.n_rows = map(int, self.over.combined(sums=(len(self.bounds), self.m)))
 
     def values(self, w):

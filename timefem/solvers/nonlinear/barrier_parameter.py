@@ -2,18 +2,6 @@
 
 from . import bounds_loops as loops
 
-SUFFICIENT = 10.0  # error over mu below which mu falls
-# The same while the regularisations of the Hessian, the last one and this, are within these limits: along such a valley
-# the gradient is small far from the minimum, and once mu has fallen, bounds leave short steps only. Limits are between
-# values that regularisations take, 1e-2 and a third of it, 1e-6 and eight times that: the first that is needed is often
-# 1e-2, which tells nothing yet
-VALLEY, SUFFICIENT_THERE = (3e-6, 6e-3), 1.0
-SLOWLY, QUICKLY = 0.2, 0.01  # factor by which it does at least, and at most: far ahead of the iterate, steps are short
-ROUGHLY = 0.5  # error of an iterate that is close to a solution
-LARGE = 100.0  # mean multiplier from which on errors are relative to it
-# Of predictions: the least mu over the mean product now, and errors of so many steps of which one has to be larger
-LEAST_SHARE, REMEMBERED = 0.01, 4
-
 
 class Errors:
     """Largest violations of the optimality conditions at an iterate, relative to multipliers where these are large.
@@ -25,12 +13,12 @@ class Errors:
     """
 
     def __init__(self, barrier, direction, it):
-        bounds = barrier.bounds
+        bounds, large = barrier.bounds, barrier.options.large_multiplier
         y, z, dual, rows, most, least = loops.errors(direction.of_lagrangian, it.y, it.c, bounds.at, bounds.sign,
                                                      it.slack, it.z)
         y, z, dual, self.rows, most, least = barrier.over.combined((y, z), (dual, rows, most), (least,))
-        by_dual = max(LARGE, (y + z) / max(barrier.n_rows + barrier.n_bounds, 1)) / LARGE
-        self._by_bounds = max(LARGE, z / max(barrier.n_bounds, 1)) / LARGE
+        by_dual = max(large, (y + z) / max(barrier.n_rows + barrier.n_bounds, 1)) / large
+        self._by_bounds = max(large, z / max(barrier.n_bounds, 1)) / large
         self._others, self._products = max(dual / by_dual, self.rows), (most, least)
 
     def at(self, mu):
@@ -72,23 +60,24 @@ class BarrierParameter:
 
     def next(self, it, mu, errors):
         """The mu of the next step, on factors at hand, and products of changes that it is to count on, or None."""
-        sufficient, error, regularisation = SUFFICIENT, errors.at(0.0), self.direction.regularisation.now
+        o = self.barrier.options
+        sufficient, error, regularisation = o.sufficient, errors.at(0.0), self.direction.regularisation.now
         last, self._regularisation = self._regularisation, regularisation
         if not self._predicts or regularisation:
             self._errors = None
         elif self._errors is None:
-            begins = errors.at(mu) <= SUFFICIENT * mu or (self._warm and error <= ROUGHLY)
+            begins = errors.at(mu) <= o.sufficient * mu or (self._warm and error <= o.close_error)
             self._errors = [error] if begins else None
         else:
-            grows = len(self._errors) >= REMEMBERED and error >= max(self._errors[-REMEMBERED:])
+            grows = len(self._errors) >= o.remembered and error >= max(self._errors[-o.remembered:])
             self._errors = None if grows else [*self._errors, error]
         self._warm = False
         if self.predicted:
             return self._prediction(it)
-        if all(VALLEY[0] < r < VALLEY[1] for r in (last, regularisation)):
-            sufficient = SUFFICIENT_THERE
+        if all(o.valley_from < r < o.valley_to for r in (last, regularisation)):
+            sufficient = o.sufficient_in_valley
         while mu > self.least and errors.at(mu) <= sufficient * mu:
-            mu = max(self.least, min(SLOWLY * mu, max(QUICKLY * mu, mu**1.5)))
+            mu = max(self.least, min(o.slowest_fall * mu, max(o.fastest_fall * mu, mu**1.5)))
         return mu, None
 
     def _prediction(self, it):
@@ -96,5 +85,5 @@ class BarrierParameter:
         products, *sums, a, b = loops.to_zero(bounds.at, bounds.sign, it.slack, it.z, self.direction.towards_zero(it))
         now, by_slack, by_z, by_both, a, b = self.barrier.over.combined(sums, (), (a, b))
         then = now + a * by_slack + b * by_z + a * b * by_both
-        share = max(LEAST_SHARE, min(1.0, (then / now)**3))
+        share = max(self.barrier.options.least_share, min(1.0, (then / now)**3))
         return max(self.least, share * now / self.barrier.n_bounds), a * b * products

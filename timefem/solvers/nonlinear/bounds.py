@@ -4,10 +4,6 @@ import numpy as np
 
 from . import bounds_loops as loops
 
-ONE_SIDED = 1e-5  # weight of what keeps variables with one bound from growing
-CLIPPED = 1e10  # multipliers of bounds stay within this factor of mu over the slack
-PUSH = 1e-2  # start inside of bounds, absolute and of the range
-
 
 class Bounds:
     """The finite bounds of variables w.
@@ -18,6 +14,7 @@ class Bounds:
     ----------
     lower, upper : ndarray, shape (n,)
         Infinite where there are none.
+    options : InteriorPointOptions
 
     Attributes
     ----------
@@ -29,7 +26,8 @@ class Bounds:
         How many lower ones there are.
     """
 
-    def __init__(self, lower, upper):
+    def __init__(self, lower, upper, options):
+        self._options = options
         low, high = (np.flatnonzero(np.isfinite(b)) for b in (lower, upper))
         self.at, self.n, self.n_low = np.concatenate([low, high]), len(lower), len(low)
         self.sign = np.repeat([1.0, -1.0], [len(low), len(high)])
@@ -41,11 +39,11 @@ class Bounds:
 
     def slacks_and_well(self, w):
         """Slacks, and what the barrier adds to the objective, over mu; infinite outside of the bounds."""
-        return loops.slacks_and_well(w, self.at, self.sign, self._value, self._one_sided, ONE_SIDED)
+        return loops.slacks_and_well(w, self.at, self.sign, self._value, self._one_sided, self._options.one_sided)
 
     def gradient(self, slack, mu):
         """Gradient of what the barrier adds, shape (n,)."""
-        return loops.gradient(self.n, self.at, self.sign, self._one_sided, slack, mu, ONE_SIDED)
+        return loops.gradient(self.n, self.at, self.sign, self._one_sided, slack, mu, self._options.one_sided)
 
     def add(self, out, z, factor=1.0):
         """Add multipliers to a gradient, positive at lower bounds."""
@@ -65,12 +63,12 @@ class Bounds:
 
     def moved(self, z, dz, alpha, mu, slack):
         """Multipliers after a step, not too far from `mu / slack`."""
-        return loops.moved(z, dz, alpha, mu, slack, CLIPPED)
+        return loops.moved(z, dz, alpha, mu, slack, self._options.clipped)
 
 
-def inside(w, lower, upper, least=PUSH):
-    """Variables pushed inside of their bounds."""
-    room = PUSH * (upper - lower)
+def inside(w, lower, upper, push, least=None):
+    """Variables inside of their bounds by that share of the range, and by `least` relative to max(1, their size)."""
+    room, least = push * (upper - lower), push if least is None else least
     low, high = (np.where(np.isfinite(b), b, 0.0) for b in (lower, upper))
     low, high = (b + s * np.minimum(least * np.maximum(1, np.abs(b)), room) for b, s in ((low, 1), (high, -1)))
     return np.clip(w, np.where(np.isfinite(lower), low, -np.inf), np.where(np.isfinite(upper), high, np.inf))

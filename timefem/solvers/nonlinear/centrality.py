@@ -7,11 +7,6 @@ Products that are far from others leave short steps. Here only predicted steps a
 
 from . import bounds_loops as loops
 
-LONG = 0.9  # steps from which on there is no correction
-LONGER = 0.3  # how much longer steps are to become, and
-GAIN = 0.1  # the share of that by which both lengths together must grow
-LEAST = 1e-6  # mu up to which there is none: at the end products are to be equal, on which last digits depend
-
 
 class CentralityCorrection:
     """Corrects steps of a `Barrier` by what is known at an iterate.
@@ -27,14 +22,14 @@ class CentralityCorrection:
 
     def __call__(self, it, mu, tau, step, products):
         """The step (dw, dy, dz) for mu and `products`, as of `SearchDirection`, or a longer one, with its products."""
-        a, b = self._lengths(it, tau, step)
-        if mu <= LEAST or min(a, b) >= LONG:
+        o, (a, b) = self.barrier.options, self._lengths(it, tau, step)
+        if mu <= o.corrected_above or min(a, b) >= o.corrected_below:
             return step, products
         bounds, (dw, _, dz) = self.barrier.bounds, step
-        closer = loops.closer_to_mu(bounds.at, bounds.sign, it.slack, it.z, dw, dz, min(1.0, a + LONGER),
-                                    min(1.0, b + LONGER), mu, products)
+        closer = loops.closer_to_mu(bounds.at, bounds.sign, it.slack, it.z, dw, dz, min(1.0, a + o.longer),
+                                    min(1.0, b + o.longer), mu, products)
         corrected = self.direction.step(it, mu, it.c, closer)
-        if sum(self._lengths(it, tau, corrected)) < a + b + GAIN * LONGER:
+        if sum(self._lengths(it, tau, corrected)) < a + b + o.gain * o.longer:
             return step, products
         return corrected, closer
 

@@ -7,16 +7,6 @@ import numpy as np
 from . import bounds_loops as loops
 from .centrality import CentralityCorrection
 
-GAMMA_THETA, GAMMA_PHI, ETA = 1e-5, 1e-8, 1e-8  # what a step must gain
-S_THETA, S_PHI = 1.1, 2.3  # when the violation of the rows counts more than the barrier function
-SHORTEST = 0.05  # of the steps that can be accepted
-SHORT = 0.05  # the shortest one that counts on products of changes: these are of whole steps
-# Steps in a row, of less than this share of the Newton step, after which there is another way. Where they leave so much
-# of the violation, multipliers grow without end: then the rows are restored, but for a start close to a solution, from
-# which steps are short at first. Where the filter refuses longer ones it is emptied, as by IPOPT, so many times
-IN_A_ROW, SHORTENED, LEFT, EMPTIED = 5, 0.1, 0.98, 5
-CORRECTIONS, SLOW = 4, 0.99  # second-order corrections, and what each must leave at most of the violation
-WIDER = 10.0  # times the violation that a filter allows once it was emptied: steps may crawl along that
 ROUNDING = 10 * np.finfo(float).eps
 
 
@@ -57,14 +47,15 @@ class Filter:
         Violation at the start, to which those that are small, and those that are too large, are relative.
     most : float
         The largest violation over max(1, theta).
+    options : InteriorPointOptions
     """
 
-    def __init__(self, theta, most):
-        self.entries = []
+    def __init__(self, theta, most, options):
+        self.entries, self._options = [], options
         self.least, self.most = 1e-4 * max(1.0, theta), most * max(1.0, theta)
 
     def add(self, theta, phi):
-        new = (1 - GAMMA_THETA) * theta, phi - GAMMA_PHI * theta
+        new = (1 - self._options.gamma_theta) * theta, phi - self._options.gamma_phi * theta
         self.entries = [e for e in self.entries if e[0] < new[0] or e[1] < new[1]] + [new]
 
     def takes(self, theta, phi):
@@ -76,7 +67,7 @@ class LineSearch:
     """Looks for a step of a `Barrier` that the filter takes."""
 
     def __init__(self, barrier, direction):
-        self.barrier, self.direction, self.over = barrier, direction, barrier.over
+        self.barrier, self.direction, self.over, self.options = barrier, direction, barrier.over, barrier.options
         self._centred = CentralityCorrection(barrier, direction)
         self._restores = barrier.factor and barrier.scaled.program.start_multipliers is None
         self._crawled = self._jammed = self._emptied = 0
@@ -84,7 +75,7 @@ class LineSearch:
     def __call__(self, it, mu, taken, products=None):
         """The next iterate, None where no step will do; `taken` is the filter, `products` as of `SearchDirection`."""
         self.it, self.mu, self.taken, self.products, self._refused = it, mu, taken, products, False
-        if self._crawled >= IN_A_ROW and it.theta > taken.least:
+        if self._crawled >= self.options.crawling_steps and it.theta > taken.least:
             self._crawled = 0 if products is None else self._crawled
             return None
         self.tau = max(0.99, 1 - mu)
@@ -97,7 +88,7 @@ class LineSearch:
         largest = alpha
         if size < ROUNDING:
             return self._accepted(self._trial(dw, dy, alpha), dz, alpha)
-        shortest = max(self._shortest(), 0.0 if products is None else SHORT)
+        shortest = max(self._shortest(), 0.0 if products is None else self.options.shortest_predicted)
         while alpha >= shortest:
             trial = self._trial(dw, dy, alpha)
             if self._good(trial, alpha):
@@ -114,38 +105,38 @@ class LineSearch:
         return self.barrier.bounds.longest(self.it.slack, dw, self.tau)
 
     def _shortest(self):
-        theta, slope = self.it.theta, self.slope
-        share = GAMMA_THETA
+        o, theta, slope = self.options, self.it.theta, self.slope
+        share = o.gamma_theta
         if slope < 0:
-            share = min(share, GAMMA_PHI * theta / -slope)
+            share = min(share, o.gamma_phi * theta / -slope)
             if theta <= self.taken.least:
-                share = min(share, theta**S_THETA / (-slope)**S_PHI)
-        return SHORTEST * share
+                share = min(share, theta**o.s_theta / (-slope)**o.s_phi)
+        return o.shortest_step * share
 
     def _trial(self, dw, dy, alpha):
         return Iterate.at(self.barrier, self.it.w + alpha * dw, self.it.y + alpha * dy, self.it.z)
 
     def _good(self, trial, alpha):
-        theta, phi = trial.theta, trial.phi(self.mu)
+        o, theta, phi = self.options, trial.theta, trial.phi(self.mu)
         if not np.isfinite(theta):
             return False
         if not self.taken.takes(theta, phi):
             self._refused = True
             return False
         gain = phi - self.phi - ROUNDING * abs(self.phi)
-        by_cost = self.slope < 0 and alpha * (-self.slope)**S_PHI > self.it.theta**S_THETA
+        by_cost = self.slope < 0 and alpha * (-self.slope)**o.s_phi > self.it.theta**o.s_theta
         if by_cost and self.it.theta <= self.taken.least:
-            return gain <= ETA * alpha * self.slope
-        if theta > (1 - GAMMA_THETA) * self.it.theta and gain > -GAMMA_PHI * self.it.theta:
+            return gain <= o.eta * alpha * self.slope
+        if theta > (1 - o.gamma_theta) * self.it.theta and gain > -o.gamma_phi * self.it.theta:
             return False
-        if not by_cost or gain > ETA * alpha * self.slope:
+        if not by_cost or gain > o.eta * alpha * self.slope:
             self.taken.add(self.it.theta, self.phi)
         return True
 
     def _corrected(self, trial, alpha):
         """A point after second-order corrections, by the factors at hand; None where they do not help."""
         c, last = alpha * self.it.c + trial.c, trial.theta
-        for _ in range(CORRECTIONS):
+        for _ in range(self.options.corrections):
             if not np.isfinite(trial.theta):
                 return None
             dw, dy, _ = self.direction.step(self.it, self.mu, c, self.products)
@@ -153,18 +144,20 @@ class LineSearch:
             trial = self._trial(dw, dy, alpha_c)
             if self._good(trial, alpha_c):
                 return trial
-            if trial.theta > SLOW * last:
+            if trial.theta > self.options.correction_falls * last:
                 return None
             last, c = trial.theta, alpha_c * c + trial.c
         return None
 
     def _accepted(self, trial, dz, alpha):
-        short, theta = alpha < SHORTENED, self.it.theta
-        self._crawled = self._crawled + 1 if short and self._restores and LEFT * theta < trial.theta <= theta else 0
+        o, theta = self.options, self.it.theta
+        short = alpha < o.crawling_length
+        crawls = short and self._restores and o.crawling_violation * theta < trial.theta <= theta
+        self._crawled = self._crawled + 1 if crawls else 0
         self._jammed = self._jammed + 1 if short and self._refused and theta > self.taken.least else 0
-        if self._jammed == IN_A_ROW and self._emptied < EMPTIED:
+        if self._jammed == o.crawling_steps and self._emptied < o.emptied:
             self.taken.entries, self._jammed, self._emptied = [], 0, self._emptied + 1
-            self.taken.most *= WIDER
+            self.taken.most *= o.wider
         alpha = self.over.least(loops.longest(self.it.z, dz, self.tau))
         trial.z = self.barrier.bounds.moved(self.it.z, dz, alpha, self.mu, trial.slack)
         return trial

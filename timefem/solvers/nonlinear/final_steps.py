@@ -10,14 +10,6 @@ from . import bounds_loops as loops
 from .barrier_parameter import Errors
 from .filter_search import Iterate
 
-MOST, FALLS = 8, 0.5  # steps, and what is left of the size of a step in the next one at most
-# Size of a step, relative to 1 + |w|, over the tolerance: from which on there are final steps, for the residual tells
-# too little, and below which they end. Where the Hessian needed a regularisation, rounding decides on that, and ranks
-# come to the end by other ways. Where it never did they take the same steps, and what is left of large ones is that of
-# limits that are just reached, from which the last mu keeps away as far. Factors of the iterate before, with a larger
-# mu, tell steps where the barrier alone curves that are up to 100 times too short
-LARGE, CONVEX, SMALL, SHORTER = 100.0, 1e5, 10.0, 100.0
-
 
 class FinalSteps:
     """Steps of a `Barrier` at the last mu, of an iterate whose derivatives are at hand.
@@ -38,16 +30,16 @@ class FinalSteps:
 
         `factored` tells whether there are factors of the iterate before: by these a small step, the rule, costs little.
         """
-        last, known = np.inf, factored and not self.direction.regularisation.now
-        least = (LARGE if self.direction.regularisation.last else CONVEX) * self.tolerance
-        if known and self._size(self.direction.step(it, mu, it.c)[0], it) <= least / SHORTER:
+        o, last, known = self.barrier.options, np.inf, factored and not self.direction.regularisation.now
+        least = (o.large_step if self.direction.regularisation.last else o.large_step_convex) * self.tolerance
+        if known and self._size(self.direction.step(it, mu, it.c)[0], it) <= least / o.shorter:
             return it, 0
-        for count in range(MOST):
+        for count in range(o.final_steps):
             if not self.direction.factor(it) or self.direction.regularisation.now:
                 return it, count
             dw, dy, dz = self.direction.step(it, mu, it.c)
             size = self._size(dw, it)
-            if not least < size <= FALLS * last:
+            if not least < size <= o.final_falls * last:
                 return it, count
             new = self._moved(it, dw, dy, dz, mu)
             self.direction.look(new)
@@ -55,10 +47,10 @@ class FinalSteps:
                 self.direction.look(it)
                 return it, count
             it = new
-            if last < np.inf and size * size <= SMALL * self.tolerance * last:  # the next one will be small enough
+            if last < np.inf and size * size <= o.small_step * self.tolerance * last:  # the next one is small enough
                 return it, count + 1
-            last, least = size, SMALL * self.tolerance
-        return it, MOST
+            last, least = size, o.small_step * self.tolerance
+        return it, o.final_steps
 
     def _size(self, dw, it):
         return self.barrier.over.largest(np.abs(dw / (1 + np.abs(it.w))).max(initial=0.0))

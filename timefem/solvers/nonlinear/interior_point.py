@@ -18,13 +18,15 @@ import numpy as np
 
 from ... import interrupts, validate
 from ...argument_names import NamedArguments
+from ...errors import InputError
 from ...status import Reason, Status
 from .barrier import Barrier, Scaled
-from .barrier_parameter import ROUGHLY, SUFFICIENT, SUFFICIENT_THERE, BarrierParameter, Errors
+from .barrier_parameter import BarrierParameter, Errors
 from .blocks import placed
-from .bounds import PUSH, inside
+from .bounds import inside
 from .filter_search import Filter, Iterate, LineSearch
 from .final_steps import FinalSteps
+from .interior_point_options import InteriorPointOptions
 from .program import Answer, failed, not_finite
 from .restoration import Restoration
 from .search_direction import KktMatrix, SearchDirection
@@ -32,20 +34,7 @@ from .search_direction import KktMatrix, SearchDirection
 if TYPE_CHECKING:
     from .program import NonlinearProgram
 
-MU_START, MU_WARM, MU_PUSHED = 0.1, 1e-4, 1e-2
-WEAK = 0.1  # multipliers of bounds at a warm start are at least this share of mu over the slack
-NEARLY = 1e-3  # violation of rows below which the objective tells its size
-ACCEPTABLE, ACCEPTED_AFTER = 1e-6, 15  # error that will do when it does not fall further, and after how many iterations
-# growth of the violation that the filter allows. The published 1e4 lets constraints of rotations be left so far, for a
-# little less cost, that none of the later steps finds back: a payload on a weld, of 40 elements, violation 14 -> 5900
-MOST, MOST_RESTORING = 10.0, 1e4
-# Pushes away from saddle points, once mu has fallen, and how far, of the range: shorter ones lead to worse minima
-PUSHES, PUSHED = 5, 0.5
-# The scaled objective, and some variable, from which on the objective has no least value. Gradients are at most 100 at
-# the start, and variables about one
-FALLEN, FAR = -1e12, 1e8
-PATIENCE = 25  # iterations at one mu after which a saddle point is suspected that steps creep along
-LONG = 100  # iterations of the way after a push
+DEFAULTS = InteriorPointOptions()
 NO_MINIMUM = "converged to a stationary point that is no minimum"
 
 
@@ -60,11 +49,14 @@ class InteriorPoint(NamedArguments):
     max_iterations : int
     pushes : int
         How often to go on from a random point near a saddle point, of the objective or of the violation.
+    options : InteriorPointOptions
+        All its thresholds, or a dict of some.
     """
 
     tolerance: float = 1e-9
     max_iterations: int = 1000
-    pushes: int = PUSHES
+    pushes: int = 5
+    options: InteriorPointOptions = DEFAULTS
 
     name, warm_starts, shared = "interior-point", True, True
 
@@ -72,6 +64,9 @@ class InteriorPoint(NamedArguments):
         validate.real("tolerance", self.tolerance, positive=True)
         validate.integer("max_iterations", self.max_iterations, minimum=1)
         validate.integer("pushes", self.pushes, minimum=0)
+        object.__setattr__(self, "options", InteriorPointOptions.of(self.options))
+        if not isinstance(self.options, InteriorPointOptions):
+            raise InputError(f"options must be InteriorPointOptions or a dict, not {self.options!r}")
 
     def solve(self, program: NonlinearProgram) -> Answer:
         """The `Answer` for a `NonlinearProgram`, from its start."""
@@ -115,9 +110,9 @@ class Loop:
         outcome : str
             "solved", "left", "saddle", "acceptable", "stuck", a `Reason`, or what `restore` says.
         """
-        search, acceptable = LineSearch(barrier, direction), 0
-        taken = Filter(it.theta, MOST * barrier.scaled.many if restore else MOST_RESTORING)
-        least, since = self.settings.tolerance / (SUFFICIENT + 1), self.count
+        o, search, acceptable = self.settings.options, LineSearch(barrier, direction), 0
+        taken = Filter(it.theta, o.most_violation * barrier.scaled.many if restore else o.most_violation_restoring, o)
+        least, since = self.settings.tolerance / (o.sufficient + 1), self.count
         parameter = BarrierParameter(barrier, direction, least, restore is not None)
         while True:
             direction.look(it)
@@ -125,14 +120,14 @@ class Loop:
             error = errors.at(0.0)
             self.history.append(errors.rows)
             if error <= self.settings.tolerance:
-                final = restore is not None and self.settings.tolerance <= ACCEPTABLE  # not of rough solves
+                final = restore is not None and self.settings.tolerance <= o.acceptable  # not of rough solves
                 return self._settled(barrier, direction, it, mu) if final else it, mu, "solved"
-            acceptable = acceptable + 1 if error <= ACCEPTABLE else 0
-            if acceptable == ACCEPTED_AFTER:
+            acceptable = acceptable + 1 if error <= o.acceptable else 0
+            if acceptable == o.accepted_after:
                 return it, mu, "acceptable"
             if outcome := leave(it, error):
                 return it, mu, outcome
-            if restore is not None and it.f < FALLEN and barrier.over.largest(np.abs(it.w).max(initial=0.0)) > FAR:
+            if restore is not None and it.f < o.fallen and barrier.over.largest(np.abs(it.w).max(initial=0.0)) > o.far:
                 return it, mu, Reason.UNBOUNDED
             if self.count >= self.limit:
                 return it, mu, Reason.NOT_CONVERGED
@@ -140,15 +135,15 @@ class Loop:
                 return it, mu, Reason.STOPPED
             self.count += 1
             self.program.on_iteration(error)
-            sure = errors.at(mu) <= SUFFICIENT * mu or (parameter.predicted and error <= ROUGHLY)
-            if restore is not None and errors.rows <= NEARLY and sure and \
+            sure = errors.at(mu) <= o.sufficient * mu or (parameter.predicted and error <= o.close_error)
+            if restore is not None and errors.rows <= o.nearly and sure and \
                     (factor := barrier.scaled.enlarge(it.f, direction.gradient)) != 1:
                 mu *= factor
                 it.enlarge(factor)
                 direction.look(it)
                 errors = Errors(barrier, direction, it)
-            done = restore is not None and least < mu < MU_START and errors.at(mu) <= SUFFICIENT_THERE * mu
-            creeps = self.count == since + PATIENCE and errors.rows <= NEARLY
+            done = restore is not None and least < mu < o.mu_start and errors.at(mu) <= o.sufficient_in_valley * mu
+            creeps = self.count == since + o.patience and errors.rows <= o.nearly
             if leaves and (done or creeps) and direction.is_saddle(it):
                 return it, mu, "saddle"
             regular, before, found = direction.factor(it), mu, None
@@ -159,7 +154,7 @@ class Loop:
                 found = search(it, mu, taken, products)
             if found is None and products is not None:
                 found = search(it, mu, taken)
-            if found is None and error <= ACCEPTABLE:
+            if found is None and error <= o.acceptable:
                 return it, mu, "acceptable"
             if found is None and restore is None:
                 return it, mu, "stuck"
@@ -180,8 +175,8 @@ class _Solve:
     """One solve of a program."""
 
     def __init__(self, settings, program):
-        self.settings, self.program = settings, program
-        self.scaled = Scaled(program, np.clip(program.start, *program.bounds))
+        self.settings, self.program, self.options = settings, program, settings.options
+        self.scaled = Scaled(program, np.clip(program.start, *program.bounds), self.options)
         self.barrier = Barrier(self.scaled, self.scaled.slacks)
         self.matrix = KktMatrix.of(self.scaled)
         self.direction = SearchDirection(self.matrix, self.barrier)
@@ -204,7 +199,7 @@ class _Solve:
             if solved and (best is None or it.f < best.f):
                 best, note = it, NO_MINIMUM
                 if minimum:
-                    note = "converged" if outcome == "solved" else f"converged to {ACCEPTABLE:g} only"
+                    note = "converged" if outcome == "solved" else f"converged to {self.options.acceptable:g} only"
             away = outcome in ("saddle", "symmetric") or (solved and not minimum)
             if minimum or outcome == Reason.STOPPED or not (left or away):
                 break
@@ -214,12 +209,12 @@ class _Solve:
                 if outcome != "symmetric":
                     left = left or (it.w, mu)
                 w = it.w if away else left[0]
-                mu, pushes = max(mu, MU_PUSHED), pushes - 1
+                mu, pushes = max(mu, self.options.mu_pushed), pushes - 1
                 it = self._at(self._pushed(w, rng), mu)
             else:
                 break
             most = self.settings.max_iterations
-            self.loop.limit = min(self.loop.count + LONG, most) if left else most
+            self.loop.limit = min(self.loop.count + self.options.push_iterations, most) if left else most
         return self._told(best or it, outcome if best is None else "solved", note)
 
     def _told(self, it, outcome, note):
@@ -242,14 +237,15 @@ class _Solve:
     def _start(self):
         """The first iterate, and mu."""
         warm = self.program.start_multipliers is not None
-        mu = MU_WARM if warm else MU_START
+        mu = self.options.mu_warm if warm else self.options.mu_start
         w = np.concatenate([self.program.start, np.zeros(self.barrier.auxiliary.n)])
-        room = mu**0.5 if warm else PUSH
+        push = self.options.push
+        room = mu**0.5 if warm else push
         n = self.scaled.n
-        w[:n] = inside(w[:n], self.scaled.lower, self.scaled.upper, room)
+        w[:n] = inside(w[:n], self.scaled.lower, self.scaled.upper, push, room)
         a = self.barrier.auxiliary
         w[n:] = self.scaled.values(w[:n])[1][a.row]
-        w = inside(w, self.barrier.lower, self.barrier.upper, room)
+        w = inside(w, self.barrier.lower, self.barrier.upper, push, room)
         return self._iterate(w, self._near(w, mu) if warm else np.ones(self.barrier.bounds.at.shape)), mu
 
     def _near(self, w, mu):
@@ -260,7 +256,7 @@ class _Solve:
         it.z = near
         self.direction.look(it)
         left = b.bounds.sign * self.direction.of_lagrangian[at]
-        return np.where(at < b.n, np.maximum(left, WEAK * near), near)
+        return np.where(at < b.n, np.maximum(left, self.options.weak * near), near)
 
     def _iterate(self, w, z):
         """With multipliers of the rows that are estimated."""
@@ -275,7 +271,8 @@ class _Solve:
     def _pushed(self, w, rng):
         span = self.barrier.upper - self.barrier.lower
         span = np.where(np.isfinite(span), span, np.maximum(1.0, np.abs(w)))
-        return inside(w + PUSHED * span * self._random(rng), self.barrier.lower, self.barrier.upper)
+        w = w + self.options.push_length * span * self._random(rng)
+        return inside(w, self.barrier.lower, self.barrier.upper, self.options.push)
 
     def _random(self, rng):
         """A number from -1 to 1 for each variable and slack, told by its place in its block: so they are the same on

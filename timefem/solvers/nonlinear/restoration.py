@@ -13,11 +13,6 @@ from .bounds_loops import longest
 from .filter_search import Iterate
 from .search_direction import SearchDirection
 
-RHO = 1000.0  # weight of the violation
-LEFT, AGAIN = 0.9, 0.5  # how much of the violation may be left, and times what at each further restoration
-VIOLATED = 1e-4  # from which violation on a point at which the restoration gets stuck is infeasible
-LARGEST_MULTIPLIER = 1e3  # of bounds afterwards
-
 
 class Restoration:
     """Finds an iterate that the filter takes and that violates the rows less.
@@ -38,13 +33,14 @@ class Restoration:
     leaves = False
 
     def __init__(self, barrier, direction, loop):
-        self.barrier, self.direction, self.loop, self._left = barrier, direction, loop, LEFT
+        self.barrier, self.direction, self.loop, self.options = barrier, direction, loop, barrier.options
+        self._left = self.options.restored
 
     def __call__(self, it, mu, taken):
         """The next iterate and "left", or the last one and why there is none."""
-        main, n = self.barrier, len(it.w)
+        main, n, o = self.barrier, len(it.w), self.options
         rows = np.arange(main.m)
-        elastic = [Auxiliary(rows, sign, RHO, 0.0, np.inf, 0.0) for sign in (-1.0, 1.0)]
+        elastic = [Auxiliary(rows, sign, o.rho, 0.0, np.inf, 0.0) for sign in (-1.0, 1.0)]
         weights = np.zeros(n + 2 * main.m)
         weights[:n] = np.sqrt(mu) * np.minimum(1.0, 1.0 / np.maximum(np.abs(it.w), 1e-300))**2
         barrier = Barrier(main.scaled, main.auxiliary.joined(elastic[0]).joined(elastic[1]), 0.0,
@@ -56,7 +52,7 @@ class Restoration:
             f, c, theta, well, _ = main.values(now.w[:n])
             if theta <= self._left * least and taken.takes(theta, f + mu * well):
                 return "left"
-            if error <= RHO * self.loop.settings.tolerance and violation(c) > VIOLATED:
+            if error <= o.rho * self.loop.settings.tolerance and violation(c) > o.violated:
                 return "solved"
             return None
 
@@ -67,10 +63,10 @@ class Restoration:
         direction = SearchDirection(self.direction.matrix, barrier)
         found, _, outcome = self.loop.run(barrier, direction, start, mu_start, leave=leave, leaves=self.leaves)
         if outcome == "left":
-            self._left *= AGAIN
+            self._left *= o.restored_again
             return self._back(it, found.w[:n], mu), "left"
-        now = Iterate(found.w[:n], found.y / RHO, it.z, *main.values(found.w[:n]))
-        if outcome == "stuck" and violation(now.c) > VIOLATED:
+        now = Iterate(found.w[:n], found.y / o.rho, it.z, *main.values(found.w[:n]))
+        if outcome == "stuck" and violation(now.c) > o.violated:
             outcome = "solved"  # no step leaves less violation
         if outcome == Reason.STOPPED:
             return now, outcome
@@ -79,11 +75,11 @@ class Restoration:
         return now, Reason.NOT_CONVERGED if outcome in (Reason.NOT_CONVERGED, "stuck") else Reason.INFEASIBLE
 
     def _start(self, barrier, it, mu):
-        mu = max(mu, barrier.over.largest(np.abs(it.c).max(initial=0.0)))
-        half = (mu - RHO * it.c) / (2 * RHO)
-        n = half + np.sqrt(half**2 + mu * it.c / (2 * RHO))
+        rho, mu = self.options.rho, max(mu, barrier.over.largest(np.abs(it.c).max(initial=0.0)))
+        half = (mu - rho * it.c) / (2 * rho)
+        n = half + np.sqrt(half**2 + mu * it.c / (2 * rho))
         p = it.c + n
-        low, high = np.split(np.minimum(RHO, it.z), [self.barrier.bounds.n_low])
+        low, high = np.split(np.minimum(rho, it.z), [self.barrier.bounds.n_low])
         w = np.concatenate([it.w, p, n])
         z = np.concatenate([low, mu / p, mu / n, high])
         return Iterate(w, np.zeros(barrier.m), z, *barrier.values(w)), mu
@@ -93,7 +89,7 @@ class Restoration:
         main = self.barrier
         dz = main.bounds.change(it.slack, it.z, w - it.w, mu)
         z = it.z + main.over.least(longest(it.z, dz, max(0.99, 1 - mu))) * dz
-        if main.over.largest(z.max(initial=0.0)) > LARGEST_MULTIPLIER:
+        if main.over.largest(z.max(initial=0.0)) > self.options.largest_of_bounds:
             z = np.ones_like(z)
         new = Iterate(w, np.zeros(main.m), z, *main.values(w))
         self.direction.look(new)

@@ -7,28 +7,14 @@ import numpy as np
 from . import bounds_loops as loops
 from .block_ldl import BlockLDL
 from .condensed_rows import CondensedRows
+from .interior_point_options import InteriorPointOptions
 from .shared_ldl import SharedLDL
-
-# Subtracted from the diagonal of the rows where they depend on each other; solutions stay what they are. Else nothing:
-# multipliers move by no more than the violation over it in one step, and those of a limit that leaves no room, because
-# an equation holds it at its bound, are to fall as mu does. Over many blocks its effect adds up, and the objective is
-# scaled up beside it: so it falls with the square of their number. Over ranks also where the rows of a slab depend on
-# each other once the state at its left end is given
-DELTA_C = 1e-9
-DEPENDENT = 1e-12  # eigenvalue of J J^T, slacks included, below which rows depend on each other
-FIRST, GROWTH_AT_FIRST, GROWTH, SHRINKAGE = 1e-8, 100.0, 8.0, 3.0  # of the regularisation of the Hessian
-SMALLEST, LARGEST = 1e-8, 1e20
-# Between bounds of a variable, such as a torque in Nm, beyond which the Hessian is regularised in shares of that range:
-# what is little beside curvatures of others is much beside those, and steps creep along a curvature downwards
-WIDE = 1000.0
-LARGEST_MULTIPLIER = 1e3  # of rows, where they are estimated; else they start from zero
-PRECISE = 1e-11  # residual of a step, relative to what it is to take away where that is large, that needs no refinement
-FLAT = 1e-5  # curvature downwards, in scaled variables, that is none: pushes from there lead far, to no better minimum
-LOOSE = 1e-8  # added in the factors to the diagonal of loose variables, so that no block is singular by them
 
 
 class KktMatrix:
     """The matrix `[[H + D, J^T], [J, -E]]` of a scaled program, in the order of its blocks, without `CondensedRows`."""
+
+    of_loose = InteriorPointOptions.loose
 
     def __init__(self, scaled):
         program, n = scaled.program, scaled.n
@@ -78,13 +64,14 @@ class KktMatrix:
         known = scaled.program.kept_matrix
         if known is None or not np.array_equal(known[0], scaled.slacks.row):
             known = scaled.program.kept_matrix = scaled.slacks.row, cls(scaled)
+        known[1].of_loose = scaled.options.loose
         return known[1]
 
     def factor(self, hessian, jacobian, diagonal, of_rows):
         """Factor, with entries of H and J and the diagonals D and -E; whether no block is singular."""
         for part, values in zip(self._parts, (hessian, jacobian, diagonal, of_rows), strict=False):
             part[:] = values
-        self._parts[2][self._loose] += LOOSE
+        self._parts[2][self._loose] += self.of_loose
         self._condensed.take(jacobian, of_rows, self._parts[4])
         return self._ldl.factor(self._values)
 
@@ -106,21 +93,22 @@ class KktMatrix:
 class Regularisation:
     """How much was added to the Hessian, so that the inertia was right."""
 
-    def __init__(self):
-        self.last, self.now, self._shrinkage = 0.0, 0.0, SHRINKAGE
+    def __init__(self, options):
+        self.last, self.now, self._options, self._shrinkage = 0.0, 0.0, options, options.shrinkage
 
     def first(self):
         """Nothing, unless it was needed in the last step; the longer it has been enough, the faster it falls."""
         kept = self.now / self._shrinkage
-        return kept if kept >= SMALLEST else 0.0
+        return kept if kept >= self._options.smallest_regularisation else 0.0
 
     def next(self, tried):
+        o = self._options
         if tried == 0:
-            return max(self.last / SHRINKAGE, SMALLEST) if self.last else FIRST
-        return tried * (GROWTH if self.last else GROWTH_AT_FIRST)
+            return max(self.last / o.shrinkage, o.smallest_regularisation) if self.last else o.first_regularisation
+        return tried * (o.growth if self.last else o.growth_at_first)
 
     def took(self, value):
-        self._shrinkage = SHRINKAGE * (self._shrinkage if value < self.now else 1.0)
+        self._shrinkage = self._options.shrinkage * (self._shrinkage if value < self.now else 1.0)
         self.now = value
         self.last = value or self.last
 
@@ -129,9 +117,10 @@ class SearchDirection:
     """Steps of a `Barrier` at one iterate."""
 
     def __init__(self, matrix, barrier):
-        self.matrix, self.barrier, self.regularisation = matrix, barrier, Regularisation()
+        self.matrix, self.barrier, self.options = matrix, barrier, barrier.options
+        self.regularisation = Regularisation(self.options)
         self._delta_c = 0.0
-        wide = (barrier.upper - barrier.lower)[:barrier.n] / WIDE
+        wide = (barrier.upper - barrier.lower)[:barrier.n] / self.options.wide
         shares = 1 / np.where(np.isfinite(wide), np.maximum(1.0, wide), 1.0)**2
         self._damped = np.concatenate([shares, barrier.auxiliary.damped])
 
@@ -151,13 +140,13 @@ class SearchDirection:
         delta = self.regularisation.first()
         if self._delta_c and barrier.scaled.program.comm is None:
             self._look_again(it)
-        while delta <= LARGEST:
+        while delta <= self.options.largest_regularisation:
             regular = self._factor(sigma, delta)
             if regular and self.matrix.excess == 0:
                 self.regularisation.took(delta)
                 return True
             if not self._delta_c and (not regular or self.matrix.excess < 0):
-                self._delta_c = DELTA_C / barrier.scaled.many**2
+                self._delta_c = self.options.delta_c / barrier.scaled.many**2
             else:
                 delta = self.regularisation.next(delta)
         return False
@@ -169,7 +158,7 @@ class SearchDirection:
             return False
         self.regularisation.now = 0.0
         sigma = self.barrier.bounds.curvature(None, it.slack, it.z)
-        return self._factor(sigma, FLAT) and self.matrix.excess > 0
+        return self._factor(sigma, self.options.flat) and self.matrix.excess > 0
 
     def _factor(self, sigma, delta, hessian=None):
         a, n = self.barrier.auxiliary, self.barrier.n
@@ -202,7 +191,8 @@ class SearchDirection:
         of_w, of_rows = self._left(gradient, c, dw, dy)
         left, asked, left_of_rows, asked_of_rows = self.barrier.over.combined([
             *loops.squares(of_w, gradient), *loops.squares(of_rows, c)])
-        if left <= PRECISE**2 * max(1.0, asked) and left_of_rows <= PRECISE**2 * max(1.0, asked_of_rows):
+        least = self.options.precise**2
+        if left <= least * max(1.0, asked) and left_of_rows <= least * max(1.0, asked_of_rows):
             return dw, dy
         more_w, more_y = self._solve(of_w, of_rows)
         return dw + more_w, dy + more_y
@@ -229,14 +219,15 @@ class SearchDirection:
         barrier = self.barrier
         gradient = self.gradient.copy()
         barrier.bounds.add(gradient, it.z, -1.0)
-        self._delta_c = -DEPENDENT
+        self._delta_c = -self.options.dependent
         regular = self._factor(np.ones(len(it.w)), 0.0, np.zeros_like(self._hessian))
         dependent = not regular or self.matrix.excess < 0 or barrier.over.largest(-self.matrix.excess_here) > 0
-        self._delta_c = DELTA_C / barrier.scaled.many**2 if dependent else 0.0
+        self._delta_c = self.options.delta_c / barrier.scaled.many**2 if dependent else 0.0
         y = np.zeros(barrier.m)
         if regular:
             y = self._solve(gradient, y)[1]
-        return y if barrier.over.largest(np.abs(y).max(initial=0.0)) <= LARGEST_MULTIPLIER else np.zeros(barrier.m)
+        fits = barrier.over.largest(np.abs(y).max(initial=0.0)) <= self.options.largest_multiplier
+        return y if fits else np.zeros(barrier.m)
 
     def _look_again(self, it):
         """Rows that depend on each other in one place need not do so in the next, but leave large multipliers."""
