@@ -1,6 +1,6 @@
 """The compiled assembly loop: 8 elements at a time, entries straight into their slots."""
 
-from ..elements.evaluation.elements_in_lanes import evaluate_lanes
+from ..elements.evaluation.elements_in_lanes import evaluate_lanes, into_lanes
 from ..kernels.lanes import LANES, load, store
 from ..kernels.loops import compiled
 
@@ -38,8 +38,7 @@ def assemble(plan, lanes, x, t, h, column_scale, row_scale, rows, columns, kind,
         for lane in range(LANES):
             source = e + min(lane, n_active - 1)
             lanes.t[lane], lanes.h[lane] = t[source], h[source]
-            for c in range(plan.n_columns):
-                lanes.x[c, lane] = x[source * column_step + c]
+        into_lanes(lanes.x, x, e * column_step, column_step, plan.n_columns, n_active)
         evaluate_lanes(plan, lanes)
         for lane in range(n_active):
             row, column, start, line = (e + lane) * row_step, (e + lane) * column_step, base[e + lane], kind[e + lane]

@@ -108,6 +108,40 @@ def set_lanes(typing, y, i, a, x, j):
     return types.void(y, types.int64, types.float64, x, types.int64), emit
 
 
+PAIRS = (([0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15]),  # lanes that shuffles bring together, of two
+         ([0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]),  # vectors: single ones, pairs, halves
+         ([0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15]))
+
+
+def _masks():
+    for pair in PAIRS:
+        yield [ir.Constant(ir.VectorType(ir.IntType(32), LANES), mask) for mask in pair]
+
+
+@intrinsic
+def transpose_eight(typing, y, i, row, x, j, column):
+    """y[i + m * row + k] = x[j + k * column + m] for m, k = 0, ..., 7, by 24 shuffles."""
+
+    def emit(context, builder, signature, args):
+        ty, _, _, tx, _, _ = signature.args
+        y, i, row, x, j, column = args
+        rows = []
+        for _ in range(LANES):
+            rows.append(lane_load(context, builder, tx, x, j))
+            j = builder.add(j, column)
+        for distance, masks in zip((1, 2, 4), _masks(), strict=True):
+            for m in range(LANES):
+                if not m & distance:
+                    pair = rows[m], rows[m + distance]
+                    rows[m], rows[m + distance] = (builder.shuffle_vector(*pair, mask) for mask in masks)
+        for values in rows:
+            builder.store(values, lane_pointer(context, builder, ty, y, i), align=8)
+            i = builder.add(i, row)
+        return context.get_dummy_value()
+
+    return types.void(y, types.int64, types.int64, x, types.int64, types.int64), emit
+
+
 @intrinsic
 def eight_dots(typing, y, i, x, j, w, k, keep):
     """y[i + m] = keep * y[i + m] + sum of x[j+8m : j+8m+8] * w[k : k+8] for m = 0, ..., 7, keep 0 or 1.
@@ -121,10 +155,7 @@ def eight_dots(typing, y, i, x, j, w, k, keep):
         weights = lane_load(context, builder, tw, w, k)
         rows = [builder.fmul(weights, lane_load(context, builder, tx, x, builder.add(j, ir.Constant(j.type, 8 * m))))
                 for m in range(LANES)]
-        for low, high in (([0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15]),
-                          ([0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]),
-                          ([0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15])):
-            masks = [ir.Constant(ir.VectorType(ir.IntType(32), LANES), mask) for mask in (low, high)]
+        for masks in _masks():
             rows = [builder.fadd(*(builder.shuffle_vector(a, b, mask) for mask in masks))
                     for a, b in zip(rows[::2], rows[1::2], strict=True)]
         target = lane_pointer(context, builder, ty, y, i)

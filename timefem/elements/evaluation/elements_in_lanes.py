@@ -7,7 +7,7 @@ test function, divides by it: dt = h dxi, d/dt = d/dxi / h. (`points_in_lanes` h
 import numpy as np
 
 from ...kernels.call import call_kernel
-from ...kernels.lanes import LANES, add_lanes, scale_lanes
+from ...kernels.lanes import LANES, add_lanes, load, scale_lanes, store, transpose_eight
 from ...kernels.loops import compiled
 from ...kernels.record import Record, aligned
 
@@ -23,13 +23,15 @@ class LaneScratch(Record):
     outputs: np.ndarray
     residual: np.ndarray  # (n_rows, 8) result
     tangent: np.ndarray  # (n_tangent, 8) result
+    rows: np.ndarray  # (8 max(n_rows, n_tangent),) results, element by element
 
 
 def lane_scratch(plan):
     """The `LaneScratch` for a `Plan`."""
     return LaneScratch(aligned(plan.n_columns, LANES), aligned(LANES), aligned(LANES), aligned(LANES),
                        aligned(plan.n_in * LANES), aligned(plan.n_points * plan.n_out * LANES),
-                       aligned(plan.n_rows, LANES), aligned(plan.n_tangent, LANES))
+                       aligned(plan.n_rows, LANES), aligned(plan.n_tangent, LANES),
+                       aligned(LANES * max(plan.n_rows, plan.n_tangent)))
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -116,11 +118,34 @@ def _evaluate_batch(plan, lanes, x, t, h, residual, tangent):
         for lane in range(LANES):
             source = e + min(lane, n_active - 1)
             lanes.t[lane], lanes.h[lane] = t[source], h[source]
-            for c in range(plan.n_columns):
-                lanes.x[c, lane] = x[source, c]
+        into_lanes(lanes.x, x, e * plan.n_columns, plan.n_columns, plan.n_columns, n_active)
         evaluate_lanes(plan, lanes)
-        for lane in range(n_active):
-            for r in range(plan.n_rows):
-                residual[e + lane, r] = lanes.residual[r, lane]
-            for k in range(plan.n_tangent):
-                tangent[e + lane, k] = lanes.tangent[k, lane]
+        out_of_lanes(residual, e * plan.n_rows, lanes.residual, plan.n_rows, n_active, lanes.rows)
+        out_of_lanes(tangent, e * plan.n_tangent, lanes.tangent, plan.n_tangent, n_active, lanes.rows)
+
+
+@compiled(error_model="numpy", _nrt=False)
+def into_lanes(y, x, first, step, n, n_active):
+    """y[c, lane] = x[first + lane * step + c] for c < n; lanes that are not active take the values of the last one."""
+    for lane in range(LANES):
+        source = first + min(lane, n_active - 1) * step
+        for c in range(n):
+            store(y, c * LANES + lane, load(x, source + c))
+
+
+@compiled(error_model="numpy", _nrt=False)
+def out_of_lanes(y, first, x, n, n_active, rows):
+    """y[first + lane * n + k] = x[k, lane] for k < n and the active lanes.
+
+    By way of `rows` (8 n): written straight to y, the shuffles would write to 8 places far apart in turn, and strided
+    loads are slow on some processors.
+    """
+    whole = n // LANES * LANES
+    for k in range(0, whole, LANES):
+        transpose_eight(rows, k, whole, x, k * LANES, LANES)
+    for lane in range(n_active):
+        target, source = first + lane * n, lane * whole
+        for k in range(whole):
+            store(y, target + k, load(rows, source + k))
+        for k in range(whole, n):
+            store(y, target + k, load(x, k * LANES + lane))
