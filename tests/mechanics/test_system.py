@@ -4,7 +4,7 @@ import pytest
 import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum
 from timefem.kernels import compile_count
-from timefem.mechanics import point_functions
+from timefem.mechanics.values import quantities
 
 
 def bodies(n, rotation="quaternion"):
@@ -71,14 +71,14 @@ def test_redundant_constraints_are_refused():
 
 
 def test_formulas_are_not_kept_for_ever(monkeypatch):
-    monkeypatch.setattr(point_functions, "MOST_KINDS", 5)
-    monkeypatch.setattr(point_functions, "_POINTWISE", {})
+    monkeypatch.setattr(quantities, "MOST_KINDS", 5)
+    monkeypatch.setattr(quantities, "_FORMULAS", {})
     for i in range(20):
         body = tf.PointMass(1.0)
         system = tf.System([body, tf.Force(body, [1, 0, 0], time=tf.Formula(lambda t, i=i: i * t))])
         gradient, *_ = system.derivatives(2.0, np.zeros(6))
         assert gradient[0] == -2.0 * i
-    assert len(point_functions._POINTWISE) == 5
+    assert len(quantities._FORMULAS) == 5
 
 
 def test_coordinates_that_count_turns_are_no_degrees_of_freedom():

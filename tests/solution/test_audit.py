@@ -9,6 +9,7 @@ import pytest
 import timefem as tf
 from timefem.cases import find_case
 from timefem.errors import UnderResolved
+from timefem.solution.audit import first_violated, may_turn_too_far, unresolved_turns
 from timefem.solvers.march.resolution import FAR, excess
 
 
@@ -185,3 +186,39 @@ def test_constraints_of_what_is_solved_at_once(monkeypatch):
     solution = tf.solve(problem, tf.MixedGalerkin(2), 40)
     assert not solution.success and solution.status.reason == "constraints violated"
     assert "is violated by" in solution.status.message and solution.status.time is not None
+
+
+# ---- functions of arrays
+
+@pytest.fixture(scope="module")
+def two_boxes():
+    bodies = [tf.RigidBody(1, (1, 2, 3), name=name) for name in "ab"]
+    start = {body: tf.Pose(angular_velocity=(0, 1, 2)) for body in bodies}
+    return tf.solve(tf.InitialValueProblem(tf.System(bodies), start, (0, 9)), tf.MixedGalerkin(1), 700, progress=False)
+
+
+def test_constraints_at_many_nodes_of_many_bodies(two_boxes):
+    """First by CasADi's machine, later by machine code, the same violations are found."""
+    system, t = two_boxes.system, two_boxes.t
+    for _ in range(3):
+        assert first_violated(system, t, two_boxes.z) is None
+        for node in (0, 255, 256, 700):
+            off = two_boxes.z.copy()
+            off[node, 10:14] *= 1.1
+            element, time, name, residual, reason = first_violated(system, t, off)
+            assert (element, time, name) == (max(node - 1, 0), t[node], system.constraint_names[1])
+            assert abs(residual - abs(system.constraints(t[node], off[node])[1])) < 1e-12
+            assert reason == "constraints violated"
+            off[node, 10:14] = np.nan
+            assert first_violated(system, t, off)[1] == t[node]
+
+
+def test_turns_of_many_motions(two_boxes):
+    """A bound of the rates of all bodies in all motions, and a closer look at those that it does not clear."""
+    system, t, z = two_boxes.system, two_boxes.t, two_boxes.z
+    fast = z.copy()
+    fast[300:, 18:21] *= 1e3  # momenta of rotation of the first body
+    far = may_turn_too_far([system] * 3, two_boxes.element, np.diff(t).max(), np.array([z, fast, z]))
+    assert far.tolist() == [False, True, False]
+    assert unresolved_turns(system, two_boxes.element, t, z) is None
+    assert unresolved_turns(system, two_boxes.element, t, fast).startswith("a turns by up to")

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .. import validate
-from ..mechanics.measures import ALIKE_IN_STEPS, emphasis
-from ..mechanics.one_state import at_one_state
+from ..mechanics.values.at_start import at_start
 
 SCALINGS = ("full", "weights", "reference", "none")
 POWERS = {"none": (0, 0), "reference": (0, -1)}  # of h for multipliers and constraints; of others -1, of the element
@@ -55,22 +54,20 @@ class Scaling:
     def of(cls, name, system, element, t, z):
         """The scaling called `name`, for a system at a typical state `z`."""
         validate.choice("scaling", name, SCALINGS)
-        here = at_one_state(system, t, z)
+        here = at_start(system, t, z)
         nonholonomic = np.ones(2 * system.n_nonholonomic) if system.n_nonholonomic else NONE
         if name == "full":
             state = system.state_scale
-            multipliers = here.unit.copy() if here else _unit_gradient(system.derivatives(t, z)[1], state)
+            multipliers = here.unit.copy()
             if system.n_nonholonomic:
                 matrix, jacobian, _, _ = system.nonholonomic_derivatives(t, z)
                 nonholonomic = np.concatenate([_unit_gradient(matrix, state), _unit_gradient(jacobian, state)])
         else:
             state, multipliers = np.ones(system.n_z), np.ones(system.n_multipliers)
         powers = POWERS.get(name) or (-1, element.constraint_row_power)
-        factors = here.emphasis if here else emphasis(
-            system, np.abs(z / system.state_scale).reshape(2, -1).max(axis=0), ALIKE_IN_STEPS)
         scaling = cls(name, state, multipliers, nonholonomic, *powers,
-                      None if factors is None or factors.max() <= 1.0 else np.tile(factors, 2))
-        scaling.reference = here.reference if here and name == "full" else scaling.size(z)
+                      None if here.emphasis is None else np.tile(here.emphasis, 2))
+        scaling.reference = here.reference if name == "full" else scaling.size(z)
         return scaling
 
     def values(self):

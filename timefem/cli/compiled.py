@@ -11,7 +11,7 @@ from ..elements.mixed_galerkin import MixedGalerkin
 from ..errors import InputError
 from ..kernels.loops import nothing_interpreted
 from ..kernels.store import FOLDER_VARIABLE, SIZE_VARIABLE, Store, store
-from ..solvers.march.resolution import excess
+from ..mechanics.values.evaluate import compile_loop
 from ..solving.solve import prepare as prepared_solver
 from ..solving.solve import solve
 from .options import JSON
@@ -59,10 +59,10 @@ def prepare(as_json: JSON = False):
 
 
 def _solve_all():
+    compile_loop()
     for name, element, options in SOLVES:
         problem = find_case(name).make(t_end=SHORT)
-        sol = solve(problem, element, progress=False, **options)
-        excess(problem.system, element, sol.t, sol.z, sol.nodal_state)  # solves ask only where in doubt
+        solve(problem, element, progress=False, **options)
     for element in ENSEMBLES:
         prepared_solver(problem, element, 6).solve_many(np.array([problem.z0]), n_workers=1, progress=False)
     for name, n_elements in OTHERS:

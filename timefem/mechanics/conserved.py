@@ -4,12 +4,12 @@ centre of mass where it goes evenly."""
 import casadi as ca
 import numpy as np
 
-from .dense_derivatives import dense_derivatives
 from .forces.controllers import Controller
 from .forces.gravity import Gravity
 from .joints.formula_part import FormulaPart
 from .point_functions import evaluate
 from .symbols import Symbols
+from .values.quantities import formulas_of
 
 __all__ = ["conserved"]
 
@@ -79,7 +79,7 @@ def _without_rates(rates):
 def _may_be(system):
     """Whether trials tell: not of bodies without rigid motions or with momenta that are not their own, and not where
     forces come with the time, or from space and may be zero wherever they are tried, as those of contacts."""
-    timed = any(functions["depends on time"] for functions in system._functions)
+    timed = any(formulas_of(group.part).depends_on_time for group in system.groups)
     moving = all(body.rigid_motion(ca.SX.sym("q", body.n_q)) is not None for body in system.bodies)
     return moving and not (timed or system.couples_inertia or system.n_nonholonomic or any(
         _comes_from_space(part) for part in system.parts))
@@ -168,9 +168,9 @@ def _rates(system, quantities, t0, z, rng):
     samples = SAMPLES * quantities.n_islands
     z, t = np.tile(z, (samples, 1)), t0 + rng.uniform(size=samples)
     z[:, n:] = system.state_scale[n:] * rng.standard_normal((samples, n))
-    grad, jacobian, *_ = dense_derivatives(system, t, z)
+    grad, jacobian = system.values(t, z, "gradient", "jacobian")
     pushed = system.control_force(t, z, rng.standard_normal((samples, n_controls)))
-    pushed -= np.einsum("gm,gmn->gn", rng.standard_normal((samples, m)), jacobian[:, :m, :n])
+    pushed -= np.einsum("gm,gmn->gn", rng.standard_normal((samples, m)), jacobian.dense()[:, :m, :n])
     change = np.hstack([grad[:, n:], pushed - grad[:, :n], np.ones((samples, 1))])
     by = quantities.gradient(z, t)
     size = np.einsum("gkn,gn->gk", np.abs(by), np.abs(change) + np.append(system.state_scale, 0.0)).max(axis=0)

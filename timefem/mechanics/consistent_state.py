@@ -12,10 +12,9 @@ from ..argument_names import named_arguments
 from ..errors import InputError
 from ..late import Late
 from .bodies.states import CanonicalState, Pose
-from .dense_derivatives import constraints_and_derivatives
 from .given_states import canonical_states, given_states, with_followers
-from .one_state import is_small
-from .state_values import StateValues
+from .values.at_start import constraints_at, is_small
+from .values.state_values import StateValues
 
 if TYPE_CHECKING:
     from .given_states import GivenStates
@@ -136,7 +135,7 @@ def _assembled(system, t, q, moves):
 
     def evaluate(q):
         """Coordinates, residuals, their gradient and the size of the terms in them."""
-        theta, jacobian, _ = constraints_and_derivatives(system, t, np.concatenate([q, np.zeros(n)]))
+        theta, jacobian, _ = constraints_at(system, t, np.concatenate([q, np.zeros(n)]))
         gradient = jacobian[:m, :n]
         return q, theta[:m], gradient, np.maximum(1.0, abs(gradient) @ np.abs(q))
 
@@ -212,7 +211,7 @@ def _projected(system, t, q, p, moves):
     if not names:
         return p
     z = np.concatenate([q, p])
-    _, jacobian, rate = constraints_and_derivatives(system, t, z)
+    _, jacobian, rate = constraints_at(system, t, z)
     gradient, rate, mobility = jacobian[:m, :n], rate[:m], _inverse_mass(system, t, q)
     if system.n_nonholonomic:
         matrix, _, drift, _ = system.nonholonomic_derivatives(t, z)

@@ -31,16 +31,3 @@ def blocks_of(system):
             kinds += range(own[-1] + 1)
         blocks.append(first[key] + own)
     return np.concatenate(blocks), np.array(kinds)
-
-
-def emphasis(system, size, alike=ALIKE):
-    """Factors by which changes of coordinates count, shape (n_q,), from the sizes of motions, weighted by the masses.
-
-    What has hardly a motion is taken to move with the part `LEAST` of the largest of its kind, unweighted.
-    """
-    (blocks, kinds), root = blocks_of(system), np.sqrt(system.mass_scale)
-    own, largest = np.zeros(len(kinds)), np.zeros(2)
-    np.maximum.at(largest, kinds[blocks], size / root)
-    np.maximum.at(own, blocks, np.maximum(size, LEAST * root * largest[kinds[blocks]]))
-    common = own.max()
-    return np.array([common / measure(o, common, alike) if o else 1.0 for o in own])[blocks]

@@ -22,8 +22,8 @@ from .system import System
 from .traced import inside, symmetric, unchecked
 
 GRAVITY = "gravity"
-SHARED = ("redundant", "n_q", "n_z", "n_constraints", "n_multipliers", "n_nonholonomic", "_functions",
-          "velocities_solved", "couples_inertia", "_small")  # by systems that differ in numbers only
+SHARED = ("redundant", "n_q", "n_z", "n_constraints", "n_multipliers", "n_nonholonomic",
+          "velocities_solved", "couples_inertia")  # by systems that differ in numbers only
 _STEP = re.compile(r"\.?(\w+)|\[(\d+)(?:,\s*(\d+))?\]")
 
 

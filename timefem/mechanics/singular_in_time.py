@@ -4,6 +4,7 @@ import numpy as np
 
 from ..errors import InputError
 from .point_functions import evaluate
+from .values.quantities import formulas_of
 
 N_TIMES = 512  # at which each part is looked at first
 OUTSTANDING = 20.0  # times the median, of values that are looked at closer
@@ -22,18 +23,20 @@ def check_integrable(system, t_span, z):
     InputError
         Names the part, the time, and the power.
     """
-    if not any(functions["depends on time"] for functions in system._functions):
-        return
     start, end = t_span
     t = start + (end - start) * (np.arange(N_TIMES) + 0.5) / N_TIMES
-    for group, functions, state in system.local_states(np.array([start]), z[None]):
-        if not functions["depends on time"]:
+    for group in system.groups:
+        formulas = formulas_of(group.part)
+        if not formulas.depends_on_time:
             continue
+        function, index = formulas.whole("sizes"), group.state_index
+        local = z[index]
+        if formulas.solved:
+            local = np.hstack([local, system.velocity(start, z)[index[:, :index.shape[1] // 2]]])
 
-        def values(t, parts, group=group, function=functions["derivatives"], state=state):
-            local = np.tile(state[:, parts], (len(t), 1, 1))
+        def values(t, parts, group=group, function=function, local=local):
             with np.errstate(over="ignore"):
-                return np.abs(evaluate(function, local, t, group.parameters[parts])).max(axis=2)
+                return evaluate(function, np.tile(local[parts], (len(t), 1, 1)), t, group.parameters[parts])[..., 0]
 
         first = values(t, slice(None))
         for i, part in enumerate(group.members):

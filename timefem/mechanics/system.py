@@ -22,9 +22,9 @@ from .part import Body, Part
 from .part_groups import grouped, with_helpers
 from .part_names import NamedParts
 from .stand_ins import StandIns, moved_parts, with_rotors
-from .state_values import StateValues
 from .summary import summarize
 from .tree_joints import with_joints_of_trees
+from .values.state_values import StateValues
 
 if TYPE_CHECKING:
     from ..display import Card

@@ -3,9 +3,9 @@
 import numpy as np
 
 from ..errors import InputError
-from ..mechanics.dense_derivatives import constraints_and_derivatives
 from ..mechanics.redundancy.redundancy import redundant_rows
 from ..mechanics.summary import idle_coordinates
+from ..mechanics.values.at_start import constraints_at
 from ..problems.initial.faults import TOLERANCE
 from ..problems.kinds import KINDS
 
@@ -34,7 +34,7 @@ def inspect(model, element=True):
     system, z = model.system, model.z0
     t, n, m = model.t_span[0], system.n_q, system.n_constraints
     with np.errstate(all="ignore"):  # points that coincide give NaN, which is told below
-        theta, jacobian, _ = constraints_and_derivatives(system, t, z)
+        theta, jacobian, _ = constraints_at(system, t, z)
     size = np.maximum(1.0, abs(jacobian) @ np.abs(z))
     names = system.constraint_names
     owners = [part for part in system.parts for _ in part.constraint_names]

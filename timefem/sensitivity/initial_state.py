@@ -11,8 +11,9 @@ import scipy
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
 from ..mechanics.consistent_state import _inverse_mass
-from ..mechanics.point_functions import evaluate, sees_velocities
+from ..mechanics.point_functions import evaluate
 from ..mechanics.symbols import Symbols
+from ..mechanics.values.quantities import sees_velocities
 
 
 class Start:

@@ -10,12 +10,12 @@ import warnings
 import numpy as np
 
 from ..errors import UnderResolved
-from ..mechanics.dense_derivatives import constraint_sizes
-from ..mechanics.one_state import at_one_state
 from ..mechanics.part_names import body_of
-from ..solvers.march.resolution import NOISE, differences, elements_that_do, excess
+from ..mechanics.values.at_start import constraint_sizes
+from ..mechanics.values.evaluate import kept
+from ..solvers.march.resolution import elements_that_do, excess
 from ..status import Reason, Status
-from .glance import Limits, constraints_held, resolved
+from .audit_loop import largest_squares
 from .turns import unwrapped
 
 HELD = 1e-6  # residual of a dropped constraint, relative to its terms: those kept hold to 1e-9 and better
@@ -37,7 +37,7 @@ def audited(solution):
         When a body turns too far in an element, or elements of a lower degree would miss most of its motion; names
         it, and the number of elements that would do.
     """
-    if not solution.success or len(solution.t) == 1 or _at_a_glance(solution):
+    if not solution.success or len(solution.t) == 1:
         return solution
     fault = _violated(solution)
     if fault is not None:
@@ -53,33 +53,13 @@ def audited(solution):
     return solution
 
 
-def _at_a_glance(solution):
-    """Whether surely nothing is wrong."""
-    system, t = solution.system, solution.t
-    here = at_one_state(system, t[0], solution.start)
-    if here is None or system.kept is not None:
-        return False
-    motion = x, places = solution.values.chain()
-    return resolved(system, t, motion, _limits(system, solution.element)) and constraints_held(
-        system, t, x, places[-1, 0], here.size, LARGEST)
-
-
-def _limits(system, element):
-    known = system.__dict__.get("_limits")
-    if known is None or known[0] is not element:
-        difference, factor = differences(element)
-        known = system._limits = element, Limits(NOISE * system.state_scale, factor, difference,
-                                                 TURN * max(element.degree, 1))
-    return known[1]
-
-
 def audits(solve):
     """Decorator of what solves all elements at once: fails where a constraint does not hold at a node, and warns of
     bodies that turn too far in an element."""
     @functools.wraps(solve)
     def audited_solve(task):
         solution = solve(task)
-        if not solution.success or _at_a_glance(solution):
+        if not solution.success:
             return solution
         fault = _violated(solution)
         if fault is not None:
@@ -134,14 +114,12 @@ def first_violated(system, t, z):
     if not m:
         return None
     size, bound, dropped = constraint_sizes(system, t[0], z[0]), np.full(m, LARGEST), np.zeros(m, bool)
-    if kept is None and _held(system, t, z, size):
-        return None
     size = size[:m]
     if kept is not None:
         dropped[np.setdiff1d(np.arange(m), kept)] = True
     for first in range(0, len(t), PIECE):
         rows = slice(first, first + PIECE)
-        residuals = np.abs(system.constraints(t[rows], z[rows])[:, :m])
+        residuals = np.abs(system.values(t[rows], z[rows], "positions", repeatable=False)[0])
         if dropped.any():
             # elements that hold the constraints in the mean only leave as much of those that repeat each other
             left = (residuals / size)[:, ~dropped].max(initial=0.0)
@@ -154,19 +132,13 @@ def first_violated(system, t, z):
     return None
 
 
-def _held(system, t, z, size):
-    """Whether constraints surely hold at states (n, n_z)."""
-    return constraints_held(system, t, np.ascontiguousarray(z).ravel(), z.shape[1], size, LARGEST)
-
-
 def constraint_fault(system, t, z, size):
     """The reason of the first constraint of a motion, shape (n_nodes, n_z), that does not hold, or None.
 
     Motions that ended early have NaN for the rest. `size` is that of `constraint_sizes` at the start, or None where
     constraints were dropped as redundant.
     """
-    whole = system.complete or system
-    if not whole.n_constraints or (size is not None and _held(system, t, z, size)):
+    if not (system.complete or system).n_constraints:
         return None
     n = len(t) if np.isfinite(z[-1]).all() else int(np.argmax(~np.isfinite(z).all(axis=1)))
     fault = first_violated(system, t[:n], z[:n]) if n > 1 else None
@@ -184,27 +156,35 @@ def _warn_of_turns(solution):
 def may_turn_too_far(systems, element, longest, z):
     """Whether bodies of systems of one structure may turn too far in an element of that length, in motions of shape
     (n_systems, n_nodes, n_z): by a bound of their rates."""
-    far = np.zeros(len(systems), bool)
-    for i, body in enumerate(systems[0].bodies if systems else ()):
-        if hasattr(body, "angular_velocity"):
-            p = z[:, :, systems[0].n_q:][:, :, systems[0].coordinates(body)]
-            rates = np.array([system.bodies[i].rate_per_momentum for system in systems])
-            far |= ~(rates * body.largest_turning_momentum(p) * longest <= TURN * max(element.degree, 1))
-    return far
+    most = TURN * max(element.degree, 1)
+    return (_rate_bounds(systems, z) * longest > most).any(axis=1)
+
+
+def _rate_bounds(systems, z):
+    """Bounds of the rates at which bodies turn [rad/s], whatever their orientation, shape (n_systems, n_bodies)."""
+    if not systems:
+        return np.zeros((0, 0))
+    numbers, places = kept(systems[0], _turning)
+    squares = np.zeros((len(systems), len(numbers)))
+    largest_squares(z, places, squares)
+    return np.sqrt(squares) * [[system.bodies[i].rate_per_momentum for i in numbers] for system in systems]
+
+
+def _turning(system):
+    """Numbers of the bodies that turn, and first and last places of their momenta of rotation in the state."""
+    numbers = [i for i, body in enumerate(system.bodies) if hasattr(body, "angular_velocity")]
+    places = [system.coordinates(system.bodies[i]) for i in numbers]
+    return numbers, system.n_q + np.array([(p.start + 3, p.stop) for p in places], np.int64).reshape(-1, 2)
 
 
 def unresolved_turns(system, element, t, z):
     """What is to be told of a motion, shape (n_nodes, n_z), where a body turns too far in an element; else None."""
-    lengths, worst = np.diff(t), (0.0, None)
-    most, longest = TURN * max(element.degree, 1), lengths.max()
-    for body in system.bodies:
-        if not hasattr(body, "angular_velocity"):
-            continue
+    lengths, worst, most = np.diff(t), (0.0, None), TURN * max(element.degree, 1)
+    bounds = _rate_bounds([system], np.ascontiguousarray(z)[None])[0] * lengths.max()
+    for i in np.flatnonzero(bounds > most):
+        body = system.bodies[kept(system, _turning)[0][i]]
         place = system.coordinates(body)
-        q, p = z[:, place], z[:, system.n_q:][:, place]
-        if body.largest_rate(p) * longest <= most:
-            continue
-        rate = np.linalg.norm(body.angular_velocity(q, p), axis=-1)
+        rate = np.linalg.norm(body.angular_velocity(z[:, place], z[:, system.n_q:][:, place]), axis=-1)
         turn = float((np.maximum(rate[1:], rate[:-1]) * lengths).max())
         if turn > worst[0]:
             worst = turn, body

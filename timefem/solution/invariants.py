@@ -9,7 +9,6 @@ import numpy as np
 
 from ..assembly import TimeMesh
 from ..errors import InputError
-from ..mechanics.energies import energies_of
 from ..polynomials import gauss_legendre
 from ..types import Floats
 
@@ -64,7 +63,7 @@ class Invariants:
         if not members:
             raise InputError(f"{part!r} is not in the system")
         t, z = self._at(t)
-        return Energies(*energies_of(system, members, t, z, self.rates(t)))
+        return Energies(*system.energies_of(members, t, z, self.rates(t)))
 
     def generalized_energy(self, t: Floats | None = None) -> np.ndarray:
         """Generalized energy `p.v - T(q, v) + V` [J] of schemes with velocities of their own: EML, REML, Null-EML, MPL.

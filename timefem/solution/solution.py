@@ -11,7 +11,6 @@ from .. import validate
 from ..assembly import TimeMesh
 from ..errors import InputError, NotSolved
 from ..late import Late
-from ..mechanics.energies import with_own_momenta
 from ..parallel import rank
 from ..types import Floats
 from .costates import costates_of
@@ -212,8 +211,7 @@ class Solution(SolvedElements, Invariants, Shown):
             raise InputError(f"{self.system.label(body)} has no {quantity.replace('_', ' ')}: it is {body!r}")
         z = self(t)
         if self.system.couples_inertia and quantity in ("velocity", "angular_velocity"):
-            t, flat = np.broadcast_to(t, z.shape[:-1]), z.reshape(-1, z.shape[-1])
-            z = with_own_momenta(self.system, t.ravel(), flat, self.rates(t).reshape(len(flat), -1)).reshape(z.shape)
+            z = self.system.with_own_momenta(t, z, self.rates(t))
         return body, *self.system.local_state(body, z)
 
     def position(self, body: Body | str, t: Floats) -> np.ndarray:

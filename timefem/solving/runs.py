@@ -12,7 +12,7 @@ from ..assembly import Scaling
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
 from ..late import Late
-from ..mechanics.dense_derivatives import constraint_sizes
+from ..mechanics.values.at_start import constraint_sizes
 from ..problems.initial.faults import fault
 from ..solution.audit import constraint_fault, may_turn_too_far, turns_in_doubt, unresolved_turns
 from ..solvers.march.many import Marcher, Runs

@@ -237,7 +237,7 @@ def test_sparse_and_dense_arrays_find_the_same(rotation, monkeypatch):
     """Large systems take sparse ones, small ones NumPy's."""
     found = []
     for largest in (100_000, -1):
-        monkeypatch.setattr("timefem.mechanics.one_state.DENSE", largest)
+        monkeypatch.setattr("timefem.mechanics.values.at_start.DENSE", largest)
         system = four_bar(rotation, "refuse", gravity=[0, -9.81, 0])
         rng = np.random.default_rng(2)
         given = {n: x if n == "crank" else perturbed(x, rng) for n, x in four_bar_poses(1.0, 2.0).items()}

@@ -15,8 +15,9 @@ import scipy
 
 from ...errors import InputError
 from ..functions.trajectories import derivatives
-from ..point_functions import evaluate, pointwise
+from ..point_functions import evaluate
 from ..symbols import Symbols
+from ..values.quantities import formulas_of
 
 MANY = 30  # constraints from which on these are not combined in symbols
 SINGULAR = 1e-9  # smallest singular value, relative to the largest, of rows of unit length
@@ -81,7 +82,7 @@ def momentum_rate(system, t, z, v, a):
     """`d/dt T_v(q, v)` at one state, shape (n_q,)."""
     out = np.zeros(system.n_q)
     for group in system.groups:
-        function = pointwise(group.part)["momentum"]
+        function = formulas_of(group.part).whole("momentum")
         if group.part.kind not in _RATES:
             x, *others = function.sx_in()
             way = ca.SX.sym("way", x.numel())

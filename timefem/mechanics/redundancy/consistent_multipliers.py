@@ -4,8 +4,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...late import Late
-from ..dense_derivatives import dense_derivatives
-from ..one_state import at_one_state, is_small
+from ..values.at_start import at_start, is_small
 from .redundant_rows import factored, redundant_constraints
 
 scipy = Late("scipy")
@@ -45,9 +44,10 @@ def multipliers_at(system, t, z, force=None):
     force = None if force is None else np.asarray(force, float)[None]
     if _by_mass(system):
         return _by_mass_matrix(system, t, z)
-    here = at_one_state(system, t, z) if force is None else None
-    if here and here.solves and here.condition < SINGULAR:
-        return here.multipliers.copy()
+    if force is None and is_small(system):
+        here = at_start(system, t, z)
+        if here.solves and here.condition < SINGULAR:
+            return here.multipliers.copy()
     values, fine = _independent(system, np.full(1, float(t)), np.asarray(z, float)[None], force)
     if not fine[0]:
         names = redundant_constraints(system, t, z)
@@ -74,7 +74,8 @@ def _independent(system, t, z, force=None):
         forces = [None] * len(z) if force is None else force
         found = [_sparse(system, *state) for state in zip(t, z, forces, strict=True)]
         return np.array([values for values, _ in found]), np.array([fine for _, fine in found])
-    gradient, jacobian, rate, _ = dense_derivatives(system, t, z)
+    gradient, jacobian, rate = system.values(t, z, "gradient", "jacobian", "rate")
+    jacobian = jacobian.dense()
     if force is not None:
         gradient = gradient - np.concatenate([force, np.zeros_like(force)], axis=1)
     turned = np.concatenate([-jacobian[:, :, n:], jacobian[:, :, :n]], axis=2)  # grad Theta J

@@ -9,8 +9,7 @@ import numpy as np
 from ...argument_names import named_arguments
 from ...estimated_norm import estimated_norm
 from ...late import Late
-from ..dense_derivatives import constraints_at
-from ..one_state import is_small
+from ..values.at_start import constraints_at, is_small
 
 if TYPE_CHECKING:
     from ..system import System

@@ -14,10 +14,10 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.bodies.states import CanonicalState, Pose
 from ...mechanics.consistent_state import assemble
-from ...mechanics.dense_derivatives import positions_hold, surely_fine
 from ...mechanics.formula_text import as_formula, refuse_comparison
 from ...mechanics.redundancy.redundancy import drop_redundant
 from ...mechanics.system import System
+from ...mechanics.values.at_start import positions_hold, surely_fine
 from ...types import UserFormula
 from ..common.end_state import EndState
 from ..common.parameters import checked_parameters, own_entries, own_parts

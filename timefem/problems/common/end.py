@@ -9,8 +9,8 @@ from ...argument_names import known_names
 from ...errors import InputError
 from ...mechanics.forces.gravity import Gravity
 from ...mechanics.inversion.outputs import JointOutput
-from ...mechanics.point_functions import pointwise, sees_velocities
 from ...mechanics.tree_joints import joints_of_trees, tree_joint
+from ...mechanics.values.quantities import formulas_of, sees_velocities
 from ...mechanics.work import power_of
 from .end_state import body_velocity
 
@@ -124,18 +124,18 @@ class End:
 
     def energy(self):
         """Total energy H, SX scalar."""
-        return sum((f(*a) for f, a in self._functions("hamiltonian")), ca.SX(0))
+        return sum((f(*a) for f, a in self._functions("energies")), ca.SX(0))
 
     def kinetic_energy(self, body=None):
         """Kinetic energy of a body, or of all, SX scalar."""
         parts = self.system.parts if body is None else self._parts(body)
         return sum((f(ca.vertcat(self.z[place], *map(self.rates, part.bodies)), *further)
-                    for part, place, f, *further in self._of_parts("kinetic", parts)), ca.SX(0))
+                    for part, place, f, *further in self._of_parts("kinetic energies", parts)), ca.SX(0))
 
     def potential_energy(self, part=None):
         """Potential energy of a part, of "gravity", or of all, SX scalar."""
         parts = self.system.parts if part is None else self._parts(part)
-        return sum((f(*a) for f, a in self._functions("potential", parts)), ca.SX(0))
+        return sum((f(*a) for f, a in self._functions("potential energies", parts)), ca.SX(0))
 
     def power(self, part):
         """Power of the forces of an actuator, spring, damper or load on the motion, of "gravity", SX scalar."""
@@ -159,17 +159,17 @@ class End:
 
     def constraints(self):
         """Constraints on both levels and nonholonomic ones, SX (n_multipliers + n_nonholonomic,)."""
-        both = [ca.vertsplit(f(*a)) for f, a in self._functions("theta")]
-        rolling = [f(*a) for f, a in self._functions("velocity form")]
+        both = [ca.vertsplit(f(*a)) for f, a in self._functions("constraints")]
+        rolling = [f(*a) for f, a in self._functions("form")]
         halves = [row for half in (0, 1) for rows in both for row in rows[half * len(rows) // 2:][:len(rows) // 2]]
         return ca.vertcat(ca.SX(0, 1), *halves, *rolling)
 
     def gradient(self):
         """grad H - (Q, 0), SX (n_z,)."""
-        total = ca.SX.zeros(self.system.n_z)
-        for (function, arguments), part in zip(self._functions("derivatives"), self.system.parts, strict=True):
+        total, parts = ca.SX.zeros(self.system.n_z), [part for part in self.system.parts if part.bodies]
+        for (function, arguments), part in zip(self._functions("gradient", parts), parts, strict=True):
             place = self._place(part)
-            for i, value in zip(place, ca.vertsplit(function(*arguments)[:len(place)]), strict=True):
+            for i, value in zip(place, ca.vertsplit(function(*arguments)), strict=True):
                 total[i] += value
         return total
 
@@ -210,8 +210,8 @@ class End:
 
     def _of_parts(self, name, parts):
         for part in parts:
-            function = pointwise(part).get(name)
-            if function is not None:
+            function = formulas_of(part).whole(name)
+            if function.numel_out(0):
                 yield part, self._place(part), function, self.t, self._parameters(part, part.parameters)
 
     def _functions(self, name, parts=None):

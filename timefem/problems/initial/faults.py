@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...mechanics.one_state import at_one_state
+from ...mechanics.values.at_start import at_start
 
 ASSEMBLED = ", or those of tf.assemble(system, state); assemble=True of an InitialValueProblem does the same"
 TOLERANCE = 1e-9  # of constraints, relative to the size of the terms that make them up
@@ -25,8 +25,7 @@ def fault(system, t, z, tolerance=TOLERANCE):
     -------
     str or None
     """
-    here = at_one_state(system, t, z)
-    if here and here.fine(tolerance) and not system.n_nonholonomic:
+    if at_start(system, t, z).fine(tolerance) and not system.n_nonholonomic:
         return None
     for part in system.not_finite(t, z):
         return (f"{system.label(part)} is not finite at the initial state, t = {t:g}: "

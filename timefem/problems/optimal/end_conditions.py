@@ -6,8 +6,8 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
-from ...mechanics.dense_derivatives import constraints_at
 from ...mechanics.quaternion_lengths import names_of_lengths
+from ...mechanics.values.at_start import constraints_at
 from ..common.conditions import directions_left, independent_combinations, least_norm_search, lengths_of_rows
 from ..common.end_state import INDEPENDENT
 from ..common.targets import checked_targets
@@ -193,7 +193,8 @@ class EndConditions:
             return theta.ravel(), jacobian
         theta, jacobian = np.zeros(0), np.zeros((0, len(z)))
         if self.system.n_constraints:
-            theta, jacobian = constraints_at(self.system, t, z)
+            theta, jacobian, _ = constraints_at(self.system, t, z)
+            jacobian = jacobian if isinstance(jacobian, np.ndarray) else jacobian.toarray()
         if self.system.n_nonholonomic:
             theta = np.concatenate([theta, self.system.nonholonomic(t, z)])
             jacobian = np.vstack([jacobian, self.system.nonholonomic_derivatives(t, z)[1].toarray()])

@@ -4,8 +4,9 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from ...mechanics.point_functions import evaluate, sees_velocities
+from ...mechanics.point_functions import evaluate
 from ...mechanics.symbols import Symbols
+from ...mechanics.values.quantities import sees_velocities
 
 _FUNCTIONS = {}
 

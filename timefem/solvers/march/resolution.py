@@ -17,6 +17,7 @@ from ...elements.mixed_galerkin import MixedGalerkin
 from ...kernels.loops import compiled
 from ...late import Late
 from ...mechanics.measures import LEAST, blocks_of
+from ...mechanics.values.evaluate import kept
 from ..nonlinear.newton import Newton
 from .motion import DRIFT
 
@@ -73,19 +74,37 @@ def _differences(points):
 
 def _amplitudes(system, z):
     """Amplitudes of the components of states, shape (n_z,): the largest of the block they belong to."""
-    (blocks, kinds), n = blocks_of(system), system.n_q
-    half = (z.max(axis=0) - z.min(axis=0)) / 2
-    sizes = []
-    for own, mass in ((half[:n], np.ones(n)), (half[n:], system.mass_scale)):
-        of_block, of_kind = np.zeros(len(kinds)), np.zeros(2)
-        np.maximum.at(of_block, blocks, own / mass)
-        np.maximum.at(of_kind, kinds, of_block)
-        sizes.append(np.maximum(of_block, LEAST * of_kind[kinds])[blocks] * mass)
-    sizes[1] = np.maximum(sizes[1], DRIFT * np.abs(z[[0, -1], n:]).max(axis=0))
-    return np.maximum(np.concatenate(sizes), NOISE * system.state_scale)
+    (blocks, kinds), out = kept(system, blocks_of), np.zeros(system.n_z)
+    _find_amplitudes(np.ascontiguousarray(z), blocks, kinds, system.mass_scale, np.zeros((2, len(kinds))), out)
+    return np.maximum(out, NOISE * system.state_scale)
 
 
-@compiled(error_model="numpy", _nrt=False)
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
+def _find_amplitudes(z, blocks, kinds, mass, of_block, out):
+    """Amplitudes of coordinates, and of momenta, which count over the mass; those of blocks that hardly move beside
+    others are a part of theirs, and momenta drift. `of_block` is memory, (2, n_blocks)."""
+    n, end = mass.shape[0], z.shape[0] - 1
+    for c in range(2 * n):
+        low = high = z[0, c]
+        for k in range(1, end + 1):
+            low, high = min(low, z[k, c]), max(high, z[k, c])
+        level, b = c // n, blocks[c % n]
+        own = (high - low) / 2 / (1.0 if level == 0 else mass[c - n])
+        of_block[level, b] = max(of_block[level, b], own)
+    for level in range(2):
+        largest_0 = largest_1 = 0.0
+        for b in range(kinds.shape[0]):
+            if kinds[b]:
+                largest_1 = max(largest_1, of_block[level, b])
+            else:
+                largest_0 = max(largest_0, of_block[level, b])
+        for i in range(n):
+            size = max(of_block[level, blocks[i]], LEAST * (largest_1 if kinds[blocks[i]] else largest_0))
+            out[level * n + i] = size if level == 0 else max(
+                size * mass[i], DRIFT * max(abs(z[0, n + i]), abs(z[end, n + i])))
+
+
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
 def _missed(nodal, difference, bound, largest):
     """Largest divided differences in elements; the first element where one is beyond its bound."""
     first = nodal.shape[0]
@@ -100,7 +119,7 @@ def _missed(nodal, difference, bound, largest):
     return first
 
 
-@compiled(error_model="numpy", _nrt=False)
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
 def _missed_in_pairs(t, z, bound, largest):
     """Largest distances of nodes from the lines between their neighbours; the first pair with one beyond its bound."""
     first = z.shape[0] - 1

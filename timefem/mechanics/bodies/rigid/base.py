@@ -207,15 +207,6 @@ class RigidBodyBase(Body, abstract=True):
         """Angular momentum about the origin in space axes, shape (..., 3) [kg m^2/s]."""
         return np.cross(self.position(q), self.linear_momentum(q, p)) + self.spin(q, p)
 
-    def largest_rate(self, p: np.ndarray) -> float:
-        """A bound of the angular velocity [rad/s] at momenta of shape (n, n_q), whatever the orientation."""
-        return self.rate_per_momentum * self.largest_turning_momentum(p)
-
-    def largest_turning_momentum(self, p: np.ndarray) -> np.ndarray:
-        """Largest length of the momenta of rotation along motions of shape (..., n, n_q)."""
-        p = p[..., 3:]
-        return np.sqrt(np.einsum("...ij,...ij->...i", p, p).max(axis=-1))
-
     @cached_property
     def rate_per_momentum(self) -> float:
         """Largest angular velocity of a body whose momenta of rotation have length one [rad/s]."""

@@ -1,114 +1,90 @@
-"""Compiled loops of `one_state`."""
+"""Compiled loops of `at_start`."""
 
 import numpy as np
 
-from ..kernels.loops import compiled
-from .measures import ALIKE_IN_STEPS, LEAST, measure
+from ...kernels.loops import compiled
+from ..measures import ALIKE_IN_STEPS, LEAST, measure
 
 FINITE, VIOLATION, REFERENCE, CONDITION, EMPHASIZED = range(5)  # of `facts`
 _measure = compiled(interpreted=True, error_model="numpy", _nrt=False)(measure)
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
-def spread(tables, z):
-    """Local states of all parts from a state."""
-    for i in range(tables.state_index.shape[0]):
-        tables.inputs[i] = z[tables.state_index[i]]
+def assess(z, gradient, data, columns, starts, rate, theta, scales):
+    """What follows from the derivatives of a system at a state, with the Jacobian in compressed rows; see `AtStart`."""
+    facts, state_scale, total, violation = scales.facts, scales.state_scale, 0.0, 0.0
     for i in range(z.shape[0]):
-        tables.z[i] = z[i]
-
-
-@compiled(interpreted=True, error_model="numpy", _nrt=False)
-def assess(tables):
-    """Derivatives of the system from those of all parts, and what follows from them."""
-    gradient, jacobian, rate, theta = tables.gradient, tables.jacobian, tables.rate, tables.theta
-    z, facts, state_scale = tables.z, tables.facts, tables.state_scale
-    for i in range(z.shape[0]):
-        gradient[i] = 0.0
-        for r in range(rate.shape[0]):
-            jacobian[r, i] = 0.0
-    for g in range(tables.groups.shape[0]):
-        n_parts, width, m = tables.groups[g, 0], tables.groups[g, 1], tables.groups[g, 2]
-        first_in, at, first_row = tables.groups[g, 3], tables.groups[g, 4], tables.groups[g, 5]
-        for part in range(n_parts):
-            states, rows = first_in + part * width, first_row + part * m
-            for i in range(width):
-                gradient[tables.state_index[states + i]] += tables.outputs[at + i]
-            at += width
-            for i in range(width):  # column by column
-                for r in range(m):
-                    jacobian[tables.row_index[rows + r], tables.state_index[states + i]] += tables.outputs[at + r]
-                at += m
-            for r in range(m):
-                rate[tables.row_index[rows + r]] = tables.outputs[at + r]
-                theta[tables.row_index[rows + r]] = tables.outputs[at + m + r]
-            at += 2 * m
-    total = 0.0
-    for i in range(gradient.shape[0]):
-        total += gradient[i]
-    violation, n_z = 0.0, z.shape[0]
+        total += abs(gradient[i])
     for r in range(rate.shape[0]):
-        total += rate[r]
+        total += abs(rate[r])
         largest, size = 0.0, 0.0
-        for i in range(n_z):
-            entry = abs(jacobian[r, i])
+        for k in range(starts[r], starts[r + 1]):
+            entry, i = abs(data[k]), columns[k]
             total += entry
             largest, size = max(largest, entry * state_scale[i]), size + entry * abs(z[i])
-        tables.unit[r] = 1.0 / largest if largest > 0.0 else 1.0
-        tables.size[r] = max(1.0, size)
-        relative = abs(theta[r]) / tables.size[r]
+        scales.unit[r] = 1.0 / largest if largest > 0.0 else 1.0
+        scales.size[r] = max(1.0, size)
+        relative = abs(theta[r]) / scales.size[r]
         if not relative <= violation:
             violation = relative
     reference = 0.0
-    for i in range(n_z):
+    for i in range(z.shape[0]):
         reference = max(reference, abs(z[i] / state_scale[i]))
     facts[FINITE], facts[VIOLATION] = 1.0 if np.isfinite(total) else 0.0, violation
     facts[REFERENCE] = reference if reference != 0.0 else 1.0
-    facts[EMPHASIZED] = _emphasize(tables)
-    facts[CONDITION] = _multipliers(tables) if tables.matrix.shape[0] else 0.0
+    facts[EMPHASIZED] = _emphasize(z, scales)
+    facts[CONDITION] = _multipliers(gradient, data, columns, starts, rate, scales) if scales.matrix.shape[0] else 0.0
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
-def _emphasize(tables):
-    """`measures.emphasis` of the state; whether bodies count apart."""
-    z, roots, scratch, n = tables.z, tables.roots, tables.scratch, tables.roots.shape[0]
-    largest_0, largest_1, n_blocks = 0.0, 0.0, tables.kinds.shape[0]
+def _emphasize(z, scales):
+    """Factors by which changes of coordinates count, from the sizes of motions, weighted by the masses; whether bodies
+    count apart.
+
+    What has hardly a motion is taken to move with the part `LEAST` of the largest of its kind, unweighted.
+    """
+    roots, scratch, n = scales.roots, scales.scratch, scales.roots.shape[0]
+    largest_0, largest_1, n_blocks = 0.0, 0.0, scales.kinds.shape[0]
     for b in range(n_blocks):
         scratch[b] = 0.0
     for i in range(n):
-        size = max(abs(z[i] / tables.state_scale[i]), abs(z[n + i] / tables.state_scale[n + i]))
-        if tables.kinds[tables.blocks[i]]:
+        size = max(abs(z[i] / scales.state_scale[i]), abs(z[n + i] / scales.state_scale[n + i]))
+        if scales.kinds[scales.blocks[i]]:
             largest_1 = max(largest_1, size / roots[i])
         else:
             largest_0 = max(largest_0, size / roots[i])
     common = 0.0
     for i in range(n):
-        b = tables.blocks[i]
-        size = max(abs(z[i] / tables.state_scale[i]), abs(z[n + i] / tables.state_scale[n + i]))
-        size = max(size, LEAST * roots[i] * (largest_1 if tables.kinds[b] else largest_0))
+        b = scales.blocks[i]
+        size = max(abs(z[i] / scales.state_scale[i]), abs(z[n + i] / scales.state_scale[n + i]))
+        size = max(size, LEAST * roots[i] * (largest_1 if scales.kinds[b] else largest_0))
         scratch[b] = max(scratch[b], size)
         common = max(common, size)
     most = 1.0
     for i in range(n):
-        own = scratch[tables.blocks[i]]
-        tables.emphasis[i] = common / _measure(own, common, ALIKE_IN_STEPS) if own != 0.0 else 1.0
-        most = max(most, tables.emphasis[i])
+        own = scratch[scales.blocks[i]]
+        scales.emphasis[i] = common / _measure(own, common, ALIKE_IN_STEPS) if own != 0.0 else 1.0
+        most = max(most, scales.emphasis[i])
     return 1.0 if most > 1.0 else 0.0
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
-def _multipliers(tables):
+def _multipliers(gradient, data, columns, starts, rate, scales):
     """Consistent multipliers by the inverse of the scaled `grad Theta J grad Theta^T`, and its condition number.
 
     Gauss and Jordan's elimination with the largest pivot of a column, and one correction.
     """
-    a, jacobian, m, n = tables.matrix, tables.jacobian, tables.theta.shape[0], tables.roots.shape[0]
-    scratch, values, norm = tables.scratch, tables.multipliers, 0.0  # scale, right side, rest of it
+    a, jacobian, m, n = scales.matrix, scales.rows, rate.shape[0], scales.roots.shape[0]
+    scratch, values, norm = scales.scratch, scales.multipliers, 0.0  # scale, right side, rest of it
     for r in range(m):
-        square, right = 0.0, tables.rate[r]
+        for i in range(2 * n):
+            jacobian[r, i] = 0.0
+        for k in range(starts[r], starts[r + 1]):
+            jacobian[r, columns[k]] = data[k]
+        square, right = 0.0, rate[r]
         for i in range(n):
             square += jacobian[r, i] ** 2 + jacobian[r, n + i] ** 2
-            right += jacobian[r, i] * tables.gradient[n + i] - jacobian[r, n + i] * tables.gradient[i]
+            right += jacobian[r, i] * gradient[n + i] - jacobian[r, n + i] * gradient[i]
         scratch[r] = 1.0 / np.sqrt(square) if square > 0.0 else 1.0
         scratch[m + r] = scratch[2 * m + r] = scratch[r] * right
     for r in range(m):

@@ -1,0 +1,144 @@
+"""What solves ask of a system at one state, the start: sizes, violations, multipliers, weights of bodies."""
+
+import numpy as np
+
+from ...kernels.record import Record
+from ..measures import blocks_of
+from .at_start_loop import CONDITION, EMPHASIZED, FINITE, REFERENCE, VIOLATION, assess
+from .evaluate import evaluator, kept
+
+DENSE = 100_000  # entries of the gradient of the constraints up to which dense arrays are faster than sparse ones
+MOST_MULTIPLIERS = 64  # up to which plain elimination in a loop is faster than LAPACK called from Python
+NAMES = "gradient", "jacobian", "rate", "constraints"
+
+
+class Scales(Record):
+    """What states of a system are measured by, and memory for what is found; see `AtStart`."""
+
+    state_scale: np.ndarray  # (n_z,)
+    roots: np.ndarray  # (n_q,) roots of the masses
+    blocks: np.ndarray  # (n_q,) as `blocks_of`
+    kinds: np.ndarray
+    unit: np.ndarray
+    size: np.ndarray
+    multipliers: np.ndarray
+    emphasis: np.ndarray
+    facts: np.ndarray
+    matrix: np.ndarray  # scratch
+    rows: np.ndarray
+    scratch: np.ndarray
+
+
+class AtStart:
+    """A system at one state at a time, in memory that the next state overwrites.
+
+    Parameters
+    ----------
+    system : System
+
+    Attributes
+    ----------
+    gradient, jacobian, rate, theta : ndarray, shapes (n_z,), (2 m, n_z), (2 m,), (2 m,)
+        As `System.derivatives`, and the constraints on both levels; the Jacobian as an array where the system is small,
+        else as a SciPy CSR array.
+    unit, size : ndarray, shape (2 m,)
+        What brings the rows of the Jacobian to a largest entry of one in scaled states, and the size of the terms that
+        make up each constraint, at least one.
+    multipliers : ndarray, shape (2 m,)
+        As `System.consistent_multipliers`, where the system `solves` for them and `condition` is fine.
+    """
+
+    def __init__(self, system):
+        self.system, self._last, m, n = None, None, system.n_multipliers, system.n_z
+        self.small = is_small(system)
+        blocks, kinds = kept(system, blocks_of)
+        self.solves = self.small and m <= MOST_MULTIPLIERS and not system.n_nonholonomic
+        solved = m if self.solves else 0
+        self._scales = scales = Scales(
+            np.zeros(n), np.zeros(n // 2), blocks, kinds, np.zeros(m), np.zeros(m), np.zeros(m), np.ones(n // 2),
+            np.zeros(5), np.zeros((solved, 3 * solved)), np.zeros((solved, n)), np.zeros(3 * m + len(kinds)))
+        self.unit, self.size, self.multipliers = scales.unit, scales.size, scales.multipliers
+
+    def at(self, system, t, z):
+        """The same object, with the numbers of a system of the same structure at a time and a state."""
+        if system is not self.system:
+            self._scales.state_scale[:], self._scales.roots[:] = system.state_scale, system.state_scale[system.n_q:]
+            self.system, self._last = system, None
+        asked = t, z.tobytes()
+        if asked != self._last:
+            self._last = None
+            self._evaluate(t, z)
+            assess(z, self.gradient, *self._compressed, self.rate, self.theta, self._scales)
+            self._last = asked
+        return self
+
+    def _evaluate(self, t, z):
+        system = self.system
+        if any(system.velocities_solved):
+            self.gradient, self._sparse, self.rate = system.derivatives(t, z)
+            self.theta, jacobian = system.constraints(t, z), self._sparse
+            self._compressed = jacobian.data, *(np.asarray(x, np.int64) for x in (jacobian.indices, jacobian.indptr))
+            return
+        gradient, self._matrix, rate, theta = evaluator(system, *NAMES)(system, np.full(1, t), z[None])
+        self.gradient, self.rate, self.theta = gradient[0], rate[0], theta[0]
+        self._compressed, self._sparse = (self._matrix.data[0], self._matrix.columns, self._matrix.starts), None
+
+    @property
+    def jacobian(self):
+        if self.small:
+            return self._matrix.dense()[0]
+        return self._matrix.sparse() if self._sparse is None else self._sparse.copy()
+
+    def fine(self, tolerance):
+        """Whether all is finite, and constraints hold, relative to the size of the terms that make them up."""
+        facts = self._scales.facts
+        return bool(facts[FINITE] and facts[VIOLATION] <= tolerance)
+
+    @property
+    def reference(self):
+        """Size of the scaled state; 1 of a zero state."""
+        return self._scales.facts.item(REFERENCE)
+
+    @property
+    def condition(self):
+        """Condition number of what the multipliers are solved from."""
+        return self._scales.facts.item(CONDITION)
+
+    @property
+    def emphasis(self):
+        """Factors by which changes of coordinates count, shape (n_q,); None where all count alike."""
+        return self._scales.emphasis if self._scales.facts[EMPHASIZED] else None
+
+
+def at_start(system, t, z):
+    """`AtStart` of this thread at a time and a state (n_z,), valid until it is asked again."""
+    return kept(system, AtStart).at(system, float(t), np.array(z, float))
+
+
+def is_small(system):
+    """Whether dense arrays are the faster ones; SciPy's sparse ones take 0.05 s to import, too."""
+    return system.n_multipliers * system.n_z <= DENSE and not any(system.velocities_solved)
+
+
+def constraints_at(system, t, z):
+    """Constraints on both levels at one state, shape (2 m,), their Jacobian (2 m, n_z) and their partial time
+    derivative; the Jacobian is sparse unless the system is small."""
+    here = at_start(system, t, z)
+    return here.theta.copy(), here.jacobian, here.rate.copy()
+
+
+def constraint_sizes(system, t, z):
+    """Size of the terms that make up each constraint, on both levels, at one state, shape (2 m,); at least one."""
+    return at_start(system, t, z).size.copy()
+
+
+def surely_fine(system, t, q, tolerance):
+    """Whether all parts are finite at coordinates (n_q,) and rest, and these hold the constraints, relative to the size
+    of their terms."""
+    return at_start(system, t, np.append(q, np.zeros(len(q)))).fine(tolerance)
+
+
+def positions_hold(system, t, q, tolerance):
+    """Whether coordinates (n_q,) hold the constraints, relative to the size of the terms that make them up."""
+    here, m = at_start(system, t, np.append(q, np.zeros(len(q)))), system.n_constraints
+    return bool(np.all(np.abs(here.theta[:m]) <= tolerance * here.size[:m]))

@@ -1,0 +1,275 @@
+"""One evaluator of all quantities: gather the local states of parts, the formula of their kind, scatter its values."""
+
+from __future__ import annotations
+
+import threading
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from ...kernels.cache import cached_kernel
+from ...kernels.compile import default_backend
+from ...kernels.record import Record
+from ...late import Late
+from ..point_functions import evaluate
+from .evaluate_loop import along
+from .quantities import StateFormulas, formulas_of, places_of
+
+scipy = Late("scipy")
+
+PIECE = 1 << 18  # numbers of local values that are made at once
+PAYS = 1_000  # evaluations of each kind of part from which on machine code pays, though it is to be made
+PAYS_TO_COMPILE = 500_000  # the same where the loop of all is to be compiled, too
+
+
+class Matrix(NamedTuple):
+    """Matrices of one pattern, in compressed rows.
+
+    Attributes
+    ----------
+    shape : (int, int)
+    rows, columns : ndarray of int, shape (n_entries,)
+        Of the entries, row by row.
+    starts : ndarray of int, shape (n_rows + 1,)
+        Of the rows.
+    data : ndarray, shape (n, n_entries)
+    """
+
+    shape: tuple[int, int]
+    rows: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+    data: np.ndarray
+
+    def dense(self):
+        """Array of shape (n, *shape)."""
+        out = np.zeros((len(self.data), *self.shape))
+        out[:, self.rows, self.columns] = self.data
+        return out
+
+    def sparse(self):
+        """SciPy's CSR array of the first of them, without entries that are zero."""
+        out = scipy.sparse.csr_array((self.data[0], self.columns.copy(), self.starts.copy()), shape=self.shape)
+        out.eliminate_zeros()
+        return out
+
+
+class Tables(Record):
+    """What machine code takes of an evaluator."""
+
+    groups: np.ndarray  # (n_groups, 8) address, parts, inputs, parameters and values of each, its first three places
+    index: np.ndarray
+    parameters: np.ndarray
+    targets: np.ndarray
+    inputs: np.ndarray  # scratch
+    values: np.ndarray
+
+
+class Evaluator:
+    """Quantities of the systems of one structure, at any number of states; for one thread.
+
+    Parameters
+    ----------
+    system : System
+    names : tuple of str
+    formulas : type
+        The `Formulas` that has these quantities.
+    """
+
+    def __init__(self, system, names, formulas=StateFormulas):
+        places, sizes = places_of(system)
+        made = [(i, group.part.kind, place, *formulas_of(group.part, formulas).function(*names))
+                for i, (group, place) in enumerate(zip(system.groups, places, strict=True))]
+        made = [(*others, function, inputs, patterns) for *others, function, inputs, patterns in made
+                if function.size1_out(0)]
+        taken = {next(iter(formulas.inputs))}.union(*(inputs for *_, inputs, _ in made))
+        self.names, self.inputs = names, [name for name in formulas.inputs if name in taken]
+        first = dict(zip(self.inputs, np.cumsum([0, *(sizes[formulas.inputs[name]] for name in self.inputs)]).tolist(),
+                         strict=False))
+        self.groups, targets = [], [[] for _ in names]
+        for i, kind, place, function, inputs, patterns in made:
+            index = np.hstack([np.asarray(place[formulas.inputs[name]], int) + first[name] for name in inputs])
+            self.groups.append((i, (formulas.__qualname__, kind, *names), function, index))
+            for name, own, (rows, columns) in zip(names, targets, patterns, strict=True):
+                quantity = formulas.quantities[name]
+                own.append(np.asarray(place[quantity.rows], int)[:, rows])
+                if quantity.columns:
+                    own[-1] = own[-1] * sizes[quantity.columns] + np.asarray(place[quantity.columns], int)[:, columns]
+        self._results, start = [], 0
+        for name, own in zip(names, targets, strict=True):
+            start = self._add_result(formulas.quantities[name], own, sizes, start)
+        self.n_values = start
+        joined = [np.concatenate(own, axis=1).ravel() for own in zip(*targets, strict=True)]
+        self._targets = np.concatenate([np.zeros(0, int), *joined])
+        self._order = np.argsort(self._targets, kind="stable")
+        self._present, self._starts = np.unique(self._targets[self._order], return_index=True)
+        self._index = np.concatenate([np.zeros(0, int), *(index.ravel() for *_, index in self.groups)])
+        self._evaluated, self._tables, self._of, self._bound, self._kernels = 0, None, None, None, ()
+
+    def _add_result(self, quantity, own, sizes, start):
+        """What becomes of the values of a quantity, of which `own` are the places of each group, to be those among all
+        values; where those of the next begin."""
+        n = sizes[quantity.rows]
+        if quantity.columns is None:
+            self._results.append((start, start + n, None))
+            for place in own:
+                place += start
+            return start + n
+        n_columns = sizes[quantity.columns]
+        keys = np.unique(np.concatenate([np.zeros(0, int), *(place.ravel() for place in own)]))
+        rows, columns = np.divmod(keys, max(n_columns, 1))
+        pattern = (n, n_columns), rows, columns, np.searchsorted(rows, np.arange(n + 1))
+        self._results.append((start, start + len(keys), pattern))
+        for place in own:
+            place[:] = start + np.searchsorted(keys, place)
+        return start + len(keys)
+
+    def __call__(self, system, t, first, repeatable=True, **inputs):
+        """Values at states, list.
+
+        Parameters
+        ----------
+        system : System
+        t, first : ndarray, shapes (n,), (n, length)
+            Times, and the first of the inputs: of `StateFormulas` the states.
+        repeatable : bool
+            Whether the same states give the same bits whatever was evaluated before; else machine code, which rounds
+            in another way than CasADi's, is used as soon as it pays.
+        **inputs : ndarray
+            What is in `self.inputs` besides, by name, shape (n, length).
+
+        Returns
+        -------
+        list of ndarray of shape (n, length), and of Matrix
+        """
+        others = [inputs[name] for name in self.inputs[1:]]
+        x = np.concatenate([first, *others], axis=1) if others else first
+        out = np.zeros((len(x), self.n_values))
+        if not self.groups:
+            pass
+        elif len(x) == 1:
+            out[0, self._present] = np.add.reduceat(self._at_one(system, t, x)[self._order], self._starts)
+        elif self._machine_code_pays(len(x), repeatable):
+            self._take(system)
+            along(self._tables, np.ascontiguousarray(t, float), np.ascontiguousarray(x, float), out)
+        else:
+            size = max(1, PIECE // len(self._targets))
+            for start in range(0, len(x), size):
+                piece = slice(start, start + size)
+                values = np.concatenate([
+                    evaluate(function, x[piece, index], t[piece], system.groups[i].parameters).reshape(
+                        len(x[piece]), -1) for i, _, function, index in self.groups], axis=1)
+                out[piece, self._present] = np.add.reduceat(values[:, self._order], self._starts, axis=1)
+        return [out[:, start:stop] if pattern is None else Matrix(*pattern, out[:, start:stop])
+                for start, stop, pattern in self._results]
+
+    def _at_one(self, system, t, x):
+        """Local values at one state, in memory that the next state overwrites."""
+        if self._bound is None:
+            self._bind(system)
+        runs, states, values = self._bound
+        if self._of is not system:
+            for (i, *_), (_, _, parameters, *_) in zip(self.groups, runs, strict=True):
+                parameters[:] = system.groups[i].parameters
+            self._of = system
+        np.take(x[0], self._index, out=states, mode="clip")
+        for run, times, *_ in runs:
+            times[:] = t[0]
+            run()
+        return values
+
+    def _bind(self, system):
+        """Functions with their arguments and results at one state: to hand these over takes as long as to evaluate."""
+        states, values = np.zeros(len(self._index)), np.zeros(len(self._targets))
+        runs, first, at = [], 0, 0
+        for i, _, function, index in self.groups:
+            n, n_values = len(index), len(index) * function.size1_out(0)
+            buffer, run = (function.map(n) if n > 1 else function).buffer()
+            parameters = system.groups[i].parameters.astype(float)
+            memory = states[first:first + index.size], np.zeros(n), parameters
+            for k, argument in enumerate(memory):
+                if argument.size:
+                    buffer.set_arg(k, memoryview(argument))
+            buffer.set_res(0, memoryview(values[at:at + n_values]))
+            runs.append((run, memory[1], parameters, buffer, function))
+            first, at = first + index.size, at + n_values
+        self._bound, self._of = (runs, states, values), system
+
+    def _machine_code_pays(self, n, repeatable):
+        """Whether to evaluate n states by machine code: where they are many, and also as soon as there were many
+        before unless the same states are to give the same bits again."""
+        if self._tables is not None and not repeatable:
+            return True
+        if default_backend() != "llvm":
+            return False
+        points = n * sum(len(index) for *_, index in self.groups) / len(self.groups)
+        if not repeatable:
+            self._evaluated = points = self._evaluated + points
+        pays = points > PAYS or (not repeatable and _COMPILED.issuperset(key for _, key, *_ in self.groups))
+        if not (pays and (along.at_hand(*_EXAMPLE) or points > PAYS_TO_COMPILE)):
+            return False
+        if self._tables is None:
+            self._compile()
+        return True
+
+    def _compile(self):
+        """Tables for machine code, whose kernels are taken from disk, or made."""
+        rows, self._kernels, first, number, target = [], [], 0, 0, 0
+        for _, key, function, index in self.groups:
+            sizes = function.size1_in(0), function.size1_in(2), function.size1_out(0)
+
+            def packed(function=function, sizes=sizes):
+                x = ca.SX.sym("x", sum(sizes[:2]) + 1)
+                return ca.Function("values", [x], [function(*ca.vertsplit(x, np.cumsum([0, sizes[0], 1, sizes[1]])))])
+
+            kernel = cached_kernel(("values", *key), packed)
+            rows.append((kernel.address, len(index), *sizes, first, number, target))
+            first, number, target = (at + len(index) * size for at, size in zip(
+                (first, number, target), sizes, strict=True))
+            self._kernels.append(kernel)  # whose addresses hold as long as they live
+            _COMPILED.add(key)
+        rows = np.array(rows, np.int64)
+        self._tables = Tables(rows, self._index.astype(np.int64), np.zeros(number), self._targets.astype(np.int64),
+                              np.zeros((rows[:, 2] + rows[:, 3]).max() + 1), np.zeros(rows[:, 4].max()))
+        self._system = None
+
+    def _take(self, system):
+        """The parameters of a system."""
+        if system is not self._system:
+            self._tables.parameters[:] = np.concatenate(
+                [system.groups[i].parameters.ravel() for i, *_ in self.groups])
+            self._system = system
+
+
+_COMPILED = set()  # kinds of parts and quantities whose kernels are at hand
+_EXAMPLE = (Tables(np.zeros((0, 8), np.int64), *(np.zeros(0, kind) for kind in (int, float, int, float, float))),
+            np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0)))  # of no states, for the types of its arguments
+
+
+def compile_loop():
+    """Compile the loop of all evaluators ahead: they wait with that until it pays."""
+    along(*_EXAMPLE)
+
+
+class PerThread(threading.local):
+    """What each thread keeps with systems of one structure, by what makes it; a copy has nothing."""
+
+    def __init__(self):
+        self.things = {}
+
+    def __reduce__(self):
+        return PerThread, ()
+
+
+def kept(system, make, *arguments):
+    """What this thread keeps with systems of one structure, `make(system, *arguments)`."""
+    own = system.structure.__dict__
+    things = (own.get("_per_thread") or own.setdefault("_per_thread", PerThread())).things
+    return things.get((make, arguments)) or things.setdefault((make, arguments), make(system, *arguments))
+
+
+def evaluator(system, *names, formulas=StateFormulas):
+    """The `Evaluator` of some quantities that this thread keeps with systems of this structure."""
+    return kept(system, Evaluator, names, formulas)
+
