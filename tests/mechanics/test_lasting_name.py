@@ -11,8 +11,8 @@ import timefem as tf
 from timefem.cases import find_case
 from timefem.elements.evaluation import point_kernel as module
 from timefem.elements.evaluation.batch import ElementBatch
-from timefem.mechanics import first_variation
 from timefem.mechanics.lasting_name import lasting_name
+from timefem.mechanics.values import equations_of_motion, quantities
 
 
 def names(system, element):
@@ -80,12 +80,12 @@ def test_derivatives_of_equations_from_disk_equal_those_from_symbols(tmp_path, m
     monkeypatch.setenv("TIMEFEM_CACHE_DIR", str(tmp_path))
     problem, results = find_case("container-crane").make(), []
     for own in ("built", "found"):
-        monkeypatch.setattr(first_variation, "_FUNCTIONS", {})
-        monkeypatch.setattr(first_variation, "_LAYOUTS", {})
+        monkeypatch.setattr(quantities, "_FORMULAS", {})
         if own == "found":
-            monkeypatch.setattr(first_variation, "_made_blocks", None)  # is not called
+            problem = find_case("container-crane").make()
+            monkeypatch.setattr(equations_of_motion, "Symbols", None)  # is not called
         z = np.random.default_rng(1).normal(size=problem.system.n_z)
-        at = first_variation.FirstVariation.of_state(problem.system, 0.3, z)
+        at = equations_of_motion.EquationsOfMotion.of_state(problem.system, 0.3, z)
         results.append((at.acceleration, at.by_controls(), *at.tangent(*np.eye(6).reshape(2, 3, 6)), at.timed))
     for first, second in zip(*results, strict=True):
         np.testing.assert_array_equal(first, second)

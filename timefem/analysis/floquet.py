@@ -12,7 +12,7 @@ import numpy as np
 from ..argument_names import named_arguments
 from ..display import Card, Summarized
 from ..errors import InputError
-from ..mechanics.first_variation import FirstVariation
+from ..mechanics.values.equations_of_motion import EquationsOfMotion
 from .figures import axes
 from .nearby import state_gap
 from .reduction import Reduction
@@ -139,12 +139,12 @@ def floquet(solution: Solution, *, linear: LinearOptions | str | None = None,
 def monodromy_ends(solution, modulo=None):
     """`Reduction` at both ends of a solution, in the same coordinates, and the `WayBack` of the last one."""
     system, (t1, z1) = solution.system, solution.end
-    first = Reduction(FirstVariation.of_state(system, float(solution.t[0]), solution.z[0]), turning=False)
-    last = Reduction(FirstVariation.of_state(system, t1, z1), first.chosen, turning=False)
+    first = Reduction(EquationsOfMotion.of_state(system, float(solution.t[0]), solution.z[0]), turning=False)
+    last = Reduction(EquationsOfMotion.of_state(system, t1, z1), first.chosen, turning=False)
     if modulo is None:
         return first, last, None
     back = modulo.way_back(first, last, z1)
-    return first, Reduction(FirstVariation.of_state(system, t1, back(z1)), first.chosen, turning=False), back
+    return first, Reduction(EquationsOfMotion.of_state(system, t1, back(z1)), first.chosen, turning=False), back
 
 
 def of_ends(solution, first, last, linear=None, back=None):

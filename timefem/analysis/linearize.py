@@ -12,11 +12,11 @@ from .. import validate
 from ..argument_names import named_arguments
 from ..errors import InputError
 from ..mechanics.consistent_state import assemble
-from ..mechanics.first_variation import FirstVariation
 from ..mechanics.formula import call_vector, check_symbols
 from ..mechanics.inversion.outputs import Output
 from ..mechanics.redundancy.redundancy import drop_redundant, redundant_rows
 from ..mechanics.system import System
+from ..mechanics.values.equations_of_motion import EquationsOfMotion
 from ..problems.initial.problem import InitialValueProblem
 from ..problems.static.equilibrium import Equilibrium
 from ..sensitivity.functionals import View
@@ -83,9 +83,9 @@ def linearize(system: System, state: GivenStates | Equilibrium | Solution | None
     """
     balanced = isinstance(controls, str) and validate.choice("controls", controls, ("balance",))
     system, t, z, u = _at(system, state, t, None if balanced else controls)
-    at = FirstVariation.of_state(system, t, z, u)
+    at = EquationsOfMotion.of_state(system, t, z, u)
     if balanced:
-        at = FirstVariation.of_state(system, t, z, at.balance())
+        at = EquationsOfMotion.of_state(system, t, z, at.balance())
     reduction = Reduction(at)
     if reduction.omega.any() and not reduction.stays():
         reduction = Reduction(at, turning=False)

@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 
 from ..errors import InputError
-from ..mechanics.first_variation import FirstVariation
+from ..mechanics.values.equations_of_motion import EquationsOfMotion
 from .chart import Chart, components
 
 TURNS_FIRST = 8.0  # how much rather a rotation is taken as independent than a position
@@ -24,7 +24,7 @@ class Reduction:
 
     Parameters
     ----------
-    at : FirstVariation
+    at : EquationsOfMotion
     chosen : (ndarray of int, ndarray of int), optional
         Displacements y, and which of them have independent rates s; default: what the constraints suggest.
     turning : bool
@@ -40,7 +40,7 @@ class Reduction:
         Those of all bodies with x.
     """
 
-    at: FirstVariation
+    at: EquationsOfMotion
     chosen: tuple | None = None
     turning: bool = True
 
@@ -100,7 +100,7 @@ class Reduction:
             return True
         step = MOVED / max(np.linalg.norm(a, 2), rate, 1e-3)
         q = at.q + step * at.v + step**2 / 2 * at.acceleration
-        later = FirstVariation(at.system, at.t + step, q, at.v + step * at.acceleration, at.u)
+        later = EquationsOfMotion(at.system, at.t + step, q, at.v + step * at.acceleration, at.u)
         b, size = Reduction(later, self.chosen, bool(self.omega.any())).a, np.linalg.norm(a)
         powers = a, b
         for k in range(1, 5):

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..errors import SolveError
 from ..mechanics.bodies.states import CanonicalState
-from ..mechanics.first_variation import FirstVariation
+from ..mechanics.values.equations_of_motion import EquationsOfMotion
 from .chart import moving
 from .nearby import moved
 from .reduction import Reduction
@@ -75,4 +75,4 @@ def _put(system, q, states):
 
 def _rest(system, t, q):
     u = np.zeros(sum(p.n_controls for p in system.parts))
-    return FirstVariation(system, t, q, np.zeros_like(q), u)
+    return EquationsOfMotion(system, t, q, np.zeros_like(q), u)

@@ -12,7 +12,7 @@ from .. import validate
 from ..argument_names import NamedArguments
 from ..errors import InputError
 from ..mechanics.bodies import rotations
-from ..mechanics.first_variation import FirstVariation
+from ..mechanics.values.equations_of_motion import EquationsOfMotion
 from ..types import Floats, Vector
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Symmetry(NamedArguments):
         residual = np.abs(system.constraints(t, there)).max(initial=0.0)
         same = residual <= SAME * (1 + np.abs(there).max())
         if same:
-            one, other = (FirstVariation.of_state(system, t, x) for x in (z, there))
+            one, other = (EquationsOfMotion.of_state(system, t, x) for x in (z, there))
             rotated = matrix[:system.n_q, :system.n_q] @ one.acceleration
             root = np.sqrt(system.mass_scale)
             same = np.linalg.norm(root * (rotated - other.acceleration)) <= SAME * max(one.size, other.size)

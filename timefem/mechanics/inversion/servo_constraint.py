@@ -10,12 +10,12 @@ import numpy as np
 import scipy
 
 from ...errors import InputError
-from ..first_variation import FirstVariation
 from ..forces.actuators import control_name
 from ..formula import Same
 from ..part import Part
 from ..symbols import Symbols
 from ..system import System
+from ..values.equations_of_motion import EquationsOfMotion
 from .direct import largest_parts
 
 SINGULAR = 1e-8  # least singular value, relative to the largest, of columns of unit length
@@ -99,7 +99,7 @@ class ServoInversion:
             Names the output, the time, and the combination of controls that moves none.
         """
         system = self._free
-        at, n = FirstVariation.of_state(system, t, z), len(self.outputs)
+        at, n = EquationsOfMotion.of_state(system, t, z), len(self.outputs)
         rows = self.system.derivatives(t, z)[1].toarray()[self.n_forces:self.n_forces + n, :system.n_q]
         moved = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300) @ at.by_controls()
         moved = moved / np.maximum(np.linalg.norm(moved, axis=0), 1e-300)
@@ -112,7 +112,7 @@ class ServoInversion:
                              "moves no output there; choose drives that move it, or other outputs")
 
     def variation(self, t, z):
-        """`FirstVariation` of the servo system at a state.
+        """`EquationsOfMotion` of the servo system at a state.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class ServoInversion:
             When the controls do not determine the outputs by their second derivatives.
         """
         try:
-            return FirstVariation.of_state(self.system, t, z)
+            return EquationsOfMotion.of_state(self.system, t, z)
         except InputError as error:
             raise InputError(f"the controls do not determine the outputs by their second derivatives ({error}); choose "
                              "actuators that move them, and mass='gauss' or 'consistent' for all beams and ropes "

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...errors import InputError
-from ...mechanics.first_variation import FirstVariation
+from ...mechanics.values.equations_of_motion import EquationsOfMotion
 
 SAMPLES = 9  # along the path; between them balance is interpolated
 INSIDE = 0.1  # of the range between bounds, that controls keep from them
@@ -37,7 +37,7 @@ def balance(system, bounds, times, states):
         q = states[place, :system.n_q]
         still = np.zeros(system.n_q)
         try:
-            at = FirstVariation(system, float(times[place]), q, still, middle)
+            at = EquationsOfMotion(system, float(times[place]), q, still, middle)
             controls[i] = np.clip(at.balance(), lower, upper)
             multipliers[i] = at.multipliers_with(controls[i])[:system.n_constraints]
         except (InputError, np.linalg.LinAlgError, ValueError):

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...elements.mixed_galerkin import MixedGalerkin
 from ...errors import InputError, UnderResolved
-from ...mechanics.first_variation import FirstVariation
 from ...mechanics.part import Part
+from ...mechanics.values.equations_of_motion import EquationsOfMotion
 from ..common.task import Task
 from ..initial.problem import InitialValueProblem
 from ..kinds import KINDS
@@ -72,7 +72,7 @@ def pumping(system, actuators, bounds, t_span, ends, longest):
         return None
     middle, half = bounds.mean(axis=0), np.diff(bounds, axis=0)[0] / 2
     try:
-        at = FirstVariation.of_state(system, t0, ends[0], middle)
+        at = EquationsOfMotion.of_state(system, t0, ends[0], middle)
         moved = at.by_controls()  # a control of one gives rates up to the root of twice the energy times a.M a
         width = WIDTH * np.sqrt(np.maximum(2 * (after - before) * np.sum(moved * (at.mass @ moved), axis=0), 0.0))
         if not (width > 0).all():
@@ -84,7 +84,7 @@ def pumping(system, actuators, bounds, t_span, ends, longest):
         t = np.linspace(t0, sol.t[int(np.argmax(enough))], SAMPLES)
         z, controls = sol(t), []
         for time, state in zip(t, z, strict=True):
-            at = FirstVariation.of_state(system, float(time), state, middle)
+            at = EquationsOfMotion.of_state(system, float(time), state, middle)
             controls.append(pumped(at.v @ at.mass @ at.by_controls(), middle, half, width))
     except (InputError, np.linalg.LinAlgError, ValueError):
         return None

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...errors import InputError
-from ...mechanics.first_variation import FirstVariation
+from ...mechanics.values.equations_of_motion import EquationsOfMotion
 from ..common.conditions import directions_left
 from ..common.end_state import INDEPENDENT
 from .guess_balance import range_inside
@@ -77,7 +77,7 @@ def controls_along(way, bounds, states):
     root, controls, left, asked = np.sqrt(system.mass_scale), [], 0.0, 0.0
     for i in range(0, len(t), PER_SAMPLE):
         try:
-            at = FirstVariation(system, float(t[i]), z[i, :n_q], v[i], middle)
+            at = EquationsOfMotion(system, float(t[i]), z[i, :n_q], v[i], middle)
             u = at.balance(accelerations[i])
             missed = at.acceleration + at.by_controls() @ (u - middle) - accelerations[i]
         except (InputError, np.linalg.LinAlgError, ValueError):

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...assembly import TimeMesh
 from ...errors import InputError, UnderResolved
-from ...mechanics.first_variation import FirstVariation
+from ...mechanics.values.equations_of_motion import EquationsOfMotion
 
 TURN, REACHED = 1.0, 0.9  # rad per element and degree, and the share of that from which on it is told
 
@@ -24,7 +24,7 @@ def most_of_controls(phase, mesh, degree):
     q, scale, none = phase.z0[:system.n_q], np.sqrt(system.mass_scale), np.zeros(phase.n_controls)
 
     def by_controls(v):
-        return scale[:, None] * FirstVariation(system, phase.t_span[0], q, v, none).by_controls()
+        return scale[:, None] * EquationsOfMotion(system, phase.t_span[0], q, v, none).by_controls()
 
     try:
         still = by_controls(np.zeros(system.n_q))

@@ -1,0 +1,291 @@
+"""The equations of motion at one state, and their exact first derivatives, in all coordinates."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+import casadi as ca
+import numpy as np
+
+from ...errors import InputError
+from ...kernels.store import store
+from ..lasting_name import lasting_name
+from ..redundancy.redundant_rows import redundant_constraints
+from ..symbols import Symbols
+from .evaluate import evaluator
+from .quantities import Formulas, Quantity, places_of
+
+# what accelerations and multipliers are solved from, and derivatives that need these
+FIRST = "row", "second", "third", "row_a", "row_g", "row_u", "psi_v", "form_v"
+FURTHER = ("sizes", "row_q", "row_v", "second_q", "second_v", "third_q", "third_v", "psi_q", "form_q", "momenta_q")
+
+
+class MotionFormulas(Formulas):
+    """`R = d/dt(dT/dv) - dT/dq + dV/dq - Q - B u + Phi_q^T gamma + A^T nu` with the accelerations a, and constraints on
+    the levels of velocities and accelerations. Functions are kept on disk.
+    """
+
+    inputs = MappingProxyType({"q": "coordinates", "v": "coordinates", "a": "coordinates", "gamma": "positions",
+                               "nu": "forms", "controls": "controls"})
+
+    @cached_property
+    def symbols(self):
+        s = Symbols(self.part)
+        s.velocity = self.velocities
+        return s
+
+    @cached_property
+    def q(self):
+        return ca.vertcat(ca.SX(0, 1), *self.symbols.q)
+
+    @cached_property
+    def a(self):
+        return ca.SX.sym("a", self.n)
+
+    @cached_property
+    def phi(self):
+        return ca.SX(self.part.constraints(self.symbols))
+
+    @cached_property
+    def form(self):
+        return ca.SX(self.part.velocity_form(self.symbols))
+
+    @cached_property
+    def gamma(self):
+        return ca.SX.sym("gamma", self.phi.numel())
+
+    @cached_property
+    def nu(self):
+        return ca.SX.sym("nu", self.form.numel())
+
+    def rate_of(self, x):
+        """Along the motion."""
+        return ca.jtimes(x, self.q, self.v) + ca.jtimes(x, self.v, self.a) + ca.jacobian(x, self.symbols.t)
+
+    @cached_property
+    def momenta(self):
+        return ca.gradient(self._kinetic, self.v)
+
+    @cached_property
+    def _kinetic(self):
+        return ca.SX(self.part.kinetic(self.symbols, self.velocities))
+
+    @cached_property
+    def row(self):
+        part, s = self.part, self.symbols
+        potential = ca.SX(0) if part.is_body else ca.SX(part.energy(s))
+        row = (self.rate_of(self.momenta) - ca.gradient(self._kinetic, self.q) + ca.gradient(potential, self.q)
+               - part.force(s) + part.constraint_force(s, self.gamma) + ca.jtimes(self.form, self.v, self.nu, True))
+        return row - part.control_force(s, self.controls) if part.n_controls else row
+
+    @cached_property
+    def psi(self):
+        return self.rate_of(self.phi)
+
+    @cached_property
+    def second(self):
+        return self.rate_of(self.psi)
+
+    @cached_property
+    def third(self):
+        return self.rate_of(self.form)
+
+    def function(self, *names):
+        if names not in self._functions:
+            name = lasting_name(" ".join(("equations of motion", *names)), self.part)
+            data = store().read(name) if name else None
+            if data is None:
+                function, *others = super().function(*names)
+                if name:
+                    store().write(name, json.dumps([function.serialize(), *others]).encode())
+            else:
+                function, *others = json.loads(data)
+                self._functions[names] = ca.Function.deserialize(function), *others
+        return self._functions[names]
+
+    def _function(self, names, taken, value):
+        if ca.depends_on(value, ca.vertcat(ca.SX(0, 1), *self.symbols.p)):
+            raise InputError(f"{self.part!r} states forces in momenta, not in velocities, and cannot be linearised")
+        return super()._function(names, taken, ca.cse(value))
+
+
+def _acts(formula):
+    """A formula, but of what drives counters of turns, and acts on nothing."""
+    return lambda f: ca.SX(0, 0) if f.part.helper and not f.part.is_body else formula(f)
+
+
+_ROWS = {"row": "coordinates", "psi": "positions", "second": "positions", "form": "forms", "third": "forms",
+         "momenta": "coordinates"}
+_BY = {"q": "q", "v": "v", "a": "a", "u": "controls", "g": "gamma"}
+MotionFormulas.quantities = {
+    "sizes": Quantity(_acts(lambda f: ca.fabs(f.row)), "coordinates", None, tuple(MotionFormulas.inputs)),
+    **{name: Quantity(_acts(lambda f, name=name: getattr(f, name)), rows, None, tuple(MotionFormulas.inputs))
+       for name, rows in _ROWS.items()},
+    **{f"{name}_{letter}": Quantity(_acts(lambda f, name=name, by=by: ca.jacobian(getattr(f, name), getattr(f, by))),
+                                    rows, MotionFormulas.inputs[by], tuple(MotionFormulas.inputs))
+       for name, rows in _ROWS.items() for letter, by in _BY.items()}}
+
+
+@dataclass(eq=False)
+class EquationsOfMotion:
+    """Accelerations, multipliers and derivatives of the equations of motion of a system at one state.
+
+    Parameters
+    ----------
+    system : System
+        Without redundant constraints.
+    t : float
+        [s]
+    q, v : ndarray, shape (n_q,)
+        Coordinates and velocities that hold the constraints.
+    u : ndarray, shape (n_controls,)
+        Controls of all actuators, in the order of the parts.
+
+    Attributes
+    ----------
+    acceleration : ndarray, shape (n_q,)
+    multipliers : ndarray, shape (n_constraints + n_nonholonomic,)
+    size : float
+        Of the accelerations that the single forces would give, in the metric of the mass.
+    timed : bool
+        Whether forces or constraints depend on the time explicitly.
+    """
+
+    system: object
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    u: np.ndarray
+
+    @classmethod
+    def of_state(cls, system, t, z, u=None):
+        """At a state `z = (q, p)`, without controls unless they are given."""
+        v = system.consistent_velocity(t, z) if system.couples_inertia else system.velocity(t, z)
+        u = np.zeros(sum(p.n_controls for p in system.parts)) if u is None else u
+        v = np.array(v)
+        for body in system.bodies:
+            if body.helper:
+                v[system.coordinates(body)] = 0
+        return cls(system, t, np.array(z[:system.n_q]), v, u)
+
+    def __post_init__(self):
+        system = self.system
+        n, m, k = system.n_q, system.n_constraints, system.n_nonholonomic
+        self.n, self.m, self.k = n, m, k
+        first = self._unmoved = self._evaluated(FIRST, np.zeros(n), np.zeros(m + k))
+        self.gradient = np.concatenate([first["psi_v"], first["form_v"]])
+        self.mass = first["row_a"]
+        self.forces = np.hstack([first["row_g"], first["form_v"].T])
+        right = np.concatenate([first["row"], first["second"], first["third"]])
+        solution = self.accelerations(-right)
+        self.acceleration, self.multipliers = solution[:n], solution[n:]
+
+    @cached_property
+    def _at(self):
+        """Derivatives, with the accelerations and multipliers."""
+        return self._unmoved | self._evaluated(FURTHER, self.acceleration, self.multipliers)
+
+    @property
+    def places(self):
+        """Where the controls of each actuator stand."""
+        groups, places = self.system.groups, places_of(self.system)[0]
+        return {part: np.array(own, int) for group, place in zip(groups, places, strict=True)
+                for part, own in zip(group.members, place["controls"], strict=True) if part.n_controls}
+
+    @cached_property
+    def helpers(self):
+        """Rows (n, n_q) of the coordinates that count turns, which stay as they are."""
+        places = [self.system.coordinates(b).start for b in self.system.bodies if b.helper]
+        return np.eye(self.n)[places]
+
+    @cached_property
+    def timed(self):
+        functions = (function for names in (FIRST, FURTHER) for _, _, function, _ in self._evaluator(names).groups)
+        return any(function.jac_sparsity(0, 1).nnz() for function in functions)
+
+    def _evaluator(self, names):
+        return evaluator(self.system, *names, formulas=MotionFormulas)
+
+    def _evaluated(self, names, a, multipliers):
+        """Name -> sum over all parts, as one vector or matrix of the system."""
+        given = {"v": self.v, "a": a, "gamma": multipliers[:self.m], "nu": multipliers[self.m:], "controls": self.u}
+        found = self._evaluator(names)(self.system, np.full(1, float(self.t)), self.q[None],
+                                       **{name: value[None] for name, value in given.items()})
+        return {name: (value if isinstance(value, np.ndarray) else value.dense())[0]
+                for name, value in zip(names, found, strict=True)}
+
+    @cached_property
+    def _factors(self):
+        gradient, none = self.gradient, np.zeros((self.m + self.k,) * 2)
+        matrix = np.block([[self.mass, self.forces], [gradient, none]])
+        size = np.sqrt(np.abs(matrix).max(axis=1))
+        scale = 1 / np.where(size > 0, size, 1.0)
+        q, r = np.linalg.qr(scale[:, None] * matrix * scale)
+        if not np.abs(np.diag(r)).min() > 1e-13:
+            raise InputError(self._singular())
+        return scale, q, r
+
+    def _singular(self):
+        z = np.concatenate([self.q, np.zeros(self.n)])
+        names = redundant_constraints(self.system, self.t, z) if self.m else []
+        why = f"the constraints repeat each other there: {', '.join(names[:4])}" if names else \
+            "some motion has neither mass nor a constraint, or the mechanism is in a singular position"
+        return f"the accelerations are not determined at this state: {why}"
+
+    def accelerations(self, right):
+        """Accelerations and multipliers of right-hand sides of (row, second, third), shapes (n + m + k, ...)."""
+        if not np.isfinite(right).all():
+            raise InputError("forces or constraints are not finite at this state")
+        scale, q, r = self._factors
+        return (scale * np.linalg.solve(r, q.T @ (scale * right.T).T).T).T
+
+    @cached_property
+    def size(self):
+        """Of the accelerations that the forces would give each on its own."""
+        free = self._at["sizes"]**2 / self.system.mass_scale
+        return float(np.sqrt(free.sum()))
+
+    def tangent(self, dq, dv):
+        """Changes of the accelerations with those of coordinates and velocities, columns (n_q, n); and the sums of the
+        absolute values of their terms."""
+        at = self._at
+        by_q, by_v = (np.concatenate([at[f"{name}_{x}"] for name in ("row", "second", "third")]) for x in "qv")
+        inverse = np.abs(self.accelerations(np.eye(len(by_q)))[:self.n])
+        size = inverse @ (np.abs(by_q) @ np.abs(dq) + np.abs(by_v) @ np.abs(dv))
+        return -self.accelerations(by_q @ dq + by_v @ dv)[:self.n], size
+
+    @cached_property
+    def _by_controls(self):
+        """Changes of accelerations and multipliers with the controls, in which forces are linear."""
+        none = np.zeros((self.m + self.k, len(self.u)))
+        return self.accelerations(-np.concatenate([self._unmoved["row_u"], none]))
+
+    def by_controls(self):
+        """Changes of the accelerations with the controls, shape (n_q, n_controls)."""
+        return self._by_controls[:self.n]
+
+    def multipliers_with(self, u):
+        """Multipliers with other controls, shape (n_constraints + n_nonholonomic,)."""
+        return self.multipliers + self._by_controls[self.n:] @ (u - self.u)
+
+    def balance(self, wanted=0.0):
+        """Controls of smallest norm whose forces leave least between the acceleration and the wanted one (n_q,), in
+        the metric of the mass."""
+        root = np.sqrt(self.system.mass_scale)[:, None]
+        change = np.linalg.lstsq(root * self.by_controls(), root[:, 0] * (wanted - self.acceleration), rcond=1e-10)[0]
+        return self.u + change
+
+    def momenta(self, dq, dv):
+        """Changes of the momenta with those of coordinates and velocities, columns (n_q, n)."""
+        return self._at["momenta_q"] @ dq + self.mass @ dv
+
+    def velocities(self, dq, dp):
+        """Changes of the velocities with those of coordinates and momenta that the constraints allow, columns."""
+        right = [dp - self._at["momenta_q"] @ dq, -(self._at["psi_q"] @ dq), -(self._at["form_q"] @ dq)]
+        return self.accelerations(np.concatenate(right))[:self.n]
+
+    @property
+    def levels(self):
+        """Of the constraints on velocities, holonomic ones first: their derivatives by v and by q."""
+        return self.gradient, np.concatenate([self._at["psi_q"], self._at["form_q"]])
