@@ -9,6 +9,7 @@ from .forces.gravity import Gravity
 from .joints.formula_part import FormulaPart
 from .point_functions import evaluate
 from .symbols import Symbols
+from .values.evaluate import quantities_at
 from .values.quantities import formulas_of
 
 __all__ = ["conserved"]
@@ -168,7 +169,7 @@ def _rates(system, quantities, t0, z, rng):
     samples = SAMPLES * quantities.n_islands
     z, t = np.tile(z, (samples, 1)), t0 + rng.uniform(size=samples)
     z[:, n:] = system.state_scale[n:] * rng.standard_normal((samples, n))
-    grad, jacobian = system.values(t, z, "gradient", "jacobian")
+    grad, jacobian = quantities_at(system, t, z, "gradient", "jacobian")
     pushed = system.control_force(t, z, rng.standard_normal((samples, n_controls)))
     pushed -= np.einsum("gm,gmn->gn", rng.standard_normal((samples, m)), jacobian.dense()[:, :m, :n])
     change = np.hstack([grad[:, n:], pushed - grad[:, :n], np.ones((samples, 1))])

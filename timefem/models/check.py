@@ -6,6 +6,7 @@ from ..errors import InputError
 from ..mechanics.redundancy.redundancy import redundant_rows
 from ..mechanics.summary import idle_coordinates
 from ..mechanics.values.at_start import constraints_at
+from ..mechanics.values.of_parts import not_finite
 from ..problems.initial.faults import TOLERANCE
 from ..problems.kinds import KINDS
 
@@ -39,7 +40,7 @@ def inspect(model, element=True):
     names = system.constraint_names
     owners = [part for part in system.parts for _ in part.constraint_names]
     faults = [{"keys": model.keys(part), "message": "its force is not finite at the initial state; set points apart "
-               "that coincide"} for part in system.not_finite(t, z) if not part.is_body]
+               "that coincide"} for part in not_finite(system, t, z) if not part.is_body]
     scaled = np.abs(theta) / size
     # the gradient of a distance vanishes where its points meet; what no coordinate can violate may be dropped
     rows = abs(jacobian[:m, :n]).sum(axis=1)

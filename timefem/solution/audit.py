@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import UnderResolved
 from ..mechanics.part_names import body_of
 from ..mechanics.values.at_start import constraint_sizes
-from ..mechanics.values.evaluate import kept
+from ..mechanics.values.evaluate import kept, quantities_at
 from ..solvers.march.resolution import elements_that_do, excess
 from ..status import Reason, Status
 from .audit_loop import largest_squares
@@ -119,7 +119,7 @@ def first_violated(system, t, z):
         dropped[np.setdiff1d(np.arange(m), kept)] = True
     for first in range(0, len(t), PIECE):
         rows = slice(first, first + PIECE)
-        residuals = np.abs(system.values(t[rows], z[rows], "positions", repeatable=False)[0])
+        residuals = np.abs(quantities_at(system, t[rows], z[rows], "positions", repeatable=False)[0])
         if dropped.any():
             # elements that hold the constraints in the mean only leave as much of those that repeat each other
             left = (residuals / size)[:, ~dropped].max(initial=0.0)

@@ -14,6 +14,7 @@ from ..atomic_write import replacing
 from ..display import Card, Summarized
 from ..errors import InputError, MissingBackend
 from ..mechanics.system import System
+from ..mechanics.values.velocities import uncoupled
 from ..status import Reason
 from ..types import FilePath
 from .output.tables import BODY_FIELDS, COORDINATES, _cell
@@ -174,7 +175,7 @@ def _values(system, body, formula, name, t, z):
     there = np.isfinite(z).all(axis=1)
     states = z[there] if there.any() else np.zeros((1, z.shape[1]))  # for its shape
     if name in RATES and there.any():
-        states = system.uncoupled(t[there], states)
+        states = uncoupled(system, t[there], states)
     q, p = system.local_state(body, states)
     with np.errstate(all="ignore"):
         found = np.asarray(p if name == "rates" and body.carrier is not None else formula(body, q, p))

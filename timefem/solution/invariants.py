@@ -9,6 +9,8 @@ import numpy as np
 
 from ..assembly import TimeMesh
 from ..errors import InputError
+from ..mechanics.values.of_parts import energies_of, has_power
+from ..mechanics.values.velocities import consistent_velocity
 from ..polynomials import gauss_legendre
 from ..types import Floats
 
@@ -36,7 +38,7 @@ class Invariants:
         if not self.system.couples_inertia:
             return self.system.hamiltonian(t, z)
         states = zip(np.broadcast_to(t, z.shape[:-1]).ravel(), z.reshape(-1, self.system.n_z), strict=True)
-        v = np.array([self.system.consistent_velocity(*state, least=True) for state in states])
+        v = np.array([consistent_velocity(self.system, *state, least=True) for state in states])
         v = v.reshape(*z.shape[:-1], -1)
         return self.system.kinetic_energy(t, z, v) + self.system.potential(t, z)
 
@@ -63,7 +65,7 @@ class Invariants:
         if not members:
             raise InputError(f"{part!r} is not in the system")
         t, z = self._at(t)
-        return Energies(*system.energies_of(members, t, z, self.rates(t)))
+        return Energies(*energies_of(system, members, t, z, self.rates(t)))
 
     def generalized_energy(self, t: Floats | None = None) -> np.ndarray:
         """Generalized energy `p.v - T(q, v) + V` [J] of schemes with velocities of their own: EML, REML, Null-EML, MPL.
@@ -92,7 +94,7 @@ class Invariants:
             Times inside the solution [s]; default: the ends of the elements, shape (n_elements + 1,).
         """
         n = len(self.t) - 1
-        if not n or not (self.system.has_power or "controls" in self.fields):
+        if not n or not (has_power(self.system) or "controls" in self.fields):
             return np.zeros(np.shape(self._at(t)[0]))
         ends = np.concatenate([[0.0], np.cumsum(self._element_work(np.arange(n), np.ones(n)))])
         if t is None:

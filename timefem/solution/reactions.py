@@ -5,6 +5,7 @@ import numpy as np
 from ..errors import InputError
 from ..mechanics.redundancy.consistent_multipliers import multipliers_along
 from ..mechanics.redundancy.redundancy import minimum_norm_multipliers
+from ..mechanics.values.velocities import rates_follow
 
 AXES = "space", "a", "b"
 
@@ -12,7 +13,7 @@ AXES = "space", "a", "b"
 def consistent_multipliers(solution, t):
     """Consistent multipliers of Theta and of the nonholonomic constraints, at times; see `Solution.multipliers`."""
     system = solution.system
-    if not system.rates_follow:
+    if not rates_follow(system):
         raise InputError("consistent multipliers need the inverse of the mass matrix, which this system has not; the "
                          "element's own are sol.multipliers(t, kind='element')")
     z = solution(t)
@@ -30,7 +31,7 @@ def all_multipliers(solution, t):
     """gamma of all constraints of the complete system, multipliers of nonholonomic ones, and controls, (..., n)."""
     system = solution.system
     complete = system.complete or system
-    if system.rates_follow:
+    if rates_follow(system):
         values, rolling = consistent_multipliers(solution, t)
     else:
         values, rolling = solution.multipliers(t, kind="element"), np.zeros((*t.shape, 0))

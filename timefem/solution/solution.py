@@ -11,6 +11,7 @@ from .. import validate
 from ..assembly import TimeMesh
 from ..errors import InputError, NotSolved
 from ..late import Late
+from ..mechanics.values.velocities import consistent_velocity, rates_follow, with_own_momenta
 from ..parallel import rank
 from ..types import Floats
 from .costates import costates_of
@@ -120,7 +121,7 @@ class Solution(SolvedElements, Invariants, Shown):
     @property
     def multiplier_kind(self) -> str:
         """What `multipliers` gives by default: "consistent" ones, or "element" where mass matrices have no inverse."""
-        return MULTIPLIERS[not self.system.rates_follow]
+        return MULTIPLIERS[not rates_follow(self.system)]
 
     def joint(self, joint: Part | str) -> JointMotion | TreeJointMotion:
         """Motion and reactions of a joint; see `timefem.solution.joint_motion.JointMotion`."""
@@ -211,7 +212,7 @@ class Solution(SolvedElements, Invariants, Shown):
             raise InputError(f"{self.system.label(body)} has no {quantity.replace('_', ' ')}: it is {body!r}")
         z = self(t)
         if self.system.couples_inertia and quantity in ("velocity", "angular_velocity"):
-            z = self.system.with_own_momenta(t, z, self.rates(t))
+            z = with_own_momenta(self.system, t, z, self.rates(t))
         return body, *self.system.local_state(body, z)
 
     def position(self, body: Body | str, t: Floats) -> np.ndarray:
@@ -251,7 +252,7 @@ class Solution(SolvedElements, Invariants, Shown):
         if "velocity" in self.fields and len(self.t) > 1:
             return self.field("velocity", t)
         pairs = zip(t.ravel(), z.reshape(-1, z.shape[-1]), strict=True)
-        return np.array([self.system.consistent_velocity(*pair, least=True) for pair in pairs]).reshape(*t.shape, -1)
+        return np.array([consistent_velocity(self.system, *pair, least=True) for pair in pairs]).reshape(*t.shape, -1)
 
     def along(self, beam: CurveMesh | str, s: Floats | None = None, t: Floats | None = None) -> Along:
         """Positions, rotations, strains, section forces and moments, and velocities along a beam or rope.

@@ -5,6 +5,7 @@ import numpy as np
 from ..errors import InputError
 from ..mechanics.bodies.rotations import matrix_from_quaternion
 from ..mechanics.bodies.states import Pose
+from ..mechanics.values.of_parts import has_power
 
 SHIFT = 0.83  # of the size of the motion
 ANGLE = 1.1
@@ -24,7 +25,7 @@ def conserved_axes(system, t, z):
         A few states of a motion.
     """
     placed = all(hasattr(body, "position") for body in system.bodies)
-    if system.has_power or system.n_nonholonomic or not placed:
+    if has_power(system) or system.n_nonholonomic or not placed:
         return (), ()
     positions = [body.position(z[:, system.coordinates(body)]) for body in system.bodies]
     shift = SHIFT * (1 + np.abs(positions).max())

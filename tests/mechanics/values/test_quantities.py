@@ -10,7 +10,8 @@ from timefem.cases import find_case
 from timefem.kernels.compile import default_backend
 from timefem.mechanics.other_numbers import with_other_numbers
 from timefem.mechanics.symbols import Symbols
-from timefem.mechanics.values.evaluate import Matrix, evaluator
+from timefem.mechanics.values.evaluate import Matrix, evaluator, quantities_at, sees_solved_velocities
+from timefem.mechanics.values.of_parts import energies_of, not_finite
 from timefem.mechanics.values.quantities import QUANTITIES, sees_velocities
 
 
@@ -115,11 +116,11 @@ def test_sums_over_the_parts(name):
         equal(system.constraints(TIME, z)[k][:m], own.joined(lambda part, s, v: part.constraints(s)))
         equal(system.constraints(TIME, z)[k][m:], own.joined(lambda part, s, v: part.velocity_constraints(s)))
         equal(system.nonholonomic(TIME, z)[k], own.joined(lambda part, s, v: part.velocity_form(s)))
-        kinetic, potential = system.energies_of(system.parts[:2], TIME, z, v)
+        kinetic, potential = energies_of(system, system.parts[:2], TIME, z, v)
         equal(kinetic[k], sum(x.sum() for _, x in moving(lambda part, s, v: part.kinetic(s, v))[:2]))
         equal(potential[k], sum(x.sum() for _, x in own(lambda part, s, v: part.potential_energy(s))[:2]))
         equal(sum(value[k] for value in system.energy_by_part(TIME, z).values()), system.hamiltonian(TIME, z)[k])
-    assert system.not_finite(TIME, z) == {}
+    assert not_finite(system, TIME, z) == {}
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -147,7 +148,7 @@ def test_derivatives(name):
     close(form.toarray(), slopes(system.nonholonomic))
     equal(matrix @ system.velocity(TIME, z) + drift, system.nonholonomic(TIME, z))
     close(drift_rate, (system.nonholonomic(TIME + h, z) - system.nonholonomic(TIME - h, z)) / (2 * h))
-    if not any(system.velocities_solved):
+    if not sees_solved_velocities(system):
         close(system.velocity(TIME, z), slopes(system.hamiltonian)[n:])
     # the power is the rate of H along the motion with these multipliers, less what the constraints do
     weights = given["multipliers"][0]
@@ -172,7 +173,7 @@ def test_one_state_many_states_and_machine_code(name):
     system = SYSTEMS[name]()
     z, given = states(system)
     t = np.linspace(0, 1, N)
-    quantities = [name for name in QUANTITIES if not (any(system.velocities_solved) and name == "own momentum")]
+    quantities = [name for name in QUANTITIES if not (sees_solved_velocities(system) and name == "own momentum")]
     for some in (*((q,) for q in quantities), ("gradient", "jacobian", "rate", "constraints"), tuple(quantities)):
         evaluate = evaluator(system, *some)
         many = numbers(evaluate(system, t, z, **given))
@@ -196,7 +197,7 @@ def test_other_numbers_by_the_same_evaluator():
     for own, true in ((heavier, new), (system, system)):
         for some in (z, z[:1]):
             np.testing.assert_array_equal(own.hamiltonian(0.0, some), true.hamiltonian(0.0, some))
-            repeated = own.values(np.zeros(len(some)), some, "energy", repeatable=False)[0][:, 0]
+            repeated = quantities_at(own, np.zeros(len(some)), some, "energy", repeatable=False)[0][:, 0]
             np.testing.assert_allclose(repeated, own.hamiltonian(0.0, some), rtol=1e-13)
     assert abs(heavier.hamiltonian(0.0, z[0]) - system.hamiltonian(0.0, z[0])) > 1e-3
 
@@ -205,6 +206,6 @@ def test_what_is_not_finite_is_named():
     a, b = tf.PointMass(1.0, name="a"), tf.PointMass(1.0, name="b")
     system = tf.System([a, b, tf.Spring(a, b, stiffness=1.0, length=1.0, name="spring")])
     z = np.tile(np.arange(12.0), (3, 1))
-    assert system.not_finite([0.0, 1.0, 2.0], z) == {}
+    assert not_finite(system, [0.0, 1.0, 2.0], z) == {}
     z[1:, 3:6] = z[1:, :3]  # where the points meet its direction is not known
-    assert list(system.not_finite([0.0, 1.0, 2.0], z).items()) == [(system.parts[2], 1.0)]
+    assert list(not_finite(system, [0.0, 1.0, 2.0], z).items()) == [(system.parts[2], 1.0)]

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from ...errors import InputError
+from ...mechanics.values.velocities import consistent_velocity
 from ...polynomials import LagrangeBasis
 from ..element import Space
 from .symbols import LivensSymbols
@@ -90,6 +91,6 @@ def velocities(system, times, state):
     if not system.couples_inertia:
         return system.velocity(times, state)
     shape = state.shape[:-1]
-    found = [system.consistent_velocity(t, z) for t, z in
+    found = [consistent_velocity(system, t, z) for t, z in
              zip(np.broadcast_to(times, shape).ravel(), state.reshape(-1, system.n_z), strict=True)]
     return np.array(found).reshape(*shape, system.n_q)

@@ -5,6 +5,8 @@ import numpy as np
 from ...errors import InputError
 from ...late import Late
 from ..values.at_start import at_start, is_small
+from ..values.evaluate import quantities_at
+from ..values.velocities import consistent_velocity
 from .redundant_rows import factored, redundant_constraints
 
 scipy = Late("scipy")
@@ -74,7 +76,7 @@ def _independent(system, t, z, force=None):
         forces = [None] * len(z) if force is None else force
         found = [_sparse(system, *state) for state in zip(t, z, forces, strict=True)]
         return np.array([values for values, _ in found]), np.array([fine for _, fine in found])
-    gradient, jacobian, rate = system.values(t, z, "gradient", "jacobian", "rate")
+    gradient, jacobian, rate = quantities_at(system, t, z, "gradient", "jacobian", "rate")
     jacobian = jacobian.dense()
     if force is not None:
         gradient = gradient - np.concatenate([force, np.zeros_like(force)], axis=1)
@@ -128,7 +130,7 @@ def _by_mass_matrix(system, t, z):
     """
     n, m, z = system.n_q, system.n_constraints, np.asarray(z, float)
     q = np.concatenate([z[:n], np.zeros(n)])
-    v = system.consistent_velocity(t, z)
+    v = consistent_velocity(system, t, z)
     grad, jacobian, _ = system.derivatives(t, q)
     gradient, step = jacobian[:m, :n], 1e-6 * max(1.0, np.abs(z[:n]).max()) / max(1e-300, np.abs(v).max())
     ahead, behind = (system.derivatives(t, q + sign * step * np.append(v, 0 * v))[1][:m, :n] for sign in (1, -1))

@@ -5,7 +5,7 @@ import numpy as np
 from ...kernels.record import Record
 from ..measures import blocks_of
 from .at_start_loop import CONDITION, EMPHASIZED, FINITE, REFERENCE, VIOLATION, assess
-from .evaluate import evaluator, kept
+from .evaluate import evaluator, kept, sees_solved_velocities
 
 DENSE = 100_000  # entries of the gradient of the constraints up to which dense arrays are faster than sparse ones
 MOST_MULTIPLIERS = 64  # up to which plain elimination in a loop is faster than LAPACK called from Python
@@ -74,7 +74,7 @@ class AtStart:
 
     def _evaluate(self, t, z):
         system = self.system
-        if any(system.velocities_solved):
+        if sees_solved_velocities(system):
             self.gradient, self._sparse, self.rate = system.derivatives(t, z)
             self.theta, jacobian = system.constraints(t, z), self._sparse
             self._compressed = jacobian.data, *(np.asarray(x, np.int64) for x in (jacobian.indices, jacobian.indptr))
@@ -117,7 +117,7 @@ def at_start(system, t, z):
 
 def is_small(system):
     """Whether dense arrays are the faster ones; SciPy's sparse ones take 0.05 s to import, too."""
-    return system.n_multipliers * system.n_z <= DENSE and not any(system.velocities_solved)
+    return system.n_multipliers * system.n_z <= DENSE and not sees_solved_velocities(system)
 
 
 def constraints_at(system, t, z):

@@ -15,6 +15,7 @@ from ..redundancy.redundant_rows import redundant_constraints
 from ..symbols import Symbols
 from .evaluate import evaluator
 from .quantities import Formulas, Quantity, places_of
+from .velocities import consistent_velocity
 
 # what accelerations and multipliers are solved from, and derivatives that need these
 FIRST = "row", "second", "third", "row_a", "row_g", "row_u", "psi_v", "form_v"
@@ -161,7 +162,7 @@ class EquationsOfMotion:
     @classmethod
     def of_state(cls, system, t, z, u=None):
         """At a state `z = (q, p)`, without controls unless they are given."""
-        v = system.consistent_velocity(t, z) if system.couples_inertia else system.velocity(t, z)
+        v = consistent_velocity(system, t, z) if system.couples_inertia else system.velocity(t, z)
         u = np.zeros(sum(p.n_controls for p in system.parts)) if u is None else u
         v = np.array(v)
         for body in system.bodies:

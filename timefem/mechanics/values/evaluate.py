@@ -14,7 +14,7 @@ from ...kernels.record import Record
 from ...late import Late
 from ..point_functions import evaluate
 from .evaluate_loop import along
-from .quantities import StateFormulas, formulas_of, places_of
+from .quantities import StateFormulas, formulas_of, places_of, sees_velocities
 
 scipy = Late("scipy")
 
@@ -266,10 +266,37 @@ def kept(system, make, *arguments):
     """What this thread keeps with systems of one structure, `make(system, *arguments)`."""
     own = system.structure.__dict__
     things = (own.get("_per_thread") or own.setdefault("_per_thread", PerThread())).things
-    return things.get((make, arguments)) or things.setdefault((make, arguments), make(system, *arguments))
+    if (make, arguments) not in things:
+        things[make, arguments] = make(system, *arguments)
+    return things[make, arguments]
 
 
 def evaluator(system, *names, formulas=StateFormulas):
     """The `Evaluator` of some quantities that this thread keeps with systems of this structure."""
     return kept(system, Evaluator, names, formulas)
 
+
+def quantities_at(system, t, z, *names, repeatable=True, **inputs):
+    """Quantities at states (n, n_z) at times (n,), list, see `Evaluator`; velocities are those of the states unless
+    given."""
+    evaluate = evaluator(system, *names)
+    if "v" in evaluate.inputs and "v" not in inputs:
+        inputs["v"] = system.velocity(t, z)
+    return evaluate(system, t, z, repeatable, **inputs)
+
+
+def flattened(system, t, z):
+    """Times and states without their leading axes, `(n,)` and `(n, n_z)`, and the shape to restore."""
+    z = np.asarray(z, float)
+    shape = z.shape[:-1]
+    z = z.reshape(-1, system.n_z)
+    return np.broadcast_to(np.asarray(t, float), shape).reshape(-1), z, shape
+
+
+def sees_solved_velocities(system):
+    """Whether some formulas take velocities, which do not follow from momenta by a formula."""
+    return kept(system, _sees_solved_velocities)
+
+
+def _sees_solved_velocities(system):
+    return any(sees_velocities(group.part) for group in system.groups)

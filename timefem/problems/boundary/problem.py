@@ -18,6 +18,7 @@ from ...mechanics.formula_text import as_formula, refuse_comparison
 from ...mechanics.redundancy.redundancy import drop_redundant
 from ...mechanics.system import System
 from ...mechanics.values.at_start import positions_hold, surely_fine
+from ...mechanics.values.of_parts import not_finite
 from ...types import UserFormula
 from ..common.end_state import EndState
 from ..common.parameters import checked_parameters, own_entries, own_parts
@@ -227,7 +228,7 @@ class BoundaryValueProblem(NamedArguments):
             state = {body: CanonicalState(x, np.zeros(len(x))) for body, x in zip(system.bodies, own, strict=True)}
             found = assemble(system, state, t, fix=[] if approximate else fixed)
             q = np.concatenate([s.q for s in found.values()])
-        for part in system.not_finite(t, np.append(q, np.zeros(system.n_q))):
+        for part in not_finite(system, t, np.append(q, np.zeros(system.n_q))):
             raise InputError(f"{system.label(part)} is not finite at t = {t:g}: set points apart that coincide, or "
                              "mend its formula")
         return q

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...mechanics.values.at_start import at_start
+from ...mechanics.values.of_parts import not_finite
 
 ASSEMBLED = ", or those of tf.assemble(system, state); assemble=True of an InitialValueProblem does the same"
 TOLERANCE = 1e-9  # of constraints, relative to the size of the terms that make them up
@@ -27,7 +28,7 @@ def fault(system, t, z, tolerance=TOLERANCE):
     """
     if at_start(system, t, z).fine(tolerance) and not system.n_nonholonomic:
         return None
-    for part in system.not_finite(t, z):
+    for part in not_finite(system, t, z):
         return (f"{system.label(part)} is not finite at the initial state, t = {t:g}: "
                 "set points apart that coincide, or mend its formula")
     return _of_constraints(system, t, z, tolerance) or _of_nonholonomic(system, t, z, tolerance)

@@ -5,6 +5,7 @@ import numpy as np
 
 from ...assembly import TimeMesh
 from ...errors import InputError
+from ...mechanics.values.of_parts import not_finite
 from ...parallel import own_world
 from ...polynomials import gauss_legendre
 from ...solution.audit import audited, audited_slab
@@ -144,5 +145,5 @@ def _not_finite(solution, mesh):
         return ""
     rest = mesh.part(n, mesh.n_elements)
     times = (rest.nodes[:-1, None] + rest.lengths[:, None] * gauss_legendre(solution.element.n_points)[0]).ravel()
-    found = system.not_finite(times, np.broadcast_to(solution.z[-1], (len(times), system.n_z)))
+    found = not_finite(system, times, np.broadcast_to(solution.z[-1], (len(times), system.n_z)))
     return "".join(f"; {system.label(part)} is not finite at t = {t:g}" for part, t in list(found.items())[:1])

@@ -1,0 +1,29 @@
+"""What single parts of a system do: energies, power, and where they are not finite."""
+
+import numpy as np
+
+from .evaluate import evaluator, flattened, quantities_at
+
+
+def energies_of(system, parts, t, z, velocity):
+    """Kinetic and potential energy of some parts [J], shapes (..., n_z), (..., n_q) -> two arrays (...)."""
+    t, z, shape = flattened(system, t, z)
+    chosen = set(parts)
+    own = [part in chosen for group in system.groups for part in group.members]
+    v = np.reshape(np.asarray(velocity, float), (len(z), system.n_q))
+    kinetic, = quantities_at(system, t, z, "kinetic energies", v=v)
+    potential, = quantities_at(system, t, z, "potential energies")
+    return tuple(energies[:, own].sum(axis=1).reshape(shape) for energies in (kinetic, potential))
+
+
+def has_power(system):
+    """Whether anything but a potential does work: forces, and what depends on time explicitly."""
+    return any(evaluator(system, name).groups for name in ("power", "drift", "drift rate"))
+
+
+def not_finite(system, t, z):
+    """Parts whose force or constraint is NaN or infinite at a state, or at one of many: dict to the first t."""
+    t, z, _ = flattened(system, t, z)
+    fine = np.isfinite(quantities_at(system, t, z, "sizes")[0])
+    parts = (part for group in system.groups for part in group.members)
+    return {part: float(t[np.argmin(own)]) for part, own in zip(parts, fine.T, strict=True) if not own.all()}
